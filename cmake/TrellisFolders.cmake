@@ -1,0 +1,78 @@
+# trellis_add_folder(<name> [SEES <folder>...] [USES <target>...] [PUBLIC_USES <target>...])
+#
+# Makes the target trellis_<name> of all *.cpp below src/trellis/<name> (an INTERFACE target while there
+# are none). SEES is the dependency rule: the folders it links to, and may include, with all that those
+# see. tools/check_dependencies.py reads the same lines. USES are external libraries.
+#
+#   */mpi/*              with TRELLIS_MPI=ON only
+#   */cuda/*, *.cu       with TRELLIS_CUDA=ON only
+#   x.cpu.cpp, x.emulated.cpp, x.cuda.cu   see TrellisKernels.cmake
+
+set_property(GLOBAL PROPERTY TRELLIS_FOLDER_TARGETS "")
+set_property(GLOBAL PROPERTY TRELLIS_CUDA_TARGETS "")
+
+function(trellis_add_folder name)
+  cmake_parse_arguments(PARSE_ARGV 1 folder "" "" "SEES;USES;PUBLIC_USES")
+  set(root ${CMAKE_SOURCE_DIR}/src/trellis/${name})
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${root}/*.cpp)
+  if(NOT TRELLIS_MPI)
+    list(FILTER files EXCLUDE REGEX "/mpi/")
+  endif()
+  if(NOT TRELLIS_CUDA)
+    list(FILTER files EXCLUDE REGEX "/cuda/")
+  endif()
+  set(kernels ${files})
+  list(FILTER kernels INCLUDE REGEX "\\.(cpu|emulated)\\.cpp$")
+  list(FILTER files EXCLUDE REGEX "\\.(cpu|emulated)\\.cpp$")
+  trellis_kernel_sources(files ${kernels})
+
+  set(cuda_files "")
+  if(TRELLIS_CUDA)
+    file(GLOB_RECURSE cuda_kernels CONFIGURE_DEPENDS ${root}/*.cu)
+    trellis_kernel_sources(cuda_files ${cuda_kernels})
+  endif()
+
+  set(target trellis_${name})
+  if(files OR cuda_files)
+    add_library(${target} STATIC ${files})
+    set(public PUBLIC)
+    set(private PRIVATE)
+  else()
+    add_library(${target} INTERFACE)
+    set(public INTERFACE)
+    set(private INTERFACE)
+  endif()
+  set(visible trellis_options)
+  foreach(seen IN LISTS folder_SEES)
+    list(APPEND visible trellis_${seen})
+  endforeach()
+  target_link_libraries(${target} ${public} ${visible} ${folder_PUBLIC_USES})
+  target_link_libraries(${target} ${private} ${folder_USES})
+  if(cuda_files)
+    # An object library, so that CI can compile the CUDA part alone: target trellis_cuda.
+    add_library(${target}_cuda OBJECT ${cuda_files})
+    target_link_libraries(${target}_cuda PRIVATE ${visible} ${folder_PUBLIC_USES} ${folder_USES})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_cuda>)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    set_property(GLOBAL APPEND PROPERTY TRELLIS_CUDA_TARGETS ${target}_cuda)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TRELLIS_FOLDER_TARGETS ${target})
+endfunction()
+
+# An INTERFACE target (a folder without sources) takes INTERFACE only.
+function(trellis_folder_uses name scope)
+  get_target_property(type trellis_${name} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    set(scope INTERFACE)
+  endif()
+  target_link_libraries(trellis_${name} ${scope} ${ARGN})
+endfunction()
+
+function(trellis_folder_defines name)
+  get_target_property(type trellis_${name} TYPE)
+  set(scope PUBLIC)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    set(scope INTERFACE)
+  endif()
+  target_compile_definitions(trellis_${name} ${scope} ${ARGN})
+endfunction()

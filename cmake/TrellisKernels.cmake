@@ -1,0 +1,80 @@
+# One object file per kernel and instantiation.
+#
+# A kernel file that begins with lines of the form
+#     // instantiate: STORAGE=double,float,half LANES=1,4,8,16
+# is compiled once for every combination of the values on a line (several such lines: the union).
+# Each combination is a small generated source
+#     <build>/kernels/<path>/x.double.4.cpu.cpp
+# that defines TRELLIS_INSTANTIATE_STORAGE, TRELLIS_INSTANTIATE_LANES, ... and includes the kernel file.
+# A file without such a line is compiled as it is.
+
+# trellis_kernel_sources(<list variable> <file>...): appends what is to be compiled for these files.
+function(trellis_kernel_sources output)
+  set(sources ${${output}})
+  foreach(file IN LISTS ARGN)
+    file(STRINGS ${file} lines LIMIT_COUNT 8 REGEX "^// instantiate:")
+    if(NOT lines)
+      list(APPEND sources ${file})
+      continue()
+    endif()
+    # A changed first line changes the list of files.
+    set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    foreach(line IN LISTS lines)
+      trellis_kernel_combinations(combinations "${line}")
+      foreach(combination IN LISTS combinations)
+        trellis_generate_instantiation(source ${file} "${combination}")
+        list(APPEND sources ${source})
+      endforeach()
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES sources)
+  set(${output} ${sources} PARENT_SCOPE)
+endfunction()
+
+# "// instantiate: A=1,2 B=x" -> "A=1 B=x;A=2 B=x" (each element one combination)
+function(trellis_kernel_combinations output line)
+  string(REGEX REPLACE "^// instantiate:[ ]*" "" line "${line}")
+  string(REGEX REPLACE "[ ]+" ";" settings "${line}")
+  set(combinations "")
+  foreach(setting IN LISTS settings)
+    if(NOT setting MATCHES "^([A-Z_0-9]+)=(.+)$")
+      message(FATAL_ERROR "Cannot read '${setting}' in '// instantiate: ${line}'")
+    endif()
+    set(name ${CMAKE_MATCH_1})
+    string(REPLACE "," ";" values "${CMAKE_MATCH_2}")
+    set(longer "")
+    foreach(value IN LISTS values)
+      if(combinations)
+        foreach(combination IN LISTS combinations)
+          list(APPEND longer "${combination} ${name}=${value}")
+        endforeach()
+      else()
+        list(APPEND longer "${name}=${value}")
+      endif()
+    endforeach()
+    set(combinations ${longer})
+  endforeach()
+  set(${output} ${combinations} PARENT_SCOPE)
+endfunction()
+
+function(trellis_generate_instantiation output file combination)
+  file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR}/src ${file})
+  get_filename_component(folder ${relative} DIRECTORY)
+  get_filename_component(name ${relative} NAME)
+  string(REGEX MATCH "^([^.]+)\\.(.+)$" parts ${name})
+  set(stem ${CMAKE_MATCH_1})
+  set(extension ${CMAKE_MATCH_2})
+  string(REPLACE " " ";" settings "${combination}")
+  set(text "// Generated from ${relative} for ${combination} (cmake/TrellisKernels.cmake).\n")
+  set(suffix "")
+  foreach(setting IN LISTS settings)
+    string(REGEX MATCH "^([^=]+)=(.*)$" parts ${setting})
+    string(APPEND text "#define TRELLIS_INSTANTIATE_${CMAKE_MATCH_1} ${CMAKE_MATCH_2}\n")
+    string(REGEX REPLACE "[^A-Za-z0-9_]" "_" value "${CMAKE_MATCH_2}")
+    string(APPEND suffix ".${value}")
+  endforeach()
+  string(APPEND text "#include \"${relative}\"\n")
+  set(source ${CMAKE_BINARY_DIR}/kernels/${folder}/${stem}${suffix}.${extension})
+  file(CONFIGURE OUTPUT ${source} CONTENT "${text}" @ONLY)  # keeps the file when nothing changed
+  set(${output} ${source} PARENT_SCOPE)
+endfunction()

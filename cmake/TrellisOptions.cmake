@@ -1,0 +1,87 @@
+# Options and compiler flags. Every target of the project links trellis_options.
+
+option(TRELLIS_MPI "Parallel runs through MPI (off: one process, comm/single)" ON)
+option(TRELLIS_CUDA "Compile the CUDA backend" OFF)
+option(TRELLIS_PYTHON "Compile the Python module trellis._core" ON)
+option(TRELLIS_TESTS "Compile the C++ tests" ON)
+option(TRELLIS_BENCH "Compile the benchmarks" ON)
+option(TRELLIS_SANITIZE "Compile with the address and undefined-behaviour sanitizers" OFF)
+option(TRELLIS_FUZZ "Compile the libFuzzer programs of tests/fuzz (needs clang++)" OFF)
+set(TRELLIS_ARCH native CACHE STRING "Instruction set, as -march takes it")
+set(TRELLIS_CUDA_ARCHITECTURES "80;90" CACHE STRING "CUDA compute capabilities")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+
+find_program(TRELLIS_CCACHE ccache)
+if(TRELLIS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${TRELLIS_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TRELLIS_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${TRELLIS_CCACHE})
+endif()
+
+# C++ flags only: nvcc gets its own in TrellisCuda.cmake.
+# -ffp-contract=off: the compiler contracts packs of different width differently, and results must
+# not depend on the width (doc/architecture.md).
+set(trellis_cxx_flags -ffp-contract=off -Wall -Wextra)
+if(TRELLIS_ARCH)
+  list(APPEND trellis_cxx_flags -march=${TRELLIS_ARCH})
+endif()
+
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS "-march=${TRELLIS_ARCH}")
+if(NOT TRELLIS_ARCH)
+  set(CMAKE_REQUIRED_FLAGS "")
+endif()
+unset(TRELLIS_HAS_AVX512 CACHE)  # follows TRELLIS_ARCH, which may have changed
+set(CMAKE_REQUIRED_QUIET TRUE)
+check_cxx_source_compiles("
+#ifndef __AVX512F__
+#error no AVX-512
+#endif
+int main() {}" TRELLIS_HAS_AVX512)
+unset(CMAKE_REQUIRED_FLAGS)
+unset(CMAKE_REQUIRED_QUIET)
+if(TRELLIS_HAS_AVX512)
+  list(APPEND trellis_cxx_flags -mprefer-vector-width=512)
+endif()
+
+set(trellis_link_flags "")
+if(TRELLIS_SANITIZE)
+  list(APPEND trellis_cxx_flags -fsanitize=address,undefined -fno-sanitize-recover=undefined
+       -fno-omit-frame-pointer)
+  list(APPEND trellis_link_flags -fsanitize=address,undefined)
+endif()
+if(TRELLIS_FUZZ)
+  list(APPEND trellis_cxx_flags -fsanitize=fuzzer-no-link)
+endif()
+
+add_library(trellis_options INTERFACE)
+target_compile_features(trellis_options INTERFACE cxx_std_20)
+# Programs outside this build choose their own warnings; what changes bits or layouts they must share.
+target_compile_options(trellis_options INTERFACE
+  "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:${trellis_cxx_flags}>>")
+set(trellis_installed_flags ${trellis_cxx_flags})
+list(REMOVE_ITEM trellis_installed_flags -Wall -Wextra)
+target_compile_options(trellis_options INTERFACE
+  "$<INSTALL_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:${trellis_installed_flags}>>")
+target_link_options(trellis_options INTERFACE ${trellis_link_flags})
+target_include_directories(trellis_options INTERFACE
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>"
+  "$<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+
+# What `trellis doctor` and the provenance of every result say about the build.
+string(TOUPPER "${CMAKE_BUILD_TYPE}" trellis_build_type_upper)
+string(JOIN " " trellis_flags_text ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${trellis_build_type_upper}}
+       -std=c++20 ${trellis_cxx_flags})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/build_configuration.hpp.in
+               ${CMAKE_BINARY_DIR}/generated/trellis/base/build_configuration.hpp @ONLY)
