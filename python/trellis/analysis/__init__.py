@@ -1,0 +1,51 @@
+"""From measured correlators to masses with errors.
+
+>>> from trellis.analysis import analyze
+>>> results = analyze("measurements/", output="analysis/")          # doctest: +SKIP
+>>> results.particles["pion"].mass, results.particles["pion"].mass_error   # doctest: +SKIP
+
+Fits are made by lsqfit and gvar, autocorrelations by pyerrors. Nothing here touches the compiled core, so
+that results can be analysed on any machine.
+"""
+
+from .autocorrelation import Autocorrelation, autocorrelation, bin_series
+from .averaging import ModelAverage, model_average, model_weights
+from .effective_mass import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
+from .errors import AnalysisError, FitFailed, MeasurementFileError, TooFewConfigurations
+from .models import SpectralModel
+from .options import AnalysisOptions
+from .pipeline import analyze
+from .readers import Measurements, read_measurements
+from .results import ParticleResult, Results, format_error
+from .spectrum import fit_particle
+from .weights import Weights, make_weights
+from .window_fit import WindowFit, fit_window
+
+__all__ = [
+    "AnalysisError",
+    "AnalysisOptions",
+    "Autocorrelation",
+    "FitFailed",
+    "MeasurementFileError",
+    "Measurements",
+    "ModelAverage",
+    "ParticleResult",
+    "Results",
+    "SpectralModel",
+    "TooFewConfigurations",
+    "Weights",
+    "WindowFit",
+    "analyze",
+    "arccosh_effective_mass",
+    "autocorrelation",
+    "bin_series",
+    "fit_particle",
+    "fit_window",
+    "format_error",
+    "log_effective_mass",
+    "make_weights",
+    "model_average",
+    "model_weights",
+    "periodic_effective_mass",
+    "read_measurements",
+]

@@ -1,0 +1,197 @@
+"""From fits and series to the records of results.json."""
+
+from __future__ import annotations
+
+import gvar as gv
+import numpy as np
+from numpy.typing import NDArray
+
+from .autocorrelation import Autocorrelation, autocorrelation
+from .correlators import Correlator
+from .effective_mass import log_effective_mass, periodic_effective_mass
+from .models import GROUND_STATE_PRIOR_WIDTH
+from .options import AnalysisOptions
+from .readers import Measurements
+from .results import AutocorrelationResult, FitResult, ParticleResult, Series, SolverResult
+from .spectrum import ParticleFit, ScannedFit
+from .weights import covariance_of_mean
+
+#: Longest time series that is kept in results.json; longer ones are thinned for the plot.
+SERIES_LENGTH = 4000
+#: Effective masses with larger errors say nothing and are left out.
+EFFECTIVE_MASS_ERROR = 0.5
+
+
+def series(x: NDArray, value: NDArray, error: NDArray) -> Series:
+    """Lists of floats, None where not finite."""
+    clean = [[float(v) if np.isfinite(v) else None for v in array] for array in (value, error)]
+    return Series(x=[float(v) for v in x], value=clean[0], error=clean[1])
+
+
+def mean_series(correlator: Correlator, inflation: float = 1.0) -> Series:
+    """Mean correlator, unfolded, at t = 0 ... T - 1."""
+    samples = correlator.samples
+    error = np.sqrt(inflation / len(samples)) * samples.std(axis=0, ddof=1)
+    return series(np.arange(correlator.time_extent), samples.mean(axis=0), error)
+
+
+def effective_mass_series(correlator: Correlator, inflation: float = 1.0) -> Series:
+    """Effective mass at t + 1/2 with the error from the covariance of the two time slices."""
+    samples = correlator.fit_samples()
+    scale = np.abs(samples.mean(axis=0)).max()
+    samples = samples / scale
+    values = gv.gvar(samples.mean(axis=0), covariance_of_mean(samples) * inflation)
+    if correlator.image:
+        masses = periodic_effective_mass(values, correlator.time_extent, correlator.image)
+    else:
+        masses = log_effective_mass(values)
+    mean, error = np.array([gv.mean(m) for m in masses]), np.array([gv.sdev(m) for m in masses])
+    keep = np.isfinite(mean) & (error < EFFECTIVE_MASS_ERROR)
+    if (
+        not correlator.image and correlator.boundary_t != "dirichlet"
+    ):  # beyond T/2 the other parity takes over
+        keep &= np.arange(len(mean)) + 0.5 < correlator.time_extent / 2 + 1
+    return series((np.arange(len(mean)) + 0.5)[keep], mean[keep], error[keep])
+
+
+def particle_result(fit: ParticleFit, options: AnalysisOptions) -> ParticleResult:
+    """Everything about one particle."""
+    scan = [_fit_result(s, w) for s, w in zip(fit.scan, fit.average.weights, strict=True)]
+    best = scan[int(np.argmax(fit.average.weights))]
+    first = fit.correlators[0]
+    tau = fit.autocorrelation
+    return ParticleResult(
+        mass=fit.average.mean,
+        mass_error=fit.average.error,
+        statistical_error=fit.average.statistical_error,
+        model_error=fit.average.model_error,
+        type=first.kind,
+        particle=first.particle,
+        members=[m for c in fit.correlators for m in c.members],
+        momentum_squared=first.momentum_squared,
+        image=first.image,
+        boundary_t=first.boundary_t,
+        source=_text(first.attributes.get("source")),
+        sink=_text(first.attributes.get("sink")),
+        configurations=len(first.samples),
+        bin_size=fit.bin_size,
+        bins=len(fit.configurations),
+        effective_samples=len(fit.configurations) / fit.inflation,
+        weights=fit.weights_kind,
+        weights_parameter=fit.best.weights_parameter,
+        autocorrelation_factor=fit.inflation,
+        tau_int=tau.tau_int if tau else None,
+        tau_int_error=tau.tau_int_error if tau else None,
+        jackknife_error=fit.jackknife_error,
+        normalisation=fit.normalisation,
+        priors={
+            "log(gap)": (float(np.log(options.gap_prior[0])), options.gap_prior[1]),
+            "A_n/A_0": options.amplitude_ratio_prior,
+            "log(E_0), log(A_0): width, centred on the data": (0.0, GROUND_STATE_PRIOR_WIDTH),
+        },
+        fit=best,
+        scan=scan,
+        correlator=mean_series(first, fit.inflation),
+        effective_mass=effective_mass_series(first, fit.inflation),
+        notes=fit.notes,
+    )
+
+
+def _fit_result(scanned: ScannedFit, weight: float) -> FitResult:
+    fit = scanned.fit
+    return FitResult(
+        t_min=scanned.t_min,
+        t_max=scanned.t_max,
+        n_states=scanned.states,
+        mass=fit.energies[0],
+        mass_error=fit.energy_errors[0],
+        energies=fit.energies.tolist(),
+        energy_errors=fit.energy_errors.tolist(),
+        chi2=fit.chi2,
+        chi2_prior=fit.chi2_prior,
+        n_data=fit.data_count,
+        n_parameters=fit.parameter_count,
+        dof=fit.dof,
+        expected_chi2=fit.expected_chi2,
+        p_value=fit.p_value,
+        Q=fit.q,
+        weight=float(weight),
+        parameters=fit.parameters,
+    )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def observable_results(measurements: Measurements, warnings: list[str]) -> dict[str, AutocorrelationResult]:
+    """Gamma method of every observable; complex ones as real part, imaginary part and modulus."""
+    result = {}
+    for name, observable in measurements.observables.items():
+        parts = {name: observable.values}
+        if np.iscomplexobj(observable.values):
+            v = observable.values
+            parts = {f"{name}_real": v.real, f"{name}_imag": v.imag, f"{name}_abs": np.abs(v)}
+        for part, values in parts.items():
+            found = autocorrelation(part, values, observable.trajectories)
+            if found is None:
+                continue
+            result[part] = autocorrelation_result(found, observable.trajectories, values)
+            _warn_of_drift(found, values, warnings)
+    return result
+
+
+def autocorrelation_result(
+    found: Autocorrelation, trajectories: NDArray, values: NDArray
+) -> AutocorrelationResult:
+    """Record of one series, thinned to at most SERIES_LENGTH points."""
+    stride = -(-len(values) // SERIES_LENGTH)
+    lags = np.arange(len(found.rho))
+    return AutocorrelationResult(
+        mean=found.mean,
+        error=found.error,
+        naive_error=found.naive_error,
+        tau_int=found.tau_int,
+        tau_int_error=found.tau_int_error,
+        window=found.window,
+        count=found.count,
+        spacing=found.spacing,
+        rho=series(lags, found.rho, found.rho_error),
+        series=series(trajectories[::stride], np.asarray(values)[::stride], np.zeros(len(values))[::stride]),
+    )
+
+
+def _warn_of_drift(found: Autocorrelation, values: NDArray, warnings: list[str]) -> None:
+    """A first fifth that is far from the second half means that thermalisation was not left out."""
+    n = len(values)
+    if n < 50:
+        return
+    early, late = values[: n // 5], values[n // 2 :]
+    error = found.error * np.sqrt(n / len(early) + n / len(late))
+    distance = abs(early.mean() - late.mean())
+    if distance > 4 * error:
+        warnings.append(
+            f"{found.name}: the first fifth of the series lies {distance / error:.1f} errors from the second "
+            f"half; leave out the thermalisation (first_trajectory)"
+        )
+
+
+def solver_result(solves: dict) -> SolverResult | None:
+    """Medians and totals of the solver records."""
+    columns = {k: np.concatenate([np.ravel(a) for a in v]) for k, v in solves.items() if k != "solver"}
+    if not columns:
+        return None
+
+    def reduced(name: str, how) -> float | None:
+        return float(how(columns[name])) if name in columns else None
+
+    return SolverResult(
+        solver=solves.get("solver"),
+        solves=max(len(v) for v in columns.values()),
+        iterations_median=reduced("iterations", np.median),
+        iterations_max=reduced("iterations", np.max),
+        relative_residual_max=reduced("relative_residual", np.max),
+        seconds_total=reduced("seconds", np.sum),
+        seconds_median=reduced("seconds", np.median),
+        gflops_median=reduced("gflops", np.median),
+    )

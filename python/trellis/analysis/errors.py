@@ -1,0 +1,47 @@
+"""Exceptions of the analysis.
+
+Every message names the file or the quantity, what was expected and what was found.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class AnalysisError(Exception):
+    """Anything that stops an analysis."""
+
+
+class MeasurementFileError(AnalysisError):
+    """A measurement file is not what it should be.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        The object inside the file that is wrong (dataset, attribute, ...).
+    expected, found
+        What the reader looked for, and what is there.
+    """
+
+    def __init__(self, path: Path | str, what: str, *, expected: object, found: object) -> None:
+        self.path = Path(path)
+        self.what = what
+        self.expected = expected
+        self.found = found
+        super().__init__(f"{path}: {what}: expected {expected}, found {found}")
+
+
+class TooFewConfigurations(AnalysisError):
+    """The number of configurations does not carry the requested statement."""
+
+    def __init__(self, purpose: str, *, needed: int, found: float) -> None:
+        self.purpose = purpose
+        self.needed = needed
+        self.found = found
+        super().__init__(f"{purpose} needs at least {needed} independent configurations, found {found:g}")
+
+
+class FitFailed(AnalysisError):
+    """No acceptable fit of a correlator was found."""

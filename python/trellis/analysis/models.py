@@ -1,0 +1,176 @@
+"""Spectral models of correlators, with their Jacobians and priors.
+
+One model describes one or several correlators c of the same particle, which share their energies:
+
+    C_c(t) = sum_n A_cn [ exp(-E_n t) + s exp(-E_n (T - t)) ]
+
+with s = +1 (symmetric meson, cosh), -1 (antisymmetric meson, sinh) or 0 (baryons, open boundaries), and
+
+    E_0 = exp(log_e_0),  E_n = E_{n-1} + exp(log_gap_n),  A_c0 = exp(log_a_c),  A_cn = A_c0 r_cn.
+
+So energies are positive and ordered by construction. Correlators are normalised to a positive ground state
+before they come here.
+
+A baryon correlator may carry one more term, b exp(-E_b (T - t)): the state of the other parity that runs
+backwards. Its two parameters, log_e_b and b, get their priors from a fit of the other direction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gvar as gv
+import numpy as np
+from numpy.typing import NDArray
+
+#: Width of the logarithmic priors of the ground state: a factor e^5 each way, that is, no information.
+GROUND_STATE_PRIOR_WIDTH = 5.0
+#: Relative width of the prior of the backward amplitude: what a fit of the other direction is trusted to.
+BACKWARD_AMPLITUDE_WIDTH = 0.5
+
+
+@dataclass(frozen=True)
+class BackwardState:
+    """What is known about the state that runs backwards: energy, its error, b in units of the correlator."""
+
+    energy: float
+    energy_error: float
+    amplitude: float
+
+
+@dataclass(frozen=True)
+class SpectralModel:
+    """Sum of exponentials with their periodic images.
+
+    Attributes
+    ----------
+    states
+        Number of states, at least 1.
+    correlators
+        Number of correlators that share the energies.
+    time_extent
+        T in the formula above.
+    image
+        s in the formula above: +1, -1 or 0.
+    behind
+        With the backward term of the other parity; for one correlator with image 0.
+    """
+
+    states: int
+    correlators: int
+    time_extent: int
+    image: int
+    behind: bool = False
+
+    def __post_init__(self) -> None:
+        if self.states < 1 or self.correlators < 1 or self.image not in (-1, 0, 1):
+            raise ValueError(
+                f"SpectralModel: states {self.states}, correlators {self.correlators}, image {self.image}"
+            )
+        if self.behind and (self.image != 0 or self.correlators != 1):
+            raise ValueError(f"SpectralModel: behind needs one correlator with image 0, found {self}")
+
+    @property
+    def parameter_count(self) -> int:
+        """Parameters without those of the backward term, whose priors are data of their own."""
+        return self.states * (1 + self.correlators)
+
+    @property
+    def names(self) -> list[str]:
+        """Parameter names in the order of the Jacobian's columns; `log(x)` is gvar's way to say log-normal."""
+        names = ["log(E0)"] + [f"log(gap{n})" for n in range(1, self.states)]
+        for c in range(self.correlators):
+            names += [f"log(A{c})"] + [f"r{c}_{n}" for n in range(1, self.states)]
+        return names + (["log(Eb)", "b"] if self.behind else [])
+
+    def energies(self, p) -> list:
+        """E_0 < E_1 < ... from the parameters (floats or gvars)."""
+        energies = [p["E0"]]
+        for n in range(1, self.states):
+            energies.append(energies[-1] + p[f"gap{n}"])
+        return energies
+
+    def basis(self, energy, t: NDArray) -> NDArray:
+        """exp(-E t) + s exp(-E (T - t))."""
+        forward = np.exp(-energy * t)
+        if self.image == 0:
+            return forward
+        return forward + self.image * np.exp(-energy * (self.time_extent - t))
+
+    def __call__(self, times: list[NDArray], p) -> NDArray:
+        """All correlators at their times, one after the other in one array."""
+        energies = self.energies(p)
+        values = []
+        for c, t in enumerate(times):
+            total = self.basis(energies[0], t)
+            for n in range(1, self.states):
+                total = total + p[f"r{c}_{n}"] * self.basis(energies[n], t)
+            values.append(p[f"A{c}"] * total)
+        if self.behind:
+            values[0] = values[0] + p["b"] * np.exp(-p["Eb"] * (self.time_extent - times[0]))
+        return np.concatenate(values)
+
+    def jacobian(self, times: list[NDArray], p) -> NDArray:
+        """d C / d parameter, shape [data, parameter], columns as in `names`; p holds floats."""
+        energies = np.array(self.energies(p), dtype=float)
+        gaps = [p["E0"]] + [p[f"gap{n}"] for n in range(1, self.states)]
+        rows = []
+        for c, t in enumerate(times):
+            block = np.zeros((len(t), len(self.names)))
+            amplitudes = float(p[f"A{c}"]) * np.array([1.0] + [p[f"r{c}_{n}"] for n in range(1, self.states)])
+            slopes = np.array(
+                [a * self._energy_slope(e, t) for a, e in zip(amplitudes, energies, strict=True)]
+            )
+            for n in range(self.states):  # log_gap_n moves every energy from n on
+                block[:, n] = float(gaps[n]) * slopes[n:].sum(axis=0)
+            first = self.states + c * self.states
+            bases = np.array([self.basis(e, t) for e in energies])
+            block[:, first] = amplitudes @ bases
+            for n in range(1, self.states):
+                block[:, first + n] = float(p[f"A{c}"]) * bases[n]
+            if self.behind:
+                image = np.exp(-float(p["Eb"]) * (self.time_extent - t))
+                block[:, -2] = -float(p["b"]) * float(p["Eb"]) * (self.time_extent - t) * image
+                block[:, -1] = image
+            rows.append(block)
+        return np.concatenate(rows)
+
+    def _energy_slope(self, energy: float, t: NDArray) -> NDArray:
+        slope = -t * np.exp(-energy * t)
+        if self.image:
+            slope = slope - self.image * (self.time_extent - t) * np.exp(-energy * (self.time_extent - t))
+        return slope
+
+    def prior(
+        self,
+        energy: float,
+        amplitudes: list[float],
+        gap: tuple[float, float],
+        ratio: tuple[float, float],
+        behind: BackwardState | None = None,
+    ) -> gv.BufferDict:
+        """Priors of all parameters.
+
+        Parameters
+        ----------
+        energy, amplitudes
+            Estimates of E_0 and A_c0: centres of priors that are too wide to matter.
+        gap
+            Centre and width of the logarithm of every energy gap.
+        ratio
+            Centre and width of A_n / A_0, any sign.
+        behind
+            The backward state, for models that have one.
+        """
+        prior = gv.BufferDict()
+        prior["log(E0)"] = gv.gvar(np.log(energy), GROUND_STATE_PRIOR_WIDTH)
+        for n in range(1, self.states):
+            prior[f"log(gap{n})"] = gv.gvar(np.log(gap[0]), gap[1])
+        for c, amplitude in enumerate(amplitudes):
+            prior[f"log(A{c})"] = gv.gvar(np.log(amplitude), GROUND_STATE_PRIOR_WIDTH)
+            for n in range(1, self.states):
+                prior[f"r{c}_{n}"] = gv.gvar(*ratio)
+        if self.behind:
+            prior["log(Eb)"] = gv.gvar(np.log(behind.energy), behind.energy_error / behind.energy)
+            prior["b"] = gv.gvar(behind.amplitude, BACKWARD_AMPLITUDE_WIDTH * abs(behind.amplitude))
+        return prior

@@ -1,0 +1,250 @@
+"""analyze(): from measurement files to results.json, plots and report.html."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import gvar as gv
+import numpy as np
+
+from .assemble import observable_results, particle_result, solver_result
+from .correlators import Correlator, particle_correlators
+from .errors import AnalysisError, FitFailed
+from .models import BackwardState
+from .options import AnalysisOptions
+from .readers import CorrelatorData, Measurements, ObservableSeries, read_measurements
+from .results import ConfigurationSummary, Provenance, RatioResult, Results
+from .spectrum import ParticleFit, backward_state_of, fit_particle
+
+_VERSIONS_OF = ("numpy", "scipy", "h5py", "gvar", "lsqfit", "pyerrors", "matplotlib", "trellis")
+
+
+def analyze(
+    paths: Path | str | Iterable[Path | str],
+    *,
+    output: Path | str | None = None,
+    title: str | None = None,
+    options: AnalysisOptions | dict | None = None,
+) -> Results:
+    """Masses with errors from measured correlators.
+
+    Parameters
+    ----------
+    paths
+        Measurement files (and gauge streams), folders of them, or a list of both.
+    output
+        Folder for results.json, plots/ and report.html; made if needed. None: nothing is written.
+    title
+        Title of the report; default: the lattice and beta.
+    options
+        An AnalysisOptions or a dict of its fields.
+
+    Returns
+    -------
+    Results
+        See `results.Results`; the same numbers as in results.json.
+
+    Raises
+    ------
+    AnalysisError
+        With the file or quantity at fault (subclasses in `errors`). A particle that cannot be fitted does not
+        stop the others: it is listed in `not_fitted` with the reason.
+    """
+    options = AnalysisOptions.model_validate(options or {})
+    factory = gv.switch_gvar()  # the gvars of the fits do not outlive this call
+    try:
+        results = _analyze(read_measurements(paths), title, options)
+    finally:
+        gv.restore_gvar()
+        del factory
+    if output is not None:
+        from trellis.report import write_report  # the report needs matplotlib, the numbers do not
+
+        write_report(results, output)
+    return results
+
+
+def _analyze(measurements: Measurements, title: str | None, options: AnalysisOptions) -> Results:
+    _leave_out(measurements, options.first_trajectory)
+    fits, not_fitted = _fit_all(measurements, options)
+    notes = list(measurements.notes)
+    warnings: list[str] = []
+    observables = observable_results(measurements, warnings)
+    particles = {name: particle_result(fit, options) for name, fit in fits.items()}
+    tau_int = {name: (o.tau_int, o.tau_int_error) for name, o in observables.items()}
+    tau_int |= {
+        f"mass of {n}": (p.tau_int, p.tau_int_error) for n, p in particles.items() if p.tau_int is not None
+    }
+    _warn(measurements, particles, notes, warnings)
+    x, y, z, t = measurements.lattice
+    beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
+    return Results(
+        title=title or f"Hadron masses on {x} x {y} x {z} x {t}{beta}",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        lattice=measurements.lattice,
+        beta=measurements.beta,
+        fermion=_fermion(measurements),
+        configurations=_configurations(measurements),
+        particles=particles,
+        ratios=_ratios(fits, options),
+        observables=observables,
+        tau_int=tau_int,
+        not_fitted=not_fitted,
+        solves=solver_result(measurements.solves),
+        notes=notes,
+        warnings=warnings,
+        options=options,
+        provenance=_provenance(measurements),
+    )
+
+
+def _leave_out(measurements: Measurements, first: int | None) -> None:
+    """Drop what comes before the trajectory `first`."""
+    if first is None:
+        return
+    keep = measurements.configurations >= first
+    if measurements.correlators and not keep.any():
+        last = measurements.configurations.max()
+        raise AnalysisError(
+            f"first_trajectory {first}: expected configurations from there on, the last is {last}"
+        )
+    measurements.configurations = measurements.configurations[keep]
+    for name, c in measurements.correlators.items():
+        kept = CorrelatorData(name, c.values[keep], c.momenta, c.source_counts[keep], c.attributes)
+        measurements.correlators[name] = kept
+    for name, o in measurements.observables.items():
+        after = o.trajectories >= first
+        measurements.observables[name] = ObservableSeries(name, o.trajectories[after], o.values[after])
+
+
+def _fit_all(
+    measurements: Measurements, options: AnalysisOptions
+) -> tuple[dict[str, ParticleFit], dict[str, str]]:
+    """Every particle, its parity partner, and the simultaneous fits; failures with their reasons."""
+    if not measurements.correlators:
+        return {}, {}
+    correlators = particle_correlators(measurements, options)
+    tasks: dict[str, list[Correlator]] = {c.name: [c] for c in correlators}
+    by_name = {c.name: c for c in correlators}
+    for name, members in options.simultaneous.items():
+        unknown = [m for m in members if m not in by_name]
+        if unknown:
+            raise AnalysisError(f"simultaneous: expected names among {sorted(by_name)}, found {unknown}")
+        tasks[name] = _simultaneous(name, [by_name[m] for m in members])
+    fits: dict[str, ParticleFit] = {}
+    failed: dict[str, str] = {}
+    for name, group in tasks.items():
+        _fit_one(name, group, None, measurements, options, fits, failed)
+    for c in correlators:
+        if options.parity_partner and c.name in fits and c.kind == "baryon" and c.boundary_t != "dirichlet":
+            partner = c.reversed_in_time(f"{c.name}_parity_partner")
+            behind = backward_state_of(fits[c.name], partner)
+            _fit_one(partner.name, [partner], behind, measurements, options, fits, failed)
+    return fits, failed
+
+
+def _fit_one(
+    name: str,
+    group: list[Correlator],
+    behind: BackwardState | None,
+    measurements: Measurements,
+    options: AnalysisOptions,
+    fits: dict[str, ParticleFit],
+    failed: dict[str, str],
+) -> None:
+    """Fit one particle into `fits`, or the reason why not into `failed`."""
+    try:
+        fits[name] = fit_particle(group, measurements.configurations, options, behind)
+    except FitFailed as error:
+        failed[name] = str(error)
+
+
+def _simultaneous(name: str, members: list[Correlator]) -> list[Correlator]:
+    if len({(c.image, c.time_extent, c.kind) for c in members}) != 1:
+        seen = [(c.name, c.kind, c.image) for c in members]
+        raise AnalysisError(f"{name}: simultaneous: expected one type and symmetry in time, found {seen}")
+    first = members[0]
+    renamed = Correlator(
+        name,
+        first.particle,
+        first.kind,
+        first.samples,
+        first.boundary_t,
+        first.image,
+        first.members,
+        first.momentum_squared,
+        first.attributes,
+        first.notes,
+    )
+    return [renamed, *members[1:]]
+
+
+def _ratios(fits: dict[str, ParticleFit], options: AnalysisOptions) -> dict[str, RatioResult]:
+    """m_a / m_b; statistical errors correlated as the masses are on the configurations, model errors not."""
+    result = {}
+    for a, b in options.ratios:
+        if a not in fits or b not in fits:
+            continue
+        fa, fb = fits[a].average, fits[b].average
+        rho = float(np.corrcoef(fits[a].series, fits[b].series)[0, 1])
+        cross = rho * fa.statistical_error * fb.statistical_error
+        covariance = [[fa.error**2, cross], [cross, fb.error**2]]
+        ma, mb = gv.gvar([fa.mean, fb.mean], covariance)
+        ratio = ma / mb
+        result[f"{a}/{b}"] = RatioResult(value=ratio.mean, error=ratio.sdev, correlation=rho)
+    return result
+
+
+def _warn(measurements: Measurements, particles: dict, notes: list[str], warnings: list[str]) -> None:
+    """What a reader has to know before using the numbers."""
+    count = len(measurements.configurations)
+    if 0 < count < 50:
+        spread = 100.0 / np.sqrt(2 * (count - 1))
+        warnings.append(f"{count} configurations: the errors themselves are uncertain by {spread:.0f} %")
+    for name, particle in particles.items():
+        for note in particle.notes:
+            (warnings if "poor fits" in note or "look" in note else notes).append(note)
+        if particle.mass_error > 0.2 * particle.mass:
+            warnings.append(
+                f"{name}: the error is {100 * particle.mass_error / particle.mass:.0f} % of the mass"
+            )
+    residual = [np.max(r) for r in measurements.solves.get("relative_residual", [])]
+    if residual and max(residual) > 1e-5:
+        warnings.append(f"largest relative residual of a solve: {max(residual):.1e}")
+
+
+def _fermion(measurements: Measurements) -> dict[str, object]:
+    for c in measurements.correlators.values():
+        keys = ("fermion", "kappa", "mass", "csw", "boundary_t")
+        return {k: c.attributes[k] for k in keys if k in c.attributes}
+    return {}
+
+
+def _configurations(measurements: Measurements) -> ConfigurationSummary:
+    numbers = measurements.configurations.tolist()
+    counts = {int(n) for c in measurements.correlators.values() for n in c.source_counts}
+    return ConfigurationSummary(
+        count=len(numbers),
+        first=numbers[0] if numbers else None,
+        last=numbers[-1] if numbers else None,
+        numbers=numbers,
+        sources_per_configuration=sorted(counts),
+    )
+
+
+def _provenance(measurements: Measurements) -> Provenance:
+    versions = {}
+    for package in _VERSIONS_OF:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return Provenance(
+        files=[f.__dict__ | {"path": Path(f.path).name} for f in measurements.files],
+        run_files=measurements.run_files,
+        conventions_version=measurements.conventions_version,
+        analysis_versions=versions,
+    )

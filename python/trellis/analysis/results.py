@@ -1,0 +1,201 @@
+"""What an analysis returns: plain numbers with names, the content of results.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gvar as gv
+from pydantic import BaseModel, ConfigDict, Field
+
+from .options import AnalysisOptions
+
+#: Raised when the meaning of a key changes.
+SCHEMA_VERSION = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(ser_json_inf_nan="null")
+
+
+class Series(_Record):
+    """Values with errors at positions (times, lags or trajectories)."""
+
+    x: list[float]
+    value: list[float | None]
+    error: list[float | None]
+
+
+class FitResult(_Record):
+    """One fit of the scan.
+
+    chi2 is the weighted sum of squares of the data and chi2_prior that of the priors; dof = n_data -
+    n_parameters; Q the textbook probability of their sum for dof; expected_chi2 and p_value the mean and the
+    probability that take weights, priors and the number of samples into account. weight: in the average.
+    The parameters describe the correlators divided by `normalisation`.
+    """
+
+    t_min: int
+    t_max: int
+    n_states: int
+    mass: float
+    mass_error: float
+    energies: list[float]
+    energy_errors: list[float]
+    chi2: float
+    chi2_prior: float
+    n_data: int
+    n_parameters: int
+    dof: int
+    expected_chi2: float
+    p_value: float
+    Q: float
+    weight: float
+    parameters: dict[str, float]
+
+
+class ParticleResult(_Record):
+    """One particle: mass_error^2 = statistical_error^2 + model_error^2, lattice units.
+
+    Attributes
+    ----------
+    fit
+        The fit of largest weight in the model average; scan: all fits.
+    weights
+        How the residuals were weighted: correlated, shrinkage, svd or uncorrelated; weights_parameter is the
+        shrinkage lambda or the svdcut of the fit of largest weight.
+    autocorrelation_factor
+        2 tau_int where it was applied to the covariance, else 1.
+    correlator
+        Mean over configurations at t = 0 ... T - 1, unfolded.
+    effective_mass
+        At t + 1/2, of the folded correlator for mesons on a periodic lattice.
+    """
+
+    mass: float
+    mass_error: float
+    statistical_error: float
+    model_error: float
+    type: str
+    particle: str
+    members: list[str]
+    momentum_squared: int
+    image: int
+    boundary_t: str
+    source: str | None = None
+    sink: str | None = None
+    configurations: int
+    bin_size: int
+    bins: int
+    effective_samples: float
+    weights: str
+    weights_parameter: float | None
+    autocorrelation_factor: float
+    tau_int: float | None
+    tau_int_error: float | None
+    jackknife_error: float | None
+    normalisation: list[float]
+    priors: dict[str, tuple[float, float]]
+    fit: FitResult
+    scan: list[FitResult]
+    correlator: Series
+    effective_mass: Series
+    notes: list[str]
+
+    @property
+    def formatted(self) -> str:
+        """value(error)."""
+        return format_error(self.mass, self.mass_error)
+
+
+class AutocorrelationResult(_Record):
+    """Gamma method of one series; tau_int in units of `spacing` trajectories, 1/2 if independent."""
+
+    mean: float
+    error: float
+    naive_error: float
+    tau_int: float
+    tau_int_error: float
+    window: int
+    count: int
+    spacing: int
+    rho: Series
+    series: Series | None = None
+
+
+class RatioResult(_Record):
+    """A ratio of masses; the statistical correlation of the two is taken into account."""
+
+    value: float
+    error: float
+    correlation: float
+
+
+class SolverResult(_Record):
+    """Medians and totals over all recorded solves."""
+
+    solver: str | None
+    solves: int
+    iterations_median: float | None = None
+    iterations_max: float | None = None
+    relative_residual_max: float | None = None
+    seconds_total: float | None = None
+    seconds_median: float | None = None
+    gflops_median: float | None = None
+
+
+class Provenance(_Record):
+    """Where the data came from."""
+
+    files: list[dict]
+    run_files: list[str]
+    conventions_version: str | None
+    analysis_versions: dict[str, str]
+
+
+class ConfigurationSummary(_Record):
+    """The configurations of the correlators."""
+
+    count: int
+    first: int | None
+    last: int | None
+    numbers: list[int]
+    sources_per_configuration: list[int]
+
+
+class Results(_Record):
+    """Everything that an analysis found; written to results.json."""
+
+    schema_version: int = SCHEMA_VERSION
+    title: str
+    created: str
+    lattice: tuple[int, int, int, int]
+    beta: float | None
+    fermion: dict[str, object] = Field(default_factory=dict)
+    configurations: ConfigurationSummary
+    particles: dict[str, ParticleResult]
+    ratios: dict[str, RatioResult]
+    observables: dict[str, AutocorrelationResult]
+    tau_int: dict[str, tuple[float, float]]
+    not_fitted: dict[str, str]
+    solves: SolverResult | None
+    notes: list[str]
+    warnings: list[str]
+    options: AnalysisOptions
+    provenance: Provenance
+
+    def to_json(self, path: Path | str | None = None) -> str:
+        """The JSON text, with an end of line; written to `path` if one is given."""
+        text = self.model_dump_json(indent=1) + "\n"
+        if path is not None:
+            Path(path).write_text(text)
+        return text
+
+    @classmethod
+    def from_json(cls, path: Path | str) -> Results:
+        """Read results.json."""
+        return cls.model_validate_json(Path(path).read_text())
+
+
+def format_error(value: float, error: float) -> str:
+    """0.4213(17): two digits of error."""
+    return str(gv.gvar(value, error).fmt(None)) if error > 0 else f"{value:.10g}"

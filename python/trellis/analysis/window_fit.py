@@ -1,0 +1,190 @@
+"""One fit of one model in one window of times.
+
+The minimum is found by lsqfit. With the Jacobian J there, the weights W, the inverse prior covariance P and
+H = J^T W J + P, the parameters respond to the data by G = H^-1 J^T W, so that
+
+    covariance of the parameters = G C G^T + H^-1 P H^-1,
+
+C the covariance of the data, whatever W is (for W = C^-1 this is lsqfit's own H^-1). The sum of squares at
+the minimum is distributed as sum_i lambda_i z_i^2, z_i standard normal and lambda_i the eigenvalues of
+C^(1/2) (W - W J H^-1 J^T W) C^(1/2) (Bruno and Sommer 2022, arXiv:2209.14188): this gives the expected chi^2
+and the p-value.
+
+A weight matrix from n samples (nu = n - 1) makes chi^2 too large and errors too small. For W = C^-1 and
+f = data - parameters, chi^2 is Hotelling's: chi^2 / nu = chi2_f / chi2_(nu - f + 1), and the covariance is
+multiplied by nu / (nu - f) (the inverse of the mean of J^T W J) times (nu - 1) / (nu - f - 1) (the scatter of
+W itself; Rao 1967; Toussaint and Freeman 2008, arXiv:0808.2211, to first order). A regularised W is used with
+f = (directions that come from the samples) - parameters, at least 0; pseudo-experiments check this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gvar as gv
+import lsqfit
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincc
+
+from .models import SpectralModel
+from .weights import Weights
+
+MONTE_CARLO_P_VALUE_DRAWS = 10000
+
+
+@dataclass(frozen=True)
+class WindowFit:
+    """Result of one fit.
+
+    Attributes
+    ----------
+    model, times
+        What was fitted, where; times has one array per correlator.
+    parameters
+        Best values by name (names of the model, logarithms where the name says so).
+    covariance
+        Statistical covariance of the parameters in the model's order, from the data alone.
+    prior_covariance
+        The part that comes from the priors.
+    energies
+        E_0, E_1, ...
+    energy_response
+        d E_n / d data, shape [state, data].
+    chi2, chi2_prior
+        Weighted sum of squares of the data, and of the priors.
+    data_count, parameter_count
+        Sizes of the fit.
+    expected_chi2
+        Mean of chi2 + chi2_prior if the model is true.
+    p_value
+        Probability of a larger chi2 + chi2_prior if the model is true; see the module text.
+    q
+        The textbook value: chi^2 with data_count - parameter_count degrees of freedom.
+    information_criterion
+        chi2 + chi2_prior + 2 parameter_count - 2 data_count, or its generalisation for W != C^-1.
+    """
+
+    model: SpectralModel
+    times: list[NDArray]
+    parameters: dict[str, float]
+    covariance: NDArray
+    prior_covariance: NDArray
+    energies: NDArray
+    energy_response: NDArray
+    energy_errors: NDArray
+    chi2: float
+    chi2_prior: float
+    data_count: int
+    parameter_count: int
+    expected_chi2: float
+    p_value: float
+    q: float
+    information_criterion: float
+
+    @property
+    def dof(self) -> int:
+        return self.data_count - self.parameter_count
+
+
+def fit_window(
+    model: SpectralModel, times: list[NDArray], weights: Weights, prior: gv.BufferDict, *, seed: int = 1
+) -> WindowFit | None:
+    """Fit the model; None when the minimiser does not converge or the minimum is singular.
+
+    Parameters
+    ----------
+    times
+        One array of times per correlator; `weights.mean` holds the data in this order.
+    """
+    fit = lsqfit.nonlinear_fit(
+        data=(times, weights.mean, weights.weight_covariance), fcn=model, prior=prior, maxit=500, tol=1e-10
+    )
+    if fit.error is not None or not np.isfinite(fit.chi2):
+        return None
+    p = fit.pmean
+    jacobian = model.jacobian(times, p)
+    w = np.linalg.inv(weights.weight_covariance)
+    precision = np.diag(1.0 / np.array([prior[name].sdev for name in model.names]) ** 2)
+    hessian = jacobian.T @ w @ jacobian + precision
+    if not np.all(np.isfinite(hessian)) or np.linalg.cond(hessian) > 1e14:
+        return None
+    inverse = np.linalg.inv(hessian)
+    response = inverse @ jacobian.T @ w
+    residual = weights.mean - model(times, p)
+    chi2 = float(residual @ w @ residual)
+    chi2_prior = float(sum(((p[k] - prior[k].mean) / prior[k].sdev) ** 2 for k in model.names))
+    kernel = w - w @ jacobian @ response
+    free = _unconstrained_kernel(model, jacobian, w, precision)
+    free_rank = max(weights.estimated_rank - model.parameter_count, 0.0)
+    correction = small_sample_correction(weights.samples, free_rank)
+    covariance = response @ weights.covariance @ response.T * correction
+    prior_covariance = inverse @ precision @ inverse
+    slope = energy_slope(model, p)
+    total = slope @ (covariance + prior_covariance) @ slope.T
+    dof = len(weights.mean) - model.parameter_count
+    spectrum = _spectrum(kernel, weights.covariance)
+    scale = chi2_scale(weights.samples, free_rank)
+    aic = (chi2 + chi2_prior) / scale - 2 * np.trace(free @ weights.covariance)
+    return WindowFit(
+        model=model,
+        times=times,
+        parameters={name: float(p[name]) for name in model.names},
+        covariance=covariance,
+        prior_covariance=prior_covariance,
+        energies=np.array(model.energies(p), dtype=float),
+        energy_response=slope @ response,
+        energy_errors=np.sqrt(np.diag(total)),
+        chi2=chi2,
+        chi2_prior=chi2_prior,
+        data_count=len(weights.mean),
+        parameter_count=model.parameter_count,
+        expected_chi2=float(spectrum.sum() * scale),
+        p_value=_p_value(chi2 + chi2_prior, spectrum, weights.samples, free_rank, seed),
+        q=float(gammaincc(dof / 2, (chi2 + chi2_prior) / 2)),
+        information_criterion=float(aic),
+    )
+
+
+def _unconstrained_kernel(model: SpectralModel, jacobian: NDArray, w: NDArray, precision: NDArray) -> NDArray:
+    """W - W J (J^T W J + P')^-1 J^T W, where P' keeps the priors of the backward term only: they are data."""
+    kept = precision.copy()
+    kept[: model.parameter_count, : model.parameter_count] = 0.0
+    inverse = np.linalg.pinv(jacobian.T @ w @ jacobian + kept, hermitian=True)
+    return w - w @ jacobian @ inverse @ jacobian.T @ w
+
+
+def energy_slope(model: SpectralModel, p) -> NDArray:
+    """d E_n / d parameter, shape [state, parameter]."""
+    slope = np.zeros((model.states, len(model.names)))
+    steps = [p["E0"]] + [p[f"gap{n}"] for n in range(1, model.states)]
+    for n in range(model.states):
+        slope[n:, n] = float(steps[n])
+    return slope
+
+
+def small_sample_correction(samples: float, free_rank: float) -> float:
+    """Factor on the covariance of the parameters for a weight matrix estimated from the same samples."""
+    nu = samples - 1
+    return nu / (nu - free_rank) * (nu - 1) / (nu - free_rank - 1)
+
+
+def chi2_scale(samples: float, free_rank: float) -> float:
+    """Mean of Hotelling's chi^2 over its value for infinitely many samples: (nu - 1) / (nu - f - 1)."""
+    nu = samples - 1
+    return (nu - 1) / (nu - free_rank - 1)
+
+
+def _spectrum(kernel: NDArray, covariance: NDArray) -> NDArray:
+    root = np.linalg.cholesky(covariance + 1e-14 * np.diag(np.diag(covariance)))
+    return np.clip(np.linalg.eigvalsh(root.T @ kernel @ root), 0.0, None)
+
+
+def _p_value(chi2: float, spectrum: NDArray, samples: float, free_rank: float, seed: int) -> float:
+    """Monte Carlo probability of sum lambda_i z_i^2 (over Hotelling's denominator) above chi2."""
+    rng = np.random.default_rng(seed)
+    draws = rng.standard_normal((MONTE_CARLO_P_VALUE_DRAWS, len(spectrum))) ** 2 @ spectrum
+    if free_rank > 0:
+        nu = samples - 1
+        draws *= nu / rng.chisquare(nu - free_rank + 1, len(draws))
+    return float((draws >= chi2).mean())
