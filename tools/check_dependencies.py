@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Check the dependency rule: a folder includes only folders to its left.
+
+The rule itself stands in src/CMakeLists.txt, in the lines `trellis_add_folder(name SEES a b ...)`: a folder
+may include itself, the folders it sees, and all that those see. Besides:
+
+- reference/ includes algebra/, lattice/ and base/ only;
+- kernels' x.hpp see views: nothing of device/ (the launches x.cpu.cpp, x.cuda.cu do);
+- mpi.h only in comm/mpi/ and io/, cuda_runtime.h only in device/cuda/, OpenMP only in device/cpu/;
+- a launch x.cuda.cu has at most 80 lines;
+- in Python, analysis, campaign and report import neither trellis._core nor a module that does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
+FOLDER = re.compile(r"^trellis_add_folder\((\w+)([^)]*)\)", re.MULTILINE)
+SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
+CUDA_LAUNCH_LINES = 80
+WITHOUT_CORE = ("analysis", "campaign", "report")
+
+# (what a line must not contain, the folders below src/trellis where it may)
+PRIVILEGES = [
+    (re.compile(r"^\s*#\s*include\s*[\"<]mpi\.h[\">]"), ("comm/mpi", "io"), "mpi.h"),
+    (re.compile(r"^\s*#\s*include\s*[\"<]cuda_runtime[\w.]*[\">]"), ("device/cuda",), "cuda_runtime.h"),
+    (re.compile(r"^\s*#\s*pragma\s+omp|^\s*#\s*include\s*[\"<]omp\.h[\">]"), ("device/cpu",), "OpenMP"),
+]
+
+
+def read_rule(cmake: str) -> dict[str, set[str]]:
+    """For each folder, in the order of the table: the folders that it may include."""
+    visible: dict[str, set[str]] = {}
+    for name, arguments in FOLDER.findall(cmake):
+        seen: set[str] = set()
+        words = arguments.split()
+        if "SEES" in words:
+            for word in words[words.index("SEES") + 1 :]:
+                if word in ("USES", "PUBLIC_USES"):
+                    break
+                if word not in visible:
+                    raise ValueError(f"{name} SEES {word}, which is not to its left")
+                seen |= {word} | visible[word]
+        visible[name] = seen
+    if not visible:
+        raise ValueError("no line trellis_add_folder(...) found")
+    return visible
+
+
+def included(path: Path) -> Iterator[tuple[int, str]]:
+    """Line number and name of each included file."""
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        if match := INCLUDE.match(line):
+            yield number, match[1]
+
+
+def check_folders(root: Path, rule: dict[str, set[str]]) -> Iterator[str]:
+    source = root / "src" / "trellis"
+    for path in sorted(p for p in source.rglob("*") if p.suffix in SOURCES):
+        where = path.relative_to(root)
+        inside = path.relative_to(source)
+        folder = inside.parts[0]
+        if folder not in rule:
+            yield f"{where}: folder {folder} is not in src/CMakeLists.txt"
+            continue
+        kernel_text = folder == "kernels" and path.suffix == ".hpp"
+        for number, name in included(path):
+            parts = name.split("/")
+            if parts[0] in ("reference", "tests", "bench", "lab", "bindings"):
+                yield f"{where}:{number}: {folder} includes {name}"
+            if parts[0] != "trellis" or len(parts) < 3:
+                continue
+            if parts[1] != folder and parts[1] not in rule[folder]:
+                yield f"{where}:{number}: {folder} may not include {name}"
+            elif kernel_text and parts[1] == "device":
+                yield f"{where}:{number}: a kernel's text sees views only, not {name}"
+        yield from check_privileges(path, where, inside)
+
+
+def check_privileges(path: Path, where: Path, inside: Path) -> Iterator[str]:
+    lines = path.read_text(errors="replace").splitlines()
+    for pattern, folders, what in PRIVILEGES:
+        if any(inside.as_posix().startswith(folder + "/") for folder in folders):
+            continue
+        for number, line in enumerate(lines, 1):
+            if pattern.match(line):
+                yield f"{where}:{number}: {what} is for {', '.join(folders)} only"
+    if path.name.endswith(".cuda.cu") and len(lines) > CUDA_LAUNCH_LINES:
+        yield f"{where}: {len(lines)} lines; a launch has at most {CUDA_LAUNCH_LINES}"
+
+
+def check_reference(root: Path) -> Iterator[str]:
+    allowed = {"base", "algebra", "lattice"}
+    for path in sorted(p for p in (root / "reference").rglob("*") if p.suffix in SOURCES):
+        for number, name in included(path):
+            parts = name.split("/")
+            if parts[0] == "trellis" and (len(parts) < 3 or parts[1] not in allowed):
+                yield f"{path.relative_to(root)}:{number}: reference may not include {name}"
+
+
+# ---- Python ----------------------------------------------------------------------------------------------
+
+
+def python_modules(package: Path) -> dict[str, Path]:
+    modules = {}
+    for path in package.rglob("*.py"):
+        parts = [package.name, *path.relative_to(package).with_suffix("").parts]
+        if parts[-1] == "__init__":
+            parts.pop()
+        modules[".".join(parts)] = path
+    return modules
+
+
+def imported(module: str, path: Path, *, in_functions: bool) -> Iterator[tuple[int, str]]:
+    """Line and full name of each import in a module; without `in_functions` only those that importing the
+    module executes. Imports under TYPE_CHECKING never count."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+
+    def visit(node: ast.AST) -> Iterator[tuple[int, str]]:
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute_name(package, node)
+            yield node.lineno, base
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for child in node.orelse:
+                yield from visit(child)
+        elif in_functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for child in ast.iter_child_nodes(node):
+                yield from visit(child)
+
+    yield from visit(ast.parse(path.read_text()))
+
+
+def absolute_name(package: str, node: ast.ImportFrom) -> str:
+    """`from ..b import c` in package x.y.z is from x.y.b."""
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".")
+    return ".".join(parts[: len(parts) - node.level + 1] + ([node.module] if node.module else []))
+
+
+def check_python(root: Path) -> Iterator[str]:
+    """analysis, campaign and report run without the compiled core. The package's own __init__ is what any
+    of their imports executes first, so it may not import the core either (it does so lazily)."""
+    package = root / "python" / "trellis"
+    modules = python_modules(package)
+    core = f"{package.name}._core"
+    for module, path in sorted(modules.items()):
+        parts = module.split(".")
+        if len(parts) < 2 or parts[1] not in WITHOUT_CORE:
+            continue
+        for number, name in imported(module, path, in_functions=True):
+            if chain := path_to_core(name, core, modules):
+                yield f"{path.relative_to(root)}:{number}: reaches {core}: {' -> '.join([module, *chain])}"
+
+
+def path_to_core(name: str, core: str, modules: dict[str, Path]) -> list[str] | None:
+    """The chain of imports by which importing `name` (and its parent packages) loads the core, if it does."""
+    stack: list[tuple[str, list[str]]] = [(name, [])]
+    seen: set[str] = set()
+    while stack:
+        current, chain = stack.pop()
+        if current == core or current.startswith(core + "."):
+            return [*chain, core]
+        if current in seen or not current.startswith(core.split(".")[0]):
+            continue
+        seen.add(current)
+        parent = current.rpartition(".")[0]
+        if parent:
+            stack.append((parent, chain))
+        if current in modules:
+            for _, following in imported(current, modules[current], in_functions=False):
+                stack.append((following, [*chain, current]))
+    return None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    root = parser.parse_args().root
+    rule = read_rule((root / "src" / "CMakeLists.txt").read_text())
+    problems = [*check_folders(root, rule), *check_reference(root), *check_python(root)]
+    print(*problems, sep="\n", end="\n" if problems else "")
+    print(f"dependencies: {len(problems)} violations")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
