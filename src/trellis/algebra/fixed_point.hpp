@@ -1,0 +1,60 @@
+#pragma once
+/// 16-bit fixed point: a component is q s / 32767 with q in [-32767, 32767] and s the largest |component| of
+/// its site. Conversions of a lane vector are intrinsics where the compiler's own are poor.
+#include <cstdint>
+
+#include "trellis/algebra/lane_functions.hpp"
+
+namespace trellis {
+
+inline constexpr float fixed_point_unit = 1.0f / 32767.0f;
+
+TRELLIS_SITE_FN float load_fixed(const int16_t* p, float*) { return float(*p); }
+TRELLIS_SITE_FN void store_fixed(int16_t* p, float x) {
+#if defined(__CUDA_ARCH__)
+  *p = int16_t(__float2int_rn(x));
+#else
+  *p = int16_t(__builtin_rintf(x));
+#endif
+}
+
+#if !defined(__CUDACC__)
+/// W integers as floats (unscaled).
+template <int W, bool fits>
+TRELLIS_SITE_FN Lanes<float, W, fits> load_fixed(const int16_t* p, Lanes<float, W, fits>*) {
+  using L = Lanes<float, W, fits>;
+#if defined(__AVX512F__)
+  if constexpr (W == 16)
+    return L(_mm512_maskz_cvtepi32_ps(
+        0xffff, _mm512_maskz_cvtepi16_epi32(0xffff, _mm256_load_si256(reinterpret_cast<const __m256i*>(p)))));
+#endif
+#if defined(__AVX2__)
+  if constexpr (W == 8)
+    return L(_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(p)))));
+#endif
+  alignas(64) float x[W];
+  for (int i = 0; i < W; ++i) x[i] = float(p[i]);
+  return L::load(x);
+}
+/// Rounds to nearest, ties to even. @pre |x| <= 32767 in every lane.
+template <int W, bool fits>
+TRELLIS_SITE_FN void store_fixed(int16_t* p, const Lanes<float, W, fits>& x) {
+#if defined(__AVX512F__)
+  if constexpr (W == 16) {
+    _mm256_store_si256(reinterpret_cast<__m256i*>(p), _mm512_maskz_cvtsepi32_epi16(0xffff, _mm512_maskz_cvtps_epi32(0xffff, x.v)));
+    return;
+  }
+#endif
+#if defined(__AVX512VL__)
+  if constexpr (W == 8) {
+    _mm_store_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtsepi32_epi16(_mm256_cvtps_epi32(x.v)));
+    return;
+  }
+#endif
+  alignas(64) float y[W];
+  x.store(y);
+  for (int i = 0; i < W; ++i) p[i] = int16_t(__builtin_rintf(y[i]));
+}
+#endif
+
+}  // namespace trellis

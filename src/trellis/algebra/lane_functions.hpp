@@ -1,0 +1,117 @@
+#pragma once
+/// What kernels need of Lanes beyond arithmetic: a run-time permutation, square root, absolute value,
+/// maximum and conversion between float and double.
+#include "trellis/algebra/lanes.hpp"
+
+namespace trellis {
+
+/// Largest lane count of any instantiation: sizes of permutation tables.
+inline constexpr int max_lanes = 16;
+
+TRELLIS_SITE_FN float square_root(float x) { return sqrtf(x); }
+TRELLIS_SITE_FN double square_root(double x) { return ::sqrt(x); }
+TRELLIS_SITE_FN float absolute(float x) { return x < 0 ? -x : x; }
+TRELLIS_SITE_FN double absolute(double x) { return x < 0 ? -x : x; }
+TRELLIS_SITE_FN float maximum(float a, float b) { return a < b ? b : a; }
+TRELLIS_SITE_FN double maximum(double a, double b) { return a < b ? b : a; }
+
+#if !defined(__CUDACC__)
+
+namespace detail {
+template <class T, int W, class F>
+TRELLIS_SITE_FN Lanes<T, W, true> map_lanes(Lanes<T, W, true> a, F f) {
+  Lanes<T, W, true> r;
+  for (int i = 0; i < W; ++i) r.v[i] = f(T(a.v[i]));
+  return r;
+}
+}  // namespace detail
+
+/// The zero-masked forms of the intrinsics (all lanes selected) spare g++ 12 its false warnings of undefined input.
+
+/// result[i] = a[source[i]]; `source` has max_lanes entries of int32, 64-byte aligned.
+template <class T, int W, bool fits>
+TRELLIS_SITE_FN Lanes<T, W, fits> permute(Lanes<T, W, fits> a, const int32_t* source) {
+  using L = Lanes<T, W, fits>;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(L) == 64 && std::is_same_v<T, float>)
+    return L(_mm512_maskz_permutexvar_ps(0xffff, _mm512_load_si512(source), a.v));
+  if constexpr (sizeof(L) == 64 && std::is_same_v<T, double>)
+    return L(_mm512_maskz_permutexvar_pd(
+        0xff, _mm512_maskz_cvtepi32_epi64(0xff, _mm256_load_si256(reinterpret_cast<const __m256i*>(source))), a.v));
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(L) == 32 && fits && std::is_same_v<T, float>)
+    return L(_mm256_permutevar8x32_ps(a.v, _mm256_load_si256(reinterpret_cast<const __m256i*>(source))));
+#endif
+  alignas(64) T from[W], to[W];
+  a.store(from);
+  for (int i = 0; i < W; ++i) to[i] = from[source[i]];
+  return L::load(to);
+}
+
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, true> square_root(Lanes<T, W, true> a) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(a) == 64 && std::is_same_v<T, float>) return Lanes<T, W, true>(_mm512_maskz_sqrt_ps(0xffff, a.v));
+  if constexpr (sizeof(a) == 64 && std::is_same_v<T, double>) return Lanes<T, W, true>(_mm512_maskz_sqrt_pd(0xff, a.v));
+#endif
+  return detail::map_lanes(a, [](T x) { return square_root(x); });
+}
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, true> absolute(Lanes<T, W, true> a) {
+  return Lanes<T, W, true>(a.v < typename Lanes<T, W, true>::Vector{} ? -a.v : a.v);
+}
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, true> maximum(Lanes<T, W, true> a, Lanes<T, W, true> b) {
+  return Lanes<T, W, true>(a.v < b.v ? b.v : a.v);
+}
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, false> square_root(Lanes<T, W, false> a) {
+  return {square_root(a.lo), square_root(a.hi)};
+}
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, false> absolute(Lanes<T, W, false> a) {
+  return {absolute(a.lo), absolute(a.hi)};
+}
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, false> maximum(Lanes<T, W, false> a, Lanes<T, W, false> b) {
+  return {maximum(a.lo, b.lo), maximum(a.hi, b.hi)};
+}
+
+/// Conversion of all lanes, To in {float, double}.
+template <class To, class T, int W, bool fits>
+TRELLIS_SITE_FN Lanes<To, W> convert_lanes(const Lanes<T, W, fits>& a) {
+  constexpr bool result_fits = W * int(sizeof(To)) <= native_vector_bytes;
+  if constexpr (std::is_same_v<To, T>) {
+    return a;
+  } else if constexpr (result_fits && fits) {
+    return Lanes<To, W>(__builtin_convertvector(a.v, typename Lanes<To, W>::Vector));
+  } else if constexpr (!fits && !result_fits) {
+    return {convert_lanes<To>(a.lo), convert_lanes<To>(a.hi)};
+  } else if constexpr (fits) {  // float to double: the halves of the source become the halves of the result
+#if defined(__AVX512F__)
+    if constexpr (sizeof(a) == 64 && std::is_same_v<To, double>)
+      return {Lanes<double, 8>(_mm512_maskz_cvtps_pd(0xff, _mm512_castps512_ps256(a.v))),
+              Lanes<double, 8>(_mm512_maskz_cvtps_pd(0xff, __m256(__builtin_shufflevector(a.v, a.v, 8, 9, 10, 11, 12, 13, 14, 15))))};
+#endif
+    alignas(64) T from[W];
+    a.store(from);
+    return {convert_lanes<To>(Lanes<T, W / 2>::load(from)), convert_lanes<To>(Lanes<T, W / 2>::load(from + W / 2))};
+  } else {  // double to float
+    alignas(64) To to[W];
+    convert_lanes<To>(a.lo).store(to);
+    convert_lanes<To>(a.hi).store(to + W / 2);
+    return Lanes<To, W>::load(to);
+  }
+}
+#endif  // !__CUDACC__
+
+template <class To, class R>
+TRELLIS_SITE_FN LaneReal<To, RealTraits<R>::width> convert_real(const R& a) {
+  if constexpr (RealTraits<R>::width == 1)
+    return To(a);
+  else
+    return convert_lanes<To>(a);
+}
+
+}  // namespace trellis

@@ -1,0 +1,73 @@
+#pragma once
+/// Typed exceptions. Library code throws these and nothing else; a message names the quantity and
+/// prints what was expected and what was found.
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace trellis {
+
+/// Root of every exception that Trellis throws on purpose.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A caller broke a precondition: wrong extent, unknown name, parameter outside its range.
+class BadArgument : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A file is not what it should be: truncated, wrong magic, wrong size, wrong header.
+class FileError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A file was read whole, but its checksum, plaquette or link trace is not the stored one.
+class ChecksumError : public FileError {
+ public:
+  using FileError::FileError;
+};
+
+/// A request needs more memory than there is; the message carries both numbers.
+class MemoryError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A number that must be finite is not (NaN or Inf in a field or a global sum), or a sum overflowed.
+class NumericError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The feature exists, but this build or this machine lacks it (MPI, CUDA, an instruction set).
+class NotAvailable : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Joins its arguments into one message: message("lattice extent ", 3, " is odd").
+template <class... Parts>
+std::string message(const Parts&... parts) {
+  std::ostringstream text;
+  text.precision(17);
+  (text << ... << parts);
+  return text.str();
+}
+
+namespace detail {
+[[noreturn]] inline void fail_requirement(const char* condition, const std::string& text) {
+  throw BadArgument(text + " [required: " + condition + "]");
+}
+}  // namespace detail
+
+}  // namespace trellis
+
+/// One check per stated precondition; the remaining arguments are joined into the message.
+#define TRELLIS_REQUIRE(condition, ...)                                                         \
+  do {                                                                                          \
+    if (!(condition)) ::trellis::detail::fail_requirement(#condition, ::trellis::message(__VA_ARGS__)); \
+  } while (false)

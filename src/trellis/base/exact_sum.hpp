@@ -1,0 +1,41 @@
+#pragma once
+/// Sums of doubles that do not depend on the order or the grouping of the terms.
+///
+/// The real line is cut into bins at the fixed powers 2^(40 j). A term is split, by rounding to the units of
+/// the bins, into parts that are integer multiples of 2^(40 j); the parts of one bin are added as integers,
+/// exactly. Three bins are kept, counted down from the bin of the largest term; which three depends only on
+/// the set of terms, and a part depends only on its term, so the result does too. What is dropped is below
+/// 2^-80 of the largest term. After J. Demmel and H. D. Nguyen (2015) and P. Ahrens et al. (2020), with
+/// integers in the bins and a fixed rounding constant in place of theirs.
+#include <cmath>
+#include <cstdint>
+
+namespace trellis {
+
+inline constexpr int exact_sum_bin_bits = 40;
+inline constexpr int exact_sum_bins = 3;
+
+/// Bin index of a positive finite x: the smallest j with x < 2^(40 (j + 1)).
+int exact_sum_bin(double x);
+/// The constant c for which (x + c) - c rounds x to a multiple of 2^(40 j).
+inline double exact_sum_rounder(int j) { return std::ldexp(1.5, 52 + exact_sum_bin_bits * j); }
+
+/// A partial sum; merging is associative and commutative.
+struct ExactSum {
+  __int128 bins[exact_sum_bins] = {0, 0, 0};  ///< in units of 2^(40 (top - k))
+  int32_t top = lowest;
+  int32_t is_not_finite = 0;  ///< a term was NaN or Inf
+  int32_t is_too_large = 0;   ///< a term was above 2^960
+
+  static constexpr int32_t lowest = -24;  ///< terms below 2^-960 share this bin
+  static constexpr int32_t highest = 23;
+
+  void add(double x);
+  void merge(const ExactSum& other);
+  /// Makes `top` at least the given bin (lower bins are dropped as the definition says).
+  void raise_top(int j);
+  /// NaN if a term was not finite; throws NumericError if a term or the sum is too large for a double.
+  double value() const;
+};
+
+}  // namespace trellis

@@ -1,0 +1,55 @@
+#include "trellis/base/precision.hpp"
+
+#include "trellis/base/error.hpp"
+
+namespace trellis {
+
+const char* name_of(Precision p) {
+  switch (p) {
+    case Precision::double_precision:
+      return "double";
+    case Precision::single_precision:
+      return "float";
+    case Precision::half_precision:
+      return "half";
+  }
+  throw BadArgument("precision tag out of range");
+}
+
+const char* name_of(Backend b) {
+  switch (b) {
+    case Backend::cpu:
+      return "cpu";
+    case Backend::gpu_emulated:
+      return "gpu_emulated";
+    case Backend::cuda:
+      return "cuda";
+  }
+  throw BadArgument("backend tag out of range");
+}
+
+Precision precision_by_name(const std::string& name) {
+  if (name == "double") return Precision::double_precision;
+  if (name == "single" || name == "float") return Precision::single_precision;
+  if (name == "half") return Precision::half_precision;
+  throw BadArgument(message("unknown precision '", name, "'; legal: double, float (or single), half"));
+}
+
+Backend backend_by_name(const std::string& name) {
+  if (name == "cpu") return Backend::cpu;
+  if (name == "gpu_emulated") return Backend::gpu_emulated;
+  if (name == "cuda") return Backend::cuda;
+  throw BadArgument(message("unknown backend '", name, "'; legal: cpu, gpu_emulated, cuda"));
+}
+
+int native_lanes(Precision p) {
+#if defined(__AVX512F__)
+  return p == Precision::double_precision ? 8 : 16;
+#elif defined(__AVX__)
+  return p == Precision::double_precision ? 4 : 8;
+#else
+  return p == Precision::double_precision ? 4 : 4;
+#endif
+}
+
+}  // namespace trellis

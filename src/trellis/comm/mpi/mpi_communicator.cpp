@@ -1,0 +1,131 @@
+/// Communicator over MPI: persistent requests, exact sums by a user-defined reduction.
+#define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "trellis/base/error.hpp"
+#include "trellis/comm/communicator.hpp"
+
+namespace trellis {
+
+namespace {
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw Error(message(call, " failed: ", std::string(text, size_t(length))));
+}
+
+void merge_exact_sums(void* in, void* inout, int* count, MPI_Datatype*) {
+  for (int i = 0; i < *count; ++i) static_cast<ExactSum*>(inout)[i].merge(static_cast<ExactSum*>(in)[i]);
+}
+
+class PersistentExchange final : public Exchange {
+ public:
+  PersistentExchange(MPI_Comm comm, const std::vector<Message>& sends, const std::vector<Message>& receives) {
+    requests_.reserve(sends.size() + receives.size());
+    for (const Message& m : receives) {
+      require_int(m);
+      requests_.emplace_back();
+      check(MPI_Recv_init(m.data, int(m.bytes), MPI_BYTE, m.peer, m.tag, comm, &requests_.back()), "MPI_Recv_init");
+    }
+    for (const Message& m : sends) {
+      require_int(m);
+      requests_.emplace_back();
+      check(MPI_Send_init(m.data, int(m.bytes), MPI_BYTE, m.peer, m.tag, comm, &requests_.back()), "MPI_Send_init");
+    }
+  }
+  ~PersistentExchange() override {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized) return;
+    for (MPI_Request& r : requests_) MPI_Request_free(&r);
+  }
+  void start() override { check(MPI_Startall(int(requests_.size()), requests_.data()), "MPI_Startall"); }
+  void wait() override {
+    check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  }
+
+ private:
+  static void require_int(const Message& m) {
+    TRELLIS_REQUIRE(m.bytes <= size_t(2147483647), "a message of ", m.bytes, " bytes is too long for one MPI call");
+  }
+  std::vector<MPI_Request> requests_;
+};
+
+class MpiCommunicator final : public Communicator {
+ public:
+  explicit MpiCommunicator(MPI_Comm comm) : comm_{comm} {
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+    check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Type_contiguous(int(sizeof(ExactSum)), MPI_BYTE, &exact_sum_type_), "MPI_Type_contiguous");
+    check(MPI_Type_commit(&exact_sum_type_), "MPI_Type_commit");
+    check(MPI_Op_create(merge_exact_sums, 1, &exact_sum_op_), "MPI_Op_create");
+  }
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  const char* name() const override { return "MPI"; }
+  void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
+  void broadcast(void* data, size_t bytes, int root) override {
+    constexpr size_t chunk = size_t(1) << 30;
+    for (size_t done = 0; done < bytes; done += chunk)
+      check(MPI_Bcast(static_cast<char*>(data) + done, int(std::min(chunk, bytes - done)), MPI_BYTE, root, comm_),
+            "MPI_Bcast");
+  }
+  void sum(ExactSum* sums, int count) override {
+    if (size_ == 1) return;
+    check(MPI_Allreduce(MPI_IN_PLACE, sums, count, exact_sum_type_, exact_sum_op_, comm_), "MPI_Allreduce");
+  }
+  void exclusive_or(unsigned* values, int count) override {
+    check(MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_UNSIGNED, MPI_BXOR, comm_), "MPI_Allreduce");
+  }
+  double maximum(double value) override {
+    check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm_), "MPI_Allreduce");
+    return value;
+  }
+  double minimum(double value) override {
+    check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MIN, comm_), "MPI_Allreduce");
+    return value;
+  }
+  std::unique_ptr<Exchange> make_exchange(const std::vector<Message>& sends,
+                                          const std::vector<Message>& receives) override {
+    return std::make_unique<PersistentExchange>(comm_, sends, receives);
+  }
+
+ private:
+  MPI_Comm comm_;
+  MPI_Datatype exact_sum_type_;
+  MPI_Op exact_sum_op_;
+  int rank_ = 0, size_ = 1;
+};
+
+void finalize_at_exit() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (!finalized) MPI_Finalize();
+}
+
+CommunicatorPtr make_world() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (!initialized) {
+    int provided = 0;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    std::atexit(finalize_at_exit);
+  }
+  return std::make_shared<MpiCommunicator>(MPI_COMM_WORLD);
+}
+
+}  // namespace
+
+CommunicatorPtr world() {
+  static CommunicatorPtr communicator = make_world();
+  return communicator;
+}
+
+}  // namespace trellis

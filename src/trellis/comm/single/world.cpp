@@ -1,0 +1,13 @@
+/// world() of a build without MPI.
+#ifndef TRELLIS_WITH_MPI
+#include "trellis/comm/single/single_communicator.hpp"
+
+namespace trellis {
+
+CommunicatorPtr world() {
+  static CommunicatorPtr communicator = std::make_shared<SingleCommunicator>();
+  return communicator;
+}
+
+}  // namespace trellis
+#endif

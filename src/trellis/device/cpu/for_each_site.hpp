@@ -1,0 +1,66 @@
+#pragma once
+/// Site loops of the CPU backend (also of the emulated GPU layout): f(block), f(block) -> terms of exact sums.
+#include <array>
+
+#include <omp.h>
+
+#include "trellis/algebra/lane_functions.hpp"
+#include "trellis/base/exact_sum.hpp"
+#include "trellis/device/site_range.hpp"
+
+namespace trellis::cpu {
+
+/// f(block) for every block of the range; one thread needs no parallel region, which matters on small lattices.
+template <class F>
+void for_each_site(const SiteRange& range, const F& f) {
+  const int32_t* list = range.list;
+  if (omp_get_max_threads() == 1) {
+    for (int i = range.begin; i < range.end; ++i) f(list ? list[i] : i);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (int i = range.begin; i < range.end; ++i) f(list ? list[i] : i);
+}
+
+/// Collects terms and deposits them in an ExactSum a buffer at a time: eight lanes are split into bins at once.
+class TermBuffer {
+ public:
+  template <class R>
+  void push(const R& terms) {
+    constexpr int W = RealTraits<R>::width;
+    store_real(buffer_ + count_, terms);
+    count_ += W;
+    if (count_ + max_lanes > capacity) flush();
+  }
+  void flush();
+  ExactSum take() {
+    flush();
+    return sum_;
+  }
+
+ private:
+  static constexpr int capacity = 512;
+  alignas(64) double buffer_[capacity];
+  int count_ = 0;
+  ExactSum sum_;
+};
+
+/// sums[k] += the sum over the range of term k of f(block) -> std::array<LaneReal<double, W>, N>.
+/// The result has the same bits for every order of sites, thread count and lane count.
+template <size_t N, class F>
+void reduce_sites(const SiteRange& range, const F& f, ExactSum* sums) {
+  const int32_t* list = range.list;
+#pragma omp parallel if (omp_get_max_threads() > 1)
+  {
+    std::array<TermBuffer, N> buffers;
+#pragma omp for schedule(static)
+    for (int i = range.begin; i < range.end; ++i) {
+      const auto terms = f(list ? list[i] : i);
+      for (size_t k = 0; k < N; ++k) buffers[k].push(terms[k]);
+    }
+#pragma omp critical(trellis_reduce_sites)
+    for (size_t k = 0; k < N; ++k) sums[k].merge(buffers[k].take());
+  }
+}
+
+}  // namespace trellis::cpu

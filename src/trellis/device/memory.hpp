@@ -1,0 +1,39 @@
+#pragma once
+/// Owned, 64-byte aligned memory, zeroed by the threads that will use it. Every allocation is counted and
+/// checked against what the machine has.
+#include <cstddef>
+
+#include "trellis/base/precision.hpp"
+
+namespace trellis {
+
+class Memory {
+ public:
+  Memory() = default;
+  /// Zeroed memory. Throws MemoryError (needed, available) before it would exhaust the machine.
+  explicit Memory(size_t bytes, Backend backend = Backend::cpu);
+  ~Memory();
+  Memory(Memory&& other) noexcept;
+  Memory& operator=(Memory&& other) noexcept;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  void* data() { return data_; }
+  const void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void release();
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// Bytes held by all Memory objects of this process, now and at most.
+size_t memory_in_use();
+size_t memory_peak();
+/// Bytes that this machine (or its container) can still give.
+size_t memory_available();
+/// Throws MemoryError if `bytes` more cannot be had; `purpose` names what needs them.
+void require_memory(size_t bytes, const char* purpose);
+
+}  // namespace trellis

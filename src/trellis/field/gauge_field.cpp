@@ -1,0 +1,175 @@
+#include "trellis/field/gauge_field.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
+
+namespace trellis {
+
+namespace {
+constexpr int link_reals = 18, site_reals = 72;
+}
+
+GaugeField::GaugeField(LatticePtr lattice, int lanes) : lattice_{std::move(lattice)} {
+  if (lanes == 0) lanes = native_lanes(Precision::double_precision);
+  layout_ = lattice_->extended_layout(lanes, halo_width);
+  memory_ = Memory(size_t(layout_->blocks()) * site_reals * layout_->lanes() * sizeof(double));
+  double* data = static_cast<double*>(memory_.data());
+  const int W = layout_->lanes();
+  for_each_index(layout_->blocks(), [&](int block) {
+    for (int mu = 0; mu < Nd; ++mu)
+      for (int i = 0; i < Nc; ++i)
+        std::fill_n(data + ((size_t(block) * Nd + mu) * link_reals + 8 * i) * W, W, 1.0);
+  });
+  halo_is_valid_ = true;
+}
+
+GaugeField::GaugeField(const GaugeField& other)
+    : lattice_{other.lattice_},
+      layout_{other.layout_},
+      memory_{other.memory_.bytes()},
+      halo_is_valid_{other.halo_is_valid_} {
+  std::memcpy(memory_.data(), other.memory_.data(), memory_.bytes());
+}
+
+GaugeField& GaugeField::operator=(const GaugeField& other) {
+  if (this != &other) *this = GaugeField(other);
+  return *this;
+}
+
+RawField GaugeField::raw() const { return {const_cast<void*>(memory_.data()), nullptr, Nd}; }
+
+ExtendedTables GaugeField::tables() const {
+  ExtendedTables t;
+  t.neighbours = layout_->neighbours().data();
+  t.shift_sums = layout_->shift_sums().data();
+  t.permutations = layout_->permutations();
+  for (int leg = 0; leg < 8; ++leg) t.shift[leg] = layout_->shift(leg);
+  return t;
+}
+
+double* GaugeField::element(int block, int lane, int mu) const {
+  return const_cast<double*>(static_cast<const double*>(memory_.data())) +
+         (size_t(block) * Nd + mu) * link_reals * layout_->lanes() + lane;
+}
+
+Link GaugeField::link(const Coord& local, int mu) const {
+  const double* p = element(layout_->block_at(local), layout_->lane_at(local), mu);
+  const int W = layout_->lanes();
+  Link U;
+  for (int k = 0; k < 9; ++k) U[k] = {p[size_t(2 * k) * W], p[size_t(2 * k + 1) * W]};
+  return U;
+}
+
+void GaugeField::set_link(const Coord& local, int mu, const Link& U) {
+  double* p = element(layout_->block_at(local), layout_->lane_at(local), mu);
+  const int W = layout_->lanes();
+  for (int k = 0; k < 9; ++k) {
+    p[size_t(2 * k) * W] = U[k].real();
+    p[size_t(2 * k + 1) * W] = U[k].imag();
+  }
+  halo_is_valid_ = false;
+}
+
+void GaugeField::to_canonical(double* out) const {
+  const int W = layout_->lanes();
+  const auto& inner = layout_->inner();
+  for_each_index(int(inner.size()), [&](int i) {
+    for (int lane = 0; lane < W; ++lane) {
+      const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
+      for (int mu = 0; mu < Nd; ++mu) {
+        const double* p = element(inner[i], lane, mu);
+        for (int k = 0; k < link_reals; ++k) out[site * site_reals + mu * link_reals + k] = p[size_t(k) * W];
+      }
+    }
+  });
+}
+
+void GaugeField::from_canonical(const double* in) {
+  const int W = layout_->lanes();
+  const auto& inner = layout_->inner();
+  for_each_index(int(inner.size()), [&](int i) {
+    for (int lane = 0; lane < W; ++lane) {
+      const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
+      for (int mu = 0; mu < Nd; ++mu) {
+        double* p = element(inner[i], lane, mu);
+        for (int k = 0; k < link_reals; ++k) p[size_t(k) * W] = in[site * site_reals + mu * link_reals + k];
+      }
+    }
+  });
+  halo_is_valid_ = false;
+}
+
+void GaugeField::update_halo() const {
+  if (halo_is_valid_) return;
+  for (int mu = 0; mu < Nd; ++mu)
+    if (geometry().is_split(mu)) exchange_direction(mu);
+  halo_is_valid_ = true;
+}
+
+/// Fills the ghost blocks of one direction. Directions are done one after the other, and the halos of the earlier
+/// ones are sent along, which fills the corners.
+void GaugeField::exchange_direction(int mu) const {
+  const ExtendedLayout& layout = *layout_;
+  const int W = layout.lanes(), l = layout.sub_extents()[mu], w = layout.width(), s = layout.lane_extents()[mu];
+  Coord begin{}, end{};
+  for (int nu = 0; nu < Nd; ++nu) {
+    const int halo = nu < mu && geometry().is_split(nu) ? w : 0;
+    begin[nu] = nu == mu ? 0 : -halo;
+    end[nu] = nu == mu ? w : layout.sub_extents()[nu] + halo;
+  }
+  // Calls f(step, layer 0..w-1 counted away from the edge, transverse coordinates).
+  auto for_each_ghost = [&](auto f) {
+    for (int step = 1; step >= -1; step -= 2) {
+      Coord x;
+      for (x[3] = begin[3]; x[3] < end[3]; ++x[3])
+        for (x[2] = begin[2]; x[2] < end[2]; ++x[2])
+          for (x[1] = begin[1]; x[1] < end[1]; ++x[1])
+            for (x[0] = begin[0]; x[0] < end[0]; ++x[0]) f(step, x);
+    }
+  };
+  auto is_edge = [&](int lane, int step) { return layout.lane_coord(lane)[mu] == (step > 0 ? s - 1 : 0); };
+  std::vector<double> send[2], receive[2];
+  auto copy_site = [&](std::vector<double>& buffer, int block, int lane) {
+    for (int k = 0; k < site_reals; ++k) buffer.push_back(element(block, 0, 0)[size_t(k) * W + lane]);
+  };
+  // What the neighbour in direction -step needs are the first layers seen from its side.
+  for_each_ghost([&](int step, Coord x) {
+    const int layer = x[mu];
+    x[mu] = step > 0 ? layer : l - 1 - layer;
+    const int source = layout.block_of(x);
+    for (int lane = 0; lane < W; ++lane)
+      if (is_edge(lane, -step)) copy_site(send[step < 0], source, lane);
+  });
+  for (int k = 0; k < 2; ++k) receive[k].resize(send[k].size());
+  const int forward = geometry().neighbour_rank(mu, 1), backward = geometry().neighbour_rank(mu, -1);
+  std::vector<Message> sends, receives;
+  for (int k = 0; k < 2; ++k) {
+    sends.push_back({k == 0 ? backward : forward, k, send[k].data(), send[k].size() * sizeof(double)});
+    receives.push_back({k == 0 ? forward : backward, k, receive[k].data(), receive[k].size() * sizeof(double)});
+  }
+  const auto exchange = lattice_->communicator().make_exchange(sends, receives);
+  exchange->start();
+  exchange->wait();
+  size_t at[2] = {0, 0};
+  for_each_ghost([&](int step, Coord x) {
+    const int layer = x[mu];
+    x[mu] = step > 0 ? layer : l - 1 - layer;
+    const int source = layout.block_of(x);
+    x[mu] = step > 0 ? l + layer : -1 - layer;
+    const int ghost = layout.block_of(x);
+    const int32_t* permutation = layout.permutations() + 16 * layout.shift(2 * mu + (step > 0 ? 0 : 1));
+    for (int lane = 0; lane < W; ++lane) {
+      double* out = element(ghost, lane, 0);
+      const bool is_remote = is_edge(lane, step);
+      for (int k = 0; k < site_reals; ++k)
+        out[size_t(k) * W] = is_remote ? receive[step < 0][at[step < 0] + k]
+                                       : element(source, permutation[lane], 0)[size_t(k) * W];
+      if (is_remote) at[step < 0] += site_reals;
+    }
+  });
+}
+
+}  // namespace trellis

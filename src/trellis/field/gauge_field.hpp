@@ -1,0 +1,58 @@
+#pragma once
+/// The gauge configuration: links U_mu(x) in double precision, 18 reals, with the halo that loops need.
+#include <array>
+#include <complex>
+
+#include "trellis/device/memory.hpp"
+#include "trellis/field/lattice.hpp"
+#include "trellis/view/gauge_view.hpp"
+
+namespace trellis {
+
+/// One link, row-major 3x3.
+using Link = std::array<std::complex<double>, 9>;
+
+class GaugeField {
+ public:
+  /// Unit links. lanes = 0: this build's vector width.
+  explicit GaugeField(LatticePtr lattice, int lanes = 0);
+  GaugeField(const GaugeField& other);
+  GaugeField& operator=(const GaugeField& other);
+  GaugeField(GaugeField&&) = default;
+  GaugeField& operator=(GaugeField&&) = default;
+
+  const Lattice& lattice() const { return *lattice_; }
+  const LatticePtr& lattice_ptr() const { return lattice_; }
+  const Geometry& geometry() const { return lattice_->geometry(); }
+  const ExtendedLayout& layout() const { return *layout_; }
+  int lanes() const { return layout_->lanes(); }
+
+  /// Links by local coordinates (slow: for set-up, tests and files).
+  Link link(const Coord& local, int mu) const;
+  void set_link(const Coord& local, int mu, const Link& U);
+
+  /// The local part in the order [site, x fastest][mu][row][column][re, im]: 72 doubles a site.
+  void to_canonical(double* out) const;
+  void from_canonical(const double* in);
+  size_t canonical_size() const { return size_t(geometry().local_volume()) * 72; }
+
+  /// Brings the halo up to date if a write came since (collective). Loops call it.
+  void update_halo() const;
+  void halo_is_stale() { halo_is_valid_ = false; }
+
+  /// [block][mu][18][lane]; callers that write through it call halo_is_stale().
+  RawField raw() const;
+  ExtendedTables tables() const;
+
+  static constexpr int halo_width = 2;
+
+ private:
+  double* element(int block, int lane, int mu) const;
+  void exchange_direction(int mu) const;
+  LatticePtr lattice_;
+  ExtendedLayoutPtr layout_;
+  Memory memory_;
+  mutable bool halo_is_valid_ = false;
+};
+
+}  // namespace trellis

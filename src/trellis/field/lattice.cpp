@@ -1,0 +1,35 @@
+#include "trellis/field/lattice.hpp"
+
+#include "trellis/base/error.hpp"
+
+namespace trellis {
+
+Lattice::Lattice(const Geometry& geometry, CommunicatorPtr communicator)
+    : geometry_{geometry}, communicator_{std::move(communicator)} {
+  TRELLIS_REQUIRE(communicator_ != nullptr, "a lattice needs a communicator");
+  TRELLIS_REQUIRE(geometry.grid().size() == communicator_->size(), "process grid ",
+                  to_string(geometry.grid().extents()), " has ", geometry.grid().size(), " processes, ",
+                  communicator_->size(), " are running");
+}
+
+SiteLayoutPtr Lattice::layout(int lanes) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& entry = layouts_[lanes];
+  if (!entry) entry = std::make_shared<SiteLayout>(geometry_, lanes);
+  return entry;
+}
+
+ExtendedLayoutPtr Lattice::extended_layout(int lanes, int width) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& entry = extended_[{lanes, width}];
+  if (!entry) entry = std::make_shared<ExtendedLayout>(geometry_, lanes, width);
+  return entry;
+}
+
+LatticePtr make_lattice(const Coord& extents, Coord grid, CommunicatorPtr communicator) {
+  if (!communicator) communicator = world();
+  if (grid == Coord{0, 0, 0, 0}) grid = choose_process_grid(extents, communicator->size());
+  return std::make_shared<Lattice>(Geometry(extents, ProcessGrid(grid), communicator->rank()), communicator);
+}
+
+}  // namespace trellis

@@ -1,0 +1,42 @@
+#pragma once
+/// A Lattice is where fields live: one rank's geometry, the ranks that share it, and the site orders in use.
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "trellis/comm/communicator.hpp"
+#include "trellis/lattice/extended_layout.hpp"
+#include "trellis/lattice/site_layout.hpp"
+
+namespace trellis {
+
+class Lattice {
+ public:
+  /// @pre the grid of the geometry has as many processes as the communicator.
+  Lattice(const Geometry& geometry, CommunicatorPtr communicator);
+
+  const Geometry& geometry() const { return geometry_; }
+  Communicator& communicator() const { return *communicator_; }
+  const Coord& extents() const { return geometry_.lattice(); }
+  int64_t volume() const { return geometry_.volume(); }
+
+  /// Even-odd order with (at most) this many lanes; built at the first request.
+  SiteLayoutPtr layout(int lanes) const;
+  /// Order of gauge fields, with a halo in split directions.
+  ExtendedLayoutPtr extended_layout(int lanes, int width) const;
+
+ private:
+  Geometry geometry_;
+  CommunicatorPtr communicator_;
+  mutable std::mutex mutex_;
+  mutable std::map<int, SiteLayoutPtr> layouts_;
+  mutable std::map<std::pair<int, int>, ExtendedLayoutPtr> extended_;
+};
+
+using LatticePtr = std::shared_ptr<const Lattice>;
+
+/// A lattice over all ranks of `communicator` (default: world()); grid {0,0,0,0} chooses the one with the least
+/// halo surface. Throws BadArgument with the legal grids when it cannot be cut.
+LatticePtr make_lattice(const Coord& extents, Coord grid = {0, 0, 0, 0}, CommunicatorPtr communicator = nullptr);
+
+}  // namespace trellis

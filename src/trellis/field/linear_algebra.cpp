@@ -1,0 +1,215 @@
+#include "trellis/field/linear_algebra.hpp"
+
+#include <cstring>
+
+#include "trellis/device/threads.hpp"
+#include "trellis/field/dispatch.hpp"
+#include "trellis/kernels/linalg/linear_algebra.hpp"
+
+namespace trellis {
+
+namespace {
+
+void require_alike(const SpinorField& a, const SpinorField& b, const char* what) {
+  TRELLIS_REQUIRE(a.layout_ptr() == b.layout_ptr() && a.spec() == b.spec(), what,
+                  ": fields differ in lattice, subset, storage or number of right-hand sides");
+}
+
+template <class F>
+void dispatch_field(const SpinorField& x, F&& f) {
+  dispatch(x.spec().backend, x.precision(), x.layout().lanes(), f);
+}
+
+/// Coefficients as [slot][re, im].
+std::vector<double> interleaved(const Coefficients& a) {
+  std::vector<double> r(2 * a.size(), 0.0);
+  for (size_t i = 0; i < a.size(); ++i) r[2 * i] = a[i];
+  return r;
+}
+std::vector<double> interleaved(const ComplexCoefficients& a) {
+  std::vector<double> r(2 * a.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    r[2 * i] = a[i].real();
+    r[2 * i + 1] = a[i].imag();
+  }
+  return r;
+}
+
+Coefficients values(const SpinorField& x, std::vector<ExactSum>& sums) {
+  x.lattice().communicator().sum(sums.data(), int(sums.size()));
+  Coefficients r;
+  for (const ExactSum& s : sums) r.push_back(s.value());
+  return r;
+}
+
+void run_combine(SpinorField& out, const std::vector<double>& a, const SpinorField& x, const std::vector<double>& b,
+                 const SpinorField* y, bool is_complex, ExactSum* norms) {
+  require_alike(out, x, "combine");
+  if (y) require_alike(out, *y, "combine");
+  TRELLIS_REQUIRE(int(a.size()) == 2 * out.rhs(), "combine: ", a.size() / 2, " coefficients for ", out.rhs(),
+                  " right-hand sides");
+  for (int parity = first_parity(out.subset()); parity <= last_parity(out.subset()); ++parity) {
+    CombineCall call;
+    call.out = out.raw(parity);
+    call.x = x.raw(parity);
+    if (y) call.y = y->raw(parity);
+    call.a = a.data();
+    call.b = b.data();
+    call.is_complex = is_complex;
+    call.has_y = y != nullptr;
+    call.norms = norms;
+    call.reals = out.reals();
+    call.slots = out.rhs();
+    dispatch_field(out, [&]<class Layout, class Storage>() {
+      launch_combine<Layout, Storage>(call, SiteRange(out.layout().blocks()));
+    });
+  }
+}
+
+void run_dot(const SpinorField& x, const SpinorField* y, ExactSum* re, ExactSum* im) {
+  for (int parity = first_parity(x.subset()); parity <= last_parity(x.subset()); ++parity) {
+    DotCall call;
+    call.x = x.raw(parity);
+    if (y) call.y = y->raw(parity);
+    call.re = re;
+    call.im = im;
+    call.reals = x.reals();
+    call.slots = x.rhs();
+    dispatch_field(x, [&]<class Layout, class Storage>() {
+      launch_dot<Layout, Storage>(call, SiteRange(x.layout().blocks()));
+    });
+  }
+}
+
+}  // namespace
+
+void set_zero(SpinorField& x) {
+  const int parities = x.subset() == Subset::full ? 2 : 1;
+  std::memset(x.raw(first_parity(x.subset())).data, 0, x.bytes() / parities);
+  if (parities == 2) std::memset(x.raw(1).data, 0, x.bytes() / parities);
+}
+
+void copy(SpinorField& out, const SpinorField& in) {
+  require_alike(out, in, "copy");
+  const int parities = in.subset() == Subset::full ? 2 : 1;
+  for (int p = first_parity(in.subset()); p <= last_parity(in.subset()); ++p)
+    std::memcpy(out.raw(p).data, in.raw(p).data, in.bytes() / parities);
+}
+
+void convert(SpinorField& out, const SpinorField& in) {
+  TRELLIS_REQUIRE(out.lattice_ptr() == in.lattice_ptr() && out.subset() == in.subset() && out.rhs() == in.rhs() &&
+                      out.reals() == in.reals(),
+                  "convert: fields differ in lattice, subset or number of right-hand sides");
+  const SiteLayout &to = out.layout(), &from = in.layout();
+  for (int parity = first_parity(out.subset()); parity <= last_parity(out.subset()); ++parity)
+    for_each_index(to.blocks(), [&](int block) {
+      double reals[72];
+      for (int lane = 0; lane < to.lanes(); ++lane) {
+        const SitePosition target{parity, block, lane};
+        const SitePosition source = out.layout_ptr() == in.layout_ptr() ? target : from.position(to.coord(target));
+        for (int rhs = 0; rhs < out.rhs(); ++rhs) {
+          in.get_site(source, rhs, reals);
+          out.set_site(target, rhs, reals);
+        }
+      }
+    });
+}
+
+namespace {
+void copy_parity(SpinorField& out, const SpinorField& in, int parity) {
+  TRELLIS_REQUIRE(out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() && out.rhs() == in.rhs() &&
+                      out.reals() == in.reals() && out.spec().backend == in.spec().backend,
+                  "parity copy: fields differ in more than their subset");
+  const SpinorField& half = out.subset() == Subset::full ? in : out;
+  std::memcpy(out.raw(parity).data, in.raw(parity).data, half.bytes());
+}
+}  // namespace
+
+void extract_parity(SpinorField& out, const SpinorField& in) {
+  TRELLIS_REQUIRE(out.subset() != Subset::full && in.subset() == Subset::full, "extract_parity: full to one parity");
+  copy_parity(out, in, first_parity(out.subset()));
+}
+
+void insert_parity(SpinorField& out, const SpinorField& in) {
+  TRELLIS_REQUIRE(in.subset() != Subset::full && out.subset() == Subset::full, "insert_parity: one parity to full");
+  copy_parity(out, in, first_parity(in.subset()));
+}
+
+void scale(SpinorField& out, double a, const SpinorField& x) {
+  run_combine(out, interleaved(Coefficients(out.rhs(), a)), x, {}, nullptr, false, nullptr);
+}
+void combine(SpinorField& out, double a, const SpinorField& x, double b, const SpinorField& y) {
+  combine(out, Coefficients(out.rhs(), a), x, Coefficients(out.rhs(), b), y);
+}
+void combine(SpinorField& out, const Coefficients& a, const SpinorField& x, const Coefficients& b,
+             const SpinorField& y) {
+  run_combine(out, interleaved(a), x, interleaved(b), &y, false, nullptr);
+}
+void combine(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x, const ComplexCoefficients& b,
+             const SpinorField& y) {
+  run_combine(out, interleaved(a), x, interleaved(b), &y, true, nullptr);
+}
+Coefficients combine_norm2(SpinorField& out, const Coefficients& a, const SpinorField& x, const Coefficients& b,
+                           const SpinorField& y) {
+  std::vector<ExactSum> sums(out.rhs());
+  run_combine(out, interleaved(a), x, interleaved(b), &y, false, sums.data());
+  return values(out, sums);
+}
+Coefficients combine_norm2(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x,
+                           const ComplexCoefficients& b, const SpinorField& y) {
+  std::vector<ExactSum> sums(out.rhs());
+  run_combine(out, interleaved(a), x, interleaved(b), &y, true, sums.data());
+  return values(out, sums);
+}
+
+void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, SpinorField& p, const Coefficients& beta,
+                                   const SpinorField& r) {
+  require_alike(x, p, "update_solution_and_direction");
+  require_alike(x, r, "update_solution_and_direction");
+  TRELLIS_REQUIRE(int(alpha.size()) == x.rhs() && int(beta.size()) == x.rhs(), alpha.size(), " and ", beta.size(),
+                  " coefficients for ", x.rhs(), " right-hand sides");
+  for (int parity = first_parity(x.subset()); parity <= last_parity(x.subset()); ++parity) {
+    UpdateCall call;
+    call.x = x.raw(parity);
+    call.r = r.raw(parity);
+    call.p = p.raw(parity);
+    call.alpha = alpha.data();
+    call.beta = beta.data();
+    call.reals = x.reals();
+    call.slots = x.rhs();
+    dispatch_field(x, [&]<class Layout, class Storage>() {
+      launch_update<Layout, Storage>(call, SiteRange(x.layout().blocks()));
+    });
+  }
+}
+
+Coefficients norm2_each(const SpinorField& x) {
+  std::vector<ExactSum> sums(x.rhs());
+  run_dot(x, nullptr, sums.data(), nullptr);
+  return values(x, sums);
+}
+
+ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y) {
+  require_alike(x, y, "dot");
+  const int n = x.rhs();
+  std::vector<ExactSum> sums(size_t(2) * n);
+  run_dot(x, &y, sums.data(), sums.data() + n);
+  const Coefficients v = values(x, sums);
+  ComplexCoefficients r;
+  for (int i = 0; i < n; ++i) r.emplace_back(v[i], v[n + i]);
+  return r;
+}
+
+double norm2(const SpinorField& x) {
+  double sum = 0;
+  for (const double n : norm2_each(x)) sum += n;
+  return sum;
+}
+
+std::complex<double> dot(const SpinorField& x, const SpinorField& y) {
+  std::complex<double> sum = 0;
+  for (const auto& d : dot_each(x, y)) sum += d;
+  return sum;
+}
+
+}  // namespace trellis

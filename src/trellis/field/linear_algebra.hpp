@@ -1,0 +1,48 @@
+#pragma once
+/// Linear algebra of fermion fields. Fields of one call have the same lattice, subset, storage and number of
+/// right-hand sides (convert() excepted); outputs come first and may be inputs too. Norms and dots are global,
+/// exact sums: the same bits on any number of ranks, threads and lanes.
+#include <complex>
+#include <vector>
+
+#include "trellis/field/spinor_field.hpp"
+
+namespace trellis {
+
+using Coefficients = std::vector<double>;                       ///< one per right-hand side
+using ComplexCoefficients = std::vector<std::complex<double>>;  ///< one per right-hand side
+
+void set_zero(SpinorField& x);
+void copy(SpinorField& out, const SpinorField& in);
+/// Any storage, layout and backend to any other (same lattice, subset and right-hand sides).
+void convert(SpinorField& out, const SpinorField& in);
+/// out = the sites of one parity of `in` (full), and back.
+void extract_parity(SpinorField& out, const SpinorField& in);
+void insert_parity(SpinorField& out, const SpinorField& in);
+
+/// out = a x
+void scale(SpinorField& out, double a, const SpinorField& x);
+/// out = a x + b y
+void combine(SpinorField& out, double a, const SpinorField& x, double b, const SpinorField& y);
+void combine(SpinorField& out, const Coefficients& a, const SpinorField& x, const Coefficients& b,
+             const SpinorField& y);
+void combine(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x, const ComplexCoefficients& b,
+             const SpinorField& y);
+/// out = a x + b y and |out|^2 in one pass
+Coefficients combine_norm2(SpinorField& out, const Coefficients& a, const SpinorField& x, const Coefficients& b,
+                           const SpinorField& y);
+Coefficients combine_norm2(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x,
+                           const ComplexCoefficients& b, const SpinorField& y);
+/// x += alpha p, then p = r + beta p, in one pass (the two updates that end a CG iteration)
+void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, SpinorField& p, const Coefficients& beta,
+                                   const SpinorField& r);
+
+/// |x|^2 per right-hand side; NaN if the field has a NaN or Inf.
+Coefficients norm2_each(const SpinorField& x);
+/// conj(x) . y per right-hand side
+ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y);
+/// Summed over right-hand sides.
+double norm2(const SpinorField& x);
+std::complex<double> dot(const SpinorField& x, const SpinorField& y);
+
+}  // namespace trellis

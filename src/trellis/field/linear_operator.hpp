@@ -1,0 +1,31 @@
+#pragma once
+/// What a solver sees: a linear operator on fermion fields.
+#include <memory>
+#include <string>
+
+#include "trellis/field/spinor_field.hpp"
+
+namespace trellis {
+
+class LinearOperator {
+ public:
+  virtual ~LinearOperator() = default;
+  /// out = A in. @pre out and in are different fields of make_field()'s kind, with any number of right-hand sides.
+  virtual void apply(SpinorField& out, const SpinorField& in) const = 0;
+  /// out = A^dagger in
+  virtual void apply_dagger(SpinorField& out, const SpinorField& in) const = 0;
+  virtual bool is_hermitian() const { return false; }
+  /// A zero field of the operator's domain, in its storage.
+  virtual SpinorField make_field(int rhs = 1) const = 0;
+  /// Floating-point operations of one apply, all ranks, one right-hand side.
+  virtual double flops() const = 0;
+  /// Must-move bytes of one apply, all ranks, `rhs` right-hand sides together.
+  virtual double bytes(int rhs) const = 0;
+  /// The same operator in another storage.
+  virtual std::shared_ptr<const LinearOperator> converted(Precision precision) const = 0;
+  virtual std::string name() const = 0;
+};
+
+using LinearOperatorPtr = std::shared_ptr<const LinearOperator>;
+
+}  // namespace trellis

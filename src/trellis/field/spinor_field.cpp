@@ -1,0 +1,143 @@
+#include "trellis/field/spinor_field.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
+
+namespace trellis {
+
+namespace {
+constexpr int largest_site = 72;
+
+SiteLayoutPtr layout_for(const Lattice& lattice, const FieldSpec& spec) {
+  if (spec.backend != Backend::cpu) return lattice.layout(1);
+  return lattice.layout(spec.lanes == 0 ? native_lanes(spec.precision) : spec.lanes);
+}
+
+size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+}  // namespace
+
+size_t element_bytes(Precision p) {
+  return p == Precision::double_precision ? 8 : p == Precision::single_precision ? 4 : 2;
+}
+
+SpinorField::SpinorField(LatticePtr lattice, FieldSpec spec)
+    : lattice_{std::move(lattice)}, spec_{spec}, layout_{layout_for(*lattice_, spec)} {
+  TRELLIS_REQUIRE(spec.rhs >= 1, "a field needs at least one right-hand side, not ", spec.rhs);
+  TRELLIS_REQUIRE(spec.reals == 24 || spec.reals == 6 || spec.reals == 72,
+                  "a field has 24 reals a site (spinor), 6 (colour vector) or 72 (clover term), not ", spec.reals);
+  const size_t site_lanes = size_t(stored_blocks()) * layout_->lanes() * spec.rhs;
+  data_bytes_ = round_up(site_lanes * spec.reals * element_bytes(spec.precision), 64);
+  scale_bytes_ = spec.precision == Precision::half_precision ? round_up(site_lanes * sizeof(float), 64) : 0;
+  const int parities = spec.subset == Subset::full ? 2 : 1;
+  memory_ = Memory((data_bytes_ + scale_bytes_) * parities, spec.backend);
+}
+
+SpinorField::SpinorField(const SpinorField& other) : SpinorField(other.lattice_, other.spec_) {
+  std::memcpy(memory_.data(), other.memory_.data(), memory_.bytes());
+}
+
+SpinorField& SpinorField::operator=(const SpinorField& other) {
+  if (this != &other) *this = SpinorField(other);
+  return *this;
+}
+
+int64_t SpinorField::sites() const { return lattice_->volume() / (spec_.subset == Subset::full ? 1 : 2); }
+
+int SpinorField::stored_blocks() const {
+  return spec_.backend == Backend::cpu ? layout_->blocks() : int(round_up(layout_->blocks(), GpuLayout::warp));
+}
+
+char* SpinorField::data(int parity) const {
+  TRELLIS_REQUIRE(parity >= first_parity(spec_.subset) && parity <= last_parity(spec_.subset),
+                  "the field has no sites of parity ", parity);
+  const int index = spec_.subset == Subset::full ? parity : 0;
+  return const_cast<char*>(static_cast<const char*>(memory_.data())) + index * (data_bytes_ + scale_bytes_);
+}
+
+RawField SpinorField::raw(int parity) const {
+  char* p = data(parity);
+  return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, spec_.rhs};
+}
+
+size_t SpinorField::element_offset(int block, int lane, int rhs, int component) const {
+  const int n = spec_.reals, slots = spec_.rhs;
+  if (spec_.backend == Backend::cpu)
+    return ((size_t(block) * slots + rhs) * n + component) * layout_->lanes() + lane;
+  return (size_t(block / GpuLayout::warp) * slots + rhs) * n * GpuLayout::warp +
+         gpu_component_offset(component, n, block % GpuLayout::warp, int(16 / element_bytes(spec_.precision)));
+}
+
+float* SpinorField::scale(const SitePosition& at, int rhs) const {
+  float* s = reinterpret_cast<float*>(data(at.parity) + data_bytes_);
+  if (spec_.backend == Backend::cpu) return s + (size_t(at.block) * spec_.rhs + rhs) * layout_->lanes() + at.lane;
+  return s + (size_t(at.block / GpuLayout::warp) * spec_.rhs + rhs) * GpuLayout::warp + at.block % GpuLayout::warp;
+}
+
+double SpinorField::get(const SitePosition& at, int rhs, int component) const {
+  const char* p = data(at.parity) + element_offset(at.block, at.lane, rhs, component) * element_bytes(spec_.precision);
+  switch (spec_.precision) {
+    case Precision::double_precision:
+      return *reinterpret_cast<const double*>(p);
+    case Precision::single_precision:
+      return *reinterpret_cast<const float*>(p);
+    default:
+      return (*scale(at, rhs) * fixed_point_unit) * float(*reinterpret_cast<const int16_t*>(p));
+  }
+}
+
+void SpinorField::get_site(const SitePosition& at, int rhs, double* reals) const {
+  for (int i = 0; i < spec_.reals; ++i) reals[i] = get(at, rhs, i);
+}
+
+void SpinorField::set_site(const SitePosition& at, int rhs, const double* reals) {
+  char* base = data(at.parity);
+  if (spec_.precision == Precision::double_precision) {
+    for (int i = 0; i < spec_.reals; ++i)
+      reinterpret_cast<double*>(base)[element_offset(at.block, at.lane, rhs, i)] = reals[i];
+    return;
+  }
+  if (spec_.precision == Precision::single_precision) {
+    for (int i = 0; i < spec_.reals; ++i)
+      reinterpret_cast<float*>(base)[element_offset(at.block, at.lane, rhs, i)] = float(reals[i]);
+    return;
+  }
+  float r[largest_site], largest = 0;
+  for (int i = 0; i < spec_.reals; ++i) {
+    r[i] = float(reals[i]);
+    largest = maximum(largest, absolute(r[i]));
+  }
+  *scale(at, rhs) = largest;
+  const float inverse = 32767.0f / maximum(largest, 1e-37f);
+  for (int i = 0; i < spec_.reals; ++i)
+    store_fixed(reinterpret_cast<int16_t*>(base) + element_offset(at.block, at.lane, rhs, i), inverse * r[i]);
+}
+
+namespace {
+/// f(position, canonical site index) for all local sites of the subset.
+template <class F>
+void for_each_position(const SiteLayout& layout, Subset subset, const F& f) {
+  for (int parity = first_parity(subset); parity <= last_parity(subset); ++parity)
+    for_each_index(layout.blocks(), [&](int block) {
+      for (int lane = 0; lane < layout.lanes(); ++lane) {
+        const SitePosition at{parity, block, lane};
+        f(at, site_index(layout.coord(at), layout.geometry().local()));
+      }
+    });
+}
+}  // namespace
+
+void SpinorField::to_canonical(double* out, int rhs) const {
+  for_each_position(*layout_, spec_.subset,
+                    [&](const SitePosition& at, int64_t site) { get_site(at, rhs, out + site * spec_.reals); });
+}
+
+void SpinorField::from_canonical(const double* in, int rhs) {
+  for_each_position(*layout_, spec_.subset,
+                    [&](const SitePosition& at, int64_t site) { set_site(at, rhs, in + site * spec_.reals); });
+}
+
+}  // namespace trellis

@@ -1,0 +1,86 @@
+#pragma once
+/// Fermion fields: spinors (24 reals a site) or colour vectors (6, staggered); clover terms (72) too; on the whole lattice or on one
+/// parity, for one or many right-hand sides, in any storage and backend.
+#include <complex>
+#include <vector>
+
+#include "trellis/device/memory.hpp"
+#include "trellis/device/site_range.hpp"
+#include "trellis/field/lattice.hpp"
+#include "trellis/view/site_array.hpp"
+
+namespace trellis {
+
+enum class Subset { even, odd, full };
+
+inline int first_parity(Subset s) { return s == Subset::odd ? 1 : 0; }
+inline int last_parity(Subset s) { return s == Subset::even ? 0 : 1; }
+inline Subset subset_of(int parity) { return parity == 0 ? Subset::even : Subset::odd; }
+inline Subset other(Subset s) { return s == Subset::full ? s : s == Subset::even ? Subset::odd : Subset::even; }
+
+struct FieldSpec {
+  Precision precision = Precision::double_precision;
+  Subset subset = Subset::full;
+  int rhs = 1;
+  int reals = 24;
+  Backend backend = Backend::cpu;
+  int lanes = 0;  ///< 0: the vector width of this build; GPU layouts always have 1
+
+  bool operator==(const FieldSpec&) const = default;
+};
+
+class SpinorField {
+ public:
+  /// A zero field. @pre rhs >= 1; reals 24, 6 or 72.
+  SpinorField(LatticePtr lattice, FieldSpec spec = {});
+  SpinorField(const SpinorField& other);
+  SpinorField& operator=(const SpinorField& other);
+  SpinorField(SpinorField&&) = default;
+  SpinorField& operator=(SpinorField&&) = default;
+
+  /// A zero field of the same kind.
+  static SpinorField like(const SpinorField& other) { return SpinorField(other.lattice_, other.spec_); }
+
+  const LatticePtr& lattice_ptr() const { return lattice_; }
+  const Lattice& lattice() const { return *lattice_; }
+  const Geometry& geometry() const { return lattice_->geometry(); }
+  const FieldSpec& spec() const { return spec_; }
+  Precision precision() const { return spec_.precision; }
+  Subset subset() const { return spec_.subset; }
+  int rhs() const { return spec_.rhs; }
+  int reals() const { return spec_.reals; }
+  const SiteLayout& layout() const { return *layout_; }
+  const SiteLayoutPtr& layout_ptr() const { return layout_; }
+  int64_t sites() const;  ///< of all ranks, in this field's subset
+  size_t bytes() const { return memory_.bytes(); }
+
+  /// @pre the field has this parity
+  RawField raw(int parity) const;
+
+  /// One number: real `component` of a site (slow: set-up, tests, conversions).
+  double get(const SitePosition& at, int rhs, int component) const;
+  /// Sets all reals of a site (16-bit storage needs them together for its scale).
+  void set_site(const SitePosition& at, int rhs, const double* reals);
+  void get_site(const SitePosition& at, int rhs, double* reals) const;
+
+  /// This rank's part of one right-hand side in the order [site, x fastest][spin][colour][re, im]; sites that the
+  /// subset lacks are left alone (reading) or ignored (writing).
+  void to_canonical(double* out, int rhs = 0) const;
+  void from_canonical(const double* in, int rhs = 0);
+
+ private:
+  size_t element_offset(int block, int lane, int rhs, int component) const;
+  float* scale(const SitePosition& at, int rhs) const;
+  int stored_blocks() const;
+  char* data(int parity) const;
+  LatticePtr lattice_;
+  FieldSpec spec_;
+  SiteLayoutPtr layout_;
+  Memory memory_;
+  size_t data_bytes_ = 0, scale_bytes_ = 0;  // of one parity
+};
+
+/// Bytes of one stored real.
+size_t element_bytes(Precision p);
+
+}  // namespace trellis

@@ -1,0 +1,112 @@
+// instantiate: STORAGE=double,float,Half LANES=1,4,8,16
+#include "trellis/kernels/linalg/linear_algebra.hpp"
+
+#include "trellis/base/error.hpp"
+#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+namespace {
+template <class Layout, class Storage, int N, bool is_complex>
+void combine(const CombineCall& call, const SiteRange& sites) {
+  using Kernel = LinearAlgebra<Layout, Storage, N>;
+  using Real = typename Kernel::Real;
+  const typename Kernel::Array out(call.out), x(call.x), y(call.y);
+  if (call.norms == nullptr) {
+    cpu::for_each_site(sites, [&](int block) {
+      for (int slot = 0; slot < call.slots; ++slot) {
+        Real r[N];
+        Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a, call.b, block, slot, r);
+      }
+    });
+    return;
+  }
+  for (int slot = 0; slot < call.slots; ++slot)
+    cpu::reduce_sites<1>(
+        sites,
+        [&](int block) {
+          Real r[N];
+          Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a, call.b, block, slot, r);
+          if constexpr (Kernel::Array::is_half) out.load(block, slot, r);  // the norm is of what was stored
+          return std::array{Kernel::norm_term(r)};
+        },
+        call.norms + slot);
+}
+
+template <class Layout, class Storage, int N>
+void dot(const DotCall& call, const SiteRange& sites) {
+  using Kernel = LinearAlgebra<Layout, Storage, N>;
+  using Real = typename Kernel::Real;
+  const typename Kernel::Array x(call.x), y(call.y);
+  for (int slot = 0; slot < call.slots; ++slot) {
+    if (y.is_null()) {
+      cpu::reduce_sites<1>(
+          sites,
+          [&](int block) {
+            Real r[N];
+            x.load(block, slot, r);
+            return std::array{Kernel::norm_term(r)};
+          },
+          call.re + slot);
+      continue;
+    }
+    ExactSum sums[2] = {call.re[slot], call.im[slot]};
+    cpu::reduce_sites<2>(
+        sites,
+        [&](int block) {
+          Real r[N], s[N];
+          x.load(block, slot, r);
+          y.load(block, slot, s);
+          return Kernel::dot_term(r, s);
+        },
+        sums);
+    call.re[slot] = sums[0];
+    call.im[slot] = sums[1];
+  }
+}
+
+template <class Layout, class Storage, int N>
+void update(const UpdateCall& call, const SiteRange& sites) {
+  using Kernel = LinearAlgebra<Layout, Storage, N>;
+  using Scalar = typename Kernel::Scalar;
+  const typename Kernel::Array x(call.x), r(call.r), p(call.p);
+  cpu::for_each_site(sites, [&](int block) {
+    for (int slot = 0; slot < call.slots; ++slot)
+      Kernel::update(x, r, p, Scalar(call.alpha[slot]), Scalar(call.beta[slot]), block, slot);
+  });
+}
+
+[[noreturn]] void refuse(int reals) {
+  throw BadArgument(message("linear algebra for ", reals, " reals per site is not among 24, 6"));
+}
+}  // namespace
+
+template <class Layout, class Storage>
+void launch_combine(const CombineCall& call, const SiteRange& sites) {
+  if (call.reals == 24)
+    return call.is_complex ? combine<Layout, Storage, 24, true>(call, sites)
+                           : combine<Layout, Storage, 24, false>(call, sites);
+  if (call.reals == 6)
+    return call.is_complex ? combine<Layout, Storage, 6, true>(call, sites)
+                           : combine<Layout, Storage, 6, false>(call, sites);
+  refuse(call.reals);
+}
+template <class Layout, class Storage>
+void launch_dot(const DotCall& call, const SiteRange& sites) {
+  if (call.reals == 24) return dot<Layout, Storage, 24>(call, sites);
+  if (call.reals == 6) return dot<Layout, Storage, 6>(call, sites);
+  refuse(call.reals);
+}
+template <class Layout, class Storage>
+void launch_update(const UpdateCall& call, const SiteRange& sites) {
+  if (call.reals == 24) return update<Layout, Storage, 24>(call, sites);
+  if (call.reals == 6) return update<Layout, Storage, 6>(call, sites);
+  refuse(call.reals);
+}
+
+template void launch_combine<InstantiatedLayout, InstantiatedStorage>(const CombineCall&, const SiteRange&);
+template void launch_dot<InstantiatedLayout, InstantiatedStorage>(const DotCall&, const SiteRange&);
+template void launch_update<InstantiatedLayout, InstantiatedStorage>(const UpdateCall&, const SiteRange&);
+
+}  // namespace trellis

@@ -1,0 +1,122 @@
+#pragma once
+/// Fused linear algebra of fermion fields, per right-hand side (slot) with its own coefficients. N reals per
+/// site: 24 (spinors) or 6 (staggered). Terms of sums are formed in double, one per site in a fixed order.
+#include <array>
+
+#include "trellis/base/exact_sum.hpp"
+#include "trellis/view/raw_stencil.hpp"
+
+namespace trellis {
+
+/// out = a x + b y, coefficients [slot][re, im]; optionally sums[slot] += |out|^2.
+/// Traffic: 3 fields (2 when b is zero everywhere, as y is then not read).
+struct CombineCall {
+  RawField out, x, y;
+  const double *a = nullptr, *b = nullptr;
+  bool is_complex = false, has_y = true;
+  ExactSum* norms = nullptr;
+  int reals = 24, slots = 1;
+};
+
+/// sums[slot] += conj(x) . y: real and imaginary parts; or |x|^2 alone when y is null. Traffic: 2 fields (1).
+struct DotCall {
+  RawField x, y;
+  ExactSum *re = nullptr, *im = nullptr;
+  int reals = 24, slots = 1;
+};
+
+/// x += alpha p, then p = r + beta p, in one pass. Traffic: 5 fields.
+struct UpdateCall {
+  RawField x, r, p;
+  const double *alpha = nullptr, *beta = nullptr;  ///< real, [slot]
+  int reals = 24, slots = 1;
+};
+
+template <class Layout, class Storage, int N>
+struct LinearAlgebra {
+  using Array = SiteArray<Layout, Storage, N>;
+  using Real = typename Array::Real;
+  using Scalar = typename StorageTraits<Storage>::compute;
+  using Term = LaneReal<double, Layout::lanes>;
+
+  /// sum of squares of a site's reals, in double and in order
+  TRELLIS_SITE_FN static Term norm_term(const Real (&r)[N]) {
+    const Term first = convert_real<double>(r[0]);
+    Term sum = first * first;
+    for (int i = 1; i < N; ++i) {
+      const Term t = convert_real<double>(r[i]);
+      sum = fma(t, t, sum);
+    }
+    return sum;
+  }
+  /// conj(x) . y at a site
+  TRELLIS_SITE_FN static std::array<Term, 2> dot_term(const Real (&x)[N], const Real (&y)[N]) {
+    Term re(0.0), im(0.0);
+    for (int i = 0; i < N; i += 2) {
+      const Term xr = convert_real<double>(x[i]), xi = convert_real<double>(x[i + 1]);
+      const Term yr = convert_real<double>(y[i]), yi = convert_real<double>(y[i + 1]);
+      re = fma(xi, yi, fma(xr, yr, re));
+      im = fnma(xi, yr, fma(xr, yi, im));
+    }
+    return {re, im};
+  }
+
+  /// Returns the combination and stores it.
+  template <bool is_complex>
+  TRELLIS_SITE_FN static void combine(const Array& out, const Array& x, const Array& y, bool has_y, const double* a,
+                                      const double* b, int block, int slot, Real (&r)[N]) {
+    x.load(block, slot, r);
+    multiply<is_complex>(r, a + 2 * slot);
+    if (has_y) {
+      Real s[N];
+      y.load(block, slot, s);
+      const Real re = Scalar(b[2 * slot]), im = Scalar(b[2 * slot + 1]);
+      if constexpr (is_complex) {
+        for (int i = 0; i < N; i += 2) {
+          r[i] = fnma(im, s[i + 1], fma(re, s[i], r[i]));
+          r[i + 1] = fma(im, s[i], fma(re, s[i + 1], r[i + 1]));
+        }
+      } else {
+        for (int i = 0; i < N; ++i) r[i] = fma(re, s[i], r[i]);
+      }
+    }
+    out.store(block, slot, r);
+  }
+
+  TRELLIS_SITE_FN static void update(const Array& x, const Array& r, const Array& p, Scalar alpha, Scalar beta,
+                                     int block, int slot) {
+    Real u[N], v[N];
+    p.load(block, slot, v);
+    x.load(block, slot, u);
+    for (int i = 0; i < N; ++i) u[i] = fma(Real(alpha), v[i], u[i]);
+    x.store(block, slot, u);
+    r.load(block, slot, u);
+    for (int i = 0; i < N; ++i) v[i] = fma(Real(beta), v[i], u[i]);
+    p.store(block, slot, v);
+  }
+
+ private:
+  template <bool is_complex>
+  TRELLIS_SITE_FN static void multiply(Real (&r)[N], const double* a) {
+    const Real re = Scalar(a[0]), im = Scalar(a[1]);
+    if constexpr (is_complex) {
+      for (int i = 0; i < N; i += 2) {
+        const Real x = r[i], y = r[i + 1];
+        r[i] = fnma(im, y, re * x);
+        r[i + 1] = fma(im, x, re * y);
+      }
+    } else {
+      for (int i = 0; i < N; ++i) r[i] = re * r[i];
+    }
+  }
+};
+
+struct SiteRange;
+template <class Layout, class Storage>
+void launch_combine(const CombineCall& call, const SiteRange& sites);
+template <class Layout, class Storage>
+void launch_dot(const DotCall& call, const SiteRange& sites);
+template <class Layout, class Storage>
+void launch_update(const UpdateCall& call, const SiteRange& sites);
+
+}  // namespace trellis

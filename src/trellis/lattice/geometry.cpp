@@ -1,0 +1,151 @@
+#include "trellis/lattice/geometry.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "trellis/base/error.hpp"
+
+namespace trellis {
+
+int64_t product(const Coord& extents) {
+  return int64_t(extents[0]) * extents[1] * int64_t(extents[2]) * extents[3];
+}
+
+std::string to_string(const Coord& c) { return message(c[0], "x", c[1], "x", c[2], "x", c[3]); }
+
+Coord site_coord(int64_t index, const Coord& extents) {
+  Coord x;
+  for (int mu = 0; mu < Nd; ++mu) {
+    x[mu] = int(index % extents[mu]);
+    index /= extents[mu];
+  }
+  return x;
+}
+
+ProcessGrid::ProcessGrid(const Coord& extents, std::vector<int> rank_at)
+    : extents_{extents}, rank_at_{std::move(rank_at)} {
+  for (int mu = 0; mu < Nd; ++mu)
+    TRELLIS_REQUIRE(extents[mu] >= 1, "process grid ", to_string(extents), " has an extent below 1");
+  const size_t n = size_t(product(extents));
+  if (rank_at_.empty()) {
+    rank_at_.resize(n);
+    std::iota(rank_at_.begin(), rank_at_.end(), 0);
+  }
+  TRELLIS_REQUIRE(rank_at_.size() == n, "rank map has ", rank_at_.size(), " entries, the grid ", to_string(extents),
+                  " needs ", n);
+  index_of_.assign(n, -1);
+  for (size_t i = 0; i < n; ++i) {
+    const int r = rank_at_[i];
+    TRELLIS_REQUIRE(r >= 0 && size_t(r) < n && index_of_[r] == -1, "rank map is not a permutation: entry ", i, " is ",
+                    r);
+    index_of_[r] = int(i);
+  }
+}
+
+int ProcessGrid::rank_of(Coord coord) const {
+  for (int mu = 0; mu < Nd; ++mu) coord[mu] = (coord[mu] % extents_[mu] + extents_[mu]) % extents_[mu];
+  return rank_at_[site_index(coord, extents_)];
+}
+
+Coord ProcessGrid::coord_of(int rank) const {
+  TRELLIS_REQUIRE(rank >= 0 && rank < size(), "rank ", rank, " is not in a grid of ", size());
+  return site_coord(index_of_[rank], extents_);
+}
+
+namespace {
+bool is_legal(int extent, int parts, int min_split_extent) {
+  if (extent % parts != 0) return false;
+  const int local = extent / parts;
+  return local % 2 == 0 && local >= (parts > 1 ? min_split_extent : 2);
+}
+}  // namespace
+
+std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_split_extent) {
+  std::vector<Coord> grids;
+  for (int x = 1; x <= ranks; ++x)
+    for (int y = 1; ranks % x == 0 && y <= ranks / x; ++y)
+      for (int z = 1; ranks / x % y == 0 && z <= ranks / x / y; ++z) {
+        if (ranks / x / y % z != 0) continue;
+        const Coord g{x, y, z, ranks / x / y / z};
+        bool legal = true;
+        for (int mu = 0; mu < Nd; ++mu) legal = legal && is_legal(lattice[mu], g[mu], min_split_extent);
+        if (legal) grids.push_back(g);
+      }
+  return grids;
+}
+
+Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent) {
+  const auto grids = legal_process_grids(lattice, ranks, min_split_extent);
+  if (grids.empty()) {
+    std::string legal;
+    for (int n = 1; n <= 4 * ranks && n <= 4096; ++n)
+      if (!legal_process_grids(lattice, n, min_split_extent).empty()) legal += (legal.empty() ? "" : ", ") + std::to_string(n);
+    throw BadArgument(message("lattice ", to_string(lattice), " cannot be cut over ", ranks,
+                              " ranks with even local extents of at least ", min_split_extent,
+                              "; rank counts that can: ", legal));
+  }
+  int64_t best_surface = std::numeric_limits<int64_t>::max();
+  Coord best = grids.front();
+  for (const Coord& g : grids) {
+    int64_t surface = 0;
+    const int64_t local_volume = product(lattice) / ranks;
+    for (int mu = 0; mu < Nd; ++mu)
+      if (g[mu] > 1) surface += local_volume / (lattice[mu] / g[mu]);
+    const bool cuts_later = std::lexicographical_compare(best.rbegin(), best.rend(), g.rbegin(), g.rend());
+    if (surface < best_surface || (surface == best_surface && cuts_later)) {
+      best_surface = surface;
+      best = g;
+    }
+  }
+  return best;
+}
+
+Geometry::Geometry(const Coord& lattice, ProcessGrid grid, int rank)
+    : lattice_{lattice}, grid_{std::move(grid)}, rank_{rank} {
+  rank_coord_ = grid_.coord_of(rank);
+  for (int mu = 0; mu < Nd; ++mu) {
+    TRELLIS_REQUIRE(lattice[mu] >= 2 && lattice[mu] % 2 == 0, "lattice extent ", lattice[mu], " in direction ",
+                    "xyzt"[mu], " must be even and at least 2");
+    const int parts = grid_.extents()[mu];
+    TRELLIS_REQUIRE(is_legal(lattice[mu], parts, 2), "lattice extent ", lattice[mu], " in direction ", "xyzt"[mu],
+                    " cannot be cut into ", parts, " even parts");
+    local_[mu] = lattice[mu] / parts;
+    origin_[mu] = rank_coord_[mu] * local_[mu];
+  }
+}
+
+int Geometry::neighbour_rank(int mu, int step) const {
+  Coord c = rank_coord_;
+  c[mu] += step;
+  return grid_.rank_of(c);
+}
+
+bool Geometry::at_boundary(int mu, int step) const {
+  return rank_coord_[mu] == (step > 0 ? grid_.extents()[mu] - 1 : 0);
+}
+
+bool Geometry::owns(const Coord& global) const {
+  for (int mu = 0; mu < Nd; ++mu)
+    if (global[mu] < origin_[mu] || global[mu] >= origin_[mu] + local_[mu]) return false;
+  return true;
+}
+
+Coord Geometry::to_local(const Coord& global) const {
+  Coord x;
+  for (int mu = 0; mu < Nd; ++mu) x[mu] = global[mu] - origin_[mu];
+  return x;
+}
+
+Coord Geometry::to_global(const Coord& local) const {
+  Coord x;
+  for (int mu = 0; mu < Nd; ++mu) x[mu] = local[mu] + origin_[mu];
+  return x;
+}
+
+bool Geometry::operator==(const Geometry& other) const {
+  return lattice_ == other.lattice_ && grid_.extents() == other.grid_.extents() && rank_ == other.rank_ &&
+         origin_ == other.origin_;
+}
+
+}  // namespace trellis

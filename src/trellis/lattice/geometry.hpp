@@ -1,0 +1,87 @@
+#pragma once
+/// The global lattice, how it is cut over ranks, and the maps between site numberings. Pure integer code.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace trellis {
+
+inline constexpr int Nd = 4;
+
+/// Four integers in the order x, y, z, t.
+using Coord = std::array<int, Nd>;
+
+int64_t product(const Coord& extents);
+std::string to_string(const Coord& c);  ///< "8x8x8x16"
+
+/// Lexicographic index in a box, x fastest: x + Lx (y + Ly (z + Lz t)).
+inline int64_t site_index(const Coord& x, const Coord& extents) {
+  return x[0] + int64_t(extents[0]) * (x[1] + int64_t(extents[1]) * (x[2] + int64_t(extents[2]) * x[3]));
+}
+/// The inverse of site_index.
+Coord site_coord(int64_t index, const Coord& extents);
+
+/// Even = 0, odd = 1: (x + y + z + t) mod 2.
+inline int site_parity(const Coord& x) { return (x[0] + x[1] + x[2] + x[3]) & 1; }
+
+/// How ranks are placed on a four-dimensional grid. By default x runs fastest; any other map may be given.
+class ProcessGrid {
+ public:
+  ProcessGrid() : ProcessGrid(Coord{1, 1, 1, 1}) {}
+  /// @pre all extents >= 1; rank_at, when given, is a permutation of 0..product(extents)-1, indexed by
+  /// site_index(coord, extents).
+  explicit ProcessGrid(const Coord& extents, std::vector<int> rank_at = {});
+
+  const Coord& extents() const { return extents_; }
+  int size() const { return int(rank_at_.size()); }
+  int rank_of(Coord coord) const;  ///< coordinates are taken modulo the extents
+  Coord coord_of(int rank) const;
+
+ private:
+  Coord extents_;
+  std::vector<int> rank_at_;
+  std::vector<int> index_of_;
+};
+
+/// Every grid of `ranks` processes with even local extents of at least `min_split_extent` in split directions.
+std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_split_extent = 2);
+
+/// The legal grid with the least halo surface (ties: later directions are cut first).
+/// Throws BadArgument that lists the legal rank counts when there is none.
+Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent = 2);
+
+/// One rank's part of the lattice. Every local extent is even and at least 2, so local and global parity agree.
+class Geometry {
+ public:
+  /// @pre lattice extents even and >= 2; the grid divides them into even parts; rank in range.
+  explicit Geometry(const Coord& lattice, ProcessGrid grid = ProcessGrid{}, int rank = 0);
+
+  const Coord& lattice() const { return lattice_; }
+  const Coord& local() const { return local_; }
+  const Coord& origin() const { return origin_; }  ///< global coordinates of the first local site
+  const ProcessGrid& grid() const { return grid_; }
+  int rank() const { return rank_; }
+  int64_t volume() const { return product(lattice_); }
+  int64_t local_volume() const { return product(local_); }
+  bool is_split(int mu) const { return grid_.extents()[mu] > 1; }
+  /// Rank of the neighbour in direction mu, step = +1 or -1 (itself where mu is not split).
+  int neighbour_rank(int mu, int step) const;
+  /// True when the neighbour in direction mu, step, lies across the global boundary.
+  bool at_boundary(int mu, int step) const;
+  bool owns(const Coord& global) const;
+  Coord to_local(const Coord& global) const;
+  Coord to_global(const Coord& local) const;
+  /// Index of a site in the whole lattice, x fastest: the key of random numbers and checksums.
+  int64_t global_index(const Coord& local) const { return site_index(to_global(local), lattice_); }
+
+  bool operator==(const Geometry& other) const;
+
+ private:
+  Coord lattice_, local_, origin_;
+  ProcessGrid grid_;
+  int rank_;
+  Coord rank_coord_;
+};
+
+}  // namespace trellis

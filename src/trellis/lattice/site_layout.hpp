@@ -1,0 +1,73 @@
+#pragma once
+/// The even-odd site order of fermion fields: for each parity, blocks of `lanes` sites in lexicographic order of
+/// the sub-lattice (x halved), with the neighbour table that the hopping kernels read.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "trellis/lattice/lane_split.hpp"
+
+namespace trellis {
+
+/// Even-odd position of a site.
+struct SitePosition {
+  int parity, block, lane;
+};
+
+/// Legs of a nearest-neighbour stencil: leg = 2 mu for x+mu, 2 mu + 1 for x-mu.
+inline constexpr int legs = 2 * Nd;
+inline int leg_of(int mu, int step) { return 2 * mu + (step > 0 ? 0 : 1); }
+
+class SiteLayout {
+ public:
+  /// Neighbour table entries: block index << 2 | is_ghost << 1 | crosses.
+  static constexpr int crosses_bit = 1, ghost_bit = 2, index_shift = 2;
+
+  SiteLayout(const Geometry& geometry, int lanes);
+
+  const Geometry& geometry() const { return geometry_; }
+  int lanes() const { return lanes_; }
+  const Coord& lane_extents() const { return split_.lanes_per_direction; }
+  const Coord& sub_extents() const { return sub_; }
+  int blocks() const { return blocks_; }  ///< of one parity
+
+  SitePosition position(const Coord& local) const;
+  Coord coord(const SitePosition& at) const;  ///< local coordinates
+
+  /// [block][leg], for blocks of the given parity.
+  const std::vector<int32_t>& neighbours(int parity) const { return neighbours_[parity]; }
+  /// Lane i of a neighbour across the edge of the sub-lattice is lane permutation(leg)[i] of the block.
+  const int32_t* permutation(int leg) const { return permutation_[leg].source; }
+  bool permutes(int leg) const { return split_.lanes_per_direction[leg / 2] > 1; }
+  /// Lane i of a crossing neighbour lies beyond the local lattice (on the next rank, or around the torus).
+  bool leaves_rank(int leg, int lane) const;
+  Coord lane_coord(int lane) const { return site_coord(lane, split_.lanes_per_direction); }
+
+  /// Blocks of the given parity that touch the face of a leg (x_mu = last for +mu, 0 for -mu), in the order
+  /// of their transverse coordinates. Ghost block i of the leg belongs to face block i.
+  const std::vector<int32_t>& face(int parity, int leg) const { return faces_[parity][leg]; }
+  /// Blocks without and with a neighbour on another rank.
+  const std::vector<int32_t>& inner(int parity) const { return inner_[parity]; }
+  const std::vector<int32_t>& border(int parity) const { return border_[parity]; }
+
+ private:
+  struct alignas(64) Permutation {
+    int32_t source[16];
+  };
+  void build_permutations();
+  void build_faces();
+  void build_neighbours(int parity);
+  int block_of(const Coord& sub) const;
+  Coord sub_coord(int parity, int block) const;
+
+  Geometry geometry_;
+  LaneSplit split_;
+  Coord sub_;
+  int lanes_, blocks_;
+  Permutation permutation_[legs];
+  std::vector<int32_t> neighbours_[2], faces_[2][legs], inner_[2], border_[2];
+};
+
+using SiteLayoutPtr = std::shared_ptr<const SiteLayout>;
+
+}  // namespace trellis

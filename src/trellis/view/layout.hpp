@@ -1,0 +1,39 @@
+#pragma once
+/// Memory layouts of the backends. A layout says how many sites a kernel computes at once (lanes) and where
+/// real number `component` of a site lies; kernels never see it.
+#include <cstddef>
+#include <cstdint>
+
+#include "trellis/base/annotations.hpp"
+
+namespace trellis {
+
+/// CPU: [block][slot][component][lane]; a "site" of a kernel is a block of W lattice sites.
+template <int W>
+struct CpuLayout {
+  static constexpr int lanes = W;
+};
+
+/// GPU: one thread per site, sites in groups of 32 (a warp), 16-byte loads:
+/// [group][slot][component / G][site % 32][component % G], G = 16 / sizeof(real); what is left over of the
+/// components forms a last, narrower group.
+struct GpuLayout {
+  static constexpr int lanes = 1;
+  static constexpr int warp = 32;
+};
+
+/// Reals of one stored element (G of the GPU layout).
+template <class Element>
+inline constexpr int gpu_vector_length = 16 / int(sizeof(Element));
+
+/// Offset of a component in the GPU layout, in elements, counted from the (group, slot) origin.
+TRELLIS_SITE_FN size_t gpu_component_offset(int component, int components, int lane, int vector_length) {
+  const int whole = components - components % vector_length;
+  if (component < whole)
+    return size_t(component - component % vector_length) * GpuLayout::warp + size_t(lane) * vector_length +
+           component % vector_length;
+  const int rest = components - whole;
+  return size_t(whole) * GpuLayout::warp + size_t(lane) * rest + (component - whole);
+}
+
+}  // namespace trellis

@@ -1,0 +1,108 @@
+#pragma once
+/// SiteArray: the accessor through which kernels read and write N reals per site, whatever the layout and the
+/// storage. Copies of it are passed by value to kernels; it owns nothing.
+#include <type_traits>
+
+#include "trellis/algebra/fixed_point.hpp"
+#include "trellis/view/layout.hpp"
+
+namespace trellis {
+
+/// Storage tag: 16-bit fixed point with a scale per site.
+struct Half {};
+
+template <class Storage>
+struct StorageTraits {
+  using element = Storage;
+  using compute = Storage;
+};
+template <>
+struct StorageTraits<Half> {
+  using element = int16_t;
+  using compute = float;
+};
+
+/// Untyped description of a field of one parity, for launches.
+struct RawField {
+  void* data = nullptr;
+  float* scale = nullptr;  ///< [block][slot][lane], 16-bit storage only; null: all scales are 1
+  int slots = 1;           ///< right-hand sides, or directions of links
+};
+
+template <class Layout, class Storage, int N>
+class SiteArray {
+ public:
+  using Element = typename StorageTraits<Storage>::element;
+  using Scalar = typename StorageTraits<Storage>::compute;
+  using Real = LaneReal<Scalar, Layout::lanes>;
+  static constexpr int W = Layout::lanes;
+  static constexpr bool is_half = std::is_same_v<Storage, Half>;
+  static constexpr bool is_gpu = std::is_same_v<Layout, GpuLayout>;
+
+  SiteArray() = default;
+  explicit SiteArray(const RawField& raw)
+      : data_{static_cast<Element*>(raw.data)}, scale_{raw.scale}, slots_{raw.slots} {}
+
+  TRELLIS_SITE_FN bool is_null() const { return data_ == nullptr; }
+
+  /// r[i] = component i of the site.
+  TRELLIS_SITE_FN void load(int block, int slot, Real (&r)[N]) const {
+    const Element* p = origin(block, slot);
+    if constexpr (is_half) {
+      const Real unit = scale_of(block, slot) * Real(fixed_point_unit);
+      for (int i = 0; i < N; ++i) r[i] = unit * load_fixed(p + offset(block, i), static_cast<Real*>(nullptr));
+    } else {
+      for (int i = 0; i < N; ++i) r[i] = load_real<Real>(p + offset(block, i));
+    }
+  }
+
+  TRELLIS_SITE_FN void store(int block, int slot, const Real (&r)[N]) const {
+    Element* p = origin(block, slot);
+    if constexpr (is_half) {
+      const Real inverse = store_scale(block, slot, r);
+      for (int i = 0; i < N; ++i) store_fixed(p + offset(block, i), inverse * r[i]);
+    } else {
+      for (int i = 0; i < N; ++i) store_real(p + offset(block, i), r[i]);
+    }
+  }
+
+  /// Address of a site's first element, for prefetching.
+  TRELLIS_SITE_FN const Element* origin_address(int block, int slot) const { return origin(block, slot); }
+
+ private:
+  TRELLIS_SITE_FN Element* origin(int block, int slot) const {
+    if constexpr (is_gpu)
+      return data_ + (size_t(block / GpuLayout::warp) * slots_ + slot) * (N * GpuLayout::warp);
+    else
+      return data_ + (size_t(block) * slots_ + slot) * (N * W);
+  }
+  TRELLIS_SITE_FN static size_t offset(int block, int component) {
+    if constexpr (is_gpu)
+      return gpu_component_offset(component, N, block % GpuLayout::warp, gpu_vector_length<Element>);
+    else
+      return size_t(component) * W;
+  }
+  TRELLIS_SITE_FN float* scale_address(int block, int slot) const {
+    if constexpr (is_gpu)
+      return scale_ + (size_t(block / GpuLayout::warp) * slots_ + slot) * GpuLayout::warp + block % GpuLayout::warp;
+    else
+      return scale_ + (size_t(block) * slots_ + slot) * W;
+  }
+  TRELLIS_SITE_FN Real scale_of(int block, int slot) const {
+    return scale_ == nullptr ? Real(1) : load_real<Real>(scale_address(block, slot));
+  }
+  /// Stores the scale of the site and returns 32767 / scale (0 for a zero site).
+  TRELLIS_SITE_FN Real store_scale(int block, int slot, const Real (&r)[N]) const {
+    if (scale_ == nullptr) return Real(32767.0f);
+    Real largest = absolute(r[0]);
+    for (int i = 1; i < N; ++i) largest = maximum(largest, absolute(r[i]));
+    store_real(scale_address(block, slot), largest);
+    return Real(32767.0f) / maximum(largest, Real(1e-37f));
+  }
+
+  Element* data_ = nullptr;
+  float* scale_ = nullptr;
+  int slots_ = 1;
+};
+
+}  // namespace trellis
