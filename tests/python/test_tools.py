@@ -1,0 +1,305 @@
+"""The checks of tools/ find what they are there to find, and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+RULE = """
+trellis_add_folder(base)
+trellis_add_folder(algebra SEES base)
+trellis_add_folder(lattice SEES algebra)
+trellis_add_folder(view SEES lattice)
+trellis_add_folder(device SEES view PUBLIC_USES OpenMP::OpenMP_CXX)
+trellis_add_folder(comm SEES device)
+trellis_add_folder(kernels SEES device)
+trellis_add_folder(field SEES kernels comm)
+trellis_add_folder(operator SEES field)
+trellis_add_folder(solver SEES field)
+trellis_add_folder(gauge SEES field)
+trellis_add_folder(io SEES gauge USES ZLIB::ZLIB)
+trellis_add_folder(update SEES gauge operator solver)
+trellis_add_folder(measure SEES gauge operator solver USES trellis_hdf5)
+"""
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+dependencies = load("check_dependencies")
+compile_times = load("compile_time_report")
+sizes = load("check_file_sizes")
+spills = load("check_spills")
+readme = load("check_readme")
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+# ---- check_dependencies: C++ -----------------------------------------------------------------------------
+
+
+def test_the_rule_is_that_of_the_design() -> None:
+    rule = dependencies.read_rule((ROOT / "src" / "CMakeLists.txt").read_text())
+    assert rule == dependencies.read_rule(RULE)
+    assert rule["solver"] == rule["operator"] == rule["gauge"] == rule["field"] | {"field"}
+    assert "comm" not in rule["kernels"]
+    assert "solver" not in rule["operator"]
+    assert not rule["measure"] & {"io", "update"}
+
+
+def test_a_folder_cannot_see_one_to_its_right() -> None:
+    with pytest.raises(ValueError, match="base SEES algebra"):
+        dependencies.read_rule("trellis_add_folder(base SEES algebra)\ntrellis_add_folder(algebra)\n")
+    with pytest.raises(ValueError, match="no line"):
+        dependencies.read_rule("# nothing\n")
+
+
+# (file, one line of it, is it allowed)
+INCLUDES = [
+    ("solver/cg.cpp", '#include "trellis/field/spinor_field.hpp"', True),
+    ("solver/cg.cpp", '#include "trellis/kernels/linalg/axpy.hpp"', True),
+    ("solver/cg.cpp", '#include "trellis/operator/wilson.hpp"', False),
+    ("solver/cg.cpp", '#include "trellis/gauge/plaquette.hpp"', False),
+    ("solver/eigen/lanczos.cpp", '  #  include "trellis/gauge/plaquette.hpp"', False),
+    ("operator/wilson.hpp", '#include "trellis/solver/cg.hpp"', False),
+    ("base/error.hpp", '#include "trellis/algebra/complex.hpp"', False),
+    ("base/error.hpp", '// #include "trellis/algebra/complex.hpp"', True),
+    ("lattice/geometry.hpp", "#include <vector>", True),
+    ("kernels/dirac/hop.hpp", '#include "trellis/view/layout.hpp"', True),
+    ("kernels/dirac/hop.hpp", '#include "trellis/device/stream.hpp"', False),
+    ("kernels/dirac/hop.cpu.cpp", '#include "trellis/device/stream.hpp"', True),
+    ("kernels/dirac/hop.cpu.cpp", '#include "trellis/comm/communicator.hpp"', False),
+    ("update/hmc.cpp", '#include "trellis/solver/cg.hpp"', True),
+    ("update/hmc.cpp", '#include "trellis/io/ildg.hpp"', False),
+    ("measure/meson.cpp", '#include "trellis/update/hmc.hpp"', False),
+    ("field/spinor_field.cpp", '#include "reference/hop.hpp"', False),
+    ("comm/mpi/exchange.cpp", "#include <mpi.h>", True),
+    ("io/mpi_file.cpp", "#include <mpi.h>", True),
+    ("comm/communicator.hpp", "#include <mpi.h>", False),
+    ("field/halo.cpp", "#include <mpi.h>", False),
+    ("device/cuda/memory.cu", "#include <cuda_runtime.h>", True),
+    ("device/memory.hpp", "#include <cuda_runtime.h>", False),
+    ("device/cpu/launch.cpp", "#pragma omp parallel", True),
+    ("kernels/linalg/axpy.cpu.cpp", "#pragma omp parallel for", False),
+    ("unheard_of/x.cpp", "int x;", False),
+]
+
+
+@pytest.mark.parametrize("file, line, allowed", INCLUDES, ids=lambda value: str(value)[:45])
+def test_includes(tmp_path: Path, file: str, line: str, allowed: bool) -> None:
+    root = write(tmp_path, {f"src/trellis/{file}": f"#pragma once\n{line}\n"})
+    problems = list(dependencies.check_folders(root, dependencies.read_rule(RULE)))
+    assert bool(problems) is not allowed, problems
+    if problems:
+        assert file in problems[0]
+
+
+def test_a_cuda_launch_has_at_most_eighty_lines(tmp_path: Path) -> None:
+    rule = dependencies.read_rule(RULE)
+    root = write(tmp_path, {"src/trellis/kernels/dirac/hop.cuda.cu": "//\n" * 80})
+    assert not list(dependencies.check_folders(root, rule))
+    write(tmp_path, {"src/trellis/kernels/dirac/hop.cuda.cu": "//\n" * 81})
+    assert len(list(dependencies.check_folders(root, rule))) == 1
+
+
+@pytest.mark.parametrize("folder, allowed", [("algebra", True), ("lattice", True), ("view", False)])
+def test_reference_shares_little(tmp_path: Path, folder: str, allowed: bool) -> None:
+    root = write(tmp_path, {"reference/hop.hpp": f'#include "trellis/{folder}/x.hpp"\n'})
+    assert bool(list(dependencies.check_reference(root))) is not allowed
+
+
+# ---- check_dependencies: Python --------------------------------------------------------------------------
+
+# (text of trellis/analysis/fit.py, is it allowed)
+PYTHON_IMPORTS = [
+    ("import numpy\nfrom trellis.plain import table\n", True),
+    ("from ..plain import table\n", True),
+    ("import trellis._core\n", False),
+    ("from trellis import _core\n", False),
+    ("from .. import _core\n", False),
+    ("from trellis.compiled import solve\n", False),
+    ("from ..compiled import solve\n", False),
+    ("from ..indirect import solve\n", False),
+    ("def fit():\n    from trellis.compiled import solve\n", False),
+    ("try:\n    import trellis._core\nexcept ImportError:\n    pass\n", False),
+    ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from trellis._core import Field\n", True),
+    (
+        "from ..lazy import solve\n",
+        True,
+    ),  # the core is imported inside a function
+]
+
+
+@pytest.mark.parametrize("text, allowed", PYTHON_IMPORTS, ids=lambda value: str(value).splitlines()[0])
+@pytest.mark.parametrize("folder", ["analysis", "campaign", "report"])
+def test_analysis_never_reaches_the_core(tmp_path: Path, folder: str, text: str, allowed: bool) -> None:
+    package = "python/trellis"
+    root = write(
+        tmp_path,
+        {
+            f"{package}/__init__.py": "",
+            f"{package}/plain.py": "import math\n",
+            f"{package}/compiled.py": "from trellis import _core\n",
+            f"{package}/indirect.py": "from . import compiled\n",
+            f"{package}/lazy.py": "def solve():\n    from . import _core\n",
+            f"{package}/{folder}/__init__.py": "",
+            f"{package}/{folder}/fit.py": text,
+        },
+    )
+    problems = list(dependencies.check_python(root))
+    assert bool(problems) is not allowed, problems
+    if problems:
+        assert "trellis._core" in problems[0]
+
+
+def test_the_packages_own_init_counts(tmp_path: Path) -> None:
+    root = write(
+        tmp_path,
+        {
+            "python/trellis/__init__.py": "from . import _core\n",
+            "python/trellis/plain.py": "",
+            "python/trellis/analysis/fit.py": "from ..plain import table\n",
+        },
+    )
+    assert list(dependencies.check_python(root))
+
+
+def test_this_tree_keeps_the_rule() -> None:
+    rule = dependencies.read_rule((ROOT / "src" / "CMakeLists.txt").read_text())
+    assert list(dependencies.check_folders(ROOT, rule)) == []
+    assert list(dependencies.check_reference(ROOT)) == []
+    assert list(dependencies.check_python(ROOT)) == []
+
+
+# ---- check_file_sizes ------------------------------------------------------------------------------------
+
+
+def cpp_function(lines: int) -> str:
+    return "int f() {\n" + "  g();\n" * (lines - 2) + "}\n"
+
+
+@pytest.mark.parametrize(
+    "name, text, fails",
+    [
+        ("src/trellis/base/a.cpp", "// line\n" * 799, False),
+        ("src/trellis/base/a.cpp", "// line\n" * 800, True),
+        ("src/trellis/base/a.cpp", cpp_function(119), False),
+        ("src/trellis/base/a.cpp", cpp_function(120), True),
+        ("python/trellis/a.py", "def f():\n" + "    g()\n" * 118, False),
+        ("python/trellis/a.py", "def f():\n" + "    g()\n" * 119, True),
+    ],
+)
+def test_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, fails: bool) -> None:
+    write(tmp_path, {name: text})
+    monkeypatch.setattr(sys, "argv", ["check_file_sizes.py", "--root", str(tmp_path)])
+    assert sizes.main() == int(fails)
+
+
+# ---- compile_time_report ---------------------------------------------------------------------------------
+
+NINJA_LOG = (
+    "# ninja log v5\n"
+    "0\t9000\t1\tsrc/CMakeFiles/trellis_io.dir/trellis/io/lime.cpp.o\taaaa\n"
+    "0\t2000\t2\tsrc/CMakeFiles/trellis_io.dir/trellis/io/lime.cpp.o\taaaa\n"
+    "1000\t30000\t3\tsrc/CMakeFiles/trellis_kernels.dir/__/kernels/dirac/hop.double.8.cpu.cpp.o\tbbbb\n"
+    "0\t90000\t4\ttests/CMakeFiles/test_hop.dir/unit/test_hop.cpp.o\tcccc\n"
+)
+
+
+def test_compile_times(capsys: pytest.CaptureFixture[str]) -> None:
+    steps = compile_times.read_log(NINJA_LOG)
+    assert compile_times.report(steps, limit=31) == 0
+    printed = capsys.readouterr().out
+    assert "library and Python module: 2 files, 31 s" in printed  # the later entry of lime.cpp counts
+    assert "tests and benchmarks: 1 files, 90 s" in printed
+    assert "29.0 s  kernels/dirac/hop.double.8.cpu.cpp" in printed
+    assert "library and Python module: 30 s on" in printed
+    assert compile_times.report(steps, limit=29) == 1  # tests do not count, the library does
+
+
+def test_a_log_of_something_else_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a Ninja log"):
+        compile_times.read_log("0\t1\t2\tx.o\ty\n")
+
+
+# ---- check_spills ----------------------------------------------------------------------------------------
+
+PTXAS = """\
+ptxas info    : Compiling entry function '_Z10wilson_hopv' for 'sm_90'
+ptxas info    : Function properties for _Z10wilson_hopv
+    0 bytes stack frame, {stores} bytes spill stores, {stores} bytes spill loads
+ptxas info    : Used 168 registers, used 0 barriers
+ptxas info    : Compiling entry function '_Z9plaquettev' for 'sm_80'
+ptxas info    : Function properties for _Z9plaquettev
+    0 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads
+ptxas info    : Used 255 registers, used 0 barriers
+"""
+
+
+@pytest.mark.parametrize("stores, status", [(0, 0), (16, 1)])
+def test_only_a_hop_kernel_may_not_spill(
+    stores: int, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import io
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO(PTXAS.format(stores=stores)))
+    monkeypatch.setattr(sys, "argv", ["check_spills.py"])
+    assert spills.main() == status
+    assert "2 CUDA kernels" in capsys.readouterr().out
+
+
+# ---- check_readme ----------------------------------------------------------------------------------------
+
+
+def fake_help(command: list[str]) -> tuple[int, str]:
+    if command[0].endswith("bootstrap"):
+        return 0, "usage: ./bootstrap demo\n ./bootstrap test"
+    return (0, "--json  --seed") if command[1:2] == ["info"] else (2, "no such command")
+
+
+@pytest.mark.parametrize(
+    "line, allowed",
+    [
+        ("./bootstrap test", True),
+        ("./bootstrap fly", False),
+        ("trellis info conf.ildg --json", True),
+        ("$ trellis info conf.ildg --jsn", False),
+        ("mpirun -n 8 trellis info conf.ildg --seed 1  # a comment", True),
+        ("trellis teleport", False),
+    ],
+)
+def test_readme_commands(line: str, allowed: bool) -> None:
+    problems = list(readme.check_commands(f"```sh\n{line}\n```\n", ROOT, fake_help))
+    assert bool(problems) is not allowed, problems
+
+
+def test_readme_links_and_python(tmp_path: Path) -> None:
+    write(tmp_path, {"doc/a.md": ""})
+    assert not list(readme.check_links("[a](doc/a.md#x) [web](https://example.org)", tmp_path))
+    assert list(readme.check_links("[b](doc/b.md)", tmp_path))
+    assert not list(readme.check_python("```python\nx = 1\n```\n"))
+    assert list(readme.check_python("```python\nx = = 1\n```\n"))
+
+
+def test_readme_first_screen() -> None:
+    assert not list(readme.check_first_screen("./bootstrap demo\n./bootstrap test\n"))
+    assert list(readme.check_first_screen("\n" * 50 + "./bootstrap demo\n./bootstrap test\n"))
