@@ -32,6 +32,9 @@ endif()
 # -ffp-contract=off: the compiler contracts packs of different width differently, and results must
 # not depend on the width (doc/architecture.md).
 set(trellis_cxx_flags -ffp-contract=off -Wall -Wextra)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND trellis_cxx_flags -Wno-maybe-uninitialized)  # false alarms in its own AVX-512 headers
+endif()
 if(TRELLIS_ARCH)
   list(APPEND trellis_cxx_flags -march=${TRELLIS_ARCH})
 endif()
