@@ -1,0 +1,41 @@
+#pragma once
+/// Spinor fields of the reference code and the linear algebra that its solvers need.
+#include <complex>
+#include <functional>
+#include <vector>
+
+#include "trellis/algebra/gamma.hpp"
+#include "trellis/algebra/spinor.hpp"
+#include "trellis/lattice/geometry.hpp"
+
+namespace trellis::reference {
+
+/// One spinor a site, lexicographic, x fastest.
+using SpinorVector = std::vector<Spinor<double>>;
+
+/// A linear operator: out = M in.
+using SpinorOperator = std::function<SpinorVector(const SpinorVector&)>;
+
+inline Complex<double> to_complex(std::complex<double> z) { return {z.real(), z.imag()}; }
+inline std::complex<double> to_std(Complex<double> z) { return {z.re, z.im}; }
+
+SpinorVector zero_spinors(int64_t volume);
+Spinor<double> operator+(const Spinor<double>& a, const Spinor<double>& b);
+Spinor<double> operator-(const Spinor<double>& a, const Spinor<double>& b);
+Spinor<double> operator*(Complex<double> s, const Spinor<double>& a);
+Spinor<double> operator*(const ColorMatrix<double>& U, const Spinor<double>& a);
+/// (Gamma psi)_row = phase[row] psi_{column[row]}
+Spinor<double> operator*(const GammaMatrix& gamma, const Spinor<double>& a);
+
+/// y += a x
+void add_scaled(SpinorVector& y, std::complex<double> a, const SpinorVector& x);
+SpinorVector difference(const SpinorVector& a, const SpinorVector& b);
+SpinorVector multiply(const GammaMatrix& gamma, const SpinorVector& a);
+/// sum_x a(x)^dagger b(x)
+std::complex<double> dot(const SpinorVector& a, const SpinorVector& b);
+double norm2(const SpinorVector& a);
+
+/// The sites of one parity, zero elsewhere.
+SpinorVector restricted_to(const SpinorVector& a, int parity, const Coord& extents);
+
+}  // namespace trellis::reference

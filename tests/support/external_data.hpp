@@ -1,0 +1,48 @@
+#pragma once
+/// Files made by other programs, below the folder that TRELLIS_TEST_DATA names. A test that needs them begins
+/// with TRELLIS_NEEDS_DATA(): unset, the test is skipped; set, a missing file is a failure.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <complex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "reference/gauge.hpp"
+
+#define TRELLIS_NEEDS_DATA() \
+  if (!::trellis::test::has_data()) GTEST_SKIP() << "no data"
+
+namespace trellis::test {
+
+bool has_data();
+/// Path of a file in the folder; throws FileError when it is missing.
+std::string data_file(const std::string& name);
+
+/// The values of one entry of gold.json.
+const nlohmann::json& gold(const std::string& id);
+const nlohmann::json& gold_parameters(const std::string& id);
+/// {re: ..., im: ...} numbers or lists.
+std::complex<double> gold_complex(const nlohmann::json& value);
+std::vector<std::complex<double>> gold_complex_list(const nlohmann::json& value);
+
+/// The numbers between <name> and </name>, the first time it occurs.
+std::vector<double> xml_numbers(const std::string& path, const std::string& name);
+
+/// A reader of 64-bit ILDG/SciDAC binary records that shares nothing with io/: every record of the LIME file
+/// is walked, the record "ildg-binary-data" is decoded, and its size must be that of the extents.
+reference::Gauge read_lime_gauge(const std::string& path, const Coord& extents);
+/// Bridge++ text: one number a line; site (x fastest), direction, row, column, re and im.
+reference::Gauge read_text_gauge(const std::string& path, const Coord& extents);
+
+/// The fields of gold.md and of the data's README.
+reference::Gauge field_F4();
+reference::Gauge field_F8();
+reference::Gauge field_A();
+
+/// A data set of doubles (also compounds and arrays of doubles), flat in file order.
+std::vector<double> read_hdf5(const std::string& path, const std::string& dataset);
+std::vector<std::complex<double>> read_hdf5_complex(const std::string& path, const std::string& dataset);
+
+}  // namespace trellis::test
