@@ -53,7 +53,7 @@ def compiled(steps: list[Step]) -> list[Step]:
 
 def readable(output: str) -> str:
     """src/CMakeFiles/trellis_io.dir/trellis/io/lime.cpp.o -> trellis/io/lime.cpp"""
-    return output.partition(".dir/")[2].removesuffix(".o").replace("__/", "") or output
+    return output.partition(".dir/")[2].removesuffix(".o").removeprefix("__/kernels/") or output
 
 
 def report(steps: list[Step], limit: float) -> int:

@@ -220,7 +220,7 @@ NINJA_LOG = (
     "# ninja log v5\n"
     "0\t9000\t1\tsrc/CMakeFiles/trellis_io.dir/trellis/io/lime.cpp.o\taaaa\n"
     "0\t2000\t2\tsrc/CMakeFiles/trellis_io.dir/trellis/io/lime.cpp.o\taaaa\n"
-    "1000\t30000\t3\tsrc/CMakeFiles/trellis_kernels.dir/__/kernels/dirac/hop.double.8.cpu.cpp.o\tbbbb\n"
+    "1000\t30000\t3\tsrc/CMakeFiles/trellis_kernels.dir/__/kernels/trellis/kernels/dirac/hop.double.8.cpu.cpp.o\tbbbb\n"
     "0\t90000\t4\ttests/CMakeFiles/test_hop.dir/unit/test_hop.cpp.o\tcccc\n"
 )
 
@@ -231,7 +231,7 @@ def test_compile_times(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "library and Python module: 2 files, 31 s" in printed  # the later entry of lime.cpp counts
     assert "tests and benchmarks: 1 files, 90 s" in printed
-    assert "29.0 s  kernels/dirac/hop.double.8.cpu.cpp" in printed
+    assert "29.0 s  trellis/kernels/dirac/hop.double.8.cpu.cpp" in printed
     assert "library and Python module: 30 s on" in printed
     assert compile_times.report(steps, limit=29) == 1  # tests do not count, the library does
 
