@@ -1,0 +1,75 @@
+#include "trellis/operator/clover_field.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "trellis/algebra/gamma.hpp"
+#include "trellis/device/site_range.hpp"
+#include "trellis/field/dispatch.hpp"
+#include "trellis/kernels/dirac/clover_term.hpp"
+
+namespace trellis {
+
+namespace {
+void set_gamma_products(CloverTermCall& call) {
+  for (int mu = 0; mu < Nd; ++mu)
+    for (int nu = mu + 1; nu < Nd; ++nu) {
+      const GammaMatrix g = gamma_mu(mu) * gamma_mu(nu);
+      for (int row = 0; row < 4; ++row) {
+        const int column = g.column[row];  // of the same chirality
+        double* entry = call.gamma[mu][nu][row / 2][row % 2][column % 2];
+        entry[0] = g.phase[row].real();
+        entry[1] = g.phase[row].imag();
+      }
+    }
+}
+
+/// [extended block]: even-odd block << 1 | parity
+std::vector<int32_t> even_odd_blocks(const ExtendedLayout& from, const SiteLayout& to) {
+  std::vector<int32_t> table(from.blocks(), -1);
+  for (const int32_t block : from.inner()) {
+    const SitePosition at = to.position(from.coord(block, 0));
+    table[block] = at.block << 1 | at.parity;
+  }
+  return table;
+}
+}  // namespace
+
+SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
+  U.update_halo();
+  FieldSpec spec;
+  spec.reals = 72;
+  spec.lanes = U.lanes();
+  SpinorField A(U.lattice_ptr(), spec);
+  TRELLIS_REQUIRE(A.layout().lane_extents() == U.layout().lane_extents(), "clover term: lane splits differ");
+  const std::vector<int32_t> table = even_odd_blocks(U.layout(), A.layout());
+  CloverTermCall call;
+  call.links = U.raw();
+  call.tables = U.tables();
+  call.out[0] = A.raw(0);
+  call.out[1] = A.raw(1);
+  call.even_odd = table.data();
+  call.diagonal = params.diagonal();
+  for (int mu = 0; mu < Nd; ++mu)
+    for (int nu = mu + 1; nu < Nd; ++nu)
+      call.coefficient[mu][nu] = nu == 3 ? params.csw_temporal : params.csw_spatial / params.xi0;
+  set_gamma_products(call);
+  dispatch(Backend::cpu, Precision::double_precision, U.lanes(), [&]<class Layout, class Storage>() {
+    if constexpr (std::is_same_v<Storage, double> && !std::is_same_v<Layout, GpuLayout>)
+      launch_clover_term<Layout, double>(call, SiteRange(U.layout().inner()));
+  });
+  return A;
+}
+
+SpinorField clover_inverse(const SpinorField& clover) {
+  SpinorField inverse = SpinorField::like(clover);
+  for (int parity = first_parity(clover.subset()); parity <= last_parity(clover.subset()); ++parity)
+    dispatch(Backend::cpu, Precision::double_precision, clover.layout().lanes(), [&]<class Layout, class Storage>() {
+      if constexpr (std::is_same_v<Storage, double> && !std::is_same_v<Layout, GpuLayout>)
+        launch_clover_inverse<Layout, double>(inverse.raw(parity), clover.raw(parity),
+                                              SiteRange(clover.layout().blocks()));
+    });
+  return inverse;
+}
+
+}  // namespace trellis

@@ -1,0 +1,14 @@
+#pragma once
+/// The site-diagonal part of the Wilson-clover operator: A(x) = diagonal + clover term, and its inverse.
+#include "trellis/field/gauge_field.hpp"
+#include "trellis/field/spinor_field.hpp"
+#include "trellis/operator/wilson_params.hpp"
+
+namespace trellis {
+
+/// A(x) on all sites, 72 reals (kernels/dirac/clover_term.hpp), double, with the gauge field's lanes.
+SpinorField clover_term(const GaugeField& U, const WilsonParams& params);
+/// A(x)^-1, exactly. Throws NumericError if a block is singular (NaN or Inf in the result).
+SpinorField clover_inverse(const SpinorField& clover);
+
+}  // namespace trellis

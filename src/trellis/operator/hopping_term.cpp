@@ -1,0 +1,104 @@
+#include "trellis/operator/hopping_term.hpp"
+
+#include "trellis/field/dispatch.hpp"
+
+namespace trellis {
+
+HoppingTerm::HoppingTerm(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice)
+    : choice_{choice},
+      links_{std::make_shared<HopLinks>(U, choice.precision, choice.link_reals, choice.backend, choice.lanes)} {
+  const SiteLayout& layout = links_->layout();
+  const Geometry& geometry = layout.geometry();
+  for (int leg = 0; leg < legs; ++leg) {
+    const int mu = leg / 2, step = leg % 2 == 0 ? 1 : -1;
+    const std::complex<double> z = step > 0 ? params.boundary[mu] : std::conj(params.boundary[mu]);
+    LegPhases& p = phases_[leg];
+    p.coefficient = mu < 3 ? params.nu / params.xi0 : 1.0;
+    p.is_trivial = z == 1.0 || !geometry.at_boundary(mu, step);
+    p.is_complex = z.imag() != 0.0;
+    for (int lane = 0; lane < layout.lanes(); ++lane) {
+      const bool crosses = !p.is_trivial && layout.leaves_rank(leg, lane);
+      p.re[lane] = crosses ? z.real() : 1.0;
+      p.im[lane] = crosses ? z.imag() : 0.0;
+    }
+  }
+}
+
+SpinorField HoppingTerm::make_field(Subset subset, int rhs) const {
+  FieldSpec spec;
+  spec.precision = choice_.precision;
+  spec.subset = subset;
+  spec.rhs = rhs;
+  spec.backend = choice_.backend;
+  spec.lanes = choice_.lanes;
+  return SpinorField(links_->lattice_ptr(), spec);
+}
+
+double HoppingTerm::bytes_per_site(int rhs) const {
+  const double real = double(element_bytes(choice_.precision));
+  const double scale = choice_.precision == Precision::half_precision ? 4.0 : 0.0;
+  return 8.0 * choice_.link_reals * real + 2.0 * rhs * (24.0 * real + scale);
+}
+
+RawStencil HoppingTerm::stencil(int parity) const {
+  const SiteLayout& layout = links_->layout();
+  RawStencil s;
+  s.table = layout.neighbours(parity).data();
+  for (int leg = 0; leg < legs; ++leg) {
+    StencilLeg& l = s.legs[leg];
+    l.permutation = layout.permutes(leg) ? layout.permutation(leg) : nullptr;
+    l.phase_re = phases_[leg].is_trivial ? nullptr : phases_[leg].re;
+    l.phase_im = phases_[leg].is_trivial || !phases_[leg].is_complex ? nullptr : phases_[leg].im;
+    l.coefficient = phases_[leg].coefficient;
+  }
+  return s;
+}
+
+WilsonHalo& HoppingTerm::halo(int rhs) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& entry = halos_[rhs];
+  if (!entry) entry = std::make_unique<WilsonHalo>(links_, rhs);
+  return *entry;
+}
+
+void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const {
+  TRELLIS_REQUIRE(out.precision() == choice_.precision && in.precision() == choice_.precision,
+                  "hopping term in ", name_of(choice_.precision), " applied to fields in ", name_of(in.precision()),
+                  " and ", name_of(out.precision()));
+  TRELLIS_REQUIRE(&out.layout() == &links_->layout() && &in.layout() == &links_->layout(),
+                  "hopping term: fields live on another lattice or lane split");
+  TRELLIS_REQUIRE(out.rhs() == in.rhs(), "hopping term: ", in.rhs(), " right-hand sides in, ", out.rhs(), " out");
+  TRELLIS_REQUIRE(&out != &in || out.subset() == Subset::full, "hopping term cannot work in place");
+  WilsonHopCall call;
+  call.stencil = stencil(parity);
+  call.links_here = links_->raw(parity);
+  call.links_there = links_->raw(1 - parity);
+  call.link_reals = choice_.link_reals;
+  call.in = in.raw(1 - parity);
+  call.out = out.raw(parity);
+  if (task.x) call.x = task.x->raw(parity);
+  if (task.clover) call.clover = task.clover->raw(parity);
+  call.x_term = task.x_term;
+  call.hop_term = task.hop_term;
+  call.x_scalar[0] = task.x_scalar.real();
+  call.x_scalar[1] = task.x_scalar.imag();
+  call.hop_scalar[0] = task.hop_scalar.real();
+  call.hop_scalar[1] = task.hop_scalar.imag();
+  call.coefficient = task.coefficient;
+  call.is_dagger = task.is_dagger;
+  call.slots = out.rhs();
+  const SiteLayout& layout = links_->layout();
+  auto launch = [&](const SiteRange& sites) {
+    dispatch(choice_.backend, choice_.precision, layout.lanes(),
+             [&]<class Layout, class Storage>() { launch_wilson_hop<Layout, Storage>(call, sites); });
+  };
+  WilsonHalo& exchange = halo(out.rhs());
+  if (!exchange.is_needed()) return launch(SiteRange(layout.blocks()));
+  for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
+  exchange.start(in, 1 - parity, task.is_dagger);
+  launch(SiteRange(layout.inner(parity)));
+  exchange.finish();
+  launch(SiteRange(layout.border(parity)));
+}
+
+}  // namespace trellis

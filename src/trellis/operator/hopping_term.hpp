@@ -1,0 +1,55 @@
+#pragma once
+/// The Wilson hopping term between the two parities, with halos, in one storage. Everything the even-odd
+/// operators need is one call: out = first(x) + second(H in).
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "trellis/field/wilson_halo.hpp"
+#include "trellis/kernels/dirac/wilson_hop.hpp"
+#include "trellis/operator/wilson_params.hpp"
+
+namespace trellis {
+
+/// What to do with H in (see SiteTerm).
+struct HopTask {
+  SiteTerm x_term = SiteTerm::none, hop_term = SiteTerm::chiral_scalar;
+  const SpinorField* x = nullptr;
+  const SpinorField* clover = nullptr;  ///< 72 reals, this storage, the parity of out
+  std::complex<double> x_scalar = 0.0, hop_scalar = 1.0;  ///< a + i b stands for a + i b gamma5
+  double coefficient = 1.0;
+  bool is_dagger = false;
+};
+
+class HoppingTerm {
+ public:
+  HoppingTerm(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice);
+
+  /// out (sites of `parity`) from in (sites of the other parity). Fields may be full or of one parity.
+  /// @pre out and in are different storage, unless full.
+  void apply(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const;
+
+  const LatticePtr& lattice_ptr() const { return links_->lattice_ptr(); }
+  const HopLinks& links() const { return *links_; }
+  const KernelChoice& choice() const { return choice_; }
+  /// A zero field of the right storage.
+  SpinorField make_field(Subset subset, int rhs) const;
+  double flops_per_site() const { return wilson_hop_flops; }
+  /// Must-move bytes per output site of one hop over `rhs` right-hand sides: 8 links, spinors in and out.
+  double bytes_per_site(int rhs) const;
+
+ private:
+  RawStencil stencil(int parity) const;
+  WilsonHalo& halo(int rhs) const;
+  KernelChoice choice_;
+  std::shared_ptr<const HopLinks> links_;
+  struct LegPhases {
+    bool is_trivial = true, is_complex = false;
+    double re[16] = {}, im[16] = {};
+    double coefficient = 1.0;
+  } phases_[8];
+  mutable std::mutex mutex_;
+  mutable std::map<int, std::unique_ptr<WilsonHalo>> halos_;
+};
+
+}  // namespace trellis

@@ -1,0 +1,117 @@
+#include "trellis/operator/wilson.hpp"
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
+
+namespace trellis {
+
+WilsonOperator::WilsonOperator(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice)
+    : WilsonOperator(std::make_shared<WilsonMatrix>(U, params, choice)) {}
+
+void WilsonOperator::apply_signed(SpinorField& out, const SpinorField& in, bool is_dagger) const {
+  TRELLIS_REQUIRE(&out != &in, "WilsonOperator cannot work in place");
+  for (int parity = 0; parity < 2; ++parity) matrix_->apply_hop_plus(out, parity, in, -0.5, in, true, is_dagger);
+}
+
+double WilsonOperator::flops() const {
+  return double(matrix_->lattice().volume()) * (wilson_hop_flops + 48.0 + matrix_->diagonal_flops());
+}
+
+double WilsonOperator::bytes(int rhs) const {
+  const double spinor = 24.0 * element_bytes(matrix_->choice().precision);
+  return double(matrix_->lattice().volume()) *
+         (matrix_->hop().bytes_per_site(rhs) + matrix_->diagonal_bytes() + rhs * spinor);
+}
+
+LinearOperatorPtr WilsonOperator::converted(Precision precision) const {
+  return std::make_shared<WilsonOperator>(matrix_->converted(precision));
+}
+
+namespace {
+std::string describe(const WilsonParams& p) {
+  std::string text = "Wilson";
+  if (p.has_clover()) text += "-clover";
+  if (p.twisted_mass != 0) text = "twisted-mass " + text;
+  return text;
+}
+}  // namespace
+
+std::string WilsonOperator::name() const { return describe(matrix_->params()); }
+
+WilsonSchur::WilsonSchur(WilsonMatrixPtr matrix, SchurForm form, int parity)
+    : matrix_{std::move(matrix)}, form_{form}, parity_{parity} {
+  TRELLIS_REQUIRE(parity == 0 || parity == 1, "parity ", parity, " is not 0 (even) or 1 (odd)");
+}
+
+SpinorField& WilsonSchur::workspace(int which, int parity, int rhs) const {
+  auto& field = workspace_[{which, parity, rhs}];
+  if (!field) field = std::make_unique<SpinorField>(matrix_->hop().make_field(subset_of(parity), rhs));
+  return *field;
+}
+
+void WilsonSchur::apply(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(&out != &in, "WilsonSchur cannot work in place");
+  SpinorField& odd = workspace(0, 1 - parity_, in.rhs());
+  matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, false);
+  if (form_ == SchurForm::asymmetric) {
+    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, false);
+    return;
+  }
+  SpinorField& even = workspace(1, parity_, in.rhs());
+  matrix_->apply_inverse_hop(even, parity_, odd, -0.25, false);
+  combine(out, 1.0, in, 1.0, even);
+}
+
+void WilsonSchur::apply_dagger(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(&out != &in, "WilsonSchur cannot work in place");
+  SpinorField& odd = workspace(0, 1 - parity_, in.rhs());
+  if (form_ == SchurForm::asymmetric) {
+    matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, true);
+    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, true);
+    return;
+  }
+  SpinorField& even = workspace(1, parity_, in.rhs());
+  matrix_->apply_diagonal_inverse(even, in, parity_, true);
+  matrix_->apply_inverse_hop(odd, 1 - parity_, even, 1.0, true);
+  matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false, true);
+}
+
+double WilsonSchur::flops() const {
+  const double half = 0.5 * double(matrix_->lattice().volume());
+  return half * (2.0 * wilson_hop_flops + 48.0 + 2.0 * matrix_->diagonal_flops());
+}
+
+double WilsonSchur::bytes(int rhs) const {
+  const double spinor = 24.0 * element_bytes(matrix_->choice().precision);
+  const double half = 0.5 * double(matrix_->lattice().volume());
+  return half * (2.0 * matrix_->hop().bytes_per_site(rhs) + 2.0 * matrix_->diagonal_bytes() + rhs * spinor);
+}
+
+LinearOperatorPtr WilsonSchur::converted(Precision precision) const {
+  return std::make_shared<WilsonSchur>(matrix_->converted(precision), form_, parity_);
+}
+
+std::string WilsonSchur::name() const {
+  return "even-odd " + describe(matrix_->params()) + (form_ == SchurForm::symmetric ? " (symmetric)" : " (asymmetric)");
+}
+
+void WilsonSchur::prepare_source(SpinorField& schur_source, const SpinorField& b) const {
+  SpinorField& odd = workspace(0, 1 - parity_, b.rhs());
+  SpinorField& even = workspace(1, parity_, b.rhs());
+  matrix_->apply_diagonal_inverse(odd, b, 1 - parity_, false);
+  if (form_ == SchurForm::asymmetric) {
+    matrix_->apply_hop_plus(schur_source, parity_, odd, 0.5, b, false, false);
+    return;
+  }
+  matrix_->apply_hop_plus(even, parity_, odd, 0.5, b, false, false);
+  matrix_->apply_diagonal_inverse(schur_source, even, parity_, false);
+}
+
+void WilsonSchur::reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const {
+  SpinorField& odd = workspace(0, 1 - parity_, b.rhs());
+  matrix_->apply_hop_plus(odd, 1 - parity_, schur_solution, 0.5, b, false, false);
+  matrix_->apply_diagonal_inverse(x, odd, 1 - parity_, false);
+  insert_parity(x, schur_solution);
+}
+
+}  // namespace trellis

@@ -1,0 +1,100 @@
+#pragma once
+/// Wilson, Wilson-clover and twisted-mass operators on the whole lattice and their even-odd Schur complements.
+///
+///   M = A - 1/2 H,  A = 1 + 3 nu/xi0 + m + clover term + i mu gamma5        (doc/conventions.md)
+///   asymmetric  S = A_ee - 1/4 H_eo A_oo^-1 H_oe
+///   symmetric   S = 1 - 1/4 A_ee^-1 H_eo A_oo^-1 H_oe
+#include "trellis/field/linear_operator.hpp"
+#include "trellis/operator/hopping_term.hpp"
+
+namespace trellis {
+
+/// Links, clover term and parameters in one storage: what the operators below share.
+class WilsonMatrix {
+ public:
+  WilsonMatrix(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice);
+  /// The same matrix in another storage (12-real links where this one has them).
+  std::shared_ptr<const WilsonMatrix> converted(Precision precision) const;
+
+  const WilsonParams& params() const { return params_; }
+  const KernelChoice& choice() const { return hop_->choice(); }
+  const HoppingTerm& hop() const { return *hop_; }
+  const Lattice& lattice() const { return *hop_->lattice_ptr(); }
+
+  /// out = A in on the sites of one parity, and out = A^-1 in.
+  void apply_diagonal(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const;
+  void apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const;
+  /// out = A^-1 (coefficient H in)
+  void apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                         bool is_dagger) const;
+  /// out = A x + coefficient H in; with_diagonal = false: out = x + coefficient H in
+  void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient, const SpinorField& x,
+                      bool with_diagonal, bool is_dagger) const;
+
+  double diagonal_flops() const;  ///< of one A or A^-1, per site
+  double diagonal_bytes() const;  ///< its reals, per site
+
+ private:
+  std::complex<double> diagonal(bool is_dagger) const;
+  std::complex<double> inverse_diagonal(bool is_dagger) const;
+  std::shared_ptr<const GaugeField> U_;  ///< kept to build the matrix in other storages
+  WilsonParams params_;
+  std::shared_ptr<const HoppingTerm> hop_;
+  std::shared_ptr<const SpinorField> clover_, clover_inverse_;
+};
+using WilsonMatrixPtr = std::shared_ptr<const WilsonMatrix>;
+
+/// M on full fields.
+class WilsonOperator final : public LinearOperator {
+ public:
+  explicit WilsonOperator(WilsonMatrixPtr matrix) : matrix_{std::move(matrix)} {}
+  WilsonOperator(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice = {});
+
+  void apply(SpinorField& out, const SpinorField& in) const override { apply_signed(out, in, false); }
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply_signed(out, in, true); }
+  SpinorField make_field(int rhs = 1) const override { return matrix_->hop().make_field(Subset::full, rhs); }
+  double flops() const override;
+  double bytes(int rhs) const override;
+  LinearOperatorPtr converted(Precision precision) const override;
+  std::string name() const override;
+  const WilsonMatrixPtr& matrix() const { return matrix_; }
+
+ private:
+  void apply_signed(SpinorField& out, const SpinorField& in, bool is_dagger) const;
+  WilsonMatrixPtr matrix_;
+};
+
+enum class SchurForm { asymmetric, symmetric };
+
+/// The Schur complement on the sites of one parity, with the preparation and reconstruction that solve M x = b.
+class WilsonSchur final : public LinearOperator {
+ public:
+  /// parity: of the sites that remain (0 = even, the default).
+  WilsonSchur(WilsonMatrixPtr matrix, SchurForm form, int parity = 0);
+
+  void apply(SpinorField& out, const SpinorField& in) const override;
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override;
+  SpinorField make_field(int rhs = 1) const override {
+    return matrix_->hop().make_field(subset_of(parity_), rhs);
+  }
+  double flops() const override;
+  double bytes(int rhs) const override;
+  LinearOperatorPtr converted(Precision precision) const override;
+  std::string name() const override;
+
+  /// The right-hand side of the Schur system: b_e + 1/2 H_eo A_oo^-1 b_o (symmetric: times A_ee^-1).
+  void prepare_source(SpinorField& schur_source, const SpinorField& b) const;
+  /// x (full) from the Schur solution: x_o = A_oo^-1 (b_o + 1/2 H_oe x_e).
+  void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const;
+  int parity() const { return parity_; }
+  SchurForm form() const { return form_; }
+
+ private:
+  SpinorField& workspace(int which, int parity, int rhs) const;
+  WilsonMatrixPtr matrix_;
+  SchurForm form_;
+  int parity_;
+  mutable std::map<std::array<int, 3>, std::unique_ptr<SpinorField>> workspace_;
+};
+
+}  // namespace trellis

@@ -1,0 +1,113 @@
+#include "trellis/device/site_range.hpp"
+#include "trellis/field/dispatch.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/kernels/dirac/site_diagonal.hpp"
+#include "trellis/operator/clover_field.hpp"
+#include "trellis/operator/wilson.hpp"
+
+namespace trellis {
+
+namespace {
+void check(const WilsonParams& p) {
+  TRELLIS_REQUIRE(p.xi0 > 0, "bare anisotropy xi0 = ", p.xi0, " must be positive");
+  TRELLIS_REQUIRE(p.diagonal() != 0 || p.twisted_mass != 0 || p.has_clover(), "the diagonal 1 + 3 nu/xi0 + m is zero");
+  if (p.has_clover() && p.twisted_mass != 0)
+    throw NotAvailable("twisted mass together with a clover term is not built yet: set csw or the twisted mass to 0");
+}
+
+std::shared_ptr<const SpinorField> in_storage(const SpinorField& clover, const HoppingTerm& hop) {
+  FieldSpec spec = hop.make_field(Subset::full, 1).spec();
+  spec.reals = 72;
+  auto result = std::make_shared<SpinorField>(clover.lattice_ptr(), spec);
+  convert(*result, clover);
+  return result;
+}
+
+void site_diagonal(SpinorField& out, const SpinorField& in, int parity, const SpinorField* clover,
+                   std::complex<double> scalar) {
+  TRELLIS_REQUIRE(out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() && out.rhs() == in.rhs(),
+                  "site-diagonal term: fields differ in storage or right-hand sides");
+  SiteDiagonalCall call;
+  call.out = out.raw(parity);
+  call.in = in.raw(parity);
+  if (clover) call.clover = clover->raw(parity);
+  call.term = clover ? SiteTerm::clover : SiteTerm::chiral_scalar;
+  call.scalar[0] = scalar.real();
+  call.scalar[1] = scalar.imag();
+  call.slots = in.rhs();
+  dispatch(in.spec().backend, in.precision(), in.layout().lanes(), [&]<class Layout, class Storage>() {
+    launch_site_diagonal<Layout, Storage>(call, SiteRange(in.layout().blocks()));
+  });
+}
+}  // namespace
+
+WilsonMatrix::WilsonMatrix(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice)
+    : U_{std::make_shared<GaugeField>(U)}, params_{params} {
+  check(params);
+  hop_ = std::make_shared<HoppingTerm>(*U_, params, choice);
+  if (!params.has_clover()) return;
+  const SpinorField A = trellis::clover_term(*U_, params);
+  clover_ = in_storage(A, *hop_);
+  clover_inverse_ = in_storage(clover_inverse(A), *hop_);
+}
+
+WilsonMatrixPtr WilsonMatrix::converted(Precision precision) const {
+  KernelChoice choice = hop_->choice();
+  choice.precision = precision;
+  if (precision != hop_->choice().precision) choice.lanes = 0;
+  return std::make_shared<WilsonMatrix>(*U_, params_, choice);
+}
+
+std::complex<double> WilsonMatrix::diagonal(bool is_dagger) const {
+  return {params_.diagonal(), is_dagger ? -params_.twisted_mass : params_.twisted_mass};
+}
+
+/// (a + i b gamma5)^-1 = (a - i b gamma5) / (a^2 + b^2)
+std::complex<double> WilsonMatrix::inverse_diagonal(bool is_dagger) const {
+  const auto d = diagonal(is_dagger);
+  return std::conj(d) / std::norm(d);
+}
+
+void WilsonMatrix::apply_diagonal(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const {
+  site_diagonal(out, in, parity, clover_.get(), diagonal(is_dagger));
+}
+
+void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const {
+  site_diagonal(out, in, parity, clover_inverse_.get(), inverse_diagonal(is_dagger));
+}
+
+void WilsonMatrix::apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                                     bool is_dagger) const {
+  HopTask task;
+  task.is_dagger = is_dagger;
+  if (clover_) {
+    task.hop_term = SiteTerm::clover;
+    task.clover = clover_inverse_.get();
+    task.coefficient = coefficient;
+  } else {
+    task.hop_scalar = coefficient * inverse_diagonal(is_dagger);
+  }
+  hop_->apply(out, parity, in, task);
+}
+
+void WilsonMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                                  const SpinorField& x, bool with_diagonal, bool is_dagger) const {
+  HopTask task;
+  task.is_dagger = is_dagger;
+  task.x = &x;
+  task.hop_scalar = coefficient;
+  if (with_diagonal && clover_) {
+    task.x_term = SiteTerm::clover;
+    task.clover = clover_.get();
+  } else {
+    task.x_term = SiteTerm::chiral_scalar;
+    task.x_scalar = with_diagonal ? diagonal(is_dagger) : 1.0;
+  }
+  hop_->apply(out, parity, in, task);
+}
+
+double WilsonMatrix::diagonal_flops() const { return clover_ ? 504.0 : params_.twisted_mass != 0 ? 72.0 : 24.0; }
+
+double WilsonMatrix::diagonal_bytes() const { return clover_ ? 72.0 * element_bytes(choice().precision) : 0.0; }
+
+}  // namespace trellis

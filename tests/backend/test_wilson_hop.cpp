@@ -1,0 +1,169 @@
+/// The Wilson hop and the operators built on it: equal to reference/ in double, and the same bits for every lane
+/// count and for the GPU layout.
+#include <gtest/gtest.h>
+
+#include "reference/wilson.hpp"
+#include "tests/support/product_fields.hpp"
+#include "tests/support/random_fields.hpp"
+#include "tests/support/tolerance.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/operator/wilson.hpp"
+
+namespace trellis {
+namespace {
+
+struct Physics {
+  const char* name;
+  WilsonParams params;
+};
+
+std::vector<Physics> all_physics() {
+  WilsonParams plain, clover, anisotropic, twisted, phases, dirichlet;
+  plain.mass = 0.1;
+  clover.mass = -0.2;
+  clover.csw_spatial = clover.csw_temporal = 1.7;
+  anisotropic.mass = -0.05;
+  anisotropic.nu = 0.95;
+  anisotropic.xi0 = 2.464;
+  anisotropic.csw_spatial = 0.91;
+  anisotropic.csw_temporal = 1.07;
+  twisted.twisted_mass = 0.3;
+  phases.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
+  dirichlet.boundary = {1.0, 1.0, 1.0, 0.0};
+  return {{"plain", plain},     {"clover", clover}, {"anisotropic", anisotropic},
+          {"twisted", twisted}, {"phases", phases}, {"dirichlet", dirichlet}};
+}
+
+reference::WilsonParameters to_reference_params(const WilsonParams& p) {
+  reference::WilsonParameters r;
+  r.mass = p.mass;
+  r.boundary = p.boundary;
+  r.c_r = p.csw_spatial;
+  r.c_t = p.csw_temporal;
+  r.nu = p.nu;
+  r.xi0 = p.xi0;
+  r.twisted_mass = p.twisted_mass;
+  return r;
+}
+
+class WilsonHopTest : public ::testing::TestWithParam<Coord> {
+ protected:
+  LatticePtr lattice = make_lattice(GetParam());
+  reference::Gauge U = test::random_gauge(GetParam(), 11);
+  reference::SpinorVector psi = test::random_spinors(GetParam(), 12);
+
+  /// M psi (or its dagger) by the product, canonical order, right-hand side 0.
+  std::vector<double> apply(const WilsonParams& params, const KernelChoice& choice, bool is_dagger, int rhs = 1) {
+    const WilsonOperator M(test::to_product(lattice, U), params, choice);
+    SpinorField in = M.make_field(rhs), out = M.make_field(rhs);
+    for (int r = 0; r < rhs; ++r) test::to_product(in, psi, r);
+    is_dagger ? M.apply_dagger(out, in) : M.apply(out, in);
+    const auto first = test::canonical_part(out, 0);
+    for (int r = 1; r < rhs; ++r) EXPECT_EQ(first, test::canonical_part(out, r)) << "right-hand side " << r;
+    return first;
+  }
+  double error(const std::vector<double>& found, const reference::SpinorVector& expected) {
+    reference::SpinorVector f(expected.size());
+    std::memcpy(f.data(), found.data(), found.size() * sizeof(double));
+    return test::relative_error(f, expected);
+  }
+};
+
+TEST_P(WilsonHopTest, equals_reference_in_every_storage) {
+  for (const Physics& p : all_physics()) {
+    const reference::WilsonOperator D(U, to_reference_params(p.params));
+    for (const bool is_dagger : {false, true}) {
+      const auto expected = is_dagger ? D.apply_dagger(psi) : D.apply(psi);
+      for (const int link_reals : {18, 12}) {
+        KernelChoice choice;
+        choice.link_reals = link_reals;
+        EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), test::rounding(50)) << p.name << is_dagger;
+        choice.precision = Precision::single_precision;
+        EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), test::rounding<float>(50)) << p.name;
+        // 16-bit: links, spinors in and out each round to half a unit of 1/32767 of the largest component
+        choice.precision = Precision::half_precision;
+        EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), 10.0 / 32767) << p.name;
+      }
+    }
+  }
+}
+
+TEST_P(WilsonHopTest, has_the_same_bits_for_every_lane_count_and_layout) {
+  for (const Physics& p : all_physics())
+    for (const Precision precision :
+         {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+      for (const int link_reals : {18, 12})
+        for (const bool is_dagger : {false, true}) {
+          const KernelChoice one{precision, link_reals, Backend::cpu, 1};
+          const auto expected = apply(p.params, one, is_dagger);
+          for (const int lanes : {4, 8, 16})
+            EXPECT_EQ(expected, apply(p.params, {precision, link_reals, Backend::cpu, lanes}, is_dagger))
+                << p.name << " " << name_of(precision) << " " << link_reals << " lanes " << lanes;
+          EXPECT_EQ(expected, apply(p.params, {precision, link_reals, Backend::gpu_emulated, 1}, is_dagger))
+              << p.name << " " << name_of(precision) << " " << link_reals << " GPU layout";
+        }
+}
+
+TEST_P(WilsonHopTest, treats_right_hand_sides_alike) {
+  const auto single = apply(all_physics()[1].params, {}, false, 1);
+  EXPECT_EQ(single, apply(all_physics()[1].params, {}, false, 3));
+}
+
+TEST_P(WilsonHopTest, is_gamma5_hermitian) {
+  // <chi, M psi> = <M^dagger chi, psi>, and M^dagger = gamma5 M gamma5 unless twisted (then mu -> -mu)
+  const auto chi = test::random_spinors(GetParam(), 13);
+  const GammaMatrix gamma5 = gamma_product(15);
+  for (const Physics& p : all_physics()) {
+    const WilsonOperator M(test::to_product(lattice, U), p.params);
+    SpinorField a = M.make_field(), b = M.make_field(), Ma = M.make_field(), Mb = M.make_field();
+    test::to_product(a, psi);
+    test::to_product(b, chi);
+    M.apply(Ma, a);
+    M.apply_dagger(Mb, b);
+    EXPECT_LT(std::abs(dot(b, Ma) - dot(Mb, a)), test::rounding(100) * std::sqrt(norm2(b) * norm2(Ma))) << p.name;
+    if (p.params.twisted_mass != 0) continue;
+    test::to_product(b, reference::multiply(gamma5, psi));
+    M.apply(Mb, b);
+    M.apply_dagger(Ma, a);
+    EXPECT_LT(test::relative_error(reference::multiply(gamma5, test::to_reference(Mb)), test::to_reference(Ma)),
+              test::rounding(50))
+        << p.name;
+  }
+}
+
+TEST_P(WilsonHopTest, schur_complements_reproduce_the_full_operator) {
+  // S x_e = prepared source, and x_o reconstructed, must give M x = b for x chosen at random.
+  for (const Physics& p : all_physics())
+    for (const SchurForm form : {SchurForm::asymmetric, SchurForm::symmetric})
+      for (const int parity : {0, 1}) {
+        const auto matrix = std::make_shared<WilsonMatrix>(test::to_product(lattice, U), p.params, KernelChoice{});
+        const WilsonOperator M(matrix);
+        const WilsonSchur S(matrix, form, parity);
+        SpinorField x = M.make_field(), b = M.make_field(), rebuilt = M.make_field();
+        test::to_product(x, psi);
+        M.apply(b, x);
+        SpinorField xe = S.make_field(), be = S.make_field(), Sx = S.make_field();
+        extract_parity(xe, x);
+        S.prepare_source(be, b);
+        S.apply(Sx, xe);
+        combine(Sx, 1.0, Sx, -1.0, be);
+        EXPECT_LT(std::sqrt(norm2(Sx) / norm2(be)), test::rounding(500)) << p.name;
+        S.reconstruct(rebuilt, xe, b);
+        combine(rebuilt, 1.0, rebuilt, -1.0, x);
+        EXPECT_LT(std::sqrt(norm2(rebuilt) / norm2(x)), test::rounding(500)) << p.name;
+        // dagger: <y, S x> = <S^dagger y, x>
+        SpinorField y = S.make_field(), Sy = S.make_field();
+        extract_parity(y, b);
+        S.apply(Sx, xe);
+        S.apply_dagger(Sy, y);
+        EXPECT_LT(std::abs(dot(y, Sx) - dot(Sy, xe)), test::rounding(500) * std::sqrt(norm2(y) * norm2(Sx))) << p.name;
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lattices, WilsonHopTest,
+                         ::testing::Values(Coord{4, 4, 4, 4}, Coord{2, 4, 6, 8}, Coord{8, 4, 2, 6}, Coord{2, 2, 2, 2},
+                                           Coord{12, 4, 8, 4}),
+                         [](const auto& info) { return to_string(info.param); });
+
+}  // namespace
+}  // namespace trellis
