@@ -50,7 +50,7 @@ def effective_mass_series(correlator: Correlator, inflation: float = 1.0) -> Ser
     if (
         not correlator.image and correlator.boundary_t != "dirichlet"
     ):  # beyond T/2 the other parity takes over
-        keep &= np.arange(len(mean)) + 0.5 < correlator.time_extent / 2 + 1
+        keep &= np.arange(len(mean)) + 1 <= correlator.time_extent // 2
     return series((np.arange(len(mean)) + 0.5)[keep], mean[keep], error[keep])
 
 
@@ -65,6 +65,7 @@ def particle_result(fit: ParticleFit, options: AnalysisOptions) -> ParticleResul
         mass_error=fit.average.error,
         statistical_error=fit.average.statistical_error,
         model_error=fit.average.model_error,
+        mixture_error=fit.average.mixture_error,
         type=first.kind,
         particle=first.particle,
         members=[m for c in fit.correlators for m in c.members],

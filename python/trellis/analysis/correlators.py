@@ -114,7 +114,7 @@ def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> int:
     expected = signs[0] * signs[1]
     if expected != seen:
         notes.append(
-            f"{data.name}: the data look {seen:+d} in time, the gamma matrices say {expected:+d}: that is used"
+            f"{data.name}: the data look {seen:+d} in time, the gammas say {expected:+d}: that is used"
         )
     return expected
 

@@ -77,7 +77,7 @@ class SpectralModel:
 
     @property
     def names(self) -> list[str]:
-        """Parameter names in the order of the Jacobian's columns; `log(x)` is gvar's way to say log-normal."""
+        """Parameter names in the order of the Jacobian's columns; `log(x)` is gvar's word for log-normal."""
         names = ["log(E0)"] + [f"log(gap{n})" for n in range(1, self.states)]
         for c in range(self.correlators):
             names += [f"log(A{c})"] + [f"r{c}_{n}" for n in range(1, self.states)]

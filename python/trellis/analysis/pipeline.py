@@ -74,6 +74,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     warnings: list[str] = []
     observables = observable_results(measurements, warnings)
     particles = {name: particle_result(fit, options) for name, fit in fits.items()}
+    particles = dict(sorted(particles.items(), key=lambda item: item[1].mass))
     tau_int = {name: (o.tau_int, o.tau_int_error) for name, o in observables.items()}
     tau_int |= {
         f"mass of {n}": (p.tau_int, p.tau_int_error) for n, p in particles.items() if p.tau_int is not None

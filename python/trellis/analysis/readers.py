@@ -1,8 +1,8 @@
 """Reading measurement files: one file, several, or folders of them, into one set of configurations.
 
 The layout is described in doc/howto/analyse.md. Nothing is guessed: a file that differs in lattice,
-conventions or quantum numbers, a configuration that occurs twice and a number that is not finite are refused, with the
-name of the file.
+conventions or quantum numbers, a configuration that occurs twice and a number that is not finite are refused,
+with the name of the file.
 """
 
 from __future__ import annotations

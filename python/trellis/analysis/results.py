@@ -60,6 +60,8 @@ class ParticleResult(_Record):
     ----------
     fit
         The fit of largest weight in the model average; scan: all fits.
+    mixture_error
+        The total error in the definition of Jay and Neil, for comparison (module `averaging`).
     weights
         How the residuals were weighted: correlated, shrinkage, svd or uncorrelated; weights_parameter is the
         shrinkage lambda or the svdcut of the fit of largest weight.
@@ -75,6 +77,7 @@ class ParticleResult(_Record):
     mass_error: float
     statistical_error: float
     model_error: float
+    mixture_error: float
     type: str
     particle: str
     members: list[str]

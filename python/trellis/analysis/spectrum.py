@@ -107,15 +107,19 @@ def fit_particle(
     ]
     if options.autocorrelation == "none":
         notes.append(f"{name}: autocorrelation ignored, as asked for")
-    result = _scan_and_average(data, correlators, numbers, t_last, options, 1.0, notes, behind)
+    result = _scan_and_average(data, correlators, numbers, t_last, options, 1.0, list(notes), behind)
     inflation = _inflation(result.autocorrelation, options)
     if inflation > 1.0:
         tau = result.autocorrelation
         notes.append(
-            f"{name}: tau_int of the mass {tau.tau_int:.2f} +- {tau.tau_int_error:.2f}: covariance multiplied "
-            f"by 2 tau_int = {inflation:.2f} (Gamma method), {len(numbers) / inflation:.1f} effective samples"
+            f"{name}: tau_int of the mass {tau.tau_int:.2f} +- {tau.tau_int_error:.2f}: covariance "
+            f"multiplied by 2 tau_int = {inflation:.2f} (Gamma method), that is "
+            f"{len(numbers) / inflation:.1f} effective samples"
         )
-        result = _scan_and_average(data, correlators, numbers, t_last, options, inflation, notes, behind)
+        result = _scan_and_average(
+            data, correlators, numbers, t_last, options, inflation, list(notes), behind
+        )
+        result.autocorrelation = tau
     result.normalisation = normalisation
     if options.jackknife:
         result.jackknife_error = _jackknife(result, data, options, behind)
@@ -231,15 +235,10 @@ def _scan_and_average(
         raise FitFailed(f"{name}: none of {len(candidates)} fits converged")
     if failed:
         notes.append(f"{name}: left out, not converged: {'; '.join(failed)}")
-    average = model_average(
-        [s.fit.energies[0] for s in scan],
-        [s.fit.energy_errors[0] for s in scan],
-        [s.fit.information_criterion for s in scan],
-    )
+    average = _average(scan, np.array(responses), inflation)
     series = average.mean + average.weights @ np.array(responses)
-    notes_now = list(dict.fromkeys(notes))
     if average.weights @ np.array([s.fit.p_value for s in scan]) < 0.01:
-        notes_now.append(f"{name}: poor fits, the weighted p-value is below 0.01")
+        notes.append(f"{name}: poor fits, the weighted p-value is below 0.01")
     return ParticleFit(
         correlators,
         numbers,
@@ -252,7 +251,20 @@ def _scan_and_average(
         [],
         kind,
         None,
-        notes_now,
+        notes,
+    )
+
+
+def _average(scan: list[ScannedFit], responses: NDArray, inflation: float) -> ModelAverage:
+    """Average of E_0 over the scan; `responses` [fit, sample]: linear responses of E_0 to the samples."""
+    n = responses.shape[1]
+    factors = np.sqrt([s.fit.small_sample_factor for s in scan])
+    covariance = responses @ responses.T / (n * (n - 1)) * inflation * np.outer(factors, factors)
+    return model_average(
+        [s.fit.energies[0] for s in scan],
+        covariance,
+        [s.fit.energy_prior_errors[0] for s in scan],
+        [s.fit.information_criterion for s in scan],
     )
 
 

@@ -25,6 +25,7 @@ import gvar as gv
 import lsqfit
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from scipy.special import gammaincc
 
 from .models import SpectralModel
@@ -63,6 +64,10 @@ class WindowFit:
         The textbook value: chi^2 with data_count - parameter_count degrees of freedom.
     information_criterion
         chi2 + chi2_prior + 2 parameter_count - 2 data_count, or its generalisation for W != C^-1.
+    small_sample_factor
+        The correction that `covariance` contains.
+    energy_errors, energy_prior_errors
+        Total errors of the energies, and the part of the priors in them.
     """
 
     model: SpectralModel
@@ -81,6 +86,8 @@ class WindowFit:
     p_value: float
     q: float
     information_criterion: float
+    small_sample_factor: float
+    energy_prior_errors: NDArray
 
     @property
     def dof(self) -> int:
@@ -102,7 +109,18 @@ def fit_window(
     )
     if fit.error is not None or not np.isfinite(fit.chi2):
         return None
-    p = fit.pmean
+    return _evaluate(model, times, weights, prior, fit.pmean, seed)
+
+
+def _evaluate(
+    model: SpectralModel,
+    times: list[NDArray],
+    weights: Weights,
+    prior: gv.BufferDict,
+    p: gv.BufferDict,
+    seed: int,
+) -> WindowFit | None:
+    """Errors, chi^2 and its distribution at the minimum p, as in the module text."""
     jacobian = model.jacobian(times, p)
     w = np.linalg.inv(weights.weight_covariance)
     precision = np.diag(1.0 / np.array([prior[name].sdev for name in model.names]) ** 2)
@@ -114,8 +132,9 @@ def fit_window(
     residual = weights.mean - model(times, p)
     chi2 = float(residual @ w @ residual)
     chi2_prior = float(sum(((p[k] - prior[k].mean) / prior[k].sdev) ** 2 for k in model.names))
-    kernel = w - w @ jacobian @ response
-    free = _unconstrained_kernel(model, jacobian, w, precision)
+    rows, big_w, big_c = _augmented(model, jacobian, w, weights.covariance, precision)
+    kernel = big_w - big_w @ rows @ inverse @ rows.T @ big_w
+    free = big_w - big_w @ rows @ np.linalg.pinv(rows.T @ big_w @ rows, hermitian=True) @ rows.T @ big_w
     free_rank = max(weights.estimated_rank - model.parameter_count, 0.0)
     correction = small_sample_correction(weights.samples, free_rank)
     covariance = response @ weights.covariance @ response.T * correction
@@ -123,9 +142,9 @@ def fit_window(
     slope = energy_slope(model, p)
     total = slope @ (covariance + prior_covariance) @ slope.T
     dof = len(weights.mean) - model.parameter_count
-    spectrum = _spectrum(kernel, weights.covariance)
+    spectrum = _spectrum(kernel, big_c)
     scale = chi2_scale(weights.samples, free_rank)
-    aic = (chi2 + chi2_prior) / scale - 2 * np.trace(free @ weights.covariance)
+    aic = (chi2 + chi2_prior) / scale - 2 * np.trace(free @ big_c)
     return WindowFit(
         model=model,
         times=times,
@@ -143,15 +162,19 @@ def fit_window(
         p_value=_p_value(chi2 + chi2_prior, spectrum, weights.samples, free_rank, seed),
         q=float(gammaincc(dof / 2, (chi2 + chi2_prior) / 2)),
         information_criterion=float(aic),
+        small_sample_factor=correction,
+        energy_prior_errors=np.sqrt(np.diag(slope @ prior_covariance @ slope.T)),
     )
 
 
-def _unconstrained_kernel(model: SpectralModel, jacobian: NDArray, w: NDArray, precision: NDArray) -> NDArray:
-    """W - W J (J^T W J + P')^-1 J^T W, where P' keeps the priors of the backward term only: they are data."""
-    kept = precision.copy()
-    kept[: model.parameter_count, : model.parameter_count] = 0.0
-    inverse = np.linalg.pinv(jacobian.T @ w @ jacobian + kept, hermitian=True)
-    return w - w @ jacobian @ inverse @ jacobian.T @ w
+def _augmented(model: SpectralModel, jacobian: NDArray, w: NDArray, c: NDArray, precision: NDArray):
+    """J, W and C with the priors of the backward term as further data, which is what they are."""
+    extra = len(model.names) - model.parameter_count
+    if extra == 0:
+        return jacobian, w, c
+    rows = np.eye(len(model.names))[model.parameter_count :]
+    kept = precision[model.parameter_count :, model.parameter_count :]
+    return np.vstack([jacobian, rows]), block_diag(w, kept), block_diag(c, np.linalg.inv(kept))
 
 
 def energy_slope(model: SpectralModel, p) -> NDArray:

@@ -1,0 +1,96 @@
+"""What `trellis analyze` does, without the command line around it."""
+
+from __future__ import annotations
+
+import json as json_text
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+
+from .errors import AnalysisError
+from .options import AnalysisOptions
+from .pipeline import analyze
+from .results import ParticleResult, Results, format_error
+
+
+def run(
+    paths: Iterable[Path | str] | Path | str,
+    output_dir: Path | str,
+    json: bool = False,
+    options: AnalysisOptions | dict | None = None,
+    *,
+    title: str | None = None,
+) -> int:
+    """Analyse, write the report, and print a summary.
+
+    Parameters
+    ----------
+    paths
+        Measurement files, gauge streams, folders: the positional arguments of `trellis analyze`.
+    output_dir
+        Folder for report.html, results.json and plots/.
+    json
+        Print the content of results.json on standard output and nothing else there; on failure an object
+        {"error": message}.
+    options
+        AnalysisOptions, or a dict of its fields as a command line or a TOML table gives them; unknown names
+        and wrong values are refused.
+    title
+        Title of the report.
+
+    Returns
+    -------
+    int
+        Exit status: 0, or 1 after an error whose message went to standard error (and into the JSON).
+    """
+    errors = Console(stderr=True)
+    try:
+        results = analyze(paths, output=output_dir, title=title, options=options)
+    except (AnalysisError, ValidationError, OSError) as error:
+        errors.print(f"error: {error}", style="bold red", highlight=False, markup=False)
+        if json:
+            print(json_text.dumps({"error": str(error)}))
+        return 1
+    if json:
+        sys.stdout.write(results.to_json())
+    else:
+        print_summary(results, Path(output_dir), Console())
+    return 0
+
+
+def print_summary(results: Results, output_dir: Path, console: Console) -> None:
+    """Table of the masses, ratios, warnings, and where the report is."""
+    console.print(results.title, style="bold", highlight=False)
+    table = Table(
+        "particle", "mass (lattice units)", "stat.", "model", "best fit", "p", "tau_int", header_style="bold"
+    )
+    for name, particle in results.particles.items():
+        table.add_row(name, *_row(particle))
+    console.print(table)
+    for name, ratio in results.ratios.items():
+        console.print(
+            f"m({name.replace('/', ') / m(')}) = {format_error(ratio.value, ratio.error)}", highlight=False
+        )
+    for name, reason in results.not_fitted.items():
+        console.print(f"not fitted: {name}: {reason}", style="yellow", highlight=False, markup=False)
+    for warning in results.warnings:
+        console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
+    console.print(f"report: {output_dir / 'report.html'}", highlight=False)
+
+
+def _row(particle: ParticleResult) -> list[str]:
+    fit = particle.fit
+    states = f"{fit.n_states} state{'s' if fit.n_states > 1 else ''}, t = {fit.t_min}-{fit.t_max}"
+    tau = "-" if particle.tau_int is None else format_error(particle.tau_int, particle.tau_int_error)
+    return [
+        particle.formatted,
+        f"{particle.statistical_error:.2g}",
+        f"{particle.model_error:.2g}",
+        states,
+        f"{fit.p_value:.2f}",
+        tau,
+    ]

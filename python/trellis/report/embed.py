@@ -1,0 +1,41 @@
+"""Figures as bytes: PNG files for pages and papers, SVG text for the report."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+
+def png_bytes(figure: Figure) -> bytes:
+    """The figure as PNG."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def svg_text(figure: Figure, salt: str) -> str:
+    """The figure as SVG that may stand inside an HTML page beside others.
+
+    Parameters
+    ----------
+    salt
+        Makes the identifiers of this figure differ from those of the others on the page, and the same in
+        every run.
+    """
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": salt}):
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)  # an HTML parser knows SVG without them
+    prefix = re.sub(r"\W", "-", salt)
+    text = re.sub(r'id="([^"]+)"', rf'id="{prefix}-\1"', text)
+    text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
+    width = re.search(r'width="([\d.]+)pt"', text).group(1)
+    text = re.sub(r'\swidth="[\d.]+pt"|\sheight="[\d.]+pt"', "", text, count=2)
+    return text.replace("<svg", f'<svg role="img" style="max-width:{float(width) * 1.5:.0f}px"', 1)

@@ -1,0 +1,243 @@
+"""The plots of a report, from the numbers in Results alone."""
+
+from __future__ import annotations
+
+import gvar as gv
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from trellis.analysis.effective_mass import log_effective_mass, periodic_effective_mass
+from trellis.analysis.models import SpectralModel
+from trellis.analysis.results import AutocorrelationResult, FitResult, ParticleResult, Results, Series
+
+from .style import BAND_ALPHA, COLOURS, FAINT, INK, MARKERS, colour_and_marker, label
+
+TIME_LABEL = r"time from the source $t/a$  (lattice units)"
+MASS_LABEL = r"$a\,m$  (lattice units)"
+#: Fits with less weight than this are drawn faintly.
+_FAINT_WEIGHT = 0.01
+
+
+def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
+    return tuple(np.array(v, dtype=float) for v in (series.x, series.value, series.error))
+
+
+def fitted_correlator(particle: ParticleResult, fit: FitResult, t: NDArray) -> NDArray:
+    """The best fit at times t, in units of the measured correlator (the first of a simultaneous fit)."""
+    behind = "log(Eb)" in fit.parameters
+    extent = len(particle.correlator.x)
+    model = SpectralModel(fit.n_states, len(particle.normalisation), extent, particle.image, behind)
+    p = gv.BufferDict(fit.parameters)
+    times = [t] * len(particle.normalisation)
+    return particle.normalisation[0] * np.asarray(model(times, p)[: len(t)], dtype=float)
+
+
+def correlators(results: Results) -> Figure:
+    """All correlators on a logarithmic axis, with the best fits."""
+    figure = Figure(figsize=(5.6, 4.2))
+    axes = figure.subplots()
+    names = list(results.particles)
+    for name in names:
+        if name.endswith("_parity_partner"):
+            continue  # the same data, from behind
+        colour, marker = colour_and_marker(name, names)
+        _draw_correlator(axes, results.particles[name], colour, marker, label(name))
+    axes.set_yscale("log")
+    axes.set_xlabel(TIME_LABEL)
+    axes.set_ylabel(r"correlator $C(t)$  (lattice units)")
+    axes.set_xlim(-0.4, results.lattice[3] - 0.6)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
+    axes.legend(loc="upper center", ncols=min(4, max(1, len(names))))
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * 3)
+    return figure
+
+
+def _draw_correlator(axes: Axes, particle: ParticleResult, colour: str, marker: str, text: str) -> None:
+    t, mean, error = _arrays(particle.correlator)
+    good = mean > 2 * error
+    axes.errorbar(
+        t[good], mean[good], error[good], fmt=marker, color=colour, mfc="white", mew=1.1, label=text
+    )
+    fine = np.linspace(particle.fit.t_min, particle.fit.t_max, 60)
+    axes.plot(fine, fitted_correlator(particle, particle.fit, fine), color=colour)
+    if particle.image > 0:
+        axes.plot(len(t) - fine, fitted_correlator(particle, particle.fit, fine), color=colour)
+
+
+def effective_masses(results: Results) -> Figure:
+    """Effective masses of all particles, with the averaged masses as bands."""
+    figure = Figure(figsize=(5.6, 4.2))
+    axes = figure.subplots()
+    names = [n for n in results.particles if not n.endswith("_parity_partner")]
+    for name in names:
+        particle = results.particles[name]
+        colour, marker = colour_and_marker(name, list(results.particles))
+        t, mass, error = _readable(particle)
+        text = f"{label(name)}   {particle.formatted}"
+        axes.errorbar(t, mass, error, fmt=marker, color=colour, mfc="white", mew=1.1, label=text)
+        curve_t, curve = _fit_effective_mass(particle)
+        axes.plot(curve_t, curve, color=colour, lw=0.9, ls=(0, (4, 2)), zorder=2)
+        _band(axes, particle, colour, 0, results.lattice[3] // 2)
+    axes.set_xlabel(TIME_LABEL)
+    axes.set_ylabel(r"effective mass $a\,m_{\mathrm{eff}}$  (lattice units)")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
+    axes.set_xlim(0, None)
+    bottom, top = _mass_range([results.particles[n] for n in names])
+    axes.set_ylim(bottom, top + 0.12 * (top - bottom))
+    axes.legend(loc="upper right", ncols=1 if len(names) < 5 else 2, title="mass from the fits")
+    return figure
+
+
+def _readable(particle: ParticleResult) -> tuple[NDArray, NDArray, NDArray]:
+    """Effective masses whose error is small enough to be looked at."""
+    t, mass, error = _arrays(particle.effective_mass)
+    keep = error < 0.35 * max(particle.mass, 1e-3)
+    return t[keep], mass[keep], error[keep]
+
+
+def _mass_range(particles: list[ParticleResult]) -> tuple[float, float]:
+    low, high = [], []
+    for particle in particles:
+        _, mass, error = _readable(particle)
+        low += [particle.mass - 3 * particle.mass_error, *(mass - error)]
+        high += [particle.mass + 3 * particle.mass_error, *(mass + error)]
+    centre = max(p.mass for p in particles)
+    smallest = min(p.mass for p in particles)
+    bottom, top = max(0.6 * smallest, min(low)), min(max(high), 2.0 * centre)
+    return max(0.0, bottom - 0.06 * (top - bottom)), top + 0.04 * (top - bottom)
+
+
+def _band(axes: Axes, particle: ParticleResult, colour: str, start: float, end: float) -> None:
+    low, high = particle.mass - particle.mass_error, particle.mass + particle.mass_error
+    axes.fill_between([start, end], low, high, color=colour, alpha=BAND_ALPHA, lw=0)
+    axes.plot([start, end], [particle.mass] * 2, color=colour, lw=1.0)
+
+
+def particle_figure(name: str, results: Results) -> Figure:
+    """One particle: effective mass with the best fit (left), stability of the fits over t_min (right)."""
+    particle = results.particles[name]
+    colour, marker = colour_and_marker(name, list(results.particles))
+    figure = Figure(figsize=(9.2, 3.9))
+    grid = figure.add_gridspec(3, 2, width_ratios=[1, 1.12], height_ratios=[3.2, 1, 1])
+    _effective_mass_panel(figure.add_subplot(grid[:, 0]), name, particle, colour, marker)
+    top = figure.add_subplot(grid[0, 1])
+    middle = figure.add_subplot(grid[1, 1], sharex=top)
+    bottom = figure.add_subplot(grid[2, 1], sharex=top)
+    _stability_panels(top, middle, bottom, particle, colour)
+    return figure
+
+
+def _effective_mass_panel(axes: Axes, name: str, particle: ParticleResult, colour: str, marker: str) -> None:
+    t, mass, error = _readable(particle)
+    axes.errorbar(t, mass, error, fmt=marker, color=colour, mfc="white", mew=1.1, label="measured", zorder=3)
+    _band(axes, particle, colour, 0, particle.fit.t_max + 0.5)
+    curve_t, curve = _fit_effective_mass(particle)
+    states = "one state" if particle.fit.n_states == 1 else f"{particle.fit.n_states} states"
+    text = f"best fit: {states}, $t$ = {particle.fit.t_min} to {particle.fit.t_max}"
+    axes.plot(curve_t, curve, color=INK, lw=1.1, ls=(0, (4, 2)), label=text, zorder=2)
+    axes.set_title(f"{label(name)}    $a\\,m$ = {particle.formatted}")
+    axes.set_xlabel(TIME_LABEL)
+    axes.set_ylabel(r"effective mass $a\,m_{\mathrm{eff}}$")
+    axes.set_xlim(0, None)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
+    axes.set_ylim(*_mass_range([particle]))
+    axes.legend(loc="upper right")
+
+
+def _fit_effective_mass(particle: ParticleResult) -> tuple[NDArray, NDArray]:
+    """Effective mass of the best fit, on a fine grid inside its window."""
+    fit = particle.fit
+    starts = np.linspace(fit.t_min, fit.t_max - 1, 40)
+    extent = len(particle.correlator.x)
+    here = fitted_correlator(particle, fit, starts)
+    next_slice = fitted_correlator(particle, fit, starts + 1)
+    result = []
+    for start, a, b in zip(starts, here, next_slice, strict=True):
+        if particle.image:  # the solver takes times from 0; shift the extent instead of the time
+            result.append(periodic_effective_mass(np.array([a, b]), extent - 2 * start, particle.image)[0])
+        else:
+            result.append(log_effective_mass(np.array([a, b]))[0])
+    return starts + 0.5, np.array(result, dtype=float)
+
+
+def _stability_panels(top: Axes, middle: Axes, bottom: Axes, particle: ParticleResult, colour: str) -> None:
+    """Mass, p-value and model weight of every fit against t_min."""
+    states = sorted({fit.n_states for fit in particle.scan})
+    width = 0.8 / len(states)
+    for k, count in enumerate(states):
+        fits = [f for f in particle.scan if f.n_states == count]
+        x = np.array([f.t_min for f in fits]) + (k - (len(states) - 1) / 2) * 0.22
+        style = COLOURS[(0, 1, 2)[k]]
+        text = "1 state" if count == 1 else f"{count} states"
+        for fit, position in zip(fits, x, strict=True):
+            alpha = 1.0 if fit.weight >= _FAINT_WEIGHT else 0.35
+            top.errorbar(position, fit.mass, fit.mass_error, fmt=MARKERS[k], color=style, alpha=alpha,
+                         mfc=style if fit is _best(particle) else "white", mew=1.1)  # fmt: skip
+        top.errorbar([], [], [], fmt=MARKERS[k], color=style, mfc="white", mew=1.1, label=text)
+        middle.plot(x, [f.p_value for f in fits], MARKERS[k], color=style, mfc="white", mew=1.1, ms=3.8)
+        bottom.bar(np.array([f.t_min for f in fits]) + (k - (len(states) - 1) / 2) * width,
+                   [f.weight for f in fits], width, color=style, alpha=0.85)  # fmt: skip
+    top.axhspan(particle.mass - particle.mass_error, particle.mass + particle.mass_error,
+                color=colour, alpha=BAND_ALPHA, lw=0, label="average")  # fmt: skip
+    top.set_title("Stability of the fits")
+    top.set_ylabel(r"$a\,m$")
+    top.set_ylim(*_stability_range(particle))
+    top.legend(loc="upper right", ncols=3)
+    middle.set_ylabel("p-value")
+    middle.set_ylim(-0.08, 1.08)
+    middle.set_yticks([0, 0.5, 1])
+    bottom.set_ylabel("weight")
+    bottom.set_ylim(0, None)
+    bottom.set_xlabel(r"first time slice of the fit $t_{\min}/a$")
+    bottom.xaxis.set_major_locator(MaxNLocator(integer=True))
+    for axes in (top, middle):
+        axes.tick_params(labelbottom=False)
+
+
+def _best(particle: ParticleResult) -> FitResult:
+    return max(particle.scan, key=lambda fit: fit.weight)
+
+
+def _stability_range(particle: ParticleResult) -> tuple[float, float]:
+    """From the fits that matter; outliers without weight may leave the frame."""
+    low = [particle.mass - 2.5 * particle.mass_error]
+    high = [particle.mass + 2.5 * particle.mass_error]
+    for fit in particle.scan:
+        if fit.weight >= _FAINT_WEIGHT:
+            low.append(fit.mass - 1.15 * fit.mass_error)
+            high.append(fit.mass + 1.15 * fit.mass_error)
+    bottom, top = max(0.0, min(low)), max(high)
+    return bottom, top + 0.25 * (top - bottom)
+
+
+def observable_figure(name: str, observable: AutocorrelationResult) -> Figure:
+    """Time series with its mean (left) and the autocorrelation function (right)."""
+    figure = Figure(figsize=(9.2, 3.2))
+    left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
+    t, value, _ = _arrays(observable.series)
+    many = len(t) > 200
+    left.plot(t, value, "-" if many else "-o", color=COLOURS[0], lw=0.7, ms=3, mfc="white")
+    left.axhspan(observable.mean - observable.error, observable.mean + observable.error,
+                 color=COLOURS[1], alpha=0.3, lw=0)  # fmt: skip
+    left.axhline(observable.mean, color=COLOURS[1], lw=1.1)
+    left.set_xlabel("trajectory")
+    left.set_ylabel(name.replace("_", " "))
+    left.ticklabel_format(axis="y", useOffset=False)
+    left.set_title(f"mean {gv.gvar(observable.mean, observable.error)}")
+    lag, rho, error = _arrays(observable.rho)
+    noise = 1.0 / np.sqrt(observable.count)
+    right.axhspan(-noise, noise, color=FAINT, alpha=0.25, lw=0, label="noise of independent data")
+    right.axhline(0, color=FAINT, lw=0.8)
+    error[error == 0] = np.nan  # pyerrors gives errors up to the end of its sum
+    right.errorbar(lag, rho, error, fmt="o", color=COLOURS[2], mfc="white", mew=1.1)
+    right.axvline(observable.window, color=INK, lw=0.9, ls=(0, (3, 2)), label="end of the sum")
+    right.set_title(rf"$\tau_{{\mathrm{{int}}}}$ = {gv.gvar(observable.tau_int, observable.tau_int_error)}")
+    apart = "" if observable.spacing == 1 else f" of {observable.spacing} trajectories"
+    right.set_xlabel(f"separation in steps{apart}")
+    right.set_ylabel(r"autocorrelation $\rho$")
+    right.legend(loc="upper right")
+    return figure

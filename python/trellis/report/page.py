@@ -1,0 +1,69 @@
+"""report.html: numbers, plots and origins of one analysis in one file that refers to nothing outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jinja2
+from matplotlib.figure import Figure
+
+from trellis.analysis.results import Results, format_error
+
+from . import figures
+from .embed import png_bytes, svg_text
+from .style import look
+
+#: Observables that get a figure, in this order, when they are there.
+_PLOTTED_OBSERVABLES = ("plaquette", "rectangle", "polyakov_loop_abs")
+
+
+def make_figures(results: Results) -> dict[str, Figure]:
+    """All figures of the report by name; call inside `style.look()`."""
+    made: dict[str, Figure] = {}
+    if results.particles:
+        made["correlators"] = figures.correlators(results)
+        made["effective_masses"] = figures.effective_masses(results)
+    for name in results.particles:
+        made[f"fit_{name}"] = figures.particle_figure(name, results)
+    for name in _PLOTTED_OBSERVABLES:
+        if name in results.observables and results.observables[name].series is not None:
+            made[f"series_{name}"] = figures.observable_figure(name, results.observables[name])
+    return made
+
+
+def render_page(results: Results, plots: dict[str, str]) -> str:
+    """The HTML text; `plots` holds SVG texts by figure name."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["significant"] = lambda v, digits=3: "–" if v is None else f"{v:.{digits}g}"
+    environment.globals["format_error"] = format_error
+    environment.globals["particle_title"] = lambda name: name.replace("_", " ")
+    template = environment.get_template("report.html.j2")
+    safe = {name: jinja2.utils.markupsafe.Markup(text) for name, text in plots.items()}
+    return template.render(r=results, plots=safe)
+
+
+def write_report(results: Results, output: Path | str) -> Path:
+    """Write results.json, plots/*.png and report.html into the folder `output`.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    folder = Path(output)
+    (folder / "plots").mkdir(parents=True, exist_ok=True)
+    results.to_json(folder / "results.json")
+    plots: dict[str, str] = {}
+    with look():
+        for name, figure in make_figures(results).items():
+            (folder / "plots" / f"{name}.png").write_bytes(png_bytes(figure))
+            plots[name] = svg_text(figure, name)
+    page = folder / "report.html"
+    page.write_text(render_page(results, plots), encoding="utf-8")
+    return page

@@ -1,0 +1,85 @@
+"""The look of the plots: one set of colours and sizes for all.
+
+Colours are those of Okabe and Ito (2008), which stay apart for every common kind of colour blindness; markers
+differ too, so that nothing depends on colour alone.
+"""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+MARKERS = ["o", "s", "D", "^", "v", "P", "X"]
+#: Particles that keep their colour in every report.
+_FIXED = {"pion": 0, "rho": 1, "nucleon": 2, "nucleon_parity_partner": 3}
+INK = "#222222"
+FAINT = "#8a8f98"
+BAND_ALPHA = 0.22
+
+_LABELS = {
+    "pion": r"$\pi$",
+    "rho": r"$\rho$",
+    "nucleon": r"$N$",
+    "nucleon_parity_partner": r"$N\ (J^P = \frac{1}{2}^-)$",
+    "kaon": r"$K$",
+    "delta": r"$\Delta$",
+    "lambda": r"$\Lambda$",
+    "sigma": r"$\Sigma$",
+    "xi": r"$\Xi$",
+    "omega": r"$\Omega$",
+}
+
+_RC = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "mathtext.fontset": "dejavusans",
+    "font.size": 9.5,
+    "axes.labelsize": 10.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e3e6ea",
+    "grid.linewidth": 0.6,
+    "xtick.direction": "in",
+    "ytick.direction": "in",
+    "xtick.top": True,
+    "ytick.right": True,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "legend.handlelength": 1.4,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 4.6,
+    "errorbar.capsize": 0,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 180,
+    "svg.fonttype": "path",
+}
+
+
+def look():
+    """Context in which figures get this look; nothing outside it changes."""
+    return mpl.rc_context(_RC)
+
+
+def colour_and_marker(name: str, names: list[str]) -> tuple[str, str]:
+    """Colour and marker of a particle among `names`."""
+    free = [i for i in range(len(COLOURS)) if i not in {_FIXED[n] for n in names if n in _FIXED}] or [0]
+    others = [n for n in names if n not in _FIXED]
+    index = _FIXED[name] if name in _FIXED else free[others.index(name) % len(free)]
+    return COLOURS[index], MARKERS[index]
+
+
+def label(name: str) -> str:
+    """The particle's symbol, or its name with spaces."""
+    return _LABELS.get(name, name.replace("_", " "))
