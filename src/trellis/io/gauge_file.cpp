@@ -1,0 +1,208 @@
+#include "trellis/io/gauge_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "trellis/base/error.hpp"
+#include "trellis/io/gauge_format.hpp"
+#include "trellis/io/header_values.hpp"
+#include "trellis/io/lime.hpp"
+#include "trellis/io/milc.hpp"
+
+namespace trellis {
+
+namespace {
+constexpr struct {
+  GaugeFormat format;
+  const char* name;
+} format_names[] = {{GaugeFormat::ildg, "ildg"},       {GaugeFormat::scidac, "scidac"},
+                    {GaugeFormat::nersc, "nersc"},     {GaugeFormat::nersc_two_row, "nersc-2row"},
+                    {GaugeFormat::milc, "milc"},       {GaugeFormat::openqcd, "openqcd"},
+                    {GaugeFormat::bridge_text, "bridge-text"}};
+}  // namespace
+
+const char* name_of(GaugeFormat format) {
+  for (const auto& entry : format_names)
+    if (entry.format == format) return entry.name;
+  throw BadArgument(message("no gauge format has the number ", int(format)));
+}
+
+GaugeFormat gauge_format_by_name(const std::string& name) {
+  std::string legal;
+  for (const auto& entry : format_names) {
+    if (name == entry.name) return entry.format;
+    legal += std::string(legal.empty() ? "" : ", ") + entry.name;
+  }
+  throw BadArgument(message("unknown gauge format '", name, "'; legal are ", legal));
+}
+
+std::optional<bool> ChecksumReport::ok() const {
+  if (!stored) return std::nullopt;
+  return *stored == computed;
+}
+
+bool FileReport::ok() const {
+  return std::all_of(checksums.begin(), checksums.end(), [](const auto& c) { return c.ok().value_or(true); }) &&
+         std::all_of(values.begin(), values.end(), [](const auto& v) { return v.ok(); });
+}
+
+namespace io {
+
+namespace {
+
+std::string known_magic(uint32_t magic, InputFile& file) {
+  if (magic == milc_version_4_magic) return "a MILC file of version 4 or older (only version 5 is read)";
+  if (magic == milc_1996_magic) return "a MILC file of 1996 (only version 5 is read)";
+  return message("no gauge file that is known (magic number ", magic, ", ", file.size(), " bytes", why_not_openqcd(file), ")");
+}
+
+/// Recognises the format by content; the links are not touched.
+GaugeFileHeader inspect(InputFile& file, const ReadOptions& options) {
+  if (file.size() == 0) throw FileError(file.path() + " is empty: expected a gauge field");
+  if (is_bridge_text(file)) return inspect_bridge_text(file, options);
+  if (file.size() < 4) throw FileError(message(file.path(), " is truncated: expected a gauge field, found ", file.size(), " bytes"));
+  std::byte bytes[4];
+  file.read_common(0, 4, bytes);
+  const uint32_t big = load_u32(bytes, ByteOrder::big), little = load_u32(bytes, ByteOrder::little);
+  constexpr uint32_t text_begin = 0x42454749;  // "BEGI"
+  if (big == lime_magic) return inspect_lime(file, options);
+  if (little == lime_magic)
+    throw FileError(file.path() + ": expected a big-endian LIME file, found the other byte order");
+  if (big == text_begin) return inspect_nersc(file, options);
+  if (big == milc_magic || little == milc_magic) return inspect_milc(file, options);
+  if (is_openqcd(file)) return inspect_openqcd(file, options);
+  const bool is_big = big == milc_version_4_magic || big == milc_1996_magic;
+  throw FileError(message(file.path(), " is ", known_magic(is_big ? big : little, file)));
+}
+
+void read_links(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links) {
+  switch (header.report.format) {
+    case GaugeFormat::openqcd:
+      return read_openqcd(file, header, geometry, links);
+    case GaugeFormat::bridge_text:
+      return read_bridge_text(file, header, geometry, links);
+    default:
+      return read_site_ordered(file, header, geometry, links);
+  }
+}
+
+/// Fills in what was found for the header's values and adds the unitarity of the links.
+void check_values(FileReport& report, const GaugeField& U, const double* links) {
+  constexpr double unitarity_tolerance = 1e-4;  // far above single precision, far below a wrong bit in an exponent
+  const double violation = largest_unitarity_violation(U.geometry(), links, U.lattice().communicator());
+  // Garbage may be too large to sum; then there is no plaquette.
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  HeaderValues found{nan, nan};
+  if (!report.values.empty() && violation < 1e6) found = header_values(U);
+  for (ValueReport& value : report.values) value.found = value.name == "plaquette" ? found.plaquette : found.link_trace;
+  report.values.push_back({"unitarity", 0.0, violation, unitarity_tolerance});
+}
+
+std::string hex(uint32_t value) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%08x", value);
+  return text;
+}
+
+/// All ranks have the same report, so all throw.
+void throw_if_bad(const std::string& path, const FileReport& report) {
+  for (const ChecksumReport& c : report.checksums)
+    if (!c.ok().value_or(true)) {
+      std::string text = message(path, ": checksum ", c.kind, ": expected ", hex(*c.stored), ", found ", hex(c.computed));
+      for (const std::string& warning : report.warnings) text += "; " + warning;
+      throw ChecksumError(text);
+    }
+  for (const ValueReport& v : report.values) {
+    if (v.ok()) continue;
+    if (v.name == "unitarity")
+      throw FileError(message(path, ": links are not SU(3): expected |U U^dagger - 1| and |det U - 1| below ", v.tolerance,
+                              ", found ", v.found));
+    throw ChecksumError(message(path, ": ", v.name, ": expected ", v.expected, " as in the header, found ", v.found,
+                                " (tolerance ", v.tolerance, ")"));
+  }
+}
+
+}  // namespace
+}  // namespace io
+
+FileReport probe_gauge_file(io::InputFile& file, const ReadOptions& options) { return io::inspect(file, options).report; }
+
+FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOptions& options) {
+  io::GaugeFileHeader header = io::inspect(file, options);
+  FileReport& report = header.report;
+  if (report.lattice != U.geometry().lattice())
+    throw FileError(message(file.path(), ": expected the lattice ", to_string(U.geometry().lattice()), ", found ",
+                            to_string(report.lattice)));
+  std::vector<double> links(U.canonical_size());
+  io::read_links(file, header, U.geometry(), links.data());
+  U.from_canonical(links.data());
+  io::check_values(report, U, links.data());
+  if (!options.report_only) io::throw_if_bad(file.path(), report);
+  return std::move(report);
+}
+
+FileReport probe_gauge_file(const std::string& path, const ReadOptions& options, CommunicatorPtr communicator) {
+  if (!communicator) communicator = world();
+  return probe_gauge_file(*io::open_input(path, *communicator), options);
+}
+
+FileReport read_gauge_field(const std::string& path, GaugeField& U, const ReadOptions& options) {
+  ReadOptions with_lattice = options;
+  if (!with_lattice.lattice) with_lattice.lattice = U.geometry().lattice();
+  return read_gauge_field(*io::open_input(path, U.lattice().communicator()), U, with_lattice);
+}
+
+GaugeField read_gauge_field(const std::string& path, Coord grid, CommunicatorPtr communicator, const ReadOptions& options,
+                            FileReport* report) {
+  if (!communicator) communicator = world();
+  const auto file = io::open_input(path, *communicator);
+  const FileReport probed = probe_gauge_file(*file, options);
+  GaugeField U(make_lattice(probed.lattice, grid, communicator));
+  FileReport full = read_gauge_field(*file, U, options);
+  if (report) *report = std::move(full);
+  return U;
+}
+
+namespace {
+io::RealFormat real_format_of(GaugeFormat format, const WriteOptions& options) {
+  const bool has_32 = format != GaugeFormat::openqcd, has_64 = format != GaugeFormat::milc;
+  const int bits = options.precision_bits != 0 ? options.precision_bits : has_64 ? 64 : 32;
+  TRELLIS_REQUIRE((bits == 32 && has_32) || (bits == 64 && has_64), "format ", name_of(format), " cannot hold links of ",
+                  bits, " bits");
+  const bool has_choice = format == GaugeFormat::nersc || format == GaugeFormat::nersc_two_row || format == GaugeFormat::milc;
+  TRELLIS_REQUIRE(!options.is_little_endian || has_choice, "format ", name_of(format), " has one byte order only");
+  return {bits, options.is_little_endian ? io::ByteOrder::little : io::ByteOrder::big};
+}
+}  // namespace
+
+void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat format, const WriteOptions& options) {
+  TRELLIS_REQUIRE(format != GaugeFormat::bridge_text, "Bridge++ text is read, not written");
+  const io::RealFormat real_format = real_format_of(format, options);
+  std::vector<double> links(U.canonical_size());
+  U.to_canonical(links.data());
+  const io::HeaderValues values = io::header_values(U);
+  if (!std::isfinite(values.plaquette) || !std::isfinite(values.link_trace))
+    throw NumericError(message("not writing ", path, ": the field's plaquette is ", values.plaquette, ", its link trace ",
+                               values.link_trace));
+  const io::LinksToWrite to_write{U.geometry(), links.data(), values.plaquette, values.link_trace, real_format};
+  const auto file = io::create_output(path, U.lattice().communicator());
+  int64_t bytes = 0;
+  switch (format) {
+    case GaugeFormat::nersc:
+    case GaugeFormat::nersc_two_row:
+      bytes = io::write_nersc(*file, to_write, format == GaugeFormat::nersc ? 3 : 2, options);
+      break;
+    case GaugeFormat::milc:
+      bytes = io::write_milc(*file, to_write, options);
+      break;
+    case GaugeFormat::openqcd:
+      bytes = io::write_openqcd(*file, to_write);
+      break;
+    default:
+      bytes = io::write_lime(*file, to_write, format == GaugeFormat::ildg, options);
+  }
+  file->commit(bytes);
+}
+
+}  // namespace trellis

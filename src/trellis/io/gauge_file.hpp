@@ -1,0 +1,94 @@
+#pragma once
+/// Gauge configurations in files: one reader that finds the format by itself, one writer.
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trellis/field/gauge_field.hpp"
+#include "trellis/io/parallel_file.hpp"
+
+namespace trellis {
+
+/// doc/formats.md describes them. nersc has 3x3 links, nersc_two_row leaves out the third row.
+enum class GaugeFormat { ildg, scidac, nersc, nersc_two_row, milc, openqcd, bridge_text };
+
+/// "ildg", "scidac", "nersc", "nersc-2row", "milc", "openqcd", "bridge-text".
+const char* name_of(GaugeFormat format);
+/// Throws BadArgument with the legal names.
+GaugeFormat gauge_format_by_name(const std::string& name);
+
+/// A checksum of the data as stored. kind: "scidac_a", "scidac_b", "nersc", "milc_29", "milc_31".
+struct ChecksumReport {
+  std::string kind;
+  std::optional<uint32_t> stored;  ///< empty where the file has none
+  uint32_t computed = 0;
+  std::optional<bool> ok() const;  ///< empty where the file has none
+};
+
+/// A number that the file's header gives, or a property that links must have, beside what was found.
+/// name: "plaquette", "link_trace" (stored in the header, in conventions.md's normalisation), "unitarity".
+struct ValueReport {
+  std::string name;
+  double expected = 0.0, found = 0.0, tolerance = 0.0;
+  bool ok() const { return std::abs(found - expected) <= tolerance; }  ///< false for NaN
+};
+
+/// What a file is and whether it is sound.
+struct FileReport {
+  GaugeFormat format = GaugeFormat::ildg;
+  Coord lattice{0, 0, 0, 0};  ///< x, y, z, t
+  int precision_bits = 64;    ///< of the stored numbers; 64 for text
+  std::vector<ChecksumReport> checksums;
+  std::vector<ValueReport> values;
+  std::vector<std::string> warnings;
+  /// Texts of the file's header: NERSC keys, or LIME record types ("ildg-data-lfn", "xlf-info", ...).
+  std::vector<std::pair<std::string, std::string>> metadata;
+  bool ok() const;  ///< no check failed (missing checksums do not count)
+};
+
+struct ReadOptions {
+  /// For files that do not say it (Bridge++ text, LIME without XML). Where the file says it, it must agree.
+  std::optional<Coord> lattice;
+  /// Bad checksums, header values and links that are not SU(3) are reported, not thrown.
+  bool report_only = false;
+};
+
+/// Format, lattice, precision, stored checksums and header texts: the links are not read. Throws FileError if
+/// the format is not recognised or the file has the wrong size or header. Collective.
+FileReport probe_gauge_file(const std::string& path, const ReadOptions& options = {},
+                            CommunicatorPtr communicator = nullptr);
+
+/// Reads into U, each rank its own part. Throws FileError as above and where the lattice is not that of U or links
+/// are not SU(3) to 1e-4, ChecksumError where a checksum, plaquette or link trace is not the stored one. Links
+/// are kept as stored, never re-unitarised. A missing checksum is a warning. Collective.
+FileReport read_gauge_field(const std::string& path, GaugeField& U, const ReadOptions& options = {});
+
+/// The same onto a new lattice over the ranks of `communicator`, cut by `grid` (see make_lattice).
+GaugeField read_gauge_field(const std::string& path, Coord grid = {0, 0, 0, 0}, CommunicatorPtr communicator = nullptr,
+                            const ReadOptions& options = {}, FileReport* report = nullptr);
+
+/// The same from an open file (memory, for example).
+FileReport probe_gauge_file(io::InputFile& file, const ReadOptions& options = {});
+FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOptions& options = {});
+
+struct WriteOptions {
+  int precision_bits = 0;        ///< 32 or 64; 0: 64, or what the format has
+  bool is_little_endian = false; ///< NERSC and MILC only; the others have one byte order
+  std::string logical_file_name; ///< ILDG: record ildg-data-lfn
+  std::string ensemble_id;       ///< NERSC
+  std::string ensemble_label;    ///< NERSC
+  std::string date;              ///< NERSC, SciDAC, MILC; no clock is read: equal fields give equal files
+  std::string user_xml;          ///< SciDAC record XML
+  /// ILDG and SciDAC: further records (type, text), written before the data.
+  std::vector<std::pair<std::string, std::string>> extra_records;
+};
+
+/// Writes under a temporary name, synchronises, renames (see io::OutputFile). Throws BadArgument if the format
+/// lacks the precision or cannot be written (bridge_text), FileError if the disk is full. Collective; the bytes do
+/// not depend on the number of ranks.
+void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat format,
+                       const WriteOptions& options = {});
+
+}  // namespace trellis

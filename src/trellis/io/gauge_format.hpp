@@ -1,0 +1,66 @@
+#pragma once
+/// What the single formats offer to gauge_file.cpp: recognise, read the header, read links, write.
+#include <optional>
+#include <string>
+
+#include "trellis/io/gauge_file.hpp"
+#include "trellis/io/reals.hpp"
+
+namespace trellis::io {
+
+/// A file's header, and where and how its links are stored.
+struct GaugeFileHeader {
+  FileReport report;  ///< checksums and values as stored; computed and found are filled in by reading
+  int64_t data_offset = 0;
+  int rows = 3;  ///< of each link that are stored
+  ByteOrder order = ByteOrder::big;
+  bool order_is_stated = true;
+
+  RealFormat real_format() const { return {report.precision_bits, order}; }
+  size_t bytes_per_link() const { return size_t(rows) * 6 * real_format().bytes(); }
+  size_t bytes_per_site() const { return Nd * bytes_per_link(); }
+  int64_t data_bytes() const { return product(report.lattice) * int64_t(bytes_per_site()); }
+};
+
+// Each looks at the header only. @pre is_x(file); they throw FileError for what they do not understand.
+GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options);
+GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options);
+GaugeFileHeader inspect_milc(InputFile& file, const ReadOptions& options);
+GaugeFileHeader inspect_openqcd(InputFile& file, const ReadOptions& options);
+GaugeFileHeader inspect_bridge_text(InputFile& file, const ReadOptions& options);
+
+/// openQCD has no magic number: the extents must fit the size of the file.
+bool is_openqcd(InputFile& file);
+/// A hint for the message about a file that is nothing else: "" or what is missing.
+std::string why_not_openqcd(InputFile& file);
+bool is_bridge_text(InputFile& file);
+
+// Read this rank's part into canonical order, [site, x fastest][mu][row][column][re, im], and fill in the computed
+// checksums. Site-ordered: the formats that store [t][z][y][x][mu][row][column][re, im].
+void read_site_ordered(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
+void read_openqcd(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
+void read_bridge_text(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
+
+/// What a writer needs besides the links of this rank.
+struct LinksToWrite {
+  const Geometry& geometry;
+  const double* links;  ///< canonical
+  double plaquette, link_trace;
+  RealFormat real_format;
+};
+// Each writes the whole file and returns its size, for OutputFile::commit.
+int64_t write_lime(OutputFile& file, const LinksToWrite& links, bool is_ildg, const WriteOptions& options);
+int64_t write_nersc(OutputFile& file, const LinksToWrite& links, int rows, const WriteOptions& options);
+int64_t write_milc(OutputFile& file, const LinksToWrite& links, const WriteOptions& options);
+int64_t write_openqcd(OutputFile& file, const LinksToWrite& links);
+
+
+/// Extents that can be a lattice here (even, 2 to 2^20) and whose sites at `bytes_per_site` (a lower bound) fit
+/// into the file: from then on volumes are safe to multiply and memory is bounded by the file. Throws FileError.
+Coord checked_lattice(const InputFile& file, const std::array<int64_t, 4>& extents, int64_t bytes_per_site);
+/// Throws FileError if options name another lattice than the file.
+void require_same_lattice(const InputFile& file, const Coord& lattice, const ReadOptions& options);
+/// options.lattice, or, with a warning, the hypercube of that many sites; throws FileError if there is neither.
+Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOptions& options, FileReport& report);
+
+}  // namespace trellis::io

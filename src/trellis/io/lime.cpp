@@ -1,0 +1,137 @@
+#include "trellis/io/lime.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "trellis/base/error.hpp"
+#include "trellis/io/reals.hpp"
+
+namespace trellis::io {
+
+namespace {
+
+constexpr size_t type_offset = 16, type_bytes = 128;
+
+int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+/// @pre 144 bytes are there. Limits everything by what the file still holds.
+LimeRecord parse_header(const InputFile& file, int64_t at, const std::byte* header) {
+  const uint32_t magic = load_u32(header, ByteOrder::big);
+  if (magic != lime_magic)
+    throw FileError(message(file.path(), ": no LIME record at byte ", at, ": expected magic number ", lime_magic,
+                            ", found ", magic));
+  const uint32_t version_and_flags = load_u32(header + 4, ByteOrder::big);
+  if (version_and_flags >> 16 != 1)
+    throw FileError(message(file.path(), ": LIME record at byte ", at, ": expected version 1, found ",
+                            version_and_flags >> 16));
+  LimeRecord record;
+  record.begins_message = (version_and_flags & 0x8000) != 0;
+  record.ends_message = (version_and_flags & 0x4000) != 0;
+  const char* type = reinterpret_cast<const char*>(header) + type_offset;
+  record.type = std::string(type, strnlen(type, type_bytes));
+  record.offset = at + lime_header_bytes;
+  const uint64_t bytes = load_u64(header + 8, ByteOrder::big);
+  const uint64_t available = uint64_t(file.size() - record.offset);
+  if (bytes > available || uint64_t(padded(int64_t(bytes))) > available)
+    throw FileError(message(file.path(), " is truncated: record '", record.type, "' at byte ", at, " needs ", bytes,
+                            " bytes, padded to a multiple of 8; ", available, " are there"));
+  record.bytes = int64_t(bytes);
+  return record;
+}
+
+}  // namespace
+
+std::vector<LimeRecord> scan_lime(InputFile& file) {
+  std::vector<LimeRecord> records;
+  int64_t at = 0;
+  while (at < file.size()) {
+    if (file.size() - at < lime_header_bytes)
+      throw FileError(message(file.path(), " is truncated: a LIME record's header at byte ", at, " needs ",
+                              lime_header_bytes, " bytes; ", file.size() - at, " are there"));
+    std::byte header[lime_header_bytes];
+    file.read_common(at, lime_header_bytes, header);
+    records.push_back(parse_header(file, at, header));
+    at = records.back().offset + padded(records.back().bytes);
+  }
+  return records;
+}
+
+int find_record(const std::vector<LimeRecord>& records, const std::string& type, size_t from) {
+  for (size_t i = from; i < records.size(); ++i)
+    if (records[i].type == type) return int(i);
+  return -1;
+}
+
+std::string record_text(InputFile& file, const LimeRecord& record) {
+  constexpr int64_t largest = int64_t(16) << 20;
+  if (record.bytes > largest)
+    throw FileError(message(file.path(), ": text record '", record.type, "' has ", record.bytes,
+                            " bytes, expected at most ", largest));
+  std::string text = file.read_text(record.offset, record.bytes);
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
+int64_t LimeWriter::reserve(const std::string& type, int64_t bytes, bool begins_message, bool ends_message) {
+  TRELLIS_REQUIRE(!type.empty() && type.size() < type_bytes, "LIME record type '", type, "' must have 1 to 127 characters");
+  std::byte header[lime_header_bytes] = {};
+  store_u32(header, lime_magic, ByteOrder::big);
+  store_u32(header + 4, 0x10000u | (begins_message ? 0x8000u : 0u) | (ends_message ? 0x4000u : 0u), ByteOrder::big);
+  store_u64(header + 8, uint64_t(bytes), ByteOrder::big);
+  std::memcpy(header + type_offset, type.data(), type.size());
+  file_.write_common(end_, header, lime_header_bytes);
+  const int64_t data = end_ + lime_header_bytes;
+  const std::byte zeros[8] = {};
+  file_.write_common(data + bytes, zeros, padded(bytes) - bytes);
+  end_ = data + padded(bytes);
+  return data;
+}
+
+void LimeWriter::write(const std::string& type, const std::string& text, bool begins_message, bool ends_message) {
+  const int64_t data = reserve(type, int64_t(text.size()), begins_message, ends_message);
+  file_.write_text(data, text);
+}
+
+namespace {
+/// Is `xml` at `at` the name `tag`, followed by a delimiter? Accepts a namespace prefix.
+bool is_tag(const std::string& xml, size_t at, const std::string& tag) {
+  constexpr size_t longest_prefix = 64;  // also bounds the search
+  size_t end = at;
+  const size_t last = std::min(xml.size(), at + longest_prefix + tag.size() + 1);
+  while (end < last && std::strchr(" \t\r\n/>", xml[end]) == nullptr) ++end;
+  if (end == last) return false;
+  const size_t colon = xml.rfind(':', end);
+  if (colon != std::string::npos && colon >= at) at = colon + 1;
+  return end - at == tag.size() && xml.compare(at, tag.size(), tag) == 0;
+}
+}  // namespace
+
+std::optional<std::string> xml_value(const std::string& xml, const std::string& tag) {
+  for (size_t at = xml.find('<'); at != std::string::npos; at = xml.find('<', at + 1)) {
+    if (!is_tag(xml, at + 1, tag)) continue;
+    size_t begin = xml.find('>', at);
+    if (begin == std::string::npos || xml[begin - 1] == '/') return std::nullopt;
+    ++begin;
+    size_t end = xml.find("</", begin);
+    while (end != std::string::npos && !is_tag(xml, end + 2, tag)) end = xml.find("</", end + 2);
+    if (end == std::string::npos) return std::nullopt;
+    const char* blanks = " \t\r\n";
+    const size_t first = xml.find_first_not_of(blanks, begin);
+    if (first >= end) return std::string();
+    return xml.substr(first, xml.find_last_not_of(blanks, end - 1) - first + 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> xml_integer(const std::string& xml, const std::string& tag, const std::string& path) {
+  const auto text = xml_value(xml, tag);
+  if (!text) return std::nullopt;
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc{} || end != text->data() + text->size())
+    throw FileError(message(path, ": <", tag, "> should be an integer, found '", *text, "'"));
+  return value;
+}
+
+}  // namespace trellis::io

@@ -1,0 +1,167 @@
+/// Gauge fields in LIME files: ILDG (ildg-format, ildg-binary-data) and SciDAC (scidac-binary-data).
+#include "trellis/base/error.hpp"
+#include "trellis/io/scidac.hpp"
+#include "trellis/io/site_ordered.hpp"
+
+namespace trellis::io {
+
+namespace {
+
+constexpr int64_t reals_per_site = 72;
+
+std::string list_of_types(const std::vector<LimeRecord>& records) {
+  std::string list;
+  for (size_t i = 0; i < records.size() && i < 20; ++i) list += (i ? ", " : "") + records[i].type;
+  return records.empty() ? "none" : list;
+}
+
+std::array<int64_t, 4> ildg_extents(const std::string& xml, const std::string& path) {
+  std::array<int64_t, 4> extents;
+  const char* const tags[4] = {"lx", "ly", "lz", "lt"};
+  for (int mu = 0; mu < Nd; ++mu) {
+    const auto extent = xml_integer(xml, tags[mu], path);
+    if (!extent) throw FileError(message(path, ": ildg-format has no <", tags[mu], ">"));
+    extents[size_t(mu)] = *extent;
+  }
+  return extents;
+}
+
+int ildg_precision(const std::string& xml, const std::string& path) {
+  const auto precision = xml_integer(xml, "precision", path);
+  if (!precision) throw FileError(message(path, ": ildg-format has no <precision>"));
+  if (*precision != 32 && *precision != 64)
+    throw FileError(message(path, ": ildg-format: expected precision 32 or 64, found ", *precision));
+  return int(*precision);
+}
+
+/// Texts that a user may want to see, with control characters replaced.
+void collect_metadata(InputFile& file, const std::vector<LimeRecord>& records, FileReport& report) {
+  constexpr int64_t longest = 1 << 16;
+  for (const LimeRecord& record : records) {
+    if (is_binary_record(record) || record.bytes > longest || record.bytes == 0) continue;
+    std::string text = record_text(file, record);
+    for (char& c : text)
+      if ((c < ' ' || c > '~') && c != '\n' && c != '\t') c = '?';
+    report.metadata.emplace_back(record.type, text);
+  }
+}
+
+/// What the XML records say; extents and precision stay open where they are missing.
+struct Statement {
+  std::optional<std::array<int64_t, 4>> extents;
+  std::optional<int> precision_bits;
+};
+
+Statement read_ildg_format(InputFile& file, const std::vector<LimeRecord>& records) {
+  const int at = find_record(records, "ildg-format");
+  if (at < 0) return {};
+  const std::string xml = record_text(file, records[size_t(at)]);
+  const auto field = xml_value(xml, "field");
+  if (field && *field != "su3gauge")
+    throw FileError(message(file.path(), ": ildg-format: expected field su3gauge, found '", *field, "'"));
+  return {ildg_extents(xml, file.path()), ildg_precision(xml, file.path())};
+}
+
+/// Adds what the SciDAC records say and refuses contradictions.
+void add_scidac(const InputFile& file, const ScidacRecordInfo& info, Statement& statement) {
+  if (statement.extents && info.dims && *statement.extents != *info.dims)
+    throw FileError(message(file.path(), ": ildg-format and scidac-private-file-xml give different lattices"));
+  if (!statement.extents) statement.extents = info.dims;
+  if (!statement.precision_bits) statement.precision_bits = info.precision_bits;
+  if (info.bytes_per_site && *info.bytes_per_site != reals_per_site * 4 && *info.bytes_per_site != reals_per_site * 8)
+    throw FileError(message(file.path(), ": expected four 3x3 matrices a site (288 or 576 bytes), found ",
+                            *info.bytes_per_site, " bytes a site of type '", info.datatype, "'"));
+}
+
+void settle_lattice(const InputFile& file, const LimeRecord& data, const Statement& statement, const ReadOptions& options,
+                    FileReport& report) {
+  if (statement.extents) {
+    report.lattice = checked_lattice(file, *statement.extents, reals_per_site * 4);
+    require_same_lattice(file, report.lattice, options);
+    return;
+  }
+  // L^4 sites in 64 bits are no hypercube in 32 bits (2 is no fourth power), so one reading at most is a hypercube.
+  int64_t sites = data.bytes / (reals_per_site * (statement.precision_bits.value_or(64) / 8));
+  if (!statement.precision_bits && !options.lattice) {
+    try {
+      FileReport trial;
+      lattice_without_header(file, sites, options, trial);
+    } catch (const FileError&) {
+      sites *= 2;
+    }
+  }
+  const Coord lattice = lattice_without_header(file, sites, options, report);
+  report.lattice = checked_lattice(file, {lattice[0], lattice[1], lattice[2], lattice[3]}, reals_per_site * 4);
+}
+
+void settle_precision(const InputFile& file, const LimeRecord& data, const Statement& statement, FileReport& report) {
+  const int64_t reals = product(report.lattice) * reals_per_site;
+  if (!statement.precision_bits) report.precision_bits = data.bytes == reals * 4 ? 32 : 64;
+  else report.precision_bits = *statement.precision_bits;
+  const int64_t expected = reals * (report.precision_bits / 8);
+  if (data.bytes != expected)
+    throw FileError(message(file.path(), ": record '", data.type, "': expected ", expected, " bytes for ",
+                            to_string(report.lattice), " links of ", report.precision_bits, " bits, found ", data.bytes));
+}
+
+}  // namespace
+
+GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
+  const std::vector<LimeRecord> records = scan_lime(file);
+  GaugeFileHeader header;
+  FileReport& report = header.report;
+  int data = find_record(records, "ildg-binary-data");
+  report.format = data >= 0 ? GaugeFormat::ildg : GaugeFormat::scidac;
+  if (data < 0) data = find_record(records, "scidac-binary-data");
+  if (data < 0)
+    throw FileError(message(file.path(), ": expected a LIME record ildg-binary-data or scidac-binary-data, found: ",
+                            list_of_types(records)));
+  const LimeRecord& record = records[size_t(data)];
+  Statement statement = read_ildg_format(file, records);
+  add_scidac(file, scidac_record_info(file, records, data), statement);
+  settle_lattice(file, record, statement, options, report);
+  settle_precision(file, record, statement, report);
+  header.data_offset = record.offset;
+  const auto stored = scidac_checksum(file, records, data);
+  if (!stored) report.warnings.push_back("the file has no checksum");
+  for (size_t i = 0; i < 2; ++i) {
+    report.checksums.push_back({checksum_kinds(report.format)[i], std::nullopt, 0});
+    if (stored) report.checksums.back().stored = (*stored)[i];
+  }
+  collect_metadata(file, records, report);
+  return header;
+}
+
+namespace {
+std::string ildg_format_xml(const Coord& lattice, int precision_bits) {
+  return message("<?xml version=\"1.0\" encoding=\"UTF-8\"?><ildgFormat xmlns=\"http://www.lqcd.org/ildg\" "
+                 "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
+                 "xsi:schemaLocation=\"http://www.lqcd.org/ildg/filefmt.xsd\"><version>1.0</version>"
+                 "<field>su3gauge</field><precision>", precision_bits, "</precision><lx>", lattice[0], "</lx><ly>",
+                 lattice[1], "</ly><lz>", lattice[2], "</lz><lt>", lattice[3], "</lt></ildgFormat>");
+}
+}  // namespace
+
+/// Message 1: the file's XML. Message 2: the record's XML, (ILDG) format, data, name, checksum.
+int64_t write_lime(OutputFile& file, const LinksToWrite& links, bool is_ildg, const WriteOptions& options) {
+  const Coord& lattice = links.geometry.lattice();
+  const int bits = links.real_format.bits;
+  const int64_t bytes = product(lattice) * reals_per_site * (bits / 8);
+  LimeWriter writer(file);
+  writer.write("scidac-private-file-xml", scidac_private_file_xml(lattice), true, false);
+  writer.write("scidac-file-xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>Trellis gauge field</title>", false, true);
+  const ScidacDatum datum{bits == 32 ? "QDP_F3_ColorMatrix" : "QDP_D3_ColorMatrix", bits, 3, 1, bits == 32 ? 72 : 144, 4};
+  writer.write("scidac-private-record-xml", scidac_private_record_xml(datum, options.date), true, false);
+  writer.write("scidac-record-xml",
+               options.user_xml.empty() ? "<?xml version=\"1.0\" encoding=\"UTF-8\"?><info></info>" : options.user_xml, false, false);
+  for (const auto& [type, text] : options.extra_records) writer.write(type, text, false, false);
+  if (is_ildg) writer.write("ildg-format", ildg_format_xml(lattice, bits), false, false);
+  const int64_t offset = writer.reserve(is_ildg ? "ildg-binary-data" : "scidac-binary-data", bytes, false, false);
+  const auto sums = write_site_ordered(file, offset, links, 3, is_ildg ? GaugeFormat::ildg : GaugeFormat::scidac);
+  if (is_ildg && !options.logical_file_name.empty())
+    writer.write("ildg-data-lfn", options.logical_file_name, false, false);
+  writer.write("scidac-checksum", scidac_checksum_xml(sums[0], sums[1]), false, true);
+  return writer.end();
+}
+
+}  // namespace trellis::io

@@ -1,0 +1,61 @@
+/// MILC version 5: 24 32-bit words of header in either byte order (magic number, four extents, time stamp of 64
+/// characters, site order, two checksums), then single-precision links.
+#include <cstring>
+
+#include "trellis/base/error.hpp"
+#include "trellis/io/milc.hpp"
+#include "trellis/io/site_ordered.hpp"
+
+namespace trellis::io {
+
+namespace {
+constexpr int64_t header_bytes = 96;
+constexpr size_t stamp_at = 20, stamp_bytes = 64, order_at = 84, sums_at = 88;
+}  // namespace
+
+GaugeFileHeader inspect_milc(InputFile& file, const ReadOptions& options) {
+  GaugeFileHeader header;
+  FileReport& report = header.report;
+  std::byte bytes[header_bytes];
+  file.read_common(0, header_bytes, bytes);
+  header.order = load_u32(bytes, ByteOrder::big) == milc_magic ? ByteOrder::big : ByteOrder::little;
+  report.format = GaugeFormat::milc;
+  report.precision_bits = 32;
+  header.data_offset = header_bytes;
+  std::array<int64_t, 4> extents;
+  for (size_t mu = 0; mu < Nd; ++mu) extents[mu] = int32_t(load_u32(bytes + 4 + 4 * mu, header.order));
+  report.lattice = checked_lattice(file, extents, int64_t(header.bytes_per_site()));
+  require_same_lattice(file, report.lattice, options);
+  if (const uint32_t site_order = load_u32(bytes + order_at, header.order); site_order != 0)
+    throw FileError(message(file.path(), ": MILC header: expected site order 0 (natural), found ", site_order));
+  const int64_t expected = header_bytes + header.data_bytes();
+  if (file.size() != expected)
+    throw FileError(message(file.path(), ": expected ", expected, " bytes for ", to_string(report.lattice), ", found ",
+                            file.size()));
+  report.checksums.push_back({"milc_29", load_u32(bytes + sums_at, header.order), 0});
+  report.checksums.push_back({"milc_31", load_u32(bytes + sums_at + 4, header.order), 0});
+  std::string stamp(reinterpret_cast<const char*>(bytes) + stamp_at, stamp_bytes);
+  stamp.resize(strnlen(stamp.c_str(), stamp.size()));
+  for (char& c : stamp)
+    if (c < ' ' || c > '~') c = '?';
+  report.metadata.emplace_back("time_stamp", stamp);
+  return header;
+}
+
+int64_t write_milc(OutputFile& file, const LinksToWrite& links, const WriteOptions& options) {
+  const Coord& lattice = links.geometry.lattice();
+  const ByteOrder order = links.real_format.order;
+  TRELLIS_REQUIRE(options.date.size() < stamp_bytes, "the date of a MILC file has at most 63 characters, got ",
+                  options.date.size());
+  std::byte header[header_bytes] = {};
+  store_u32(header, milc_magic, order);
+  for (size_t mu = 0; mu < Nd; ++mu) store_u32(header + 4 + 4 * mu, uint32_t(lattice[mu]), order);
+  std::memcpy(header + stamp_at, options.date.data(), options.date.size());
+  const auto sums = write_site_ordered(file, header_bytes, links, 3, GaugeFormat::milc);
+  store_u32(header + sums_at, sums[0], order);
+  store_u32(header + sums_at + 4, sums[1], order);
+  file.write_common(0, header, header_bytes);
+  return header_bytes + product(lattice) * 288;
+}
+
+}  // namespace trellis::io

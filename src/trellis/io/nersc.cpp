@@ -1,0 +1,181 @@
+/// The NERSC archive format: a text header "KEY = VALUE" between BEGIN_HEADER and END_HEADER, then the links.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "trellis/base/error.hpp"
+#include "trellis/io/site_ordered.hpp"
+
+namespace trellis::io {
+
+namespace {
+
+using Keys = std::map<std::string, std::string>;
+
+std::string trimmed(const std::string& text) {
+  const char* blanks = " \t\r\n";
+  const size_t first = text.find_first_not_of(blanks);
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// The header's text up to and with the line END_HEADER.
+std::string header_text(InputFile& file) {
+  constexpr int64_t longest = int64_t(1) << 20;
+  for (int64_t bytes = 4096;; bytes *= 4) {
+    const std::string text = file.read_text(0, std::min({bytes, longest, file.size()}));
+    const size_t end = text.find("\nEND_HEADER");
+    const size_t newline = end == std::string::npos ? end : text.find('\n', end + 1);
+    if (newline != std::string::npos) return text.substr(0, newline + 1);
+    if (int64_t(text.size()) == file.size() || int64_t(text.size()) == longest)
+      throw FileError(message(file.path(), ": NERSC header: expected a line END_HEADER, found none in the first ",
+                              text.size(), " bytes"));
+  }
+}
+
+Keys parse_keys(const std::string& text) {
+  Keys keys;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    const std::string line = text.substr(at, end - at);
+    const size_t equals = line.find('=');
+    if (equals != std::string::npos) keys[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
+    at = end + 1;
+  }
+  return keys;
+}
+
+const std::string& required(const Keys& keys, const std::string& key, const std::string& path) {
+  const auto found = keys.find(key);
+  if (found == keys.end()) throw FileError(message(path, ": NERSC header has no ", key));
+  return found->second;
+}
+
+template <class Number, class... Base>
+Number number(const std::string& text, const std::string& key, const std::string& path, Base... base) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw FileError(message(path, ": NERSC header: ", key, " should be a number, found '", text, "'"));
+  return value;
+}
+
+void read_floating_point(const std::string& text, const std::string& path, GaugeFileHeader& header) {
+  const std::string bits = text.substr(0, 6), suffix = text.size() > 6 ? text.substr(6) : "";
+  if ((bits != "IEEE32" && bits != "IEEE64") || (suffix != "" && suffix != "BIG" && suffix != "LITTLE"))
+    throw FileError(message(path, ": NERSC header: expected FLOATING_POINT IEEE32, IEEE32BIG, IEEE32LITTLE or the same with ",
+                            "64, found '", text, "'"));
+  header.report.precision_bits = bits == "IEEE32" ? 32 : 64;
+  header.order = suffix == "BIG" ? ByteOrder::big : ByteOrder::little;
+  header.order_is_stated = !suffix.empty();
+}
+
+void read_datatype(const std::string& text, const std::string& path, GaugeFileHeader& header) {
+  if (text != "4D_SU3_GAUGE" && text != "4D_SU3_GAUGE_3x3")
+    throw FileError(message(path, ": NERSC header: expected DATATYPE 4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3, found '", text, "'"));
+  header.rows = text == "4D_SU3_GAUGE" ? 2 : 3;
+  header.report.format = header.rows == 2 ? GaugeFormat::nersc_two_row : GaugeFormat::nersc;
+}
+
+/// Half a unit of the last printed digit, but at least what single precision in the writer leaves open.
+double tolerance_of(const std::string& text, double least) {
+  const size_t point = text.find('.'), exponent = text.find_first_of("eE");
+  if (point == std::string::npos) return least;
+  const size_t digits = std::min(exponent, text.size()) - point - 1;
+  int power = 0;
+  if (exponent != std::string::npos) {
+    const char* begin = text.data() + exponent + (text[std::min(exponent + 1, text.size() - 1)] == '+' ? 2 : 1);
+    std::from_chars(begin, text.data() + text.size(), power);
+  }
+  return std::max(least, std::pow(10.0, power - int(digits)));
+}
+
+void read_header_values(const Keys& keys, const std::string& path, FileReport& report) {
+  const bool is_single = report.precision_bits == 32;
+  const struct {
+    const char *key, *name;
+    double least;
+  } entries[] = {{"PLAQUETTE", "plaquette", is_single ? 1e-5 : 1e-6}, {"LINK_TRACE", "link_trace", is_single ? 1e-5 : 1e-6}};
+  for (const auto& entry : entries) {
+    const auto found = keys.find(entry.key);
+    if (found == keys.end())
+      report.warnings.push_back(message("the header has no ", entry.key));
+    else
+      report.values.push_back({entry.name, number<double>(found->second, entry.key, path), 0.0,
+                               tolerance_of(found->second, entry.least)});
+  }
+  for (int mu = 1; mu <= Nd; ++mu) {
+    const auto boundary = keys.find(message("BOUNDARY_", mu));
+    if (boundary != keys.end() && boundary->second != "PERIODIC")
+      report.warnings.push_back(message("BOUNDARY_", mu, " is ", boundary->second, "; the links are taken as they are"));
+  }
+}
+
+}  // namespace
+
+GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
+  GaugeFileHeader header;
+  FileReport& report = header.report;
+  const std::string text = header_text(file);
+  const Keys keys = parse_keys(text);
+  const std::string& path = file.path();
+  read_datatype(required(keys, "DATATYPE", path), path, header);
+  read_floating_point(required(keys, "FLOATING_POINT", path), path, header);
+  std::array<int64_t, 4> extents;
+  for (int mu = 0; mu < Nd; ++mu) {
+    const std::string key = message("DIMENSION_", mu + 1);
+    extents[size_t(mu)] = number<int64_t>(required(keys, key, path), key, path);
+  }
+  report.lattice = checked_lattice(file, extents, int64_t(header.bytes_per_site()));
+  require_same_lattice(file, report.lattice, options);
+  header.data_offset = int64_t(text.size());
+  const int64_t expected = header.data_offset + header.data_bytes();
+  if (file.size() != expected)
+    throw FileError(message(path, ": expected ", expected, " bytes for ", to_string(report.lattice), " in ",
+                            report.precision_bits, " bits, found ", file.size()));
+  ChecksumReport checksum{"nersc", std::nullopt, 0};
+  const auto stored = keys.find("CHECKSUM");
+  if (stored != keys.end()) checksum.stored = number<uint32_t>(stored->second, stored->first, path, 16);
+  if (!checksum.stored) report.warnings.push_back("the file has no checksum");
+  report.checksums.push_back(checksum);
+  read_header_values(keys, path, report);
+  if (!header.order_is_stated && !checksum.stored)
+    report.warnings.push_back("the byte order is not stated; taken to be little-endian");
+  for (const auto& [key, value] : keys) report.metadata.emplace_back(key, value);
+  return header;
+}
+
+namespace {
+/// The header; its length does not depend on the checksum.
+std::string header_of(const LinksToWrite& links, int rows, uint32_t checksum, const WriteOptions& options) {
+  char numbers[160];
+  std::snprintf(numbers, sizeof numbers, "LINK_TRACE = %.15e\nPLAQUETTE = %.15e\n", links.link_trace, links.plaquette);
+  char sum[32];
+  std::snprintf(sum, sizeof sum, "CHECKSUM = %08x\n", checksum);
+  std::string text = "BEGIN_HEADER\nHDR_VERSION = 1.0\n";
+  text += rows == 2 ? "DATATYPE = 4D_SU3_GAUGE\n" : "DATATYPE = 4D_SU3_GAUGE_3x3\n";
+  text += "STORAGE_FORMAT = 1.0\n";
+  for (int mu = 0; mu < Nd; ++mu) text += message("DIMENSION_", mu + 1, " = ", links.geometry.lattice()[mu], "\n");
+  text += numbers;
+  for (int mu = 0; mu < Nd; ++mu) text += message("BOUNDARY_", mu + 1, " = PERIODIC\n");
+  text += sum;
+  text += "ENSEMBLE_ID = " + options.ensemble_id + "\nENSEMBLE_LABEL = " + options.ensemble_label + "\n";
+  text += "SEQUENCE_NUMBER = 1\nCREATOR = Trellis\n";
+  if (!options.date.empty()) text += "CREATION_DATE = " + options.date + "\n";
+  text += message("FLOATING_POINT = IEEE", links.real_format.bits,
+                  links.real_format.order == ByteOrder::big ? "BIG" : "LITTLE", "\nEND_HEADER\n");
+  return text;
+}
+}  // namespace
+
+int64_t write_nersc(OutputFile& file, const LinksToWrite& links, int rows, const WriteOptions& options) {
+  for (const std::string* text : {&options.ensemble_id, &options.ensemble_label, &options.date})
+    TRELLIS_REQUIRE(text->find_first_of("\r\n=") == std::string::npos, "NERSC header text '", *text,
+                    "' must be one line without '='");
+  const int64_t offset = int64_t(header_of(links, rows, 0, options).size());
+  const auto sums = write_site_ordered(file, offset, links, rows, GaugeFormat::nersc);
+  file.write_text(0, header_of(links, rows, sums[0], options));
+  return offset + product(links.geometry.lattice()) * Nd * rows * 6 * int64_t(links.real_format.bytes());
+}
+
+}  // namespace trellis::io

@@ -1,0 +1,135 @@
+/// openQCD: N0 (t), N1 (x), N2 (y), N3 (z) as 32-bit integers, the mean of Re tr P (3 on the unit field), then for
+/// each odd site, z fastest, then y, x, t, the 8 links +t -t +x -x +y -y +z -z: U_mu(x) and U_mu(x - mu). All
+/// little-endian, double precision.
+#include <algorithm>
+#include <vector>
+
+#include "trellis/base/error.hpp"
+#include "trellis/io/gauge_format.hpp"
+
+namespace trellis::io {
+
+namespace {
+
+constexpr int64_t header_bytes = 24, link_bytes = 144, site_bytes = 8 * link_bytes;
+constexpr size_t link_reals = 18;
+constexpr int direction_slot[Nd] = {1, 2, 3, 0};  ///< x y z t in the file's order t x y z
+constexpr RealFormat real_format{64, ByteOrder::little};
+
+std::array<int64_t, 4> extents_of(InputFile& file, ByteOrder order) {
+  std::byte bytes[16];
+  file.read_common(0, sizeof bytes, bytes);
+  std::array<int64_t, 4> extents;
+  for (int mu = 0; mu < Nd; ++mu) extents[size_t(mu)] = int32_t(load_u32(bytes + 4 * direction_slot[mu], order));
+  return extents;
+}
+
+/// The size that a file with these extents has; -1 if they are no lattice.
+int64_t expected_bytes(const std::array<int64_t, 4>& extents) {
+  int64_t sites = 1;
+  for (const int64_t extent : extents) {
+    if (extent < 2 || extent % 2 != 0 || extent > 8192) return -1;
+    sites *= extent;
+  }
+  return header_bytes + sites * Nd * link_bytes;
+}
+
+/// Where the file has the link U_mu(x), x in global coordinates.
+int64_t link_offset(Coord x, int mu, const Coord& lattice) {
+  const bool is_backward = site_parity(x) == 0;  // then it is stored with the odd site x + mu
+  if (is_backward) x[mu] = (x[mu] + 1) % lattice[mu];
+  const int64_t site = x[2] + lattice[2] * (x[1] + lattice[1] * (x[0] + int64_t(lattice[0]) * x[3]));
+  return header_bytes + (site / 2) * site_bytes + (2 * direction_slot[mu] + (is_backward ? 1 : 0)) * link_bytes;
+}
+
+struct StoredLink {
+  int64_t offset;  ///< in the file
+  int64_t link;    ///< canonical index, site * 4 + mu
+};
+
+/// Calls body(links sorted by offset) for slabs of whole local time slices.
+template <class Body>
+void for_each_slab(const Geometry& geometry, const Body& body) {
+  constexpr int64_t sites_per_slab = 1 << 16;
+  const Coord& local = geometry.local();
+  const int64_t slice = geometry.local_volume() / local[3];
+  const int64_t step = slice * std::max<int64_t>(1, sites_per_slab / slice);
+  std::vector<StoredLink> stored;
+  for (int64_t first = 0; first < geometry.local_volume(); first += step) {
+    stored.clear();
+    const int64_t last = std::min(geometry.local_volume(), first + step);
+    for (int64_t site = first; site < last; ++site) {
+      const Coord x = geometry.to_global(site_coord(site, local));
+      for (int mu = 0; mu < Nd; ++mu) stored.push_back({link_offset(x, mu, geometry.lattice()), site * Nd + mu});
+    }
+    std::sort(stored.begin(), stored.end(), [](const StoredLink& a, const StoredLink& b) { return a.offset < b.offset; });
+    body(stored);
+  }
+}
+
+std::vector<Piece> pieces_of(const std::vector<StoredLink>& stored) {
+  std::vector<Piece> pieces;
+  pieces.reserve(stored.size());
+  for (const StoredLink& s : stored) pieces.push_back({s.offset, link_bytes});
+  return pieces;
+}
+
+}  // namespace
+
+bool is_openqcd(InputFile& file) {
+  if (file.size() < header_bytes) return false;
+  return expected_bytes(extents_of(file, ByteOrder::little)) == file.size();
+}
+
+std::string why_not_openqcd(InputFile& file) {
+  if (file.size() < header_bytes) return "";
+  const int64_t expected = expected_bytes(extents_of(file, ByteOrder::little));
+  if (expected > 0) return message("; as an openQCD file it would have ", expected, " bytes");
+  if (expected_bytes(extents_of(file, ByteOrder::big)) > 0)
+    return "; it looks like an openQCD file in the wrong (big-endian) byte order";
+  return "";
+}
+
+GaugeFileHeader inspect_openqcd(InputFile& file, const ReadOptions& options) {
+  GaugeFileHeader header;
+  header.report.format = GaugeFormat::openqcd;
+  header.report.lattice = checked_lattice(file, extents_of(file, ByteOrder::little), Nd * link_bytes);
+  require_same_lattice(file, header.report.lattice, options);
+  header.data_offset = header_bytes;
+  header.order = ByteOrder::little;
+  std::byte plaquette[8];
+  file.read_common(16, sizeof plaquette, plaquette);
+  // The header has 17 digits; what is left is the rounding of two different sums.
+  header.report.values.push_back({"plaquette", load_f64(plaquette, ByteOrder::little) / 3.0, 0.0, 1e-10});
+  header.report.warnings.push_back("the format has no checksum");
+  return header;
+}
+
+void read_openqcd(InputFile& file, GaugeFileHeader&, const Geometry& geometry, double* links) {
+  std::vector<std::byte> bytes;
+  for_each_slab(geometry, [&](const std::vector<StoredLink>& stored) {
+    bytes.resize(stored.size() * link_bytes);
+    file.read_pieces(pieces_of(stored), bytes.data());
+    for (size_t i = 0; i < stored.size(); ++i)
+      decode_reals(bytes.data() + i * link_bytes, links + size_t(stored[i].link) * link_reals, link_reals, real_format);
+  });
+}
+
+int64_t write_openqcd(OutputFile& file, const LinksToWrite& links) {
+  const Coord& lattice = links.geometry.lattice();
+  std::byte header[header_bytes];
+  for (int mu = 0; mu < Nd; ++mu)
+    store_u32(header + 4 * direction_slot[mu], uint32_t(lattice[size_t(mu)]), ByteOrder::little);
+  store_f64(header + 16, 3.0 * links.plaquette, ByteOrder::little);
+  file.write_common(0, header, header_bytes);
+  std::vector<std::byte> bytes;
+  for_each_slab(links.geometry, [&](const std::vector<StoredLink>& stored) {
+    bytes.resize(stored.size() * link_bytes);
+    for (size_t i = 0; i < stored.size(); ++i)
+      encode_reals(links.links + size_t(stored[i].link) * link_reals, bytes.data() + i * link_bytes, link_reals, real_format);
+    file.write_pieces(pieces_of(stored), bytes.data());
+  });
+  return header_bytes + product(lattice) * Nd * link_bytes;
+}
+
+}  // namespace trellis::io

@@ -1,0 +1,116 @@
+#include "trellis/io/scidac.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <sstream>
+
+#include "trellis/base/error.hpp"
+
+namespace trellis::io {
+
+bool is_binary_record(const LimeRecord& record) {
+  return record.type == "ildg-binary-data" || record.type == "scidac-binary-data";
+}
+
+namespace {
+
+/// The last record of a type before position `end`; -1 if none.
+int find_before(const std::vector<LimeRecord>& records, const std::string& type, int end) {
+  for (int i = end - 1; i >= 0; --i)
+    if (records[size_t(i)].type == type) return i;
+  return -1;
+}
+
+std::array<int64_t, 4> parse_dims(const std::string& text, const std::string& path) {
+  std::istringstream words(text);
+  std::array<int64_t, 4> dims{};
+  int64_t more = 0;
+  for (int64_t& d : dims) words >> d;
+  if (!words || words >> more) throw FileError(message(path, ": <dims> should be four integers, found '", text, "'"));
+  return dims;
+}
+
+uint32_t parse_hex(const std::string& text, const std::string& path, const char* what) {
+  const size_t prefix = text.rfind("0x", 0) == 0 || text.rfind("0X", 0) == 0 ? 2 : 0;
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data() + prefix, text.data() + text.size(), value, 16);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw FileError(message(path, ": ", what, " should be a hexadecimal number of 32 bits, found '", text, "'"));
+  return value;
+}
+
+void read_file_xml(const std::string& xml, const std::string& path, ScidacRecordInfo& info) {
+  const auto volume_format = xml_integer(xml, "volfmt", path);
+  if (volume_format && *volume_format != 0)
+    throw FileError(message(path, ": expected a single file (volfmt 0), found volfmt ", *volume_format));
+  if (const auto dims = xml_value(xml, "dims")) info.dims = parse_dims(*dims, path);
+}
+
+void read_record_xml(const std::string& xml, const std::string& path, ScidacRecordInfo& info) {
+  info.datatype = xml_value(xml, "datatype").value_or("");
+  const std::string precision = xml_value(xml, "precision").value_or("");
+  if (precision == "F") info.precision_bits = 32;
+  if (precision == "D") info.precision_bits = 64;
+  const auto size = xml_integer(xml, "typesize", path), count = xml_integer(xml, "datacount", path);
+  constexpr int64_t largest = 1 << 30;
+  if (!size || !count) return;
+  if (*size < 1 || *count < 1 || *size > largest || *count > largest)
+    throw FileError(message(path, ": implausible typesize ", *size, " or datacount ", *count));
+  info.bytes_per_site = *size * *count;
+}
+
+}  // namespace
+
+ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data) {
+  ScidacRecordInfo info;
+  const int of_file = find_before(records, "scidac-private-file-xml", data);
+  if (of_file >= 0) read_file_xml(record_text(file, records[size_t(of_file)]), file.path(), info);
+  const int of_record = find_before(records, "scidac-private-record-xml", data);
+  if (of_record >= 0) read_record_xml(record_text(file, records[size_t(of_record)]), file.path(), info);
+  return info;
+}
+
+std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file, const std::vector<LimeRecord>& records,
+                                                       int data) {
+  int found = -1, binaries = 0, checksums = 0, only = -1;
+  for (int i = 0; i < int(records.size()); ++i) {
+    if (is_binary_record(records[size_t(i)])) ++binaries;
+    if (records[size_t(i)].type == "scidac-checksum") {
+      ++checksums;
+      only = i;
+    }
+  }
+  for (int i = data + 1; i < int(records.size()) && found < 0 && !is_binary_record(records[size_t(i)]); ++i)
+    if (records[size_t(i)].type == "scidac-checksum") found = i;
+  if (found < 0 && binaries == 1 && checksums == 1) found = only;
+  if (found < 0) return std::nullopt;
+  const std::string xml = record_text(file, records[size_t(found)]);
+  const auto a = xml_value(xml, "suma"), b = xml_value(xml, "sumb");
+  if (!a || !b) throw FileError(message(file.path(), ": scidac-checksum should have <suma> and <sumb>, found '", xml.substr(0, 200), "'"));
+  return std::array<uint32_t, 2>{parse_hex(*a, file.path(), "<suma>"), parse_hex(*b, file.path(), "<sumb>")};
+}
+
+namespace {
+const char* const xml_head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+}
+
+std::string scidac_private_file_xml(const Coord& lattice) {
+  return message(xml_head, "<scidacFile><version>1.1</version><spacetime>4</spacetime><dims>", lattice[0], " ", lattice[1],
+                 " ", lattice[2], " ", lattice[3], " </dims><volfmt>0</volfmt></scidacFile>");
+}
+
+std::string scidac_private_record_xml(const ScidacDatum& datum, const std::string& date) {
+  return message(xml_head, "<scidacRecord><version>1.1</version><date>", date, "</date><recordtype>0</recordtype><datatype>",
+                 datum.datatype, "</datatype><precision>", datum.precision_bits == 32 ? "F" : "D", "</precision><colors>",
+                 datum.colors, "</colors><spins>", datum.spins, "</spins><typesize>", datum.typesize,
+                 "</typesize><datacount>", datum.datacount, "</datacount></scidacRecord>");
+}
+
+std::string scidac_checksum_xml(uint32_t a, uint32_t b) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s<scidacChecksum><version>1.0</version><suma>%08x</suma><sumb>%08x</sumb></scidacChecksum>",
+                xml_head, a, b);
+  return text;
+}
+
+}  // namespace trellis::io

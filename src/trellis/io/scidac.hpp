@@ -1,0 +1,39 @@
+#pragma once
+/// The XML records of SciDAC (QIO) files.
+#include <array>
+#include <optional>
+#include <string>
+
+#include "trellis/io/lime.hpp"
+
+namespace trellis::io {
+
+/// scidac-private-file-xml and scidac-private-record-xml: what is known of a record of binary data.
+struct ScidacRecordInfo {
+  std::optional<std::array<int64_t, 4>> dims;
+  std::optional<int> precision_bits;
+  std::optional<int64_t> bytes_per_site;  ///< typesize * datacount
+  std::string datatype;
+};
+
+/// The private records before records[data] (the last ones, as QIO orders them). Missing records and tags are left
+/// open. Throws FileError for numbers that are none and for multi-file volumes.
+ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data);
+
+/// The stored checksum pair of records[data]: the scidac-checksum between it and the next binary record; where
+/// records are few and loose, the only one in the file. Throws FileError if it cannot be understood.
+std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file, const std::vector<LimeRecord>& records,
+                                                       int data);
+
+bool is_binary_record(const LimeRecord& record);  ///< ildg-binary-data or scidac-binary-data
+
+std::string scidac_private_file_xml(const Coord& lattice);
+struct ScidacDatum {
+  std::string datatype;  ///< "QDP_D3_ColorMatrix"
+  int precision_bits, colors, spins;
+  int64_t typesize, datacount;
+};
+std::string scidac_private_record_xml(const ScidacDatum& datum, const std::string& date);
+std::string scidac_checksum_xml(uint32_t a, uint32_t b);
+
+}  // namespace trellis::io
