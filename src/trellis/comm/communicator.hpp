@@ -55,4 +55,8 @@ using CommunicatorPtr = std::shared_ptr<Communicator>;
 /// need be), else the single process.
 CommunicatorPtr world();
 
+/// Ends the processes of all ranks at once (MPI_Abort); does nothing in a build without MPI. For the top level of
+/// a program only, after it has printed an exception that other ranks do not share.
+void abort_all_ranks(int status);
+
 }  // namespace trellis

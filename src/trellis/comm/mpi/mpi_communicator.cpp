@@ -128,4 +128,6 @@ CommunicatorPtr world() {
   return communicator;
 }
 
+void abort_all_ranks(int status) { MPI_Abort(MPI_COMM_WORLD, status); }
+
 }  // namespace trellis

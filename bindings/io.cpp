@@ -1,0 +1,73 @@
+/// Gauge configurations in files.
+#include "bindings.hpp"
+#include "trellis/io/gauge_file.hpp"
+
+namespace trellis::bindings {
+
+namespace {
+nb::dict to_dict(const ChecksumReport& c) {
+  nb::dict d;
+  d["kind"] = c.kind;
+  d["stored"] = c.stored;
+  d["computed"] = c.computed;
+  d["ok"] = c.ok();
+  return d;
+}
+
+nb::dict to_dict(const ValueReport& v) {
+  nb::dict d;
+  d["name"] = v.name;
+  d["expected"] = v.expected;
+  d["found"] = v.found;
+  d["tolerance"] = v.tolerance;
+  d["ok"] = v.ok();
+  return d;
+}
+
+template <class T>
+nb::list to_list(const std::vector<T>& reports) {
+  nb::list list;
+  for (const T& report : reports) list.append(to_dict(report));
+  return list;
+}
+
+nb::tuple read(const std::string& path, const Coord& grid, const std::optional<Coord>& lattice, bool report_only) {
+  FileReport report;
+  auto U = [&] {
+    const nb::gil_scoped_release release;
+    return std::make_shared<GaugeField>(read_gauge_field(path, grid, nullptr, {lattice, report_only}, &report));
+  }();
+  return nb::make_tuple(U, report);
+}
+}  // namespace
+
+void bind_io(nb::module_& m) {
+  nb::class_<FileReport>(m, "FileReport")
+      .def_prop_ro("format", [](const FileReport& r) { return name_of(r.format); })
+      .def_ro("lattice", &FileReport::lattice)
+      .def_ro("precision_bits", &FileReport::precision_bits)
+      .def_prop_ro("checksums", [](const FileReport& r) { return to_list(r.checksums); })
+      .def_prop_ro("values", [](const FileReport& r) { return to_list(r.values); })
+      .def_ro("warnings", &FileReport::warnings)
+      .def_ro("metadata", &FileReport::metadata)
+      .def_prop_ro("ok", &FileReport::ok);
+  m.def(
+      "probe_gauge_file",
+      [](const std::string& path, const std::optional<Coord>& lattice) {
+        return probe_gauge_file(path, {lattice, false});
+      },
+      "path"_a, "lattice"_a, release_gil());
+  m.def("read_gauge_field", read, "path"_a, "grid"_a, "lattice"_a, "report_only"_a);
+  m.def(
+      "write_gauge_field",
+      [](const std::string& path, const GaugeField& U, const std::string& format, int precision_bits,
+         const std::vector<std::pair<std::string, std::string>>& extra_records) {
+        WriteOptions options;
+        options.precision_bits = precision_bits;
+        options.extra_records = extra_records;
+        write_gauge_field(path, U, gauge_format_by_name(format), options);
+      },
+      "path"_a, "U"_a, "format"_a, "precision_bits"_a, "extra_records"_a, release_gil());
+}
+
+}  // namespace trellis::bindings

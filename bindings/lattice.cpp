@@ -1,0 +1,42 @@
+/// Lattices and process grids.
+#include "bindings.hpp"
+#include "trellis/field/lattice.hpp"
+#include "trellis/lattice/lane_split.hpp"
+
+namespace trellis::bindings {
+
+void bind_lattice(nb::module_& m) {
+  nb::class_<Lattice>(m, "Lattice")
+      .def_prop_ro("extents", &Lattice::extents)
+      .def_prop_ro("local_extents", [](const Lattice& l) { return l.geometry().local(); })
+      .def_prop_ro("origin", [](const Lattice& l) { return l.geometry().origin(); })
+      .def_prop_ro("grid", [](const Lattice& l) { return l.geometry().grid().extents(); })
+      .def_prop_ro("rank", [](const Lattice& l) { return l.geometry().rank(); })
+      .def_prop_ro("volume", &Lattice::volume)
+      .def("__eq__", [](const Lattice& a, const Lattice& b) { return a.geometry() == b.geometry(); });
+  m.def(
+      "make_lattice",
+      [](const Coord& extents, const Coord& grid) { return std::const_pointer_cast<Lattice>(make_lattice(extents, grid)); },
+      "extents"_a, "grid"_a);
+  m.def(
+      "legal_process_grids", [](const Coord& lattice, int ranks) { return legal_process_grids(lattice, ranks); },
+      "lattice"_a, "ranks"_a);
+  m.def("choose_process_grid", [](const Coord& lattice, int ranks) { return choose_process_grid(lattice, ranks); },
+        "lattice"_a, "ranks"_a);
+  m.def(
+      "lane_split",
+      [](const Coord& lattice, const Coord& grid, int lanes) {
+        return choose_lane_split(Geometry(lattice, ProcessGrid(grid)), lanes).lanes_per_direction;
+      },
+      "lattice"_a, "grid"_a, "lanes"_a);
+  m.def(
+      "inner_fraction",
+      [](const Coord& lattice, const Coord& grid, int lanes) {
+        const SiteLayout layout(Geometry(lattice, ProcessGrid(grid)), lanes);
+        return double(layout.inner(0).size()) / layout.blocks();
+      },
+      "lattice"_a, "grid"_a, "lanes"_a,
+      "Share of the blocks of one parity whose neighbours all lie on the same rank.");
+}
+
+}  // namespace trellis::bindings

@@ -1,0 +1,58 @@
+/// The machine, the build, and the ranks.
+#include "bindings.hpp"
+#include "trellis/base/build_configuration.hpp"
+#include "trellis/comm/communicator.hpp"
+#include "trellis/device/memory.hpp"
+#include "trellis/device/threads.hpp"
+
+namespace trellis::bindings {
+
+namespace {
+/// The bytes of `root`, on every rank.
+nb::bytes broadcast(const nb::bytes& mine, int root) {
+  std::string data(mine.c_str(), mine.size());
+  {
+    const nb::gil_scoped_release release;
+    size_t length = data.size();
+    world()->broadcast(&length, sizeof(length), root);
+    data.resize(length);
+    world()->broadcast(data.data(), length, root);
+  }
+  return nb::bytes(data.data(), data.size());
+}
+
+nb::dict build() {
+  nb::dict d;
+  d["version"] = build_configuration::version;
+  d["compiler"] = build_configuration::compiler;
+  d["build_type"] = build_configuration::build_type;
+  d["architecture"] = build_configuration::architecture;
+  d["flags"] = build_configuration::flags;
+  d["lanes_double"] = native_lanes(Precision::double_precision);
+  d["lanes_float"] = native_lanes(Precision::single_precision);
+  return d;
+}
+}  // namespace
+
+void bind_machine(nb::module_& m) {
+  m.def("build", build);
+  m.def("rank", [] { return world()->rank(); });
+  m.def("size", [] { return world()->size(); });
+  m.def("communicator_name", [] { return std::string(world()->name()); });
+  m.def("barrier", [] { world()->barrier(); }, release_gil());
+  m.def("broadcast", broadcast, "data"_a, "root"_a = 0);
+  m.def("minimum", [](double value) { return world()->minimum(value); }, "value"_a, release_gil());
+  m.def("maximum", [](double value) { return world()->maximum(value); }, "value"_a, release_gil());
+  m.def("abort", [](int status) { abort_all_ranks(status); }, "status"_a,
+        "Ends the job on all ranks at once; for the command line only.");
+  m.def("thread_count", &thread_count);
+  m.def("set_thread_count", &set_thread_count, "threads"_a);
+  m.def("memory_in_use", &memory_in_use);
+  m.def("memory_peak", &memory_peak);
+  m.def("memory_available", &memory_available);
+  m.def(
+      "require_memory", [](size_t bytes, const std::string& purpose) { require_memory(bytes, purpose.c_str()); },
+      "bytes"_a, "purpose"_a);
+}
+
+}  // namespace trellis::bindings

@@ -1,0 +1,75 @@
+/// Fermion fields and Dirac operators.
+#include "bindings.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/operator/wilson.hpp"
+
+namespace trellis::bindings {
+
+namespace {
+Array<std::complex<double>> spinor_to_numpy(const SpinorField& psi) {
+  auto array = make_array<std::complex<double>>(site_shape(psi.geometry(), {4, 3}));
+  {
+    const nb::gil_scoped_release release;
+    psi.to_canonical(reinterpret_cast<double*>(array.data()));
+  }
+  return array;
+}
+
+std::shared_ptr<SpinorField> spinor_from_numpy(std::shared_ptr<Lattice> lattice,
+                                               const ArrayIn<std::complex<double>>& values) {
+  auto psi = std::make_shared<SpinorField>(lattice);
+  require_shape(values, site_shape(lattice->geometry(), {4, 3}), "spinor field");
+  const nb::gil_scoped_release release;
+  psi->from_canonical(reinterpret_cast<const double*>(values.data()));
+  return psi;
+}
+
+/// A in or A^dagger in: the fields are converted to the operator's storage and back.
+SpinorField applied(const LinearOperator& A, const SpinorField& in, bool is_dagger) {
+  SpinorField x = A.make_field(in.rhs()), y = A.make_field(in.rhs());
+  convert(x, in);
+  is_dagger ? A.apply_dagger(y, x) : A.apply(y, x);
+  SpinorField out = SpinorField::like(in);
+  convert(out, y);
+  return out;
+}
+}  // namespace
+
+void bind_operator(nb::module_& m) {
+  nb::class_<SpinorField>(m, "SpinorField")
+      .def_static("from_numpy", spinor_from_numpy, "lattice"_a, "values"_a)
+      .def("to_numpy", spinor_to_numpy)
+      .def("norm2", [](const SpinorField& psi) { return norm2(psi); }, release_gil())
+      .def("dot", [](const SpinorField& a, const SpinorField& b) { return dot(a, b); }, "other"_a, release_gil());
+
+  nb::class_<LinearOperator>(m, "LinearOperator")
+      .def("apply", [](const LinearOperator& A, const SpinorField& in) { return applied(A, in, false); }, "psi"_a,
+           release_gil())
+      .def("apply_dagger", [](const LinearOperator& A, const SpinorField& in) { return applied(A, in, true); },
+           "psi"_a, release_gil())
+      .def_prop_ro("flops", &LinearOperator::flops)
+      .def("bytes", &LinearOperator::bytes, "rhs"_a)
+      .def_prop_ro("name", &LinearOperator::name);
+
+  nb::class_<WilsonParams>(m, "WilsonParams")
+      .def(nb::init<>())
+      .def_rw("mass", &WilsonParams::mass)
+      .def_rw("csw_spatial", &WilsonParams::csw_spatial)
+      .def_rw("csw_temporal", &WilsonParams::csw_temporal)
+      .def_rw("nu", &WilsonParams::nu)
+      .def_rw("xi0", &WilsonParams::xi0)
+      .def_rw("twisted_mass", &WilsonParams::twisted_mass)
+      .def_rw("boundary", &WilsonParams::boundary);
+  m.def("kappa_to_mass", &kappa_to_mass, "kappa"_a);
+  m.def("mass_to_kappa", &mass_to_kappa, "mass"_a);
+
+  nb::class_<WilsonOperator, LinearOperator>(m, "WilsonOperator")
+      .def("__init__",
+           [](WilsonOperator* self, const GaugeField& U, const WilsonParams& params, const std::string& precision,
+              int link_reals) {
+             new (self) WilsonOperator(U, params, {precision_by_name(precision), link_reals});
+           },
+           "links"_a, "params"_a, "precision"_a = "double", "link_reals"_a = 18, release_gil());
+}
+
+}  // namespace trellis::bindings

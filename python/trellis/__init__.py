@@ -1,0 +1,96 @@
+"""Trellis: lattice QCD from a gauge field to a number with an error bar.
+
+>>> import trellis as tr
+>>> U = tr.read_gauge_field("conf.ildg")                                        # doctest: +SKIP
+>>> M = tr.WilsonClover(U, kappa=0.13, csw=1.0, boundary=(1, 1, 1, -1))         # doctest: +SKIP
+>>> solve = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-10), inner="half"))
+>>> S = solve(M).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))          # doctest: +SKIP
+>>> pion = tr.meson(S, S, "gamma5", "gamma5")                                   # doctest: +SKIP
+
+Conventions (signs, norms, layouts) are those of doc/conventions.md. Arrays that leave or enter trellis have
+the site order [t, z, y, x]; lists of four numbers (extents, coordinates, boundary phases) have the order
+x, y, z, t. Under mpirun every rank calls the same functions, and arrays hold the part of the calling rank.
+
+The compiled part is loaded at the first use of something that needs it, so that ``import trellis.analysis``
+works without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+#: Version of doc/conventions.md; written into every result.
+conventions_version = "1"
+
+# Public name -> submodule that defines it.
+_SUBMODULE_OF = {
+    **dict.fromkeys(
+        [
+            "BadArgument",
+            "ChecksumError",
+            "Error",
+            "FileError",
+            "NotAvailable",
+            "NotConverged",
+            "NumericError",
+            "OutOfMemory",
+            "RunFileError",
+        ],
+        "errors",
+    ),
+    **dict.fromkeys(
+        ["GaugeField", "Geometry", "read_gauge_field", "cold", "hot", "weak_field", "quenched"], "gauge"
+    ),
+    **dict.fromkeys(["WilsonClover"], "operators"),
+    **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "minres", "mixed_precision", "SolveReport"], "solvers"),
+    **dict.fromkeys(
+        ["Propagator", "gaussian_source", "point_source", "read_propagator", "wall_source", "z2_source", "z4_source"],
+        "propagators",
+    ),
+    **dict.fromkeys(["baryon", "meson", "momenta_up_to", "nucleon"], "correlators"),
+    **dict.fromkeys(["abort", "barrier", "rank", "ranks"], "parallel"),
+}
+_SUBMODULES = ("analysis", "errors", "report", "run_files")
+
+if TYPE_CHECKING:
+    from .correlators import baryon, meson, momenta_up_to, nucleon
+    from .errors import (
+        BadArgument,
+        ChecksumError,
+        Error,
+        FileError,
+        NotAvailable,
+        NotConverged,
+        NumericError,
+        OutOfMemory,
+        RunFileError,
+    )
+    from .gauge import GaugeField, Geometry, cold, hot, quenched, read_gauge_field, weak_field
+    from .operators import WilsonClover
+    from .parallel import abort, barrier, rank, ranks
+    from .propagators import (
+        Propagator,
+        gaussian_source,
+        point_source,
+        read_propagator,
+        wall_source,
+        z2_source,
+        z4_source,
+    )
+    from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, minres, mixed_precision
+
+
+def __getattr__(name: str) -> object:
+    if name in _SUBMODULE_OF:
+        value = getattr(importlib.import_module(f".{_SUBMODULE_OF[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SUBMODULE_OF, *_SUBMODULES})

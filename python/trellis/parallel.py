@@ -1,0 +1,57 @@
+"""Ranks. Under mpirun every rank runs the same Python program; nothing here needs mpi4py."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from typing import TypeVar
+
+from .core import load
+
+T = TypeVar("T")
+
+#: What mpirun, srun and their like set in the environment of more than one process.
+_RANK_VARIABLES = (
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMI_SIZE", "PMI_RANK"),
+    ("PMIX_SIZE", "PMIX_RANK"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+)
+
+
+def rank() -> int:
+    """Number of this process, from 0."""
+    return load().rank()
+
+
+def ranks() -> int:
+    """Number of processes."""
+    return load().size()
+
+
+def barrier() -> None:
+    """Wait for all ranks."""
+    load().barrier()
+
+
+def broadcast(value: T, root: int = 0) -> T:
+    """The value of rank `root`, on every rank. Collective; the value is pickled."""
+    core = load()
+    if core.size() == 1:
+        return value
+    return pickle.loads(core.broadcast(pickle.dumps(value) if core.rank() == root else b"", root))
+
+
+def launched_rank() -> int:
+    """Rank according to the launcher's environment; 0 in a single process. Does not load the compiled part."""
+    for size, number in _RANK_VARIABLES:
+        if os.environ.get(size, "1") != "1" and number in os.environ:
+            return int(os.environ[number])
+    return 0
+
+
+def abort(status: int = 1) -> None:
+    """End the job on all ranks at once (MPI_Abort); returns in a single process."""
+    core = load()
+    if core.size() > 1:
+        core.abort(status)
