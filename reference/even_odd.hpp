@@ -1,0 +1,21 @@
+#pragma once
+/// Even-odd (Schur) forms of D = [[A_ee, D_eo], [D_oe, A_oo]], D_pq = -H_pq / 2. p is the parity that stays,
+/// q the one that is eliminated. Vectors have all sites; what belongs to the other parity is zero.
+#include "reference/wilson.hpp"
+
+namespace trellis::reference {
+
+/// A_pp - D_pq A_qq^-1 D_qp
+SpinorVector schur_asymmetric(const WilsonOperator& D, int parity, const SpinorVector& psi,
+                              bool is_dagger = false);
+/// 1 - A_pp^-1 D_pq A_qq^-1 D_qp
+SpinorVector schur_symmetric(const WilsonOperator& D, int parity, const SpinorVector& psi,
+                             bool is_dagger = false);
+
+/// b_p - D_pq A_qq^-1 b_q: the right-hand side of the asymmetric form (A_pp^-1 of it: of the symmetric one).
+SpinorVector schur_source(const WilsonOperator& D, int parity, const SpinorVector& b);
+/// x = x_p + A_qq^-1 (b_q - D_qp x_p), on all sites.
+SpinorVector schur_solution(const WilsonOperator& D, int parity, const SpinorVector& x_p,
+                            const SpinorVector& b);
+
+}  // namespace trellis::reference
