@@ -138,7 +138,7 @@ def observable_results(measurements: Measurements, warnings: list[str]) -> dict[
             if found is None:
                 continue
             result[part] = autocorrelation_result(found, observable.trajectories, values)
-            _warn_of_drift(found, values, warnings)
+            _warn_of_drift(part, values, observable.trajectories, warnings)
     return result
 
 
@@ -162,18 +162,21 @@ def autocorrelation_result(
     )
 
 
-def _warn_of_drift(found: Autocorrelation, values: NDArray, warnings: list[str]) -> None:
+def _warn_of_drift(name: str, values: NDArray, trajectories: NDArray, warnings: list[str]) -> None:
     """A first fifth that is far from the second half means that thermalisation was not left out."""
     n = len(values)
     if n < 50:
         return
     early, late = values[: n // 5], values[n // 2 :]
-    error = found.error * np.sqrt(n / len(early) + n / len(late))
+    reference = autocorrelation(name, late, trajectories[n // 2 :])
+    if reference is None:
+        return
+    error = reference.error * np.sqrt(1 + len(late) / len(early))
     distance = abs(early.mean() - late.mean())
     if distance > 4 * error:
         warnings.append(
-            f"{found.name}: the first fifth of the series lies {distance / error:.1f} errors from the second "
-            f"half; leave out the thermalisation (first_trajectory)"
+            f"{name}: the first fifth of the series lies {distance / error:.1f} errors from the second half; "
+            f"leave out the thermalisation (first_trajectory)"
         )
 
 

@@ -9,9 +9,9 @@ the same thing where both apply. Then
 
 Jay and Neil add sum w_i sigma_i^2, the mean variance of the fits. The fits share their data but not all of
 their noise, so that this is more than the variance of the mean: in pseudo-experiments with known masses their
-total error is 1.2 to 1.4 times the scatter. The statistical error here is that of sum w_i m_i at fixed weights,
-with the correlations of the fits, which the same pseudo-experiments confirm within 15 %; theirs is returned
-beside it.
+total error is 1.2 to 1.4 times the scatter. The statistical error here is that of sum w_i m_i at fixed
+weights, with the correlations of the fits, which the same pseudo-experiments confirm within 15 %; theirs is
+returned too.
 """
 
 from __future__ import annotations

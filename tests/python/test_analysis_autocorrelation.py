@@ -1,0 +1,60 @@
+"""The Gamma method on chains whose autocorrelation is known."""
+
+import numpy as np
+import pytest
+
+from trellis.analysis import autocorrelation, bin_series
+
+
+def autoregressive(rng, count, rho):
+    """AR(1): tau_int = (1 + rho) / (2 (1 - rho)), unit variance."""
+    chain = rng.standard_normal(count)
+    for k in range(1, count):
+        chain[k] = rho * chain[k - 1] + np.sqrt(1 - rho**2) * chain[k]
+    return chain
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
+@pytest.mark.parametrize("spacing", [1, 10])
+def test_tau_int_of_autoregressive_chains(rho, spacing):
+    chain = autoregressive(np.random.default_rng(17), 20000, rho)
+    exact = 0.5 * (1 + rho) / (1 - rho)
+    found = autocorrelation("x", chain, 100 + spacing * np.arange(20000))
+    assert found.spacing == spacing
+    assert abs(found.tau_int - exact) < 3 * found.tau_int_error + 0.03 * exact  # bias of a finite window
+    assert found.error == pytest.approx(found.naive_error * np.sqrt(2 * found.tau_int), rel=0.01)
+    assert found.significant == (rho > 0)
+    assert found.rho[0] == pytest.approx(1.0)
+    assert found.rho[1] == pytest.approx(rho, abs=0.03)
+
+
+def test_errors_cover_the_mean():
+    """Pulls of the mean of correlated chains have width one."""
+    rng = np.random.default_rng(5)
+    pulls = []
+    for _ in range(60):
+        found = autocorrelation("x", autoregressive(rng, 1000, 0.7), np.arange(1000))
+        pulls.append(found.mean / found.error)
+    assert abs(np.mean(pulls)) < 4 / np.sqrt(60)
+    assert 0.75 < np.std(pulls) < 1.25  # sigma of the width: 1 / sqrt(120) = 0.09
+
+
+def test_gaps_are_taken_into_account():
+    """Without every third measurement there are fewer data, but the same autocorrelation."""
+    chain = autoregressive(np.random.default_rng(8), 6000, 0.8)
+    number = np.arange(6000)
+    keep = number % 3 != 2
+    found = autocorrelation("x", chain[keep], number[keep])
+    assert found.spacing == 1
+    assert abs(found.tau_int - 4.5) < 3 * found.tau_int_error + 0.3
+
+
+def test_short_and_constant_series_have_no_autocorrelation():
+    assert autocorrelation("x", np.array([1.0, 2.0, 3.0, 4.0]), np.arange(4)) is None
+    assert autocorrelation("x", np.ones(50), np.arange(50)) is None
+
+
+def test_bins_drop_the_beginning():
+    values, numbers = bin_series(np.arange(7.0), 10 * np.arange(7), 3)
+    np.testing.assert_array_equal(values, [2.0, 5.0])
+    np.testing.assert_array_equal(numbers, [30, 60])

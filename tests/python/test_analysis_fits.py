@@ -1,0 +1,244 @@
+"""Models, weight matrices, single fits and their average, on data whose truth is known."""
+
+import gvar as gv
+import lsqfit
+import numpy as np
+import pytest
+
+from trellis.analysis import (
+    AnalysisOptions,
+    FitFailed,
+    SpectralModel,
+    TooFewConfigurations,
+    fit_particle,
+    fit_window,
+    make_weights,
+    model_average,
+    model_weights,
+)
+from trellis.analysis.correlators import Correlator
+from trellis.analysis.models import BackwardState
+from trellis.analysis.synthetic import SyntheticParticle
+from trellis.analysis.weights import covariance_of_mean, samples_needed, shrinkage_intensity
+
+T = 16
+PION = SyntheticParticle((0.45, 1.25), (1.0, 0.7), noise=0.12, growth=0.06, correlation_length=10.0)
+NUCLEON = SyntheticParticle(
+    (0.95, 1.85), (1.0, 1.5), image=0, backward_energies=(1.35,), backward_amplitudes=(0.8,),
+    noise=0.10, growth=0.22, correlation_length=5.0,
+)  # fmt: skip
+
+
+def correlator(particle, samples, name="x"):
+    kind = "baryon" if particle.image == 0 else "meson"
+    return Correlator(name, name, kind, samples, "antiperiodic", particle.image, [name])
+
+
+def draw(particle, count, rng, **more):
+    return correlator(particle, particle.samples(count, T, rng, **more))
+
+
+@pytest.mark.parametrize(
+    ("states", "correlators", "image", "behind"),
+    [(1, 1, 1, False), (2, 1, -1, False), (3, 2, 1, False), (2, 2, 0, False), (2, 1, 0, True)],
+)
+def test_jacobian_is_the_derivative(states, correlators, image, behind):
+    model = SpectralModel(states, correlators, T, image, behind)
+    back = BackwardState(0.9, 0.1, 0.4) if behind else None
+    prior = model.prior(0.5, [1.1, 0.7][:correlators], (0.6, 0.8), (1.0, 4.0), back)
+    assert list(prior) == model.names
+    times = [np.arange(1.0, 7.0), np.arange(2.0, 6.0)][:correlators]
+    centre = gv.mean(prior)
+    exact = model.jacobian(times, centre)
+    for column, name in enumerate(model.names):
+        step = 1e-5
+        up, down = gv.BufferDict(centre), gv.BufferDict(centre)
+        up[name] += step
+        down[name] -= step
+        numerical = (model(times, up) - model(times, down)) / (2 * step)
+        np.testing.assert_allclose(exact[:, column], numerical, atol=1e-8)
+
+
+def test_covariance_is_the_unbiased_one():
+    x = np.random.default_rng(1).standard_normal((7, 3))
+    np.testing.assert_allclose(covariance_of_mean(x), np.cov(x.T, ddof=1) / 7, rtol=1e-12)
+
+
+def test_shrinkage_goes_to_one_without_and_to_zero_with_correlation():
+    rng = np.random.default_rng(2)
+    independent = rng.standard_normal((30, 6))
+    assert shrinkage_intensity(independent) > 0.5
+    common = rng.standard_normal((3000, 1)) + 0.3 * rng.standard_normal((3000, 6))
+    assert shrinkage_intensity(common) < 0.001
+
+
+def test_weight_matrices():
+    x = np.random.default_rng(3).standard_normal((60, 4)) @ np.array(
+        [[1, 0.9, 0.8, 0.7], [0, 0.4, 0.3, 0.3], [0, 0, 0.3, 0.2], [0, 0, 0, 0.2]]
+    )
+    c = covariance_of_mean(x)
+    full = make_weights(x, "correlated")
+    np.testing.assert_array_equal(full.weight_covariance, full.covariance)
+    diagonal = make_weights(x, "uncorrelated")
+    np.testing.assert_allclose(diagonal.weight_covariance, np.diag(np.diag(c)))
+    shrunk = make_weights(x, "shrinkage")
+    np.testing.assert_allclose(np.diag(shrunk.weight_covariance), np.diag(c))
+    assert np.linalg.cond(shrunk.weight_covariance) < np.linalg.cond(c)
+    svd = make_weights(x, "svd")
+    assert np.all(np.linalg.eigvalsh(svd.weight_covariance - c) > -1e-15), "an svd cut only adds variance"
+    for weights in (full, diagonal, shrunk, svd):
+        np.testing.assert_allclose(weights.covariance, c)
+    twice = make_weights(x, "correlated", inflation=2.0)
+    np.testing.assert_allclose(twice.covariance, 2 * c)
+    assert twice.samples == 30
+
+
+def test_correlated_weights_from_too_few_samples_are_refused():
+    x = np.random.default_rng(3).standard_normal((15, 6))
+    with pytest.raises(TooFewConfigurations, match=f"at least {samples_needed(6)} .*found 15"):
+        make_weights(x, "correlated")
+
+
+def test_errors_equal_those_of_lsqfit():
+    """With W = C^-1 and many samples the response formula is lsqfit's own error."""
+    rng = np.random.default_rng(4)
+    samples = draw(PION, 4000, rng).folded()[:, 1:9]
+    weights = make_weights(samples, "correlated")
+    model, times = SpectralModel(2, 1, T, 1), [np.arange(1.0, 9.0)]
+    prior = model.prior(0.5, [1.0], (0.6, 0.8), (1.0, 4.0))
+    ours = fit_window(model, times, weights, prior)
+    theirs = lsqfit.nonlinear_fit(
+        data=(times, weights.mean, weights.covariance), fcn=model, prior=prior, tol=1e-10
+    )
+    assert ours.energies[0] == pytest.approx(theirs.p["E0"].mean, rel=1e-10)
+    assert ours.chi2 + ours.chi2_prior == pytest.approx(theirs.chi2, rel=1e-8)
+    second = theirs.p["E0"] + theirs.p["gap1"]
+    np.testing.assert_allclose(
+        ours.energy_errors, [theirs.p["E0"].sdev, second.sdev], rtol=5e-3
+    )  # small-sample factor
+
+
+@pytest.mark.parametrize(("kind", "count"), [("correlated", 40), ("shrinkage", 20), ("uncorrelated", 12)])
+def test_single_fits_have_honest_errors_and_p_values(kind, count):
+    """Pulls of mean 0 and width 1, p-values with the mean 1/2 of a uniform distribution."""
+    rng = np.random.default_rng(6)
+    model, times = SpectralModel(1, 1, T, 1), [np.arange(2.0, 9.0)]
+    single = SyntheticParticle((0.5,), (1.0,), noise=0.1, growth=0.08, correlation_length=6.0)
+    prior = model.prior(0.5, [1.0], (0.6, 0.8), (1.0, 4.0))
+    pulls, p_values = [], []
+    for _ in range(200):
+        samples = draw(single, count, rng).folded()[:, 2:9]
+        fit = fit_window(model, times, make_weights(samples, kind), prior)
+        pulls.append((fit.energies[0] - 0.5) / fit.energy_errors[0])
+        p_values.append(fit.p_value)
+    assert abs(np.mean(pulls)) < 0.2
+    assert 0.8 < np.std(pulls) < 1.2
+    assert 0.35 < np.mean(p_values) < 0.65
+    assert np.std(p_values) > 0.2, "uniform: 0.29"
+
+
+def test_averaged_masses_have_honest_errors():
+    """The whole chain, windows, states and average: pulls of mean 0 +- 0.2 and width 1 +- 0.2."""
+    rng = np.random.default_rng(11)
+    pulls = {}
+    for name, particle, count in (
+        ("p24", PION, 24),
+        ("p120", PION, 120),
+        ("n24", NUCLEON, 24),
+        ("n120", NUCLEON, 120),
+    ):
+        fits = [
+            fit_particle([draw(particle, count, rng)], np.arange(count), AnalysisOptions()) for _ in range(36)
+        ]
+        pulls[name] = np.array([(f.average.mean - particle.energies[0]) / f.average.error for f in fits])
+        # twice the scatter of a mean (0.17) and of a width (0.12) over 36 experiments is allowed on top
+        assert abs(pulls[name].mean()) < 0.2 + 0.34, name
+        assert 0.8 - 0.24 < pulls[name].std() < 1.2 + 0.24, name
+    together = np.concatenate(list(pulls.values()))
+    assert abs(together.mean()) < 0.2
+    assert 0.8 < together.std() < 1.2
+
+
+def test_excited_state_is_found():
+    rng = np.random.default_rng(12)
+    many = draw(PION, 3000, rng)
+    fit = fit_particle([many], np.arange(3000), AnalysisOptions())
+    two = next(s for s in fit.scan if s.states == 2 and s.t_min == 1).fit
+    assert abs(two.energies[1] - 1.25) < 4 * two.energy_errors[1]
+    assert two.energy_errors[1] < 0.05, "the data, not the prior, fix it"
+
+
+def test_simultaneous_fit_is_better_than_each_alone():
+    rng = np.random.default_rng(13)
+    narrow = SyntheticParticle((0.45, 1.25), (1.0, 0.7), noise=0.1, growth=0.05)
+    wide = SyntheticParticle((0.45, 1.25), (0.6, 0.02), noise=0.1, growth=0.05)
+    a, b = draw(narrow, 400, rng), draw(wide, 400, rng)
+    together = fit_particle([a, b], np.arange(400), AnalysisOptions())
+    alone = fit_particle([a], np.arange(400), AnalysisOptions())
+    assert abs(together.average.mean - 0.45) < 4 * together.average.error
+    assert together.average.error < alone.average.error
+
+
+def test_autocorrelated_data_get_larger_errors_and_say_so():
+    rng = np.random.default_rng(14)
+    chain = draw(PION, 600, rng, tau_exp=5.0)
+    fit = fit_particle([chain], np.arange(600), AnalysisOptions())
+    ignored = fit_particle([chain], np.arange(600), AnalysisOptions(autocorrelation="none"))
+    rho = np.exp(-1 / 5.0)
+    exact = (1 + rho) / (1 - rho)  # 2 tau_int = 10.0
+    assert 0.5 * exact < fit.inflation < 2 * exact
+    assert any("tau_int" in note for note in fit.notes)
+    late, late_ignored = (
+        next(x.fit for x in f.scan if (x.states, x.t_min) == (1, 5)) for f in (fit, ignored)
+    )  # the same window: the averages prefer different ones
+    assert late.energy_errors[0] == pytest.approx(
+        np.sqrt(fit.inflation) * late_ignored.energy_errors[0], rel=0.2
+    )
+    assert any("ignored" in note for note in ignored.notes)
+    binned = fit_particle([chain], np.arange(600), AnalysisOptions(bin_size=30, autocorrelation="none"))
+    assert len(binned.configurations) == 20
+    late_binned = next(x.fit for x in binned.scan if (x.states, x.t_min) == (1, 5))
+    assert late_binned.energy_errors[0] > 1.8 * late_ignored.energy_errors[0]
+
+
+def test_jackknife_agrees():
+    rng = np.random.default_rng(15)
+    options = AnalysisOptions(jackknife=True, autocorrelation="none")
+    fit = fit_particle([draw(PION, 150, rng)], np.arange(150), options)
+    response = (
+        np.sqrt(fit.best.fit.covariance[0, 0] / fit.best.fit.small_sample_factor) * fit.best.fit.energies[0]
+    )
+    assert fit.jackknife_error == pytest.approx(response, rel=0.15)
+
+
+def test_fallbacks_are_said():
+    rng = np.random.default_rng(16)
+    few = fit_particle([draw(PION, 7, rng)], np.arange(7), AnalysisOptions())
+    assert few.weights_kind == "uncorrelated"
+    assert any("uncorrelated weights" in note for note in few.notes)
+    some = fit_particle([draw(PION, 20, rng)], np.arange(20), AnalysisOptions(weights="correlated"))
+    assert some.weights_kind == "shrinkage"
+    assert any("a plain correlated fit needs 32" in note for note in some.notes)
+    enough = fit_particle([draw(PION, 40, rng)], np.arange(40), AnalysisOptions())
+    assert enough.weights_kind == "correlated"
+    with pytest.raises(TooFewConfigurations, match=r"at least 5 .* found 4"):
+        fit_particle([draw(PION, 4, rng)], np.arange(4), AnalysisOptions())
+
+
+def test_noise_alone_is_refused():
+    noise = np.random.default_rng(17).standard_normal((30, T))
+    with pytest.raises(FitFailed, match="signal ends at t"):
+        fit_particle([correlator(PION, noise)], np.arange(30), AnalysisOptions())
+
+
+def test_model_average_by_hand():
+    np.testing.assert_allclose(model_weights([3.0, 3.0]), [0.5, 0.5])
+    np.testing.assert_allclose(model_weights([0.0, 2.0]), np.array([1, np.exp(-1)]) / (1 + np.exp(-1)))
+    average = model_average([1.0, 2.0], np.array([[0.04, 0.04], [0.04, 0.04]]), [0.0, 0.0], [5.0, 5.0])
+    assert average.mean == 1.5
+    assert average.statistical_error == pytest.approx(0.2), "fully correlated fits do not average their noise"
+    assert average.model_error == pytest.approx(0.5)
+    assert average.mixture_error == pytest.approx(np.sqrt(0.04 + 0.25))
+    single = model_average([1.0], np.array([[0.09]]), [0.4], [5.0])
+    assert single.error == pytest.approx(0.5)
+    assert single.model_error == 0.0

@@ -1,0 +1,194 @@
+"""Readers: what is collected, and what every refusal says."""
+
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+
+from trellis.analysis import AnalysisError, AnalysisOptions, MeasurementFileError, analyze, read_measurements
+from trellis.analysis.correlators import particle_correlators
+from trellis.analysis.synthetic import write_synthetic_measurements
+
+NUMBERS = (300, 310, 320, 330, 340, 350)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("measurements")
+    write_synthetic_measurements(path, configurations=NUMBERS, one_file_each=True, seed=4)
+    return path
+
+
+@pytest.fixture
+def copy(folder, tmp_path):
+    target = tmp_path / "run"
+    shutil.copytree(folder, target)
+    return target
+
+
+def second(folder):
+    return folder / "correlators.000310.h5"
+
+
+def edit(path, change):
+    with h5py.File(path, "r+") as file:
+        change(file)
+
+
+def test_one_file_and_a_folder_of_files_hold_the_same_numbers(folder, tmp_path):
+    whole = tmp_path / "all.h5"
+    write_synthetic_measurements(whole, configurations=NUMBERS, seed=4)
+    a, b = read_measurements(whole), read_measurements(folder)
+    assert a.configurations.tolist() == b.configurations.tolist() == list(NUMBERS)
+    assert list(a.correlators) == list(b.correlators)
+    for name in a.correlators:
+        np.testing.assert_array_equal(a.correlators[name].values, b.correlators[name].values)
+    assert len(b.files) == len(NUMBERS)
+    assert all(len(f.sha256) == 64 for f in b.files)
+
+
+def test_the_order_of_the_list_does_not_matter(folder):
+    files = sorted(folder.iterdir())
+    a, b = read_measurements(files), read_measurements(files[::-1])
+    np.testing.assert_array_equal(a.correlators["pion"].values, b.correlators["pion"].values)
+
+
+def test_sources_are_averaged_per_configuration(folder):
+    with h5py.File(second(folder)) as file:
+        raw = file["correlators/nucleon"][0]
+    read = read_measurements(folder).correlators["nucleon"]
+    np.testing.assert_allclose(read.values[1], raw.mean(axis=0), rtol=1e-15)
+    assert read.source_counts.tolist() == [2] * len(NUMBERS)
+
+
+def test_polarisations_are_averaged(folder):
+    measurements = read_measurements(folder)
+    by_name = {c.name: c for c in particle_correlators(measurements, AnalysisOptions())}
+    assert set(by_name) == {"pion", "rho", "nucleon"}
+    expected = np.mean([measurements.correlators[f"rho_{d}"].values[:, 0].real for d in "xyz"], axis=0)
+    np.testing.assert_allclose(by_name["rho"].samples, expected, rtol=1e-15)
+    assert by_name["rho"].members == ["rho_x", "rho_y", "rho_z"]
+
+
+def test_momenta_of_equal_square_are_averaged(tmp_path):
+    path = tmp_path / "p.h5"
+    write_synthetic_measurements(path, configurations=NUMBERS)
+
+    def add(file):
+        old = file["correlators/pion"]
+        zero, attributes = old[()], dict(old.attrs)
+        del file["correlators/pion"]
+        new = file.create_dataset(
+            "correlators/pion", data=np.concatenate([zero, 0.5 * zero, 0.3 * zero], axis=2)
+        )
+        new.attrs.update(attributes)
+        new.attrs["momenta"] = np.array([[0, 0, 0], [1, 0, 0], [0, 0, -1]])
+
+    edit(path, add)
+    found = {c.name: c for c in particle_correlators(read_measurements(path), AnalysisOptions(moving=True))}
+    np.testing.assert_allclose(found["pion_p1"].samples, 0.4 * found["pion"].samples, rtol=1e-14)
+
+
+def test_nan_is_refused_with_the_configuration(copy):
+    edit(second(copy), lambda f: f["correlators/pion"].__setitem__((0, 1, 0, 3), np.nan))
+    with pytest.raises(MeasurementFileError, match=r"000310\.h5.*pion.*finite.*configuration 310"):
+        read_measurements(copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.attrs.__setitem__("lattice", [8, 8, 8, 32]), r"lattice: expected \(8, 8, 8, 16\)"),
+        (lambda f: f.attrs.__setitem__("beta", 5.9), r"beta: expected 6\.0 .*found 5\.9"),
+        (lambda f: f.attrs.__setitem__("conventions_version", "2"), "conventions_version: expected 1"),
+        (lambda f: f["correlators/pion"].attrs.__setitem__("kappa", 0.14), r"kappa of pion: expected 0\.13 "),
+        (lambda f: f["correlators/pion"].attrs.__delitem__("boundary_t"), "boundary_t.*found nothing"),
+        (lambda f: f["correlators"].__delitem__("rho_y"), r"/correlators: expected \['nucleon', 'pion'"),
+        (lambda f: f.__delitem__("configurations"), r"/configurations: expected int64\[n\]"),
+        (lambda f: f.__delitem__("correlators"), "/correlators: expected a group"),
+        (lambda f: f["configurations"].__setitem__(0, 300), "number once, found configuration 300 again"),
+        (lambda f: f["correlators/pion"].attrs.__setitem__("momenta", np.zeros((2, 3))), "momenta.*found 2"),
+        (lambda f: f.attrs.__delitem__("lattice"), r"lattice: expected \[Lx, Ly, Lz, Lt\], found \[\]"),
+    ],
+)  # fmt: skip
+def test_a_file_that_does_not_fit_is_refused(copy, change, message):
+    edit(second(copy), change)
+    with pytest.raises(MeasurementFileError, match=message) as caught:
+        read_measurements(copy)
+    assert caught.value.path.name == "correlators.000310.h5" or "again" in message
+
+
+def test_a_dataset_of_wrong_shape_is_refused(copy):
+    def shorten(file):
+        values, attributes = file["correlators/pion"][..., :15], dict(file["correlators/pion"].attrs)
+        del file["correlators/pion"]
+        file.create_dataset("correlators/pion", data=values).attrs.update(attributes)
+
+    edit(second(copy), shorten)
+    with pytest.raises(
+        MeasurementFileError, match=r"expected \[1 configurations.*16 times\], found \[1, 2, 1, 15\]"
+    ):
+        read_measurements(copy)
+
+
+def test_damaged_files_are_refused(copy):
+    path = second(copy)
+    content = path.read_bytes()
+    for broken in (b"", b"not HDF5 at all", content[: len(content) // 2]):
+        path.write_bytes(broken)
+        with pytest.raises(MeasurementFileError, match=r"000310\.h5"):
+            read_measurements(copy)
+
+
+def test_files_of_other_kinds_are_skipped_in_folders_and_refused_by_name(copy):
+    other = copy / "propagator.h5"
+    with h5py.File(other, "w") as file:
+        file.attrs["kind"] = "propagator"
+    measurements = read_measurements(copy)
+    assert any("propagator.h5 skipped" in note for note in measurements.notes)
+    with pytest.raises(MeasurementFileError, match=r"kind.*found 'propagator'"):
+        read_measurements([copy, other])
+
+
+def test_nothing_to_read(tmp_path):
+    with pytest.raises(AnalysisError, match="found nothing there"):
+        read_measurements(tmp_path / "absent.h5")
+    with pytest.raises(AnalysisError, match="at least one"):
+        read_measurements(tmp_path)
+    with pytest.raises(AnalysisError, match="empty list"):
+        read_measurements([])
+
+
+def test_gauge_stream_is_read_and_complex_loops_are_split(tmp_path):
+    rng = np.random.default_rng(2)
+    path = tmp_path / "stream.h5"
+    loop = rng.standard_normal(200) + 1j * rng.standard_normal(200)
+    with h5py.File(path, "w") as file:
+        file.attrs.update(kind="gauge_stream", lattice=[4, 4, 4, 8], beta=6.0)
+        file["trajectory"] = np.arange(10, 210)
+        file["observables/plaquette"] = 0.6 + 0.001 * rng.standard_normal(200)
+        file["observables/polyakov_loop"] = loop
+    results = analyze(path)
+    assert set(results.observables) == {
+        "plaquette",
+        "polyakov_loop_real",
+        "polyakov_loop_imag",
+        "polyakov_loop_abs",
+    }
+    assert results.observables["polyakov_loop_abs"].mean == pytest.approx(np.abs(loop).mean(), rel=1e-12)
+    assert results.particles == {}
+    late = analyze(path, options={"first_trajectory": 110})
+    assert late.observables["plaquette"].count == 100
+
+
+def test_thermalisation_left_in_is_noticed(tmp_path):
+    rng = np.random.default_rng(2)
+    n = np.arange(500)
+    path = tmp_path / "stream.h5"
+    with h5py.File(path, "w") as file:
+        file.attrs.update(kind="gauge_stream", lattice=[4, 4, 4, 8])
+        file["trajectory"] = n
+        file["observables/plaquette"] = 0.59 + 0.2 * np.exp(-n / 20) + 0.001 * rng.standard_normal(500)
+    assert any("thermalisation" in w for w in analyze(path).warnings)
+    assert not analyze(path, options={"first_trajectory": 200}).warnings

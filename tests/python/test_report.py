@@ -1,0 +1,138 @@
+"""The page stands alone, shows what it should, and its plots are really drawn."""
+
+import io
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from trellis.analysis import Results, analyze
+from trellis.analysis.synthetic import write_synthetic_measurements
+from trellis.report import write_report
+from trellis.report.figures import fitted_correlator
+from trellis.report.style import COLOURS, colour_and_marker
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page; refuses unbalanced tags."""
+
+    VOID = frozenset({"meta", "br", "link", "img", "hr", "input"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.open, self.words = [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    write_synthetic_measurements(folder / "c.h5", configurations=range(100, 500, 10), seed=5)
+    results = analyze(folder / "c.h5", output=folder / "out", title="Masses <of> a & b")
+    return folder / "out", results, (folder / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_page_has_every_part(made):
+    _, results, text = made
+    page = Page(text)
+    words = " ".join(page.words)
+    identifiers = {v for k, v in page.attributes if k == "id"}
+    assert {
+        "summary",
+        "masses",
+        "correlators",
+        "fits",
+        "autocorrelation",
+        "solver",
+        "method",
+        "provenance",
+    } <= identifiers
+    for name, particle in results.particles.items():
+        assert particle.formatted in words
+        assert f"fit-{name}" in identifiers
+    assert results.provenance.files[0]["sha256"] in words
+    assert results.provenance.run_files[0].splitlines()[0] in words
+    assert "Masses <of> a & b" in words, "escaped in the file, whole on the page"
+    assert all(warning in words for warning in results.warnings)
+    assert page.tags.count("svg") == 2 + len(results.particles) + 1
+
+
+def test_page_refers_to_nothing_outside(made):
+    text = made[2]
+    page = Page(text)
+    assert not {"script", "link", "img", "iframe", "object"}.intersection(page.tags)
+    for key, value in page.attributes:
+        if key in ("src", "href", "xlink:href", "data", "srcset"):
+            assert value.startswith("#"), (key, value)
+    assert not re.search(r"https?://|//[a-z0-9.-]+\.[a-z]{2,}/|@import", text)
+    for target in re.findall(r"url\(([^)]*)\)", text):
+        assert target.startswith("#")
+
+
+def test_svg_identifiers_are_unique_and_resolved(made):
+    page = Page(made[2])
+    identifiers = [v for k, v in page.attributes if k == "id"]
+    assert len(identifiers) == len(set(identifiers))
+    links = {v[1:] for k, v in page.attributes if k == "xlink:href"}
+    links |= {m for _, v in page.attributes if v for m in re.findall(r"url\(#([^)]*)\)", v)}
+    assert links <= set(identifiers)
+    assert links
+
+
+def test_plots_are_there_and_not_blank(made):
+    plots = sorted((made[0] / "plots").iterdir())
+    assert len(plots) == 2 + len(made[1].particles) + 1
+    for path in plots:
+        pixels = np.asarray(Image.open(io.BytesIO(path.read_bytes())).convert("RGB"))
+        assert pixels.shape[1] > 900
+        assert len(np.unique(pixels[::5, ::5].reshape(-1, 3), axis=0)) > 30, path.name
+        assert 0.005 < (pixels.min(axis=2) < 250).mean() < 0.6, path.name
+
+
+def test_report_is_rebuilt_from_results_json(made, tmp_path):
+    output, _, text = made
+    page = write_report(Results.from_json(output / "results.json"), tmp_path)
+    assert page.read_text(encoding="utf-8") == text
+    assert (tmp_path / "results.json").read_bytes() == (output / "results.json").read_bytes()
+
+
+def test_drawn_curves_go_through_the_data(made):
+    """The curve of the best fit misses the measured points by a few errors at most."""
+    for particle in made[1].particles.values():
+        t = np.arange(particle.fit.t_min, particle.fit.t_max + 1)
+        curve = fitted_correlator(particle, particle.fit, t.astype(float))
+        measured = np.array(particle.correlator.value)[t]
+        error = np.array(particle.correlator.error)[t]
+        assert np.all(np.abs(curve - measured) < 4 * error)
+
+
+def test_colours_stay_apart_for_colour_blind_eyes():
+    """Okabe and Ito's colours: under simulated deuteranopia (Vienot 1999) any two still differ."""
+    rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in COLOURS])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    deuteranopia = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])
+    seen = linear @ deuteranopia.T
+    for i in range(len(seen)):
+        for j in range(i):
+            assert np.abs(seen[i] - seen[j]).max() > 0.05, (COLOURS[i], COLOURS[j])
+    names = ["pion", "rho", "nucleon", "a", "b"]
+    assert len({colour_and_marker(n, names) for n in names}) == len(names)
