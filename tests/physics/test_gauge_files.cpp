@@ -87,7 +87,10 @@ std::vector<double> canonical_links(const std::string& file) {
 
 TEST(ExternalGaugeFiles, OfTheSameFieldHoldTheSameLinks) {
   if (data_folder().empty()) GTEST_SKIP() << "no data";
-  EXPECT_EQ(canonical_links("analysistoolbox/nersc.l8t4b3360"), canonical_links("analysistoolbox/ildg.l8t4b3360"));
+  const auto nersc = canonical_links("analysistoolbox/nersc.l8t4b3360"), ildg = canonical_links("analysistoolbox/ildg.l8t4b3360");
+  double largest = 0.0;
+  for (size_t i = 0; i < nersc.size(); ++i) largest = std::max(largest, std::abs(nersc[i] - ildg.at(i)));
+  EXPECT_LE(largest, 4 * 2.3e-16);  // the other program rounded once more between the two
   const auto milc = canonical_links("milc/lat.sample.l4444");
   EXPECT_EQ(milc, canonical_links("milc/lat.sample.l4444.ildg"));
   EXPECT_EQ(milc, canonical_links("milc/lat.sample.l4444.scidac"));
@@ -98,7 +101,9 @@ TEST(ExternalGaugeFiles, FatLinksAreRefusedAndReported) {
   const std::string path = data_folder() + "milc/fat.l8";
   EXPECT_THROW(read_gauge_field(path), FileError);
   FileReport report;
-  read_gauge_field(path, {0, 0, 0, 0}, nullptr, {.report_only = true}, &report);
+  ReadOptions options;
+  options.report_only = true;
+  read_gauge_field(path, {0, 0, 0, 0}, nullptr, options, &report);
   EXPECT_EQ(report.checksums.at(0).ok(), true);
   EXPECT_FALSE(report.ok());
   EXPECT_THROW(read_gauge_field(data_folder() + "milc/ksvector.src.sample.l8"), FileError);

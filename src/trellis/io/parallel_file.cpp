@@ -68,7 +68,16 @@ std::string InputFile::read_text(int64_t offset, int64_t bytes) {
   return text;
 }
 
+namespace {
+void require_bounded(const std::vector<Piece>& pieces) {
+  int64_t bytes = 0;
+  for (const Piece& p : pieces) bytes += p.bytes;
+  TRELLIS_REQUIRE(bytes <= largest_step, "one step of a collective file operation moves ", bytes, " bytes, above ", largest_step);
+}
+}  // namespace
+
 void InputFile::read_pieces(const std::vector<Piece>& pieces, void* out) {
+  require_bounded(pieces);
   const std::vector<Piece> merged = merge(pieces);
   std::string error;
   if (!merged.empty() && merged.back().bytes > size_ - merged.back().offset)
@@ -87,6 +96,7 @@ void OutputFile::write_common(int64_t offset, const void* data, int64_t bytes) {
 }
 
 void OutputFile::write_pieces(const std::vector<Piece>& pieces, const void* data) {
+  require_bounded(pieces);
   communicator_.agree_on_error(write_merged(merge(pieces), static_cast<const std::byte*>(data)));
 }
 

@@ -14,6 +14,9 @@
 
 namespace trellis::io {
 
+/// No rank moves more bytes than this in one call (MPI counts in int).
+inline constexpr int64_t largest_step = int64_t(1) << 30;
+
 /// A contiguous part of a file.
 struct Piece {
   int64_t offset;
@@ -35,7 +38,7 @@ class InputFile {
   void read_common(int64_t offset, int64_t bytes, void* out);
   std::string read_text(int64_t offset, int64_t bytes);
   /// Each rank's own pieces, one after the other into `out`.
-  /// @pre offsets do not decrease, pieces do not overlap. Throws FileError if one passes the end.
+  /// @pre offsets do not decrease, pieces do not overlap, their sum is at most largest_step. Throws FileError if one passes the end.
   void read_pieces(const std::vector<Piece>& pieces, void* out);
 
  protected:

@@ -1,3 +1,6 @@
+/// MPI-IO in two phases. Collective calls of MPI-IO gather the small pieces of many ranks too, but some hang when
+/// one rank fails (Open MPI 4 on a full disk). So the pieces are exchanged here, each rank reads or writes one
+/// contiguous region of the file by independent calls, and errors are agreed on afterwards.
 #define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
 #include "trellis/io/mpi/mpi_file.hpp"
 
@@ -7,6 +10,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <limits>
+#include <numeric>
 
 #include "trellis/base/error.hpp"
 
@@ -29,78 +35,131 @@ void require_world(const Communicator& communicator) {
                   communicator.size());
 }
 
-/// Calls transfer(file, buffer, bytes) once or more, each time with the file view of at most `largest` bytes of
-/// this rank's pieces; all ranks make as many calls as the one with most.
-class PiecewiseTransfer {
+/// Counts and displacements of one side of an MPI_Alltoallv.
+struct Counts {
+  explicit Counts(int ranks) : counts(size_t(ranks), 0), displacements(size_t(ranks), 0) {}
+  void accumulate() {
+    int64_t total = 0;
+    for (size_t r = 0; r < counts.size(); ++r) {
+      displacements[r] = int(total);
+      total += counts[r];
+    }
+    if (total > std::numeric_limits<int>::max())
+      throw FileError(message("one step of a collective file operation moves ", total, " bytes, above MPI's limit"));
+  }
+  size_t total() const { return size_t(displacements.back()) + size_t(counts.back()); }
+  std::vector<int> counts, displacements;
+};
+
+/// Who reads or writes which bytes: the span of all ranks' pieces is cut into one region per rank. Collective.
+class Regions {
  public:
-  PiecewiseTransfer(MPI_File file, const std::vector<Piece>& pieces) : file_{file} {
-    // The blocks of a derived datatype are counted in int.
-    int64_t in_part = 0;
-    parts_.emplace_back();
+  Regions(const std::vector<Piece>& pieces, int ranks)
+      : piece_send_(ranks), piece_receive_(ranks), byte_send_(ranks), byte_receive_(ranks) {
+    int64_t span[2] = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::max()};
+    if (!pieces.empty()) {
+      span[0] = pieces.front().offset;
+      span[1] = -(pieces.back().offset + pieces.back().bytes);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, span, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    if (span[0] == std::numeric_limits<int64_t>::max()) return;
+    const int64_t first = span[0], last = -span[1];
+    const int64_t region = std::max<int64_t>(1, (last - first + ranks - 1) / ranks);
     for (Piece p : pieces)
       while (p.bytes > 0) {
-        if (in_part == largest) {
-          parts_.emplace_back();
-          in_part = 0;
-        }
-        const int64_t bytes = std::min(p.bytes, largest - in_part);
-        parts_.back().push_back({p.offset, bytes});
+        const int64_t owner = (p.offset - first) / region;
+        const int64_t bytes = std::min(p.bytes, first + (owner + 1) * region - p.offset);
+        sent_.push_back({p.offset, bytes});
+        piece_send_.counts[size_t(owner)] += 2;  // in 64-bit integers
+        byte_send_.counts[size_t(owner)] += int(bytes);
         p.offset += bytes;
         p.bytes -= bytes;
-        in_part += bytes;
       }
+    exchange_pieces();
   }
 
-  template <class Transfer>
-  int run(const Transfer& transfer) {
-    int rounds = int(parts_.size());
-    int code = MPI_Allreduce(MPI_IN_PLACE, &rounds, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    parts_.resize(size_t(rounds));
-    int64_t done = 0;
-    for (const auto& part : parts_) {
-      // After an error the remaining collective calls are still made, or the other ranks would wait.
-      int64_t bytes = 0;
-      for (const Piece& p : part) bytes += p.bytes;
-      const int this_code = run_part(part, int(bytes), done, transfer);
-      if (code == MPI_SUCCESS) code = this_code;
-      done += bytes;
+  /// Pieces of this rank's region, merged.
+  std::vector<Piece> merged() const {
+    std::vector<Piece> pieces;
+    for (const int64_t i : order_) pieces.push_back(received_[size_t(i)]);
+    return merge(pieces);
+  }
+  size_t region_bytes() const { return byte_receive_.total(); }
+
+  /// From the pieces of all ranks to this rank's region (sorted by offset), for writing.
+  void gather(const std::byte* mine, std::byte* region) const {
+    std::vector<std::byte> buffer(region_bytes());
+    all_to_all(mine, byte_send_, buffer.data(), byte_receive_);
+    for (const int64_t i : order_) {
+      std::memcpy(region, buffer.data() + buffer_at_[size_t(i)], size_t(received_[size_t(i)].bytes));
+      region += received_[size_t(i)].bytes;
     }
-    return code;
+  }
+  /// The inverse, for reading.
+  void scatter(const std::byte* region, std::byte* mine) const {
+    std::vector<std::byte> buffer(region_bytes());
+    for (const int64_t i : order_) {
+      std::memcpy(buffer.data() + buffer_at_[size_t(i)], region, size_t(received_[size_t(i)].bytes));
+      region += received_[size_t(i)].bytes;
+    }
+    all_to_all(buffer.data(), byte_receive_, mine, byte_send_);
   }
 
  private:
-  static constexpr int64_t largest = int64_t(1) << 30;
-
-  template <class Transfer>
-  int run_part(const std::vector<Piece>& part, int bytes, int64_t done, const Transfer& transfer) {
-    std::vector<int> lengths;
-    std::vector<MPI_Aint> offsets;
-    for (const Piece& p : part) {
-      lengths.push_back(int(p.bytes));
-      offsets.push_back(MPI_Aint(p.offset));
-    }
-    MPI_Datatype type = MPI_BYTE;
-    int code = MPI_SUCCESS;
-    if (!part.empty()) {
-      code = MPI_Type_create_hindexed(int(part.size()), lengths.data(), offsets.data(), MPI_BYTE, &type);
-      if (code == MPI_SUCCESS) code = MPI_Type_commit(&type);
-    }
-    char native[] = "native";
-    const int view_code = MPI_File_set_view(file_, 0, MPI_BYTE, type, native, MPI_INFO_NULL);
-    MPI_Status status;
-    const int transfer_code = transfer(done, bytes, &status);
-    int moved = 0;
-    if (transfer_code == MPI_SUCCESS) MPI_Get_count(&status, MPI_BYTE, &moved);
-    if (!part.empty()) MPI_Type_free(&type);
-    if (code == MPI_SUCCESS) code = view_code;
-    if (code == MPI_SUCCESS) code = transfer_code;
-    if (code == MPI_SUCCESS && moved != bytes) code = MPI_ERR_NO_SPACE;
-    return code;
+  static void all_to_all(const std::byte* in, const Counts& of_in, std::byte* out, const Counts& of_out) {
+    MPI_Alltoallv(in, of_in.counts.data(), of_in.displacements.data(), MPI_BYTE, out, of_out.counts.data(),
+                  of_out.displacements.data(), MPI_BYTE, MPI_COMM_WORLD);
   }
 
-  MPI_File file_;
-  std::vector<std::vector<Piece>> parts_;
+  void exchange_pieces() {
+    MPI_Alltoall(piece_send_.counts.data(), 1, MPI_INT, piece_receive_.counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Alltoall(byte_send_.counts.data(), 1, MPI_INT, byte_receive_.counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    for (Counts* c : {&piece_send_, &piece_receive_, &byte_send_, &byte_receive_}) c->accumulate();
+    received_.resize(piece_receive_.total() / 2);
+    static_assert(sizeof(Piece) == 2 * sizeof(int64_t));
+    MPI_Alltoallv(sent_.data(), piece_send_.counts.data(), piece_send_.displacements.data(), MPI_INT64_T,
+                  received_.data(), piece_receive_.counts.data(), piece_receive_.displacements.data(), MPI_INT64_T,
+                  MPI_COMM_WORLD);
+    size_t at = 0;
+    for (const Piece& p : received_) {
+      buffer_at_.push_back(at);
+      at += size_t(p.bytes);
+    }
+    order_.resize(received_.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) {
+      return received_[size_t(a)].offset < received_[size_t(b)].offset;
+    });
+  }
+
+  Counts piece_send_, piece_receive_, byte_send_, byte_receive_;
+  std::vector<Piece> sent_, received_;
+  std::vector<size_t> buffer_at_;  ///< of received_[i], in the order of ranks
+  std::vector<int64_t> order_;     ///< of received_, by offset
 };
+
+constexpr int64_t largest_call = int64_t(1) << 30;
+
+/// transfer(offset, buffer position, bytes, status) for parts that an int can count; stops at the first error.
+template <class Transfer>
+std::string in_parts(const std::vector<Piece>& pieces, const std::string& what, const Transfer& transfer) {
+  int64_t at = 0;
+  for (Piece p : pieces)
+    while (p.bytes > 0) {
+      const int bytes = int(std::min(p.bytes, largest_call));
+      MPI_Status status;
+      errno = 0;
+      const int code = transfer(p.offset, at, bytes, &status);
+      if (code != MPI_SUCCESS) return text_of(code, errno != 0 ? with_errno(what, errno) : what);
+      int moved = 0;
+      MPI_Get_count(&status, MPI_BYTE, &moved);
+      if (moved != bytes) return message(what, ": expected ", bytes, " bytes at ", p.offset, ", moved ", moved);
+      p.offset += bytes;
+      p.bytes -= bytes;
+      at += bytes;
+    }
+  return "";
+}
 
 class MpiInputFile final : public InputFile {
  public:
@@ -113,11 +172,13 @@ class MpiInputFile final : public InputFile {
 
  protected:
   std::string read_merged(const std::vector<Piece>& pieces, std::byte* out) override {
-    const int code = PiecewiseTransfer(file_, pieces).run([&](int64_t done, int bytes, MPI_Status* status) {
-      return MPI_File_read_at_all(file_, 0, out + done, bytes, MPI_BYTE, status);
+    const Regions regions(pieces, communicator().size());
+    std::vector<std::byte> region(regions.region_bytes());
+    const std::string error = in_parts(regions.merged(), "reading " + path(), [&](int64_t offset, int64_t at, int bytes, MPI_Status* status) {
+      return MPI_File_read_at(file_, offset, region.data() + at, bytes, MPI_BYTE, status);
     });
-    if (code == MPI_ERR_NO_SPACE) return path() + " became shorter while it was read";
-    return text_of(code, "reading " + path());
+    regions.scatter(region.data(), out);
+    return error;
   }
 
  private:
@@ -148,10 +209,12 @@ class MpiOutputFile final : public OutputFile {
 
  protected:
   std::string write_merged(const std::vector<Piece>& pieces, const std::byte* data) override {
-    const int code = PiecewiseTransfer(file_, pieces).run([&](int64_t done, int bytes, MPI_Status* status) {
-      return MPI_File_write_at_all(file_, 0, data + done, bytes, MPI_BYTE, status);
+    const Regions regions(pieces, communicator().size());
+    std::vector<std::byte> region(regions.region_bytes());
+    regions.gather(data, region.data());
+    return in_parts(regions.merged(), "writing " + partial_path(), [&](int64_t offset, int64_t at, int bytes, MPI_Status* status) {
+      return MPI_File_write_at(file_, offset, region.data() + at, bytes, MPI_BYTE, status);
     });
-    return text_of(code, "writing " + partial_path());
   }
   std::string close() override {
     const int sync_code = MPI_File_sync(file_);

@@ -1,0 +1,125 @@
+/// Files do not depend on the number of ranks or their grid; errors are thrown by all ranks together.
+// ranks: 1 2 3 4 8
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "tests/unit/io_test_fields.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/io/gauge_file.hpp"
+
+namespace trellis {
+namespace {
+
+using namespace testing_io;
+
+constexpr Coord extents{4, 4, 12, 8};
+
+/// One name on all ranks.
+std::string common_name(const std::string& name) {
+  int process = int(::getpid());
+  world()->broadcast(&process, sizeof process, 0);
+  return TemporaryPath(name, process).str();
+}
+
+struct Case {
+  const char* name;
+  GaugeFormat format;
+  int bits;
+  bool is_little;
+};
+const Case cases[] = {{"ildg64", GaugeFormat::ildg, 64, false},         {"ildg32", GaugeFormat::ildg, 32, false},
+                      {"scidac64", GaugeFormat::scidac, 64, false},     {"nersc64", GaugeFormat::nersc, 64, true},
+                      {"nersc2", GaugeFormat::nersc_two_row, 32, false}, {"milc", GaugeFormat::milc, 32, true},
+                      {"openqcd", GaugeFormat::openqcd, 64, false}};
+
+class ParallelFiles : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ParallelFiles, AreTheSameForEveryGrid) {
+  const Case& c = GetParam();
+  WriteOptions options;
+  options.precision_bits = c.bits;
+  options.is_little_endian = c.is_little;
+  options.logical_file_name = "lfn://test";
+  const std::string path = common_name(std::string("parallel_") + c.name), alone = path + "_alone";
+  if (world()->rank() == 0) write_gauge_field(alone, random_field(lattice_of_one(extents)), c.format, options);
+  world()->barrier();
+  int grids = 0;
+  for (const Coord& grid : legal_process_grids(extents, world()->size())) {
+    if (++grids > 5) break;
+    const LatticePtr lattice = make_lattice(extents, grid);
+    const GaugeField U = random_field(lattice);
+    write_gauge_field(path, U, c.format, options);
+    world()->barrier();
+    EXPECT_TRUE(file_bytes(path) == file_bytes(alone)) << to_string(grid);
+    GaugeField V(lattice);
+    const FileReport report = read_gauge_field(path, V);
+    EXPECT_TRUE(report.ok());
+    std::vector<double> expected = canonical(U);
+    if (c.bits == 32)
+      for (double& x : expected) x = double(float(x));
+    const std::vector<double> found = canonical(V);
+    const double tolerance = c.format == GaugeFormat::nersc_two_row ? 3e-7 : 0.0;
+    double largest = 0.0;
+    for (size_t i = 0; i < found.size(); ++i) largest = std::max(largest, std::abs(found[i] - expected[i]));
+    EXPECT_LE(largest, tolerance) << to_string(grid);
+    world()->barrier();
+  }
+  EXPECT_GT(grids, 0);
+  if (world()->rank() == 0) {
+    std::remove(path.c_str());
+    std::remove(alone.c_str());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, ParallelFiles, ::testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(ParallelFiles, ThrowTogether) {
+  const std::string path = common_name("bad");
+  EXPECT_THROW(probe_gauge_file(path), FileError);  // missing
+  const LatticePtr lattice = make_lattice(extents);
+  write_gauge_field(path, random_field(lattice), GaugeFormat::ildg);
+  world()->barrier();
+  const std::string bytes = file_bytes(path);
+  world()->barrier();
+  if (world()->rank() == 0) write_bytes(path, bytes.substr(0, bytes.size() / 2));
+  world()->barrier();
+  GaugeField U(lattice);
+  EXPECT_THROW(read_gauge_field(path, U), FileError);
+  world()->barrier();
+  if (world()->rank() == 0) {
+    std::string flipped = bytes;
+    flipped[bytes.size() / 2] = char(flipped[bytes.size() / 2] ^ 1);
+    write_bytes(path, flipped);
+  }
+  world()->barrier();
+  EXPECT_THROW(read_gauge_field(path, U), ChecksumError);
+  world()->barrier();
+  if (world()->rank() == 0) std::remove(path.c_str());
+}
+
+TEST(ParallelFiles, KeepTheOldFileWhenTheDiskIsFull) {
+  const std::string path = common_name("full");
+  const LatticePtr lattice = make_lattice(extents);
+  write_gauge_field(path, GaugeField(lattice), GaugeFormat::ildg);
+  world()->barrier();
+  const std::string before = file_bytes(path);
+  // A limit on the size of files fails as a full disk does, in the middle of the data.
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit;
+  getrlimit(RLIMIT_FSIZE, &old_limit);
+  const rlimit limit{300000, old_limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  EXPECT_THROW(write_gauge_field(path, random_field(lattice), GaugeFormat::ildg), FileError);
+  setrlimit(RLIMIT_FSIZE, &old_limit);
+  world()->barrier();
+  EXPECT_TRUE(file_bytes(path) == before);
+  EXPECT_FALSE(exists(path + ".partial"));
+  world()->barrier();
+  if (world()->rank() == 0) std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace trellis
