@@ -138,9 +138,25 @@ template <class T, int W>
 TRELLIS_SITE_FN Lanes<T, W, false> fma(Lanes<T, W, false> a, Lanes<T, W, false> b, Lanes<T, W, false> c) {
   return {fma(a.lo, b.lo, c.lo), fma(a.hi, b.hi, c.hi)};
 }
-template <class T, int W, bool fits>
-TRELLIS_SITE_FN Lanes<T, W, fits> fnma(Lanes<T, W, fits> a, Lanes<T, W, fits> b, Lanes<T, W, fits> c) {
+/// c - a b, rounded once. Spelled out: the compiler would negate a in an instruction of its own.
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, true> fnma(Lanes<T, W, true> a, Lanes<T, W, true> b, Lanes<T, W, true> c) {
+  using L = Lanes<T, W, true>;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(L) == 64 && std::is_same_v<T, float>) return L(_mm512_fnmadd_ps(a.v, b.v, c.v));
+  if constexpr (sizeof(L) == 64 && std::is_same_v<T, double>) return L(_mm512_fnmadd_pd(a.v, b.v, c.v));
+#endif
+#if defined(__FMA__)
+  if constexpr (sizeof(L) == 32 && std::is_same_v<T, float>) return L(_mm256_fnmadd_ps(a.v, b.v, c.v));
+  if constexpr (sizeof(L) == 32 && std::is_same_v<T, double>) return L(_mm256_fnmadd_pd(a.v, b.v, c.v));
+  if constexpr (sizeof(L) == 16 && std::is_same_v<T, float>) return L(_mm_fnmadd_ps(a.v, b.v, c.v));
+  if constexpr (sizeof(L) == 16 && std::is_same_v<T, double>) return L(_mm_fnmadd_pd(a.v, b.v, c.v));
+#endif
   return fma(-a, b, c);
+}
+template <class T, int W>
+TRELLIS_SITE_FN Lanes<T, W, false> fnma(Lanes<T, W, false> a, Lanes<T, W, false> b, Lanes<T, W, false> c) {
+  return {fnma(a.lo, b.lo, c.lo), fnma(a.hi, b.hi, c.hi)};
 }
 
 #endif  // !__CUDACC__

@@ -1,7 +1,13 @@
 #pragma once
-/// The one annotation that kernel text carries: "this runs at a site, on the host or on a device".
+/// The annotations that kernel text carries. TRELLIS_SITE_FN: this runs at a site, on the host or on a device.
+/// TRELLIS_EDGE_FN: so does this, rarely, and is better not inlined. TRELLIS_INLINE_LAMBDA: after the parameters of a
+/// lambda in a kernel.
 #if defined(__CUDACC__)
 #define TRELLIS_SITE_FN __host__ __device__ __forceinline__
+#define TRELLIS_EDGE_FN __host__ __device__ inline
+#define TRELLIS_INLINE_LAMBDA
 #else
 #define TRELLIS_SITE_FN inline __attribute__((always_inline))
+#define TRELLIS_EDGE_FN __attribute__((noinline))
+#define TRELLIS_INLINE_LAMBDA __attribute__((always_inline))
 #endif

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "trellis/algebra/fixed_point.hpp"
+#include "trellis/algebra/unroll.hpp"
 #include "trellis/view/layout.hpp"
 
 namespace trellis {
@@ -50,19 +51,36 @@ class SiteArray {
     const Element* p = origin(block, slot);
     if constexpr (is_half) {
       const Real unit = scale_of(block, slot) * Real(fixed_point_unit);
-      for (int i = 0; i < N; ++i) r[i] = unit * load_fixed(p + offset(block, i), static_cast<Real*>(nullptr));
+      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA {
+        r[i] = unit * load_fixed(p + offset(block, i), static_cast<Real*>(nullptr));
+      });
     } else {
-      for (int i = 0; i < N; ++i) r[i] = load_real<Real>(p + offset(block, i));
+      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = load_real<Real>(p + offset(block, i)); });
     }
+  }
+
+  /// What load() multiplies stored numbers with (16-bit storage), for reads of single components.
+  TRELLIS_SITE_FN Real load_unit(int block, int slot) const {
+    if constexpr (is_half)
+      return scale_of(block, slot) * Real(fixed_point_unit);
+    else
+      return Real(1);
+  }
+  /// Component i of the site; `unit` from load_unit().
+  TRELLIS_SITE_FN Real component(int block, int slot, int i, const Real& unit) const {
+    if constexpr (is_half)
+      return unit * load_fixed(origin(block, slot) + offset(block, i), static_cast<Real*>(nullptr));
+    else
+      return load_real<Real>(origin(block, slot) + offset(block, i));
   }
 
   TRELLIS_SITE_FN void store(int block, int slot, const Real (&r)[N]) const {
     Element* p = origin(block, slot);
     if constexpr (is_half) {
       const Real inverse = store_scale(block, slot, r);
-      for (int i = 0; i < N; ++i) store_fixed(p + offset(block, i), inverse * r[i]);
+      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { store_fixed(p + offset(block, i), inverse * r[i]); });
     } else {
-      for (int i = 0; i < N; ++i) store_real(p + offset(block, i), r[i]);
+      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { store_real(p + offset(block, i), r[i]); });
     }
   }
 
@@ -95,7 +113,7 @@ class SiteArray {
   TRELLIS_SITE_FN Real store_scale(int block, int slot, const Real (&r)[N]) const {
     if (scale_ == nullptr) return Real(32767.0f);
     Real largest = absolute(r[0]);
-    for (int i = 1; i < N; ++i) largest = maximum(largest, absolute(r[i]));
+    unroll<N - 1>([&](auto i) TRELLIS_INLINE_LAMBDA { largest = maximum(largest, absolute(r[i + 1])); });
     store_real(scale_address(block, slot), largest);
     return Real(32767.0f) / maximum(largest, Real(1e-37f));
   }

@@ -1,14 +1,16 @@
 #pragma once
 /// The nearest-neighbour table as a kernel sees it, with the fermion boundary phases.
 #include "trellis/algebra/lane_functions.hpp"
+#include "trellis/algebra/unroll.hpp"
 #include "trellis/view/layout.hpp"
 
 namespace trellis {
 
 struct Neighbour {
   int index;     ///< block of the neighbour, or of the ghost
-  bool is_ghost; ///< lies on another rank: its half spinor is in the ghost buffer of the leg
-  bool crosses;  ///< lies across the edge of the sub-lattice: lanes move, phases apply
+  bool is_plain;  ///< none of what follows, and no coefficient
+  bool is_ghost;  ///< lies on another rank: its half spinor is in the ghost buffer of the leg
+  bool crosses;   ///< lies across the edge of the sub-lattice: lanes move, phases apply
 };
 
 /// Per leg: the lane permutation, and the boundary phase in each lane.
@@ -36,13 +38,14 @@ class StencilView {
         phase_im_[leg][lane] = Scalar(is_complex_[leg] ? legs[leg].phase_im[lane] : 0.0);
       }
       has_coefficient_[leg] = legs[leg].coefficient != 1.0;
+      if (has_coefficient_[leg]) is_scaled_ = 4;
       coefficient_[leg] = Scalar(legs[leg].coefficient);
     }
   }
 
   TRELLIS_SITE_FN Neighbour neighbour(int block, int leg) const {
     const int32_t entry = table_[size_t(block) * 8 + leg];
-    return {entry >> 2, (entry & 2) != 0, (entry & 1) != 0};
+    return {entry >> 2, ((entry & 3) | is_scaled_) == 0, (entry & 2) != 0, (entry & 1) != 0};
   }
 
   /// Moves lanes of a local neighbour that crosses the edge. Object consists of reals in a row.
@@ -51,7 +54,8 @@ class StencilView {
     if constexpr (W > 1) {
       if (permutation_[leg] == nullptr) return;
       Real* r = reinterpret_cast<Real*>(&object);
-      for (int i = 0; i < int(sizeof(Object) / sizeof(Real)); ++i) r[i] = permute(r[i], permutation_[leg]);
+      unroll<sizeof(Object) / sizeof(Real)>(
+          [&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = permute(r[i], permutation_[leg]); });
     }
   }
 
@@ -62,7 +66,7 @@ class StencilView {
     Real* r = reinterpret_cast<Real*>(&object);
     const Real re = load_real<Real>(phase_re_[leg]);
     if (!is_complex_[leg]) {
-      for (int i = 0; i < int(sizeof(Object) / sizeof(Real)); ++i) r[i] = re * r[i];
+      unroll<sizeof(Object) / sizeof(Real)>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = re * r[i]; });
       return;
     }
     const Real im = load_real<Real>(phase_im_[leg]);
@@ -79,13 +83,14 @@ class StencilView {
     if (!has_coefficient_[leg]) return;
     Real* r = reinterpret_cast<Real*>(&object);
     const Real c(coefficient_[leg]);
-    for (int i = 0; i < int(sizeof(Object) / sizeof(Real)); ++i) r[i] = c * r[i];
+    unroll<sizeof(Object) / sizeof(Real)>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = c * r[i]; });
   }
 
   TRELLIS_SITE_FN const int32_t* entries(int block) const { return table_ + size_t(block) * 8; }
 
  private:
   const int32_t* table_ = nullptr;
+  int32_t is_scaled_ = 0;  ///< not 0: some leg has a coefficient
   const int32_t* permutation_[8] = {};
   bool has_phase_[8] = {}, is_complex_[8] = {}, has_coefficient_[8] = {};
   alignas(64) Scalar phase_re_[8][W] = {};

@@ -10,18 +10,14 @@ namespace trellis {
 template <class Object, class Array, class R, int N>
 TRELLIS_SITE_FN Object load_object(const Array& array, int block, int slot) {
   static_assert(sizeof(Object) == N * sizeof(R));
-  R r[N];
-  array.load(block, slot, r);
   Object object;
-  __builtin_memcpy(&object, r, sizeof(object));
+  array.load(block, slot, reinterpret_cast<R(&)[N]>(object));
   return object;
 }
 template <class Object, class Array, class R, int N>
 TRELLIS_SITE_FN void store_object(const Array& array, int block, int slot, const Object& object) {
   static_assert(sizeof(Object) == N * sizeof(R));
-  R r[N];
-  __builtin_memcpy(r, &object, sizeof(object));
-  array.store(block, slot, r);
+  array.store(block, slot, reinterpret_cast<const R(&)[N]>(object));
 }
 
 /// A field of Object<R> (Spinor, HalfSpinor, ColorVector, ColorMatrix) with N reals per site and slot.
@@ -47,12 +43,64 @@ class ObjectView {
   Array array_;
 };
 
+/// Spinors, whole or one colour at a time.
 template <class Layout, class Storage>
-using SpinorView = ObjectView<Layout, Storage, Spinor, 24>;
+class SpinorView : public ObjectView<Layout, Storage, Spinor, 24> {
+ public:
+  using Base = ObjectView<Layout, Storage, Spinor, 24>;
+  using Real = typename Base::Real;
+  using Base::Base;
+  TRELLIS_SITE_FN Real load_unit(int block, int slot) const { return this->array().load_unit(block, slot); }
+  template <int colour>
+  TRELLIS_SITE_FN SpinColumn<Real> column(int block, int slot, const Real& unit) const {
+    SpinColumn<Real> r;
+    unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA {
+      r.s[s] = {this->array().component(block, slot, 6 * s + 2 * colour, unit),
+                this->array().component(block, slot, 6 * s + 2 * colour + 1, unit)};
+    });
+    return r;
+  }
+};
 template <class Layout, class Storage>
 using HalfSpinorView = ObjectView<Layout, Storage, HalfSpinor, 12>;
 template <class Layout, class Storage>
 using ColorVectorView = ObjectView<Layout, Storage, ColorVector, 6>;
+
+/// A link that is read row by row; the third row of a 12-real link is rebuilt from the first two.
+template <class Array, int LinkReals>
+class LinkRows {
+ public:
+  using Real = typename Array::Real;
+  TRELLIS_SITE_FN LinkRows(const Array& array, int block, int mu)
+      : array_{array}, block_{block}, mu_{mu}, unit_{array.load_unit(block, mu)} {}
+
+  /// Rows are asked for in the order 0, 1, 2.
+  template <int i>
+  TRELLIS_SITE_FN ColorRow<Real> row() {
+    if constexpr (LinkReals == 12) {
+      if constexpr (i == 0) return first_ = read<0>();
+      if constexpr (i == 1) return second_ = read<1>();
+      return third_row(first_, second_);
+    } else {
+      return read<i>();
+    }
+  }
+
+ private:
+  template <int i>
+  TRELLIS_SITE_FN ColorRow<Real> read() const {
+    ColorRow<Real> r;
+    unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA {
+      r.c[j] = {array_.component(block_, mu_, 6 * i + 2 * j, unit_),
+                array_.component(block_, mu_, 6 * i + 2 * j + 1, unit_)};
+    });
+    return r;
+  }
+  const Array& array_;
+  int block_, mu_;
+  Real unit_;
+  ColorRow<Real> first_, second_;  // used for 12 reals only
+};
 
 /// Links of one parity: slot = direction.
 template <class Layout, class Storage, int LinkReals>
@@ -64,19 +112,16 @@ class LinkView {
   LinkView() = default;
   explicit LinkView(const RawField& raw) : array_{raw} {}
 
+  TRELLIS_SITE_FN LinkRows<Array, LinkReals> rows(int block, int mu) const { return {array_, block, mu}; }
   TRELLIS_SITE_FN ColorMatrix<Real> load(int block, int mu) const {
     static_assert(LinkReals == 18 || LinkReals == 12);
-    Real r[LinkReals];
-    array_.load(block, mu, r);
     ColorMatrix<Real> U;
-    __builtin_memcpy(&U, r, sizeof(r));
+    array_.load(block, mu, reinterpret_cast<Real(&)[LinkReals]>(U));
     if constexpr (LinkReals == 12) rebuild_third_row(U);
     return U;
   }
   TRELLIS_SITE_FN void store(int block, int mu, const ColorMatrix<Real>& U) const {
-    Real r[LinkReals];
-    __builtin_memcpy(r, &U, sizeof(r));
-    array_.store(block, mu, r);
+    array_.store(block, mu, reinterpret_cast<const Real(&)[LinkReals]>(U));
   }
   TRELLIS_SITE_FN const Array& array() const { return array_; }
 

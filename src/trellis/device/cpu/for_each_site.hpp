@@ -1,6 +1,7 @@
 #pragma once
 /// Site loops of the CPU backend (also of the emulated GPU layout): f(block), f(block) -> terms of exact sums.
 #include <array>
+#include <limits>
 
 #include <omp.h>
 
@@ -61,6 +62,23 @@ void reduce_sites(const SiteRange& range, const F& f, ExactSum* sums) {
 #pragma omp critical(trellis_reduce_sites)
     for (size_t k = 0; k < N; ++k) sums[k].merge(buffers[k].take());
   }
+}
+
+/// The largest value in any lane of f(block) -> LaneReal<double, W> over the range, at least 0; infinity if a
+/// value is NaN.
+template <class F>
+double maximum_over_sites(const SiteRange& range, const F& f) {
+  const int32_t* list = range.list;
+  double largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (omp_get_max_threads() > 1)
+  for (int i = range.begin; i < range.end; ++i) {
+    const auto values = f(list ? list[i] : i);
+    for (int k = 0; k < RealTraits<std::remove_cv_t<decltype(values)>>::width; ++k) {
+      const double value = lane(values, k);
+      if (!(value <= largest)) largest = value == value ? value : std::numeric_limits<double>::infinity();
+    }
+  }
+  return largest;
 }
 
 }  // namespace trellis::cpu

@@ -39,26 +39,23 @@ struct WilsonHopCall {
 /// chirality 6 diagonal reals, then the 15 complex entries below the diagonal, row by row). 504 flop.
 template <class R>
 TRELLIS_SITE_FN void clover_multiply(Spinor<R>& out, const R (&block)[72], const Spinor<R>& in) {
-  for (int chirality = 0; chirality < 2; ++chirality) {
-    const R* diagonal = block + 36 * chirality;
-    const R* lower = diagonal + 6;
-    for (int i = 0; i < 6; ++i) {
-      const Complex<R>& self = in.s[2 * chirality + i / 3].c[i % 3];
-      Complex<R> sum = {diagonal[i] * self.re, diagonal[i] * self.im};
-      for (int j = 0; j < 6; ++j) {
-        if (j == i) continue;
+  unroll<12>([&](auto component) TRELLIS_INLINE_LAMBDA {
+    constexpr int chirality = component / 6, i = component % 6, first = 36 * chirality;
+    const Complex<R>& self = in.s[component / 3].c[component % 3];
+    Complex<R> sum = {block[first + i] * self.re, block[first + i] * self.im};
+    unroll<6>([&](auto j) TRELLIS_INLINE_LAMBDA {
+      constexpr int row = i > j ? i : int(j), column = i > j ? int(j) : i;
+      if constexpr (row != column) {
+        constexpr int k = first + 6 + 2 * (row * (row - 1) / 2 + column);
         const Complex<R>& other = in.s[2 * chirality + j / 3].c[j % 3];
-        const int row = i > j ? i : j, column = i > j ? j : i;
-        const int k = row * (row - 1) / 2 + column;
-        const Complex<R> entry = {lower[2 * k], lower[2 * k + 1]};
-        if (i > j)
-          mul_add(sum, entry, other);
+        if constexpr (i > j)
+          mul_add(sum, {block[k], block[k + 1]}, other);
         else
-          conj_mul_add(sum, entry, other);
+          conj_mul_add(sum, {block[k], block[k + 1]}, other);
       }
-      out.s[2 * chirality + i / 3].c[i % 3] = sum;
-    }
-  }
+    });
+    out.s[component / 3].c[component % 3] = sum;
+  });
 }
 
 /// (a + i b gamma5) psi
@@ -66,12 +63,11 @@ template <class R>
 TRELLIS_SITE_FN Spinor<R> chiral_multiply(const R& a, const R& b, const Spinor<R>& psi) {
   Spinor<R> r;
   const R minus_b = -b;
-  for (int s = 0; s < Ns; ++s)
-    for (int c = 0; c < Nc; ++c) {
-      const Complex<R>& v = psi.s[s].c[c];
-      const R& imaginary = s < 2 ? b : minus_b;
-      r.s[s].c[c] = {fnma(imaginary, v.im, a * v.re), fma(imaginary, v.re, a * v.im)};
-    }
+  unroll<Ns * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
+    const Complex<R>& v = psi.s[k / Nc].c[k % Nc];
+    const R& imaginary = k / Nc < 2 ? b : minus_b;
+    r.s[k / Nc].c[k % Nc] = {fnma(imaginary, v.im, a * v.re), fma(imaginary, v.re, a * v.im)};
+  });
   return r;
 }
 
@@ -92,6 +88,8 @@ class WilsonHop {
         clover_{call.clover},
         x_term_{call.x_term},
         hop_term_{call.hop_term},
+        is_real_{call.x_term != SiteTerm::clover && call.hop_term != SiteTerm::clover && call.x_scalar[1] == 0 &&
+                 call.hop_scalar[1] == 0},
         x_re_{Scalar(call.x_scalar[0])},
         x_im_{Scalar(call.x_scalar[1])},
         hop_re_{Scalar(call.hop_scalar[0])},
@@ -104,8 +102,6 @@ class WilsonHop {
   /// Computes one block and right-hand side.
   TRELLIS_SITE_FN void operator()(int block, int slot) const {
     Spinor<Real> sum;
-    for (int s = 0; s < Ns; ++s)
-      for (int c = 0; c < Nc; ++c) sum.s[s].c[c] = {Real(0), Real(0)};
     add_legs<0>(sum, block, slot);
     add_legs<1>(sum, block, slot);
     add_legs<2>(sum, block, slot);
@@ -119,66 +115,125 @@ class WilsonHop {
   template <int mu>
   TRELLIS_SITE_FN void add_legs(Spinor<Real>& sum, int block, int slot) const {
     const Real forward_sign(-sign_), backward_sign(sign_);
+    const Neighbour ahead = stencil_.neighbour(block, 2 * mu), behind = stencil_.neighbour(block, 2 * mu + 1);
     {
-      constexpr int leg = 2 * mu;
-      const Neighbour n = stencil_.neighbour(block, leg);
       HalfSpinor<Real> h;
-      if (n.is_ghost) {
-        h = ghosts_[leg].load(n.index, slot);
-      } else {
-        h = project<mu>(in_.load(n.index, slot), forward_sign);
-        if (n.crosses) stencil_.move_lanes(h, leg);
-      }
-      h = links_here_.load(block, mu) * h;
-      if (n.crosses) stencil_.apply_phase(h, leg);
-      stencil_.apply_coefficient(h, leg);
-      add_reconstructed<mu>(sum, h, forward_sign);
+      if (ahead.is_plain)
+        h = multiply(links_here_.rows(block, mu), projected<mu>(ahead.index, slot, forward_sign));
+      else
+        h = edge_forward<mu>(ahead, block, slot);
+      if constexpr (mu == 0)
+        set_reconstructed<mu>(sum, h, forward_sign);
+      else
+        add_reconstructed<mu>(sum, h, forward_sign);
     }
     {
-      constexpr int leg = 2 * mu + 1;
-      const Neighbour n = stencil_.neighbour(block, leg);
       HalfSpinor<Real> h;
-      if (n.is_ghost) {
-        h = ghosts_[leg].load(n.index, slot);
-      } else {
-        h = dagger_mul(links_there_.load(n.index, mu), project<mu>(in_.load(n.index, slot), backward_sign));
-        if (n.crosses) stencil_.move_lanes(h, leg);
-      }
-      if (n.crosses) stencil_.apply_phase(h, leg);
-      stencil_.apply_coefficient(h, leg);
+      if (behind.is_plain)
+        h = backward_product<mu>(behind.index, slot);
+      else
+        h = edge_backward<mu>(behind, slot);
       add_reconstructed<mu>(sum, h, backward_sign);
     }
   }
 
-  TRELLIS_SITE_FN void finish(Spinor<Real>& sum, int block, int slot) const {
+  /// The projection (1 + sign gamma_mu) of `in`.
+  template <int mu>
+  TRELLIS_SITE_FN HalfSpinor<Real> projected(int block, int slot, const Real& sign) const {
+    HalfSpinor<Real> h;
+    const Real unit = in_.load_unit(block, slot), opposite = -sign;
+    unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      const HalfColumn<Real> p = project<mu>(in_.template column<c>(block, slot, unit), sign, opposite);
+      h.s[0].c[c] = p.s[0];
+      h.s[1].c[c] = p.s[1];
+    });
+    return h;
+  }
+  /// U_mu(y)^dagger (1 + gamma_mu) in(y), formed at y = x - mu.
+  template <int mu>
+  TRELLIS_SITE_FN HalfSpinor<Real> backward_product(int block, int slot) const {
+    const Real sign(sign_), opposite(-sign_), unit = in_.load_unit(block, slot);
+    return dagger_multiply<Real>(links_there_.rows(block, mu), [&](auto c) TRELLIS_INLINE_LAMBDA {
+      return project<mu>(in_.template column<c>(block, slot, unit), sign, opposite);
+    });
+  }
+
+  /// The half spinor of a leg that is not plain: lanes move, a phase applies, or it lies on another rank. Kept out
+  /// of line so that the plain path stays short.
+  template <int mu>
+  TRELLIS_EDGE_FN HalfSpinor<Real> edge_forward(Neighbour n, int block, int slot) const {
+    HalfSpinor<Real> h;
+    constexpr int leg = 2 * mu;
+    if (n.is_ghost) {
+      h = ghosts_[leg].load(n.index, slot);
+    } else {
+      h = projected<mu>(n.index, slot, Real(-sign_));
+      if (n.crosses) stencil_.move_lanes(h, leg);
+    }
+    h = multiply(links_here_.rows(block, mu), h);
+    if (n.crosses) stencil_.apply_phase(h, leg);
+    stencil_.apply_coefficient(h, leg);
+    return h;
+  }
+  template <int mu>
+  TRELLIS_EDGE_FN HalfSpinor<Real> edge_backward(Neighbour n, int slot) const {
+    HalfSpinor<Real> h;
+    constexpr int leg = 2 * mu + 1;
+    if (n.is_ghost) {
+      h = ghosts_[leg].load(n.index, slot);
+    } else {
+      h = backward_product<mu>(n.index, slot);
+      if (n.crosses) stencil_.move_lanes(h, leg);
+    }
+    if (n.crosses) stencil_.apply_phase(h, leg);
+    stencil_.apply_coefficient(h, leg);
+    return h;
+  }
+
+  /// out = first(x) + second(sum); real scalars in line, the rest out of it.
+  TRELLIS_SITE_FN void finish(const Spinor<Real>& sum, int block, int slot) const {
+    if (!is_real_) return finish_general(sum, block, slot);
+    Spinor<Real> result;
+    const Real hop(hop_re_);
+    if (x_term_ == SiteTerm::none) {
+      unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { result.s[s] = hop * sum.s[s]; });
+    } else {
+      const Real unit = x_.load_unit(block, slot), a(x_re_);
+      unroll<Ns * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        const Complex<Real> x = {x_.array().component(block, slot, 2 * k, unit),
+                                 x_.array().component(block, slot, 2 * k + 1, unit)};
+        const Complex<Real>& h = sum.s[k / Nc].c[k % Nc];
+        result.s[k / Nc].c[k % Nc] = {fma(a, x.re, hop * h.re), fma(a, x.im, hop * h.im)};
+      });
+    }
+    out_.store(block, slot, result);
+  }
+
+  TRELLIS_EDGE_FN void finish_general(Spinor<Real> sum, int block, int slot) const {
     Spinor<Real> result;
     if (hop_term_ == SiteTerm::clover) {
       Real blocks[72];
       clover_.load(block, 0, blocks);
       const Real c(coefficient_);
-      for (int s = 0; s < Ns; ++s) sum.s[s] = c * sum.s[s];
+      unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { sum.s[s] = c * sum.s[s]; });
       clover_multiply(result, blocks, sum);
     } else {
-      result = scale(sum, hop_re_, hop_im_);
+      result = chiral_multiply(Real(hop_re_), Real(hop_im_), sum);
     }
-    if (x_term_ == SiteTerm::chiral_scalar) {
-      const Spinor<Real> x = scale(x_.load(block, slot), x_re_, x_im_);
-      for (int s = 0; s < Ns; ++s) result.s[s] = x.s[s] + result.s[s];
-    } else if (x_term_ == SiteTerm::clover) {
-      Real blocks[72];
-      clover_.load(block, 0, blocks);
-      Spinor<Real> x;
-      clover_multiply(x, blocks, x_.load(block, slot));
-      for (int s = 0; s < Ns; ++s) result.s[s] = x.s[s] + result.s[s];
+    if (x_term_ != SiteTerm::none) {
+      Spinor<Real> x = x_.load(block, slot);
+      if (x_term_ == SiteTerm::clover) {
+        Real blocks[72];
+        clover_.load(block, 0, blocks);
+        Spinor<Real> y;
+        clover_multiply(y, blocks, x);
+        x = y;
+      } else {
+        x = chiral_multiply(Real(x_re_), Real(x_im_), x);
+      }
+      unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { result.s[s] = x.s[s] + result.s[s]; });
     }
     out_.store(block, slot, result);
-  }
-
-  TRELLIS_SITE_FN static Spinor<Real> scale(const Spinor<Real>& psi, Scalar re, Scalar im) {
-    if (im != 0) return chiral_multiply(Real(re), Real(im), psi);
-    Spinor<Real> r;
-    for (int s = 0; s < Ns; ++s) r.s[s] = Real(re) * psi.s[s];
-    return r;
   }
 
   StencilView<Layout, Scalar> stencil_;
@@ -187,6 +242,7 @@ class WilsonHop {
   SiteArray<Layout, Storage, 72> clover_;
   GhostView ghosts_[8];
   SiteTerm x_term_, hop_term_;
+  bool is_real_;  ///< no clover term, no gamma5
   Scalar x_re_, x_im_, hop_re_, hop_im_, coefficient_, sign_;
 };
 

@@ -69,7 +69,10 @@ class WilsonFace {
     const bool is_forward = call_.leg % 2 == 0;
     const Real sign(Scalar(is_forward == call_.is_dagger ? 1 : -1));
     HalfSpinor<Real> h = project<mu>(in_.load(block, slot), sign);
-    if (!is_forward) h = dagger_mul(links_.load(block, mu), h);
+    if (!is_forward)
+      h = dagger_multiply<Real>(links_.rows(block, mu), [&](auto c) TRELLIS_INLINE_LAMBDA {
+      return HalfColumn<Real>{{h.s[0].c[c], h.s[1].c[c]}};
+    });
     Real* r = reinterpret_cast<Real*>(&h);
     Scalar* m = message(index, slot);
     for (int i = 0; i < 12; ++i)

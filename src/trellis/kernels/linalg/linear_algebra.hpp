@@ -77,7 +77,7 @@ struct LinearAlgebra {
           r[i + 1] = fma(im, s[i], fma(re, s[i + 1], r[i + 1]));
         }
       } else {
-        for (int i = 0; i < N; ++i) r[i] = fma(re, s[i], r[i]);
+        unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = fma(re, s[i], r[i]); });
       }
     }
     out.store(block, slot, r);
@@ -88,10 +88,10 @@ struct LinearAlgebra {
     Real u[N], v[N];
     p.load(block, slot, v);
     x.load(block, slot, u);
-    for (int i = 0; i < N; ++i) u[i] = fma(Real(alpha), v[i], u[i]);
+    unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { u[i] = fma(Real(alpha), v[i], u[i]); });
     x.store(block, slot, u);
     r.load(block, slot, u);
-    for (int i = 0; i < N; ++i) v[i] = fma(Real(beta), v[i], u[i]);
+    unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { v[i] = fma(Real(beta), v[i], u[i]); });
     p.store(block, slot, v);
   }
 
@@ -106,7 +106,7 @@ struct LinearAlgebra {
         r[i + 1] = fma(im, x, re * y);
       }
     } else {
-      for (int i = 0; i < N; ++i) r[i] = re * r[i];
+      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = re * r[i]; });
     }
   }
 };

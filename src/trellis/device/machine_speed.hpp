@@ -1,0 +1,32 @@
+#pragma once
+/// What this machine can do now: the denominators of every "share of the roof".
+#include <cstddef>
+
+#include "trellis/base/precision.hpp"
+
+namespace trellis {
+
+/// Bytes per second that `threads` threads read from a buffer that is `bytes` long in all and read again and
+/// again (so that a buffer that fits a cache measures the cache). Best of a few rounds.
+class ReadBandwidth {
+ public:
+  ReadBandwidth(size_t bytes, int threads);
+  ~ReadBandwidth();
+  ReadBandwidth(const ReadBandwidth&) = delete;
+  ReadBandwidth& operator=(const ReadBandwidth&) = delete;
+  /// One measurement of at least `seconds`.
+  double measure(double seconds);
+
+ private:
+  double* data_;
+  size_t count_;
+  int threads_;
+};
+
+/// Flops per second of independent fused multiply-adds in registers (2 flop each), all threads together.
+double measure_fma_peak(Precision precision, int threads, double seconds);
+
+/// Bytes per second of the triad a = b + s c (three arrays of `bytes` / 3), counting 3 transfers.
+double measure_triad_bandwidth(size_t bytes, int threads, double seconds);
+
+}  // namespace trellis
