@@ -1,0 +1,32 @@
+#pragma once
+/// Dense matrices of small operators, and extreme eigenvalues by Lanczos. Tests only.
+#include <Eigen/Dense>
+#include <functional>
+
+#include "reference/staggered.hpp"
+#include "reference/wilson.hpp"
+
+namespace trellis::test {
+
+using DenseMatrix = Eigen::MatrixXcd;
+using DenseVector = Eigen::VectorXcd;
+
+/// Component 12 site + 3 spin + colour.
+DenseVector to_dense(const reference::SpinorVector& v);
+reference::SpinorVector to_spinors(const DenseVector& v);
+/// Component 3 site + colour.
+DenseVector to_dense(const reference::ColorVectors& v);
+reference::ColorVectors to_colour_vectors(const DenseVector& v);
+
+/// The matrix of a linear operator, column by column.
+DenseMatrix dense_matrix(int size, const std::function<DenseVector(const DenseVector&)>& M);
+
+/// sum of log |pivot| of an LU factorisation.
+double log_abs_determinant(const Eigen::PartialPivLU<DenseMatrix>& lu);
+
+/// Eigenvalues of a hermitian operator after `steps` Lanczos steps with full reorthogonalisation, ascending;
+/// the extreme ones converge first.
+Eigen::VectorXd lanczos_eigenvalues(int size, const std::function<DenseVector(const DenseVector&)>& H,
+                                    int steps);
+
+}  // namespace trellis::test
