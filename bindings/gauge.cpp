@@ -1,6 +1,7 @@
 /// Gauge fields, their observables, and their generation.
 #include "bindings.hpp"
 #include "trellis/field/gauge_field.hpp"
+#include "trellis/gauge/loops.hpp"
 
 namespace trellis::bindings {
 
@@ -19,6 +20,22 @@ void links_from_numpy(GaugeField& U, const ArrayIn<std::complex<double>>& links)
   const nb::gil_scoped_release release;
   U.from_canonical(reinterpret_cast<const double*>(links.data()));
 }
+
+nb::dict loops(const GaugeField& U) {
+  const GaugeLoops found = [&] {
+    const nb::gil_scoped_release release;
+    return measure_loops(U);
+  }();
+  nb::dict d;
+  d["plaquette"] = found.plaquette;
+  d["plaquette_spatial"] = found.plaquette_spatial;
+  d["plaquette_temporal"] = found.plaquette_temporal;
+  d["rectangle"] = found.rectangle;
+  d["link_trace"] = found.link_trace;
+  d["polyakov_loop"] = found.polyakov_loop;
+  d["unitarity_violation"] = found.unitarity_violation;
+  return d;
+}
 }  // namespace
 
 void bind_gauge(nb::module_& m) {
@@ -27,6 +44,9 @@ void bind_gauge(nb::module_& m) {
            "lattice"_a)
       .def_prop_ro("lattice", [](const GaugeField& U) { return std::const_pointer_cast<Lattice>(U.lattice_ptr()); })
       .def("copy", [](const GaugeField& U) { return std::make_shared<GaugeField>(U); }, release_gil())
+      .def("plaquette", [](const GaugeField& U) { return plaquette(U); }, release_gil())
+      .def("polyakov_loop", [](const GaugeField& U) { return polyakov_loop(U); }, release_gil())
+      .def("loops", loops)
       .def("to_numpy", links_to_numpy)
       .def("from_numpy", links_from_numpy, "links"_a);
 }

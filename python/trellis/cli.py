@@ -1,0 +1,178 @@
+"""The command line. Each command is a thin layer over a function of trellis.commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .commands import console
+
+app = typer.Typer(
+    name="trellis",
+    help="Lattice QCD from a gauge field to a number with an error bar.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")]
+Schema = Annotated[
+    bool, typer.Option("--schema", help="Print the JSON schema of the run file, with all descriptions.")
+]
+RunFile = Annotated[Path | None, typer.Argument(metavar="RUN.toml", help="The run file.", show_default=False)]
+Lattice = Annotated[
+    str | None,
+    typer.Option(metavar="X.Y.Z.T", help="Extents, for files that do not say them."),
+]
+
+
+@app.command()
+def info(
+    file: Annotated[Path, typer.Argument(help="A gauge configuration.")],
+    json: Json = False,
+    lattice: Lattice = None,
+) -> None:
+    """What a gauge file is, its observables, and whether it is sound (exit status 0 if so)."""
+    from .commands.info import info as command
+
+    console.run(lambda: command(file, lattice=lattice, json=json), json)
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A gauge configuration.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
+    format: Annotated[
+        str, typer.Option("--format", help="ildg, scidac, nersc, nersc-2row, milc or openqcd.")
+    ],
+    precision: Annotated[
+        int | None, typer.Option(help="Bits of each number, 32 or 64; default: 64, or what the format has.")
+    ] = None,
+    lattice: Lattice = None,
+    json: Json = False,
+) -> None:
+    """Write a gauge configuration in another format."""
+    from .commands.convert import convert as command
+
+    console.run(lambda: command(source, target, format=format, precision=precision, lattice=lattice, json=json), json)
+
+
+@app.command()
+def generate(
+    run_file: RunFile = None,
+    resume: Resume = False,
+    json: Json = False,
+    schema: Schema = False,
+) -> None:
+    """Make quenched gauge configurations by heat bath and over-relaxation."""
+    from .commands.generate import generate as command
+    from .run_files import GenerateRun
+
+    _with_run_file(command, GenerateRun, run_file, resume, json, schema)
+
+
+@app.command()
+def measure(
+    run_file: RunFile = None,
+    resume: Resume = False,
+    json: Json = False,
+    schema: Schema = False,
+) -> None:
+    """Propagators and correlators on a set of configurations."""
+    from .commands.measure import measure as command
+    from .run_files import MeasureRun
+
+    _with_run_file(command, MeasureRun, run_file, resume, json, schema)
+
+
+def _with_run_file(command, model, run_file: Path | None, resume: bool, json: bool, schema: bool) -> None:
+    if schema:
+        console.run(lambda: _print_schema(model), json)
+    if run_file is None:
+        raise typer.BadParameter("a run file is needed: RUN.toml")
+    console.run(lambda: command(run_file, resume=resume, json=json), json)
+
+
+def _print_schema(model) -> None:
+    import json
+
+    from .parallel import launched_rank
+
+    if launched_rank() == 0:
+        print(json.dumps(model.model_json_schema(), indent=2))
+
+
+@app.command()
+def analyze(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Measurement files or folders.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("analysis"),
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    options: Annotated[
+        Path | None,
+        typer.Option(help="TOML file with options of the analysis; --schema prints them."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Masses with errors, plots and report.html from measured correlators."""
+    from .commands.analyze import analyze as command
+
+    console.run(lambda: command(paths, output, title=title, options=options, json=json), json)
+
+
+@app.command()
+def doctor(
+    json: Json = False,
+    lattice: Annotated[
+        str, typer.Option(metavar="X.Y.Z.T", help="Lattice for which the lane split is shown.")
+    ] = "16.16.16.16",
+    quick: Annotated[bool, typer.Option(help="Leave out the speed measurements.")] = False,
+) -> None:
+    """What this build and this machine can do: a first look when something is slow or missing."""
+    from .commands.doctor import doctor as command
+
+    console.run(lambda: command(lattice=lattice, quick=quick, json=json), json)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+)
+def bench(context: typer.Context) -> None:
+    """Speed of the kernels beside what the machine can do, e.g. bench wilson --json."""
+    from .commands.bench import bench as command
+
+    console.run(lambda: command(context.args), "--json" in context.args)
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for everything.")] = Path("demo"),
+    json: Json = False,
+) -> None:
+    """From nothing to hadron masses in minutes: generate, measure, analyze, and a report to open."""
+    from .commands.demo import demo as command
+
+    console.run(lambda: command(output, json=json), json)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from . import __version__
+
+        typer.echo(f"trellis {__version__}")
+        raise typer.Exit(0)
+
+
+def main() -> None:
+    """Entry point of the `trellis` program."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

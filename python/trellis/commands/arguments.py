@@ -1,0 +1,18 @@
+"""Parsing of option values that several commands take."""
+
+from __future__ import annotations
+
+from ..errors import BadArgument
+
+
+def parse_lattice(text: str | None) -> tuple[int, int, int, int] | None:
+    """ "8.8.8.16" or "8x8x8x16" -> (8, 8, 8, 16)."""
+    if text is None:
+        return None
+    try:
+        extents = tuple(int(part) for part in text.replace("x", ".").split("."))
+    except ValueError:
+        extents = ()
+    if len(extents) != 4:
+        raise BadArgument(f"--lattice: expected four numbers such as 8.8.8.16, found {text!r}")
+    return extents

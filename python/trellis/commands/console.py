@@ -1,0 +1,123 @@
+"""What a command prints: one process only, plain text or one JSON object."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from ..errors import Error
+from ..parallel import launched_rank
+
+
+class Output:
+    """Standard output of a command.
+
+    Parameters
+    ----------
+    json
+        Print one JSON object, with :meth:`result`, and nothing else; lines for people are left out.
+    """
+
+    def __init__(self, json: bool = False) -> None:
+        self.json = json
+        self.is_root = launched_rank() == 0
+        self.console = Console(quiet=json or not self.is_root, highlight=False, soft_wrap=True)
+        self.errors = Console(stderr=True, quiet=not self.is_root, highlight=False, soft_wrap=True)
+
+    def line(self, text: str, style: str | None = None) -> None:
+        """A line for people."""
+        self.console.print(text, style=style, markup=False)
+
+    def warning(self, text: str) -> None:
+        """A warning, on standard error."""
+        self.errors.print(f"warning: {text}", style="yellow", markup=False)
+
+    def result(self, content: dict[str, Any]) -> None:
+        """The JSON object, in JSON mode."""
+        if self.json and self.is_root:
+            sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
+            sys.stdout.flush()
+
+    @contextmanager
+    def progress(self, text: str, total: int, completed: int = 0) -> Iterator[Callable[[int], None]]:
+        """A bar with the time left, on a terminal; yields the function that sets how much is done."""
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        is_shown = self.is_root and not self.json and self.console.is_terminal
+        with Progress(*columns, console=self.console, disable=not is_shown, transient=True) as bar:
+            task = bar.add_task(text, total=total, completed=completed)
+            bar.start_task(task)
+            yield lambda done: bar.update(task, completed=done)
+
+
+def run(command: Callable[[], int | None], json: bool) -> None:
+    """Run a command and turn its exceptions into a message and an exit status.
+
+    All ranks raise together what trellis raises on purpose and agrees on; whatever else happens on one rank is
+    printed once and ends the job.
+    """
+    try:
+        status = command() or 0
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt:
+        _fail("interrupted", json, 130)
+    except (Error, OSError) as error:
+        _fail(str(error) or type(error).__name__, json, 1)
+    except Exception as error:
+        _fail(f"{type(error).__name__}: {error}", json, 1, details=traceback.format_exc())
+    else:
+        raise typer.Exit(status)
+
+
+def _fail(text: str, json_mode: bool, status: int, details: str = "") -> None:
+    rank = launched_rank()
+    if rank > 0:
+        _wait_for_lower_ranks(rank)
+    if details:
+        sys.stderr.write(details)
+    where = f" (rank {rank})" if rank > 0 else ""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"error{where}: {text}", style="bold red", markup=False
+    )
+    if json_mode:
+        sys.stdout.write(json.dumps({"error": text}) + "\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    _end_other_ranks(status)
+    raise typer.Exit(status)
+
+
+def _wait_for_lower_ranks(rank: int) -> None:
+    """An error that all ranks have is printed by rank 0, which then ends the job during this sleep."""
+    import time
+
+    time.sleep(2.0 + 0.1 * min(rank, 100))
+
+
+def _end_other_ranks(status: int) -> None:
+    from .. import parallel
+
+    if "trellis._core" in sys.modules and parallel.ranks() > 1:
+        parallel.abort(status)

@@ -1,0 +1,35 @@
+"""trellis convert."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import BadArgument
+from ..gauge import read_gauge_field
+from .arguments import parse_lattice
+from .console import Output
+
+
+def convert(
+    source: Path, target: Path, *, format: str, precision: int | None, lattice: str | None, json: bool
+) -> int:
+    """Read, check, write in another format."""
+    output = Output(json)
+    if precision not in (None, 32, 64):
+        raise BadArgument(f"--precision: expected 32 or 64, found {precision}")
+    U = read_gauge_field(source, lattice=parse_lattice(lattice))
+    assert U.report is not None
+    for warning in U.report.warnings:
+        output.warning(f"{source}: {warning}")
+    U.write(target, format, precision=precision)
+    extents = "x".join(map(str, U.geometry.extents))
+    output.line(f"{source} ({U.report.format}, {extents}) -> {target} ({format})")
+    output.result(
+        {
+            "input": {"file": str(source), "format": U.report.format, "checksums": U.report.checksums},
+            "output": {"file": str(target), "format": format},
+            "lattice": list(U.geometry.extents),
+            "warnings": U.report.warnings,
+        }
+    )
+    return 0

@@ -1,0 +1,73 @@
+"""trellis info."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from ..gauge import FileReport, read_gauge_field
+from .arguments import parse_lattice
+from .console import Output
+
+
+def info(file: Path, *, lattice: str | None, json: bool) -> int:
+    """Print what a gauge file is; the exit status is 0 only if no check failed."""
+    output = Output(json)
+    U = read_gauge_field(file, lattice=parse_lattice(lattice), report_only=True)
+    report = U.report
+    assert report is not None
+    content = describe(report, U.loops())
+    for warning in report.warnings:
+        output.warning(f"{file}: {warning}")
+    for check in report.values:
+        if not check["ok"]:
+            output.warning(f"{file}: {check['name']}: expected {check['expected']}, found {check['found']}")
+    output.result(content)
+    _print(output, file, report, content)
+    return 0 if report.ok else 1
+
+
+def describe(report: FileReport, loops: dict[str, Any]) -> dict[str, Any]:
+    """The JSON object of `trellis info`."""
+    polyakov = loops["polyakov_loop"]
+    return {
+        "format": report.format,
+        "lattice": list(report.lattice),
+        "precision_bits": report.precision_bits,
+        "plaquette": _finite(loops["plaquette"]),
+        "plaquette_spatial": _finite(loops["plaquette_spatial"]),
+        "plaquette_temporal": _finite(loops["plaquette_temporal"]),
+        "rectangle": _finite(loops["rectangle"]),
+        "link_trace": _finite(loops["link_trace"]),
+        "polyakov_loop": [_finite(polyakov.real), _finite(polyakov.imag)],
+        "unitarity_violation": _finite(loops["unitarity_violation"]),
+        "checksums": report.checksums,
+    }
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN: null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print(output: Output, file: Path, report: FileReport, content: dict[str, Any]) -> None:
+    output.line(f"{file}", style="bold")
+    size = "x".join(map(str, report.lattice))
+    output.line(f"  {report.format}, {size}, {report.precision_bits}-bit numbers")
+    names = ("plaquette", "plaquette_spatial", "plaquette_temporal", "rectangle", "link_trace")
+    for name in (*names, "unitarity_violation"):
+        output.line(f"  {name:<20} {content[name]}")
+    real, imaginary = content["polyakov_loop"]
+    output.line(f"  {'polyakov_loop':<20} {real} + {imaginary} i")
+    for check in report.checksums:
+        stored = "not in the file" if check["stored"] is None else f"stored {check['stored']:08x}"
+        _check(output, check["kind"], check["ok"], f"computed {check['computed']:08x}, {stored}")
+    for check in report.values:
+        text = f"found {check['found']:.15g}, expected {check['expected']:.15g} +- {check['tolerance']:.1e}"
+        _check(output, check["name"], check["ok"], text)
+
+
+def _check(output: Output, name: str, ok: bool | None, text: str) -> None:
+    verdict, style = {True: ("ok", None), False: ("WRONG", "bold red"), None: ("-", "yellow")}[ok]
+    output.line(f"  {name:<20} {verdict:<6} {text}", style=style)

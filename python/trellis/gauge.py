@@ -1,0 +1,248 @@
+"""Lattices, gauge fields, their files and their generation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .core import load
+
+if TYPE_CHECKING:
+    from . import _core
+
+FourIntegers = Sequence[int]
+
+
+class Geometry:
+    """The lattice, and how it is cut over ranks.
+
+    Parameters
+    ----------
+    extents
+        Lx, Ly, Lz, Lt; even, at least 2.
+    grid
+        Ranks in x, y, z, t; default: the grid with the least communication.
+
+    Raises
+    ------
+    BadArgument
+        An extent is odd, or the lattice cannot be cut like that; the message lists the legal grids.
+    """
+
+    def __init__(self, extents: FourIntegers, grid: FourIntegers | None = None) -> None:
+        self._core = load().make_lattice(list(extents), list(grid) if grid else [0, 0, 0, 0])
+
+    @classmethod
+    def _of(cls, core: _core.Lattice) -> Geometry:
+        geometry = cls.__new__(cls)
+        geometry._core = core
+        return geometry
+
+    @property
+    def extents(self) -> tuple[int, int, int, int]:
+        """Lx, Ly, Lz, Lt of the whole lattice."""
+        return tuple(self._core.extents)
+
+    @property
+    def local_extents(self) -> tuple[int, int, int, int]:
+        """Extents of this rank's part."""
+        return tuple(self._core.local_extents)
+
+    @property
+    def origin(self) -> tuple[int, int, int, int]:
+        """x, y, z, t of the first site of this rank."""
+        return tuple(self._core.origin)
+
+    @property
+    def grid(self) -> tuple[int, int, int, int]:
+        """Ranks in x, y, z, t."""
+        return tuple(self._core.grid)
+
+    @property
+    def volume(self) -> int:
+        """Sites of the whole lattice."""
+        return self._core.volume
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Geometry) and self._core == other._core
+
+    def __hash__(self) -> int:
+        return hash((self.extents, self.grid))
+
+    def __repr__(self) -> str:
+        x, y, z, t = self.extents
+        return f"Geometry(({x}, {y}, {z}, {t}), grid={self.grid})"
+
+
+class GaugeField:
+    """Links U_mu(x), double precision.
+
+    Made by :func:`read_gauge_field`, :func:`cold`, :func:`hot`, :func:`weak_field`, :func:`quenched` or
+    :meth:`from_numpy`.
+    """
+
+    def __init__(self, core: _core.GaugeField, report: FileReport | None = None) -> None:
+        self._core = core
+        self.report = report  #: what was found in the file it came from, or None
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """The lattice."""
+        return Geometry._of(self._core.lattice)
+
+    @classmethod
+    def from_numpy(cls, links: ArrayLike, geometry: Geometry | None = None) -> GaugeField:
+        """A field from an array (copied).
+
+        Parameters
+        ----------
+        links
+            complex, shape [t, z, y, x, mu, row, column], mu = x, y, z, t; this rank's part.
+        geometry
+            The lattice; default: that of the array, for a single rank.
+        """
+        links = np.ascontiguousarray(links, dtype=np.complex128)
+        if geometry is None:
+            geometry = Geometry(links.shape[3::-1])
+        field = load().GaugeField(geometry._core)
+        field.from_numpy(links)
+        return cls(field)
+
+    def to_numpy(self) -> NDArray[np.complex128]:
+        """The links of this rank, shape [t, z, y, x, mu, row, column]; a copy."""
+        return self._core.to_numpy()
+
+    def copy(self) -> GaugeField:
+        """An independent copy."""
+        return GaugeField(self._core.copy(), self.report)
+
+    @property
+    def plaquette(self) -> float:
+        """Mean of Re tr P / 3 over sites and planes (1 on the unit field). Collective."""
+        return self._core.plaquette()
+
+    def loops(self) -> dict[str, float | complex]:
+        """All simple loops. Collective.
+
+        Returns
+        -------
+        dict
+            plaquette, plaquette_spatial, plaquette_temporal; rectangle (mean of Re tr / 3 over the 12
+            orientations); link_trace (mean of Re tr U / 3); polyakov_loop (complex; spatial mean of
+            tr prod U_t / 3); unitarity_violation (largest |(U U^dagger - 1)_ij| and |det U - 1|).
+        """
+        return self._core.loops()
+
+    def write(
+        self, path: str | os.PathLike, format: str = "ildg", *, precision: int | None = None
+    ) -> None:
+        """Write to a file: under a temporary name, synchronised, then renamed. Collective.
+
+        Parameters
+        ----------
+        format
+            "ildg", "scidac", "nersc", "nersc-2row", "milc" or "openqcd".
+        precision
+            Bits of a number, 32 or 64; default: 64, or what the format has.
+
+        Raises
+        ------
+        BadArgument
+            Unknown format, or a precision that the format lacks.
+        FileError
+            The file cannot be written (a full disk, for example); an older file of that name is left alone.
+        """
+        load().write_gauge_field(os.fspath(path), self._core, format, precision or 0, [])
+
+    def __repr__(self) -> str:
+        return f"<GaugeField {'x'.join(map(str, self.geometry.extents))}>"
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What a gauge file is and whether it is sound.
+
+    Attributes
+    ----------
+    format, lattice, precision_bits
+        As stored.
+    checksums
+        Dicts with kind, stored, computed, ok; stored and ok are None where the file has none.
+    values
+        Header values beside what was found: dicts with name, expected, found, tolerance, ok.
+    warnings
+        Sentences.
+    metadata
+        Pairs of header keys and texts.
+    ok
+        No check failed.
+    """
+
+    format: str
+    lattice: tuple[int, int, int, int]
+    precision_bits: int
+    checksums: list[dict[str, Any]]
+    values: list[dict[str, Any]]
+    warnings: list[str]
+    metadata: list[tuple[str, str]]
+    ok: bool
+
+    @classmethod
+    def _of(cls, core: _core.FileReport) -> FileReport:
+        return cls(
+            core.format,
+            tuple(core.lattice),
+            core.precision_bits,
+            core.checksums,
+            core.values,
+            list(core.warnings),
+            list(core.metadata),
+            core.ok,
+        )
+
+
+def read_gauge_field(
+    path: str | os.PathLike,
+    *,
+    grid: FourIntegers | None = None,
+    lattice: FourIntegers | None = None,
+    report_only: bool = False,
+) -> GaugeField:
+    """Read a gauge configuration; the format is recognised. Collective: each rank reads its part.
+
+    Parameters
+    ----------
+    path
+        ILDG, SciDAC, NERSC, MILC v5, openQCD or Bridge++ text.
+    grid
+        Ranks in x, y, z, t; default: the grid with the least communication.
+    lattice
+        x, y, z, t, for files that do not say it; where the file says it, it must agree.
+    report_only
+        Failed checks do not raise; they are in ``report``.
+
+    Returns
+    -------
+    GaugeField
+        ``report`` says what was found. Links are kept as stored.
+
+    Raises
+    ------
+    FileError
+        Not a gauge file, truncated, another lattice than expected, links that are not SU(3).
+    ChecksumError
+        A checksum, plaquette or link trace is not the stored one.
+    """
+    core, report = load().read_gauge_field(
+        os.fspath(path),
+        list(grid) if grid else [0, 0, 0, 0],
+        list(lattice) if lattice else None,
+        report_only,
+    )
+    return GaugeField(core, FileReport._of(report))

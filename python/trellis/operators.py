@@ -1,0 +1,129 @@
+"""Dirac operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .core import load
+from .errors import BadArgument
+
+if TYPE_CHECKING:
+    from .gauge import GaugeField, Geometry
+
+ANTIPERIODIC_IN_TIME = (1, 1, 1, -1)
+
+
+class WilsonClover:
+    """The Wilson-clover operator, optionally anisotropic or with a twisted mass.
+
+    M = 1 + 3 nu / xi0 + m + clover term + i mu gamma5 - 1/2 H (doc/conventions.md).
+
+    Parameters
+    ----------
+    U
+        The links; they are copied, in the precisions that solvers ask for.
+    kappa, mass
+        One of them: kappa = 1 / (2 (4 + mass)).
+    csw
+        Clover coefficient; 0 is the Wilson operator. With an anisotropy: c_R.
+    boundary
+        Phases for crossing the boundary in x, y, z, t; 0 in t is Dirichlet time.
+    nu, xi0, csw_temporal
+        Anisotropy: factor of the spatial hops, bare anisotropy, c_T (default: csw).
+    twisted_mass
+        mu.
+    link_reals
+        Reals that store a link: 18, 12 or 8. The fewer, the less is read from memory.
+
+    Raises
+    ------
+    BadArgument
+        kappa and mass, or none of them; a value outside its range.
+    """
+
+    def __init__(
+        self,
+        U: GaugeField,
+        *,
+        kappa: float | None = None,
+        mass: float | None = None,
+        csw: float = 0.0,
+        boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
+        nu: float = 1.0,
+        xi0: float = 1.0,
+        csw_temporal: float | None = None,
+        twisted_mass: float = 0.0,
+        link_reals: int = 12,
+    ) -> None:
+        core = load()
+        if (kappa is None) == (mass is None):
+            raise BadArgument(f"give kappa or mass, and not both; found kappa={kappa}, mass={mass}")
+        if kappa is not None and not kappa > 0:
+            raise BadArgument(f"kappa must be positive, found {kappa}")
+        if len(boundary) != 4:
+            raise BadArgument(f"boundary has a phase for each of x, y, z, t, found {len(boundary)}")
+        params = core.WilsonParams()
+        params.mass = core.kappa_to_mass(kappa) if mass is None else mass
+        params.csw_spatial = csw
+        params.csw_temporal = csw if csw_temporal is None else csw_temporal
+        params.boundary = [complex(phase) for phase in boundary]
+        params.nu, params.xi0, params.twisted_mass = nu, xi0, twisted_mass
+        self._params = params
+        self._core = core.WilsonOperator(U._core, params, "double", link_reals)
+        self._links = U
+
+    @property
+    def geometry(self) -> Geometry:
+        """The lattice."""
+        return self._links.geometry
+
+    @property
+    def mass(self) -> float:
+        """m = 1 / (2 kappa) - 4."""
+        return self._params.mass
+
+    @property
+    def kappa(self) -> float:
+        """1 / (2 (4 + m))."""
+        return load().mass_to_kappa(self._params.mass)
+
+    @property
+    def csw(self) -> float:
+        """Clover coefficient (of the spatial planes)."""
+        return self._params.csw_spatial
+
+    @property
+    def boundary(self) -> tuple[complex, complex, complex, complex]:
+        """Phases in x, y, z, t."""
+        return tuple(self._params.boundary)
+
+    def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
+        """M psi, or M^dagger psi. Collective.
+
+        Parameters
+        ----------
+        psi
+            complex, shape [t, z, y, x, spin, colour], this rank's part.
+
+        Returns
+        -------
+        ndarray
+            The same shape; a new array.
+        """
+        core = load()
+        field = core.SpinorField.from_numpy(
+            self.geometry._core, np.ascontiguousarray(psi, dtype=np.complex128)
+        )
+        out = self._core.apply_dagger(field) if dagger else self._core.apply(field)
+        return out.to_numpy()
+
+    def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
+        """M psi; see :meth:`apply`."""
+        return self.apply(psi)
+
+    def __repr__(self) -> str:
+        return f"WilsonClover(kappa={self.kappa:.6g}, csw={self.csw:g}, boundary={self.boundary})"

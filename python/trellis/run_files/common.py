@@ -1,0 +1,55 @@
+"""Tables that several run files share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+class Table(BaseModel):
+    """A TOML table: unknown keys are refused, values are not changed after validation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def _even_extents(extents: tuple[int, ...]) -> tuple[int, ...]:
+    for name, extent in zip("xyzt", extents, strict=True):
+        if extent < 2 or extent % 2:
+            raise ValueError(f"the extent in {name} is {extent}, but extents are even and at least 2")
+    return extents
+
+
+def _positive_grid(grid: tuple[int, ...]) -> tuple[int, ...]:
+    if any(n < 1 for n in grid):
+        raise ValueError(f"a process grid has at least one process in each direction, found {list(grid)}")
+    return grid
+
+
+FourIntegers = tuple[int, int, int, int]
+Extents = Annotated[FourIntegers, AfterValidator(_even_extents)]
+Grid = Annotated[FourIntegers, AfterValidator(_positive_grid)]
+
+
+class LatticeTable(Table):
+    """[lattice]"""
+
+    extents: Extents = Field(description="Lx, Ly, Lz, Lt; even numbers, at least 2.")
+
+
+class MachineTable(Table):
+    """[machine]: where it runs. Nothing here changes a bit of the results."""
+
+    grid: Grid | None = Field(
+        default=None,
+        description="Ranks in x, y, z, t; default: the grid with the least communication for the number of "
+        "ranks that mpirun started.",
+    )
+    threads: int | None = Field(
+        default=None, ge=1, description="Threads per rank; default: OMP_NUM_THREADS, or all cores."
+    )
+    memory_gib: float | None = Field(
+        default=None,
+        gt=0,
+        description="A run that needs more than this per rank (GiB) is refused; default: what the machine has.",
+    )

@@ -1,0 +1,91 @@
+"""Run file of `trellis generate`: quenched configurations by heat bath and over-relaxation."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from .common import LatticeTable, MachineTable, Table
+
+
+class ActionTable(Table):
+    """[action]: the gauge action, doc/conventions.md "Gauge action"."""
+
+    type: Literal["wilson"] = Field(default="wilson", description="The plaquette action.")
+    beta: float = Field(ge=0, description="6 / g0^2.")
+
+
+class StartTable(Table):
+    """[start]: the field at sweep 0."""
+
+    type: Literal["hot", "cold", "weak", "file"] = Field(
+        default="hot",
+        description="hot: random links; cold: unit links; weak: links near one; file: a configuration.",
+    )
+    spread: float = Field(default=0.2, gt=0, le=10, description="weak: size of the random algebra elements.")
+    file: str | None = Field(default=None, description="file: a gauge configuration in any known format.")
+
+    @model_validator(mode="after")
+    def _file_where_needed(self) -> Self:
+        if (self.type == "file") != (self.file is not None):
+            raise ValueError('start.file is given exactly if start.type is "file"')
+        return self
+
+
+class HeatbathTable(Table):
+    """[heatbath]: Cabibbo-Marinari sweeps with Kennedy-Pendleton heat baths."""
+
+    seed: int = Field(ge=0, lt=2**63, description="Seed of all random numbers of the run.")
+    over_relaxation: int = Field(
+        default=4, ge=0, description="Over-relaxation sweeps after each heat-bath sweep."
+    )
+
+
+class SweepsTable(Table):
+    """[sweeps]: a sweep is one heat-bath sweep with its over-relaxation sweeps; they count from 1."""
+
+    total: int = Field(ge=1, description="Sweeps of the whole run, thermalisation included.")
+    thermalisation: int = Field(
+        default=0, ge=0, description="No configuration is kept up to and including this sweep."
+    )
+    keep_every: int = Field(
+        ge=1, description="Keep the configuration of every n-th sweep after the thermalisation."
+    )
+    checkpoint_every: int = Field(
+        default=100, ge=1, description="Save the state after every n-th sweep; the last two are kept."
+    )
+    print_every: int = Field(default=10, ge=1, description="Print the mean plaquette of every n sweeps.")
+
+    @model_validator(mode="after")
+    def _something_is_left(self) -> Self:
+        if self.thermalisation >= self.total:
+            raise ValueError(
+                f"sweeps.thermalisation = {self.thermalisation} leaves none of sweeps.total = {self.total}"
+            )
+        return self
+
+    def kept(self, sweep: int) -> bool:
+        """Whether the configuration after this sweep is one to keep."""
+        return sweep > self.thermalisation and (sweep - self.thermalisation) % self.keep_every == 0
+
+
+class OutputTable(Table):
+    """[output]"""
+
+    directory: str = Field(
+        description="Folder for configuration.NNNNNN.ildg, checkpoint.NNNNNN.ildg and stream.h5; relative to "
+        "the folder that the command is started in."
+    )
+
+
+class GenerateRun(Table):
+    """Quenched SU(3) gauge configurations at one beta."""
+
+    lattice: LatticeTable
+    action: ActionTable
+    start: StartTable = StartTable()
+    heatbath: HeatbathTable
+    sweeps: SweepsTable
+    output: OutputTable
+    machine: MachineTable = MachineTable()

@@ -1,0 +1,119 @@
+"""From TOML text to a validated run, with messages that name file, line and key."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+import types
+import typing
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ..errors import RunFileError
+
+Run = TypeVar("Run", bound=BaseModel)
+
+_HEADER = re.compile(r"^\s*\[\[?\s*([^\]]+?)\s*\]")
+_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
+
+
+def load_run_file(path: Path | str, model: type[Run]) -> tuple[Run, str]:
+    """Read and validate a run file.
+
+    Returns
+    -------
+    run, text
+        The validated run and the text of the file (for the provenance of results).
+
+    Raises
+    ------
+    RunFileError
+        The file cannot be read, is not TOML, or does not fit the model. The message lists every problem with
+        its line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunFileError(f"{path}: cannot be read: {error}") from error
+    return parse_run_file(text, model, name=str(path)), text
+
+
+def parse_run_file(text: str, model: type[Run], name: str = "run file") -> Run:
+    """Validate the text of a run file; see :func:`load_run_file`."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RunFileError(f"{name}: not valid TOML: {error}") from error
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        problems = [_describe(e, model, text) for e in error.errors()]
+        raise RunFileError("\n".join(f"{name}{problem}" for problem in problems)) from None
+
+
+def _describe(error: Any, model: type[BaseModel], text: str) -> str:
+    """":LINE: key: what is wrong", without the file's name."""
+    location = [part for part in error["loc"] if isinstance(part, str)]
+    shown = ".".join(map(str, error["loc"])) or "(the whole file)"
+    line = line_of(text, location)
+    where = f":{line}" if line else ""
+    if error["type"] == "extra_forbidden":
+        valid = _keys_at(model, location[:-1])
+        near = difflib.get_close_matches(location[-1], valid, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        return f"{where}: {shown}: unknown key{hint} Valid here: {', '.join(sorted(valid))}"
+    if error["type"] == "missing":
+        return f"{where}: {shown}: missing"
+    message = error["msg"].removeprefix("Value error, ")
+    found = error["input"]
+    if error["type"] == "value_error" and isinstance(found, dict):
+        return f"{where}: {shown}: {message}"
+    return f"{where}: {shown}: {message}; found {found!r}"
+
+
+def _keys_at(model: type[BaseModel], location: list[str]) -> list[str]:
+    """Keys of the table at this path of the model."""
+    for name in location:
+        field = model.model_fields.get(name)
+        inner = _model_in(field.annotation) if field else None
+        if inner is None:
+            return []
+        model = inner
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The table type in an annotation such as T, list[T] or T | None."""
+    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+        return annotation if issubclass(annotation, BaseModel) else None
+    for argument in typing.get_args(annotation):
+        found = _model_in(argument)
+        if found is not None:
+            return found
+    return None
+
+
+def line_of(text: str, location: list[str]) -> int | None:
+    """Line (from 1) of a key or table in TOML text; of its table where the key is absent; None if unknown."""
+    table: list[str] = []
+    table_line = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = _HEADER.match(line)
+        if header:
+            table = _split(header[1])
+            if table == location:
+                return number
+            if location[:-1] == table:
+                table_line = number
+            continue
+        key = _KEY.match(line)
+        if key and table + _split(key[1]) == location:
+            return number
+    return table_line
+
+
+def _split(dotted: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in dotted.split(".")]

@@ -1,0 +1,149 @@
+"""Run file of `trellis measure`: propagators and correlators on a set of configurations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from .common import FourIntegers, MachineTable, Table
+
+
+class ConfigurationsTable(Table):
+    """[configurations]: what is measured on."""
+
+    files: str | list[str] = Field(
+        description="File names or patterns (*, ?, **), relative to the folder that the command is started "
+        "in. The last number in a name is the number of the configuration."
+    )
+    first: int | None = Field(default=None, description="Leave out numbers below this.")
+    last: int | None = Field(default=None, description="Leave out numbers above this.")
+    lattice: FourIntegers | None = Field(
+        default=None, description="x, y, z, t; only for files that do not say it."
+    )
+
+
+class FermionTable(Table):
+    """[fermion]: doc/conventions.md "Gamma matrices and Wilson fermions"."""
+
+    type: Literal["wilson_clover"] = "wilson_clover"
+    kappa: float | None = Field(default=None, gt=0, description="Hopping parameter; this or mass.")
+    mass: float | None = Field(default=None, description="Bare mass 1/(2 kappa) - 4; this or kappa.")
+    csw: float = Field(default=0.0, description="Clover coefficient; 0 is the Wilson operator.")
+    boundary_t: Literal["antiperiodic", "periodic", "dirichlet"] = Field(
+        default="antiperiodic", description="Boundary condition of the quarks in time; periodic in space."
+    )
+    nu: float = Field(default=1.0, gt=0, description="Anisotropy: factor of the spatial hops.")
+    xi0: float = Field(default=1.0, gt=0, description="Anisotropy: the bare one.")
+    csw_temporal: float | None = Field(
+        default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
+    )
+    twisted_mass: float = Field(default=0.0, description="mu of + i mu gamma5.")
+
+    @model_validator(mode="after")
+    def _one_mass(self) -> Self:
+        if (self.kappa is None) == (self.mass is None):
+            raise ValueError("give fermion.kappa or fermion.mass, and not both")
+        return self
+
+
+class SolverTable(Table):
+    """[solver]: how propagators are solved for."""
+
+    type: Literal["cg", "bicgstab", "gcr"] = Field(
+        default="cg", description="cg works on the normal equations."
+    )
+    tolerance: float = Field(default=1e-10, gt=0, lt=1, description="Of |b - M x| / |b|.")
+    max_iterations: int = Field(default=10000, ge=1)
+    inner_precision: Literal["double", "float", "half"] = Field(
+        default="half",
+        description="Storage in the inner solver of the mixed-precision scheme; half is 16-bit fixed point; "
+        "double switches the scheme off.",
+    )
+    even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
+        default="symmetric", description="Form of the even-odd Schur complement."
+    )
+
+
+class SourceTable(Table):
+    """[source]: one propagator (12 solves) per position."""
+
+    type: Literal["point", "gaussian", "wall"] = "point"
+    positions: list[FourIntegers] = Field(
+        default_factory=lambda: [(0, 0, 0, 0)],
+        min_length=1,
+        description="x, y, z, t of each source, from 0 (wall: only t counts).",
+    )
+    shift_seed: int | None = Field(
+        default=None,
+        ge=0,
+        description="Shift all positions of a configuration by one vector that depends on this seed and the "
+        "configuration's number: less correlated sources.",
+    )
+    width: float = Field(default=2.0, gt=0, description="gaussian: w, lattice units (doc/conventions.md).")
+    steps: int = Field(default=10, ge=1, description="gaussian: number of smearing steps.")
+
+
+class SmearingTable(Table):
+    """[smearing]: stout smearing of the links that the fermions see; none by default."""
+
+    stout_steps: int = Field(default=0, ge=0)
+    stout_rho: float = Field(default=0.1, gt=0, lt=0.25)
+
+
+class SinkTable(Table):
+    """[sink]"""
+
+    type: Literal["point", "gaussian"] = Field(
+        default="point", description="gaussian: width and steps as in [source]."
+    )
+
+
+class MesonTable(Table):
+    """[[correlators.meson]]: a meson by its gamma matrices."""
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="Name of the dataset.")
+    sink: str = Field(description='Gamma matrix at the sink: "gamma5", "gamma_x", "gamma_t gamma5", ...')
+    source: str = Field(description="Gamma matrix at the source.")
+
+
+NamedMeson = Literal["pion", "rho", "a0", "a1", "b1", "pion_a4", "all"]
+NamedBaryon = Literal["nucleon", "delta"]
+
+
+class CorrelatorsTable(Table):
+    """[correlators]: what is contracted."""
+
+    mesons: list[NamedMeson] = Field(
+        default=["pion", "rho"],
+        description="rho, a1 and b1 stand for three polarisations (rho_x, rho_y, rho_z); all: the 256 pairs "
+        "of gamma matrices.",
+    )
+    meson: list[MesonTable] = Field(default=[], description="Further mesons.")
+    baryons: list[NamedBaryon] = Field(default=["nucleon"])
+    max_momentum_squared: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="All momenta with n^2 up to this, p = 2 pi n / L."
+    )
+
+
+class MeasureOutputTable(Table):
+    """[output]"""
+
+    directory: str = Field(
+        description="Folder for correlators.NNNNNN.h5; relative to the folder that the command is started in."
+    )
+    propagators: bool = Field(default=False, description="Save the propagators too (propagator.NNNNNN.h5).")
+
+
+class MeasureRun(Table):
+    """Correlators of Wilson-clover quarks, one file per configuration."""
+
+    configurations: ConfigurationsTable
+    fermion: FermionTable
+    solver: SolverTable = SolverTable()
+    source: SourceTable = SourceTable()
+    sink: SinkTable = SinkTable()
+    smearing: SmearingTable = SmearingTable()
+    correlators: CorrelatorsTable = CorrelatorsTable()
+    output: MeasureOutputTable
+    machine: MachineTable = MachineTable()
