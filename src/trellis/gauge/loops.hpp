@@ -1,0 +1,33 @@
+#pragma once
+/// Loops of a gauge configuration (doc/conventions.md, Gauge action). The same bits for every process grid,
+/// thread count and lane count. All functions are collective; NaN if a link is not finite.
+#include <complex>
+
+#include "trellis/field/gauge_field.hpp"
+
+namespace trellis {
+
+struct Plaquettes {
+  double all, spatial, temporal;  ///< means of Re tr P / 3 over sites and planes
+};
+
+struct GaugeLoops {
+  double plaquette, plaquette_spatial, plaquette_temporal;
+  double rectangle;                    ///< mean of Re tr / 3 over sites and the 12 orientations of the 2x1 loop
+  double link_trace;                   ///< mean of Re tr U / 3
+  std::complex<double> polyakov_loop;  ///< spatial mean of tr prod_t U_t / 3
+  double unitarity_violation;          ///< largest |(U U^dagger - 1)_ij| and |det U - 1|; infinity if not finite
+};
+
+Plaquettes plaquettes(const GaugeField& U);
+/// The mean of Re tr P / 3 over sites and the six planes.
+double plaquette(const GaugeField& U);
+double rectangle(const GaugeField& U);
+double link_trace(const GaugeField& U);
+/// Mean of tr prod U_mu / 3 over the sites of one slice; the product begins at x_mu = 0 and is taken link by link.
+std::complex<double> polyakov_loop(const GaugeField& U, int mu = 3);
+double unitarity_violation(const GaugeField& U);
+
+GaugeLoops measure_loops(const GaugeField& U);
+
+}  // namespace trellis

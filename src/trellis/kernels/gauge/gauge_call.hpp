@@ -1,0 +1,20 @@
+#pragma once
+/// What every gauge kernel needs of a configuration.
+#include "trellis/view/gauge_view.hpp"
+
+namespace trellis {
+
+struct SiteRange;
+
+/// Links with an up-to-date halo, and the tables of their layout.
+struct GaugeCall {
+  RawField links;
+  ExtendedTables tables;
+};
+
+/// Flops and must-move bytes per site of a kernel (bytes: every field read or written once, in double).
+struct KernelCost {
+  double flops, bytes;
+};
+
+}  // namespace trellis
