@@ -20,6 +20,7 @@ from trellis.analysis.correlators import Correlator
 from trellis.analysis.models import BackwardState
 from trellis.analysis.synthetic import SyntheticParticle
 from trellis.analysis.weights import covariance_of_mean, samples_needed, shrinkage_intensity
+from trellis.analysis.window_fit import chi2_scale, small_sample_correction
 
 T = 16
 PION = SyntheticParticle((0.45, 1.25), (1.0, 0.7), noise=0.12, growth=0.06, correlation_length=10.0)
@@ -99,12 +100,13 @@ def test_correlated_weights_from_too_few_samples_are_refused():
         make_weights(x, "correlated")
 
 
-def test_errors_equal_those_of_lsqfit():
-    """With W = C^-1 and many samples the response formula is lsqfit's own error."""
+@pytest.mark.parametrize("t_min", [1, 4])
+def test_errors_equal_those_of_lsqfit(t_min):
+    """With W = C^-1 and many samples the response formula is lsqfit's error; from t = 4 on priors matter."""
     rng = np.random.default_rng(4)
-    samples = draw(PION, 4000, rng).folded()[:, 1:9]
+    samples = draw(PION, 4000, rng).folded()[:, t_min:9]
     weights = make_weights(samples, "correlated")
-    model, times = SpectralModel(2, 1, T, 1), [np.arange(1.0, 9.0)]
+    model, times = SpectralModel(2, 1, T, 1), [np.arange(float(t_min), 9.0)]
     prior = model.prior(0.5, [1.0], (0.6, 0.8), (1.0, 4.0))
     ours = fit_window(model, times, weights, prior)
     theirs = lsqfit.nonlinear_fit(
@@ -113,9 +115,33 @@ def test_errors_equal_those_of_lsqfit():
     assert ours.energies[0] == pytest.approx(theirs.p["E0"].mean, rel=1e-10)
     assert ours.chi2 + ours.chi2_prior == pytest.approx(theirs.chi2, rel=1e-8)
     second = theirs.p["E0"] + theirs.p["gap1"]
-    np.testing.assert_allclose(
-        ours.energy_errors, [theirs.p["E0"].sdev, second.sdev], rtol=5e-3
-    )  # small-sample factor
+    # the small-sample factor is 1 + O(d / samples)
+    np.testing.assert_allclose(ours.energy_errors, [theirs.p["E0"].sdev, second.sdev], rtol=5e-3)
+    prior_share = ours.energy_prior_errors[0] / ours.energy_errors[0]
+    assert prior_share > 0.3 if t_min == 4 else prior_share < 0.3
+    assert ours.information_criterion == pytest.approx(theirs.chi2 + 2 * 4 - 2 * len(weights.mean), abs=0.02)
+
+
+def test_small_sample_factor_is_the_scatter_of_generalised_least_squares():
+    """A constant fitted to 6 correlated numbers with the inverse sample covariance of 20 samples.
+
+    The variance over what the fit claims is the factor, chi^2 over its degrees of freedom is the scale.
+    """
+    rng = np.random.default_rng(9)
+    root = np.linalg.cholesky(0.7 ** np.abs(np.subtract.outer(np.arange(6), np.arange(6))))
+    values, claimed, chi2 = [], [], []
+    one = np.ones(6)
+    for _ in range(4000):
+        samples = rng.standard_normal((20, 6)) @ root.T
+        w = np.linalg.inv(np.cov(samples.T) / 20)
+        variance = 1 / (one @ w @ one)
+        values.append(variance * (one @ w @ samples.mean(axis=0)))
+        claimed.append(variance)
+        rest = samples.mean(axis=0) - values[-1]
+        chi2.append(rest @ w @ rest)
+    assert small_sample_correction(20, 5) == pytest.approx(np.var(values) / np.mean(claimed), rel=0.07)
+    assert chi2_scale(20, 5) == pytest.approx(np.mean(chi2) / 5, rel=0.04)
+    assert small_sample_correction(20, 0) == chi2_scale(20, 0) == 1.0
 
 
 @pytest.mark.parametrize(("kind", "count"), [("correlated", 40), ("shrinkage", 20), ("uncorrelated", 12)])

@@ -192,3 +192,29 @@ def test_thermalisation_left_in_is_noticed(tmp_path):
         file["observables/plaquette"] = 0.59 + 0.2 * np.exp(-n / 20) + 0.001 * rng.standard_normal(500)
     assert any("thermalisation" in w for w in analyze(path).warnings)
     assert not analyze(path, options={"first_trajectory": 200}).warnings
+
+
+def test_files_written_by_other_programs(folder, tmp_path):
+    """Complex numbers as a compound {r, i}, texts of fixed length, a correlator of real numbers."""
+    path = tmp_path / "c.h5"
+    shutil.copy(second(folder), path)
+
+    def rewrite(file):
+        file.attrs["kind"] = np.bytes_("measurement")
+        for name, convert in (("pion", _compound), ("nucleon", np.real)):
+            old = file[f"correlators/{name}"]
+            values, attributes = old[()], dict(old.attrs)
+            del file[f"correlators/{name}"]
+            new = file.create_dataset(f"correlators/{name}", data=convert(values))
+            for key, value in attributes.items():
+                new.attrs[key] = np.bytes_(value) if isinstance(value, str) else value
+
+    edit(path, rewrite)
+    original, changed = read_measurements(second(folder)), read_measurements(path)
+    for name, correlator in original.correlators.items():
+        np.testing.assert_array_equal(changed.correlators[name].values, correlator.values)
+        assert changed.correlators[name].attributes == correlator.attributes
+
+
+def _compound(values):
+    return values.view([("r", "f8"), ("i", "f8")])

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..errors import Error, FileError
 
-class AnalysisError(Exception):
+
+class AnalysisError(Error):
     """Anything that stops an analysis."""
 
 
-class MeasurementFileError(AnalysisError):
+class MeasurementFileError(AnalysisError, FileError):
     """A measurement file is not what it should be.
 
     Parameters

@@ -122,7 +122,7 @@ def _evaluate(
 ) -> WindowFit | None:
     """Errors, chi^2 and its distribution at the minimum p, as in the module text."""
     jacobian = model.jacobian(times, p)
-    w = np.linalg.inv(weights.weight_covariance)
+    w = _inverse(weights.weight_covariance)
     precision = np.diag(1.0 / np.array([prior[name].sdev for name in model.names]) ** 2)
     hessian = jacobian.T @ w @ jacobian + precision
     if not np.all(np.isfinite(hessian)) or np.linalg.cond(hessian) > 1e14:
@@ -167,6 +167,12 @@ def _evaluate(
     )
 
 
+def _inverse(covariance: NDArray) -> NDArray:
+    """C^-1 through the correlation matrix: correlators span many orders of magnitude, correlations do not."""
+    sigma = np.sqrt(np.diag(covariance))
+    return np.linalg.inv(covariance / np.outer(sigma, sigma)) / np.outer(sigma, sigma)
+
+
 def _augmented(model: SpectralModel, jacobian: NDArray, w: NDArray, c: NDArray, precision: NDArray):
     """J, W and C with the priors of the backward term as further data, which is what they are."""
     extra = len(model.names) - model.parameter_count
@@ -193,9 +199,9 @@ def small_sample_correction(samples: float, free_rank: float) -> float:
 
 
 def chi2_scale(samples: float, free_rank: float) -> float:
-    """Mean of Hotelling's chi^2 over its value for infinitely many samples: (nu - 1) / (nu - f - 1)."""
+    """Mean of Hotelling's chi^2 over its value for infinitely many samples: nu / (nu - f - 1), f > 0."""
     nu = samples - 1
-    return (nu - 1) / (nu - free_rank - 1)
+    return nu / (nu - free_rank - 1) if free_rank > 0 else 1.0
 
 
 def _spectrum(kernel: NDArray, covariance: NDArray) -> NDArray:

@@ -137,6 +137,8 @@ def _effective_mass_panel(axes: Axes, name: str, particle: ParticleResult, colou
     _band(axes, particle, colour, 0, particle.fit.t_max + 0.5)
     curve_t, curve = _fit_effective_mass(particle)
     states = "one state" if particle.fit.n_states == 1 else f"{particle.fit.n_states} states"
+    if "log(Eb)" in particle.fit.parameters:
+        states += " and the one from behind"
     text = f"best fit: {states}, $t$ = {particle.fit.t_min} to {particle.fit.t_max}"
     axes.plot(curve_t, curve, color=INK, lw=1.1, ls=(0, (4, 2)), label=text, zorder=2)
     axes.set_title(f"{label(name)}    $a\\,m$ = {particle.formatted}")
