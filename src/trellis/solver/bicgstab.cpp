@@ -1,0 +1,115 @@
+#include "trellis/solver/bicgstab.hpp"
+
+#include <cmath>
+
+#include "trellis/base/error.hpp"
+#include "trellis/solver/residual_correction.hpp"
+
+namespace trellis {
+
+namespace {
+/// <r0, r> below this fraction of |r0| |r| carries no more information: the column begins anew.
+constexpr double least_overlap = 1e-12;
+}  // namespace
+
+Bicgstab::Bicgstab(const LinearOperator& A, int rhs)
+    : A_{A},
+      shadow_{A.make_field(rhs)},
+      direction_{SpinorField::like(shadow_)},
+      product_{SpinorField::like(shadow_)},
+      image_{SpinorField::like(shadow_)},
+      alpha_(size_t(rhs)),
+      omega_(size_t(rhs)) {}
+
+/// v = A p, alpha, r becomes s = r - alpha v.
+void Bicgstab::half_step(SpinorField& r, SolveProgress& progress) {
+  A_.apply(product_, direction_);
+  const ComplexCoefficients overlap = dot_each(shadow_, product_);
+  for (size_t i = 0; i < alpha_.size(); ++i) {
+    alpha_[i] = 0;
+    if (!progress.columns[i].is_active) continue;
+    if (!std::isfinite(std::abs(overlap[i]))) return progress.fail_all_not_finite();
+    const std::complex<double> step = rho_[i] / overlap[i];
+    if (overlap[i] != 0.0 && is_usable(step))
+      alpha_[i] = step;
+    else
+      progress.fail(int(i), StopReason::broke_down);
+  }
+  const ComplexCoefficients one(alpha_.size(), 1.0);
+  intermediate2_ = combine_norm2(r, one, r, negative(alpha_), product_);
+}
+
+/// t = A s, omega, x += alpha p + omega s, r = s - omega t. A column whose s is small enough is left there.
+void Bicgstab::stabilise(SpinorField& x, SpinorField& r, SolveProgress& progress) {
+  A_.apply(image_, r);
+  const ComplexCoefficients overlap = dot_each(image_, r);
+  const Coefficients image2 = norm2_each(image_);
+  bool is_finite = true;
+  for (size_t i = 0; i < omega_.size(); ++i) {
+    const SolveColumn& c = progress.columns[i];
+    omega_[i] = 0;
+    if (!c.is_active || intermediate2_[i] <= c.target2) continue;
+    is_finite = is_finite && std::isfinite(image2[i]);
+    if (image2[i] > 0 && is_usable(overlap[i] / image2[i])) omega_[i] = overlap[i] / image2[i];
+  }
+  const ComplexCoefficients one(alpha_.size(), 1.0);
+  combine(x, one, x, alpha_, direction_);
+  if (!is_finite) return progress.fail_all_not_finite();
+  combine(x, one, x, omega_, r);
+  progress.record(combine_norm2(r, one, r, negative(omega_), image_));
+}
+
+/// p = r + beta (p - omega v); where rho or omega vanish, r0 = p = r.
+void Bicgstab::update_direction(const SpinorField& r, SolveProgress& progress) {
+  const size_t n = rho_.size();
+  const ComplexCoefficients overlap = dot_each(shadow_, r), one(n, 1.0);
+  ComplexCoefficients beta(n, 0.0);
+  Coefficients keep(n, 1.0), renew(n, 0.0);
+  bool renews = false;
+  for (size_t i = 0; i < n; ++i) {
+    const SolveColumn& c = progress.columns[i];
+    if (!c.is_active) continue;
+    if (omega_[i] != 0.0 && std::abs(overlap[i]) > least_overlap * std::sqrt(shadow2_[i] * c.residual2)) {
+      beta[i] = (overlap[i] / rho_[i]) * (alpha_[i] / omega_[i]);
+      rho_[i] = overlap[i];
+    }
+    if (beta[i] == 0.0 || !is_usable(beta[i])) {
+      beta[i] = 0;
+      keep[i] = 0;
+      renew[i] = 1;
+      renews = true;
+      rho_[i] = shadow2_[i] = c.residual2;
+      ++progress.restarts;
+    }
+  }
+  if (renews) combine(shadow_, keep, shadow_, renew, r);
+  combine(direction_, one, direction_, negative(omega_), product_);
+  combine(direction_, one, r, beta, direction_);
+}
+
+void Bicgstab::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
+  copy(shadow_, r);
+  copy(direction_, r);
+  shadow2_ = norm2_each(r);
+  rho_.assign(shadow2_.begin(), shadow2_.end());
+  while (true) {
+    half_step(r, progress);
+    if (!progress.any_active()) return;
+    stabilise(x, r, progress);
+    progress.cost.add_applications(A_, r.rhs(), 2);
+    progress.cost.add_linear_algebra(r, 25, 58);
+    if (!progress.any_active()) return;
+    update_direction(r, progress);
+  }
+}
+
+SolveReport bicgstab(const LinearOperator& A, SpinorField& x, const SpinorField& b,
+                     const BicgstabSpec& spec) {
+  Bicgstab method(A, b.rhs());
+  SolveReport report =
+      correct_residual(A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history});
+  report.method = "bicgstab";
+  return report;
+}
+
+}  // namespace trellis

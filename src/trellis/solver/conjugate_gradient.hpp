@@ -1,0 +1,60 @@
+#pragma once
+/// Conjugate gradients, for hermitian positive operators and on the normal equations; many right-hand sides
+/// at a time, each with its own coefficients and the same bits as alone.
+#include <optional>
+
+#include "trellis/solver/krylov_method.hpp"
+#include "trellis/solver/solver_spec.hpp"
+
+namespace trellis {
+
+class NormalOperator;
+
+/// A x = b with A hermitian and positive. x is the first guess; r = b - A x is recomputed before the solver
+/// gives up or claims success. Finds a direction of negative curvature => broke_down.
+///   Traffic per iteration: 1 apply + 10 fields (p.Ap 2, r and |r|^2 3, x and p 5); A^dagger A: 9.
+/// @pre A.is_hermitian()
+SolveReport conjugate_gradient(const LinearOperator& A, SpinorField& x, const SpinorField& b,
+                               const CgSpec& spec);
+
+/// A x = b with any A without zero modes, by conjugate gradients on A^dagger A x = A^dagger b. The recursion
+/// holds r = b - A x itself, so the solve stops on the residual of A x = b (see CgSpec).
+///   Traffic per iteration: 1 apply, 1 apply_dagger + 10 fields (|Ap|^2 1, r and |r|^2 3, |A^dagger r|^2 1, x
+///   and p 5)
+SolveReport conjugate_gradient_normal(const LinearOperator& A, SpinorField& x, const SpinorField& b,
+                                      const CgSpec& spec);
+
+enum class CgForm { hermitian, normal_equations };
+
+/// The recursion, in the storage of A. With s = r (hermitian) or A^dagger r (normal equations), q = A p and
+/// E = <p, A p> or |A p|^2:
+///   alpha = |s|^2 / E;  r -= alpha q;  x += alpha p;  beta = |s'|^2 / |s|^2;  p = s' + beta p
+/// After a reliable update the new direction is made conjugate to the last one with the q at hand:
+///   c = -<q, A s> / E;  p = s + c p;  q = A s + c q;  alpha = <s, p> / E
+class ConjugateGradient final : public KrylovMethod {
+ public:
+  /// update_threshold: run() returns when an active column has dropped by this factor (0: never).
+  ConjugateGradient(const LinearOperator& A, int rhs, CgForm form, double update_threshold);
+  void run(SpinorField& x, SpinorField& r, SolveProgress& progress) override;
+  void forget(int column) override { has_direction_[size_t(column)] = false; }
+
+ private:
+  const SpinorField& gradient(const SpinorField& r) const { return gradient_ ? *gradient_ : r; }
+  Coefficients update_gradient(const SpinorField& r, const Coefficients& residual2, SolveCost& cost);
+  Coefficients energy(SolveCost& cost) const;
+  Coefficients apply_to_direction(SolveCost& cost);
+  Coefficients resume(const SpinorField& s, SolveProgress& progress);
+  Coefficients step_lengths(const Coefficients& numerator, SolveProgress& progress) const;
+
+  const LinearOperator& A_;
+  const NormalOperator* normal_;  ///< A_ as A^dagger A, for the cheaper energy
+  CgForm form_;
+  double update_threshold_;
+  SpinorField direction_, product_;      ///< p, q = A p
+  std::optional<SpinorField> gradient_;  ///< s, normal equations only
+  std::optional<SpinorField> resumed_;   ///< A s, with reliable updates only
+  Coefficients gradient2_, energy_;      ///< |s|^2, E
+  std::vector<bool> has_direction_;      ///< p and q of the last run are of use
+};
+
+}  // namespace trellis

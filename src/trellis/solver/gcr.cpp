@@ -1,0 +1,107 @@
+#include "trellis/solver/gcr.hpp"
+
+#include <cmath>
+
+#include "trellis/base/error.hpp"
+#include "trellis/solver/residual_correction.hpp"
+
+namespace trellis {
+
+namespace {
+/// A cycle that leaves more of |r|^2 than this has stagnated.
+constexpr double most_left_by_cycle = 1 - 1e-6;
+}  // namespace
+
+Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length) : A_{A} {
+  TRELLIS_REQUIRE(restart_length >= 1, "gcr restarts after at least one step, not ", restart_length);
+  for (int k = 0; k < restart_length; ++k) {
+    directions_.push_back(A.make_field(rhs));
+    images_.push_back(SpinorField::like(directions_[0]));
+    image2_.emplace_back(size_t(rhs), 0.0);
+    alpha_.emplace_back(size_t(rhs), 0.0);
+    overlap_.emplace_back(size_t(k), ComplexCoefficients(size_t(rhs), 0.0));
+  }
+}
+
+/// z_k from A p_k; returns |z_k|^2.
+Coefficients Gcr::orthogonalise(int k, SolveCost& cost) {
+  SpinorField& z = images_[size_t(k)];
+  if (k == 0) return norm2_each(z);
+  const ComplexCoefficients one(size_t(z.rhs()), 1.0);
+  Coefficients norms;
+  for (size_t j = 0; j < size_t(k); ++j) {
+    ComplexCoefficients& c = overlap_[size_t(k)][j];
+    c = dot_each(images_[j], z);
+    for (size_t i = 0; i < c.size(); ++i) c[i] = image2_[j][i] > 0 ? c[i] / image2_[j][i] : 0.0;
+    if (j + 1 < size_t(k))
+      combine(z, one, z, negative(c), images_[j]);
+    else
+      norms = combine_norm2(z, one, z, negative(c), images_[j]);
+  }
+  cost.add_linear_algebra(z, 5 * k, 16 * k);
+  return norms;
+}
+
+/// One step; false if the operator returned NaN or Inf, and then x must not see this step.
+bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
+  const size_t step = size_t(k), n = progress.columns.size();
+  copy(directions_[step], r);
+  A_.apply(images_[step], directions_[step]);
+  image2_[step] = orthogonalise(k, progress.cost);
+  const ComplexCoefficients overlap = dot_each(images_[step], r);
+  alpha_[step].assign(n, 0.0);
+  for (size_t i = 0; i < n; ++i) {
+    if (!progress.columns[i].is_active) continue;
+    if (!std::isfinite(image2_[step][i])) {
+      progress.fail_all_not_finite();
+      return false;
+    }
+    const std::complex<double> alpha = overlap[i] / image2_[step][i];
+    if (image2_[step][i] > 0 && is_usable(alpha))
+      alpha_[step][i] = alpha;
+    else
+      progress.fail(int(i), StopReason::broke_down);
+  }
+  progress.record(combine_norm2(r, ComplexCoefficients(n, 1.0), r, negative(alpha_[step]), images_[step]));
+  progress.cost.add_applications(A_, r.rhs(), 1);
+  progress.cost.add_linear_algebra(r, k == 0 ? 8 : 7, 16);
+  return true;
+}
+
+/// x += sum_k y_k p_k, y by back substitution.
+void Gcr::update_solution(int steps, SpinorField& x, SolveCost& cost) const {
+  const size_t n = size_t(x.rhs());
+  std::vector<ComplexCoefficients> y(alpha_.begin(), alpha_.begin() + steps);
+  for (size_t j = size_t(steps); j-- > 0;) {
+    for (size_t k = j + 1; k < size_t(steps); ++k)
+      for (size_t i = 0; i < n; ++i) y[j][i] -= overlap_[k][j][i] * y[k][i];
+    combine(x, ComplexCoefficients(n, 1.0), x, y[j], directions_[j]);
+  }
+  cost.add_linear_algebra(x, 3 * steps, 8 * steps);
+}
+
+void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
+  while (true) {
+    Coefficients before;
+    for (const SolveColumn& c : progress.columns) before.push_back(c.residual2);
+    int steps = 0;
+    while (progress.any_active() && steps < int(directions_.size()) && step(steps, r, progress)) ++steps;
+    update_solution(steps, x, progress.cost);
+    for (int i = 0; i < progress.rhs(); ++i)
+      if (progress.columns[size_t(i)].is_active &&
+          progress.columns[size_t(i)].residual2 > most_left_by_cycle * before[size_t(i)])
+        progress.fail(i, StopReason::stagnated);
+    if (!progress.any_active()) return;
+    ++progress.restarts;
+  }
+}
+
+SolveReport gcr(const LinearOperator& A, SpinorField& x, const SpinorField& b, const GcrSpec& spec) {
+  Gcr method(A, b.rhs(), spec.restart_length);
+  SolveReport report =
+      correct_residual(A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history});
+  report.method = message("gcr(", spec.restart_length, ")");
+  return report;
+}
+
+}  // namespace trellis

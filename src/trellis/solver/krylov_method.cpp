@@ -1,0 +1,78 @@
+#include "trellis/solver/krylov_method.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trellis/base/error.hpp"
+
+namespace trellis {
+
+namespace {
+/// A residual that grew by 10^10 will not come back.
+constexpr double hopeless_growth2 = 1e20;
+}  // namespace
+
+void SolveCost::add_applications(const LinearOperator& A, int rhs, int count) {
+  flops += double(count) * rhs * A.flops();
+  bytes += double(count) * A.bytes(rhs);
+}
+
+void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double flops_per_real) {
+  const double sites = double(f.sites()) * f.rhs();
+  const double scale = f.precision() == Precision::half_precision ? sizeof(float) : 0;
+  flops += sites * f.reals() * flops_per_real;
+  bytes += sites * fields * (double(f.reals()) * double(element_bytes(f.precision())) + scale);
+}
+
+SolveProgress::SolveProgress(int rhs, int max_iterations, bool records_history)
+    : columns(size_t(rhs)), max_iterations_{max_iterations}, records_history_{records_history} {}
+
+bool SolveProgress::any_active() const {
+  return std::any_of(columns.begin(), columns.end(), [](const SolveColumn& c) { return c.is_active; });
+}
+
+void SolveProgress::fail(int column, StopReason reason) {
+  SolveColumn& c = columns[size_t(column)];
+  c.is_active = false;
+  c.failed = true;
+  c.failure = reason;
+}
+
+void SolveProgress::fail_all_not_finite() {
+  for (int i = 0; i < rhs(); ++i)
+    if (columns[size_t(i)].is_active) fail(i, StopReason::not_finite);
+}
+
+void SolveProgress::record(const Coefficients& residual2) {
+  for (int i = 0; i < rhs(); ++i)
+    if (columns[size_t(i)].is_active && !std::isfinite(residual2[size_t(i)])) return fail_all_not_finite();
+  double largest2 = 0;
+  for (int i = 0; i < rhs(); ++i) {
+    SolveColumn& c = columns[size_t(i)];
+    if (c.is_active) {
+      ++c.iterations;
+      c.residual2 = residual2[size_t(i)];
+      c.largest2 = std::max(c.largest2, c.residual2);
+      if (c.residual2 > hopeless_growth2 * c.start2)
+        fail(i, StopReason::broke_down);
+      else if (c.residual2 <= c.target2 || c.iterations >= max_iterations_)
+        c.is_active = false;
+    }
+    largest2 = std::max(largest2, c.residual2);
+  }
+  if (records_history_) history.push_back(std::sqrt(largest2));
+}
+
+bool SolveProgress::wants_reliable_update(double threshold) const {
+  return std::any_of(columns.begin(), columns.end(), [&](const SolveColumn& c) {
+    return c.is_active && c.residual2 <= threshold * threshold * c.largest2;
+  });
+}
+
+Coefficients SolveProgress::active_mask() const {
+  Coefficients mask;
+  for (const SolveColumn& c : columns) mask.push_back(c.is_active ? 1.0 : 0.0);
+  return mask;
+}
+
+}  // namespace trellis

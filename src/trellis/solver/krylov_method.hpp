@@ -1,0 +1,83 @@
+#pragma once
+/// The inside of a solver: a method reduces the residuals that residual_correction.hpp hands to it, in
+/// whatever storage its operator has, and never judges convergence itself.
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/linear_operator.hpp"
+#include "trellis/solver/solve_report.hpp"
+
+namespace trellis {
+
+/// A coefficient that float storage can take.
+inline bool is_usable(std::complex<double> c) {
+  return std::isfinite(float(c.real())) && std::isfinite(float(c.imag()));
+}
+/// -values, for the `r -= alpha q` of every recursion.
+template <class Values>
+Values negative(Values values) {
+  for (auto& v : values) v = -v;
+  return values;
+}
+
+/// Flops and must-move bytes, all ranks.
+struct SolveCost {
+  double flops = 0, bytes = 0;
+  void add_applications(const LinearOperator& A, int rhs, int count);
+  /// `fields` reads and writes of a field like `f`, `flops_per_real` operations on each of its reals.
+  void add_linear_algebra(const SpinorField& f, double fields, double flops_per_real);
+};
+
+/// One right-hand side on its way; residuals are in units of |b|.
+struct SolveColumn {
+  double target2 = 0;      ///< this run may pause the column once |r|^2 is down to this
+  double start2 = 0;       ///< |r|^2 when this run began
+  double residual2 = 0;    ///< |r|^2 by the recursion
+  double largest2 = 0;     ///< the largest since this run began
+  int iterations = 0;      ///< in all runs
+  bool is_active = false;  ///< iterates; inactive columns have zero coefficients and keep their bits
+  bool failed = false;     ///< this run ended with `failure`
+  StopReason failure = StopReason::converged;
+};
+
+/// All right-hand sides of a solve, and the rules by which they stop.
+class SolveProgress {
+ public:
+  SolveProgress(int rhs, int max_iterations, bool records_history);
+
+  int rhs() const { return int(columns.size()); }
+  bool any_active() const;
+  /// Books |r|^2 of an iteration: pauses columns at their target, at the last iteration or out of bounds.
+  void record(const Coefficients& residual2);
+  void fail(int column, StopReason reason);
+  /// NaN or Inf: all columns stop, as the operator is not what it should be.
+  void fail_all_not_finite();
+  /// Some active column has dropped by `threshold` since this run began (0: never).
+  bool wants_reliable_update(double threshold) const;
+  /// 1 for active columns, 0 for the others.
+  Coefficients active_mask() const;
+
+  std::vector<SolveColumn> columns;
+  SolveCost cost;
+  std::vector<double> history;
+  int restarts = 0;
+
+ private:
+  int max_iterations_;
+  bool records_history_;
+};
+
+class KrylovMethod {
+ public:
+  virtual ~KrylovMethod() = default;
+  /// Iterates until no column is active (or a reliable update is due): on entry x = 0 and r is the residual;
+  /// on return x is the correction, r what the recursion says is left.
+  /// @pre x and r have the storage of the method's operator.
+  virtual void run(SpinorField& x, SpinorField& r, SolveProgress& progress) = 0;
+  /// The column's search space is thrown away before the next run.
+  virtual void forget(int /*column*/) {}
+};
+
+}  // namespace trellis

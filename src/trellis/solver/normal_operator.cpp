@@ -1,0 +1,64 @@
+#include "trellis/solver/normal_operator.hpp"
+
+#include <cmath>
+
+#include "trellis/base/error.hpp"
+
+namespace trellis {
+
+NormalOperator::NormalOperator(LinearOperatorPtr A) : A_{std::move(A)} {
+  TRELLIS_REQUIRE(A_ != nullptr, "NormalOperator needs an operator");
+}
+
+SpinorField& NormalOperator::apply_factor(const SpinorField& in) const {
+  auto& field = workspace_[in.rhs()];
+  if (!field) field = std::make_unique<SpinorField>(A_->make_field(in.rhs()));
+  A_->apply(*field, in);
+  return *field;
+}
+
+void NormalOperator::apply(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(&out != &in, "NormalOperator cannot work in place");
+  A_->apply_dagger(out, apply_factor(in));
+}
+
+Coefficients NormalOperator::apply_with_energy(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(&out != &in, "NormalOperator cannot work in place");
+  const SpinorField& A_in = apply_factor(in);
+  Coefficients energy = norm2_each(A_in);
+  A_->apply_dagger(out, A_in);
+  return energy;
+}
+
+LinearOperatorPtr NormalOperator::converted(Precision precision) const {
+  return std::make_shared<NormalOperator>(A_->converted(precision));
+}
+
+ShiftedOperator::ShiftedOperator(LinearOperatorPtr A, double shift) : A_{std::move(A)}, shift_{shift} {
+  TRELLIS_REQUIRE(A_ != nullptr, "ShiftedOperator needs an operator");
+  TRELLIS_REQUIRE(std::isfinite(shift), "the shift of ", A_->name(), " is ", shift);
+}
+
+void ShiftedOperator::apply(SpinorField& out, const SpinorField& in) const {
+  A_->apply(out, in);
+  combine(out, 1.0, out, shift_, in);
+}
+
+void ShiftedOperator::apply_dagger(SpinorField& out, const SpinorField& in) const {
+  A_->apply_dagger(out, in);
+  combine(out, 1.0, out, shift_, in);
+}
+
+/// Two operations on each real.
+double ShiftedOperator::flops() const {
+  const SpinorField f = A_->make_field(1);
+  return A_->flops() + 2.0 * double(f.sites()) * f.reals();
+}
+
+LinearOperatorPtr ShiftedOperator::converted(Precision precision) const {
+  return std::make_shared<ShiftedOperator>(A_->converted(precision), shift_);
+}
+
+std::string ShiftedOperator::name() const { return message(A_->name(), " + ", shift_); }
+
+}  // namespace trellis

@@ -1,0 +1,57 @@
+#pragma once
+/// Hermitian operators made of others: A^dagger A, and A + shift.
+#include <map>
+#include <memory>
+
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/linear_operator.hpp"
+
+namespace trellis {
+
+/// A^dagger A: hermitian, positive where A has no zero mode.
+class NormalOperator final : public LinearOperator {
+ public:
+  /// @pre A is not null
+  explicit NormalOperator(LinearOperatorPtr A);
+
+  void apply(SpinorField& out, const SpinorField& in) const override;
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
+  /// out = A^dagger A in; returns <in, A^dagger A in> = |A in|^2 of each right-hand side, which costs the
+  /// reading of one field where the dot product reads two.
+  Coefficients apply_with_energy(SpinorField& out, const SpinorField& in) const;
+  bool is_hermitian() const override { return true; }
+  SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
+  double flops() const override { return 2 * A_->flops(); }
+  double bytes(int rhs) const override { return 2 * A_->bytes(rhs); }
+  LinearOperatorPtr converted(Precision precision) const override;
+  std::string name() const override { return "normal operator of " + A_->name(); }
+  const LinearOperator& factor() const { return *A_; }
+
+ private:
+  SpinorField& apply_factor(const SpinorField& in) const;
+  LinearOperatorPtr A_;
+  mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;  // by number of right-hand sides
+};
+
+/// A + shift, shift real.
+class ShiftedOperator final : public LinearOperator {
+ public:
+  /// @pre A is not null; shift is finite
+  ShiftedOperator(LinearOperatorPtr A, double shift);
+
+  void apply(SpinorField& out, const SpinorField& in) const override;
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override;
+  bool is_hermitian() const override { return A_->is_hermitian(); }
+  SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
+  double flops() const override;
+  double bytes(int rhs) const override { return A_->bytes(rhs); }
+  LinearOperatorPtr converted(Precision precision) const override;
+  std::string name() const override;
+  double shift() const { return shift_; }
+
+ private:
+  LinearOperatorPtr A_;
+  double shift_;
+};
+
+}  // namespace trellis

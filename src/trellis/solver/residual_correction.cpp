@@ -1,0 +1,233 @@
+#include "trellis/solver/residual_correction.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "trellis/base/error.hpp"
+
+namespace trellis {
+
+namespace {
+
+constexpr int failures_allowed = 3;         // breakdowns of a column after which it is given up
+constexpr int idle_runs_allowed = 3;        // runs in a row that did not reduce the true residual
+constexpr double claimed_progress2 = 0.64;  // of |r|^2: a run is judged if its recursion claims this much,
+constexpr double least_progress2 = 0.8;     // and was idle if more than this is left in truth
+
+void require_valid(const LinearOperator& A, const SpinorField& x, const SpinorField& b,
+                   const CorrectionParams& params) {
+  TRELLIS_REQUIRE(params.tolerance > 0 && params.tolerance < 1,
+                  "a solver's tolerance lies between 0 and 1, not ", params.tolerance);
+  TRELLIS_REQUIRE(params.max_iterations >= 1, "a solver needs at least one iteration, not ",
+                  params.max_iterations);
+  TRELLIS_REQUIRE(x.lattice_ptr() == b.lattice_ptr() && x.spec() == b.spec(),
+                  "solution and source differ in lattice, subset, storage or number of right-hand sides");
+  FieldSpec domain = A.make_field(1).spec();
+  domain.rhs = b.rhs();
+  TRELLIS_REQUIRE(b.spec() == domain, "the source is not of the domain of ", A.name(),
+                  " (subset, storage, lanes or backend)");
+  TRELLIS_REQUIRE(b.precision() == Precision::double_precision,
+                  "the true residual is computed in double, but ", A.name(), " is stored in ",
+                  name_of(b.precision()), "; low storage goes inside a mixed solver");
+}
+
+Coefficients finite_norms(const SpinorField& f, const char* what) {
+  const Coefficients norms = norm2_each(f);
+  for (size_t i = 0; i < norms.size(); ++i)
+    if (!std::isfinite(norms[i]))
+      throw NumericError(message("the ", what, " has a NaN or Inf in right-hand side ", i));
+  return norms;
+}
+
+class ResidualCorrection {
+ public:
+  ResidualCorrection(const LinearOperator& A, const LinearOperator& inner, SpinorField& x,
+                     const SpinorField& b, const CorrectionParams& params)
+      : A_{A},
+        x_{x},
+        b_{b},
+        params_{params},
+        progress_(b.rhs(), params.max_iterations, params.records_history),
+        claimed2_(size_t(b.rhs()), 0.0),
+        idle_runs_(size_t(b.rhs()), 0),
+        failures_(size_t(b.rhs()), 0),
+        residual_{SpinorField::like(b)},
+        work_{SpinorField::like(b)} {
+    FieldSpec low = inner.make_field(1).spec();
+    low.rhs = b.rhs();
+    if (low != b.spec()) {
+      low_residual_.emplace(b.lattice_ptr(), low);
+      low_correction_.emplace(b.lattice_ptr(), low);
+    }
+  }
+
+  SolveReport solve(KrylovMethod& method);
+
+ private:
+  void normalise();
+  void compute_true_residual();
+  void judge(KrylovMethod& method);
+  bool is_idle(size_t i) const;
+  void judge_column(int column, KrylovMethod& method);
+  void run_method(KrylovMethod& method);
+  SolveReport report() const;
+
+  const LinearOperator& A_;
+  SpinorField& x_;
+  const SpinorField& b_;
+  CorrectionParams params_;
+  SolveProgress progress_;
+  Coefficients norm_, inverse_norm_;  // |b| and 1/|b|, both 0 for a zero right-hand side
+  std::vector<double> claimed2_;      // |r|^2 / |b|^2 by the recursion of the last run
+  std::vector<int> idle_runs_, failures_;
+  std::vector<StopReason> outcome_;  // per column, final once the column no longer runs
+  std::vector<bool> is_finished_;
+  bool guess_is_zero_ = false, is_first_check_ = true;
+  int runs_ = 0;
+  SpinorField residual_, work_;  // double; work_ is A x, and the correction of a double method
+  std::optional<SpinorField> low_residual_, low_correction_;
+};
+
+/// Columns with b = 0 get x = 0, whatever the guess was.
+void ResidualCorrection::normalise() {
+  const size_t n = size_t(b_.rhs());
+  const Coefficients b2 = finite_norms(b_, "source"), x2 = finite_norms(x_, "first guess");
+  Coefficients keeps_guess(n, 1.0);
+  bool any_zero_source = false;
+  for (size_t i = 0; i < n; ++i) {
+    norm_.push_back(std::sqrt(b2[i]));
+    inverse_norm_.push_back(b2[i] > 0 ? 1.0 / norm_[i] : 0.0);
+    if (b2[i] == 0) {
+      keeps_guess[i] = 0;
+      any_zero_source = true;
+    }
+  }
+  guess_is_zero_ = std::all_of(x2.begin(), x2.end(), [](double v) { return v == 0; });
+  if (any_zero_source && !guess_is_zero_) combine(x_, keeps_guess, x_, Coefficients(n, 0.0), x_);
+  outcome_.assign(n, StopReason::converged);
+  is_finished_.assign(n, false);
+  progress_.cost.add_linear_algebra(b_, 2, 4);
+}
+
+/// residual = (b - A x) / |b|, and its norms into the columns.
+void ResidualCorrection::compute_true_residual() {
+  Coefficients residual2, minus(inverse_norm_);
+  for (double& c : minus) c = -c;
+  if (is_first_check_ && guess_is_zero_) {
+    residual2 = combine_norm2(residual_, inverse_norm_, b_, Coefficients(minus.size(), 0.0), b_);
+  } else {
+    A_.apply(work_, x_);
+    progress_.cost.add_applications(A_, b_.rhs(), 1);
+    residual2 = combine_norm2(residual_, inverse_norm_, b_, minus, work_);
+  }
+  progress_.cost.add_linear_algebra(b_, 3, 5);
+  for (size_t i = 0; i < residual2.size(); ++i) progress_.columns[i].residual2 = residual2[i];
+}
+
+/// The recursion of the last run claims progress that the true residual does not show.
+bool ResidualCorrection::is_idle(size_t i) const {
+  const SolveColumn& c = progress_.columns[i];
+  if (is_first_check_) return false;
+  const bool claims = claimed2_[i] <= c.target2 || claimed2_[i] <= claimed_progress2 * c.start2;
+  return claims && c.residual2 > least_progress2 * c.start2;
+}
+
+void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
+  const size_t i = size_t(column);
+  SolveColumn& c = progress_.columns[i];
+  const auto finish = [&](StopReason reason) {
+    outcome_[i] = reason;
+    is_finished_[i] = true;
+  };
+  if (norm_[i] == 0) return finish(StopReason::zero_source);
+  if (!std::isfinite(c.residual2)) return finish(StopReason::not_finite);
+  if (c.residual2 <= params_.tolerance * params_.tolerance) return finish(StopReason::converged);
+  if (c.failed) {
+    if (c.failure == StopReason::not_finite || ++failures_[i] > failures_allowed) return finish(c.failure);
+    method.forget(column);
+  }
+  if (c.iterations >= params_.max_iterations) return finish(StopReason::max_iterations);
+  if (is_idle(i)) {
+    if (++idle_runs_[i] >= idle_runs_allowed) return finish(StopReason::stagnated);
+    method.forget(column);
+    ++progress_.restarts;
+  } else {
+    idle_runs_[i] = 0;
+  }
+  const double reduced = params_.reduction_per_run * params_.reduction_per_run * c.residual2;
+  c.target2 = std::max(params_.tolerance * params_.tolerance, reduced);
+  c.start2 = c.largest2 = c.residual2;
+  c.is_active = true;
+}
+
+void ResidualCorrection::judge(KrylovMethod& method) {
+  for (int i = 0; i < progress_.rhs(); ++i) {
+    progress_.columns[size_t(i)].is_active = false;
+    if (!is_finished_[size_t(i)]) judge_column(i, method);
+    progress_.columns[size_t(i)].failed = false;
+  }
+  is_first_check_ = false;
+}
+
+/// A correction after which the recursion had more residual than before is not taken if the method failed.
+void ResidualCorrection::run_method(KrylovMethod& method) {
+  SpinorField& r = low_residual_ ? *low_residual_ : residual_;
+  SpinorField& d = low_correction_ ? *low_correction_ : work_;
+  if (low_residual_) convert(r, residual_);
+  set_zero(d);
+  method.run(d, r, progress_);
+  if (low_correction_) convert(work_, d);
+  Coefficients weight = norm_;
+  for (size_t i = 0; i < weight.size(); ++i) {
+    const SolveColumn& c = progress_.columns[i];
+    claimed2_[i] = c.residual2;
+    if (is_finished_[i] || (c.failed && c.residual2 > c.start2)) weight[i] = 0;
+  }
+  combine(x_, Coefficients(weight.size(), 1.0), x_, weight, work_);
+  progress_.cost.add_linear_algebra(b_, low_correction_ ? 7 : 4, 2);
+  ++runs_;
+}
+
+SolveReport ResidualCorrection::report() const {
+  SolveReport report;
+  const bool all_zero = std::all_of(norm_.begin(), norm_.end(), [](double n) { return n == 0; });
+  report.reason = all_zero ? StopReason::zero_source : StopReason::converged;
+  for (size_t i = 0; i < norm_.size(); ++i) {
+    report.iterations = std::max(report.iterations, progress_.columns[i].iterations);
+    report.relative_residual.push_back(std::sqrt(progress_.columns[i].residual2));
+    if (norm_[i] != 0) report.reason = std::max(report.reason, outcome_[i]);
+  }
+  if (!all_zero && report.reason == StopReason::zero_source) report.reason = StopReason::converged;
+  report.converged = report.reason == StopReason::converged || report.reason == StopReason::zero_source;
+  report.reliable_updates = std::max(runs_ - 1, 0);
+  report.restarts = progress_.restarts;
+  report.flops = progress_.cost.flops;
+  report.bytes = progress_.cost.bytes;
+  report.history = progress_.history;
+  return report;
+}
+
+SolveReport ResidualCorrection::solve(KrylovMethod& method) {
+  normalise();
+  for (;;) {
+    compute_true_residual();
+    judge(method);
+    if (!progress_.any_active()) return report();
+    run_method(method);
+  }
+}
+
+}  // namespace
+
+SolveReport correct_residual(const LinearOperator& A, const LinearOperator& inner, KrylovMethod& method,
+                             SpinorField& x, const SpinorField& b, const CorrectionParams& params) {
+  const auto start = std::chrono::steady_clock::now();
+  require_valid(A, x, b, params);
+  SolveReport report = ResidualCorrection(A, inner, x, b, params).solve(method);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace trellis

@@ -1,0 +1,113 @@
+#include "trellis/solver/solve.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "trellis/base/error.hpp"
+#include "trellis/solver/bicgstab.hpp"
+#include "trellis/solver/conjugate_gradient.hpp"
+#include "trellis/solver/gcr.hpp"
+#include "trellis/solver/minimal_residual.hpp"
+#include "trellis/solver/residual_correction.hpp"
+
+namespace trellis {
+
+namespace {
+
+/// How far the residual drops between two computations in double: what the storage resolves with some
+/// reserve.
+double default_threshold(bool is_cg, Precision precision) {
+  if (precision == Precision::half_precision) return 0.1;
+  return is_cg ? 1e-2 : 1e-4;
+}
+
+struct InnerMethod {
+  std::unique_ptr<KrylovMethod> method;
+  std::string name;
+};
+
+InnerMethod make_method(const CgSpec&, const LinearOperator& A, int rhs, double threshold) {
+  const CgForm form = A.is_hermitian() ? CgForm::hermitian : CgForm::normal_equations;
+  return {std::make_unique<ConjugateGradient>(A, rhs, form, threshold),
+          form == CgForm::hermitian ? "cg" : "cg on the normal equations"};
+}
+InnerMethod make_method(const BicgstabSpec&, const LinearOperator& A, int rhs, double) {
+  return {std::make_unique<Bicgstab>(A, rhs), "bicgstab"};
+}
+InnerMethod make_method(const GcrSpec& spec, const LinearOperator& A, int rhs, double) {
+  return {std::make_unique<Gcr>(A, rhs, spec.restart_length), message("gcr(", spec.restart_length, ")")};
+}
+InnerMethod make_method(const MrSpec& spec, const LinearOperator& A, int rhs, double) {
+  return {std::make_unique<MinimalResidual>(A, rhs, spec.relaxation), "mr"};
+}
+
+SolveReport run(const CgSpec& spec, const LinearOperator& A, const LinearOperatorPtr&, SpinorField& x,
+                const SpinorField& b) {
+  return A.is_hermitian() ? conjugate_gradient(A, x, b, spec) : conjugate_gradient_normal(A, x, b, spec);
+}
+SolveReport run(const BicgstabSpec& spec, const LinearOperator& A, const LinearOperatorPtr&, SpinorField& x,
+                const SpinorField& b) {
+  return bicgstab(A, x, b, spec);
+}
+SolveReport run(const GcrSpec& spec, const LinearOperator& A, const LinearOperatorPtr&, SpinorField& x,
+                const SpinorField& b) {
+  return gcr(A, x, b, spec);
+}
+SolveReport run(const MrSpec& spec, const LinearOperator& A, const LinearOperatorPtr&, SpinorField& x,
+                const SpinorField& b) {
+  return minimal_residual(A, x, b, spec);
+}
+SolveReport run(const MixedPrecisionSpec& spec, const LinearOperator& A, const LinearOperatorPtr& inner,
+                SpinorField& x, const SpinorField& b) {
+  return solve_mixed_precision(spec, A, inner, x, b);
+}
+
+}  // namespace
+
+SolveReport solve(const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b,
+                  const LinearOperatorPtr& inner) {
+  return std::visit([&](const auto& s) { return run(s, A, inner, x, b); }, spec);
+}
+
+SolveReport solve_mixed_precision(const MixedPrecisionSpec& spec, const LinearOperator& A,
+                                  const LinearOperatorPtr& inner, SpinorField& x, const SpinorField& b) {
+  TRELLIS_REQUIRE(spec.update_threshold >= 0 && spec.update_threshold < 1,
+                  "the update threshold of a mixed-precision solver lies between 0 and 1, not ",
+                  spec.update_threshold);
+  const LinearOperatorPtr low = inner ? inner : A.converted(spec.precision);
+  TRELLIS_REQUIRE(low->make_field(1).precision() == spec.precision, "the inner operator is stored in ",
+                  name_of(low->make_field(1).precision()), ", the solver's spec says ",
+                  name_of(spec.precision));
+  TRELLIS_REQUIRE(low->is_hermitian() == A.is_hermitian(), "inner and outer operator (", low->name(), ", ",
+                  A.name(), ") differ in hermiticity");
+  const bool is_cg = std::holds_alternative<CgSpec>(spec.inner);
+  const double threshold =
+      spec.update_threshold > 0 ? spec.update_threshold : default_threshold(is_cg, spec.precision);
+  return std::visit(
+      [&](const auto& inner_spec) {
+        const InnerMethod method = make_method(inner_spec, *low, b.rhs(), threshold);
+        const CorrectionParams params{inner_spec.tolerance, inner_spec.max_iterations,
+                                      inner_spec.records_history, is_cg ? 0.0 : threshold};
+        SolveReport report = correct_residual(A, *low, *method.method, x, b, params);
+        report.method = message(method.name, ", ", name_of(spec.precision), " inside");
+        return report;
+      },
+      spec.inner);
+}
+
+std::vector<double> relative_residual(const LinearOperator& A, const SpinorField& x, const SpinorField& b) {
+  SpinorField r = SpinorField::like(b);
+  A.apply(r, x);
+  const Coefficients one(size_t(b.rhs()), 1.0), minus(size_t(b.rhs()), -1.0);
+  const Coefficients residual2 = combine_norm2(r, one, b, minus, r), b2 = norm2_each(b);
+  std::vector<double> relative;
+  for (size_t i = 0; i < b2.size(); ++i) {
+    if (b2[i] > 0)
+      relative.push_back(std::sqrt(residual2[i] / b2[i]));
+    else
+      relative.push_back(residual2[i] == 0 ? 0.0 : std::numeric_limits<double>::infinity());
+  }
+  return relative;
+}
+
+}  // namespace trellis

@@ -1,0 +1,41 @@
+#pragma once
+/// What a solve did: iterations, the true residuals, the reason it stopped and what it cost.
+#include <string>
+#include <vector>
+
+namespace trellis {
+
+/// Why a solve stopped. For many right-hand sides: of the worst of them, in the order of this list.
+enum class StopReason {
+  converged,       ///< every true residual is at or below the tolerance
+  zero_source,     ///< every right-hand side is zero, and so is the solution
+  max_iterations,  ///< the iterations ran out
+  stagnated,  ///< restarts from the true residual no longer reduce it (the limit of double, or of the method)
+  broke_down,  ///< a coefficient of the recursion has a vanishing or (CG) non-positive denominator
+  not_finite   ///< the operator returned NaN or Inf; the solution is what was reached before
+};
+const char* name_of(StopReason reason);
+
+struct SolveReport {
+  std::string method;  ///< in words, e.g. "cg on the normal equations, half precision inside"
+  int iterations = 0;  ///< of the right-hand side that took most
+  /// |b - A x| / |b| for each right-hand side, recomputed from x in double at the end; 0 for a zero one.
+  std::vector<double> relative_residual;
+  bool converged = false;
+  StopReason reason = StopReason::max_iterations;
+  int reliable_updates = 0;  ///< residuals recomputed in double on the way (first and last check not counted)
+  int restarts = 0;          ///< search spaces that were thrown away and begun anew
+  double seconds = 0;
+  double flops = 0;  ///< of all ranks: operators and linear algebra
+  double bytes = 0;  ///< must-move bytes of all ranks
+  /// Where asked for: after each iteration the largest |r| / |b| of the recursion (not the true residual).
+  std::vector<double> history;
+
+  double largest_residual() const;  ///< NaN if any is
+  double gflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0.0; }
+  double gbytes_per_second() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0.0; }
+  /// One line for logs.
+  std::string summary() const;
+};
+
+}  // namespace trellis
