@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -64,12 +65,12 @@ def run(
 
 def print_summary(results: Results, output_dir: Path, console: Console) -> None:
     """Table of the masses, ratios, warnings, and where the report is."""
-    console.print(results.title, style="bold", highlight=False)
-    table = Table(
-        "particle", "mass (lattice units)", "stat.", "model", "best fit", "p", "tau_int", header_style="bold"
-    )
+    console.print(f"{results.title} (lattice units)", style="bold", highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold")
+    for header in ("particle", "mass", "stat.", "model", "states", "t", "p", "tau_int"):
+        table.add_column(header, no_wrap=True, justify="left" if header in ("particle", "mass") else "right")
     for name, particle in results.particles.items():
-        table.add_row(name, *_row(particle))
+        table.add_row(name.replace("_parity_partner", " partner").replace("_", " "), *_row(particle))
     console.print(table)
     for name, ratio in results.ratios.items():
         console.print(
@@ -84,13 +85,13 @@ def print_summary(results: Results, output_dir: Path, console: Console) -> None:
 
 def _row(particle: ParticleResult) -> list[str]:
     fit = particle.fit
-    states = f"{fit.n_states} state{'s' if fit.n_states > 1 else ''}, t = {fit.t_min}-{fit.t_max}"
     tau = "-" if particle.tau_int is None else format_error(particle.tau_int, particle.tau_int_error)
     return [
         particle.formatted,
         f"{particle.statistical_error:.2g}",
         f"{particle.model_error:.2g}",
-        states,
+        str(fit.n_states),
+        f"{fit.t_min}-{fit.t_max}",
         f"{fit.p_value:.2f}",
         tau,
     ]
