@@ -66,7 +66,7 @@ def run(
 def print_summary(results: Results, output_dir: Path, console: Console) -> None:
     """Table of the masses, ratios, warnings, and where the report is."""
     console.print(f"{results.title} (lattice units)", style="bold", highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", collapse_padding=True, pad_edge=False)
     for header in ("particle", "mass", "stat.", "model", "states", "t", "p", "tau_int"):
         table.add_column(header, no_wrap=True, justify="left" if header in ("particle", "mass") else "right")
     for name, particle in results.particles.items():
