@@ -205,7 +205,10 @@ def chi2_scale(samples: float, free_rank: float) -> float:
 
 
 def _spectrum(kernel: NDArray, covariance: NDArray) -> NDArray:
-    root = np.linalg.cholesky(covariance + 1e-14 * np.diag(np.diag(covariance)))
+    """Eigenvalues of C^(1/2) kernel C^(1/2); C may be singular (fewer samples than data)."""
+    sigma = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(sigma, sigma))
+    root = sigma[:, None] * vectors * np.sqrt(np.clip(values, 0.0, None))
     return np.clip(np.linalg.eigvalsh(root.T @ kernel @ root), 0.0, None)
 
 
