@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "trellis/base/error.hpp"
+#include "trellis/gauge/loops.hpp"
 #include "trellis/io/gauge_file.hpp"
-#include "trellis/io/header_values.hpp"
 
 namespace trellis {
 namespace {
@@ -57,7 +57,7 @@ TEST_P(ExternalGaugeFile, HasThePublishedValues) {
   EXPECT_STREQ(name_of(report.format), name_of(e.format));
   EXPECT_EQ(report.lattice, e.lattice);
   EXPECT_EQ(report.precision_bits, e.precision_bits);
-  const io::HeaderValues found = io::header_values(U);
+  const GaugeLoops found = measure_loops(U);
   const double tolerance = e.precision_bits == 64 ? 1e-13 : 1e-6;
   EXPECT_NEAR(found.plaquette, e.plaquette, tolerance);
   EXPECT_NEAR(found.link_trace, e.link_trace, tolerance);

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "trellis/base/error.hpp"
+#include "trellis/gauge/loops.hpp"
 #include "trellis/io/gauge_format.hpp"
-#include "trellis/io/header_values.hpp"
 #include "trellis/io/lime.hpp"
 #include "trellis/io/milc.hpp"
 
@@ -88,14 +88,14 @@ void read_links(InputFile& file, GaugeFileHeader& header, const Geometry& geomet
 }
 
 /// Fills in what was found for the header's values and adds the unitarity of the links.
-void check_values(FileReport& report, const GaugeField& U, const double* links) {
+void check_values(FileReport& report, const GaugeField& U) {
   constexpr double unitarity_tolerance = 1e-4;  // far above single precision, far below a wrong bit in an exponent
-  const double violation = largest_unitarity_violation(U.geometry(), links, U.lattice().communicator());
-  // Garbage may be too large to sum; then there is no plaquette.
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  HeaderValues found{nan, nan};
-  if (!report.values.empty() && violation < 1e6) found = header_values(U);
-  for (ValueReport& value : report.values) value.found = value.name == "plaquette" ? found.plaquette : found.link_trace;
+  const double violation = unitarity_violation(U);
+  for (ValueReport& value : report.values) {
+    // Garbage may be too large to sum; then nothing is found.
+    if (!(violation < 1e6)) value.found = std::numeric_limits<double>::quiet_NaN();
+    else value.found = value.name == "plaquette" ? plaquette(U) : link_trace(U);
+  }
   report.values.push_back({"unitarity", 0.0, violation, unitarity_tolerance});
 }
 
@@ -137,7 +137,7 @@ FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOption
   std::vector<double> links(U.canonical_size());
   io::read_links(file, header, U.geometry(), links.data());
   U.from_canonical(links.data());
-  io::check_values(report, U, links.data());
+  io::check_values(report, U);
   if (!options.report_only) io::throw_if_bad(file.path(), report);
   return std::move(report);
 }
@@ -181,11 +181,11 @@ void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat
   const io::RealFormat real_format = real_format_of(format, options);
   std::vector<double> links(U.canonical_size());
   U.to_canonical(links.data());
-  const io::HeaderValues values = io::header_values(U);
-  if (!std::isfinite(values.plaquette) || !std::isfinite(values.link_trace))
-    throw NumericError(message("not writing ", path, ": the field's plaquette is ", values.plaquette, ", its link trace ",
-                               values.link_trace));
-  const io::LinksToWrite to_write{U.geometry(), links.data(), values.plaquette, values.link_trace, real_format};
+  const double mean_plaquette = plaquette(U), mean_link_trace = link_trace(U);
+  if (!std::isfinite(mean_plaquette) || !std::isfinite(mean_link_trace))
+    throw NumericError(message("not writing ", path, ": the field's plaquette is ", mean_plaquette, ", its link trace ",
+                               mean_link_trace));
+  const io::LinksToWrite to_write{U.geometry(), links.data(), mean_plaquette, mean_link_trace, real_format};
   const auto file = io::create_output(path, U.lattice().communicator());
   int64_t bytes = 0;
   switch (format) {

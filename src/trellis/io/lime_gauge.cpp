@@ -34,18 +34,6 @@ int ildg_precision(const std::string& xml, const std::string& path) {
   return int(*precision);
 }
 
-/// Texts that a user may want to see, with control characters replaced.
-void collect_metadata(InputFile& file, const std::vector<LimeRecord>& records, FileReport& report) {
-  constexpr int64_t longest = 1 << 16;
-  for (const LimeRecord& record : records) {
-    if (is_binary_record(record) || record.bytes > longest || record.bytes == 0) continue;
-    std::string text = record_text(file, record);
-    for (char& c : text)
-      if ((c < ' ' || c > '~') && c != '\n' && c != '\t') c = '?';
-    report.metadata.emplace_back(record.type, text);
-  }
-}
-
 /// What the XML records say; extents and precision stay open where they are missing.
 struct Statement {
   std::optional<std::array<int64_t, 4>> extents;
@@ -128,7 +116,7 @@ GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
     report.checksums.push_back({checksum_kinds(report.format)[i], std::nullopt, 0});
     if (stored) report.checksums.back().stored = (*stored)[i];
   }
-  collect_metadata(file, records, report);
+  report.metadata = text_records(file, records);
   return header;
 }
 

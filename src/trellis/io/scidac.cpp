@@ -90,6 +90,19 @@ std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file, const st
   return std::array<uint32_t, 2>{parse_hex(*a, file.path(), "<suma>"), parse_hex(*b, file.path(), "<sumb>")};
 }
 
+std::vector<std::pair<std::string, std::string>> text_records(InputFile& file, const std::vector<LimeRecord>& records) {
+  constexpr int64_t longest = 1 << 16;
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const LimeRecord& record : records) {
+    if (is_binary_record(record) || record.bytes > longest || record.bytes == 0) continue;
+    std::string text = record_text(file, record);
+    for (char& c : text)
+      if ((c < ' ' || c > '~') && c != '\n' && c != '\t') c = '?';
+    texts.emplace_back(record.type, text);
+  }
+  return texts;
+}
+
 namespace {
 const char* const xml_head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 }

@@ -3,6 +3,8 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "trellis/io/lime.hpp"
 
@@ -26,6 +28,9 @@ std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file, const st
                                                        int data);
 
 bool is_binary_record(const LimeRecord& record);  ///< ildg-binary-data or scidac-binary-data
+
+/// Types and texts of all short records that are not binary data, control characters replaced.
+std::vector<std::pair<std::string, std::string>> text_records(InputFile& file, const std::vector<LimeRecord>& records);
 
 std::string scidac_private_file_xml(const Coord& lattice);
 struct ScidacDatum {

@@ -1,0 +1,111 @@
+/// Attributes of HDF5 groups and arrays. Texts are UTF-8 of variable length, which h5py reads as str.
+#include "trellis/base/error.hpp"
+#include "trellis/io/hdf5.hpp"
+#include "trellis/io/hdf5_handle.hpp"
+
+namespace trellis::hdf5 {
+
+namespace {
+Handle text_type() {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  return type;
+}
+constexpr int64_t scalar = -1;
+}  // namespace
+
+/// count = scalar: no dimension.
+void Group::write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data, int64_t count) {
+  const Handle object(H5Oopen(file_->file.get(), of == "." ? path_.c_str() : (path_ + "/" + of).c_str(), H5P_DEFAULT), H5Oclose);
+  if (!object.is_valid()) fail(message(full(of), ": expected a group or an array, found none"));
+  if (H5Aexists(object.get(), name.c_str()) > 0) H5Adelete(object.get(), name.c_str());
+  const hsize_t size = hsize_t(std::max<int64_t>(count, 0));
+  const Handle space(count == scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &size, nullptr), H5Sclose);
+  const Handle attribute(H5Acreate2(object.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const bool is_written = attribute.is_valid() && (size == 0 && count != scalar ? true : H5Awrite(attribute.get(), type, data) >= 0);
+  file_->communicator->agree_on_error(is_written ? "" : message("writing attribute ", name, " of ", full(of), ": ", last_hdf5_error()));
+}
+
+void Group::set_attribute(const std::string& name, const std::string& text, const std::string& of) {
+  set_attribute(name, text.c_str(), of);
+}
+
+void Group::set_attribute(const std::string& name, const char* text, const std::string& of) {
+  write_attribute(name, of, text_type().get(), &text, scalar);
+}
+
+void Group::set_attribute(const std::string& name, double value, const std::string& of) {
+  write_attribute(name, of, H5T_NATIVE_DOUBLE, &value, scalar);
+}
+
+void Group::set_attribute(const std::string& name, int64_t value, const std::string& of) {
+  write_attribute(name, of, H5T_NATIVE_INT64, &value, scalar);
+}
+
+void Group::set_attribute(const std::string& name, const std::vector<double>& values, const std::string& of) {
+  write_attribute(name, of, H5T_NATIVE_DOUBLE, values.data(), int64_t(values.size()));
+}
+
+void Group::set_attribute(const std::string& name, const std::vector<int64_t>& values, const std::string& of) {
+  write_attribute(name, of, H5T_NATIVE_INT64, values.data(), int64_t(values.size()));
+}
+
+bool Group::has_attribute(const std::string& name, const std::string& of) const {
+  return H5Aexists_by_name(file_->file.get(), of == "." ? path_.c_str() : (path_ + "/" + of).c_str(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Handle Group::open_attribute(const std::string& name, const std::string& of) const {
+  const std::string object = of == "." ? path_ : path_ + "/" + of;
+  Handle attribute(H5Aopen_by_name(file_->file.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  if (!attribute.is_valid()) fail(message(full(of), ": expected an attribute ", name, ", found none"));
+  return attribute;
+}
+
+std::string Group::text_attribute(const std::string& name, const std::string& of) const {
+  const Handle attribute = open_attribute(name, of);
+  const Handle stored(H5Aget_type(attribute.get()), H5Tclose);
+  const Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  if (H5Tget_class(stored.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1)
+    fail(message(full(of), ": attribute ", name, " is not a text"));
+  if (H5Tis_variable_str(stored.get()) > 0) {
+    char* text = nullptr;
+    // The stored type keeps the character set.
+    if (H5Aread(attribute.get(), stored.get(), &text) < 0 || text == nullptr)
+      fail(message("reading attribute ", name, " of ", full(of), ": ", last_hdf5_error()));
+    const std::string result = text;
+    H5free_memory(text);
+    return result;
+  }
+  std::string text(H5Tget_size(stored.get()), '\0');
+  if (H5Aread(attribute.get(), stored.get(), text.data()) < 0)
+    fail(message("reading attribute ", name, " of ", full(of), ": ", last_hdf5_error()));
+  return text.substr(0, text.find('\0'));
+}
+
+namespace {
+template <class T>
+std::vector<T> numbers(const Handle& attribute, hid_t type, const std::string& what) {
+  const Handle stored(H5Aget_type(attribute.get()), H5Tclose);
+  const H5T_class_t stored_class = H5Tget_class(stored.get());
+  const bool is_number = stored_class == H5T_FLOAT || stored_class == H5T_INTEGER;
+  const Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+  constexpr hssize_t most = 1 << 24;
+  if (!is_number || count < 0 || count > most) throw FileError(what + " does not hold numbers");
+  std::vector<T> values((size_t(count)));
+  if (count > 0 && H5Aread(attribute.get(), type, values.data()) < 0)
+    throw FileError(message("reading ", what, ": ", last_hdf5_error()));
+  return values;
+}
+}  // namespace
+
+std::vector<double> Group::real_attribute(const std::string& name, const std::string& of) const {
+  return numbers<double>(open_attribute(name, of), H5T_NATIVE_DOUBLE, full(of) + ": attribute " + name);
+}
+
+std::vector<int64_t> Group::integer_attribute(const std::string& name, const std::string& of) const {
+  return numbers<int64_t>(open_attribute(name, of), H5T_NATIVE_INT64, full(of) + ": attribute " + name);
+}
+
+}  // namespace trellis::hdf5

@@ -1,0 +1,129 @@
+/// Opening, creating and committing HDF5 files.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "trellis/base/error.hpp"
+#include "trellis/io/hdf5.hpp"
+#include "trellis/io/hdf5_handle.hpp"
+#include "trellis/io/parallel_file.hpp"
+
+namespace trellis::hdf5 {
+
+void silence_hdf5() {
+  static const bool done = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+  (void)done;
+}
+
+std::string last_hdf5_error() {
+  std::string text;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
+        auto& first = *static_cast<std::string*>(out);
+        if (first.empty() && error->desc != nullptr) first = error->desc;
+        return 0;
+      },
+      &text);
+  return text.empty() ? "no reason given" : text;
+}
+
+Handle access_properties(const Communicator& communicator) {
+  Handle properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  if (!properties.is_valid()) throw Error("H5Pcreate failed");
+  // Closing the file closes what is still open in it, so that a failed write leaves nothing behind.
+  H5Pset_fclose_degree(properties.get(), H5F_CLOSE_STRONG);
+  if (communicator.size() > 1) {
+#ifdef TRELLIS_WITH_MPI
+    use_mpi_io(properties.get(), communicator);
+#else
+    throw NotAvailable("this build has no parallel HDF5");
+#endif
+  }
+  return properties;
+}
+
+namespace {
+/// What rank 0 sees of a file that should be there; "" if it can be read.
+std::string why_unreadable(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return io::with_errno("cannot open " + path, errno);
+  if (!S_ISREG(status.st_mode)) return path + " is not a regular file";
+  if (::access(path.c_str(), R_OK) != 0) return io::with_errno("cannot read " + path, errno);
+  silence_hdf5();
+  if (H5Fis_hdf5(path.c_str()) <= 0) return path + ": expected an HDF5 file, found something else";
+  return "";
+}
+
+std::string why_not_creatable(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return io::with_errno("cannot create " + path, errno);
+  ::close(descriptor);
+  return "";
+}
+}  // namespace
+
+File::File(std::shared_ptr<OpenFile> file) : file_{std::move(file)} {}
+File::File(File&&) noexcept = default;
+File& File::operator=(File&&) noexcept = default;
+
+File::~File() {
+  if (!file_ || !file_->file.is_valid()) return;
+  file_->file.reset();
+  if (file_->is_written && file_->communicator->rank() == 0) ::unlink(file_->current_path.c_str());
+}
+
+File File::create(const std::string& path, CommunicatorPtr communicator) {
+  silence_hdf5();
+  auto file = std::make_shared<OpenFile>();
+  file->path = path;
+  file->current_path = path + ".partial";
+  file->communicator = communicator ? communicator : world();
+  file->is_written = true;
+  Communicator& ranks = *file->communicator;
+  ranks.agree_on_error(ranks.rank() == 0 ? why_not_creatable(file->current_path) : "");
+  const Handle access = access_properties(ranks);
+  file->file = Handle(H5Fcreate(file->current_path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  ranks.agree_on_error(file->file.is_valid() ? "" : message("cannot create ", file->current_path, ": ", last_hdf5_error()));
+  return File(file);
+}
+
+File File::open(const std::string& path, CommunicatorPtr communicator) {
+  silence_hdf5();
+  auto file = std::make_shared<OpenFile>();
+  file->path = file->current_path = path;
+  file->communicator = communicator ? communicator : world();
+  Communicator& ranks = *file->communicator;
+  ranks.agree_on_error(ranks.rank() == 0 ? why_unreadable(path) : "");
+  const Handle access = access_properties(ranks);
+  file->file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+  ranks.agree_on_error(file->file.is_valid() ? "" : message("cannot open ", path, ": ", last_hdf5_error()));
+  return File(file);
+}
+
+void File::commit() {
+  TRELLIS_REQUIRE(file_ && file_->is_written && file_->file.is_valid(), "only a file that was created can be committed");
+  Communicator& ranks = *file_->communicator;
+  const bool is_flushed = H5Fflush(file_->file.get(), H5F_SCOPE_GLOBAL) >= 0;
+  const std::string reason = is_flushed ? "" : last_hdf5_error();
+  const bool is_closed = file_->file.reset();
+  std::string error = is_flushed && is_closed ? "" : message("writing ", file_->current_path, ": ", reason);
+  if (error.empty() && ranks.rank() == 0) {
+    const int descriptor = ::open(file_->current_path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0 || ::fsync(descriptor) != 0) error = io::with_errno("syncing " + file_->current_path, errno);
+    if (descriptor >= 0) ::close(descriptor);
+  }
+  try {
+    ranks.agree_on_error(error);
+    ranks.agree_on_error(ranks.rank() == 0 ? io::sync_and_rename(file_->current_path, file_->path) : "");
+  } catch (...) {
+    if (ranks.rank() == 0) ::unlink(file_->current_path.c_str());
+    throw;
+  }
+}
+
+Group File::root() const { return Group(file_, "/"); }
+
+}  // namespace trellis::hdf5

@@ -1,0 +1,54 @@
+#pragma once
+/// Fields of complex numbers, propagators first of all, in SciDAC files (LIME, big-endian, CRC-32 pair), as QIO and
+/// Chroma write them. Local data are canonical: [site, x fastest][whatever a site has][re, im], doubles.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trellis/field/lattice.hpp"
+#include "trellis/io/gauge_file.hpp"
+
+namespace trellis {
+
+struct SiteFieldOptions {
+  int precision_bits = 64;           ///< 32 or 64
+  std::string datatype = "Lattice";  ///< what QDP++ calls a field without a name of its own
+  int colors = 3, spins = 4;
+  std::string file_xml, record_xml;  ///< the user's: scidac-file-xml and scidac-record-xml
+  std::string date;                  ///< no clock is read
+  /// Further records (type, text), written before the data.
+  std::vector<std::pair<std::string, std::string>> extra_records;
+};
+
+struct SiteFieldReport {
+  Coord lattice{0, 0, 0, 0};
+  int precision_bits = 64;
+  int64_t reals_per_site = 0;
+  std::string datatype;
+  std::vector<ChecksumReport> checksums;
+  std::vector<std::string> warnings;
+  std::vector<std::pair<std::string, std::string>> metadata;  ///< text records
+};
+
+/// Writes reals_per_site doubles for each site as one record. Collective; atomic like io::OutputFile.
+void write_site_field(const std::string& path, const Lattice& lattice, const double* local, int64_t reals_per_site,
+                      const SiteFieldOptions& options = {});
+
+/// Reads the first binary record of that size. Throws FileError where lattice or size differ from what is asked,
+/// ChecksumError (unless options.report_only) where the checksum is not the stored one. Collective.
+SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local, int64_t reals_per_site,
+                                const ReadOptions& options = {});
+
+/// A propagator: [site][spin sink][spin source][colour sink][colour source][re, im], DeGrand-Rossi basis.
+inline constexpr int64_t propagator_reals = 4 * 4 * 3 * 3 * 2;
+
+inline void write_propagator(const std::string& path, const Lattice& lattice, const double* local,
+                             const SiteFieldOptions& options = {}) {
+  write_site_field(path, lattice, local, propagator_reals, options);
+}
+inline SiteFieldReport read_propagator(const std::string& path, const Lattice& lattice, double* local,
+                                       const ReadOptions& options = {}) {
+  return read_site_field(path, lattice, local, propagator_reals, options);
+}
+
+}  // namespace trellis
