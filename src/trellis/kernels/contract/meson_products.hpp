@@ -1,0 +1,57 @@
+#pragma once
+/// The 256 colour-traced products of two propagators at a site, from which every meson is built:
+///
+///   Q[i][j][k][l] = sum_ab S(i a, j b) conj(S'(k a, l b)),   component 64 i + 16 j + 4 k + l;
+///
+/// i, k are sink spins, j, l source spins, a and b sink and source colours.
+#include "trellis/kernels/contract/site_products.hpp"
+
+namespace trellis {
+
+struct SiteRange;
+
+/// Per site: 256 products of 9 complex multiply-adds; two propagators in, the products out.
+inline constexpr double meson_products_flops = 256 * (9 * 8 - 2);
+inline constexpr int meson_components = 256;
+inline constexpr double meson_products_bytes(double real_bytes) { return 2 * 288 * real_bytes + 512 * 8; }
+
+struct MesonProductsCall {
+  RawField quark, antiquark;  ///< propagators, of one parity
+  ProductBuffer out;
+  int first_block = 0;  ///< block number 0 of the chunk
+};
+
+template <class Layout, class Storage>
+class MesonProducts {
+ public:
+  using Quark = PropagatorView<Layout, Storage>;
+  using Real = typename Quark::Real;
+
+  explicit MesonProducts(const MesonProductsCall& call)
+      : quark_{call.quark}, antiquark_{call.antiquark}, out_{call.out}, first_{call.first_block} {}
+
+  TRELLIS_SITE_FN void operator()(int block) const {
+    for (int ij = 0; ij < 16; ++ij) {
+      const ColorMatrix<Real> a = quark_.block(block, ij / 4, ij % 4);
+      for (int kl = 0; kl < 16; ++kl) {
+        const ColorMatrix<Real> b = antiquark_.block(block, kl / 4, kl % 4);
+        Complex<Real> sum = conj_mul(b.e[0][0], a.e[0][0]);
+        unroll<Nc * Nc - 1>([&](auto n) TRELLIS_INLINE_LAMBDA {
+          conj_mul_add(sum, b.e[(n + 1) / Nc][(n + 1) % Nc], a.e[(n + 1) / Nc][(n + 1) % Nc]);
+        });
+        out_.store(16 * ij + kl, block - first_, sum);
+      }
+    }
+  }
+
+ private:
+  Quark quark_, antiquark_;
+  ProductBuffer out_;
+  int first_;
+};
+
+/// @pre blocks begin at call.first_block and are not a list
+template <class Layout, class Storage>
+void launch_meson_products(const MesonProductsCall& call, const SiteRange& blocks);
+
+}  // namespace trellis

@@ -1,0 +1,69 @@
+#pragma once
+/// What contraction kernels read and write: colour matrices of propagators, and the contracted products of a
+/// chunk of sites, in double whatever the propagator's storage.
+#include "trellis/view/structured.hpp"
+
+namespace trellis {
+
+/// A propagator: a spinor field with twelve right-hand sides, slot = 3 source spin + source colour.
+template <class Layout, class Storage>
+class PropagatorView {
+ public:
+  using Array = SiteArray<Layout, Storage, 24>;
+  using Real = LaneReal<double, Layout::lanes>;
+
+  explicit PropagatorView(const RawField& raw) : array_{raw} {}
+
+  /// e[sink colour][source colour] of S(sink spin, source spin).
+  TRELLIS_SITE_FN ColorMatrix<Real> block(int site, int sink, int source) const {
+    ColorMatrix<Real> m;
+    unroll<Nc>([&](auto b) TRELLIS_INLINE_LAMBDA {
+      const int slot = 3 * source + b;
+      const auto unit = array_.load_unit(site, slot);
+      unroll<Nc>([&](auto a) TRELLIS_INLINE_LAMBDA {
+        m.e[a][b] = {convert_real<double>(array_.component(site, slot, 6 * sink + 2 * a, unit)),
+                     convert_real<double>(array_.component(site, slot, 6 * sink + 2 * a + 1, unit))};
+      });
+    });
+    return m;
+  }
+
+ private:
+  Array array_;
+};
+
+/// Complex products of a chunk of blocks: [component][re, im][group][site]. The lanes of a block may lie on
+/// `groups` different time slices; those of one slice are neighbours (t is the slowest lane direction), and
+/// each group is summed by itself.
+struct ProductBuffer {
+  double* data = nullptr;  ///< 64-byte aligned
+  int groups = 1;
+  int stride = 0;  ///< doubles between groups; a multiple of 8, at least the sites of a group, the rest zero
+
+  TRELLIS_SITE_FN double* row(int real, int group) const {
+    return data + (size_t(real) * groups + group) * stride;
+  }
+
+  /// Component `component` of block number `n` of the chunk.
+  template <class Real>
+  TRELLIS_SITE_FN void store(int component, int n, const Complex<Real>& z) const {
+    store_lanes(2 * component, n, z.re);
+    store_lanes(2 * component + 1, n, z.im);
+  }
+
+ private:
+  template <class Real>
+  TRELLIS_SITE_FN void store_lanes(int real, int n, const Real& x) const {
+    constexpr int W = RealTraits<Real>::width;
+    if (groups == 1) {
+      store_real(row(real, 0) + size_t(n) * W, x);
+      return;
+    }
+    alignas(64) double lanes[W];
+    store_real(lanes, x);
+    const int per_group = W / groups;
+    for (int i = 0; i < W; ++i) row(real, i / per_group)[size_t(n) * per_group + i % per_group] = lanes[i];
+  }
+};
+
+}  // namespace trellis

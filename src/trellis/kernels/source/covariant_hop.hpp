@@ -1,0 +1,172 @@
+#pragma once
+/// Gauge-covariant nearest-neighbour sums without spin structure, and the faces that they need:
+///
+///   out(x) = diagonal psi(x) + coefficient sum_{k < directions} [ U_k(x) psi(x+k) + U_k(x-k)^dagger psi(x-k)
+///   ]
+///
+/// For directions = 3 a step of Gaussian smearing. No boundary phases.
+#include "trellis/view/raw_stencil.hpp"
+#include "trellis/view/structured.hpp"
+
+namespace trellis {
+
+struct SiteRange;
+
+/// Per site and right-hand side: 2 n matrix-spinor products, 2 n - 1 sums, and the combination.
+inline constexpr double covariant_hop_flops(int directions) {
+  return 2 * directions * 4 * 66 + (2 * directions - 1) * 24 + 24 * 3;
+}
+/// Links, psi of both parities and out.
+inline constexpr double covariant_hop_bytes(int directions, int rhs) {
+  return 2 * directions * 18 * 8 + rhs * 3 * 24 * 8;
+}
+
+struct CovariantHopCall {
+  RawStencil stencil;
+  RawField links_here, links_there;  ///< of the parity of out and of the other one
+  RawField psi_here, psi_there;
+  RawField ghosts[8];  ///< full spinors; those of the backward legs are U^dagger psi
+  RawField out;
+  double diagonal = 0.0, coefficient = 1.0;
+  int directions = 3, slots = 1;
+};
+
+template <class Layout, class Storage>
+class CovariantHop {
+ public:
+  using Spinors = SpinorView<Layout, Storage>;
+  using Real = typename Spinors::Real;
+  using Scalar = typename StorageTraits<Storage>::compute;
+
+  explicit CovariantHop(const CovariantHopCall& call)
+      : stencil_{call.stencil.table, call.stencil.legs},
+        links_here_{call.links_here},
+        links_there_{call.links_there},
+        psi_here_{call.psi_here},
+        psi_there_{call.psi_there},
+        out_{call.out},
+        diagonal_{Scalar(call.diagonal)},
+        coefficient_{Scalar(call.coefficient)},
+        directions_{call.directions} {
+    for (int leg = 0; leg < 8; ++leg) ghosts_[leg] = Spinors(call.ghosts[leg]);
+  }
+
+  TRELLIS_SITE_FN void operator()(int block, int slot) const {
+    Spinor<Real> sum = forward(block, 0, slot);
+    add(sum, backward(block, 0, slot));
+    for (int mu = 1; mu < directions_; ++mu) {
+      add(sum, forward(block, mu, slot));
+      add(sum, backward(block, mu, slot));
+    }
+    Spinor<Real> psi = psi_here_.load(block, slot);
+    const Real a(diagonal_), b(coefficient_);
+    Real* p = reinterpret_cast<Real*>(&psi);
+    const Real* s = reinterpret_cast<const Real*>(&sum);
+    unroll<24>([&](auto i) TRELLIS_INLINE_LAMBDA { p[i] = fma(b, s[i], a * p[i]); });
+    out_.store(block, slot, psi);
+  }
+
+ private:
+  TRELLIS_SITE_FN static void add(Spinor<Real>& sum, const Spinor<Real>& h) {
+    unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { sum.s[s] = sum.s[s] + h.s[s]; });
+  }
+  TRELLIS_SITE_FN Spinor<Real> forward(int block, int mu, int slot) const {
+    const int leg = 2 * mu;
+    const Neighbour n = stencil_.neighbour(block, leg);
+    Spinor<Real> h = n.is_ghost ? ghosts_[leg].load(n.index, slot) : psi_there_.load(n.index, slot);
+    if (n.crosses && !n.is_ghost) stencil_.move_lanes(h, leg);
+    const ColorMatrix<Real> U = links_here_.load(block, mu);
+    unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { h.s[s] = U * h.s[s]; });
+    return h;
+  }
+  TRELLIS_SITE_FN Spinor<Real> backward(int block, int mu, int slot) const {
+    const int leg = 2 * mu + 1;
+    const Neighbour n = stencil_.neighbour(block, leg);
+    if (n.is_ghost) return ghosts_[leg].load(n.index, slot);
+    Spinor<Real> h = psi_there_.load(n.index, slot);
+    const ColorMatrix<Real> U = links_there_.load(n.index, mu);
+    unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { h.s[s] = dagger_mul(U, h.s[s]); });
+    if (n.crosses) stencil_.move_lanes(h, leg);
+    return h;
+  }
+
+  StencilView<Layout, Scalar> stencil_;
+  LinkView<Layout, Storage, 18> links_here_, links_there_;
+  Spinors psi_here_, psi_there_, out_, ghosts_[8];
+  Scalar diagonal_, coefficient_;
+  int directions_;
+};
+
+/// The full spinors that a leg of the receiver needs, formed by the sender:
+///   leg 2 mu (x+mu): psi(y) on the face y_mu = 0;  leg 2 mu + 1: U_mu(y)^dagger psi(y) on the face y_mu = L
+///   - 1.
+/// Messages and lanes as in kernels/halo/wilson_halo.hpp.
+struct SpinorFaceCall {
+  int leg = 0;  ///< of the receiver
+  RawField links, in, ghost;
+  void* message = nullptr;  ///< [face block][slot][24][edge lanes]
+  const int32_t* face = nullptr;
+  const int32_t* permutation = nullptr;
+  const int32_t *edge_lanes = nullptr, *ghost_lanes = nullptr;
+  int edge_lane_count = 0, slots = 1;
+};
+
+template <class Layout, class Storage>
+class SpinorFace {
+ public:
+  using Spinors = SpinorView<Layout, Storage>;
+  using Real = typename Spinors::Real;
+  using Scalar = typename StorageTraits<Storage>::compute;
+
+  explicit SpinorFace(const SpinorFaceCall& call)
+      : call_{call}, links_{call.links}, in_{call.in}, ghost_{call.ghost} {}
+
+  TRELLIS_SITE_FN void pack(int index, int slot) const {
+    const int block = call_.face[index];
+    Spinor<Real> h = in_.load(block, slot);
+    if (call_.leg % 2 == 1) {
+      const ColorMatrix<Real> U = links_.load(block, call_.leg / 2);
+      unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { h.s[s] = dagger_mul(U, h.s[s]); });
+    }
+    Real* r = reinterpret_cast<Real*>(&h);
+    Scalar* m = message(index, slot);
+    for (int i = 0; i < 24; ++i)
+      for (int k = 0; k < call_.edge_lane_count; ++k)
+        m[i * call_.edge_lane_count + k] = lane(r[i], call_.edge_lanes[k]);
+    if constexpr (Layout::lanes > 1) {
+      if (call_.permutation == nullptr) return;
+      for (int i = 0; i < 24; ++i) r[i] = permute(r[i], call_.permutation);
+      ghost_.store(index, slot, h);
+    }
+  }
+
+  TRELLIS_SITE_FN void unpack(int index, int slot) const {
+    Spinor<Real> h;
+    if (call_.permutation != nullptr) h = ghost_.load(index, slot);
+    Real* r = reinterpret_cast<Real*>(&h);
+    const Scalar* m = message(index, slot);
+    for (int i = 0; i < 24; ++i)
+      for (int k = 0; k < call_.edge_lane_count; ++k)
+        set_lane(r[i], call_.ghost_lanes[k], m[i * call_.edge_lane_count + k]);
+    ghost_.store(index, slot, h);
+  }
+
+ private:
+  TRELLIS_SITE_FN Scalar* message(int index, int slot) const {
+    return static_cast<Scalar*>(call_.message) +
+           (size_t(index) * call_.slots + slot) * 24 * call_.edge_lane_count;
+  }
+
+  SpinorFaceCall call_;
+  LinkView<Layout, Storage, 18> links_;
+  Spinors in_, ghost_;
+};
+
+template <class Layout, class Storage>
+void launch_covariant_hop(const CovariantHopCall& call, const SiteRange& blocks);
+template <class Layout, class Storage>
+void launch_spinor_pack(const SpinorFaceCall& call, const SiteRange& face);
+template <class Layout, class Storage>
+void launch_spinor_unpack(const SpinorFaceCall& call, const SiteRange& face);
+
+}  // namespace trellis

@@ -1,0 +1,179 @@
+#include "trellis/measure/propagator.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
+#include "trellis/field/linear_algebra.hpp"
+
+namespace trellis {
+
+namespace {
+constexpr int column_count = Propagator::columns_per_propagator;
+
+/// f(position, canonical site) for all local sites.
+template <class F>
+void for_each_position(const SpinorField& field, const F& f) {
+  const Geometry& g = field.geometry();
+  for_each_index(int(g.local_volume()),
+                 [&](int site) { f(field.layout().position(site_coord(site, g.local())), size_t(site)); });
+}
+
+/// [sink spin][source spin][sink colour][source colour]
+size_t canonical_offset(int sink, int sink_colour, int column) {
+  return size_t(((sink * 4 + column / 3) * 3 + sink_colour) * 3 + column % 3);
+}
+
+SpinorField spinor_columns(const LatticePtr& lattice, Precision precision) {
+  FieldSpec spec;
+  spec.precision = precision;
+  spec.rhs = column_count;
+  return SpinorField(lattice, spec);
+}
+
+SpinorField multiplied_columns(const SpinorField& in, const GammaMatrix& gamma) {
+  SpinorField out = SpinorField::like(in);
+  for_each_position(in, [&](const SitePosition& at, size_t) {
+    for (int column = 0; column < column_count; ++column) {
+      std::complex<double> psi[12], result[12];
+      in.get_site(at, column, reinterpret_cast<double*>(psi));
+      for (int s = 0; s < 4; ++s)
+        for (int c = 0; c < 3; ++c) result[3 * s + c] = gamma.phase[s] * psi[3 * gamma.column[s] + c];
+      out.set_site(at, column, reinterpret_cast<const double*>(result));
+    }
+  });
+  return out;
+}
+
+/// Solves M x = b through the Schur complement; x = 0 on entry.
+SolveReport solve_even_odd(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SchurForm form,
+                           SpinorField& x, const SpinorField& b) {
+  const WilsonSchur S(matrix, form);
+  SpinorField source = S.make_field(b.rhs()), solution = S.make_field(b.rhs());
+  S.prepare_source(source, b);
+  SolveReport report = solve(solver, S, solution, source);
+  S.reconstruct(x, solution, b);
+  return report;
+}
+}  // namespace
+
+double PropagatorReport::largest_true_residual() const {
+  double largest = 0;
+  for (const double r : true_residual) largest = r <= largest ? largest : r;
+  return largest;
+}
+
+Propagator::Propagator(SpinorField columns, const Coord& source_at, const BoundaryPhases& boundary,
+                       PropagatorReport report, std::string description)
+    : columns_{std::move(columns)},
+      source_at_{source_at},
+      boundary_{boundary},
+      report_{std::move(report)},
+      description_{std::move(description)} {
+  TRELLIS_REQUIRE(
+      columns_.subset() == Subset::full && columns_.reals() == 24 && columns_.rhs() == column_count,
+      "a propagator is a full spinor field with 12 right-hand sides, not ", columns_.reals(),
+      " reals a site and ", columns_.rhs(), " right-hand sides");
+  TRELLIS_REQUIRE(columns_.precision() != Precision::half_precision,
+                  "propagators are kept in double or single");
+}
+
+void Propagator::to_canonical(std::complex<double>* out) const {
+  for_each_position(columns_, [&](const SitePosition& at, size_t site) {
+    for (int column = 0; column < column_count; ++column) {
+      std::complex<double> psi[12];
+      columns_.get_site(at, column, reinterpret_cast<double*>(psi));
+      for (int i = 0; i < 12; ++i) out[site * 144 + canonical_offset(i / 3, i % 3, column)] = psi[i];
+    }
+  });
+}
+
+Propagator Propagator::from_canonical(const LatticePtr& lattice, const std::complex<double>* in,
+                                      const Coord& source_at, const BoundaryPhases& boundary,
+                                      Precision precision) {
+  SpinorField columns = spinor_columns(lattice, precision);
+  for_each_position(columns, [&](const SitePosition& at, size_t site) {
+    for (int column = 0; column < column_count; ++column) {
+      std::complex<double> psi[12];
+      for (int i = 0; i < 12; ++i) psi[i] = in[site * 144 + canonical_offset(i / 3, i % 3, column)];
+      columns.set_site(at, column, reinterpret_cast<const double*>(psi));
+    }
+  });
+  return Propagator(std::move(columns), source_at, boundary);
+}
+
+Propagator Propagator::converted(Precision precision) const {
+  SpinorField columns = spinor_columns(lattice_ptr(), precision);
+  convert(columns, columns_);
+  return Propagator(std::move(columns), source_at_, boundary_, report_, description_);
+}
+
+Propagator Propagator::multiplied(const GammaMatrix& gamma) const {
+  return Propagator(multiplied_columns(columns_, gamma), source_at_, boundary_, report_, description_);
+}
+
+Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& solver, const Source& source,
+                            std::optional<SchurForm> even_odd) {
+  TRELLIS_REQUIRE(
+      matrix->choice().precision == Precision::double_precision,
+      "propagators are solved with an operator in double (its inner precision is part of the solver)");
+  TRELLIS_REQUIRE(source.columns.lattice_ptr() == matrix->hop().lattice_ptr(),
+                  "source and operator live on different lattices");
+  const WilsonOperator M(matrix);
+  SpinorField b = M.make_field(source.columns.rhs()), x = SpinorField::like(b);
+  convert(b, source.columns);
+  PropagatorReport report;
+  report.solve = even_odd ? solve_even_odd(matrix, solver, *even_odd, x, b) : solve(solver, M, x, b);
+  report.true_residual = relative_residual(M, x, b);
+  return Propagator(std::move(x), source.at, matrix->params().boundary, std::move(report),
+                    source.description);
+}
+
+Source propagator_as_source(const Propagator& S, const GammaMatrix& gamma) {
+  SpinorField columns = spinor_columns(S.lattice_ptr(), Precision::double_precision);
+  convert(columns, multiplied_columns(S.columns(), gamma));
+  return {std::move(columns), S.source_at(), S.description() + ", sequential"};
+}
+
+Propagator sink_smeared(const Propagator& S, const GaugeField& links, const GaussianSmearing& smearing) {
+  SpinorField columns = S.columns();
+  smear_gaussian(columns, links, smearing);
+  return Propagator(std::move(columns), S.source_at(), S.boundary(), S.report(),
+                    S.description() + message(", sink smeared with width ", smearing.width, " in ",
+                                              smearing.steps, " steps"));
+}
+
+size_t propagator_bytes(const Geometry& geometry, Precision precision) {
+  return size_t(geometry.local_volume()) * column_count * 24 * element_bytes(precision);
+}
+
+/// Even-odd: b and x full, source and solution of the Schur system and the solver's vectors on half the
+/// sites, two more in the operator. Full: the same on all sites.
+size_t propagator_solve_bytes(const Geometry& geometry, bool is_even_odd, int work_fields) {
+  const size_t full = propagator_bytes(geometry);
+  return is_even_odd ? 3 * full + full / 2 * size_t(4 + work_fields) : full * size_t(4 + work_fields);
+}
+
+std::vector<double> propagator_norm(const Propagator& S) {
+  const Geometry& g = S.geometry();
+  const int Lt = g.lattice()[3];
+  std::vector<ExactSum> sums(static_cast<size_t>(Lt));
+  const SpinorField& field = S.columns();
+  for (int64_t site = 0; site < g.local_volume(); ++site) {
+    const Coord x = site_coord(site, g.local());
+    double sum = 0;
+    for (int column = 0; column < column_count; ++column) {
+      double psi[24];
+      field.get_site(field.layout().position(x), column, psi);
+      for (const double r : psi) sum = fma(r, r, sum);
+    }
+    sums[size_t((g.to_global(x)[3] - S.source_at()[3] + Lt) % Lt)].add(sum);
+  }
+  S.lattice().communicator().sum(sums.data(), Lt);
+  std::vector<double> result;
+  for (const ExactSum& s : sums) result.push_back(s.value());
+  return result;
+}
+
+}  // namespace trellis
