@@ -91,7 +91,7 @@ TRELLIS_SITE_FN Lanes<To, W> convert_lanes(const Lanes<T, W, fits>& a) {
   } else if constexpr (fits) {  // float to double: the halves of the source become the halves of the result
 #if defined(__AVX512F__)
     if constexpr (sizeof(a) == 64 && std::is_same_v<To, double>)
-      return {Lanes<double, 8>(_mm512_maskz_cvtps_pd(0xff, _mm512_castps512_ps256(a.v))),
+      return {Lanes<double, 8>(_mm512_maskz_cvtps_pd(0xff, __m256(__builtin_shufflevector(a.v, a.v, 0, 1, 2, 3, 4, 5, 6, 7)))),
               Lanes<double, 8>(_mm512_maskz_cvtps_pd(0xff, __m256(__builtin_shufflevector(a.v, a.v, 8, 9, 10, 11, 12, 13, 14, 15))))};
 #endif
     alignas(64) T from[W];

@@ -21,12 +21,30 @@ class Memory {
   void* data() { return data_; }
   const void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
+  Backend backend() const { return backend_; }
+
+  /// The first `bytes` bytes to or from host memory, whatever the backend.
+  void copy_to_host(void* host, size_t bytes) const;
+  void copy_from_host(const void* host, size_t bytes);
+  void copy_from(const Memory& other);  ///< @pre same size and backend
+  void set_zero();
 
  private:
   void release();
   void* data_ = nullptr;
   size_t bytes_ = 0;
+  Backend backend_ = Backend::cpu;
 };
+
+/// Memory of a CUDA device; every function throws NotAvailable in a build without CUDA.
+namespace cuda {
+void* allocate(size_t bytes);  ///< zeroed
+void release(void* data);
+void copy_to_host(void* host, const void* device, size_t bytes);
+void copy_from_host(void* device, const void* host, size_t bytes);
+void copy_on_device(void* to, const void* from, size_t bytes);
+void set_zero(void* device, size_t bytes);
+}  // namespace cuda
 
 /// Bytes held by all Memory objects of this process, now and at most.
 size_t memory_in_use();

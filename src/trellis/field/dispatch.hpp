@@ -21,10 +21,13 @@ void dispatch_storage(Precision precision, F&& f) {
 }  // namespace detail
 
 /// Calls f.operator()<Layout, Storage>() for the types that the tags name.
-/// Legal: cpu x lanes {1, 4, 8, 16}, gpu_emulated; each x {double, float, half}.
+/// Legal: cpu x lanes {1, 4, 8, 16}, gpu_emulated, cuda (in a CUDA build); each x {double, float, half}.
 template <class F>
 void dispatch(Backend backend, Precision precision, int lanes, F&& f) {
   if (backend == Backend::gpu_emulated) return detail::dispatch_storage<GpuLayout>(precision, f);
+#ifdef TRELLIS_WITH_CUDA
+  if (backend == Backend::cuda) return detail::dispatch_storage<CudaLayout>(precision, f);
+#endif
   if (backend == Backend::cpu) {
     switch (lanes) {
       case 1:

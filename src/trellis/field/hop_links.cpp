@@ -66,8 +66,13 @@ HopLinks::HopLinks(const GaugeField& U, Precision precision, int link_reals, Bac
   const size_t element = precision == Precision::double_precision ? 8 : precision == Precision::single_precision ? 4 : 2;
   data_bytes_ = (sites * Nd * link_reals * element + 63) / 64 * 64;
   scale_bytes_ = largest > 1.0 + 1e-6 ? (sites * Nd * sizeof(float) + 63) / 64 * 64 : 0;
-  memory_ = Memory(2 * (data_bytes_ + scale_bytes_), backend);
-  fill(U, largest);
+  memory_ = Memory(2 * (data_bytes_ + scale_bytes_));
+  fill(U);
+  if (backend == Backend::cuda) {  // built on the host in the GPU layout
+    Memory on_device(memory_.bytes(), backend);
+    on_device.copy_from_host(memory_.data(), memory_.bytes());
+    memory_ = std::move(on_device);
+  }
 }
 
 RawField HopLinks::raw(int parity) const {
@@ -75,7 +80,7 @@ RawField HopLinks::raw(int parity) const {
   return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, Nd};
 }
 
-void HopLinks::fill(const GaugeField& U, double) {
+void HopLinks::fill(const GaugeField& U) {
   const int W = layout_->lanes(), n = link_reals_;
   const bool is_cpu = backend_ == Backend::cpu;
   for (int parity = 0; parity < 2; ++parity) {

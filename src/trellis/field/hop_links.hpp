@@ -20,7 +20,7 @@ class HopLinks {
   size_t bytes() const { return memory_.bytes(); }
 
  private:
-  void fill(const GaugeField& U, double largest);
+  void fill(const GaugeField& U);
   LatticePtr lattice_;
   Precision precision_;
   Backend backend_;

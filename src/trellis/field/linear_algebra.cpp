@@ -83,23 +83,23 @@ void run_dot(const SpinorField& x, const SpinorField* y, ExactSum* re, ExactSum*
 
 }  // namespace
 
-void set_zero(SpinorField& x) {
-  const int parities = x.subset() == Subset::full ? 2 : 1;
-  std::memset(x.raw(first_parity(x.subset())).data, 0, x.bytes() / parities);
-  if (parities == 2) std::memset(x.raw(1).data, 0, x.bytes() / parities);
-}
+void set_zero(SpinorField& x) { x.memory().set_zero(); }
 
 void copy(SpinorField& out, const SpinorField& in) {
   require_alike(out, in, "copy");
-  const int parities = in.subset() == Subset::full ? 2 : 1;
-  for (int p = first_parity(in.subset()); p <= last_parity(in.subset()); ++p)
-    std::memcpy(out.raw(p).data, in.raw(p).data, in.bytes() / parities);
+  out.memory().copy_from(in.memory());
 }
 
 void convert(SpinorField& out, const SpinorField& in) {
   TRELLIS_REQUIRE(out.lattice_ptr() == in.lattice_ptr() && out.subset() == in.subset() && out.rhs() == in.rhs() &&
                       out.reals() == in.reals(),
                   "convert: fields differ in lattice, subset or number of right-hand sides");
+  if (in.spec().backend == Backend::cuda) return convert(out, in.host_copy());
+  if (out.spec().backend == Backend::cuda) {
+    SpinorField host = out.host_copy();
+    convert(host, in);
+    return out.copy_from_host(host);
+  }
   const SiteLayout &to = out.layout(), &from = in.layout();
   for (int parity = first_parity(out.subset()); parity <= last_parity(out.subset()); ++parity)
     for_each_index(to.blocks(), [&](int block) {
@@ -121,7 +121,10 @@ void copy_parity(SpinorField& out, const SpinorField& in, int parity) {
                       out.reals() == in.reals() && out.spec().backend == in.spec().backend,
                   "parity copy: fields differ in more than their subset");
   const SpinorField& half = out.subset() == Subset::full ? in : out;
-  std::memcpy(out.raw(parity).data, in.raw(parity).data, half.bytes());
+  if (out.spec().backend == Backend::cuda)
+    cuda::copy_on_device(out.raw(parity).data, in.raw(parity).data, half.bytes());
+  else
+    std::memcpy(out.raw(parity).data, in.raw(parity).data, half.bytes());
 }
 }  // namespace
 

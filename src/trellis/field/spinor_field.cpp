@@ -37,7 +37,23 @@ SpinorField::SpinorField(LatticePtr lattice, FieldSpec spec)
 }
 
 SpinorField::SpinorField(const SpinorField& other) : SpinorField(other.lattice_, other.spec_) {
-  std::memcpy(memory_.data(), other.memory_.data(), memory_.bytes());
+  memory_.copy_from(other.memory_);
+}
+
+SpinorField SpinorField::host_copy() const {
+  TRELLIS_REQUIRE(spec_.backend == Backend::cuda, "host_copy is for fields on a GPU");
+  FieldSpec spec = spec_;
+  spec.backend = Backend::gpu_emulated;
+  SpinorField host(lattice_, spec);
+  memory_.copy_to_host(host.memory_.data(), memory_.bytes());
+  return host;
+}
+
+void SpinorField::copy_from_host(const SpinorField& host) {
+  TRELLIS_REQUIRE(spec_.backend == Backend::cuda && host.spec_.backend == Backend::gpu_emulated &&
+                      host.bytes() == bytes(),
+                  "copy_from_host: the host field is not the image of this one");
+  memory_.copy_from_host(host.memory_.data(), memory_.bytes());
 }
 
 SpinorField& SpinorField::operator=(const SpinorField& other) {
@@ -131,11 +147,17 @@ void for_each_position(const SiteLayout& layout, Subset subset, const F& f) {
 }  // namespace
 
 void SpinorField::to_canonical(double* out, int rhs) const {
+  if (spec_.backend == Backend::cuda) return host_copy().to_canonical(out, rhs);
   for_each_position(*layout_, spec_.subset,
                     [&](const SitePosition& at, int64_t site) { get_site(at, rhs, out + site * spec_.reals); });
 }
 
 void SpinorField::from_canonical(const double* in, int rhs) {
+  if (spec_.backend == Backend::cuda) {
+    SpinorField host = host_copy();
+    host.from_canonical(in, rhs);
+    return copy_from_host(host);
+  }
   for_each_position(*layout_, spec_.subset,
                     [&](const SitePosition& at, int64_t site) { set_site(at, rhs, in + site * spec_.reals); });
 }

@@ -57,7 +57,13 @@ class SpinorField {
   /// @pre the field has this parity
   RawField raw(int parity) const;
 
-  /// One number: real `component` of a site (slow: set-up, tests, conversions).
+  /// A copy on the host in the GPU layout (of a field on a GPU), and back. Element access needs a host field.
+  SpinorField host_copy() const;
+  void copy_from_host(const SpinorField& host);
+  Memory& memory() { return memory_; }
+  const Memory& memory() const { return memory_; }
+
+  /// One number: real `component` of a site (slow: set-up, tests, conversions). @pre not on a GPU
   double get(const SitePosition& at, int rhs, int component) const;
   /// Sets all reals of a site (16-bit storage needs them together for its scale).
   void set_site(const SitePosition& at, int rhs, const double* reals);

@@ -11,7 +11,7 @@ namespace trellis {
 template <class F>
 void dispatch_gauge(const GaugeField& U, F&& f) {
   dispatch(Backend::cpu, Precision::double_precision, U.lanes(), [&]<class Layout, class Storage>() {
-    if constexpr (std::is_same_v<Storage, double> && !std::is_same_v<Layout, GpuLayout>)
+    if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
       f.template operator()<Layout, Storage>();
   });
 }

@@ -5,7 +5,9 @@
 
 namespace trellis {
 
-#if defined(TRELLIS_INSTANTIATE_LANES)
+#if defined(__CUDACC__)
+using InstantiatedLayout = CudaLayout;
+#elif defined(TRELLIS_INSTANTIATE_LANES)
 using InstantiatedLayout = CpuLayout<TRELLIS_INSTANTIATE_LANES>;
 #else
 using InstantiatedLayout = GpuLayout;

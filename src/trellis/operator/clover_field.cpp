@@ -55,7 +55,7 @@ SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
       call.coefficient[mu][nu] = nu == 3 ? params.csw_temporal : params.csw_spatial / params.xi0;
   set_gamma_products(call);
   dispatch(Backend::cpu, Precision::double_precision, U.lanes(), [&]<class Layout, class Storage>() {
-    if constexpr (std::is_same_v<Storage, double> && !std::is_same_v<Layout, GpuLayout>)
+    if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
       launch_clover_term<Layout, double>(call, SiteRange(U.layout().inner()));
   });
   return A;
@@ -65,7 +65,7 @@ SpinorField clover_inverse(const SpinorField& clover) {
   SpinorField inverse = SpinorField::like(clover);
   for (int parity = first_parity(clover.subset()); parity <= last_parity(clover.subset()); ++parity)
     dispatch(Backend::cpu, Precision::double_precision, clover.layout().lanes(), [&]<class Layout, class Storage>() {
-      if constexpr (std::is_same_v<Storage, double> && !std::is_same_v<Layout, GpuLayout>)
+      if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
         launch_clover_inverse<Layout, double>(inverse.raw(parity), clover.raw(parity),
                                               SiteRange(clover.layout().blocks()));
     });

@@ -9,6 +9,11 @@ HoppingTerm::HoppingTerm(const GaugeField& U, const WilsonParams& params, const 
       links_{std::make_shared<HopLinks>(U, choice.precision, choice.link_reals, choice.backend, choice.lanes)} {
   const SiteLayout& layout = links_->layout();
   const Geometry& geometry = layout.geometry();
+  for (int parity = 0; choice.backend == Backend::cuda && parity < 2; ++parity) {
+    const auto& table = layout.neighbours(parity);
+    device_tables_[parity] = Memory(table.size() * sizeof(int32_t), Backend::cuda);
+    device_tables_[parity].copy_from_host(table.data(), table.size() * sizeof(int32_t));
+  }
   for (int leg = 0; leg < legs; ++leg) {
     const int mu = leg / 2, step = leg % 2 == 0 ? 1 : -1;
     const std::complex<double> z = step > 0 ? params.boundary[mu] : std::conj(params.boundary[mu]);
@@ -43,7 +48,8 @@ double HoppingTerm::bytes_per_site(int rhs) const {
 RawStencil HoppingTerm::stencil(int parity) const {
   const SiteLayout& layout = links_->layout();
   RawStencil s;
-  s.table = layout.neighbours(parity).data();
+  s.table = choice_.backend == Backend::cuda ? static_cast<const int32_t*>(device_tables_[parity].data())
+                                             : layout.neighbours(parity).data();
   for (int leg = 0; leg < legs; ++leg) {
     StencilLeg& l = s.legs[leg];
     l.permutation = layout.permutes(leg) ? layout.permutation(leg) : nullptr;

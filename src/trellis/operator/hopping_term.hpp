@@ -48,6 +48,7 @@ class HoppingTerm {
     double re[16] = {}, im[16] = {};
     double coefficient = 1.0;
   } phases_[8];
+  Memory device_tables_[2];  ///< neighbour tables on the GPU (cuda backend only)
   mutable std::mutex mutex_;
   mutable std::map<int, std::unique_ptr<WilsonHalo>> halos_;
 };

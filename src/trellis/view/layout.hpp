@@ -22,6 +22,9 @@ struct GpuLayout {
   static constexpr int warp = 32;
 };
 
+/// The GPU layout on a real GPU (GpuLayout itself names its emulation on the host).
+struct CudaLayout : GpuLayout {};
+
 /// Reals of one stored element (G of the GPU layout).
 template <class Element>
 inline constexpr int gpu_vector_length = 16 / int(sizeof(Element));

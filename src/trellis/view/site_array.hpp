@@ -38,7 +38,7 @@ class SiteArray {
   using Real = LaneReal<Scalar, Layout::lanes>;
   static constexpr int W = Layout::lanes;
   static constexpr bool is_half = std::is_same_v<Storage, Half>;
-  static constexpr bool is_gpu = std::is_same_v<Layout, GpuLayout>;
+  static constexpr bool is_gpu = std::is_base_of_v<GpuLayout, Layout>;
 
   SiteArray() = default;
   explicit SiteArray(const RawField& raw)

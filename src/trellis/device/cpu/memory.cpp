@@ -63,9 +63,12 @@ void require_memory(size_t bytes, const char* purpose) {
     throw MemoryError(message(purpose, " needs ", bytes, " bytes on this rank; ", available, " are available"));
 }
 
-Memory::Memory(size_t bytes, Backend backend) : bytes_{bytes} {
-  if (backend == Backend::cuda) throw NotAvailable("this build has no CUDA backend");
+Memory::Memory(size_t bytes, Backend backend) : bytes_{bytes}, backend_{backend} {
   if (bytes == 0) return;
+  if (backend == Backend::cuda) {
+    data_ = cuda::allocate(bytes);
+    return;
+  }
   if (bytes >= huge_page) require_memory(bytes, "a field");
   const size_t alignment = bytes >= huge_page ? huge_page : 64;
   const size_t padded = (bytes + alignment - 1) / alignment * alignment;
@@ -81,6 +84,12 @@ Memory::Memory(size_t bytes, Backend backend) : bytes_{bytes} {
 
 void Memory::release() {
   if (data_ == nullptr) return;
+  if (backend_ == Backend::cuda) {
+    cuda::release(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+    return;
+  }
   std::free(data_);
   in_use -= bytes_;
   data_ = nullptr;
@@ -90,14 +99,67 @@ void Memory::release() {
 Memory::~Memory() { release(); }
 
 Memory::Memory(Memory&& other) noexcept
-    : data_{std::exchange(other.data_, nullptr)}, bytes_{std::exchange(other.bytes_, 0)} {}
+    : data_{std::exchange(other.data_, nullptr)},
+      bytes_{std::exchange(other.bytes_, 0)},
+      backend_{other.backend_} {}
 
 Memory& Memory::operator=(Memory&& other) noexcept {
   if (this == &other) return *this;
   release();
   data_ = std::exchange(other.data_, nullptr);
   bytes_ = std::exchange(other.bytes_, 0);
+  backend_ = other.backend_;
   return *this;
 }
+
+void Memory::copy_to_host(void* host, size_t bytes) const {
+  TRELLIS_REQUIRE(bytes <= bytes_, "copy of ", bytes, " bytes out of ", bytes_);
+  if (bytes == 0) return;
+  if (backend_ == Backend::cuda)
+    cuda::copy_to_host(host, data_, bytes);
+  else
+    std::memcpy(host, data_, bytes);
+}
+
+void Memory::copy_from_host(const void* host, size_t bytes) {
+  TRELLIS_REQUIRE(bytes <= bytes_, "copy of ", bytes, " bytes into ", bytes_);
+  if (bytes == 0) return;
+  if (backend_ == Backend::cuda)
+    cuda::copy_from_host(data_, host, bytes);
+  else
+    std::memcpy(data_, host, bytes);
+}
+
+void Memory::copy_from(const Memory& other) {
+  TRELLIS_REQUIRE(other.bytes_ == bytes_ && other.backend_ == backend_, "copy between memories of ", other.bytes_,
+                  " and ", bytes_, " bytes");
+  if (bytes_ == 0) return;
+  if (backend_ == Backend::cuda)
+    cuda::copy_on_device(data_, other.data_, bytes_);
+  else
+    std::memcpy(data_, other.data_, bytes_);
+}
+
+void Memory::set_zero() {
+  if (bytes_ == 0) return;
+  if (backend_ == Backend::cuda)
+    cuda::set_zero(data_, bytes_);
+  else
+    std::memset(data_, 0, bytes_);
+}
+
+#ifndef TRELLIS_WITH_CUDA
+namespace cuda {
+namespace {
+[[noreturn]] void refuse() { throw NotAvailable("this build has no CUDA backend (./bootstrap build --cuda)"); }
+}  // namespace
+void* allocate(size_t) { refuse(); }
+void release(void*) {}
+void copy_to_host(void*, const void*, size_t) { refuse(); }
+void copy_from_host(void*, const void*, size_t) { refuse(); }
+void copy_on_device(void*, const void*, size_t) { refuse(); }
+void set_zero(void*, size_t) { refuse(); }
+}  // namespace cuda
+#endif
 
 }  // namespace trellis

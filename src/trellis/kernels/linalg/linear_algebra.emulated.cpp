@@ -1,6 +1,8 @@
 // instantiate: STORAGE=double,float,Half
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 
+#include <array>
+
 #include "trellis/base/error.hpp"
 #include "trellis/device/cpu/for_each_site.hpp"
 #include "trellis/kernels/instantiate.hpp"
@@ -17,7 +19,7 @@ void combine(const CombineCall& call, const SiteRange& sites) {
     cpu::for_each_site(sites, [&](int block) {
       for (int slot = 0; slot < call.slots; ++slot) {
         Real r[N];
-        Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a, call.b, block, slot, r);
+        Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a + 2 * slot, call.b + 2 * slot, block, slot, r);
       }
     });
     return;
@@ -27,7 +29,7 @@ void combine(const CombineCall& call, const SiteRange& sites) {
         sites,
         [&](int block) {
           Real r[N];
-          Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a, call.b, block, slot, r);
+          Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a + 2 * slot, call.b + 2 * slot, block, slot, r);
           if constexpr (Kernel::Array::is_half) out.load(block, slot, r);  // the norm is of what was stored
           return std::array{Kernel::norm_term(r)};
         },
@@ -58,7 +60,9 @@ void dot(const DotCall& call, const SiteRange& sites) {
           Real r[N], s[N];
           x.load(block, slot, r);
           y.load(block, slot, s);
-          return Kernel::dot_term(r, s);
+          std::array<typename Kernel::Term, 2> terms;
+          Kernel::dot_term(r, s, terms[0], terms[1]);
+          return terms;
         },
         sums);
     call.re[slot] = sums[0];

@@ -1,8 +1,6 @@
 #pragma once
 /// Fused linear algebra of fermion fields, per right-hand side (slot) with its own coefficients. N reals per
 /// site: 24 (spinors) or 6 (staggered). Terms of sums are formed in double, one per site in a fixed order.
-#include <array>
-
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/view/raw_stencil.hpp"
 
@@ -43,39 +41,40 @@ struct LinearAlgebra {
   TRELLIS_SITE_FN static Term norm_term(const Real (&r)[N]) {
     const Term first = convert_real<double>(r[0]);
     Term sum = first * first;
-    for (int i = 1; i < N; ++i) {
-      const Term t = convert_real<double>(r[i]);
+    unroll<N - 1>([&](auto i) TRELLIS_INLINE_LAMBDA {
+      const Term t = convert_real<double>(r[i + 1]);
       sum = fma(t, t, sum);
-    }
+    });
     return sum;
   }
   /// conj(x) . y at a site
-  TRELLIS_SITE_FN static std::array<Term, 2> dot_term(const Real (&x)[N], const Real (&y)[N]) {
-    Term re(0.0), im(0.0);
-    for (int i = 0; i < N; i += 2) {
+  TRELLIS_SITE_FN static void dot_term(const Real (&x)[N], const Real (&y)[N], Term& re, Term& im) {
+    re = im = Term(0.0);
+    unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
+      constexpr int i = 2 * k;
       const Term xr = convert_real<double>(x[i]), xi = convert_real<double>(x[i + 1]);
       const Term yr = convert_real<double>(y[i]), yi = convert_real<double>(y[i + 1]);
       re = fma(xi, yi, fma(xr, yr, re));
       im = fnma(xi, yr, fma(xr, yi, im));
-    }
-    return {re, im};
+    });
   }
 
-  /// Returns the combination and stores it.
+  /// Stores a x + b y and leaves it in r; a and b point to the (re, im) of this slot.
   template <bool is_complex>
   TRELLIS_SITE_FN static void combine(const Array& out, const Array& x, const Array& y, bool has_y, const double* a,
                                       const double* b, int block, int slot, Real (&r)[N]) {
     x.load(block, slot, r);
-    multiply<is_complex>(r, a + 2 * slot);
+    multiply<is_complex>(r, a);
     if (has_y) {
       Real s[N];
       y.load(block, slot, s);
-      const Real re = Scalar(b[2 * slot]), im = Scalar(b[2 * slot + 1]);
+      const Real re = Scalar(b[0]), im = Scalar(b[1]);
       if constexpr (is_complex) {
-        for (int i = 0; i < N; i += 2) {
+        unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
+          constexpr int i = 2 * k;
           r[i] = fnma(im, s[i + 1], fma(re, s[i], r[i]));
           r[i + 1] = fma(im, s[i], fma(re, s[i + 1], r[i + 1]));
-        }
+        });
       } else {
         unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = fma(re, s[i], r[i]); });
       }
@@ -100,11 +99,12 @@ struct LinearAlgebra {
   TRELLIS_SITE_FN static void multiply(Real (&r)[N], const double* a) {
     const Real re = Scalar(a[0]), im = Scalar(a[1]);
     if constexpr (is_complex) {
-      for (int i = 0; i < N; i += 2) {
-        const Real x = r[i], y = r[i + 1];
-        r[i] = fnma(im, y, re * x);
-        r[i + 1] = fma(im, x, re * y);
-      }
+      unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        constexpr int i = 2 * k;
+        const Real u = r[i], v = r[i + 1];
+        r[i] = fnma(im, v, re * u);
+        r[i + 1] = fma(im, u, re * v);
+      });
     } else {
       unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = re * r[i]; });
     }

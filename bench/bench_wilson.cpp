@@ -1,0 +1,100 @@
+/// The Wilson hop: the alternating sequence D_oe, D_eo on well mixed links, every storage and link compression.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "bench/measurement.hpp"
+#include "bench/random_su3.hpp"
+#include "reference/wilson.hpp"
+#include "trellis/comm/single/single_communicator.hpp"
+#include "trellis/operator/hopping_term.hpp"
+
+namespace trellis::bench {
+namespace {
+
+/// Deterministic numbers of order one at every site of this rank.
+void fill(SpinorField& field) {
+  const Geometry& g = field.geometry();
+  std::vector<double> canonical(size_t(g.local_volume()) * 24);
+  for (int rhs = 0; rhs < field.rhs(); ++rhs) {
+    for (int64_t site = 0; site < g.local_volume(); ++site)
+      for (int i = 0; i < 24; ++i)
+        canonical[size_t(site) * 24 + size_t(i)] =
+            std::sin(1.0 + 0.37 * double(g.global_index(site_coord(site, g.local())) % 1009) + i + 5 * rhs);
+    field.from_canonical(canonical.data(), rhs);
+  }
+}
+
+/// |product - reference| / |reference| on the odd sites, on one process.
+double error_against_reference(const GaugeField& U, const SpinorField& even, const SpinorField& odd) {
+  const Coord& extents = U.geometry().lattice();
+  reference::Gauge links{extents, std::vector<ColorMatrix<double>>(size_t(4 * product(extents)))};
+  U.to_canonical(reinterpret_cast<double*>(links.links.data()));
+  reference::SpinorVector in = reference::zero_spinors(product(extents)), out = in;
+  even.to_canonical(reinterpret_cast<double*>(in.data()), even.rhs() - 1);
+  odd.to_canonical(reinterpret_cast<double*>(out.data()), odd.rhs() - 1);
+  const auto expected = reference::restricted_to(reference::wilson_hop(links, {}, in), 1, extents);
+  return std::sqrt(reference::norm2(reference::difference(out, expected)) / reference::norm2(expected));
+}
+
+Result run(const GaugeField& U, Precision precision, int link_reals, int rhs, const Options& options) {
+  const HoppingTerm hop(U, WilsonParams{}, {precision, link_reals, Backend::cpu, 0});
+  SpinorField even = hop.make_field(Subset::even, rhs), odd = hop.make_field(Subset::odd, rhs);
+  SpinorField result_even = hop.make_field(Subset::even, rhs);
+  fill(even);
+  const double sites = double(U.geometry().volume());
+  Result r;
+  r.kernel = "wilson_hop";
+  r.precision = precision;
+  r.link_reals = link_reals;
+  r.lattice = U.geometry().lattice();
+  r.rhs = rhs;
+  r.flops = rhs * wilson_hop_flops * sites;  // of the pair D_oe, D_eo
+  r.must_move_bytes = hop.bytes_per_site(rhs) * sites;
+  r.working_set = double(hop.links().bytes() + 3 * even.bytes()) * world()->size();
+  const HopTask task;
+  measure(r, options, [&] {
+    hop.apply(odd, 1, even, task);
+    hop.apply(result_even, 0, odd, task);
+  });
+  if (options.check && world()->size() == 1) r.error = error_against_reference(U, even, odd);
+  return r;
+}
+
+int bench(int argc, char** argv) {
+  Options defaults;
+  defaults.lattices = {{4, 4, 4, 4}, {8, 8, 8, 8}, {16, 16, 16, 16}, {16, 16, 16, 32}};
+  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.link_reals = {18, 12};
+  defaults.rhs = {1};
+  const Options options = parse_options(argc, argv, defaults);
+  std::vector<Result> results;
+  for (const Coord& extents : options.lattices) {
+    GaugeField U(make_lattice(extents));
+    fill_random_su3(U, 1);
+    for (const Precision precision : options.precisions)
+      for (const int link_reals : options.link_reals)
+        for (const int rhs : options.rhs) results.push_back(run(U, precision, link_reals, rhs, options));
+  }
+  report(results, options);
+  for (const Result& r : results) {
+    const double allowed = r.precision == Precision::double_precision ? 1e-14 : r.precision == Precision::single_precision ? 1e-5 : 1e-3;
+    if (r.error > allowed) {
+      std::fprintf(stderr, "check failed: error %.3e against reference exceeds %.0e\n", r.error, allowed);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace trellis::bench
+
+int main(int argc, char** argv) {
+  try {
+    return trellis::bench::bench(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,17 @@
+#pragma once
+/// CUDA errors as typed exceptions.
+#include <cuda_runtime.h>
+
+#include "trellis/base/error.hpp"
+
+namespace trellis::cuda {
+
+/// Throws MemoryError for an exhausted device, else Error, naming the call.
+inline void check(cudaError_t code, const char* call) {
+  if (code == cudaSuccess) return;
+  const std::string text = message(call, " failed: ", cudaGetErrorString(code));
+  if (code == cudaErrorMemoryAllocation) throw MemoryError(text);
+  throw Error(text);
+}
+
+}  // namespace trellis::cuda
