@@ -1,0 +1,327 @@
+/// Broken files of every format end in typed errors; failed writes leave the old file.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "tests/unit/io_test_fields.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/io/gauge_file.hpp"
+#include "trellis/io/lime.hpp"
+
+namespace trellis {
+namespace {
+
+using namespace testing_io;
+
+constexpr Coord extents{4, 2, 2, 4};
+
+struct Case {
+  const char* name;
+  GaugeFormat format;
+  int bits;
+};
+const Case cases[] = {{"ildg", GaugeFormat::ildg, 64},   {"scidac", GaugeFormat::scidac, 32},
+                      {"nersc", GaugeFormat::nersc, 32}, {"two_row", GaugeFormat::nersc_two_row, 64},
+                      {"milc", GaugeFormat::milc, 32},   {"openqcd", GaugeFormat::openqcd, 64}};
+
+std::string good_file(const Case& c) {
+  const TemporaryPath path(std::string("good_") + c.name);
+  WriteOptions options;
+  options.precision_bits = c.bits;
+  write_gauge_field(path.str(), random_field(lattice_of_one(extents)), c.format, options);
+  return file_bytes(path.str());
+}
+
+FileReport read_bytes(const std::string& bytes, const ReadOptions& options = {}) {
+  const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
+  GaugeField U(lattice_of_one(extents));
+  return read_gauge_field(*file, U, options);
+}
+
+class BadFiles : public ::testing::TestWithParam<Case> {};
+
+/// Where the file may end with nothing but a missing checksum: after a whole LIME record that follows the data.
+std::vector<size_t> ends_of_records(const std::string& bytes) {
+  std::vector<size_t> ends;
+  const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
+  bool has_data = false;
+  for (const io::LimeRecord& record : io::scan_lime(*file)) {
+    has_data = has_data || record.type.find("binary-data") != std::string::npos;
+    if (has_data) ends.push_back(size_t(record.offset + (record.bytes + 7) / 8 * 8));
+  }
+  return ends;
+}
+
+TEST_P(BadFiles, TruncatedAnywhereThrowFileError) {
+  const std::string bytes = good_file(GetParam());
+  const bool is_lime = GetParam().format == GaugeFormat::ildg || GetParam().format == GaugeFormat::scidac;
+  const std::vector<size_t> ends = is_lime ? ends_of_records(bytes) : std::vector<size_t>{bytes.size()};
+  for (size_t length = 0; length < bytes.size(); length += length < 300 || length + 400 > bytes.size() ? 1 : 31) {
+    if (std::find(ends.begin(), ends.end(), length) != ends.end()) {
+      EXPECT_FALSE(read_bytes(bytes.substr(0, length)).warnings.empty()) << length;
+      continue;
+    }
+    EXPECT_THROW(read_bytes(bytes.substr(0, length)), FileError) << length;
+  }
+  EXPECT_TRUE(read_bytes(bytes).ok());
+}
+
+TEST_P(BadFiles, WithABitFlippedInTheDataThrow) {
+  const std::string bytes = good_file(GetParam());
+  const size_t data = bytes.size() / 2;
+  // Without a checksum (openQCD) only a bit that counts is seen, through plaquette or unitarity.
+  for (const int bit : GetParam().format == GaugeFormat::openqcd ? std::vector<int>{54, 60, 62} : std::vector<int>{0, 1, 13, 54, 62}) {
+    std::string flipped = bytes;
+    const size_t start = GetParam().format == GaugeFormat::openqcd ? (data - 24) / 8 * 8 + 24 : data;
+    flipped[start + size_t(bit) / 8] = char(flipped[start + size_t(bit) / 8] ^ (1 << (bit % 8)));
+    EXPECT_THROW(read_bytes(flipped), FileError) << bit;
+    ReadOptions options;
+    options.report_only = true;
+    EXPECT_FALSE(read_bytes(flipped, options).ok()) << bit;
+  }
+}
+
+/// Bits all over the header: an error that Trellis throws on purpose, or a header text that does not matter.
+TEST_P(BadFiles, WithABitFlippedInTheHeaderNeverCrash) {
+  const std::string bytes = good_file(GetParam());
+  int refused = 0;
+  for (size_t bit = 0; bit < 8 * std::min<size_t>(bytes.size(), 2500); bit += 7) {
+    std::string flipped = bytes;
+    flipped[bit / 8] = char(flipped[bit / 8] ^ (1 << (bit % 8)));
+    try {
+      read_bytes(flipped);
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 10);
+}
+
+TEST_P(BadFiles, OfAnotherLatticeOrWithBytesAfterTheEndThrow) {
+  const std::string bytes = good_file(GetParam());
+  const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
+  GaugeField other(lattice_of_one({2, 4, 2, 4}));
+  EXPECT_THROW(read_gauge_field(*file, other), FileError);
+  EXPECT_THROW(read_bytes(bytes + "x"), FileError);
+  EXPECT_THROW(read_bytes(bytes + std::string(200, '\0')), FileError);
+}
+
+TEST_P(BadFiles, InTheOtherByteOrderThrow) {
+  std::string bytes = good_file(GetParam());
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    std::swap(bytes[i], bytes[i + 3]);
+    std::swap(bytes[i + 1], bytes[i + 2]);
+  }
+  // All of a MILC file swapped is a good MILC file, apart from the characters of its time stamp.
+  if (GetParam().format == GaugeFormat::milc)
+    EXPECT_TRUE(read_bytes(bytes).ok());
+  else
+    EXPECT_THROW(read_bytes(bytes), FileError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, BadFiles, ::testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(BadFiles, ThatAreNoGaugeFieldsThrow) {
+  for (const std::string& bytes :
+       {std::string(), std::string("x"), std::string("abc"), std::string(1000, '\0'), std::string("BEGIN_HEADER\n"),
+        std::string("BEGIN_HEADER\nDATATYPE = 4D_SU3_GAUGE\nEND_HEADER\n"), std::string("1 2 3\n"), std::string("\x45\x67\x89\xab"),
+        std::string("# a text\n")})
+    EXPECT_THROW(read_bytes(bytes), FileError) << bytes.substr(0, 20);
+  EXPECT_THROW(probe_gauge_file("/nowhere/at/all"), FileError);
+  EXPECT_THROW(probe_gauge_file("/tmp"), FileError);
+  EXPECT_THROW(probe_gauge_file("/dev/null"), FileError);
+}
+
+/// Sizes that a header claims are compared with the file before memory is taken.
+TEST(BadFiles, ThatClaimTooMuchThrow) {
+  std::string bytes = good_file({"nersc", GaugeFormat::nersc, 64});
+  const size_t at = bytes.find("DIMENSION_4 = 4");
+  bytes.replace(at, 15, "DIMENSION_4 = 9999998");
+  EXPECT_THROW(read_bytes(bytes), FileError);
+  bytes.replace(at, 21, "DIMENSION_4 = 99999999999999999999999");
+  EXPECT_THROW(read_bytes(bytes), FileError);
+  std::string lime = good_file({"ildg", GaugeFormat::ildg, 64});
+  for (size_t i = 8; i < 16; ++i) {
+    std::string longer = lime;
+    longer[i] = char(0xff);
+    EXPECT_THROW(read_bytes(longer), FileError) << i;
+  }
+}
+
+// LIME files as they occur: unknown records, no XML, single records.
+
+struct Record {
+  std::string type, data;
+};
+
+std::string lime_file(const std::vector<Record>& records) {
+  const TemporaryPath path("lime");
+  SingleCommunicator communicator;
+  const auto file = io::create_output(path.str(), communicator);
+  io::LimeWriter writer(*file);
+  for (const Record& r : records) writer.write(r.type, r.data, true, true);
+  file->commit(writer.end());
+  return file_bytes(path.str());
+}
+
+std::vector<Record> records_of(const std::string& bytes) {
+  const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
+  std::vector<Record> records;
+  for (const io::LimeRecord& r : io::scan_lime(*file)) records.push_back({r.type, bytes.substr(size_t(r.offset), size_t(r.bytes))});
+  return records;
+}
+
+std::vector<Record> without(std::vector<Record> records, const std::string& part_of_type) {
+  std::erase_if(records, [&](const Record& r) { return r.type.find(part_of_type) != std::string::npos; });
+  return records;
+}
+
+TEST(LimeFiles, MayLackRecordsAndHaveOthers) {
+  const std::vector<Record> all = records_of(good_file(cases[0]));
+  EXPECT_TRUE(read_bytes(lime_file(without(all, "xml"))).ok());
+  const FileReport no_checksum = read_bytes(lime_file(without(all, "checksum")));
+  EXPECT_EQ(no_checksum.checksums.at(0).stored, std::nullopt);
+  EXPECT_EQ(no_checksum.checksums.at(0).ok(), std::nullopt);
+  EXPECT_NE(no_checksum.checksums.at(0).computed, 0u);
+  EXPECT_EQ(no_checksum.warnings.size(), 1u);
+  EXPECT_TRUE(read_bytes(lime_file(without(all, "ildg-format"))).ok());
+  std::vector<Record> more = all;
+  more.insert(more.begin(), {"some-unknown-record", std::string("\0\1\2 binary", 10)});
+  more.push_back({"", ""});
+  more.back().type = "another";
+  EXPECT_TRUE(read_bytes(lime_file(more)).ok());
+}
+
+TEST(LimeFiles, OfASingleRecordNeedTheLattice) {
+  const std::vector<Record> all = records_of(good_file(cases[0]));
+  const std::string only_data = lime_file(without(without(without(all, "xml"), "checksum"), "format"));
+  ReadOptions options;
+  options.lattice = extents;
+  const FileReport report = read_bytes(only_data, options);
+  EXPECT_EQ(report.precision_bits, 64);
+  EXPECT_THROW(read_bytes(only_data), FileError);
+  // A hypercube is taken for one, with a warning, in either precision.
+  for (const int bits : {32, 64}) {
+    const TemporaryPath path("hypercube");
+    WriteOptions write;
+    write.precision_bits = bits;
+    write_gauge_field(path.str(), random_field(lattice_of_one({4, 4, 4, 4})), GaugeFormat::ildg, write);
+    std::vector<Record> records = records_of(file_bytes(path.str()));
+    write_bytes(path.str(), lime_file(without(without(without(records, "xml"), "checksum"), "format")));
+    FileReport read;
+    read_gauge_field(path.str(), {1, 1, 1, 1}, std::make_shared<SingleCommunicator>(), {}, &read);
+    EXPECT_EQ(read.lattice, (Coord{4, 4, 4, 4}));
+    EXPECT_EQ(read.precision_bits, bits);
+    EXPECT_EQ(read.warnings.size(), 2u);
+  }
+}
+
+TEST(LimeFiles, MisheadedThrow) {
+  const std::vector<Record> all = records_of(good_file(cases[0]));
+  const auto with = [&](const std::string& type, const std::string& from, const std::string& to) {
+    std::vector<Record> records = all;
+    for (Record& r : records)
+      if (r.type == type) {
+        const size_t at = r.data.find(from);
+        EXPECT_NE(at, std::string::npos) << type << " " << from;
+        if (at != std::string::npos) r.data.replace(at, from.size(), to);
+      }
+    return lime_file(records);
+  };
+  const struct {
+    const char *type, *from, *to;
+  } changes[] = {{"ildg-format", "<lx>4<", "<lx>2<"},         {"ildg-format", "<lx>4<", "<lx>3<"},
+                 {"ildg-format", "<lx>4<", "<lx>-4<"},        {"ildg-format", "<lx>4<", "<lx>four<"},
+                 {"ildg-format", "<lx>4</lx>", ""},           {"ildg-format", ">64<", ">32<"},
+                 {"ildg-format", ">64<", ">16<"},             {"ildg-format", "su3gauge", "su2gauge"},
+                 {"ildg-format", "<precision>64</precision>", ""}, {"scidac-private-file-xml", "4 2 2 4", "4 4 4 4"},
+                 {"scidac-private-file-xml", "4 2 2 4", "4 2 2"},  {"scidac-private-file-xml", "<volfmt>0", "<volfmt>1"},
+                 {"scidac-private-record-xml", "<datacount>4", "<datacount>1"},
+                 {"scidac-private-record-xml", "<datacount>4", "<datacount>0"},
+                 {"scidac-checksum", "<suma>", "<suma>zz"},   {"scidac-checksum", "suma", "summ"}};
+  for (const auto& change : changes)
+    EXPECT_THROW(read_bytes(with(change.type, change.from, change.to)), FileError) << change.from << " to " << change.to;
+}
+
+TEST(Xml, ValuesAreFoundTolerantly) {
+  EXPECT_EQ(io::xml_value("<a><lx> 4 </lx></a>", "lx"), "4");
+  EXPECT_EQ(io::xml_value("<i:lx unit=\"1\">\n4\n</i:lx>", "lx"), "4");
+  EXPECT_EQ(io::xml_value("<lx></lx>", "lx"), "");
+  EXPECT_EQ(io::xml_value("<lx></ly></lx>", "lx"), "</ly>");
+  EXPECT_EQ(io::xml_value("<lx>4", "lx"), std::nullopt);
+  EXPECT_EQ(io::xml_value("<lx/>", "lx"), std::nullopt);
+  EXPECT_EQ(io::xml_value("<lxy>4</lxy>", "lx"), std::nullopt);
+  EXPECT_EQ(io::xml_value("", "lx"), std::nullopt);
+  EXPECT_EQ(io::xml_value(std::string(100000, '<'), "lx"), std::nullopt);
+  EXPECT_THROW(io::xml_integer("<lx>4.5</lx>", "lx", "file"), FileError);
+}
+
+// Writing.
+
+TEST(FailedWrites, NameAFullDisk) {
+  const TemporaryPath path("full_disk");
+  write_bytes(path.str(), "old");
+  // The partial file leads to a device that is always full.
+  ASSERT_EQ(::symlink("/dev/full", (path.str() + ".partial").c_str()), 0);
+  try {
+    write_gauge_field(path.str(), GaugeField(lattice_of_one(extents)), GaugeFormat::ildg);
+    ADD_FAILURE() << "wrote to a full disk";
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string(error.what()).find("No space left"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(path.str()), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(file_bytes(path.str()), "old");
+  EXPECT_FALSE(exists(path.str() + ".partial"));
+}
+
+TEST(FailedWrites, InTheMiddleKeepTheOldFile) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  for (const Case& c : cases) {
+    const TemporaryPath path(std::string("limit_") + c.name);
+    write_bytes(path.str(), "old");
+    rlimit old_limit;
+    getrlimit(RLIMIT_FSIZE, &old_limit);
+    const rlimit limit{8192, old_limit.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    EXPECT_THROW(write_gauge_field(path.str(), GaugeField(lattice_of_one(extents)), c.format), FileError) << c.name;
+    setrlimit(RLIMIT_FSIZE, &old_limit);
+    EXPECT_EQ(file_bytes(path.str()), "old");
+    EXPECT_FALSE(exists(path.str() + ".partial"));
+  }
+  EXPECT_THROW(write_gauge_field("/nowhere/at/all", GaugeField(lattice_of_one(extents)), GaugeFormat::ildg), FileError);
+}
+
+TEST(FailedWrites, KilledKeepTheOldFile) {
+  const TemporaryPath path("killed");
+  write_bytes(path.str(), "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    SingleCommunicator communicator;
+    const auto file = io::create_output(path.str(), communicator);
+    file->write_text(0, std::string(100000, 'x'));
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(file_bytes(path.str()), "old");
+  // The next write is not disturbed by what the killed one left.
+  write_gauge_field(path.str(), GaugeField(lattice_of_one(extents)), GaugeFormat::ildg);
+  EXPECT_EQ(probe_gauge_file(path.str(), {}, std::make_shared<SingleCommunicator>()).lattice, extents);
+}
+
+TEST(FailedWrites, OfFieldsWithNan) {
+  GaugeField U(lattice_of_one(extents));
+  Link link = U.link({0, 0, 0, 0}, 0);
+  link[4] = std::nan("");
+  U.set_link({0, 0, 0, 0}, 0, link);
+  const TemporaryPath path("nan");
+  EXPECT_THROW(write_gauge_field(path.str(), U, GaugeFormat::ildg), NumericError);
+  EXPECT_FALSE(exists(path.str()));
+}
+
+}  // namespace
+}  // namespace trellis
