@@ -15,7 +15,7 @@ ExtendedLayout::ExtendedLayout(const Geometry& geometry, int lanes, int width)
     sub_[mu] = geometry.local()[mu] / split_.lanes_per_direction[mu];
     halo_[mu] = geometry.is_split(mu) ? width : 0;
     TRELLIS_REQUIRE(sub_[mu] >= halo_[mu], "local extent ", geometry.local()[mu], " in direction ", "xyzt"[mu],
-                    " is shorter than the halo of ", width);
+                    ", cut over ", split_.lanes_per_direction[mu], " lanes, is shorter than the halo of ", width);
     extended_[mu] = sub_[mu] + 2 * halo_[mu];
     blocks *= extended_[mu];
   }

@@ -12,7 +12,7 @@ namespace trellis {
 
 class ExtendedLayout {
  public:
-  /// @pre local extents of split directions >= width
+  /// @pre a lane's part of the local extent in split directions >= width
   ExtendedLayout(const Geometry& geometry, int lanes, int width);
 
   const Geometry& geometry() const { return geometry_; }

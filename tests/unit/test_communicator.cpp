@@ -1,0 +1,71 @@
+/// The communicator of one process, and the errors that every communicator must report.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "trellis/base/error.hpp"
+#include "trellis/comm/single/single_communicator.hpp"
+
+namespace trellis {
+namespace {
+
+TEST(SingleCommunicator, collectives_of_one) {
+  SingleCommunicator comm;
+  EXPECT_EQ(comm.rank(), 0);
+  EXPECT_EQ(comm.size(), 1);
+  ExactSum sums[2];
+  sums[0].add(1.25);
+  sums[1].add(std::numeric_limits<double>::quiet_NaN());
+  comm.sum(sums, 2);
+  EXPECT_EQ(sums[0].value(), 1.25);
+  EXPECT_TRUE(std::isnan(sums[1].value()));
+  EXPECT_EQ(comm.maximum(-3.5), -3.5);
+  EXPECT_EQ(comm.minimum(-3.5), -3.5);
+  unsigned word = 0xdeadbeef;
+  comm.exclusive_or(&word, 1);
+  EXPECT_EQ(word, 0xdeadbeef);
+  EXPECT_TRUE(comm.any(true));
+  EXPECT_FALSE(comm.any(false));
+  comm.barrier();
+}
+
+TEST(SingleCommunicator, an_exchange_copies_by_tag_each_time) {
+  SingleCommunicator comm;
+  std::array<double, 3> a{1, 2, 3}, b{4, 5, 6}, to_a{}, to_b{};
+  const auto exchange =
+      comm.make_exchange({{0, 7, a.data(), sizeof(a)}, {0, 9, b.data(), sizeof(b)}},
+                         {{0, 9, to_b.data(), sizeof(to_b)}, {0, 7, to_a.data(), sizeof(to_a)}});
+  exchange->start();
+  exchange->wait();
+  EXPECT_EQ(to_a, a);
+  EXPECT_EQ(to_b, b);
+  a[1] = -8;  // persistent: the same buffers, new contents
+  exchange->start();
+  exchange->wait();
+  EXPECT_EQ(to_a, a);
+}
+
+TEST(SingleCommunicator, messages_that_do_not_match_are_refused) {
+  SingleCommunicator comm;
+  double x[2] = {}, y[2] = {};
+  EXPECT_THROW(comm.make_exchange({{0, 1, x, 16}}, {{0, 1, y, 8}}), BadArgument);
+  EXPECT_THROW(comm.make_exchange({{0, 1, x, 16}}, {{0, 2, y, 16}}), BadArgument);
+  EXPECT_THROW(comm.make_exchange({{0, 1, x, 16}}, {}), BadArgument);
+  EXPECT_NO_THROW(comm.make_exchange({}, {}));
+}
+
+TEST(Communicator, agreed_errors_carry_the_message) {
+  SingleCommunicator comm;
+  EXPECT_NO_THROW(comm.agree_on_error(""));
+  try {
+    comm.agree_on_error("the checksum is wrong");
+    FAIL() << "an error must throw";
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string(error.what()).find("the checksum is wrong"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace trellis
