@@ -32,6 +32,7 @@ void bind_operator(nb::module_& m);
 void bind_solver(nb::module_& m);
 void bind_measure(nb::module_& m);
 void bind_io(nb::module_& m);
+void bind_hdf5(nb::module_& m);
 
 /// For calls that compute: other Python threads run meanwhile. The call must not touch Python objects.
 using release_gil = nb::call_guard<nb::gil_scoped_release>;

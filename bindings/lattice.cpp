@@ -5,6 +5,27 @@
 
 namespace trellis::bindings {
 
+namespace {
+/// Share of the blocks of one parity with a neighbour in another lane (a permutation on the way).
+double crossing_fraction(const Coord& lattice, const Coord& grid, int lanes) {
+  const SiteLayout layout(Geometry(lattice, ProcessGrid(grid)), lanes);
+  int crossing = 0;
+  for (int block = 0; block < layout.blocks(); ++block) {
+    bool crosses = false;
+    for (int leg = 0; leg < legs; ++leg)
+      crosses |= layout.permutes(leg) && (layout.neighbours(0)[size_t(block * legs + leg)] & SiteLayout::crosses_bit);
+    crossing += crosses;
+  }
+  return double(crossing) / layout.blocks();
+}
+
+/// Share of the blocks of one parity whose neighbours all lie on the same rank.
+double inner_fraction(const Coord& lattice, const Coord& grid, int lanes) {
+  const SiteLayout layout(Geometry(lattice, ProcessGrid(grid)), lanes);
+  return double(layout.inner(0).size()) / layout.blocks();
+}
+}  // namespace
+
 void bind_lattice(nb::module_& m) {
   nb::class_<Lattice>(m, "Lattice")
       .def_prop_ro("extents", &Lattice::extents)
@@ -29,14 +50,8 @@ void bind_lattice(nb::module_& m) {
         return choose_lane_split(Geometry(lattice, ProcessGrid(grid)), lanes).lanes_per_direction;
       },
       "lattice"_a, "grid"_a, "lanes"_a);
-  m.def(
-      "inner_fraction",
-      [](const Coord& lattice, const Coord& grid, int lanes) {
-        const SiteLayout layout(Geometry(lattice, ProcessGrid(grid)), lanes);
-        return double(layout.inner(0).size()) / layout.blocks();
-      },
-      "lattice"_a, "grid"_a, "lanes"_a,
-      "Share of the blocks of one parity whose neighbours all lie on the same rank.");
+  m.def("inner_fraction", &inner_fraction, "lattice"_a, "grid"_a, "lanes"_a);
+  m.def("crossing_fraction", &crossing_fraction, "lattice"_a, "grid"_a, "lanes"_a);
 }
 
 }  // namespace trellis::bindings

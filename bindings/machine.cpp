@@ -1,7 +1,9 @@
 /// The machine, the build, and the ranks.
 #include "bindings.hpp"
 #include "trellis/base/build_configuration.hpp"
+#include "trellis/base/instruction_set.hpp"
 #include "trellis/comm/communicator.hpp"
+#include "trellis/device/machine_speed.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/device/threads.hpp"
 
@@ -28,6 +30,12 @@ nb::dict build() {
   d["build_type"] = build_configuration::build_type;
   d["architecture"] = build_configuration::architecture;
   d["flags"] = build_configuration::flags;
+  d["instruction_sets"] = compiled_instruction_sets();
+#ifdef TRELLIS_WITH_CUDA
+  d["cuda"] = true;
+#else
+  d["cuda"] = false;
+#endif
   d["lanes_double"] = native_lanes(Precision::double_precision);
   d["lanes_float"] = native_lanes(Precision::single_precision);
   return d;
@@ -36,8 +44,21 @@ nb::dict build() {
 
 void bind_machine(nb::module_& m) {
   m.def("build", build);
+  m.def(
+      "read_bandwidth",
+      [](size_t bytes, int threads, double seconds) { return ReadBandwidth(bytes, threads).measure(seconds); },
+      "bytes"_a, "threads"_a, "seconds"_a, release_gil(), "Bytes per second.");
+  m.def("triad_bandwidth", &measure_triad_bandwidth, "bytes"_a, "threads"_a, "seconds"_a, release_gil(),
+        "Bytes per second.");
+  m.def(
+      "fma_peak",
+      [](const std::string& precision, int threads, double seconds) {
+        return measure_fma_peak(precision_by_name(precision), threads, seconds);
+      },
+      "precision"_a, "threads"_a, "seconds"_a, release_gil(), "Flops per second.");
   m.def("rank", [] { return world()->rank(); });
   m.def("size", [] { return world()->size(); });
+  m.def("communication_library", &communication_library);
   m.def("communicator_name", [] { return std::string(world()->name()); });
   m.def("barrier", [] { world()->barrier(); }, release_gil());
   m.def("broadcast", broadcast, "data"_a, "root"_a = 0);

@@ -44,18 +44,18 @@ _SUBMODULE_OF = {
         ["GaugeField", "Geometry", "read_gauge_field", "cold", "hot", "weak_field", "quenched"], "gauge"
     ),
     **dict.fromkeys(["WilsonClover"], "operators"),
-    **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "minres", "mixed_precision", "SolveReport"], "solvers"),
+    **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "mr", "mixed_precision", "SolveReport"], "solvers"),
     **dict.fromkeys(
-        ["Propagator", "gaussian_source", "point_source", "read_propagator", "wall_source", "z2_source", "z4_source"],
+        ["Propagator", "gaussian_source", "point_source", "read_propagator", "wall_source"],
         "propagators",
     ),
-    **dict.fromkeys(["baryon", "meson", "momenta_up_to", "nucleon"], "correlators"),
+    **dict.fromkeys(["all_mesons", "baryon", "meson", "mesons", "momenta_up_to", "nucleon"], "correlators"),
     **dict.fromkeys(["abort", "barrier", "rank", "ranks"], "parallel"),
 }
 _SUBMODULES = ("analysis", "errors", "report", "run_files")
 
 if TYPE_CHECKING:
-    from .correlators import baryon, meson, momenta_up_to, nucleon
+    from .correlators import all_mesons, baryon, meson, mesons, momenta_up_to, nucleon
     from .errors import (
         BadArgument,
         ChecksumError,
@@ -76,10 +76,10 @@ if TYPE_CHECKING:
         point_source,
         read_propagator,
         wall_source,
-        z2_source,
-        z4_source,
+
+
     )
-    from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, minres, mixed_precision
+    from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision, mr
 
 
 def __getattr__(name: str) -> object:

@@ -127,6 +127,11 @@ class GaugeField:
         """Mean of Re tr P / 3 over sites and planes (1 on the unit field). Collective."""
         return self._core.plaquette()
 
+    @property
+    def polyakov_loop(self) -> complex:
+        """Spatial mean of tr prod_t U_t / 3. Collective."""
+        return self._core.polyakov_loop()
+
     def loops(self) -> dict[str, float | complex]:
         """All simple loops. Collective.
 

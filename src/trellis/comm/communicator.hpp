@@ -55,6 +55,9 @@ using CommunicatorPtr = std::shared_ptr<Communicator>;
 /// need be), else the single process.
 CommunicatorPtr world();
 
+/// Name and version of the message-passing library, one line; "none" in a build without MPI.
+std::string communication_library();
+
 /// Ends the processes of all ranks at once (MPI_Abort); does nothing in a build without MPI. For the top level of
 /// a program only, after it has printed an exception that other ranks do not share.
 void abort_all_ranks(int status);

@@ -128,6 +128,14 @@ CommunicatorPtr world() {
   return communicator;
 }
 
+std::string communication_library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, size_t(length));
+  return all.substr(0, all.find_first_of(",\n"));
+}
+
 void abort_all_ranks(int status) { MPI_Abort(MPI_COMM_WORLD, status); }
 
 }  // namespace trellis

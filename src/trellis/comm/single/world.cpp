@@ -9,6 +9,8 @@ CommunicatorPtr world() {
   return communicator;
 }
 
+std::string communication_library() { return "none"; }
+
 void abort_all_ranks(int) {}
 
 }  // namespace trellis

@@ -1,0 +1,143 @@
+/// Sources, propagators, correlators.
+#include <nanobind/stl/variant.h>
+
+#include "bindings.hpp"
+#include "trellis/io/hdf5.hpp"
+#include "trellis/measure/mesons.hpp"
+#include "trellis/measure/propagator.hpp"
+
+namespace trellis::bindings {
+
+namespace {
+const std::initializer_list<size_t> propagator_inner{4, 4, 3, 3};
+
+std::optional<SchurForm> schur_form_by_name(const std::string& name) {
+  if (name == "none") return std::nullopt;
+  if (name == "symmetric") return SchurForm::symmetric;
+  if (name == "asymmetric") return SchurForm::asymmetric;
+  throw BadArgument(message("unknown even-odd form '", name, "'; legal: none, symmetric, asymmetric"));
+}
+
+Propagator solve(const WilsonOperator& M, const SolverSpec& solver, const Source& source, const std::string& form) {
+  return solve_propagator(M.matrix(), solver, source, schur_form_by_name(form));
+}
+
+Array<std::complex<double>> propagator_to_numpy(const Propagator& S) {
+  auto array = make_array<std::complex<double>>(site_shape(S.geometry(), propagator_inner));
+  {
+    const nb::gil_scoped_release release;
+    S.to_canonical(array.data());
+  }
+  return array;
+}
+
+Propagator propagator_from_numpy(const std::shared_ptr<Lattice>& lattice, const ArrayIn<std::complex<double>>& values,
+                                 const Coord& source_at, const BoundaryPhases& boundary) {
+  require_shape(values, site_shape(lattice->geometry(), propagator_inner), "propagator");
+  const nb::gil_scoped_release release;
+  return Propagator::from_canonical(lattice, values.data(), source_at, boundary);
+}
+
+void write_propagator_sites(hdf5::Group& group, const std::string& name, const Propagator& S) {
+  std::vector<std::complex<double>> local(Propagator::canonical_size(S.geometry()));
+  S.to_canonical(local.data());
+  group.write_sites(name, S.geometry(), local.data(), {4, 4, 3, 3});
+}
+
+Propagator read_propagator_sites(const hdf5::Group& group, const std::string& name,
+                                 const std::shared_ptr<Lattice>& lattice, const Coord& source_at,
+                                 const BoundaryPhases& boundary) {
+  std::vector<std::complex<double>> local(Propagator::canonical_size(lattice->geometry()));
+  group.read_sites(name, lattice->geometry(), local.data(), {4, 4, 3, 3});
+  return Propagator::from_canonical(lattice, local.data(), source_at, boundary);
+}
+
+Array<std::complex<double>> to_numpy(const CorrelatorTable& table) {
+  return to_array(table.values, {size_t(table.rows), size_t(table.momenta), size_t(table.times)});
+}
+
+/// [pair][momentum][time]
+Array<std::complex<double>> mesons(const Propagator& quark, const Propagator& antiquark,
+                                   const std::vector<std::pair<std::string, std::string>>& names,
+                                   const Momenta& momenta) {
+  std::vector<MesonPair> pairs;
+  for (const auto& [sink, source] : names) pairs.push_back({gamma_by_name(sink), gamma_by_name(source)});
+  const CorrelatorTable table = [&] {
+    const nb::gil_scoped_release release;
+    return meson_correlators(quark, antiquark, pairs, momenta);
+  }();
+  return to_numpy(table);
+}
+
+Array<std::complex<double>> all_mesons(const Propagator& quark, const Propagator& antiquark, const Momenta& momenta) {
+  const CorrelatorTable table = [&] {
+    const nb::gil_scoped_release release;
+    return all_meson_correlators(quark, antiquark, momenta);
+  }();
+  return to_numpy(table);
+}
+
+void bind_propagator(nb::module_& m) {
+  nb::class_<PropagatorReport>(m, "PropagatorReport")
+      .def_ro("solve", &PropagatorReport::solve)
+      .def_ro("true_residual", &PropagatorReport::true_residual);
+  nb::class_<Propagator>(m, "Propagator")
+      .def_static("from_numpy", propagator_from_numpy, "lattice"_a, "values"_a, "source_at"_a, "boundary"_a)
+      .def_static("read_hdf5", read_propagator_sites, "group"_a, "name"_a, "lattice"_a, "source_at"_a, "boundary"_a,
+                  release_gil())
+      .def("write_hdf5", [](const Propagator& S, hdf5::Group& g, const std::string& n) { write_propagator_sites(g, n, S); },
+           "group"_a, "name"_a, release_gil())
+      .def("to_numpy", propagator_to_numpy)
+      .def_prop_ro("lattice", [](const Propagator& S) { return std::const_pointer_cast<Lattice>(S.lattice_ptr()); })
+      .def_prop_ro("source_at", &Propagator::source_at)
+      .def_prop_ro("boundary", &Propagator::boundary)
+      .def_prop_ro("description", &Propagator::description)
+      .def_prop_ro("report", &Propagator::report)
+      .def_prop_ro("bytes", &Propagator::bytes);
+  m.def("solve_propagator", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a, release_gil());
+  m.def(
+      "propagator_as_source",
+      [](const Propagator& S, const std::string& gamma) { return propagator_as_source(S, gamma_by_name(gamma)); }, "S"_a,
+      "gamma"_a, release_gil());
+  m.def(
+      "sink_smeared",
+      [](const Propagator& S, const GaugeField& U, double width, int steps) {
+        return sink_smeared(S, U, {width, steps});
+      },
+      "S"_a, "links"_a, "width"_a, "steps"_a, release_gil());
+  m.def(
+      "propagator_bytes", [](const Lattice& l) { return propagator_bytes(l.geometry()); }, "lattice"_a);
+  m.def(
+      "propagator_solve_bytes",
+      [](const Lattice& l, bool is_even_odd) { return propagator_solve_bytes(l.geometry(), is_even_odd); }, "lattice"_a,
+      "is_even_odd"_a);
+}
+}  // namespace
+
+void bind_measure(nb::module_& m) {
+  nb::class_<Source>(m, "Source")
+      .def_ro("at", &Source::at)
+      .def_ro("description", &Source::description)
+      .def_prop_ro("lattice",
+                   [](const Source& s) { return std::const_pointer_cast<Lattice>(s.columns.lattice_ptr()); });
+  m.def("point_source",
+        [](const std::shared_ptr<Lattice>& lattice, const Coord& at) { return point_source(lattice, at); }, "lattice"_a,
+        "at"_a);
+  m.def(
+      "wall_source",
+      [](const std::shared_ptr<Lattice>& lattice, int time, const Momentum& n) { return wall_source(lattice, time, n); },
+      "lattice"_a, "time"_a, "momentum"_a);
+  m.def(
+      "smeared_source",
+      [](const Source& source, const GaugeField& U, double width, int steps) {
+        return smeared(source, U, {width, steps});
+      },
+      "source"_a, "links"_a, "width"_a, "steps"_a, release_gil());
+  m.def("with_momentum", &with_momentum, "source"_a, "momentum"_a, release_gil());
+  bind_propagator(m);
+  m.def("momenta_up_to", &momenta_up_to, "n2_max"_a);
+  m.def("mesons", mesons, "quark"_a, "antiquark"_a, "pairs"_a, "momenta"_a);
+  m.def("all_mesons", all_mesons, "quark"_a, "antiquark"_a, "momenta"_a);
+}
+
+}  // namespace trellis::bindings

@@ -1,0 +1,197 @@
+"""trellis doctor: what this build and this machine can do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from .. import __version__
+from ..core import load
+from ..machine import fma_peak, gibibytes, read_bandwidth
+from .arguments import parse_lattice
+from .console import Output
+
+
+def doctor(*, lattice: str, quick: bool, json: bool) -> int:
+    """Collect, print, and point to what slows things down."""
+    output = Output(json)
+    extents = parse_lattice(lattice)
+    assert extents is not None
+    found = {
+        "version": __version__,
+        "build": _build(),
+        "machine": _machine(),
+        "parallel": _parallel(),
+        "lanes": _lanes(extents),
+        "speed": None if quick else _speed(),
+    }
+    found["advice"] = _advice(found)
+    output.result(found)
+    _print(output, found)
+    return 0
+
+
+def _build() -> dict[str, Any]:
+    core = load()
+    return {**core.build(), "hdf5": core.hdf5_version(), "mpi": core.communication_library()}
+
+
+def _machine() -> dict[str, Any]:
+    core = load()
+    return {
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_available_bytes": core.memory_available(),
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "transparent_huge_pages": _huge_pages(),
+        "gpus": _gpus(),
+        "python": platform.python_version(),
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _huge_pages() -> str:
+    """ "always", "madvise", "never", or "unknown"."""
+    try:
+        text = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text()
+    except OSError:
+        return "unknown"
+    return text.partition("[")[2].partition("]")[0] or "unknown"
+
+
+def _gpus() -> list[str]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    command = [program, "--query-gpu=name,memory.total", "--format=csv,noheader"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return found.stdout.strip().splitlines() if found.returncode == 0 else []
+
+
+def _parallel() -> dict[str, Any]:
+    core = load()
+    return {
+        "ranks": core.size(),
+        "communicator": core.communicator_name(),
+        "threads_per_rank": core.thread_count(),
+        "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
+    }
+
+
+def _lanes(extents: tuple[int, int, int, int]) -> dict[str, Any]:
+    """How the lattice, cut over the ranks, is split over the lanes of a vector."""
+    core = load()
+    grid = core.choose_process_grid(list(extents), core.size())
+    result: dict[str, Any] = {"lattice": list(extents), "grid": list(grid)}
+    for name in ("double", "float"):
+        lanes = core.build()[f"lanes_{name}"]
+        result[name] = {
+            "lanes": lanes,
+            "split": list(core.lane_split(list(extents), list(grid), lanes)),
+            "crossing_fraction": core.crossing_fraction(list(extents), list(grid), lanes),
+            "inner_fraction": core.inner_fraction(list(extents), list(grid), lanes),
+        }
+    return result
+
+
+def _speed() -> dict[str, float]:
+    """10^9 bytes or flops per second of this rank."""
+    core = load()
+    sizes = {"read_1_mib": 1, "read_16_mib": 16, "read_256_mib": 256}
+    speed = {f"{name}_gbytes_per_second": read_bandwidth(size) * 1e-9 for name, size in sizes.items()}
+    speed["triad_256_mib_gbytes_per_second"] = (
+        core.triad_bandwidth(256 << 20, core.thread_count(), 0.2) * 1e-9
+    )
+    for precision in ("float", "double"):
+        speed[f"peak_{precision}_gflops"] = fma_peak(precision) * 1e-9
+    return speed
+
+
+def _advice(found: dict[str, Any]) -> list[str]:
+    advice = []
+    machine, parallel = found["machine"], found["parallel"]
+    used = parallel["ranks"] * parallel["threads_per_rank"]
+    if used > machine["cores"]:
+        advice.append(
+            f"{used} threads on {machine['cores']} cores: set OMP_NUM_THREADS or start fewer ranks"
+        )
+    if machine["transparent_huge_pages"] == "never":
+        advice.append("transparent huge pages are off: kernels may lose up to 14 %")
+    if machine["gpus"] and not found["build"]["cuda"]:
+        advice.append("this machine has GPUs, but the build has no CUDA: ./bootstrap build --cuda")
+    if found["build"]["build_type"] != "Release":
+        advice.append(f"the build type is {found['build']['build_type']}, which is slow")
+    for precision in ("double", "float"):
+        lanes = found["lanes"][precision]
+        split = lanes["split"][0] * lanes["split"][1] * lanes["split"][2] * lanes["split"][3]
+        if split < lanes["lanes"]:
+            advice.append(
+                f"the lattice fills {split} of {lanes['lanes']} lanes in {precision}: its local extents are too "
+                "small or not divisible by 4"
+            )
+    return advice
+
+
+def _print(output: Output, found: dict[str, Any]) -> None:
+    build, machine, parallel = found["build"], found["machine"], found["parallel"]
+    output.line(f"trellis {found['version']}", style="bold")
+    _table(
+        output,
+        {
+            "compiler": f"{build['compiler']}, {build['build_type']}",
+            "instructions": f"{', '.join(build['instruction_sets'])} (-march={build['architecture']})",
+            "lanes": f"{build['lanes_double']} double, {build['lanes_float']} float",
+            "MPI": build["mpi"],
+            "HDF5": build["hdf5"],
+            "CUDA": "yes" if build["cuda"] else "not in this build",
+            "processor": f"{machine['cpu']}, {machine['cores']} cores",
+            "memory": f"{gibibytes(machine['memory_available_bytes'])} free of {gibibytes(machine['memory_bytes'])}",
+            "huge pages": machine["transparent_huge_pages"],
+            "GPUs": ", ".join(machine["gpus"]) or "none",
+            "ranks, threads": f"{parallel['ranks']} ({parallel['communicator']}), {parallel['threads_per_rank']} each",
+        },
+    )
+    lattice = found["lanes"]
+    for precision in ("double", "float"):
+        lanes = lattice[precision]
+        output.line(
+            f"  {'x'.join(map(str, lattice['lattice']))} on {lattice['grid']} ranks, {precision}: "
+            f"{lanes['lanes']} lanes split {lanes['split']}; {100 * lanes['inner_fraction']:.0f} % of the blocks "
+            f"need no other rank, {100 * (1 - lanes['crossing_fraction']):.0f} % no lane permutation"
+        )
+    if found["speed"]:
+        speed = found["speed"]
+        output.line(
+            f"  reading 1, 16, 256 MiB: {speed['read_1_mib_gbytes_per_second']:.0f}, "
+            f"{speed['read_16_mib_gbytes_per_second']:.0f}, {speed['read_256_mib_gbytes_per_second']:.1f} GB/s; "
+            f"triad {speed['triad_256_mib_gbytes_per_second']:.1f} GB/s"
+        )
+        output.line(
+            f"  peak: {speed['peak_float_gflops']:.0f} GF/s float, {speed['peak_double_gflops']:.0f} GF/s double"
+        )
+    for advice in found["advice"]:
+        output.line(f"  advice: {advice}", style="yellow")
+
+
+def _table(output: Output, rows: dict[str, str]) -> None:
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    for name, value in rows.items():
+        table.add_row(name, value)
+    output.console.print(table, markup=False)

@@ -1,0 +1,178 @@
+"""trellis generate: quenched configurations, checkpointed, resumable bit for bit."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import load
+from ..ensemble import State, Stream, load_last_state, save_state, states
+from ..errors import BadArgument
+from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
+from ..heatbath import HeatBath
+from ..parallel import broadcast, rank
+from ..provenance import build_provenance, now
+from ..run_files import GenerateRun
+from .console import Output
+from .setup import gauge_field_bytes, load_run, require_memory, set_threads
+
+
+def generate(run_file: Path, *, resume: bool, json: bool) -> int:
+    """Run, or go on with, the run of a file."""
+    output = Output(json)
+    run, text = load_run(run_file, GenerateRun)
+    result = generate_run(run, text, output, resume=resume)
+    output.result(result)
+    return 0
+
+
+def generate_run(run: GenerateRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
+    """Everything after the run file was read; returns the JSON object of `trellis generate --json`."""
+    return _Generation(run, text, output).run_all(resume)
+
+
+class _Generation:
+    """One run: the links, the number of the sweep, and the folder."""
+
+    def __init__(self, run: GenerateRun, text: str, output: Output) -> None:
+        self.run, self.text, self.output = run, text, output
+        self.folder = Path(run.output.directory)
+        self.stream = Stream(self.folder / "stream.h5")
+        self.sweep = 0
+        self.resumed_from: int | None = None
+        set_threads(run.machine)
+        self.geometry = Geometry(run.lattice.extents, run.machine.grid)
+        self.heatbath = HeatBath(
+            beta=run.action.beta, seed=run.heatbath.seed, over_relaxation=run.heatbath.over_relaxation
+        )
+
+    def run_all(self, resume: bool) -> dict[str, Any]:
+        run, output = self.run, self.output
+        field = gauge_field_bytes(self.geometry.local_extents, self.geometry.grid)
+        require_memory(3 * field, "this run", run.machine, output)  # links, and two copies while files are written
+        if rank() == 0:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        U = self._state(resume)
+        extents = "x".join(map(str, run.lattice.extents))
+        output.line(
+            f"{extents}, beta = {run.action.beta:g}, seed {run.heatbath.seed}: sweeps {self.sweep + 1} to "
+            f"{run.sweeps.total} into {self.folder}"
+        )
+        first, start = self.sweep, time.perf_counter()
+        with output.progress("sweeps", run.sweeps.total, self.sweep) as show:
+            while self.sweep < run.sweeps.total:
+                self._one_sweep(U)
+                show(self.sweep)
+        seconds = time.perf_counter() - start
+        return self._summary(U, first, seconds)
+
+    def _state(self, resume: bool) -> GaugeField:
+        """The links to go on with."""
+        found = None
+        if resume:
+            found = load_last_state(self.folder, self.run.machine.grid, self.output.warning)
+        elif broadcast(bool(states(self.folder))):
+            raise BadArgument(
+                f"{self.folder} has states of an earlier run; go on with --resume, or choose another folder"
+            )
+        if found is None:
+            if resume:
+                self.output.line("nothing to resume: starting at sweep 1")
+            return self._start()
+        state, U, record = found
+        self._require_same_physics(record["physics"], state)
+        if U.geometry != self.geometry:
+            raise BadArgument(f"{state.links}: expected {self.geometry}, found {U.geometry}")
+        self.sweep = self.resumed_from = state.sweep
+        self.stream.read_until(state.sweep)
+        self.output.line(f"resuming after sweep {state.sweep} ({state.links.name})")
+        return U
+
+    def _start(self) -> GaugeField:
+        start, seed = self.run.start, self.run.heatbath.seed
+        if start.type == "cold":
+            return cold(self.geometry)
+        if start.type == "hot":
+            return hot(self.geometry, seed=seed)
+        if start.type == "weak":
+            return weak_field(self.geometry, seed=seed, spread=start.spread)
+        assert start.file is not None
+        U = read_gauge_field(start.file, grid=self.run.machine.grid)
+        if U.geometry != self.geometry:
+            raise BadArgument(f"{start.file}: expected {self.geometry}, found {U.geometry}")
+        return U
+
+    def _physics(self) -> dict[str, Any]:
+        """What decides the bits; a resumed run must have the same."""
+        run = self.run
+        return {
+            "lattice": list(run.lattice.extents),
+            "action": run.action.model_dump(),
+            "start": run.start.model_dump(),
+            "heatbath": run.heatbath.model_dump(),
+        }
+
+    def _require_same_physics(self, stored: dict[str, Any], state: State) -> None:
+        for table, values in self._physics().items():
+            if stored.get(table) != values:
+                raise BadArgument(
+                    f"{state.record} was made with another [{table}]: expected {values}, found "
+                    f"{stored.get(table)}; a changed run needs another folder"
+                )
+
+    def _one_sweep(self, U: GaugeField) -> None:
+        sweeps = self.run.sweeps
+        self.sweep += 1
+        self.heatbath.sweep(U, self.sweep)
+        self.stream.append(
+            self.sweep, {"plaquette": U.plaquette, "polyakov_loop": U.polyakov_loop}
+        )
+        if self.sweep % sweeps.print_every == 0:
+            mean = self.stream.mean("plaquette", sweeps.print_every)
+            self.output.line(f"sweep {self.sweep:6d}  plaquette {mean:.8f}")
+        if sweeps.kept(self.sweep):
+            self._save(U, "configuration")
+        elif self.sweep % sweeps.checkpoint_every == 0 or self.sweep == sweeps.total:
+            self._save(U, "checkpoint")
+
+    def _save(self, U: GaugeField, kind: str) -> None:
+        """The stream first: a state never knows of sweeps that the stream lacks."""
+        run = self.run
+        attributes = {"beta": run.action.beta, "seed": run.heatbath.seed}
+        self.stream.write(self.text, run.lattice.extents, attributes)
+        content = {
+            "physics": self._physics(),
+            "provenance": {**build_provenance(), "created": now(), "run_file": self.text},
+        }
+        save_state(State(kind, self.sweep, self.folder), U, content)
+
+    def _summary(self, U: GaugeField, first: int, seconds: float) -> dict[str, Any]:
+        run = self.run
+        plaquettes = self.stream.values["plaquette"][run.sweeps.thermalisation :]
+        kept = [str(s.links) for s in broadcast(states(self.folder)) if s.kind == "configuration"]
+        made = self.sweep - first
+        result = {
+            "run": "generate",
+            "directory": str(self.folder),
+            "stream": str(self.stream.path),
+            "lattice": list(run.lattice.extents),
+            "beta": run.action.beta,
+            "sweeps": self.sweep,
+            "resumed_from": self.resumed_from,
+            "configurations": kept,
+            "plaquette_mean": float(np.mean(plaquettes)) if plaquettes else None,
+            "plaquette_last": U.plaquette,
+            "seconds": seconds,
+            "seconds_per_sweep": seconds / made if made else None,
+            "ranks": load().size(),
+            "grid": list(self.geometry.grid),
+        }
+        mean = "-" if result["plaquette_mean"] is None else f"{result['plaquette_mean']:.6f}"
+        self.output.line(
+            f"{len(kept)} configurations in {self.folder}; mean plaquette {mean}; "
+            f"{made} sweeps in {seconds:.1f} s"
+        )
+        return result

@@ -1,0 +1,63 @@
+"""What the commands with a run file do first: validate on rank 0, set threads, check memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from ..core import load
+from ..errors import Error, OutOfMemory, RunFileError
+from ..machine import gibibytes
+from ..parallel import broadcast
+from ..run_files import load_run_file
+from ..run_files.common import MachineTable
+from .console import Output
+
+Run = TypeVar("Run", bound=BaseModel)
+
+
+def load_run(path: Path, model: type[Run]) -> tuple[Run, str]:
+    """The run and the text of its file. Rank 0 reads and validates; all ranks raise what it found."""
+    found: tuple[Run, str] | RunFileError | None = None
+    if load().rank() == 0:
+        try:
+            found = load_run_file(path, model)
+        except RunFileError as error:
+            found = error
+    found = broadcast(found)
+    if isinstance(found, Error):
+        raise found
+    assert found is not None
+    return found
+
+
+def set_threads(machine: MachineTable) -> None:
+    """Threads of the run file, if it names them."""
+    if machine.threads is not None:
+        load().set_thread_count(machine.threads)
+
+
+def require_memory(bytes: float, what: str, machine: MachineTable, output: Output) -> None:
+    """State what a run needs on each rank and refuse it if that is too much. Collective."""
+    core = load()
+    needed = core.maximum(float(bytes))
+    available = core.minimum(float(core.memory_available()))
+    output.line(f"memory: about {gibibytes(needed)} per rank, {gibibytes(available)} available")
+    if machine.memory_gib is not None and needed > machine.memory_gib * 2**30:
+        raise OutOfMemory(
+            f"{what} needs about {gibibytes(needed)} per rank; machine.memory_gib allows {machine.memory_gib:g} GiB"
+        )
+    if needed > available:
+        raise OutOfMemory(
+            f"{what} needs about {gibibytes(needed)} per rank; {gibibytes(available)} are available"
+        )
+
+
+def gauge_field_bytes(local: tuple[int, ...], grid: tuple[int, ...]) -> int:
+    """Of one gauge field on a rank: 4 x 18 doubles a site, two sites of halo where ranks split a direction."""
+    sites = 1
+    for extent, ranks in zip(local, grid, strict=True):
+        sites *= extent + (4 if ranks > 1 else 0)
+    return 4 * 18 * 8 * sites

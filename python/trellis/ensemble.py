@@ -1,0 +1,170 @@
+"""The folder that `trellis generate` writes: configurations, checkpoints, and the stream of observables.
+
+A state is a pair of files, NAME.NNNNNN.ildg and NAME.NNNNNN.json; it exists once the second is there, which is
+written last. NAME is `configuration` for those that were asked for and `checkpoint` for the others, of which
+the last two are kept. Random numbers have no state of their own (they are keyed by seed and sweep), so that the
+links and the number of the sweep are all that a run needs to go on with the same bits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .core import load
+from .durable import sync_folder, write_json
+from .errors import FileError
+from .gauge import GaugeField, read_gauge_field
+from .parallel import broadcast, rank
+from .provenance import write_root_attributes
+
+STATE_VERSION = 1
+_STATE = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.json$")
+_CHECKPOINTS_KEPT = 2
+
+
+@dataclass(frozen=True)
+class State:
+    """A complete state on disk."""
+
+    kind: str
+    sweep: int
+    folder: Path
+
+    @property
+    def links(self) -> Path:
+        """The ILDG file."""
+        return self.folder / f"{self.kind}.{self.sweep:06d}.ildg"
+
+    @property
+    def record(self) -> Path:
+        """The JSON file."""
+        return self.folder / f"{self.kind}.{self.sweep:06d}.json"
+
+
+def states(folder: Path) -> list[State]:
+    """Complete states, ascending. Not collective."""
+    if not folder.is_dir():
+        return []
+    matches = (_STATE.match(path.name) for path in folder.iterdir())
+    return sorted((State(m[1], int(m[2]), folder) for m in matches if m), key=lambda s: s.sweep)
+
+
+def save_state(state: State, U: GaugeField, content: dict[str, Any]) -> None:
+    """Write links, then the record, then remove what is no longer needed. Collective.
+
+    Parameters
+    ----------
+    content
+        JSON values: what has to agree when the run is resumed, and what a person may want to know.
+    """
+    U.write(state.links, "ildg")
+    plaquette = U.plaquette
+    if rank() == 0:
+        record = {"state_version": STATE_VERSION, "sweep": state.sweep, "plaquette": plaquette, **content}
+        write_json(state.record, record)
+        _remove_old_checkpoints(state.folder)
+    load().barrier()
+
+
+def _remove_old_checkpoints(folder: Path) -> None:
+    """Keep the last two states; of what is removed the record goes first."""
+    checkpoints = [s for s in states(folder)[:-_CHECKPOINTS_KEPT] if s.kind == "checkpoint"]
+    for old in checkpoints:
+        old.record.unlink()
+        old.links.unlink(missing_ok=True)
+    if checkpoints:
+        sync_folder(folder)
+
+
+def load_last_state(
+    folder: Path, grid: tuple[int, ...] | None, warn: Callable[[str], None]
+) -> tuple[State, GaugeField, dict[str, Any]] | None:
+    """The newest state that is sound, or None. Collective; damaged ones are skipped with a warning."""
+    for state in reversed(broadcast(states(folder))):
+        try:
+            record = broadcast(_read_record(state))
+            if isinstance(record, str):
+                raise FileError(record)
+            U = read_gauge_field(state.links, grid=grid)
+            found = U.plaquette
+            if found != record["plaquette"]:
+                raise FileError(
+                    f"{state.links}: plaquette: expected {record['plaquette']!r}, found {found!r}"
+                )
+        except FileError as error:
+            warn(f"{state.record.name} is skipped: {error}")
+            continue
+        return state, U, record
+    return None
+
+
+def _read_record(state: State) -> dict[str, Any] | str:
+    """The content of the JSON file, or what is wrong with it."""
+    try:
+        record = json.loads(state.record.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return f"{state.record}: {error}"
+    if not isinstance(record, dict) or record.get("state_version") != STATE_VERSION:
+        return f"{state.record}: expected state_version {STATE_VERSION}"
+    return record
+
+
+class Stream:
+    """Observables after every sweep, kept in memory and written to stream.h5 as a whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.sweeps: list[int] = []
+        self.values: dict[str, list[float | complex]] = {}
+
+    def append(self, sweep: int, values: dict[str, float | complex]) -> None:
+        """Add the observables of one sweep."""
+        self.sweeps.append(sweep)
+        for name, value in values.items():
+            self.values.setdefault(name, []).append(value)
+
+    def mean(self, name: str, last: int) -> float:
+        """Of the last so many sweeps."""
+        return float(np.mean(self.values[name][-last:]))
+
+    def read_until(self, sweep: int) -> None:
+        """Take what an earlier run wrote, up to a sweep. Collective.
+
+        Raises
+        ------
+        FileError
+            The file is missing or lacks some of these sweeps.
+        """
+        root_file = load().Hdf5File.open(str(self.path))
+        root = root_file.root()
+        sweeps = root.read_int64("trajectory")
+        keep = sweeps <= sweep
+        if not np.array_equal(sweeps[keep], np.arange(1, sweep + 1)):
+            raise FileError(f"{self.path}: expected every sweep from 1 to {sweep}, found {keep.sum()} of them")
+        self.sweeps = sweeps[keep].tolist()
+        group = root.group("observables")
+        for name in group.names():
+            read = group.read_complex128 if name == "polyakov_loop" else group.read_float64
+            self.values[name] = read(name)[keep].tolist()
+
+    def write(self, run_file: str, lattice: tuple[int, ...], attributes: dict[str, float | int]) -> None:
+        """Write all of it under another name, then rename. Collective."""
+        file = load().Hdf5File.create(str(self.path))
+        root = file.root()
+        write_root_attributes(root, "gauge_stream", run_file, lattice)
+        for name, value in attributes.items():
+            (root.set_integer if isinstance(value, int) else root.set_real)(name, value)
+        root.write_int64("trajectory", np.asarray(self.sweeps, dtype=np.int64))
+        group = root.make_group("observables")
+        for name, values in self.values.items():
+            array = np.asarray(values)
+            write = group.write_complex128 if array.dtype.kind == "c" else group.write_float64
+            write(name, array)
+        file.commit()

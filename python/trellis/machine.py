@@ -1,0 +1,52 @@
+"""Speed of this machine, measured in this process: the denominators of every share of the roof."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from .core import load
+
+#: Seconds that a measurement takes.
+_SECONDS = 0.1
+
+
+def gibibytes(count: float) -> str:
+    """ "1.50 GiB"."""
+    return f"{count / 2**30:.2f} GiB"
+
+
+@lru_cache(maxsize=16)
+def read_bandwidth(megabytes: int) -> float:
+    """Bytes per second that this rank's threads read from a buffer of that size, again and again.
+
+    A buffer that fits a cache measures the cache. Cached: the first call takes a tenth of a second.
+    """
+    core = load()
+    return core.read_bandwidth(max(megabytes, 1) << 20, core.thread_count(), _SECONDS)
+
+
+@lru_cache(maxsize=4)
+def fma_peak(precision: str) -> float:
+    """Flops per second of this rank's threads in fused multiply-adds; precision "double" or "float"."""
+    core = load()
+    return core.fma_peak(precision, core.thread_count(), _SECONDS)
+
+
+def roof_gflops(flops: float, bytes: float, working_set_bytes: float, precision: str) -> float:
+    """What all ranks together could reach: min(peak, bandwidth * flops / bytes), in 10^9 flops per second.
+
+    Collective. The working set (bytes of all ranks) selects the level of the memory whose bandwidth counts.
+
+    Parameters
+    ----------
+    flops, bytes
+        Of the work.
+    precision
+        Of the arithmetic: "double", "float" or "half" (computed in float).
+    """
+    core = load()
+    megabytes = round(working_set_bytes / core.size() / 2**20)
+    bandwidth = read_bandwidth(1 << max(megabytes - 1, 0).bit_length())
+    peak = fma_peak("double" if precision == "double" else "float")
+    slowest = core.minimum(min(peak, bandwidth * flops / bytes) if bytes > 0 else peak)
+    return slowest * core.size() * 1e-9

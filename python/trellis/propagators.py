@@ -1,0 +1,289 @@
+"""Sources and quark propagators."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .core import load
+from .errors import BadArgument, NotConverged
+from .gauge import GaugeField, Geometry
+from .machine import roof_gflops
+from .solvers import MixedPrecision, SolveReport
+
+if TYPE_CHECKING:
+    from . import _core
+    from .operators import WilsonClover
+    from .solvers import Solver
+
+#: Spin basis of all arrays and files.
+GAMMA_BASIS = "DeGrand-Rossi"
+
+
+class Source:
+    """Twelve columns, one for each spin and colour, of a right-hand side of M S = source.
+
+    Made by :func:`point_source`, :func:`gaussian_source`, :func:`wall_source`.
+
+    Attributes
+    ----------
+    at : tuple of int
+        x, y, z, t from which times and momenta of correlators count.
+    description : str
+        For people and for the provenance.
+    """
+
+    def __init__(self, core: _core.Source) -> None:
+        self._core = core
+        self.at: tuple[int, int, int, int] = tuple(core.at)
+        self.description: str = core.description
+
+    def with_momentum(self, n: Sequence[int]) -> Source:
+        """The source times exp(+i p.(x - at)), p = 2 pi n / L."""
+        return Source(load().with_momentum(self._core, list(n)))
+
+    def __repr__(self) -> str:
+        return f"<Source {self.description}>"
+
+
+def point_source(geometry: Geometry, at: Sequence[int]) -> Source:
+    """One at a single site, for each spin and colour.
+
+    Parameters
+    ----------
+    at
+        x, y, z, t, from 0.
+
+    Raises
+    ------
+    BadArgument
+        The site lies outside the lattice.
+    """
+    return Source(load().point_source(geometry._core, list(at)))
+
+
+def wall_source(geometry: Geometry, time: int, *, momentum: Sequence[int] = (0, 0, 0)) -> Source:
+    """exp(i p.x) on all sites of a time slice, p = 2 pi n / L. Not gauge covariant.
+
+    Parameters
+    ----------
+    time
+        The slice, from 0.
+    momentum
+        n.
+    """
+    return Source(load().wall_source(geometry._core, time, list(momentum)))
+
+
+def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: int) -> Source:
+    """A point source, smeared gauge-covariantly on its time slice.
+
+    psi <- (1 - 6 a) psi + a (sum of the six spatial hops), `steps` times, a = width^2 / (4 steps).
+
+    Parameters
+    ----------
+    U
+        Links that the smearing sees; they may be smeared ones.
+    at
+        x, y, z, t of the centre.
+    width
+        Lattice units.
+    steps
+        At least 1; stable for steps > 3 width^2 / 2.
+    """
+    core = load()
+    return Source(core.smeared_source(point_source(U.geometry, at)._core, U._core, width, steps))
+
+
+class Propagator:
+    """S = M^-1 source, with its report.
+
+    Attributes
+    ----------
+    report : SolveReport or None
+        What the solves did; None if it was read or made from an array.
+    """
+
+    def __init__(self, core: _core.Propagator, report: SolveReport | None = None) -> None:
+        self._core = core
+        self.report = report
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """The lattice."""
+        return Geometry._of(self._core.lattice)
+
+    @property
+    def source_at(self) -> tuple[int, int, int, int]:
+        """x, y, z, t from which times and momenta count."""
+        return tuple(self._core.source_at)
+
+    @property
+    def boundary(self) -> tuple[complex, complex, complex, complex]:
+        """Fermion boundary phases in x, y, z, t."""
+        return tuple(self._core.boundary)
+
+    def to_numpy(self) -> NDArray[np.complex128]:
+        """This rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour source]; a copy.
+
+        The spin basis is that of DeGrand and Rossi.
+        """
+        return self._core.to_numpy()
+
+    @classmethod
+    def from_numpy(
+        cls, values: ArrayLike, geometry: Geometry, *, source_at: Sequence[int], boundary: Sequence[complex]
+    ) -> Propagator:
+        """A propagator from an array of the shape of :meth:`to_numpy` (copied)."""
+        values = np.ascontiguousarray(values, dtype=np.complex128)
+        core = load().Propagator.from_numpy(
+            geometry._core, values, list(source_at), [complex(p) for p in boundary]
+        )
+        return cls(core)
+
+    def smear_sink(self, U: GaugeField, *, width: float, steps: int) -> Propagator:
+        """The sink smeared on every time slice; see :func:`gaussian_source`."""
+        return Propagator(load().sink_smeared(self._core, U._core, width, steps), self.report)
+
+    def write(self, path: str | os.PathLike, *, run_file: str = "") -> None:
+        """Write to HDF5, dataset /propagator of the shape of :meth:`to_numpy`. Collective.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written; an older file of that name is left alone.
+        """
+        from .provenance import write_root_attributes
+
+        file = load().Hdf5File.create(os.fspath(path))
+        root = file.root()
+        write_root_attributes(root, "propagator", run_file, self.geometry.extents)
+        self._core.write_hdf5(root, "propagator")
+        root.set_text("gamma_basis", GAMMA_BASIS, "propagator")
+        root.set_text("source", self._core.description, "propagator")
+        root.set_integers("source_at", list(self.source_at), "propagator")
+        root.set_reals("boundary_real", [p.real for p in self.boundary], "propagator")
+        root.set_reals("boundary_imag", [p.imag for p in self.boundary], "propagator")
+        if self.report is not None:
+            root.set_reals("relative_residuals", list(self.report.relative_residuals), "propagator")
+        file.commit()
+
+    def __repr__(self) -> str:
+        return f"<Propagator {'x'.join(map(str, self.geometry.extents))} from {self.source_at}>"
+
+
+def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = None) -> Propagator:
+    """Read what :meth:`Propagator.write` wrote. Collective.
+
+    Raises
+    ------
+    FileError
+        Not such a file, or damaged.
+    """
+    core = load()
+    file = core.Hdf5File.open(str(Path(path)))
+    root = file.root()
+    geometry = Geometry(root.integers("lattice"), grid)
+    phases = zip(
+        root.reals("boundary_real", "propagator"), root.reals("boundary_imag", "propagator"), strict=True
+    )
+    at = root.integers("source_at", "propagator")
+    boundary = [complex(re, im) for re, im in phases]
+    return Propagator(core.Propagator.read_hdf5(root, "propagator", geometry._core, at, boundary))
+
+
+class BoundSolver:
+    """A solver of M x = b: what `solver(M)` returns."""
+
+    def __init__(self, solver: Solver, M: WilsonClover) -> None:
+        self.solver = solver
+        self.operator = M
+
+    def propagator(self, source: Source, *, allow_not_converged: bool = False) -> Propagator:
+        """S = M^-1 source, all twelve columns in one batch. Collective.
+
+        Parameters
+        ----------
+        allow_not_converged
+            Return what was reached instead of raising; ``S.report`` tells how far it is.
+
+        Raises
+        ------
+        NotConverged
+            The tolerance was missed; the exception has the report.
+        BadArgument
+            Source and operator live on different lattices.
+        """
+        core = load()
+        spec, form = self.solver._spec(), self.solver._schur_form()
+        S = core.solve_propagator(self.operator._core, spec, source._core, form)
+        report = self._report(S.report.solve, S.report.true_residual, form)
+        if not report.converged and not allow_not_converged:
+            raise NotConverged(_not_converged_message(report), report)
+        return Propagator(S, report)
+
+    def solve(
+        self, b: ArrayLike, *, allow_not_converged: bool = False
+    ) -> tuple[NDArray[np.complex128], SolveReport]:
+        """x with M x = b for one spinor field; without even-odd preconditioning only. Collective.
+
+        Parameters
+        ----------
+        b
+            complex, shape [t, z, y, x, spin, colour], this rank's part.
+
+        Returns
+        -------
+        x, report
+
+        Raises
+        ------
+        NotConverged
+            The tolerance was missed.
+        """
+        if self.solver._schur_form() != "none":
+            raise BadArgument("solve() takes a solver without even_odd; propagator() takes both")
+        core = load()
+        M = self.operator
+        right = core.SpinorField.from_numpy(M.geometry._core, np.ascontiguousarray(b, dtype=np.complex128))
+        x = core.SpinorField.from_numpy(M.geometry._core, np.zeros_like(right.to_numpy()))
+        found = core.solve(self.solver._spec(), M._core, x, right)
+        report = self._report(found, found.relative_residual, "none")
+        if not report.converged and not allow_not_converged:
+            raise NotConverged(_not_converged_message(report), report)
+        return x.to_numpy(), report
+
+    def _report(self, found: Any, true_residuals: Sequence[float], form: str) -> SolveReport:
+        """The report with the roof of this machine for the solve's working set."""
+        method = found.method if form == "none" else f"even-odd ({form}) {found.method}"
+        seconds = max(found.seconds, 1e-12)
+        report = SolveReport(
+            method=method,
+            iterations=found.iterations,
+            relative_residuals=tuple(true_residuals),
+            converged=found.converged,
+            reason=found.reason.replace("_", " "),
+            seconds=found.seconds,
+            gflops=found.flops / seconds * 1e-9,
+            gbytes_per_second=found.bytes / seconds * 1e-9,
+        )
+        inner = getattr(self.solver, "solver", self.solver)
+        precision = inner.inner if isinstance(inner, MixedPrecision) else "double"
+        if isinstance(self.solver, MixedPrecision):
+            precision = self.solver.inner
+        scale = {"double": 1.0, "float": 0.5, "single": 0.5, "half": 0.25}[precision]
+        working_set = scale * self.operator._core.bytes(len(report.relative_residuals))
+        return report.with_roof(roof_gflops(found.flops, found.bytes, working_set, precision))
+
+
+def _not_converged_message(report: SolveReport) -> str:
+    return (
+        f"{report.method}: {report.reason} after {report.iterations} iterations; the largest true residual is "
+        f"{report.largest_residual:.3e}"
+    )

@@ -1,0 +1,52 @@
+"""Where a result comes from: what every file that trellis writes says about itself."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from . import __version__, conventions_version
+from .core import load
+
+
+def now() -> str:
+    """UTC, ISO 8601, seconds."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def build_provenance() -> dict[str, Any]:
+    """Version, conventions, compiler and how the run was cut, as plain values."""
+    core = load()
+    build = core.build()
+    return {
+        "trellis_version": __version__,
+        "conventions_version": conventions_version,
+        "compiler": build["compiler"],
+        "flags": build["flags"],
+        "ranks": core.size(),
+        "threads_per_rank": core.thread_count(),
+    }
+
+
+def write_root_attributes(root: Any, kind: str, run_file: str, lattice: tuple[int, ...]) -> None:
+    """Attributes of the root of a result file. Collective.
+
+    Parameters
+    ----------
+    root
+        Group of the compiled part's HDF5.
+    kind
+        "measurement", "gauge_stream", "propagator".
+    run_file
+        The whole text of the run file.
+    lattice
+        Lx, Ly, Lz, Lt.
+    """
+    from .parallel import broadcast
+
+    root.set_text("kind", kind)
+    for name, value in build_provenance().items():
+        (root.set_integer if isinstance(value, int) else root.set_text)(name, value)
+    root.set_text("run_file", run_file)
+    root.set_integers("lattice", list(lattice))
+    root.set_text("created", broadcast(now()))

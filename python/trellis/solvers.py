@@ -1,0 +1,253 @@
+"""Solvers as values: small frozen objects that say which method and how far, and compose.
+
+>>> import trellis as tr
+>>> solve = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-10), inner="half"))
+>>> S = solve(M).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))          # doctest: +SKIP
+
+Tolerances are |b - A x| / |b| of every right-hand side, of the true residual computed in double.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from .core import load
+from .errors import BadArgument
+
+if TYPE_CHECKING:
+    from .operators import WilsonClover
+    from .propagators import BoundSolver
+
+InnerPrecision = Literal["float", "single", "half"]
+SchurForm = Literal["symmetric", "asymmetric"]
+
+
+class Solver:
+    """Base of all solver values. Calling one with an operator binds it: ``solve(M)``."""
+
+    def __call__(self, M: WilsonClover) -> BoundSolver:
+        """The solver of M x = b."""
+        from .propagators import BoundSolver
+
+        return BoundSolver(self, M)
+
+    def _spec(self) -> Any:
+        """The compiled part's spec of the Krylov method."""
+        raise NotImplementedError
+
+    def _schur_form(self) -> str:
+        """ "none", "symmetric" or "asymmetric"."""
+        return "none"
+
+
+def _check(tolerance: float, max_iterations: int) -> None:
+    if not 0 < tolerance < 1:
+        raise BadArgument(f"tolerance must lie between 0 and 1, found {tolerance}")
+    if max_iterations < 1:
+        raise BadArgument(f"max_iterations must be at least 1, found {max_iterations}")
+
+
+@dataclass(frozen=True)
+class Cg(Solver):
+    """See :func:`cg`."""
+
+    tolerance: float
+    max_iterations: int
+
+    def _spec(self) -> Any:
+        return load().CgSpec(self.tolerance, self.max_iterations)
+
+
+@dataclass(frozen=True)
+class Bicgstab(Solver):
+    """See :func:`bicgstab`."""
+
+    tolerance: float
+    max_iterations: int
+
+    def _spec(self) -> Any:
+        return load().BicgstabSpec(self.tolerance, self.max_iterations)
+
+
+@dataclass(frozen=True)
+class Gcr(Solver):
+    """See :func:`gcr`."""
+
+    tolerance: float
+    max_iterations: int
+    restart_length: int
+
+    def _spec(self) -> Any:
+        return load().GcrSpec(self.tolerance, self.max_iterations, self.restart_length)
+
+
+@dataclass(frozen=True)
+class Mr(Solver):
+    """See :func:`mr`."""
+
+    tolerance: float
+    max_iterations: int
+    relaxation: float
+
+    def _spec(self) -> Any:
+        return load().MrSpec(self.tolerance, self.max_iterations, self.relaxation)
+
+
+@dataclass(frozen=True)
+class MixedPrecision(Solver):
+    """See :func:`mixed_precision`."""
+
+    solver: Cg | Bicgstab | Gcr | Mr
+    inner: InnerPrecision
+    update_threshold: float
+
+    def _spec(self) -> Any:
+        return load().MixedPrecisionSpec(self.solver._spec(), self.inner, self.update_threshold)
+
+
+@dataclass(frozen=True)
+class EvenOdd(Solver):
+    """See :func:`even_odd`."""
+
+    solver: Cg | Bicgstab | Gcr | Mr | MixedPrecision
+    form: SchurForm
+
+    def _spec(self) -> Any:
+        return self.solver._spec()
+
+    def _schur_form(self) -> str:
+        return self.form
+
+
+def cg(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Cg:
+    """Conjugate gradients on the normal equations M^dagger M x = M^dagger b.
+
+    Parameters
+    ----------
+    tolerance
+        Of |b - A x| / |b|, between 0 and 1.
+    max_iterations
+        The solve ends there, converged or not.
+    """
+    _check(tolerance, max_iterations)
+    return Cg(tolerance, max_iterations)
+
+
+def bicgstab(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Bicgstab:
+    """BiCGStab; an iteration applies the operator twice. Parameters as for :func:`cg`."""
+    _check(tolerance, max_iterations)
+    return Bicgstab(tolerance, max_iterations)
+
+
+def gcr(*, tolerance: float = 1e-10, max_iterations: int = 10000, restart_length: int = 16) -> Gcr:
+    """GCR (the iterates of GMRES), restarted every `restart_length` steps. Parameters as for :func:`cg`."""
+    _check(tolerance, max_iterations)
+    if restart_length < 1:
+        raise BadArgument(f"restart_length must be at least 1, found {restart_length}")
+    return Gcr(tolerance, max_iterations, restart_length)
+
+
+def mr(*, tolerance: float = 1e-10, max_iterations: int = 10000, relaxation: float = 1.0) -> Mr:
+    """Minimal residual, a smoother more than a solver. Parameters as for :func:`cg`."""
+    _check(tolerance, max_iterations)
+    return Mr(tolerance, max_iterations, relaxation)
+
+
+def mixed_precision(
+    solver: Cg | Bicgstab | Gcr | Mr, *, inner: InnerPrecision = "float", update_threshold: float = 0.0
+) -> MixedPrecision:
+    """Iterate in low storage, correct from residuals recomputed in double.
+
+    Parameters
+    ----------
+    solver
+        The method that iterates; its tolerance is that of the whole solve.
+    inner
+        "float" (or "single"), or "half": 16-bit fixed point with a scale per site, computed in float.
+    update_threshold
+        The residual is recomputed when it has dropped by this factor; 0 chooses by method and precision.
+    """
+    if not isinstance(solver, Cg | Bicgstab | Gcr | Mr):
+        raise BadArgument(f"mixed_precision takes cg, bicgstab, gcr or mr, found {solver!r}")
+    if inner not in ("float", "single", "half"):
+        raise BadArgument(f'inner must be "float" (or "single") or "half", found {inner!r}')
+    return MixedPrecision(solver, inner, update_threshold)
+
+
+def even_odd(solver: Cg | Bicgstab | Gcr | Mr | MixedPrecision, *, form: SchurForm = "symmetric") -> EvenOdd:
+    """Solve the Schur complement on the even sites instead of M, and reconstruct the odd ones.
+
+    Parameters
+    ----------
+    solver
+        What solves the Schur system; its tolerance holds there, and the report has the residual of M x = b.
+    form
+        "asymmetric": A_ee - 1/4 H_eo A_oo^-1 H_oe; "symmetric": 1 - 1/4 A_ee^-1 H_eo A_oo^-1 H_oe.
+    """
+    if isinstance(solver, EvenOdd) or not isinstance(solver, Solver):
+        raise BadArgument(f"even_odd takes cg, bicgstab, gcr, mr or mixed_precision, found {solver!r}")
+    if form not in ("symmetric", "asymmetric"):
+        raise BadArgument(f'form must be "symmetric" or "asymmetric", found {form!r}')
+    return EvenOdd(solver, form)
+
+
+@dataclass(frozen=True)
+class SolveReport:
+    """What a solve did. `print(report)` shows it.
+
+    Attributes
+    ----------
+    method
+        In words.
+    iterations
+        Of the right-hand side that took most.
+    relative_residuals
+        |b - M x| / |b| of each right-hand side, recomputed in double from the final x.
+    converged, reason
+        Whether every tolerance was met, and why the solve stopped.
+    seconds
+        Wall clock.
+    gflops, gbytes_per_second
+        10^9 floating-point operations and must-move bytes per second, all ranks.
+    roof_gflops
+        What this machine could reach at the solve's ratio of flops to bytes: the smaller of its peak and its
+        measured bandwidth (for a working set of this size) times that ratio; None if not measured.
+    """
+
+    method: str
+    iterations: int
+    relative_residuals: tuple[float, ...]
+    converged: bool
+    reason: str
+    seconds: float
+    gflops: float
+    gbytes_per_second: float
+    roof_gflops: float | None = None
+
+    @property
+    def share_of_roof(self) -> float | None:
+        """gflops / roof_gflops."""
+        return self.gflops / self.roof_gflops if self.roof_gflops else None
+
+    @property
+    def largest_residual(self) -> float:
+        """The worst of the true residuals."""
+        return max(self.relative_residuals)
+
+    def with_roof(self, roof_gflops: float) -> SolveReport:
+        """A copy that knows the roof."""
+        return replace(self, roof_gflops=roof_gflops)
+
+    def __str__(self) -> str:
+        residuals = f"{min(self.relative_residuals):.2e} to {self.largest_residual:.2e}"
+        if len(self.relative_residuals) == 1:
+            residuals = f"{self.largest_residual:.2e}"
+        speed = f"{self.gflops:.1f} GF/s, {self.gbytes_per_second:.1f} GB/s"
+        if self.share_of_roof is not None:
+            speed += f", {100 * self.share_of_roof:.0f} % of the roof ({self.roof_gflops:.0f} GF/s)"
+        return (
+            f"{self.method}: {self.reason} after {self.iterations} iterations, "
+            f"{len(self.relative_residuals)} right-hand sides\n"
+            f"true residuals {residuals}; {self.seconds:.3g} s; {speed}"
+        )
