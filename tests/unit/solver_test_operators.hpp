@@ -1,7 +1,7 @@
 #pragma once
-/// Operators with a known inverse, for tests of solvers: A = Q1 D Q2, D diagonal, Q = 1 - 2 v v^dagger / |v|^2 with a
-/// random v (hermitian and unitary, couples all sites). A^-1 = Q2 D^-1 Q1, the condition number is that of D.
-/// They compute in double on canonical arrays and round only when they store. One rank.
+/// Operators with a known inverse, for tests of solvers: A = Q1 D Q2, D diagonal, Q = 1 - 2 v v^dagger /
+/// |v|^2 with a random v (hermitian and unitary, couples all sites). A^-1 = Q2 D^-1 Q1, the condition number
+/// is that of D. They compute in double on canonical arrays and round only when they store. One rank.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -104,8 +104,8 @@ class KnownOperator final : public LinearOperator {
 
 /// D_i = eigenvalue(i / (n - 1)); one reflection (A is then normal) or two.
 inline std::shared_ptr<const KnownOperator> make_known(
-    const LatticePtr& lattice, const std::function<std::complex<double>(double)>& eigenvalue, bool is_normal = true,
-    FieldSpec spec = {}) {
+    const LatticePtr& lattice, const std::function<std::complex<double>(double)>& eigenvalue,
+    bool is_normal = true, FieldSpec spec = {}) {
   auto matrix = std::make_shared<ReflectedDiagonal>();
   const size_t n = size_t(lattice->volume()) * 12;
   matrix->left = random_vector(n, 1);
@@ -121,10 +121,12 @@ inline std::shared_ptr<const KnownOperator> make_known(
 /// Hermitian, eigenvalues from 1 / condition to 1 in geometric progression.
 inline std::shared_ptr<const KnownOperator> make_positive(const LatticePtr& lattice, double condition,
                                                           FieldSpec spec = {}) {
-  return make_known(lattice, [=](double t) { return std::pow(condition, -t); }, true, spec);
+  return make_known(
+      lattice, [=](double t) { return std::pow(condition, -t); }, true, spec);
 }
 /// Normal with complex eigenvalues in the disc of this radius around 1.
-inline std::shared_ptr<const KnownOperator> make_disc(const LatticePtr& lattice, double radius, FieldSpec spec = {}) {
+inline std::shared_ptr<const KnownOperator> make_disc(const LatticePtr& lattice, double radius,
+                                                      FieldSpec spec = {}) {
   const auto eigenvalue = [=](double t) { return 1.0 + std::polar(radius * std::sqrt(t), 200.0 * t); };
   return make_known(lattice, eigenvalue, true, spec);
 }

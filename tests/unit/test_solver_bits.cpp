@@ -1,0 +1,147 @@
+/// Bits of solutions: independent of the batch, of threads and of lanes; and what mixed precision reaches.
+#include <gtest/gtest.h>
+
+#include "tests/unit/solver_test_operators.hpp"
+#include "trellis/device/threads.hpp"
+#include "trellis/solver/conjugate_gradient.hpp"
+#include "trellis/solver/normal_operator.hpp"
+#include "trellis/solver/solve.hpp"
+
+namespace trellis {
+namespace {
+
+struct Case {
+  const char* name;
+  SolverSpec spec;
+  bool is_hermitian;
+};
+const Case cases[] = {
+    {"cg", CgSpec{1e-9}, true},
+    {"cg_normal", CgSpec{1e-9}, false},
+    {"bicgstab", BicgstabSpec{1e-9}, false},
+    {"gcr", GcrSpec{1e-9, 1000, 6}, false},
+    {"mr", MrSpec{1e-9}, false},
+    {"bicgstab_single", MixedPrecisionSpec{BicgstabSpec{1e-9}}, false},
+    {"cg_half", MixedPrecisionSpec{CgSpec{1e-9}, Precision::half_precision}, true},
+    {"cg_normal_single", MixedPrecisionSpec{CgSpec{1e-9}}, false},
+    {"bicgstab_half", MixedPrecisionSpec{BicgstabSpec{1e-9}, Precision::half_precision}, false}};
+
+class SolverBits : public ::testing::TestWithParam<Case> {
+ protected:
+  LatticePtr lattice = make_lattice({4, 4, 4, 8});
+  std::shared_ptr<const test::KnownOperator> make(FieldSpec spec) const {
+    return GetParam().is_hermitian ? test::make_positive(lattice, 30, spec)
+                                   : test::make_disc(lattice, 0.6, spec);
+  }
+  /// Solutions of two right-hand sides, one after the other.
+  test::Vector solution(FieldSpec spec, int threads) const {
+    set_thread_count(threads);
+    const auto A = make(spec);
+    const SpinorField b = test::random_source(*A, 2);
+    SpinorField x = A->make_field(2);
+    EXPECT_TRUE(solve(GetParam().spec, *A, x, b).converged);
+    set_thread_count(1);
+    test::Vector both = test::canonical_vector(x, 0);
+    const test::Vector second = test::canonical_vector(x, 1);
+    both.insert(both.end(), second.begin(), second.end());
+    return both;
+  }
+};
+
+TEST_P(SolverBits, same_for_threads_lanes_and_gpu_layout) {
+  const test::Vector expected = solution({.lanes = 1}, 1);
+  EXPECT_EQ(solution({.lanes = 1}, 2), expected) << "2 threads";
+  for (const int lanes : {4, 8, 16}) EXPECT_EQ(solution({.lanes = lanes}, 1), expected) << lanes << " lanes";
+  EXPECT_EQ(solution({.backend = Backend::gpu_emulated}, 1), expected) << "GPU layout";
+}
+
+/// Every solver treats each right-hand side as if it were alone; but reliable updates are made for all at a
+/// time, and 16-bit storage rounds a column that waits for the others.
+TEST_P(SolverBits, same_alone_and_in_a_batch) {
+  const auto* mixed = std::get_if<MixedPrecisionSpec>(&GetParam().spec);
+  const bool has_equal_bits = !mixed || (mixed->precision != Precision::half_precision &&
+                                         !std::holds_alternative<CgSpec>(mixed->inner));
+  const auto A = make({});
+  SpinorField b = test::random_source(*A, 3), x = A->make_field(3);
+  // the second is solved sooner: nearly an eigenvector
+  test::Vector easy(size_t(lattice->volume()) * 12, 1e-9);
+  easy[3] = 1;
+  A->matrix().apply(easy, test::ReflectedDiagonal::Power::inverse);
+  test::set_canonical(b, easy, 1);
+  const SolveReport together = solve(GetParam().spec, *A, x, b);
+  ASSERT_TRUE(together.converged);
+  for (int r = 0; r < 3; ++r) {
+    SpinorField one = A->make_field(1), x_one = A->make_field(1);
+    test::set_canonical(one, test::canonical_vector(b, r), 0);
+    ASSERT_TRUE(solve(GetParam().spec, *A, x_one, one).converged);
+    if (has_equal_bits) {
+      EXPECT_EQ(test::canonical_vector(x_one, 0), test::canonical_vector(x, r)) << "source " << r;
+    } else {
+      EXPECT_LE(test::residual_of(*A, x, b, r), 1e-9 * (1 + 1e-4));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Solvers, SolverBits, ::testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+/// Condition number 10^4 of the operator that CG sees: A itself, or A^dagger A with A of 10^2. Double is the
+/// measure for the number of iterations.
+TEST(MixedPrecision, reaches_double_on_ill_conditioned_operators) {
+  const LatticePtr lattice = make_lattice({4, 2, 2, 4});
+  const auto A = test::make_positive(lattice, 1e4), G = test::make_general(lattice, 100);
+  for (const auto& op : {A, G}) {
+    const SpinorField b = test::random_source(*op, 2);
+    SpinorField x = op->make_field(2);
+    const SolveReport in_double = solve(CgSpec{1e-10, 20000}, *op, x, b);
+    ASSERT_TRUE(in_double.converged) << in_double.summary();
+    for (const Precision precision : {Precision::single_precision, Precision::half_precision}) {
+      set_zero(x);
+      const SolveReport report = solve(MixedPrecisionSpec{CgSpec{1e-10, 20000}, precision}, *op, x, b);
+      EXPECT_TRUE(report.converged) << report.summary();
+      EXPECT_GE(report.reliable_updates, precision == Precision::half_precision ? 5 : 3);
+      for (int r = 0; r < 2; ++r) {
+        EXPECT_LE(test::residual_of(*op, x, b, r), 1e-10 * (1 + 1e-4));
+        EXPECT_LE(test::relative_error_of(*op, x, b, r), 1e4 * 1e-10);
+      }
+      EXPECT_LE(report.iterations, 1.5 * in_double.iterations) << report.summary();
+    }
+  }
+}
+
+/// The normal operator given as an operator: its energy is |A p|^2, and its own residual is what counts.
+TEST(NormalOperatorTest, solves_and_agrees_with_the_factor) {
+  const LatticePtr lattice = make_lattice({4, 2, 2, 4});
+  const auto A = test::make_general(lattice, 8);
+  const auto N = std::make_shared<NormalOperator>(A);
+  const SpinorField b = test::random_source(*A, 2);
+  SpinorField y = N->make_field(2), z = N->make_field(2), w = N->make_field(2);
+  const Coefficients energy = N->apply_with_energy(y, b);
+  N->apply(z, b);
+  EXPECT_EQ(test::canonical_vector(y, 1), test::canonical_vector(z, 1));
+  const ComplexCoefficients direct = dot_each(b, y);
+  for (size_t r = 0; r < 2; ++r) EXPECT_NEAR(energy[r], direct[r].real(), 1e-13 * energy[r]);
+
+  SpinorField x = N->make_field(2);
+  const SolveReport report = solve(CgSpec{1e-11}, *N, x, b);
+  EXPECT_TRUE(report.converged);
+  EXPECT_EQ(report.method, "cg");
+  // (A^dagger A) x = b: A^dagger (A x) = b in two known steps
+  A->apply(w, x);
+  for (int r = 0; r < 2; ++r) {
+    test::Vector image = test::canonical_vector(w, r);
+    A->matrix().apply(image, test::ReflectedDiagonal::Power::dagger);
+    const test::Vector source = test::canonical_vector(b, r);
+    double difference = 0, norm = 0;
+    for (size_t i = 0; i < image.size(); ++i)
+      difference += std::norm(image[i] - source[i]), norm += std::norm(source[i]);
+    EXPECT_LE(std::sqrt(difference / norm), 1e-11 * (1 + 1e-3));
+  }
+  const SolveReport mixed = solve(MixedPrecisionSpec{CgSpec{1e-11}, Precision::half_precision}, *N, x, b);
+  EXPECT_TRUE(mixed.converged) << mixed.summary();
+  for (size_t r = 0; r < 2; ++r)  // the solver's is that of A x = b / |b|: a few roundings apart
+    EXPECT_NEAR(relative_residual(*N, x, b)[r], mixed.relative_residual[r], 1e-15);
+}
+
+}  // namespace
+}  // namespace trellis
