@@ -1,0 +1,18 @@
+#pragma once
+/// Where a Markov chain begins, and the way back to SU(3). The same bits however the lattice is cut.
+#include <cstdint>
+
+#include "trellis/field/gauge_field.hpp"
+
+namespace trellis {
+
+/// Unit links.
+void set_cold(GaugeField& U);
+/// Every link with Haar's measure.
+void set_hot(GaugeField& U, uint64_t seed, uint64_t stream = 0);
+/// Links exp(size sum_a p_a T_a) with normal p_a of unit variance: close to 1 for small size.
+void set_weak(GaugeField& U, double size, uint64_t seed, uint64_t stream = 0);
+/// Brings every link back to SU(3) (Gram and Schmidt on the rows); rounding errors of a long chain are of that order.
+void reunitarise_links(GaugeField& U);
+
+}  // namespace trellis

@@ -1,0 +1,24 @@
+// instantiate: STORAGE=double LANES=1,4,8,16
+#include "trellis/kernels/gauge/link_fields.hpp"
+
+#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_random_links(const RandomLinksCall& call, const SiteRange& inner_blocks) {
+  const RandomLinks<Layout, Storage> kernel(call);
+  cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
+}
+
+template <class Layout, class Storage>
+void launch_reunitarise(const GaugeCall& call, const SiteRange& inner_blocks) {
+  const ReunitariseLinks<Layout, Storage> kernel(call);
+  cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
+}
+
+template void launch_random_links<InstantiatedLayout, InstantiatedStorage>(const RandomLinksCall&, const SiteRange&);
+template void launch_reunitarise<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, const SiteRange&);
+
+}  // namespace trellis

@@ -1,0 +1,70 @@
+#include "trellis/update/heatbath.hpp"
+
+#include <cmath>
+
+#include "trellis/gauge/lane_dispatch.hpp"
+#include "trellis/gauge/starts.hpp"
+#include "trellis/kernels/gauge/heatbath.hpp"
+#include "trellis/lattice/global_sites.hpp"
+
+namespace trellis {
+
+namespace {
+constexpr int sweep_limit = 4096;  // of the draw's packing
+
+/// f(call, sites of a parity) for the eight half sweeps; links of one direction and parity share no plaquette.
+template <class F>
+void for_each_half_sweep(GaugeField& U, F f) {
+  for (int mu = 0; mu < Nd; ++mu)
+    for (int parity = 0; parity < 2; ++parity) {
+      f(LinkUpdateCall{gauge_call(U), mu}, inner_sites(U, parity));
+      U.halo_is_stale();
+    }
+}
+}  // namespace
+
+void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed, uint64_t stream,
+                    uint32_t trajectory, uint32_t sweep) {
+  TRELLIS_REQUIRE(beta >= 0 && std::isfinite(beta), "beta ", beta);
+  TRELLIS_REQUIRE(sweep < sweep_limit, "heat-bath sweep ", sweep, " of an update");
+  TRELLIS_REQUIRE(sites.size() == size_t(U.layout().blocks()) * size_t(U.lanes()), "table of ", sites.size(), " sites");
+  for_each_half_sweep(U, [&](const LinkUpdateCall& update, const SiteRange& range) {
+    const HeatbathCall call{update, sites.data(), beta, random_key(seed, stream), trajectory, sweep};
+    dispatch_gauge(U, [&]<class Layout, class Storage>() { launch_heatbath<Layout, Storage>(call, range); });
+  });
+}
+
+void overrelaxation_sweep(GaugeField& U) {
+  for_each_half_sweep(U, [&](const LinkUpdateCall& update, const SiteRange& range) {
+    dispatch_gauge(U, [&]<class Layout, class Storage>() { launch_overrelaxation<Layout, Storage>(update, range); });
+  });
+}
+
+Heatbath::Heatbath(const HeatbathParams& params) : params_{params} {
+  TRELLIS_REQUIRE(params.beta >= 0 && std::isfinite(params.beta), "beta ", params.beta);
+  TRELLIS_REQUIRE(params.heatbath_sweeps >= 0 && params.heatbath_sweeps < sweep_limit, "heat-bath sweeps ",
+                  params.heatbath_sweeps, ", limit ", sweep_limit - 1);
+  TRELLIS_REQUIRE(params.overrelaxation_sweeps >= 0, "over-relaxation sweeps ", params.overrelaxation_sweeps);
+}
+
+void Heatbath::update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t trajectory) {
+  const ExtendedLayoutPtr layout = U.lattice().extended_layout(U.lanes(), GaugeField::halo_width);
+  if (layout_ != layout) {
+    sites_ = global_sites(U.layout());
+    layout_ = layout;
+  }
+  for (int sweep = 0; sweep < params_.heatbath_sweeps; ++sweep)
+    heatbath_sweep(U, params_.beta, sites_, seed, stream, trajectory, uint32_t(sweep));
+  for (int sweep = 0; sweep < params_.overrelaxation_sweeps; ++sweep) overrelaxation_sweep(U);
+  reunitarise_links(U);
+}
+
+double Heatbath::flops_per_site() const {
+  return 4 * (params_.heatbath_sweeps * heatbath_cost.flops + params_.overrelaxation_sweeps * overrelaxation_cost.flops);
+}
+
+void heatbath_update(GaugeField& U, const HeatbathParams& params, uint64_t seed, uint64_t stream, uint32_t trajectory) {
+  Heatbath(params).update(U, seed, stream, trajectory);
+}
+
+}  // namespace trellis

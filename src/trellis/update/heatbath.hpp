@@ -1,0 +1,46 @@
+#pragma once
+/// Pure-gauge Markov chain with the Wilson plaquette action: Cabibbo-Marinari pseudo heat bath (Kennedy-Pendleton) and
+/// over-relaxation. The links after an update are a function of the links before and of (seed, stream,
+/// trajectory): the same bits for every process grid, thread count and lane count, and after any interruption.
+#include <cstdint>
+#include <vector>
+
+#include "trellis/field/gauge_field.hpp"
+
+namespace trellis {
+
+struct HeatbathParams {
+  double beta = 6.0;            ///< any value >= 0
+  int heatbath_sweeps = 1;      ///< 0 .. 4095 of an update
+  int overrelaxation_sweeps = 0;  ///< after the heat-bath sweeps; at beta = 0 they change nothing that matters
+};
+
+/// Sweeps over all links: for each direction the even, then the odd sites. Keeps the table of global sites.
+class Heatbath {
+ public:
+  /// @pre beta >= 0 and finite, sweeps in range
+  explicit Heatbath(const HeatbathParams& params);
+
+  /// One update, number `trajectory` of the chain: the heat-bath sweeps, the over-relaxation sweeps, then every link
+  /// is brought back to SU(3). Collective.
+  void update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t trajectory);
+
+  const HeatbathParams& params() const { return params_; }
+  /// Counted as in kernels/gauge/heatbath.hpp: of one update, per site.
+  double flops_per_site() const;
+
+ private:
+  HeatbathParams params_;
+  ExtendedLayoutPtr layout_;  ///< of sites_
+  std::vector<int64_t> sites_;
+};
+
+void heatbath_update(GaugeField& U, const HeatbathParams& params, uint64_t seed, uint64_t stream, uint32_t trajectory);
+
+/// `sweep` counts the heat-bath sweeps of a trajectory, 0 .. 4095. The links are not re-unitarised.
+void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed, uint64_t stream,
+                    uint32_t trajectory, uint32_t sweep);
+/// Keeps the action to rounding. The links are not re-unitarised.
+void overrelaxation_sweep(GaugeField& U);
+
+}  // namespace trellis
