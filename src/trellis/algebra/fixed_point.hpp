@@ -18,7 +18,45 @@ TRELLIS_SITE_FN void store_fixed(int16_t* p, float x) {
 #endif
 }
 
+/// The integers behind a stored component, to be added before they are converted: 32 bits hold any sum of a few.
+template <class R>
+struct IntegerOf {
+  using type = int32_t;
+};
+TRELLIS_SITE_FN int32_t load_integer(const int16_t* p, int32_t*) { return *p; }
+TRELLIS_SITE_FN float integer_to_float(int32_t n, float*) { return float(n); }
+
 #if !defined(__CUDACC__)
+template <int W, bool fits>
+struct IntegerOf<Lanes<float, W, fits>> {
+  using type = Lanes<int32_t, W>;
+};
+template <int W, bool fits>
+TRELLIS_SITE_FN Lanes<int32_t, W, fits> load_integer(const int16_t* p, Lanes<int32_t, W, fits>*) {
+  using L = Lanes<int32_t, W, fits>;
+#if defined(__AVX512F__)
+  if constexpr (W == 16)
+    return L(typename L::Vector(
+        _mm512_maskz_cvtepi16_epi32(0xffff, _mm256_load_si256(reinterpret_cast<const __m256i*>(p)))));
+#endif
+#if defined(__AVX2__)
+  if constexpr (W == 8)
+    return L(typename L::Vector(_mm256_cvtepi16_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(p)))));
+#endif
+  alignas(64) int32_t n[W];
+  for (int i = 0; i < W; ++i) n[i] = p[i];
+  return L::load(n);
+}
+template <int W>
+TRELLIS_SITE_FN Lanes<float, W, true> integer_to_float(const Lanes<int32_t, W, true>& n, Lanes<float, W, true>*) {
+  return Lanes<float, W, true>(__builtin_convertvector(n.v, typename Lanes<float, W, true>::Vector));
+}
+template <int W>
+TRELLIS_SITE_FN Lanes<float, W, false> integer_to_float(const Lanes<int32_t, W, false>& n, Lanes<float, W, false>*) {
+  using Half = typename Lanes<float, W, false>::Half;
+  return {integer_to_float(n.lo, static_cast<Half*>(nullptr)), integer_to_float(n.hi, static_cast<Half*>(nullptr))};
+}
+
 /// W integers as floats (unscaled).
 template <int W, bool fits>
 TRELLIS_SITE_FN Lanes<float, W, fits> load_fixed(const int16_t* p, Lanes<float, W, fits>*) {

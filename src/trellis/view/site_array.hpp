@@ -74,6 +74,13 @@ class SiteArray {
       return load_real<Real>(origin(block, slot) + offset(block, i));
   }
 
+  /// 16-bit storage: the integer behind component i, and whether sites have scales.
+  using Integer = typename IntegerOf<Real>::type;
+  TRELLIS_SITE_FN Integer integer(int block, int slot, int i) const {
+    return load_integer(origin(block, slot) + offset(block, i), static_cast<Integer*>(nullptr));
+  }
+  TRELLIS_SITE_FN bool has_scale() const { return scale_ != nullptr; }
+
   TRELLIS_SITE_FN void store(int block, int slot, const Real (&r)[N]) const {
     Element* p = origin(block, slot);
     if constexpr (is_half) {

@@ -9,8 +9,8 @@
 ///
 /// The backward product U^dagger psi is formed where its link lies, x-mu, and only its 12 reals move: no link
 /// crosses lanes or ranks. Ghost buffers hold half spinors in the form in which they enter here.
+#include "trellis/kernels/dirac/wilson_leg.hpp"
 #include "trellis/view/raw_stencil.hpp"
-#include "trellis/view/structured.hpp"
 
 namespace trellis {
 
@@ -119,7 +119,7 @@ class WilsonHop {
     {
       HalfSpinor<Real> h;
       if (ahead.is_plain)
-        h = multiply(links_here_.rows(block, mu), projected<mu>(ahead.index, slot, forward_sign));
+        h = multiply(links_here_.rows(block, mu), projected_half<mu>(in_, ahead.index, slot, -sign_));
       else
         h = edge_forward<mu>(ahead, block, slot);
       if constexpr (mu == 0)
@@ -130,32 +130,11 @@ class WilsonHop {
     {
       HalfSpinor<Real> h;
       if (behind.is_plain)
-        h = backward_product<mu>(behind.index, slot);
+        h = backward_half<mu>(links_there_, in_, behind.index, slot, sign_);
       else
         h = edge_backward<mu>(behind, slot);
       add_reconstructed<mu>(sum, h, backward_sign);
     }
-  }
-
-  /// The projection (1 + sign gamma_mu) of `in`.
-  template <int mu>
-  TRELLIS_SITE_FN HalfSpinor<Real> projected(int block, int slot, const Real& sign) const {
-    HalfSpinor<Real> h;
-    const Real unit = in_.load_unit(block, slot), opposite = -sign;
-    unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
-      const HalfColumn<Real> p = project<mu>(in_.template column<c>(block, slot, unit), sign, opposite);
-      h.s[0].c[c] = p.s[0];
-      h.s[1].c[c] = p.s[1];
-    });
-    return h;
-  }
-  /// U_mu(y)^dagger (1 + gamma_mu) in(y), formed at y = x - mu.
-  template <int mu>
-  TRELLIS_SITE_FN HalfSpinor<Real> backward_product(int block, int slot) const {
-    const Real sign(sign_), opposite(-sign_), unit = in_.load_unit(block, slot);
-    return dagger_multiply<Real>(links_there_.rows(block, mu), [&](auto c) TRELLIS_INLINE_LAMBDA {
-      return project<mu>(in_.template column<c>(block, slot, unit), sign, opposite);
-    });
   }
 
   /// The half spinor of a leg that is not plain: lanes move, a phase applies, or it lies on another rank. Kept out
@@ -167,7 +146,7 @@ class WilsonHop {
     if (n.is_ghost) {
       h = ghosts_[leg].load(n.index, slot);
     } else {
-      h = projected<mu>(n.index, slot, Real(-sign_));
+      h = projected_half<mu>(in_, n.index, slot, -sign_);
       if (n.crosses) stencil_.move_lanes(h, leg);
     }
     h = multiply(links_here_.rows(block, mu), h);
@@ -182,7 +161,7 @@ class WilsonHop {
     if (n.is_ghost) {
       h = ghosts_[leg].load(n.index, slot);
     } else {
-      h = backward_product<mu>(n.index, slot);
+      h = backward_half<mu>(links_there_, in_, n.index, slot, sign_);
       if (n.crosses) stencil_.move_lanes(h, leg);
     }
     if (n.crosses) stencil_.apply_phase(h, leg);

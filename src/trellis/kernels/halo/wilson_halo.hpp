@@ -5,8 +5,8 @@
 /// s = -1 for the dagger. Where lanes split the direction too, a block's lanes are partly for the block across
 /// the inner edge of this rank and partly for the other rank: the ghost block gets the first ones at once, the
 /// others go into the message, and the receiver adds them to its own.
+#include "trellis/kernels/dirac/wilson_leg.hpp"
 #include "trellis/view/raw_stencil.hpp"
-#include "trellis/view/structured.hpp"
 
 namespace trellis {
 
@@ -67,12 +67,9 @@ class WilsonFace {
   TRELLIS_SITE_FN void pack_direction(int index, int slot) const {
     const int block = call_.face[index];
     const bool is_forward = call_.leg % 2 == 0;
-    const Real sign(Scalar(is_forward == call_.is_dagger ? 1 : -1));
-    HalfSpinor<Real> h = project<mu>(in_.load(block, slot), sign);
-    if (!is_forward)
-      h = dagger_multiply<Real>(links_.rows(block, mu), [&](auto c) TRELLIS_INLINE_LAMBDA {
-      return HalfColumn<Real>{{h.s[0].c[c], h.s[1].c[c]}};
-    });
+    const Scalar sign = is_forward == call_.is_dagger ? 1 : -1;
+    HalfSpinor<Real> h = is_forward ? projected_half<mu>(in_, block, slot, sign)
+                                    : backward_half<mu>(links_, in_, block, slot, sign);
     Real* r = reinterpret_cast<Real*>(&h);
     Scalar* m = message(index, slot);
     for (int i = 0; i < 12; ++i)
