@@ -91,11 +91,15 @@ TEST(ReferenceBaryons, nucleon_and_feynman_hellmann_of_gold_dirichlet) {
 }
 
 /// Field A with lalibe's quarks: u, d, s of mass .1, .2, .6, csw 1.17, Gaussian (2, 5) source at the origin.
-std::vector<Propagator> lalibe_quarks(const Gauge& U) {
-  const Propagator source = gaussian_smeared(U, point_source(U.extents, {0, 0, 0, 0}), 2.0, 5);
-  std::vector<Propagator> quarks;
-  for (const double mass : {0.1, 0.2, 0.6})
-    quarks.push_back(propagator(WilsonOperator(U, wilson_clover(mass, 1.17)), source, 1e-13));
+const std::vector<Propagator>& lalibe_quarks() {
+  static const std::vector<Propagator> quarks = [] {
+    const Gauge U = test::field_A();
+    const Propagator source = gaussian_smeared(U, point_source(U.extents, {0, 0, 0, 0}), 2.0, 5);
+    std::vector<Propagator> list;
+    for (const double mass : {0.1, 0.2, 0.6})
+      list.push_back(propagator(WilsonOperator(U, wilson_clover(mass, 1.17)), source));
+    return list;
+  }();
   return quarks;
 }
 
@@ -109,7 +113,7 @@ Correlator lalibe(const std::string& sink, const std::string& hadron, const std:
 /// lalibe's Sigma+ and Xi0 carry 4/3 of the norm of its proton; all other norms are those of baryons.hpp.
 TEST(ReferenceBaryons, mesons_and_baryons_of_lalibe) {
   TRELLIS_NEEDS_DATA();
-  const std::vector<Propagator> quarks = lalibe_quarks(test::field_A());
+  const std::vector<Propagator>& quarks = lalibe_quarks();
   const GammaMatrix gamma5 = gamma_product(15);
   const int u = 0, d = 1, s = 2;
   auto check = [&](const BaryonOperator& B, double norm, const std::string& name,
@@ -137,6 +141,42 @@ TEST(ReferenceBaryons, mesons_and_baryons_of_lalibe) {
       check(projected_decuplet(u, s, twice_spin), 1, std::string("sigma_star_p") + spin, n);
       check(projected_decuplet(s, u, twice_spin), 1, std::string("xi_star_z") + spin, n);
     }
+  }
+}
+
+/// The same with smeared sinks: the propagators are smeared on each time slice.
+TEST(ReferenceBaryons, smeared_sinks_of_lalibe) {
+  TRELLIS_NEEDS_DATA();
+  const Gauge U = test::field_A();
+  std::vector<Propagator> quarks = lalibe_quarks();
+  for (Propagator& S : quarks) S = gaussian_smeared(U, S, 2.0, 5);
+  const GammaMatrix gamma5 = gamma_product(15);
+  const std::array<int, 3> zero{0, 0, 0};
+  expect_close(meson(quarks[0], quarks[1], gamma5, gamma5), lalibe("SS", "piplus", zero), 1e-9, "piplus");
+  const BaryonOperator up = projected_octet(0, 1, true);
+  expect_close(baryon_correlator(up, up, quarks), lalibe("SS", "proton/spin_up", zero), 1e-8, "proton");
+}
+
+/// lalibe's Feynman-Hellmann proton with the local current gamma_t: UU, each u line replaced in turn, and DD.
+TEST(ReferenceBaryons, feynman_hellmann_proton_of_lalibe) {
+  TRELLIS_NEEDS_DATA();
+  const Gauge U = test::field_A();
+  std::vector<Propagator> quarks = lalibe_quarks();
+  quarks.pop_back();
+  for (const size_t flavour : {size_t(0), size_t(1)}) {
+    const WilsonOperator D(U, wilson_clover(flavour == 0 ? 0.1 : 0.2, 1.17));
+    const Propagator F = feynman_hellmann(D, gamma_mu(3), quarks[flavour]);
+    const Correlator sum =
+        replaced_in_turn(DiquarkForm::projected, unpolarised_projector(), quarks, flavour, F);
+    const Correlator dif =
+        replaced_in_turn(DiquarkForm::projected, polarised_projector(), quarks, flavour, F);
+    const std::string group = flavour == 0 ? "/PS/fh_proton_V4_UU" : "/PS/fh_proton_V4_DD";
+    const std::string path = test::data_file("lalibe/lalibe_fh_proton_V4.h5"),
+                      at = "/x0_y0_z0_t0/px0_py0_pz0";
+    expect_close(half_sum(sum, dif, 1, 0.25), test::read_hdf5_complex(path, group + "/spin_up" + at), 1e-8,
+                 group);
+    expect_close(half_sum(sum, dif, -1, 0.25), test::read_hdf5_complex(path, group + "/spin_dn" + at), 1e-8,
+                 group);
   }
 }
 
