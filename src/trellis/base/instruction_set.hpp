@@ -1,17 +1,15 @@
 #pragma once
-/// The instruction set that this binary was compiled for, and whether the processor has it.
+/// What this library was compiled for, and whether the processor at hand has it.
 #include <string>
+#include <vector>
 
 namespace trellis {
 
-/// "x86-64 with avx512f avx512dq ... fma" or the architecture's name.
-std::string instruction_set();
+/// Vector instruction sets that the compiler was allowed to use, e.g. {"avx512f", "avx512bw", "avx2", "fma"}.
+std::vector<std::string> compiled_instruction_sets();
 
-/// What this binary needs and this processor lacks, separated by blanks; empty when all is there.
-std::string missing_instructions();
-
-/// Throws NotAvailable that names what is missing and how to rebuild. Programs and the Python module call it first,
-/// before any code that the missing instructions could be in.
-void require_instruction_set();
+/// Those of them that this processor lacks. A program that finds any must say so and stop: the next kernel would
+/// end it with an illegal instruction.
+std::vector<std::string> missing_instruction_sets();
 
 }  // namespace trellis
