@@ -28,6 +28,7 @@ void bind_errors(nb::module_& m);
 void bind_machine(nb::module_& m);
 void bind_lattice(nb::module_& m);
 void bind_gauge(nb::module_& m);
+void bind_update(nb::module_& m);
 void bind_operator(nb::module_& m);
 void bind_solver(nb::module_& m);
 void bind_measure(nb::module_& m);

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "trellis/io/hdf5.hpp"
+#include "trellis/measure/baryons.hpp"
 #include "trellis/measure/mesons.hpp"
 #include "trellis/measure/propagator.hpp"
 
@@ -77,6 +78,40 @@ Array<std::complex<double>> all_mesons(const Propagator& quark, const Propagator
   return to_numpy(table);
 }
 
+/// Octet, form `full`: tr[(1 + parity gamma_t)/2 < B Bbar >]; [1][momentum][time]
+Array<std::complex<double>> full_baryon(const BaryonQuarks& quarks, const std::string& name, int parity,
+                                        const Momenta& momenta) {
+  const CorrelatorTable table = [&] {
+    const nb::gil_scoped_release release;
+    return octet_correlators(quarks, {name}, {parity_projector(parity)}, momenta);
+  }();
+  return to_numpy(table);
+}
+
+/// Octet and decuplet, form `projected`; [spin state][momentum][time]
+Array<std::complex<double>> projected_baryon(const BaryonQuarks& quarks, const std::string& name, int parity,
+                                             const Momenta& momenta) {
+  const CorrelatorTable table = [&] {
+    const nb::gil_scoped_release release;
+    return projected_correlators(quarks, baryon_states({name}), momenta, parity);
+  }();
+  return to_numpy(table);
+}
+
+void bind_baryons(nb::module_& m) {
+  nb::class_<BaryonQuarks>(m, "BaryonQuarks")
+      .def("__init__",
+           [](BaryonQuarks* self, const Propagator* up, const Propagator* down, const Propagator* strange) {
+             new (self) BaryonQuarks{up, down, strange};
+           },
+           "up"_a.none(), "down"_a.none(), "strange"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>());
+  m.def("octet_names", &octet_names);
+  m.def("decuplet_names", &decuplet_names);
+  m.def("full_baryon", full_baryon, "quarks"_a, "name"_a, "parity"_a, "momenta"_a);
+  m.def("projected_baryon", projected_baryon, "quarks"_a, "name"_a, "parity"_a, "momenta"_a);
+}
+
 void bind_propagator(nb::module_& m) {
   nb::class_<PropagatorReport>(m, "PropagatorReport")
       .def_ro("solve", &PropagatorReport::solve)
@@ -137,6 +172,7 @@ void bind_measure(nb::module_& m) {
   bind_propagator(m);
   m.def("momenta_up_to", &momenta_up_to, "n2_max"_a);
   m.def("mesons", mesons, "quark"_a, "antiquark"_a, "pairs"_a, "momenta"_a);
+  bind_baryons(m);
   m.def("all_mesons", all_mesons, "quark"_a, "antiquark"_a, "momenta"_a);
 }
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .core import load
+from .errors import BadArgument
 from .propagators import Propagator
 
 ZERO_MOMENTUM = ((0, 0, 0),)
@@ -74,6 +76,59 @@ def all_mesons(
     """
     table = load().all_mesons(quark._core, antiquark._core, _integers(momenta))
     return table.reshape(16, 16, *table.shape[1:])
+
+
+def baryon(
+    name: str,
+    *,
+    up: Propagator | None = None,
+    down: Propagator | None = None,
+    strange: Propagator | None = None,
+    form: Literal["full", "projected"] = "full",
+    parity: Literal[1, -1] = 1,
+    momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
+) -> NDArray[np.complex128]:
+    """Baryon correlator C(p, t). Collective.
+
+    Parameters
+    ----------
+    name
+        "proton", "neutron", "sigma_plus", ..., "lambda"; with form="projected" also "delta_plus_plus", ...,
+        "omega_minus".
+    up, down, strange
+        Propagators from the same source; flavours that the baryon does not have may be left out. The same
+        propagator may stand for several.
+    form
+        "full": the C gamma5 diquark, tr[(1 + parity gamma_t)/2 < B Bbar >]; "projected": every quark is
+        projected at source and sink (the operators of lalibe), mean over the spin states.
+    parity
+        1, or -1 for the parity partner.
+    momenta
+        Integer vectors n, p = 2 pi n / L.
+
+    Returns
+    -------
+    ndarray
+        complex128, shape [momentum, time]; time counts from the source, the sign of three antiperiodic quarks
+        is removed.
+
+    Raises
+    ------
+    BadArgument
+        Unknown name or form, a missing propagator, or propagators from different sources.
+    """
+    core = load()
+    quarks = core.BaryonQuarks(*(None if S is None else S._core for S in (up, down, strange)))
+    if form == "full":
+        return core.full_baryon(quarks, name, parity, _integers(momenta))[0]
+    if form == "projected":
+        return core.projected_baryon(quarks, name, parity, _integers(momenta)).mean(axis=0)
+    raise BadArgument(f'form must be "full" or "projected", found {form!r}')
+
+
+def nucleon(S: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM) -> NDArray[np.complex128]:
+    """The proton of two equal flavours, form "full", positive parity; see :func:`baryon`."""
+    return baryon("proton", up=S, down=S, momenta=momenta)
 
 
 def _integers(momenta: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .core import load
+from .errors import BadArgument
 
 if TYPE_CHECKING:
     from . import _core
@@ -251,3 +252,72 @@ def read_gauge_field(
         report_only,
     )
     return GaugeField(core, FileReport._of(report))
+
+
+def cold(geometry: Geometry | FourIntegers) -> GaugeField:
+    """Unit links on a geometry or on a lattice of these extents (x, y, z, t)."""
+    return _new_field(geometry)
+
+
+def hot(geometry: Geometry | FourIntegers, *, seed: int) -> GaugeField:
+    """Links with Haar's measure. Collective."""
+    U = _new_field(geometry)
+    load().set_hot(U._core, seed, 0)
+    return U
+
+
+def weak_field(geometry: Geometry | FourIntegers, *, seed: int, spread: float = 0.2) -> GaugeField:
+    """Links exp(spread sum_a p_a T_a) with normal p_a: close to one for a small spread. Collective."""
+    U = _new_field(geometry)
+    load().set_weak(U._core, spread, seed, 0)
+    return U
+
+
+def quenched(
+    lattice: FourIntegers,
+    *,
+    beta: float,
+    seed: int,
+    sweeps: int = 200,
+    over_relaxation: int = 4,
+    start: Literal["hot", "cold"] = "hot",
+    grid: FourIntegers | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> GaugeField:
+    """A quenched configuration of the Wilson plaquette action. Collective.
+
+    For many of them, with checkpoints, use `trellis generate`.
+
+    Parameters
+    ----------
+    lattice
+        Lx, Ly, Lz, Lt.
+    beta
+        6 / g0^2.
+    seed
+        Of the random numbers; with the same seed and parameters the links have the same bits.
+    sweeps
+        Heat-bath sweeps, each followed by `over_relaxation` over-relaxation sweeps.
+    start
+        "hot" or "cold".
+    progress
+        Called with the number of each finished sweep.
+    """
+    from .heatbath import HeatBath
+
+    if start not in ("hot", "cold"):
+        raise BadArgument(f'start must be "hot" or "cold", found {start!r}')
+    geometry = Geometry(lattice, grid)
+    U = hot(geometry, seed=seed) if start == "hot" else cold(geometry)
+    heatbath = HeatBath(beta=beta, seed=seed, over_relaxation=over_relaxation)
+    for number in range(1, sweeps + 1):
+        heatbath.sweep(U, number)
+        if progress:
+            progress(number)
+    return U
+
+
+def _new_field(geometry: Geometry | FourIntegers) -> GaugeField:
+    if not isinstance(geometry, Geometry):
+        geometry = Geometry(geometry)
+    return GaugeField(load().GaugeField(geometry._core))

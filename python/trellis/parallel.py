@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Callable
 from typing import TypeVar
 
 from .core import load
+from .errors import Error
 
 T = TypeVar("T")
 
@@ -40,6 +42,20 @@ def broadcast(value: T, root: int = 0) -> T:
     if core.size() == 1:
         return value
     return pickle.loads(core.broadcast(pickle.dumps(value) if core.rank() == root else b"", root))
+
+
+def on_root(work: Callable[[], T]) -> T:
+    """What `work` returns on rank 0, on every rank; what trellis raises there is raised on every rank."""
+    outcome: tuple[bool, object] = (True, None)
+    if load().rank() == 0:
+        try:
+            outcome = (True, work())
+        except (Error, OSError) as error:
+            outcome = (False, error)
+    succeeded, value = broadcast(outcome)
+    if not succeeded:
+        raise value  # type: ignore[misc]
+    return value  # type: ignore[return-value]
 
 
 def launched_rank() -> int:

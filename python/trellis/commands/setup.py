@@ -8,9 +8,9 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ..core import load
-from ..errors import Error, OutOfMemory, RunFileError
+from ..errors import OutOfMemory
 from ..machine import gibibytes
-from ..parallel import broadcast
+from ..parallel import on_root
 from ..run_files import load_run_file
 from ..run_files.common import MachineTable
 from .console import Output
@@ -20,17 +20,7 @@ Run = TypeVar("Run", bound=BaseModel)
 
 def load_run(path: Path, model: type[Run]) -> tuple[Run, str]:
     """The run and the text of its file. Rank 0 reads and validates; all ranks raise what it found."""
-    found: tuple[Run, str] | RunFileError | None = None
-    if load().rank() == 0:
-        try:
-            found = load_run_file(path, model)
-        except RunFileError as error:
-            found = error
-    found = broadcast(found)
-    if isinstance(found, Error):
-        raise found
-    assert found is not None
-    return found
+    return on_root(lambda: load_run_file(path, model))
 
 
 def set_threads(machine: MachineTable) -> None:

@@ -108,7 +108,7 @@ class MesonTable(Table):
 
 
 NamedMeson = Literal["pion", "rho", "a0", "a1", "b1", "pion_a4", "all"]
-NamedBaryon = Literal["nucleon", "delta"]
+NamedBaryon = Literal["nucleon", "nucleon_projected", "delta"]
 
 
 class CorrelatorsTable(Table):
@@ -120,7 +120,11 @@ class CorrelatorsTable(Table):
         "of gamma matrices.",
     )
     meson: list[MesonTable] = Field(default=[], description="Further mesons.")
-    baryons: list[NamedBaryon] = Field(default=["nucleon"])
+    baryons: list[NamedBaryon] = Field(
+        default=["nucleon"],
+        description="nucleon: C gamma5 diquark, form full; nucleon_projected and delta: form projected "
+        "(doc/conventions.md), mean over spins.",
+    )
     max_momentum_squared: Annotated[int, Field(ge=0)] = Field(
         default=0, description="All momenta with n^2 up to this, p = 2 pi n / L."
     )

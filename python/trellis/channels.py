@@ -1,0 +1,88 @@
+"""The correlators that run files name, spelled out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .run_files.measure import CorrelatorsTable
+
+_AXES = ("x", "y", "z")
+_NEXT = {"x": "yz", "y": "zx", "z": "xy"}
+
+
+@dataclass(frozen=True)
+class MesonChannel:
+    """A meson correlator: name of its dataset, particle, gamma matrices."""
+
+    name: str
+    particle: str
+    sink: str
+    source: str
+
+
+def _vector(particle: str, gamma: str) -> list[MesonChannel]:
+    """Three polarisations; {k} is the axis and {ij} the plane normal to it."""
+    names = [(axis, gamma.format(k=axis, ij=_NEXT[axis])) for axis in _AXES]
+    return [MesonChannel(f"{particle}_{axis}", particle, matrix, matrix) for axis, matrix in names]
+
+
+NAMED_MESONS: dict[str, list[MesonChannel]] = {
+    "pion": [MesonChannel("pion", "pion", "gamma5", "gamma5")],
+    "pion_a4": [MesonChannel("pion_a4", "pion", "gamma_t gamma5", "gamma5")],
+    "a0": [MesonChannel("a0", "a0", "1", "1")],
+    "rho": _vector("rho", "gamma_{k}"),
+    "a1": _vector("a1", "gamma_{k} gamma5"),
+    "b1": _vector("b1", "sigma_{ij}"),
+}
+
+
+@dataclass(frozen=True)
+class BaryonChannel:
+    """A baryon correlator of two degenerate flavours: name of its dataset, particle, operator."""
+
+    name: str
+    particle: str
+    operator: str
+    form: Literal["full", "projected"]
+
+
+NAMED_BARYONS: dict[str, BaryonChannel] = {
+    "nucleon": BaryonChannel("nucleon", "nucleon", "proton", "full"),
+    "nucleon_projected": BaryonChannel("nucleon_projected", "nucleon", "proton", "projected"),
+    "delta": BaryonChannel("delta", "delta", "delta_plus_plus", "projected"),
+}
+
+
+def gamma_product_name(n: int) -> str:
+    """Name of gamma_x^n0 gamma_y^n1 gamma_z^n2 gamma_t^n3, n = n0 + 2 n1 + 4 n2 + 8 n3."""
+    if n == 15:
+        return "gamma5"
+    factors = [f"gamma_{axis}" for bit, axis in enumerate("xyzt") if n >> bit & 1]
+    return " ".join(factors) or "1"
+
+
+def meson_channels(table: CorrelatorsTable) -> list[MesonChannel]:
+    """All mesons that a run file asks for.
+
+    Raises
+    ------
+    ValueError
+        Two of them have the same name.
+    """
+    channels: list[MesonChannel] = []
+    for name in table.mesons:
+        if name == "all":
+            pairs = [(i, j) for i in range(16) for j in range(16)]
+            channels += [
+                MesonChannel(f"meson_{i:02d}_{j:02d}", "meson", gamma_product_name(i), gamma_product_name(j))
+                for i, j in pairs
+            ]
+        else:
+            channels += NAMED_MESONS[name]
+    channels += [MesonChannel(m.name, m.name, m.sink, m.source) for m in table.meson]
+    names = [channel.name for channel in channels] + list(table.baryons)
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"correlators: each name once, found twice: {', '.join(repeated)}")
+    return channels

@@ -1,0 +1,332 @@
+"""trellis measure: configurations -> propagators -> correlators.NNNNNN.h5, one file per configuration."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json as json_text
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels import NAMED_BARYONS, MesonChannel, meson_channels
+from ..core import load
+from ..correlators import baryon, mesons, momenta_up_to
+from ..errors import BadArgument, NotConverged
+from ..gauge import GaugeField, Geometry, read_gauge_field
+from ..operators import WilsonClover
+from ..parallel import broadcast, on_root, rank
+from ..propagators import Propagator, Source, gaussian_source, point_source, wall_source
+from ..provenance import write_root_attributes
+from ..run_files import MeasureRun
+from ..run_files.measure import ConfigurationsTable, FermionTable, SolverTable, SourceTable
+from ..solvers import Solver, SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision
+from .console import Output
+from .setup import gauge_field_bytes, load_run, require_memory, set_threads
+
+_PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
+_NUMBER = re.compile(r"(\d+)\D*$")
+
+
+def measure(run_file: Path, *, resume: bool, json: bool) -> int:
+    """Measure on every configuration of a run file."""
+    output = Output(json)
+    run, text = load_run(run_file, MeasureRun)
+    result = measure_run(run, text, output, resume=resume)
+    output.result(result)
+    return 0
+
+
+def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
+    """Everything after the run file was read; returns the JSON object of `trellis measure --json`."""
+    set_threads(run.machine)
+    folder = Path(run.output.directory)
+    found = on_root(lambda: _find_configurations(run.configurations))
+    todo, done = on_root(lambda: _split_done(found, folder))
+    if done and not resume:
+        raise BadArgument(
+            f"{folder} has results of {len(done)} of these configurations, the first {done[0]}; go on with "
+            "--resume, or choose another folder"
+        )
+    if rank() == 0:
+        folder.mkdir(parents=True, exist_ok=True)
+    if done:
+        output.line(f"{len(done)} of {len(found)} configurations are done already")
+    start = time.perf_counter()
+    measurement = _Measurement(run, text, output)
+    with output.progress("propagators", len(todo) * len(run.source.positions)) as show:
+        for count, (number, path) in enumerate(todo):
+            measurement.measure_configuration(number, path, folder, show, count)
+    seconds = time.perf_counter() - start
+    reports = measurement.reports
+    output.line(f"{len(todo)} configurations in {seconds:.1f} s; results in {folder}")
+    return {
+        "run": "measure",
+        "directory": str(folder),
+        "files": [str(result_file(folder, number)) for number, _ in found],
+        "configurations": [number for number, _ in found],
+        "skipped": len(done),
+        "seconds": seconds,
+        "solves": len(reports),
+        "iterations_max": max((r.iterations for r in reports), default=None),
+        "relative_residual_max": max((r.largest_residual for r in reports), default=None),
+        "solver_seconds": sum(r.seconds for r in reports),
+        "gflops": float(np.mean([r.gflops for r in reports])) if reports else None,
+        "share_of_roof": float(np.mean([r.share_of_roof or 0.0 for r in reports])) if reports else None,
+        "ranks": load().size(),
+    }
+
+
+def result_file(folder: Path, number: int) -> Path:
+    """Where the correlators of a configuration go."""
+    return folder / f"correlators.{number:06d}.h5"
+
+
+def _find_configurations(table: ConfigurationsTable) -> list[tuple[int, str]]:
+    """Number and file of each configuration, ascending."""
+    patterns = [table.files] if isinstance(table.files, str) else table.files
+    found: dict[int, str] = {}
+    for pattern in patterns:
+        paths = sorted(glob.glob(pattern, recursive=True))
+        if not paths:
+            raise BadArgument(f"configurations.files: nothing matches {pattern!r}")
+        for path in paths:
+            match = _NUMBER.search(Path(path).name.rsplit(".", 1)[0]) or _NUMBER.search(Path(path).name)
+            if match is None:
+                raise BadArgument(f"configurations.files: {path}: expected a number in the file's name")
+            number = int(match[1])
+            if found.setdefault(number, path) != path:
+                raise BadArgument(
+                    f"configurations.files: configuration {number} twice: {found[number]} and {path}"
+                )
+    first = table.first if table.first is not None else -1
+    chosen = [(n, p) for n, p in sorted(found.items()) if n >= first and (table.last is None or n <= table.last)]
+    if not chosen:
+        raise BadArgument(
+            f"configurations: none of {len(found)} lies between first = {table.first} and last = {table.last}"
+        )
+    return chosen
+
+
+def _physics(run: MeasureRun) -> str:
+    """What all files of a measurement have to share, as JSON text."""
+    tables = {
+        name: getattr(run, name).model_dump(mode="json")
+        for name in ("fermion", "solver", "source", "sink", "smearing", "correlators")
+    }
+    return json_text.dumps(tables, sort_keys=True)
+
+
+def _split_done(
+    found: list[tuple[int, str]], folder: Path
+) -> tuple[list[tuple[int, str]], list[int]]:
+    """Configurations without a result file, and the numbers of those with one."""
+    done = [number for number, _ in found if result_file(folder, number).exists()]
+    return [(number, path) for number, path in found if number not in set(done)], done
+
+
+def make_solver(table: SolverTable) -> Solver:
+    """The solver that a run file describes."""
+    method = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr}[table.type]
+    solver: Any = method(tolerance=table.tolerance, max_iterations=table.max_iterations)
+    if table.inner_precision != "double":
+        solver = mixed_precision(solver, inner=table.inner_precision)
+    return solver if table.even_odd == "none" else even_odd(solver, form=table.even_odd)
+
+
+def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover:
+    """The Dirac operator that a run file describes."""
+    return WilsonClover(
+        U,
+        kappa=table.kappa,
+        mass=table.mass,
+        csw=table.csw,
+        boundary=(1, 1, 1, _PHASE_IN_TIME[table.boundary_t]),
+        nu=table.nu,
+        xi0=table.xi0,
+        csw_temporal=table.csw_temporal,
+        twisted_mass=table.twisted_mass,
+    )
+
+
+def source_positions(table: SourceTable, number: int, extents: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Positions on one configuration: those of the run file, all shifted alike where it has a shift_seed."""
+    shift = (0, 0, 0, 0)
+    if table.shift_seed is not None:
+        digest = hashlib.sha256(f"trellis source shift {table.shift_seed} {number}".encode()).digest()
+        numbers = [int.from_bytes(digest[8 * mu : 8 * mu + 8], "little") for mu in range(4)]
+        shift = tuple(n % extent for n, extent in zip(numbers, extents, strict=True))
+    return [
+        tuple((x + dx) % extent for x, dx, extent in zip(position, shift, extents, strict=True))
+        for position in table.positions
+    ]
+
+
+class _Measurement:
+    """What the configurations of a run share."""
+
+    def __init__(self, run: MeasureRun, text: str, output: Output) -> None:
+        self.run, self.text, self.output = run, text, output
+        self.solver = make_solver(run.solver)
+        try:
+            self.channels = meson_channels(run.correlators)
+        except ValueError as error:
+            raise BadArgument(str(error)) from error
+        self.momenta = momenta_up_to(run.correlators.max_momentum_squared)
+        self.reports: list[SolveReport] = []
+        self.memory_is_checked = False
+
+    def measure_configuration(self, number: int, path: str, folder: Path, show: Any, count: int) -> None:
+        run = self.run
+        start = time.perf_counter()
+        U = read_gauge_field(path, grid=run.machine.grid, lattice=run.configurations.lattice)
+        self._check_memory(U.geometry)
+        assert U.report is not None
+        for warning in U.report.warnings:
+            self.output.warning(f"{path}: {warning}")
+        links = self._smeared(U)
+        solve = self.solver(make_operator(run.fermion, links))
+        positions = source_positions(run.source, number, U.geometry.extents)
+        tables, reports = [], []
+        for index, at in enumerate(positions):
+            try:
+                S = solve.propagator(self._source(links, at))
+            except NotConverged as error:
+                raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
+            assert S.report is not None
+            reports.append(S.report)
+            if run.output.propagators:
+                name = f"propagator.{number:06d}.{index}.h5"
+                S.write(folder / name, run_file=self.text)
+            if run.sink.type == "gaussian":
+                S = S.smear_sink(links, width=run.source.width, steps=run.source.steps)
+            tables.append(self._contract(S))
+            show(count * len(positions) + index + 1)
+        self._write(result_file(folder, number), number, path, U, positions, tables, reports)
+        self.reports += reports
+        worst = max(r.largest_residual for r in reports)
+        self.output.line(
+            f"configuration {number}: {len(reports)} propagators, {max(r.iterations for r in reports)} "
+            f"iterations, residual {worst:.1e}, {time.perf_counter() - start:.1f} s"
+        )
+
+    def _check_memory(self, geometry: Geometry) -> None:
+        if self.memory_is_checked:
+            return
+        self.memory_is_checked = True
+        core = load()
+        field = gauge_field_bytes(geometry.local_extents, geometry.grid)
+        is_even_odd = self.run.solver.even_odd != "none"
+        solve = core.propagator_solve_bytes(geometry._core, is_even_odd)
+        # Links, links in the operator's storages, clover term and its inverse; the solve; its propagator.
+        needed = 5 * field + solve + 2 * core.propagator_bytes(geometry._core)
+        require_memory(needed, "this run", self.run.machine, self.output)
+
+    def _smeared(self, U: GaugeField) -> GaugeField:
+        smearing = self.run.smearing
+        if smearing.stout_steps == 0:
+            return U
+        return U.stout(steps=smearing.stout_steps, rho=smearing.stout_rho)
+
+    def _source(self, U: GaugeField, at: tuple[int, ...]) -> Source:
+        table = self.run.source
+        if table.type == "wall":
+            return wall_source(U.geometry, at[3])
+        if table.type == "gaussian":
+            return gaussian_source(U, at, width=table.width, steps=table.steps)
+        return point_source(U.geometry, at)
+
+    def _contract(self, S: Propagator) -> dict[str, NDArray[np.complex128]]:
+        """Name -> [momentum, time]."""
+        pairs = [(channel.sink, channel.source) for channel in self.channels]
+        result = {}
+        if pairs:
+            values = mesons(S, S, pairs, momenta=self.momenta)
+            result = {channel.name: values[i] for i, channel in enumerate(self.channels)}
+        for name in self.run.correlators.baryons:
+            channel = NAMED_BARYONS[name]
+            result[name] = baryon(channel.operator, up=S, down=S, form=channel.form, momenta=self.momenta)
+        return result
+
+    def _write(
+        self,
+        target: Path,
+        number: int,
+        path: str,
+        U: GaugeField,
+        positions: list[tuple[int, ...]],
+        tables: list[dict[str, NDArray]],
+        reports: list[SolveReport],
+    ) -> None:
+        """The file of one configuration: under another name, then renamed."""
+        file = load().Hdf5File.create(str(target))
+        root = file.root()
+        write_root_attributes(root, "measurement", self.text, U.geometry.extents)
+        root.set_text("physics", _physics(self.run))
+        root.set_text("input_file", path)
+        assert U.report is not None
+        sums = [f"{c['kind']}={c['computed']:08x}" for c in U.report.checksums]
+        root.set_text("input_checksum", " ".join(sums))
+        root.set_real("plaquette", U.plaquette)
+        beta = on_root(lambda: _beta_of(path))
+        if beta is not None:
+            root.set_real("beta", beta)
+        root.write_int64("configurations", np.array([number], dtype=np.int64))
+        self._write_correlators(root.make_group("correlators"), positions, tables)
+        _write_solves(root.make_group("solves"), reports)
+        file.commit()
+
+    def _write_correlators(
+        self, group: Any, positions: list[tuple[int, ...]], tables: list[dict[str, NDArray]]
+    ) -> None:
+        by_name = {channel.name: channel for channel in self.channels}
+        for name in tables[0]:
+            values = np.stack([table[name] for table in tables])[np.newaxis]
+            group.write_complex128(name, np.ascontiguousarray(values))
+            for key, value in self._attributes(name, by_name.get(name)).items():
+                (group.set_real if isinstance(value, float) else group.set_text)(key, value, name)
+            group.set_integers("momenta", [n for momentum in self.momenta for n in momentum], name)
+            group.set_integers("sources", [x for position in positions for x in position], name)
+
+    def _attributes(self, name: str, channel: MesonChannel | None) -> dict[str, str | float]:
+        fermion, source = self.run.fermion, self.run.source
+        mass = fermion.mass if fermion.kappa is None else 1 / (2 * fermion.kappa) - 4
+        smearing = f"gaussian width={source.width:g} steps={source.steps}"
+        return {
+            "type": "meson" if channel else "baryon",
+            "particle": channel.particle if channel else NAMED_BARYONS[name].particle,
+            "sink": channel.sink if channel else name,
+            "source": channel.source if channel else name,
+            "source_smearing": smearing if source.type == "gaussian" else source.type,
+            "sink_smearing": smearing if self.run.sink.type == "gaussian" else "point",
+            "boundary_t": fermion.boundary_t,
+            "fermion": fermion.type,
+            "kappa": float(1 / (2 * (4 + mass))),
+            "mass": float(mass),
+            "csw": float(fermion.csw),
+        }
+
+
+def _write_solves(group: Any, reports: list[SolveReport]) -> None:
+    columns = {
+        "iterations": [float(r.iterations) for r in reports],
+        "relative_residual": [r.largest_residual for r in reports],
+        "seconds": [r.seconds for r in reports],
+        "gflops": [r.gflops for r in reports],
+    }
+    for name, values in columns.items():
+        group.write_float64(name, np.array([values]))
+    group.set_text("solver", reports[0].method)
+
+
+def _beta_of(path: str) -> float | None:
+    """From the record that `trellis generate` writes beside a configuration, if there is one."""
+    record = Path(path).with_suffix(".json")
+    try:
+        return float(json_text.loads(record.read_text(encoding="utf-8"))["physics"]["action"]["beta"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

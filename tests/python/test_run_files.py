@@ -1,0 +1,143 @@
+"""Run files: the examples are valid, mistakes are refused with file, line, key and the nearest valid key."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trellis.channels import gamma_product_name, meson_channels
+from trellis.errors import RunFileError
+from trellis.run_files import GenerateRun, MeasureRun, load_run_file, parse_run_file
+from trellis.run_files.loading import line_of
+from trellis.run_files.measure import CorrelatorsTable
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+GENERATE = """\
+[lattice]
+extents = [4, 4, 4, 8]
+
+[action]
+beta = 6.0
+
+[heatbath]
+seed = 1
+
+[sweeps]
+total = 10
+keep_every = 5
+
+[output]
+directory = "out"
+"""
+MEASURE = """\
+[configurations]
+files = "*.ildg"
+[fermion]
+kappa = 0.13
+[output]
+directory = "out"
+"""
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
+def test_examples_are_valid(path: Path) -> None:
+    model = GenerateRun if "trellis generate" in path.read_text() else MeasureRun
+    run, text = load_run_file(path, model)
+    assert isinstance(run, model)
+    assert text == path.read_text()
+
+
+def test_there_are_examples() -> None:
+    names = {path.name for path in EXAMPLES.glob("*.toml")}
+    assert {"quenched.toml", "measure.toml"} <= names
+
+
+def test_defaults() -> None:
+    run = parse_run_file(GENERATE, GenerateRun)
+    assert run.start.type == "hot"
+    assert run.heatbath.over_relaxation == 4
+    assert [n for n in range(1, 11) if run.sweeps.kept(n)] == [5, 10]
+
+
+# (model, text to replace, replacement, line in the message, parts of the message)
+MISTAKES = [
+    (GenerateRun, "beta =", "bata =", 5, ["action.bata", "did you mean 'beta'", "action.beta: missing"]),
+    (GenerateRun, "[heatbath]", "[heat_bath]", 7, ["heat_bath", "did you mean 'heatbath'"]),
+    (GenerateRun, "[output]", "color = 1\n[output]", 14, ["sweeps.color: unknown key. Valid here: checkpoint"]),
+    (GenerateRun, "8]", "7]", 2, ["lattice.extents", "extent in t is 7", "even"]),
+    (GenerateRun, "[4, 4, 4, 8]", "[4, 4, 8]", 2, ["lattice.extents"]),
+    (GenerateRun, "beta = 6.0", 'beta = "six"', 5, ["action.beta", "valid number", "found 'six'"]),
+    (GenerateRun, "beta = 6.0", "beta = nan", 5, ["action.beta", "finite"]),
+    (GenerateRun, "seed = 1", "seed = -1", 8, ["heatbath.seed", "found -1"]),
+    (GenerateRun, "total = 10", "total = 10\nthermalisation = 10", 10, ["thermalisation = 10", "leaves none"]),
+    (GenerateRun, "[lattice]", '[start]\ntype = "file"\n[lattice]', 1, ["start.file is given exactly if"]),
+    (MeasureRun, "kappa = 0.13", "kappa = 0.13\nmass = 0.1", 3, ["kappa or fermion.mass, and not both"]),
+    (MeasureRun, "kappa = 0.13", "csw = 1.0", 3, ["kappa or fermion.mass, and not both"]),
+    (MeasureRun, "kappa", "kapa", 4, ["did you mean 'kappa'"]),
+    (
+        MeasureRun,
+        "[output]",
+        '[correlators]\nmesons = ["pion", "roh"]\n[output]',
+        6,
+        ["correlators.mesons", "found 'roh'"],
+    ),
+    (
+        MeasureRun,
+        "[output]",
+        '[[correlators.meson]]\nname = "x"\nsink = "gamma5"\nsorce = "gamma5"\n[output]',
+        8,
+        ["did you mean 'source'"],
+    ),
+]
+
+
+@pytest.mark.parametrize("model, old, new, line, parts", MISTAKES, ids=lambda value: str(value)[:25])
+def test_mistakes_are_named(model: type, old: str, new: str, line: int, parts: list[str]) -> None:
+    text = (GENERATE if model is GenerateRun else MEASURE).replace(old, new, 1)
+    with pytest.raises(RunFileError) as caught:
+        parse_run_file(text, model, name="run.toml")
+    message = str(caught.value)
+    assert f"run.toml:{line}:" in message
+    for part in parts:
+        assert part in message
+
+
+def test_no_toml_and_no_file(tmp_path: Path) -> None:
+    with pytest.raises(RunFileError, match="not valid TOML.*line 1"):
+        parse_run_file("a = = 1", GenerateRun)
+    with pytest.raises(RunFileError, match="cannot be read"):
+        load_run_file(tmp_path / "nothing.toml", GenerateRun)
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RunFileError, match="cannot be read"):
+        load_run_file(tmp_path / "binary.toml", GenerateRun)
+
+
+def test_lines_of_keys() -> None:
+    text = 'a = 1\n[t]\n"b c" = 2\n[t.u]\nx.y = 3\n[[t.v]]\nz = 4\n'
+    assert line_of(text, ["a"]) == 1
+    assert line_of(text, ["t", "b c"]) == 3
+    assert line_of(text, ["t", "u", "x", "y"]) == 5
+    assert line_of(text, ["t", "v", "z"]) == 7
+    assert line_of(text, ["t", "missing"]) == 2
+    assert line_of(text, ["missing"]) is None
+
+
+def test_channels() -> None:
+    names = [c.name for c in meson_channels(CorrelatorsTable(mesons=["pion", "rho"]))]
+    assert names == ["pion", "rho_x", "rho_y", "rho_z"]
+    assert len(meson_channels(CorrelatorsTable(mesons=["all"]))) == 256
+    assert gamma_product_name(0) == "1"
+    assert gamma_product_name(0b1001) == "gamma_x gamma_t"
+    with pytest.raises(ValueError, match="found twice: pion"):
+        meson_channels(CorrelatorsTable(mesons=["pion", "pion"]))
+
+
+def test_run_files_and_analysis_leave_the_core_alone() -> None:
+    code = (
+        "import sys, trellis, trellis.run_files, trellis.analysis, trellis.cli; "
+        "sys.exit('trellis._core' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
