@@ -4,6 +4,7 @@
 
 #include "trellis/device/threads.hpp"
 #include "trellis/field/dispatch.hpp"
+#include "trellis/field/host_conversion.hpp"
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 
 namespace trellis {
@@ -100,19 +101,7 @@ void convert(SpinorField& out, const SpinorField& in) {
     convert(host, in);
     return out.copy_from_host(host);
   }
-  const SiteLayout &to = out.layout(), &from = in.layout();
-  for (int parity = first_parity(out.subset()); parity <= last_parity(out.subset()); ++parity)
-    for_each_index(to.blocks(), [&](int block) {
-      double reals[72];
-      for (int lane = 0; lane < to.lanes(); ++lane) {
-        const SitePosition target{parity, block, lane};
-        const SitePosition source = out.layout_ptr() == in.layout_ptr() ? target : from.position(to.coord(target));
-        for (int rhs = 0; rhs < out.rhs(); ++rhs) {
-          in.get_site(source, rhs, reals);
-          out.set_site(target, rhs, reals);
-        }
-      }
-    });
+  convert_on_host(out, in);
 }
 
 namespace {

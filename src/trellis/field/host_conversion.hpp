@@ -1,0 +1,12 @@
+#pragma once
+/// Conversion of fermion fields between storages and lane counts in host memory.
+#include "trellis/field/spinor_field.hpp"
+
+namespace trellis {
+
+/// out = in, rounded to out's storage. @pre same lattice, subset, right-hand sides and reals; neither is on a
+/// GPU.
+///   Traffic: 2 fields; sites are gathered from where the other lane split has them.
+void convert_on_host(SpinorField& out, const SpinorField& in);
+
+}  // namespace trellis
