@@ -16,13 +16,6 @@ using namespace testing_io;
 
 constexpr Coord extents{4, 4, 12, 8};
 
-/// One name on all ranks.
-std::string common_name(const std::string& name) {
-  int process = int(::getpid());
-  world()->broadcast(&process, sizeof process, 0);
-  return TemporaryPath(name, process).str();
-}
-
 struct Case {
   const char* name;
   GaugeFormat format;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -73,12 +74,23 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
 
 inline bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-/// A name in the folder for temporary files; removed at the end.
+/// A name in the folder for temporary files.
+inline std::string temporary_name(const std::string& name, int process) {
+  const char* folder = std::getenv("TMPDIR");
+  return std::string(folder ? folder : "/tmp") + "/trellis_test_" + std::to_string(process) + "_" + name;
+}
+
+/// The same name on all ranks of world().
+inline std::string common_name(const std::string& name) {
+  int process = int(::getpid());
+  world()->broadcast(&process, sizeof process, 0);
+  return temporary_name(name, process);
+}
+
+/// Such a name; what is there under it is removed at the end.
 class TemporaryPath {
  public:
-  explicit TemporaryPath(const std::string& name, int process = int(::getpid()))
-      : path_{(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp") + std::string("/trellis_test_") +
-              std::to_string(process) + "_" + name} {}
+  explicit TemporaryPath(const std::string& name) : path_{temporary_name(name, int(::getpid()))} {}
   ~TemporaryPath() {
     std::remove(path_.c_str());
     std::remove((path_ + ".partial").c_str());

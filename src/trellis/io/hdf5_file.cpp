@@ -63,6 +63,13 @@ std::string why_not_creatable(const std::string& path) {
   ::close(descriptor);
   return "";
 }
+
+std::string sync(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const std::string error = descriptor < 0 || ::fsync(descriptor) != 0 ? io::with_errno("syncing " + path, errno) : "";
+  if (descriptor >= 0) ::close(descriptor);
+  return error;
+}
 }  // namespace
 
 File::File(std::shared_ptr<OpenFile> file) : file_{std::move(file)} {}
@@ -71,8 +78,20 @@ File& File::operator=(File&&) noexcept = default;
 
 File::~File() {
   if (!file_ || !file_->file.is_valid()) return;
-  file_->file.reset();
-  if (file_->is_written && file_->communicator->rank() == 0) ::unlink(file_->current_path.c_str());
+  if (file_->is_written)
+    file_->abandon();
+  else
+    file_->file.reset();
+}
+
+/// HDF5 crashes at the program's end if it could not close a file. On a full disk it can, once there is room for the
+/// few bytes that it still writes: so the file is emptied first.
+void OpenFile::abandon() {
+  const bool is_root = communicator->rank() == 0;
+  if (is_root && ::truncate(current_path.c_str(), 0) != 0) errno = 0;  // the file goes away in any case
+  communicator->barrier();
+  file.reset();
+  if (is_root) ::unlink(current_path.c_str());
 }
 
 File File::create(const std::string& path, CommunicatorPtr communicator) {
@@ -106,15 +125,17 @@ File File::open(const std::string& path, CommunicatorPtr communicator) {
 void File::commit() {
   TRELLIS_REQUIRE(file_ && file_->is_written && file_->file.is_valid(), "only a file that was created can be committed");
   Communicator& ranks = *file_->communicator;
-  const bool is_flushed = H5Fflush(file_->file.get(), H5F_SCOPE_GLOBAL) >= 0;
-  const std::string reason = is_flushed ? "" : last_hdf5_error();
-  const bool is_closed = file_->file.reset();
-  std::string error = is_flushed && is_closed ? "" : message("writing ", file_->current_path, ": ", reason);
-  if (error.empty() && ranks.rank() == 0) {
-    const int descriptor = ::open(file_->current_path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0 || ::fsync(descriptor) != 0) error = io::with_errno("syncing " + file_->current_path, errno);
-    if (descriptor >= 0) ::close(descriptor);
+  std::string error;
+  if (H5Fflush(file_->file.get(), H5F_SCOPE_GLOBAL) < 0)
+    error = message("writing ", file_->current_path, ": ", last_hdf5_error());
+  try {
+    ranks.agree_on_error(error);
+  } catch (...) {
+    file_->abandon();
+    throw;
   }
+  if (!file_->file.reset()) error = message("closing ", file_->current_path, ": ", last_hdf5_error());
+  if (error.empty() && ranks.rank() == 0) error = sync(file_->current_path);
   try {
     ranks.agree_on_error(error);
     ranks.agree_on_error(ranks.rank() == 0 ? io::sync_and_rename(file_->current_path, file_->path) : "");

@@ -71,10 +71,20 @@ std::string text_of(const Dims& dims) {
   return text + "]";
 }
 
-/// The dataset's type in memory, for a complex T with the member names of the file ("r", "i" or "re", "im").
-/// Invalid if numbers of this kind cannot be converted.
-Handle memory_type_for(hid_t dataset, Type type) {
-  const Handle stored(H5Dget_type(dataset), H5Tclose);
+std::vector<hsize_t> array_dims(hid_t array_type) {
+  std::vector<hsize_t> sizes(size_t(std::max(H5Tget_array_ndims(array_type), 0)));
+  if (!sizes.empty()) H5Tget_array_dims2(array_type, sizes.data());
+  return sizes;
+}
+
+/// The type in memory of what a file stores as `stored`, for a complex T with the member names of the file ("r", "i"
+/// or "re", "im"). Invalid if numbers of this kind cannot be converted. QDP++ stores matrices as array types.
+Handle memory_type_for(const Handle& stored, Type type) {
+  if (H5Tget_class(stored.get()) == H5T_ARRAY) {
+    const Handle element = memory_type_for(Handle(H5Tget_super(stored.get()), H5Tclose), type);
+    const std::vector<hsize_t> sizes = array_dims(stored.get());
+    return element.is_valid() ? Handle(H5Tarray_create2(element.get(), unsigned(sizes.size()), sizes.data()), H5Tclose) : Handle();
+  }
   const bool is_complex = type == Type::complex128 || type == Type::complex64;
   const H5T_class_t stored_class = H5Tget_class(stored.get());
   if (!is_complex) return stored_class == H5T_FLOAT || stored_class == H5T_INTEGER ? memory_type(type) : Handle();
@@ -85,12 +95,17 @@ Handle memory_type_for(hid_t dataset, Type type) {
   return result;
 }
 
+/// Extents of the array, then those of an array type.
 Dims dims_of(hid_t dataset) {
   const Handle space(H5Dget_space(dataset), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(space.get());
   std::vector<hsize_t> sizes(size_t(std::max(rank, 0)));
   if (rank > 0) H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr);
-  return Dims(sizes.begin(), sizes.end());
+  Dims dims(sizes.begin(), sizes.end());
+  for (Handle type(H5Dget_type(dataset), H5Tclose); H5Tget_class(type.get()) == H5T_ARRAY;
+       type = Handle(H5Tget_super(type.get()), H5Tclose))
+    for (const hsize_t size : array_dims(type.get())) dims.push_back(int64_t(size));
+  return dims;
 }
 
 std::string object_path(const std::string& group, const std::string& name) {
@@ -102,7 +117,7 @@ struct SiteBox {
 };
 
 /// This rank's part of an array [t][z][y][x][inner...].
-SiteBox box_of(const Geometry& geometry, const Dims& inner) {
+SiteBox box_of(const Geometry& geometry, const Dims& inner = {}) {
   SiteBox box;
   for (int mu = Nd - 1; mu >= 0; --mu) {
     box.offset.push_back(hsize_t(geometry.origin()[size_t(mu)]));
@@ -198,12 +213,22 @@ Handle Group::create_dataset(const std::string& name, Type type, const Dims& dim
 }
 
 void Group::write_array(const std::string& name, Type type, const void* data, const Dims& dims) {
-  const Handle dataset = create_dataset(name, type, dims);
-  Communicator& ranks = *file_->communicator;
+  Handle dataset = create_dataset(name, type, dims);
   std::string error;
-  if (ranks.rank() == 0 && H5Dwrite(dataset.get(), memory_type(type).get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+  if (file_->communicator->rank() == 0 && H5Dwrite(dataset.get(), memory_type(type).get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
     error = message("writing ", full(name), ": ", last_hdf5_error());
-  ranks.agree_on_error(error);
+  keep_or_remove(name, std::move(dataset), error);
+}
+
+/// An array that could not be written is removed, so that the file can be closed without room for it.
+void Group::keep_or_remove(const std::string& name, Handle dataset, const std::string& error) {
+  try {
+    file_->communicator->agree_on_error(error);
+  } catch (...) {
+    dataset.reset();
+    H5Ldelete(file_->file.get(), object_path(path_, name).c_str(), H5P_DEFAULT);
+    throw;
+  }
 }
 
 Dims Group::dims(const std::string& name) const {
@@ -229,7 +254,7 @@ size_t Group::elements_to_read(const std::string& name, size_t bytes_each) const
 
 void Group::read_array(const std::string& name, Type type, void* data) const {
   const Handle dataset = open_dataset(*file_, object_path(path_, name));
-  const Handle memory = memory_type_for(dataset.get(), type);
+  const Handle memory = memory_type_for(Handle(H5Dget_type(dataset.get()), H5Tclose), type);
   if (!memory.is_valid()) fail(message(full(name), " does not hold numbers of the expected kind (real or complex {r, i})"));
   std::string error;
   if (H5Dread(dataset.get(), memory.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
@@ -238,7 +263,7 @@ void Group::read_array(const std::string& name, Type type, void* data) const {
 }
 
 void Group::write_site_array(const std::string& name, const Geometry& geometry, Type type, const void* local, const Dims& inner) {
-  const Handle dataset = create_dataset(name, type, site_dims(geometry, inner));
+  Handle dataset = create_dataset(name, type, site_dims(geometry, inner));
   const SiteBox box = box_of(geometry, inner);
   const Handle memory_space(H5Screate_simple(int(box.count.size()), box.count.data(), nullptr), H5Sclose);
   const Handle file_space(H5Dget_space(dataset.get()), H5Sclose);
@@ -247,7 +272,7 @@ void Group::write_site_array(const std::string& name, const Geometry& geometry, 
   std::string error;
   if (H5Dwrite(dataset.get(), memory_type(type).get(), memory_space.get(), file_space.get(), H5P_DEFAULT, local) < 0)
     error = message("writing ", full(name), ": ", last_hdf5_error());
-  file_->communicator->agree_on_error(error);
+  keep_or_remove(name, std::move(dataset), error);
 }
 
 void Group::read_site_array(const std::string& name, const Geometry& geometry, Type type, void* local, const Dims& inner) const {
@@ -255,11 +280,14 @@ void Group::read_site_array(const std::string& name, const Geometry& geometry, T
   if (!dataset.is_valid()) fail(message(full(name), ": expected an array, found none"));
   const Dims expected = site_dims(geometry, inner), found = dims_of(dataset.get());
   if (found != expected) fail(message(full(name), ": expected an array ", text_of(expected), ", found ", text_of(found)));
-  const Handle memory = memory_type_for(dataset.get(), type);
+  const Handle memory = memory_type_for(Handle(H5Dget_type(dataset.get()), H5Tclose), type);
   if (!memory.is_valid()) fail(message(full(name), " does not hold numbers of the expected kind (real or complex {r, i})"));
-  const SiteBox box = box_of(geometry, inner);
-  const Handle memory_space(H5Screate_simple(int(box.count.size()), box.count.data(), nullptr), H5Sclose);
+  // Inner extents may belong to the type (QDP++), not to the array.
   const Handle file_space(H5Dget_space(dataset.get()), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(file_space.get());
+  if (rank < Nd) fail(message(full(name), ": expected an array of sites, found ", rank, " dimensions"));
+  const SiteBox box = box_of(geometry, Dims(inner.begin(), inner.begin() + (rank - Nd)));
+  const Handle memory_space(H5Screate_simple(int(box.count.size()), box.count.data(), nullptr), H5Sclose);
   H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.offset.data(), nullptr, box.count.data(), nullptr);
   std::string error;
   if (H5Dread(dataset.get(), memory.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, local) < 0)

@@ -43,6 +43,9 @@ struct OpenFile {
   CommunicatorPtr communicator;
   Handle file;
   bool is_written = false;
+
+  /// Closes a file that was being written and removes it. Collective.
+  void abandon();
 };
 
 /// HDF5's own messages are turned off, once per process; errors are taken from its error stack.
