@@ -75,7 +75,7 @@ void smear_gaussian(SpinorField& psi, const GaugeField& links, const GaussianSme
   TRELLIS_REQUIRE(time == all_times || (time >= 0 && time < g.lattice()[3]), "time slice ", time,
                   " is not in 0..", g.lattice()[3] - 1);
   const auto hop_links = std::make_shared<HopLinks>(links, Precision::double_precision, 18,
-                                                    psi.spec().backend, psi.layout().lanes());
+                                                    psi.spec().backend, psi.spec().lanes);
   GaussianStep step(hop_links, psi.rhs(), smearing.width * smearing.width / (4 * smearing.steps));
   const int local_time = time - g.origin()[3];
   // Ranks that do not own the slice have no neighbour in x, y, z that does: they are done.

@@ -1,0 +1,18 @@
+#pragma once
+/// What both forms of baryons share: three propagators that fit together, and the sign of wrapped times.
+#include <array>
+
+#include "trellis/base/error.hpp"
+#include "trellis/measure/baryons.hpp"
+
+namespace trellis {
+
+using ThreeQuarks = std::array<const Propagator*, 3>;
+
+/// The propagators of a term. Throws BadArgument where one is missing or they do not fit.
+ThreeQuarks three_quarks(const BaryonQuarks& quarks, const std::array<Flavour, 3>& flavours);
+
+/// Removes the sign of three quarks that wrapped around the time boundary.
+void remove_boundary_sign(CorrelatorTable& table, const ThreeQuarks& quarks);
+
+}  // namespace trellis

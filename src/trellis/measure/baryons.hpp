@@ -1,0 +1,63 @@
+#pragma once
+/// Baryon two-point functions (doc/operators/contractions.md) from propagators of one, two or three flavours:
+///
+///   C(p, t) = sum_x exp(-i p.(x - x_src)) < B(x, t + t_src) Bbar(x_src, t_src) >
+///
+/// Where the quarks together change sign across the time boundary (three antiperiodic ones do), the sign is
+/// removed from times that wrapped around. All functions are collective and give the same bits for every
+/// process grid, thread count and lane count.
+#include "trellis/measure/baryon_operators.hpp"
+#include "trellis/measure/propagator.hpp"
+#include "trellis/measure/time_slice_sums.hpp"
+
+namespace trellis {
+
+/// Propagators by flavour; a flavour that no baryon asked for needs may be null.
+/// Wick contractions are those of the flavours: the same propagator may stand for several.
+struct BaryonQuarks {
+  const Propagator* up = nullptr;
+  const Propagator* down = nullptr;
+  const Propagator* strange = nullptr;
+};
+
+/// A general spin matrix, [row][column].
+using SpinMatrix = std::array<std::array<std::complex<double>, 4>, 4>;
+SpinMatrix spin_matrix(const GammaMatrix& gamma);
+/// (1 + parity gamma_t) / 2; parity = -1 selects the parity partner: averaged over configurations
+/// C_-(t) = - C_+(Lt - t).
+SpinMatrix parity_projector(int parity);
+/// parity_projector(parity) (-i gamma_x gamma_y): spin up minus spin down along z.
+SpinMatrix polarised_projector(int parity);
+
+/// The form `full`, tr[P < B Bbar >] with Bbar = B^dagger gamma_t and the diquark G: for octet operators by
+/// name, row = baryon * projectors.size() + projector.
+CorrelatorTable octet_correlators(const BaryonQuarks& quarks, const std::vector<std::string>& baryons,
+                                  const std::vector<SpinMatrix>& projectors,
+                                  const Momenta& momenta = zero_momentum,
+                                  const GammaMatrix& diquark = octet_diquark());
+
+/// The same for any operators; one row for each projector.
+CorrelatorTable diquark_correlators(const BaryonQuarks& quarks, const DiquarkOperator& sink,
+                                    const GammaMatrix& sink_diquark, const DiquarkOperator& source,
+                                    const GammaMatrix& source_diquark,
+                                    const std::vector<SpinMatrix>& projectors,
+                                    const Momenta& momenta = zero_momentum);
+
+/// A baryon of the form `projected` in one spin state.
+struct BaryonState {
+  std::string baryon;
+  int twice_spin;
+};
+/// All states of these baryons, in order.
+std::vector<BaryonState> baryon_states(const std::vector<std::string>& baryons);
+
+/// The form `projected`, < B Bbar > (which is parity < B B^dagger >): every quark is projected with (1 +
+/// parity gamma_t)/2 at source and sink (parity = +1: as lalibe does in the Dirac-Pauli basis). One row for
+/// each state. The sums over sites are shared by all baryons that have the same quarks.
+CorrelatorTable projected_correlators(const BaryonQuarks& quarks, const std::vector<BaryonState>& states,
+                                      const Momenta& momenta = zero_momentum, int parity = 1);
+
+/// Bytes per rank that the contractions need beside the propagators.
+size_t baryon_bytes(const Geometry& geometry, int momenta);
+
+}  // namespace trellis
