@@ -1,0 +1,41 @@
+#pragma once
+/// One element of su(3) per link, sum_a p_a T_a, as its 8 components: forces, momenta, generators of the flow.
+/// The same blocks and lanes as the gauge field; no halo.
+#include <array>
+
+#include "trellis/field/gauge_field.hpp"
+
+namespace trellis {
+
+class AlgebraField {
+ public:
+  /// Zero, laid out like U.
+  explicit AlgebraField(const GaugeField& U);
+
+  const Lattice& lattice() const { return *lattice_; }
+  const ExtendedLayout& layout() const { return *layout_; }
+  int lanes() const { return layout_->lanes(); }
+  void set_zero();
+
+  /// By local coordinates (slow: for tests and set-up).
+  std::array<double, 8> components(const Coord& local, int mu) const;
+  void set_components(const Coord& local, int mu, const std::array<double, 8>& p);
+
+  /// The local part in the order [site, x fastest][mu][component]: 32 doubles a site.
+  void to_canonical(double* out) const;
+  void from_canonical(const double* in);
+
+  /// [block][mu][8][lane]
+  RawField raw() const;
+
+ private:
+  double* element(const Coord& local, int mu) const;
+  LatticePtr lattice_;
+  ExtendedLayoutPtr layout_;
+  Memory memory_;
+};
+
+/// sum over links of sum_a p_a q_a = -2 tr(P Q); collective, exact.
+double dot(const AlgebraField& p, const AlgebraField& q);
+
+}  // namespace trellis

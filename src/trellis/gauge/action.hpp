@@ -1,0 +1,29 @@
+#pragma once
+/// The gauge action with 1x1 and 2x1 loops, and its force (doc/conventions.md, Gauge action; Algebra).
+#include "trellis/field/algebra_field.hpp"
+#include "trellis/field/gauge_field.hpp"
+
+namespace trellis {
+
+/// S = beta sum_x [ c0 sum_{mu<nu} (1 - Re tr P / 3) + c1 sum_{mu!=nu} (1 - Re tr R / 3) ], c0 = 1 - 8 c1.
+struct GaugeAction {
+  double beta = 6.0;
+  double c1 = 0.0;
+
+  double c0() const { return 1 - 8 * c1; }
+
+  static GaugeAction wilson(double beta) { return {beta, 0.0}; }
+  static GaugeAction symanzik(double beta) { return {beta, -1.0 / 12}; }  ///< tree level
+  static GaugeAction iwasaki(double beta) { return {beta, -0.331}; }
+  static GaugeAction dbw2(double beta) { return {beta, -1.4088}; }
+};
+
+/// Collective; exact sums, the same bits however the lattice is cut.
+double action(const GaugeAction& S, const GaugeField& U);
+
+/// force += coefficient F, F_mu(x) = sum_a T_a d/dt S(e^{t T_a} U_mu(x)) = (beta/6) TA(sum of the weighted loops that
+/// begin with U_mu(x)). A momentum changes by -F. Collective.
+void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient = 1.0);
+AlgebraField force(const GaugeAction& S, const GaugeField& U);
+
+}  // namespace trellis

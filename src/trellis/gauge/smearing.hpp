@@ -1,0 +1,32 @@
+#pragma once
+/// Smearing of links: a new field from an old one, all links at once. Collective; the same bits however the lattice
+/// is cut.
+#include <array>
+
+#include "trellis/field/gauge_field.hpp"
+#include "trellis/kernels/gauge/smearing.hpp"
+
+namespace trellis {
+
+/// rho[mu][nu]: weight of the staples of U_mu in the plane (mu, nu); the diagonal is not used.
+using StoutWeights = std::array<std::array<double, Nd>, Nd>;
+StoutWeights isotropic_stout(double rho);
+/// Spatial links by their spatial staples; temporal links stay as they are.
+StoutWeights spatial_stout(double rho);
+
+/// U' = exp(TA(C U^dagger)) U, C = sum_nu rho_munu (staples in the plane), `levels` times
+/// (C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501). @pre levels >= 0
+GaugeField stout_smear(const GaugeField& U, const StoutWeights& rho, int levels);
+GaugeField stout_smear(const GaugeField& U, double rho, int levels);
+
+struct ApeParams {
+  double alpha = 0.5;  ///< U' = P[(1 - alpha) U + (alpha / n) (sum of the n staples)], n = 6, or 4 if spatial
+  int levels = 1;
+  bool is_spatial_only = false;
+  Su3Projection projection = Su3Projection::maximal_trace;
+};
+
+/// APE smearing (M. Albanese et al. 1987), with the weights of ApeParams. @pre levels >= 0
+GaugeField ape_smear(const GaugeField& U, const ApeParams& params);
+
+}  // namespace trellis

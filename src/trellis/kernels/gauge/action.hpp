@@ -1,0 +1,81 @@
+#pragma once
+/// The staples and the force of the action with 1x1 and 2x1 loops (doc/conventions.md, Gauge action).
+///
+///   S = beta sum_x [ c0 sum_{mu<nu} (1 - Re tr P / 3) + c1 sum_{mu!=nu} (1 - Re tr R / 3) ] depends on one link as
+///   -(beta/3) Re tr U_mu(x) A^dagger, A = c0 (6 walks of three links x -> x+mu) + c1 (18 walks of five links), so
+///   F_mu(x) = sum_a T_a dS/dt (e^{t T_a} U) = (beta/6) TA( U_mu(x) A^dagger ).
+#include "trellis/kernels/gauge/paths.hpp"
+#include "trellis/kernels/gauge/staples.hpp"
+
+namespace trellis {
+
+/// The 18 walks of five links from x to x+mu: 72 products.
+template <class View>
+TRELLIS_SITE_FN auto rectangle_staple_sum(const View& U, Position x, int mu) {
+  auto sum = zero_matrix<typename View::Real>();
+  const int m = 2 * mu, back = 2 * mu + 1;
+  for (int n = 0; n < 8; ++n) {
+    if (n / 2 == mu) continue;
+    const int r = reversed_leg(n);
+    const int legs[3][5] = {{n, m, m, r, back},   // long in mu, U_mu(x) its first half
+                            {back, n, m, m, r},   // its second half
+                            {n, n, m, r, r}};     // long in the other direction
+    for (int kind = 0; kind < 3; ++kind) sum = sum + walk(U, x, legs[kind]);
+  }
+  return sum;
+}
+
+inline constexpr double rectangle_staple_flops = 18 * (4 * 198 + 18);
+
+/// A_mu(x) = c0 staples + c1 rectangle staples.
+template <class View>
+TRELLIS_SITE_FN auto action_staples(const View& U, Position x, int mu, double c0, double c1) {
+  using R = typename View::Real;
+  auto sum = R(c0) * staple_sum(U, x, mu);
+  if (c1 != 0) sum = sum + R(c1) * rectangle_staple_sum(U, x, mu);
+  return sum;
+}
+
+/// Per site. Bytes: all links in, 32 components in and out.
+inline constexpr KernelCost plaquette_force_cost{4 * (staple_sum_flops + 18 + 198 + 30), (72 + 64) * 8};
+inline constexpr KernelCost rectangle_force_cost{
+    4 * (staple_sum_flops + rectangle_staple_flops + 3 * 18 + 198 + 30), (72 + 64) * 8};
+
+struct GaugeForceCall {
+  GaugeCall gauge;
+  RawField force;          ///< 8 components per link, by block; slot = mu
+  double c0 = 1, c1 = 0;
+  double coefficient = 0;  ///< beta / 6 (times a step, a sign)
+};
+
+/// force_a += coefficient (components of TA(U A^dagger)).
+template <class Layout, class Storage>
+class GaugeForce {
+ public:
+  using Gauge = GaugeView<Layout, Storage>;
+  using Real = typename Gauge::Real;
+  explicit GaugeForce(const GaugeForceCall& call)
+      : call_{call}, U_{call.gauge.links, call.gauge.tables}, force_{call.force} {}
+
+  TRELLIS_SITE_FN void operator()(int block) const {
+    const Position x = U_.at(block);
+    for (int mu = 0; mu < 4; ++mu) {
+      const auto loops = mul_dagger(U_.link(x, mu), action_staples(U_, x, mu, call_.c0, call_.c1));
+      Real p[8], f[8];
+      algebra_components(loops, p);
+      force_.load(block, mu, f);
+      for (int a = 0; a < 8; ++a) f[a] = fma(Real(call_.coefficient), p[a], f[a]);
+      force_.store(block, mu, f);
+    }
+  }
+
+ private:
+  GaugeForceCall call_;
+  Gauge U_;
+  SiteArray<Layout, Storage, 8> force_;
+};
+
+template <class Layout, class Storage>
+void launch_gauge_force(const GaugeForceCall& call, const SiteRange& inner_blocks);
+
+}  // namespace trellis

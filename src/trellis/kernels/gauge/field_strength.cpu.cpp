@@ -1,0 +1,18 @@
+// instantiate: STORAGE=double LANES=1,4,8,16
+#include "trellis/kernels/gauge/field_strength.hpp"
+
+#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_field_strength_sum(const GaugeCall& call, LeafShape shape, const SiteRange& inner_blocks, ExactSum* sums) {
+  const FieldStrengthSum<Layout, Storage> kernel(call, shape);
+  cpu::reduce_sites<2>(inner_blocks, [&](int block) { return kernel(block); }, sums);
+}
+
+template void launch_field_strength_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, LeafShape,
+                                                                                 const SiteRange&, ExactSum*);
+
+}  // namespace trellis

@@ -1,0 +1,17 @@
+// instantiate: STORAGE=double LANES=1,4,8,16
+#include "trellis/kernels/gauge/flow.hpp"
+
+#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_flow_stage(const FlowStageCall& call, const SiteRange& inner_blocks) {
+  const FlowStage<Layout, Storage> kernel(call);
+  cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
+}
+
+template void launch_flow_stage<InstantiatedLayout, InstantiatedStorage>(const FlowStageCall&, const SiteRange&);
+
+}  // namespace trellis

@@ -1,0 +1,52 @@
+#pragma once
+/// One stage of the Runge-Kutta integrator of the gradient flow (M. Luescher, arXiv:1006.4518, eq. C.3):
+///
+///   W <- a TA( A(V) V^dagger ) + b W,   V' = exp(W) V,
+///
+/// A the staples of the action with coefficients c0, c1; (c0, c1) = (1, 0) is the Wilson flow. W: 8 components a link.
+#include "trellis/kernels/gauge/action.hpp"
+
+namespace trellis {
+
+/// Per site, Wilson action. Bytes: links in and out, W in and out.
+inline constexpr KernelCost flow_stage_cost{4 * (staple_sum_flops + 18 + 198 + 30 + 600 + 198), (2 * 72 + 64) * 8};
+
+struct FlowStageCall {
+  GaugeCall gauge;
+  RawField out;        ///< V'
+  RawField generator;  ///< W
+  double a = 0, b = 0;
+  double c0 = 1, c1 = 0;
+};
+
+template <class Layout, class Storage>
+class FlowStage {
+ public:
+  using Gauge = GaugeView<Layout, Storage>;
+  using Real = typename Gauge::Real;
+  explicit FlowStage(const FlowStageCall& call)
+      : call_{call}, V_{call.gauge.links, call.gauge.tables}, out_{call.out, call.gauge.tables}, W_{call.generator} {}
+
+  TRELLIS_SITE_FN void operator()(int block) const {
+    const Position x = V_.at(block);
+    for (int mu = 0; mu < 4; ++mu) {
+      const auto link = V_.link(x, mu);
+      Real z[8], w[8];
+      algebra_components(mul_dagger(action_staples(V_, x, mu, call_.c0, call_.c1), link), z);
+      W_.load(block, mu, w);
+      for (int i = 0; i < 8; ++i) w[i] = fma(Real(call_.a), z[i], Real(call_.b) * w[i]);
+      W_.store(block, mu, w);
+      out_.store(block, mu, exponential(algebra_element(w)) * link);
+    }
+  }
+
+ private:
+  FlowStageCall call_;
+  Gauge V_, out_;
+  SiteArray<Layout, Storage, 8> W_;
+};
+
+template <class Layout, class Storage>
+void launch_flow_stage(const FlowStageCall& call, const SiteRange& inner_blocks);
+
+}  // namespace trellis

@@ -1,0 +1,24 @@
+// instantiate: STORAGE=double LANES=1,4,8,16
+#include "trellis/kernels/gauge/smearing.hpp"
+
+#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_stout_smearing(const StoutCall& call, const SiteRange& inner_blocks) {
+  const StoutSmearing<Layout, Storage> kernel(call);
+  cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
+}
+
+template <class Layout, class Storage>
+void launch_ape_smearing(const ApeCall& call, const SiteRange& inner_blocks) {
+  const ApeSmearing<Layout, Storage> kernel(call);
+  cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
+}
+
+template void launch_stout_smearing<InstantiatedLayout, InstantiatedStorage>(const StoutCall&, const SiteRange&);
+template void launch_ape_smearing<InstantiatedLayout, InstantiatedStorage>(const ApeCall&, const SiteRange&);
+
+}  // namespace trellis
