@@ -80,6 +80,43 @@ INSTANTIATE_TEST_SUITE_P(Lattices, ContractMesons,
                                            Coord{2, 2, 2, 16}),
                          [](const auto& info) { return to_string(info.param); });
 
+/// A time slice that is cut into chunks of products, the last one shorter.
+TEST(ContractMesonsChunks, do_not_show) {
+  const Coord extents{18, 16, 10, 2}, at{17, 0, 3, 1};
+  const auto lattice = make_lattice(extents);
+  const auto S = test::random_propagator(extents, 3), A = test::random_propagator(extents, 4);
+  std::vector<std::complex<double>> expected;
+  for (const int lanes : {1, 4}) {
+    FieldSpec storage;
+    storage.lanes = lanes;
+    const Propagator quark = test::to_product(lattice, S, at, storage);
+    const auto pion = meson_correlator(quark, quark, "gamma5", "gamma5");
+    const auto norm = propagator_norm(quark);
+    for (int t = 0; t < 2; ++t)
+      EXPECT_LT(test::relative_error(pion.at(0, 0, t), norm[size_t(t)]), test::rounding(20));
+    const auto C =
+        meson_correlator(quark, test::to_product(lattice, A, at, storage), "gamma_x", "1", some_momenta);
+    for (int p = 0; p < C.momenta; ++p) {
+      const auto slow = reference::meson(S, A, gamma_mu(0), gamma_product(0), some_momenta[size_t(p)], at);
+      for (int t = 0; t < 2; ++t)
+        EXPECT_LT(std::abs(C.at(0, p, t) - slow[size_t(t)]), test::rounding(50) * 100 * 2880)
+            << p << " " << t;
+    }
+    if (expected.empty()) expected = C.values;
+    EXPECT_EQ(expected, C.values);
+  }
+}
+
+TEST(ContractMesonsErrors, a_nan_shows_in_its_time_slice_alone) {
+  const Coord extents{4, 4, 4, 4};
+  const auto lattice = make_lattice(extents);
+  auto S = test::random_propagator(extents, 1);
+  S.columns[4][size_t(site_index({1, 2, 3, 2}, extents))].s[1].c[0].im = std::nan("");
+  const Propagator quark = test::to_product(lattice, S, {0, 0, 0, 0});
+  const auto pion = meson_correlator(quark, quark, "gamma5", "gamma5");
+  for (int t = 0; t < 4; ++t) EXPECT_EQ(std::isnan(pion.at(0, 0, t).real()), t == 2);
+}
+
 TEST(ContractMesonsErrors, propagators_must_match) {
   const auto lattice = make_lattice({4, 2, 2, 4});
   const auto S = test::random_propagator({4, 2, 2, 4}, 1);

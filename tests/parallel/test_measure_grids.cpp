@@ -10,6 +10,7 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/measure/baryons.hpp"
 #include "trellis/measure/mesons.hpp"
+#include "trellis/measure/noise.hpp"
 
 namespace trellis {
 namespace {
@@ -86,6 +87,22 @@ TEST(MeasureGrids, every_grid_gives_the_bits_of_one_process) { check_lattice({4,
 
 TEST(MeasureGrids, lanes_and_ranks_may_split_the_same_direction) {
   check_lattice({2, 8, 2, 16}, {0, 5, 1, 9});
+}
+
+TEST(MeasureGrids, noise_is_the_same_on_every_grid) {
+  const Coord extents{4, 2, 6, 8};
+  const Noise noise{NoiseKind::z4, 99, 1, 2, 3};
+  const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
+  const auto expected = test::canonical_part(noise_source(alone, noise, 5).columns, 6);
+  for (const Coord& grid : legal_process_grids(extents, world()->size())) {
+    const auto lattice = make_lattice(extents, grid);
+    const Geometry& g = lattice->geometry();
+    const auto found = test::canonical_part(noise_source(lattice, noise, 5).columns, 6);
+    for (int64_t site = 0; site < g.local_volume(); ++site)
+      for (int64_t k = 0; k < 24; ++k)
+        ASSERT_EQ(found[size_t(24 * site + k)],
+                  expected[size_t(24 * g.global_index(site_coord(site, g.local())) + k)]);
+  }
 }
 
 }  // namespace

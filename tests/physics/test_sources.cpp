@@ -5,8 +5,10 @@
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "tests/support/tolerance.hpp"
+#include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/measure/noise.hpp"
 #include "trellis/measure/source.hpp"
 
 namespace trellis {
@@ -62,6 +64,56 @@ TEST(Sources, momentum_multiplies_with_the_phase_counted_from_the_source) {
                            z * reference::to_std(psi[size_t(site)].s[s].c[c])),
                   test::rounding(10));
   }
+}
+
+/// The numbers of doc/random_numbers.md, by hand.
+std::complex<double> expected_noise(NoiseKind kind, RandomPurpose purpose, const Noise& n, int64_t site,
+                                    uint32_t draw) {
+  const SiteRandom<double> random(random_key(n.seed, n.stream), purpose, n.configuration, uint64_t(site));
+  if (kind == NoiseKind::z2) return random.z2(draw);
+  return reference::to_std(random.z4(draw));
+}
+
+TEST(Sources, noise_source_has_one_number_a_site_for_all_columns) {
+  const auto lattice = make_lattice({4, 2, 6, 4});
+  for (const NoiseKind kind : {NoiseKind::z2, NoiseKind::z4}) {
+    const Noise noise{kind, 17, 3, 5, 2};
+    const Source slice = noise_source(lattice, noise, 2), all = noise_source(lattice, noise);
+    EXPECT_EQ(slice.at, (Coord{0, 0, 0, 2}));
+    for (const int c : {0, 11}) {
+      const auto psi = column(slice, c), phi = column(all, c);
+      for (int64_t site = 0; site < lattice->volume(); ++site) {
+        const auto eta = expected_noise(kind, RandomPurpose::source_noise, noise, site, 2);
+        const bool is_there = site_coord(site, lattice->extents())[3] == 2;
+        EXPECT_EQ(reference::to_std(psi[size_t(site)].s[c / 3].c[c % 3]), is_there ? eta : 0.0);
+        EXPECT_EQ(reference::to_std(phi[size_t(site)].s[c / 3].c[c % 3]), eta);
+      }
+      EXPECT_EQ(norm2_each(slice.columns)[size_t(c)], 48.0);
+      EXPECT_EQ(norm2_each(all.columns)[size_t(c)], 192.0);
+    }
+  }
+  EXPECT_THROW(noise_source(lattice, {}, 4), BadArgument);
+}
+
+TEST(Sources, noise_vectors_are_independent) {
+  const auto lattice = make_lattice({4, 4, 4, 8});
+  const Noise noise{NoiseKind::z4, 23, 0, 1, 7};
+  SpinorField eta = noise_vectors(lattice, noise, 3);
+  const auto psi = test::to_reference(eta, 2);
+  for (const int64_t site : {0, 77, 511})
+    for (uint32_t c = 0; c < 12; ++c)
+      EXPECT_EQ(reference::to_std(psi[size_t(site)].s[c / 3].c[c % 3]),
+                expected_noise(NoiseKind::z4, RandomPurpose::trace_noise, noise, site, 12 * 9 + c));
+  const double count = 12.0 * 512;
+  for (const double n : norm2_each(eta)) EXPECT_EQ(n, count);
+  // different fields, and different components of one: sums of `terms` random phases
+  const auto chi = test::to_reference(eta, 0);
+  std::complex<double> between = reference::dot(chi, psi), within = 0;
+  for (const auto& spinor : psi)
+    within += std::conj(reference::to_std(spinor.s[0].c[0])) * reference::to_std(spinor.s[3].c[1]);
+  EXPECT_LT(std::abs(between), 4 * std::sqrt(count));
+  EXPECT_LT(std::abs(within), 4 * std::sqrt(512.0));
+  EXPECT_THROW(noise_vectors(lattice, noise, 0), BadArgument);
 }
 
 class Smearing : public ::testing::TestWithParam<Coord> {};

@@ -1,0 +1,34 @@
+#pragma once
+/// Stochastic sources. The numbers are those of doc/random_numbers.md: functions of the seed and the global
+/// site, the same on every process grid.
+#include <cstdint>
+
+#include "trellis/measure/source.hpp"
+
+namespace trellis {
+
+enum class NoiseKind {
+  z2,  ///< +1, -1
+  z4   ///< 1, i, -1, -i
+};
+
+struct Noise {
+  NoiseKind kind = NoiseKind::z4;
+  uint64_t seed = 0, stream = 0;
+  uint32_t configuration = 0;  ///< number of the configuration or trajectory
+  uint32_t index = 0;          ///< number of the noise field
+};
+
+/// Column (spin, colour) is eta(x) at the sites of time slice `time` (or at all sites), one number a site for
+/// all columns (spin-colour dilution): averaged over eta, meson correlators of the propagator are sums over
+/// point sources on the slice (the one-end trick). at = (0, 0, 0, time), or the origin. Purpose source_noise,
+/// draw = index.
+Source noise_source(const LatticePtr& lattice, const Noise& noise, int time = all_times);
+
+/// `count` noise fields of independent components, the numbers index, index + 1, ... in the right-hand sides
+/// of a full field in double, for traces: E[eta_i conj(eta_j)] = delta_ij. Purpose trace_noise, draw = 12
+/// index + 3 spin + colour.
+/// @pre count >= 1
+SpinorField noise_vectors(const LatticePtr& lattice, const Noise& noise, int count);
+
+}  // namespace trellis
