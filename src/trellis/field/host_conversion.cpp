@@ -1,7 +1,9 @@
 #include "trellis/field/host_conversion.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
@@ -10,51 +12,79 @@ namespace trellis {
 
 namespace {
 
-constexpr int largest_site = 72, largest_lanes = 16;
+constexpr int largest_site = 72;
 
-/// Where the sites of a target block stand in the source: block and lane of each target lane.
-struct Origin {
-  int block[largest_lanes], lane[largest_lanes];
-};
-
-Origin origin_of(const SiteLayout& to, const SiteLayout& from, int parity, int block) {
-  Origin origin;
-  for (int lane = 0; lane < to.lanes(); ++lane) {
-    const SitePosition target{parity, block, lane};
-    const SitePosition at = &to == &from ? target : from.position(to.coord(target));
-    origin.block[lane] = at.block;
-    origin.lane[lane] = at.lane;
-  }
-  return origin;
-}
-
-/// Stored elements of one target block, one right-hand side, as [component][lane] of Compute.
-template <class Element, class Compute>
-void gather(Compute* out, int to_lanes, const RawField& in, const Origin& origin, int slot, int n,
-            int from_lanes) {
-  for (int lane = 0; lane < to_lanes; ++lane) {
-    const size_t site = size_t(origin.block[lane]) * in.slots + slot;
-    const Element* p = static_cast<const Element*>(in.data) + site * n * from_lanes + origin.lane[lane];
-    if constexpr (std::is_same_v<Element, int16_t>) {
-      const float unit = in.scale[site * from_lanes + origin.lane[lane]] * fixed_point_unit;
-      for (int i = 0; i < n; ++i) out[i * to_lanes + lane] = unit * float(p[i * from_lanes]);
-    } else {
-      for (int i = 0; i < n; ++i) out[i * to_lanes + lane] = Compute(p[i * from_lanes]);
+/// Where the sites of one order stand in another: [parity][block][lane] -> block * lanes + lane of the
+/// source. Divisions make this as dear as the conversion itself, so pairs of orders in use are remembered.
+class OriginTable {
+ public:
+  OriginTable(const SiteLayoutPtr& to, const SiteLayoutPtr& from)
+      : to_{to}, from_{from}, lanes_{to->lanes()} {
+    for (int parity = 0; parity < 2; ++parity) {
+      sites_[parity].resize(size_t(to->blocks()) * size_t(lanes_));
+      for_each_index(to->blocks(), [&](int block) {
+        for (int lane = 0; lane < lanes_; ++lane) {
+          const SitePosition target{parity, block, lane};
+          const SitePosition at = to == from ? target : from->position(to->coord(target));
+          sites_[parity][size_t(block) * size_t(lanes_) + size_t(lane)] = at.block * from->lanes() + at.lane;
+        }
+      });
     }
   }
+  const int32_t* block(int parity, int block) const {
+    return &sites_[parity][size_t(block) * size_t(lanes_)];
+  }
+  bool is_expired() const { return to_.expired() || from_.expired(); }
+
+ private:
+  std::weak_ptr<const SiteLayout> to_, from_;
+  int lanes_;
+  std::vector<int32_t> sites_[2];
+};
+
+std::shared_ptr<const OriginTable> origin_table(const SiteLayoutPtr& to, const SiteLayoutPtr& from) {
+  static std::mutex mutex;
+  static std::map<std::pair<const SiteLayout*, const SiteLayout*>, std::shared_ptr<const OriginTable>> tables;
+  const std::lock_guard lock(mutex);
+  std::erase_if(tables, [](const auto& entry) { return entry.second->is_expired(); });
+  auto& table = tables[{to.get(), from.get()}];
+  if (!table) table = std::make_shared<OriginTable>(to, from);
+  return table;
 }
 
-template <class Compute>
-void gather(Compute* out, int to_lanes, const SpinorField& in, const RawField& raw, const Origin& origin,
-            int slot) {
-  const int n = in.reals(), lanes = in.layout().lanes();
+/// Stored elements of one target block, one right-hand side, as [component][lane].
+template <int lanes, class Element, class Real>
+void gather(Real* out, const RawField& in, const int32_t* origin, int slot, int n, int from_lanes) {
+  int64_t offset[lanes];
+  float unit[lanes];
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int from_lane = origin[lane] % from_lanes;
+    const int64_t site = int64_t(origin[lane] / from_lanes) * in.slots + slot;
+    offset[lane] = site * n * from_lanes + from_lane;
+    if constexpr (std::is_same_v<Element, int16_t>)
+      unit[lane] = in.scale[site * from_lanes + from_lane] * fixed_point_unit;
+  }
+  const Element* p = static_cast<const Element*>(in.data);
+  for (int i = 0; i < n; ++i)
+    for (int lane = 0; lane < lanes; ++lane) {
+      const Element element = p[offset[lane] + i * from_lanes];
+      if constexpr (std::is_same_v<Element, int16_t>)
+        out[i * lanes + lane] = unit[lane] * float(element);
+      else
+        out[i * lanes + lane] = Real(element);
+    }
+}
+
+template <int lanes, class Real>
+void gather(Real* out, const SpinorField& in, const RawField& raw, const int32_t* origin, int slot) {
+  const int n = in.reals(), from_lanes = in.layout().lanes();
   switch (in.precision()) {
     case Precision::double_precision:
-      return gather<double>(out, to_lanes, raw, origin, slot, n, lanes);
+      return gather<lanes, double>(out, raw, origin, slot, n, from_lanes);
     case Precision::single_precision:
-      return gather<float>(out, to_lanes, raw, origin, slot, n, lanes);
+      return gather<lanes, float>(out, raw, origin, slot, n, from_lanes);
     case Precision::half_precision:
-      return gather<int16_t>(out, to_lanes, raw, origin, slot, n, lanes);
+      return gather<lanes, int16_t>(out, raw, origin, slot, n, from_lanes);
   }
 }
 
@@ -74,45 +104,60 @@ void quantise(int16_t* out, float* scale, const float* in, int n) {
       store_fixed(out + i * lanes + lane, inverse[lane] * in[i * lanes + lane]);
 }
 
-void quantise(int16_t* out, float* scale, const float* in, int n, int lanes) {
-  if (lanes == 16) return quantise<16>(out, scale, in, n);
-  if (lanes == 8) return quantise<8>(out, scale, in, n);
-  if (lanes == 4) return quantise<4>(out, scale, in, n);
-  TRELLIS_REQUIRE(lanes == 1, "no conversion to ", lanes, " lanes");
-  quantise<1>(out, scale, in, n);
-}
-
-void convert_block(SpinorField& out, const RawField& to, const SpinorField& in, const RawField& from,
-                   int parity, int block) {
-  const int n = out.reals(), lanes = out.layout().lanes();
-  const Origin origin = origin_of(out.layout(), in.layout(), parity, block);
+template <int lanes>
+void convert_block(const SpinorField& out, const RawField& to, const SpinorField& in, const RawField& from,
+                   const int32_t* origin, int block) {
+  const int n = out.reals();
   for (int slot = 0; slot < out.rhs(); ++slot) {
-    const size_t first = (size_t(block) * to.slots + slot) * lanes;
+    const size_t first = (size_t(block) * size_t(to.slots) + size_t(slot)) * lanes;
     switch (out.precision()) {
       case Precision::double_precision:
-        gather(static_cast<double*>(to.data) + first * n, lanes, in, from, origin, slot);
+        gather<lanes>(static_cast<double*>(to.data) + first * size_t(n), in, from, origin, slot);
         break;
       case Precision::single_precision:
-        gather(static_cast<float*>(to.data) + first * n, lanes, in, from, origin, slot);
+        gather<lanes>(static_cast<float*>(to.data) + first * size_t(n), in, from, origin, slot);
         break;
       case Precision::half_precision: {
-        alignas(64) float reals[largest_site * largest_lanes];
-        gather(reals, lanes, in, from, origin, slot);
-        quantise(static_cast<int16_t*>(to.data) + first * n, to.scale + first, reals, n, lanes);
+        alignas(64) float reals[largest_site * lanes];
+        gather<lanes>(reals, in, from, origin, slot);
+        quantise<lanes>(static_cast<int16_t*>(to.data) + first * size_t(n), to.scale + first, reals, n);
       }
     }
   }
 }
 
+void convert_parity(const SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
+  const RawField to = out.raw(parity), from = in.raw(parity);
+  const auto convert_all = [&]<int lanes>() {
+    for_each_index(out.layout().blocks(), [&](int block) {
+      convert_block<lanes>(out, to, in, from, table.block(parity, block), block);
+    });
+  };
+  switch (out.layout().lanes()) {
+    case 1:
+      return convert_all.template operator()<1>();
+    case 4:
+      return convert_all.template operator()<4>();
+    case 8:
+      return convert_all.template operator()<8>();
+    case 16:
+      return convert_all.template operator()<16>();
+  }
+  throw NotAvailable(message("no conversion to fields with ", out.layout().lanes(), " lanes"));
+}
+
 /// Any layout: site by site.
-void convert_sites(SpinorField& out, const SpinorField& in, int parity, int block) {
-  const Origin origin = origin_of(out.layout(), in.layout(), parity, block);
-  double reals[largest_site];
-  for (int lane = 0; lane < out.layout().lanes(); ++lane)
-    for (int rhs = 0; rhs < out.rhs(); ++rhs) {
-      in.get_site({parity, origin.block[lane], origin.lane[lane]}, rhs, reals);
-      out.set_site({parity, block, lane}, rhs, reals);
-    }
+void convert_sites(SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
+  const int lanes = out.layout().lanes(), from_lanes = in.layout().lanes();
+  for_each_index(out.layout().blocks(), [&](int block) {
+    double reals[largest_site];
+    const int32_t* origin = table.block(parity, block);
+    for (int lane = 0; lane < lanes; ++lane)
+      for (int rhs = 0; rhs < out.rhs(); ++rhs) {
+        in.get_site({parity, origin[lane] / from_lanes, origin[lane] % from_lanes}, rhs, reals);
+        out.set_site({parity, block, lane}, rhs, reals);
+      }
+  });
 }
 
 }  // namespace
@@ -124,15 +169,9 @@ void convert_on_host(SpinorField& out, const SpinorField& in) {
   TRELLIS_REQUIRE(out.spec().backend != Backend::cuda && in.spec().backend != Backend::cuda,
                   "convert_on_host: a field is on the GPU");
   const bool has_blocks = out.spec().backend == Backend::cpu && in.spec().backend == Backend::cpu;
-  for (int parity = first_parity(out.subset()); parity <= last_parity(out.subset()); ++parity) {
-    const RawField to = out.raw(parity), from = in.raw(parity);
-    for_each_index(out.layout().blocks(), [&](int block) {
-      if (has_blocks)
-        convert_block(out, to, in, from, parity, block);
-      else
-        convert_sites(out, in, parity, block);
-    });
-  }
+  const auto table = origin_table(out.layout_ptr(), in.layout_ptr());
+  for (int parity = first_parity(out.subset()); parity <= last_parity(out.subset()); ++parity)
+    has_blocks ? convert_parity(out, in, parity, *table) : convert_sites(out, in, parity, *table);
 }
 
 }  // namespace trellis
