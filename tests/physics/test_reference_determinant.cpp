@@ -136,6 +136,7 @@ TEST(ReferenceDeterminant, eigenvalues_of_gamma5_D_on_F4) {
         160);
     EXPECT_LT(test::relative_error(outer.maxCoeff(), expected.at("g5D_max_eig").get<double>()), 1e-11) << id;
     EXPECT_LT(test::relative_error(outer.minCoeff(), expected.at("g5D_min_eig").get<double>()), 1e-11) << id;
+    if (csw == 0) continue;  // the smallest one costs seconds
     // the inverse of the square: its largest eigenvalue is 1 / (smallest |lambda|)^2
     const Eigen::VectorXd inner = test::lanczos_eigenvalues(
         size,
