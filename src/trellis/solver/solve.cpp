@@ -14,10 +14,11 @@ namespace trellis {
 
 namespace {
 
-/// How far the residual drops between two computations in double: what the storage resolves with some
-/// reserve.
+/// How far the residual drops between two computations in double. CG keeps its direction, and its count of
+/// iterations hardly depends on this (condition number 10^4 to 1e-10: 1060 in double, 1165 to 1180 in float,
+/// 1300 to 1330 in half for thresholds from 0.1 to 0.001); the others begin anew and want few updates.
 double default_threshold(bool is_cg, Precision precision) {
-  if (precision == Precision::half_precision) return 0.1;
+  if (precision == Precision::half_precision) return 0.03;
   return is_cg ? 1e-2 : 1e-4;
 }
 
