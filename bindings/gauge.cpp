@@ -2,6 +2,8 @@
 #include "bindings.hpp"
 #include "trellis/field/gauge_field.hpp"
 #include "trellis/gauge/loops.hpp"
+#include "trellis/gauge/smearing.hpp"
+#include "trellis/gauge/topological_charge.hpp"
 
 namespace trellis::bindings {
 
@@ -47,6 +49,10 @@ void bind_gauge(nb::module_& m) {
       .def("plaquette", [](const GaugeField& U) { return plaquette(U); }, release_gil())
       .def("polyakov_loop", [](const GaugeField& U) { return polyakov_loop(U); }, release_gil())
       .def("loops", loops)
+      .def("stout", [](const GaugeField& U, double rho, int steps) { return stout_smear(U, rho, steps); }, "rho"_a,
+           "steps"_a, release_gil())
+      .def("topological_charge", [](const GaugeField& U) { return topological_charge(U, ChargeDefinition::clover); },
+           release_gil())
       .def("to_numpy", links_to_numpy)
       .def("from_numpy", links_from_numpy, "links"_a);
 }

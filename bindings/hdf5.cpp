@@ -39,6 +39,7 @@ void set_attribute(Group& group, const std::string& name, const T& value, const 
 }  // namespace
 
 void bind_hdf5(nb::module_& m) {
+  m.def("hdf5_version", &hdf5::library_version);
   nb::class_<Group>(m, "Hdf5Group")
       .def("make_group", &Group::make_group, "name"_a)
       .def("group", &Group::group, "name"_a)

@@ -145,6 +145,15 @@ class GaugeField:
         """
         return self._core.loops()
 
+    def stout(self, *, rho: float, steps: int) -> GaugeField:
+        """Stout-smeared links (Morningstar and Peardon), isotropic rho, `steps` times. Collective."""
+        return GaugeField(self._core.stout(rho, steps))
+
+    @property
+    def topological_charge(self) -> float:
+        """Clover definition, of the links as they are (no flow). Collective."""
+        return self._core.topological_charge()
+
     def write(
         self, path: str | os.PathLike, format: str = "ildg", *, precision: int | None = None
     ) -> None:

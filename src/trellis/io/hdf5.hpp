@@ -28,6 +28,9 @@ constexpr Type type_of() {
   }
 }
 
+/// "1.10.8", with ", parallel" where the library can do parallel files.
+std::string library_version();
+
 class Handle;     // an open HDF5 object
 struct OpenFile;  // path, communicator, the file's identifier
 

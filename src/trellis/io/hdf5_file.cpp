@@ -17,6 +17,16 @@ void silence_hdf5() {
   (void)done;
 }
 
+std::string library_version() {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  std::string text = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+#ifdef H5_HAVE_PARALLEL
+  text += ", parallel";
+#endif
+  return text;
+}
+
 std::string last_hdf5_error() {
   std::string text;
   H5Ewalk2(

@@ -1,0 +1,335 @@
+"""The Python interface: the example of the manual, arrays in and out, solvers as values, errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trellis as tr
+from command_line import environment
+
+LATTICE = (4, 4, 4, 8)
+EXAMPLE = """
+U = tr.read_gauge_field("conf.ildg")
+M = tr.WilsonClover(U, kappa=0.13, csw=1.0, boundary=(1, 1, 1, -1))
+solve = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-10), inner="half"))
+S = solve(M).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
+pion = tr.meson(S, S, "gamma5", "gamma5")
+array = S.to_numpy()
+print(S.report)
+"""
+
+
+@pytest.fixture(scope="module")
+def U() -> tr.GaugeField:
+    return tr.quenched(lattice=LATTICE, beta=6.0, seed=1, sweeps=20)
+
+
+@pytest.fixture(scope="module")
+def M(U: tr.GaugeField) -> tr.WilsonClover:
+    return tr.WilsonClover(U, kappa=0.13, csw=1.0)
+
+
+@pytest.fixture(scope="module")
+def S(M: tr.WilsonClover) -> tr.Propagator:
+    return tr.even_odd(tr.cg(tolerance=1e-12))(M).propagator(tr.point_source(M.geometry, (0, 0, 0, 0)))
+
+
+def test_the_example_of_the_manual(
+    U: tr.GaugeField, S: tr.Propagator, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    U.write("conf.ildg")
+    names: dict = {"tr": tr}
+    exec(EXAMPLE, names)
+    pion, array, report = names["pion"], names["array"], names["S"].report
+    assert pion.shape == (1, 8)
+    assert pion.dtype == np.complex128
+    assert np.all(pion.real > 0)
+    assert array.shape == (8, 4, 4, 4, 4, 4, 3, 3)
+    # The pion is the sum of |S|^2 over a time slice.
+    norms = (np.abs(array) ** 2).sum(axis=(1, 2, 3, 4, 5, 6, 7))
+    np.testing.assert_allclose(pion[0].real, norms, rtol=1e-13)
+    np.testing.assert_allclose(array, S.to_numpy(), atol=1e-9)
+    assert report.converged
+    assert len(report.relative_residuals) == 12
+    assert report.largest_residual < 3e-10  # the tolerance is that of the even-odd system
+    printed = capsys.readouterr().out
+    for part in ("iterations", "true residuals", " s;", "GF/s", "% of the roof", "half inside"):
+        assert part in printed
+
+
+def test_arrays_come_and_go(U: tr.GaugeField) -> None:
+    links = U.to_numpy()
+    assert links.shape == (8, 4, 4, 4, 4, 3, 3)
+    V = tr.GaugeField.from_numpy(links)
+    assert V.geometry.extents == LATTICE
+    assert np.array_equal(V.to_numpy(), links)
+    links[...] = 0  # a copy: the field keeps its links
+    assert V.plaquette == U.plaquette
+    with pytest.raises(tr.BadArgument, match=r"links must have the shape \[8, 4, 4, 4, 4, 3, 3\]"):
+        tr.GaugeField.from_numpy(np.zeros((8, 4, 4, 4, 3, 3, 3)), U.geometry)
+
+
+def test_plaquette_from_the_links(U: tr.GaugeField) -> None:
+    links = U.to_numpy()
+    axis = (3, 2, 1, 0)  # of x, y, z, t in the array
+    total = 0.0
+    for mu in range(4):
+        for nu in range(mu + 1, 4):
+            a, b = links[..., mu, :, :], links[..., nu, :, :]
+            loop = a @ np.roll(b, -1, axis[mu]) @ (b @ np.roll(a, -1, axis[nu])).conj().swapaxes(-1, -2)
+            total += np.trace(loop, axis1=-2, axis2=-1).real.mean() / 3
+    assert U.plaquette == pytest.approx(total / 6, rel=1e-13)
+
+
+def test_quenched_has_the_same_bits_again(U: tr.GaugeField) -> None:
+    again = tr.quenched(lattice=LATTICE, beta=6.0, seed=1, sweeps=20)
+    other = tr.quenched(lattice=LATTICE, beta=6.0, seed=2, sweeps=20)
+    assert np.array_equal(again.to_numpy(), U.to_numpy())
+    assert not np.array_equal(other.to_numpy(), U.to_numpy())
+
+
+def test_starts() -> None:
+    assert tr.cold(LATTICE).plaquette == 1.0
+    assert abs(tr.hot(LATTICE, seed=1).plaquette) < 0.05
+    assert 0.9 < tr.weak_field(LATTICE, seed=1, spread=0.1).plaquette < 1.0
+    loops = tr.cold(LATTICE).loops()
+    assert loops["rectangle"] == loops["link_trace"] == loops["polyakov_loop"] == 1.0
+
+
+@pytest.mark.parametrize("format", ["ildg", "scidac", "nersc", "nersc-2row", "milc", "openqcd"])
+def test_files(U: tr.GaugeField, tmp_path: Path, format: str) -> None:
+    U.write(tmp_path / "conf", format)
+    V = tr.read_gauge_field(tmp_path / "conf")
+    assert V.report is not None
+    assert V.report.ok
+    assert V.report.format == format
+    tolerance = 1e-6 if V.report.precision_bits == 32 else 1e-14
+    np.testing.assert_allclose(V.to_numpy(), U.to_numpy(), atol=tolerance)
+
+
+def test_operator_is_gamma5_hermitian(M: tr.WilsonClover) -> None:
+    rng = np.random.default_rng(1)
+    shape = (8, 4, 4, 4, 4, 3)
+    psi, chi = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape) for _ in range(2))
+    gamma5 = np.array([1, 1, -1, -1])[:, None]
+    left = np.vdot(chi, gamma5 * M(psi))
+    assert left == pytest.approx(np.vdot(gamma5 * M(chi), psi), rel=1e-12)
+    assert np.vdot(chi, M(psi)) == pytest.approx(np.vdot(M.apply(chi, dagger=True), psi), rel=1e-12)
+
+
+def test_propagator_solves_the_equation(M: tr.WilsonClover, S: tr.Propagator) -> None:
+    array = S.to_numpy()
+    for spin, colour in ((0, 0), (3, 2)):
+        source = M(array[..., spin, :, colour])
+        source[0, 0, 0, 0, spin, colour] -= 1
+        assert np.abs(source).max() < 1e-11
+
+
+SOLVERS = [
+    tr.cg(),
+    tr.bicgstab(),
+    tr.gcr(),
+    tr.even_odd(tr.cg()),
+    tr.even_odd(tr.bicgstab(), form="asymmetric"),
+    tr.mixed_precision(tr.gcr(restart_length=8), inner="float"),
+    tr.even_odd(tr.mixed_precision(tr.cg(), inner="half"), form="asymmetric"),
+]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_solvers_agree(M: tr.WilsonClover, S: tr.Propagator, solver) -> None:
+    found = solver(M).propagator(tr.point_source(M.geometry, (0, 0, 0, 0)))
+    assert found.report is not None
+    assert found.report.converged
+    assert np.abs(found.to_numpy() - S.to_numpy()).max() < 1e-9
+
+
+def test_one_right_hand_side(M: tr.WilsonClover) -> None:
+    b = np.ones((8, 4, 4, 4, 4, 3))
+    x, report = tr.mixed_precision(tr.bicgstab(tolerance=1e-11), inner="float")(M).solve(b)
+    assert np.linalg.norm(M(x) - b) / np.linalg.norm(b) == pytest.approx(report.largest_residual, rel=1e-3)
+    assert report.largest_residual <= 1e-11
+    with pytest.raises(tr.BadArgument, match="without even_odd"):
+        tr.even_odd(tr.cg())(M).solve(b)
+
+
+def test_solvers_are_values() -> None:
+    assert tr.cg(tolerance=1e-8) == tr.cg(tolerance=1e-8)
+    assert len({tr.even_odd(tr.cg()), tr.even_odd(tr.cg()), tr.even_odd(tr.gcr())}) == 2
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        tr.cg().tolerance = 1.0
+    for make in (
+        lambda: tr.cg(tolerance=0),
+        lambda: tr.cg(max_iterations=0),
+        lambda: tr.gcr(restart_length=0),
+        lambda: tr.mixed_precision(tr.cg(), inner="quarter"),
+        lambda: tr.mixed_precision(tr.even_odd(tr.cg())),
+        lambda: tr.even_odd(tr.even_odd(tr.cg())),
+        lambda: tr.even_odd(tr.cg(), form="antisymmetric"),
+    ):
+        with pytest.raises(tr.BadArgument):
+            make()
+
+
+def test_a_missed_tolerance(M: tr.WilsonClover) -> None:
+    solve = tr.even_odd(tr.cg(tolerance=1e-12, max_iterations=5))(M)
+    source = tr.point_source(M.geometry, (0, 0, 0, 0))
+    with pytest.raises(tr.NotConverged, match="after 5 iterations; the largest true residual is") as caught:
+        solve.propagator(source)
+    report = caught.value.report
+    assert isinstance(report, tr.SolveReport)
+    assert not report.converged
+    assert 1e-12 < report.largest_residual < 1
+    reached = solve.propagator(source, allow_not_converged=True)
+    assert reached.report == dataclasses.replace(
+        report, **{k: getattr(reached.report, k) for k in ("seconds", "gflops", "gbytes_per_second", "roof_gflops")}
+    )
+
+
+def test_mesons_and_baryons(S: tr.Propagator) -> None:
+    momenta = tr.momenta_up_to(1)
+    assert len(momenta) == 7
+    table = tr.mesons(S, S, [("gamma5", "gamma5"), ("gamma_x", "gamma_x")], momenta=momenta)
+    assert table.shape == (2, 7, 8)
+    assert np.array_equal(table[0], tr.meson(S, S, "gamma5", "gamma5", momenta=momenta))
+    assert tr.all_mesons(S, S).shape == (16, 16, 1, 8)
+    assert np.array_equal(tr.all_mesons(S, S)[15, 15], table[0, :1])
+    proton = tr.nucleon(S)
+    assert proton.shape == (1, 8)
+    assert np.all(proton[0, :4].real > 0)
+    assert np.array_equal(proton, tr.baryon("proton", up=S, down=S))
+    delta = tr.baryon("delta_plus_plus", up=S, form="projected")
+    assert np.all(delta[0, :4].real > 0)
+    for wrong in (
+        lambda: tr.meson(S, S, "gamma6", "gamma5"),
+        lambda: tr.baryon("proton", up=S),
+        lambda: tr.baryon("protron", up=S, down=S),
+        lambda: tr.baryon("proton", up=S, down=S, form="half"),
+    ):
+        with pytest.raises(tr.BadArgument):
+            wrong()
+
+
+def test_smearing_at_source_and_sink(U: tr.GaugeField, M: tr.WilsonClover) -> None:
+    """A meson smeared at the source only equals the one smeared at the sink only, summed over space."""
+    solve = tr.even_odd(tr.cg(tolerance=1e-12))(M)
+    at = (1, 2, 3, 4)
+    smeared_source = solve.propagator(tr.gaussian_source(U, at, width=1.0, steps=4))
+    assert smeared_source.source_at == at
+    point = solve.propagator(tr.point_source(U.geometry, at))
+    smeared_sink = point.smear_sink(U, width=1.0, steps=4)
+    # At the source site: <sum over spins and colours> G S(x, x) G^dagger: both orders of the same matrix element.
+    site = (4, 3, 2, 1)
+    left = np.trace(np.trace(smeared_sink.to_numpy()[site], axis1=0, axis2=1))
+    right = np.trace(np.trace(smeared_source.to_numpy()[site], axis1=0, axis2=1))
+    # gamma5-hermiticity exchanges source and sink and conjugates.
+    assert left == pytest.approx(np.conj(right), rel=1e-9)
+
+
+WRONG = [
+    (lambda U: tr.Geometry((4, 4, 4, 7)), "t"),
+    (lambda U: tr.Geometry((4, 4, 4, 8), grid=(2, 1, 1, 1)), "grid"),
+    (lambda U: tr.WilsonClover(U), "kappa or mass, and not both"),
+    (lambda U: tr.WilsonClover(U, kappa=0.1, mass=0.1), "kappa or mass, and not both"),
+    (lambda U: tr.WilsonClover(U, kappa=-1), "kappa must be positive"),
+    (lambda U: tr.WilsonClover(U, mass=0, boundary=(1, 1, 1)), "boundary has a phase"),
+    (lambda U: tr.point_source(U.geometry, (0, 0, 0, 8)), "8"),
+    (lambda U: U.write("x", "ildgg"), "ildg, scidac"),
+    (lambda U: tr.quenched(LATTICE, beta=-1, seed=1, sweeps=1), "beta"),
+    (lambda U: tr.quenched(LATTICE, beta=6, seed=1, start="lukewarm"), "lukewarm"),
+]
+
+
+@pytest.mark.parametrize("call, text", WRONG, ids=[text for _, text in WRONG])
+def test_bad_arguments(U: tr.GaugeField, call, text: str) -> None:
+    with pytest.raises(ValueError, match=text) as caught:  # also what people expect without knowing trellis
+        call(U)
+    assert isinstance(caught.value, tr.BadArgument)
+
+
+def test_file_errors(U: tr.GaugeField, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="missing"):
+        tr.read_gauge_field(tmp_path / "missing")
+    U.write(tmp_path / "conf.ildg")
+    data = bytearray((tmp_path / "conf.ildg").read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "flipped.ildg").write_bytes(data)
+    with pytest.raises(tr.ChecksumError):
+        tr.read_gauge_field(tmp_path / "flipped.ildg")
+    found = tr.read_gauge_field(tmp_path / "flipped.ildg", report_only=True)
+    assert found.report is not None
+    assert not found.report.ok
+    (tmp_path / "short.ildg").write_bytes(data[: len(data) // 2])
+    with pytest.raises(tr.FileError):
+        tr.read_gauge_field(tmp_path / "short.ildg")
+    with pytest.raises(tr.FileError):
+        U.write(tmp_path / "no" / "such" / "folder.ildg")
+
+
+def test_nan_is_found(U: tr.GaugeField) -> None:
+    links = U.to_numpy()
+    links[0, 0, 0, 0, 0, 0, 0] = np.nan
+    V = tr.GaugeField.from_numpy(links)
+    assert np.isnan(V.plaquette)
+    M = tr.WilsonClover(V, kappa=0.13)
+    found = tr.cg()(M).propagator(tr.point_source(V.geometry, (0, 0, 0, 0)), allow_not_converged=True)
+    assert found.report is not None
+    assert not found.report.converged
+
+
+PROPAGATOR_FILE = """
+import numpy as np, trellis as tr
+U = tr.quenched((4, 4, 4, 4), beta=6.0, seed=1, sweeps=2)
+S = tr.even_odd(tr.cg())(tr.WilsonClover(U, kappa=0.12)).propagator(tr.point_source(U.geometry, (1, 2, 3, 0)))
+S.write("S.h5", run_file="# by hand")
+T = tr.read_propagator("S.h5")
+assert np.array_equal(T.to_numpy(), S.to_numpy())
+assert T.source_at == (1, 2, 3, 0) and T.boundary == S.boundary
+V = tr.Propagator.from_numpy(S.to_numpy(), U.geometry, source_at=S.source_at, boundary=S.boundary)
+assert np.array_equal(tr.nucleon(V), tr.nucleon(S))
+try:
+    tr.read_propagator("nothing.h5")
+except tr.FileError as error:
+    print("refused:", error)
+"""
+
+
+def test_propagator_files(tmp_path: Path) -> None:
+    # In a process of its own: this one may have h5py and its HDF5.
+    found = subprocess.run(
+        [sys.executable, "-c", PROPAGATOR_FILE],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert "refused: " in found.stdout
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "S.h5") as file:
+        assert file.attrs["kind"] == "propagator"
+        assert file["propagator"].shape == (4, 4, 4, 4, 4, 4, 3, 3)
+        assert file["propagator"].attrs["gamma_basis"] == "DeGrand-Rossi"
+
+
+def test_names_are_documented() -> None:
+    for name in tr._SUBMODULE_OF:
+        value = getattr(tr, name)
+        assert value.__doc__, name
+        assert name in dir(tr)
+    with pytest.raises(AttributeError):
+        tr.no_such_name  # noqa: B018
+
+
+def test_version_is_that_of_the_core() -> None:
+    from trellis.core import load
+
+    assert load().build()["version"] == tr.__version__

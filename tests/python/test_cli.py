@@ -1,0 +1,153 @@
+"""The commands that take no run file, and what all commands share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import trellis as tr
+from command_line import run, sha256
+
+KEYS = {
+    "format",
+    "lattice",
+    "precision_bits",
+    "plaquette",
+    "plaquette_spatial",
+    "plaquette_temporal",
+    "rectangle",
+    "link_trace",
+    "polyakov_loop",
+    "unitarity_violation",
+    "checksums",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("files")
+    tr.quenched((4, 4, 4, 8), beta=6.0, seed=1, sweeps=5).write(path / "conf.ildg")
+    return path
+
+
+def test_info(folder: Path) -> None:
+    found = json.loads(run("info", "conf.ildg", "--json", cwd=folder).stdout)
+    assert set(found) == KEYS
+    U = tr.read_gauge_field(folder / "conf.ildg")
+    loops = U.loops()
+    assert found["format"] == "ildg"
+    assert found["lattice"] == [4, 4, 4, 8]
+    assert found["precision_bits"] == 64
+    for name in ("plaquette", "plaquette_spatial", "plaquette_temporal", "rectangle", "link_trace"):
+        assert found[name] == loops[name]
+    assert complex(*found["polyakov_loop"]) == loops["polyakov_loop"]
+    assert found["unitarity_violation"] < 1e-14
+    assert [c["kind"] for c in found["checksums"]] == ["scidac_a", "scidac_b"]
+    assert all(c["ok"] and c["stored"] == c["computed"] for c in found["checksums"])
+    text = run("info", "conf.ildg", cwd=folder).stdout
+    assert "4x4x4x8" in text
+    assert f"{loops['plaquette']}" in text
+
+
+def test_info_of_a_damaged_file(folder: Path) -> None:
+    data = bytearray((folder / "conf.ildg").read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / "flipped.ildg").write_bytes(data)
+    found = json.loads(run("info", "flipped.ildg", "--json", cwd=folder, status=1).stdout)
+    assert [c["ok"] for c in found["checksums"]] == [False, False]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x45\x67\x89\xab", b"BEGIN_HEADER\n", bytes(1000)])
+def test_info_of_something_else(folder: Path, content: bytes) -> None:
+    (folder / "other").write_bytes(content)
+    found = run("info", "other", "--json", cwd=folder, status=1)
+    assert set(json.loads(found.stdout)) == {"error"}
+    assert "error: " in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_info_on_two_ranks(folder: Path) -> None:
+    one = run("info", "conf.ildg", "--json", cwd=folder).stdout
+    assert json.loads(run("info", "conf.ildg", "--json", cwd=folder, ranks=2).stdout) == json.loads(one)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_an_error_is_printed_once(folder: Path, ranks: int) -> None:
+    found = run("info", "missing.ildg", cwd=folder, ranks=ranks, status=None)
+    assert found.stderr.count("error") - found.stderr.count("errorcode") == 1
+    assert "missing.ildg" in found.stderr
+
+
+@pytest.mark.parametrize("format", ["scidac", "nersc", "nersc-2row", "milc", "openqcd"])
+def test_convert_there_and_back(folder: Path, format: str) -> None:
+    run("convert", "conf.ildg", f"conf.{format}", "--format", format, cwd=folder)
+    result = run("convert", f"conf.{format}", f"{format}.ildg", "--format", "ildg", "--json", cwd=folder)
+    assert json.loads(result.stdout)["input"]["format"] == format
+    there, back = tr.read_gauge_field(folder / "conf.ildg"), tr.read_gauge_field(folder / f"{format}.ildg")
+    assert abs(there.plaquette - back.plaquette) < 1e-7
+    if format in ("scidac", "nersc", "openqcd"):  # all 64 bits of all links are stored
+        assert sha256(folder / f"{format}.ildg") == sha256(folder / "conf.ildg")
+
+
+def test_convert_refuses(folder: Path) -> None:
+    found = run("convert", "conf.ildg", "x", "--format", "ildgg", cwd=folder, status=1)
+    assert "legal are ildg, scidac, nersc" in found.stderr
+    found = run("convert", "conf.ildg", "x", "--format", "ildg", "--precision", 16, cwd=folder, status=1)
+    assert "expected 32 or 64, found 16" in found.stderr
+    found = run("info", "conf.ildg", "--lattice", "4.4.4.4", cwd=folder, status=1)
+    assert "4x4x4x8" in found.stderr
+    found = run("info", "conf.ildg", "--lattice", "4,4", cwd=folder, status=1)
+    assert "expected four numbers" in found.stderr
+    assert not (folder / "x").exists()
+
+
+@pytest.mark.parametrize("command, table", [("generate", "heatbath"), ("measure", "fermion")])
+def test_schema(tmp_path: Path, command: str, table: str) -> None:
+    schema = json.loads(run(command, "--schema", cwd=tmp_path).stdout)
+    assert table in schema["properties"]
+    described = [p for d in schema["$defs"].values() for p in d["properties"].values() if "description" in p]
+    assert len(described) >= 10
+
+
+@pytest.mark.parametrize("command", ["generate", "measure"])
+def test_run_files_are_checked_first(tmp_path: Path, command: str) -> None:
+    (tmp_path / "run.toml").write_text("[latice]\nextents = [4, 4, 4, 4]\n")
+    found = run(command, "run.toml", "--json", cwd=tmp_path, status=1)
+    assert "run.toml:1: latice: unknown key" in json.loads(found.stdout)["error"]
+    assert "run.toml:1: latice: unknown key" in found.stderr
+    run(command, cwd=tmp_path, status=2)
+    assert "cannot be read" in run(command, "missing.toml", cwd=tmp_path, status=1).stderr
+
+
+def test_doctor(tmp_path: Path) -> None:
+    found = json.loads(run("doctor", "--json", "--quick", "--lattice", "8.8.8.16", cwd=tmp_path).stdout)
+    assert found["version"] == tr.__version__
+    assert found["speed"] is None
+    assert found["parallel"]["ranks"] == 1
+    assert found["machine"]["cores"] >= 1
+    assert found["build"]["hdf5"]
+    lanes = found["lanes"]["double"]
+    assert lanes["inner_fraction"] == 1.0
+    assert 0.0 <= lanes["crossing_fraction"] <= 1.0
+    assert lanes["lanes"] == found["build"]["lanes_double"]
+    text = run("doctor", cwd=tmp_path).stdout
+    for word in ("compiler", "instructions", "MPI", "HDF5", "CUDA", "huge pages", "GB/s", "GF/s"):
+        assert word in text
+
+
+def test_bench_says_what_there_is(tmp_path: Path) -> None:
+    from trellis.commands.bench import programs
+
+    if not programs():
+        pytest.skip("this build has no benchmark programs")
+    assert "wilson" in run("bench", cwd=tmp_path, status=2).stderr
+    arguments = ("wilson", "--lattice", "4.4.4.4", "--precision", "float", "--seconds", "0.01", "--json")
+    found = json.loads(run("bench", *arguments, cwd=tmp_path).stdout)
+    assert set(found) == {"machine", "results"}
+    assert found["results"][0]["lattice"] == [4, 4, 4, 4]
+
+
+def test_version(tmp_path: Path) -> None:
+    assert run("--version", cwd=tmp_path).stdout.strip() == f"trellis {tr.__version__}"

@@ -1,0 +1,237 @@
+"""trellis generate: the same bits on any number of ranks and after any interruption; nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from command_line import command, environment, run, sha256
+
+RUN = """\
+[lattice]
+extents = [4, 4, 4, 8]
+[action]
+beta = 6.0
+[heatbath]
+seed = 7
+over_relaxation = 2
+[sweeps]
+total = {total}
+thermalisation = 4
+keep_every = 10
+checkpoint_every = 3
+print_every = 5
+[output]
+directory = "out"
+"""
+
+
+def write_run(folder: Path, text: str = RUN, **values: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "run.toml").write_text(text.format(**{"total": 24, **values}))
+    return folder
+
+
+def content(folder: Path) -> dict[str, str | bytes]:
+    """All links and all datasets of the stream, by name."""
+    found: dict[str, str | bytes] = {path.name: sha256(path) for path in sorted(folder.glob("out/*.ildg"))}
+    with h5py.File(folder / "out" / "stream.h5") as file:
+        found["trajectory"] = file["trajectory"][()].tobytes()
+        for name, dataset in file["observables"].items():
+            found[name] = dataset[()].tobytes()
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> Path:
+    """A run that nothing disturbed."""
+    folder = write_run(tmp_path_factory.mktemp("plain"))
+    run("generate", "run.toml", cwd=folder)
+    return folder
+
+
+def test_what_a_run_leaves(plain: Path) -> None:
+    names = sorted(path.name for path in (plain / "out").iterdir())
+    # Of the checkpoints after sweeps 3, 6, ... 21 and of the kept 14 and 24, the last two states and all kept ones.
+    assert names == [
+        "checkpoint.000021.ildg",
+        "checkpoint.000021.json",
+        "configuration.000014.ildg",
+        "configuration.000014.json",
+        "configuration.000024.ildg",
+        "configuration.000024.json",
+        "stream.h5",
+    ]
+    record = json.loads((plain / "out" / "configuration.000024.json").read_text())
+    assert record["sweep"] == 24
+    assert record["physics"]["action"]["beta"] == 6.0
+    assert record["provenance"]["run_file"] == (plain / "run.toml").read_text()
+    with h5py.File(plain / "out" / "stream.h5") as file:
+        assert file.attrs["kind"] == "gauge_stream"
+        assert file.attrs["beta"] == 6.0
+        assert file.attrs["run_file"] == (plain / "run.toml").read_text()
+        assert np.array_equal(file["trajectory"][()], np.arange(1, 25))
+        assert file["observables/plaquette"][-1] == record["plaquette"]
+        assert file["observables/polyakov_loop"].dtype == np.complex128
+
+
+def test_json(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    found = json.loads(run("generate", "run.toml", "--json", cwd=folder).stdout)
+    assert found["sweeps"] == 24
+    assert found["resumed_from"] is None
+    assert found["configurations"] == ["out/configuration.000014.ildg", "out/configuration.000024.ildg"]
+    with h5py.File(folder / "out" / "stream.h5") as file:
+        plaquettes = file["observables/plaquette"][()]
+    assert found["plaquette_mean"] == pytest.approx(plaquettes[4:].mean(), rel=1e-14)
+    assert found["plaquette_last"] == plaquettes[-1]
+
+
+@pytest.mark.parametrize("ranks, threads", [(1, 2), (2, 1), (4, 1)])
+def test_the_same_bits(plain: Path, tmp_path: Path, ranks: int, threads: int) -> None:
+    folder = write_run(tmp_path)
+    run("generate", "run.toml", cwd=folder, ranks=ranks, OMP_NUM_THREADS=str(threads))
+    assert content(folder) == content(plain)
+
+
+def test_stopping_early_and_going_on(plain: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=13)
+    run("generate", "run.toml", cwd=folder)
+    write_run(tmp_path)
+    found = json.loads(run("generate", "run.toml", "--resume", "--json", cwd=folder).stdout)
+    assert found["resumed_from"] == 13
+    same = content(folder)
+    assert same == content(plain)
+
+
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    """kill -9 at many instants, during checkpoints too; on one and on two ranks in turn."""
+    whole, broken = write_run(tmp_path / "whole", total=400), write_run(tmp_path / "broken", total=400)
+    run("generate", "run.toml", cwd=whole)
+    kills = 0
+    for attempt in range(40):
+        process = subprocess.Popen(
+            command("generate", "run.toml", "--resume"),
+            cwd=broken,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        before = newest(broken)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and newest(broken) == before and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(0.003 * (attempt % 7))
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        if process.wait() == 0:
+            break
+        if kills == 8:
+            run("generate", "run.toml", "--resume", cwd=broken)
+            break
+    assert kills >= 3
+    whole_content, broken_content = content(whole), content(broken)
+    kept = {name for name in whole_content if not name.startswith("checkpoint")}
+    assert {n: broken_content[n] for n in kept} == {n: whole_content[n] for n in kept}
+    assert not list(broken.glob("out/*.partial"))
+
+
+def newest(folder: Path) -> str:
+    return max((path.name[-11:] for path in folder.glob("out/*.json")), default="")
+
+
+def test_a_damaged_state_is_skipped(plain: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=13)
+    run("generate", "run.toml", cwd=folder)
+    states = sorted((folder / "out").glob("*.000013.ildg"))
+    data = bytearray(states[0].read_bytes())
+    data[-3000] ^= 4
+    states[0].write_bytes(data)
+    write_run(tmp_path)
+    found = run("generate", "run.toml", "--resume", cwd=folder)
+    assert "checkpoint.000013.json is skipped" in found.stderr
+    assert "resuming after sweep 12" in found.stdout
+    same = content(folder)
+    assert {n: same[n] for n in content(plain)} == content(plain)
+
+
+def test_a_record_without_links_is_skipped(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=13)
+    run("generate", "run.toml", cwd=folder)
+    (folder / "out" / "checkpoint.000013.ildg").unlink()
+    (folder / "out" / "checkpoint.000012.json").write_text("{")
+    found = run("generate", "run.toml", "--resume", cwd=folder)
+    assert "checkpoint.000013.json is skipped" in found.stderr
+    assert "checkpoint.000012.json is skipped" in found.stderr
+    assert "nothing to resume" in found.stdout
+
+
+def test_old_results_are_not_overwritten(plain: Path) -> None:
+    found = run("generate", "run.toml", cwd=plain, status=1)
+    assert "--resume" in found.stderr
+    again = json.loads(run("generate", "run.toml", "--resume", "--json", cwd=plain).stdout)
+    assert again["resumed_from"] == again["sweeps"] == 24
+
+
+def test_a_changed_run_is_refused(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    run("generate", "run.toml", cwd=folder)
+    write_run(tmp_path, RUN.replace("beta = 6.0", "beta = 6.1"), total=30)
+    found = run("generate", "run.toml", "--resume", cwd=folder, status=1)
+    assert "another [action]" in found.stderr
+    assert "6.1" in found.stderr
+
+
+def test_too_much_memory_is_refused(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, RUN + "[machine]\nmemory_gib = 0.0001\n")
+    found = run("generate", "run.toml", cwd=folder, status=1)
+    assert "GiB per rank; machine.memory_gib allows 0.0001 GiB" in found.stderr
+    assert not (folder / "out").exists()
+    huge = RUN.replace("[4, 4, 4, 8]", "[512, 512, 512, 1024]")
+    found = run("generate", "run.toml", cwd=write_run(tmp_path, huge), status=1)
+    assert "are available" in found.stderr
+
+
+@pytest.mark.parametrize("grid, text", [("[1, 1, 1, 3]", "3"), ("[0, 1, 1, 1]", "at least one process")])
+def test_a_wrong_grid_is_refused(tmp_path: Path, grid: str, text: str) -> None:
+    folder = write_run(tmp_path, RUN + f"[machine]\ngrid = {grid}\n")
+    assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
+
+
+@pytest.mark.parametrize("start", ['type = "cold"', 'type = "weak"\nspread = 0.1', 'type = "file"\nfile = "first.ildg"'])
+def test_starts(plain: Path, tmp_path: Path, start: str) -> None:
+    folder = write_run(tmp_path, RUN + f"[start]\n{start}\n", total=5)
+    (folder / "first.ildg").write_bytes((plain / "out" / "configuration.000014.ildg").read_bytes())
+    found = json.loads(run("generate", "run.toml", "--json", cwd=folder).stdout)
+    assert 0.4 < found["plaquette_last"] < 1.0
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the disk: the write fails, the earlier state goes on."""
+    folder = write_run(tmp_path, total=13)
+    run("generate", "run.toml", cwd=folder)
+    write_run(tmp_path)
+    before = content(folder)
+    line = " ".join(command("generate", "run.toml", "--resume"))
+    found = subprocess.run(
+        ["bash", "-c", f"trap '' XFSZ; ulimit -f 64; exec {line}"],  # 64 KiB; the links take 288
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 1, found.stderr
+    assert "ildg" in found.stderr
+    assert "Traceback" not in found.stderr
+    after = content(folder)
+    assert {n: after[n] for n in before if n.endswith(".ildg")} == {n: before[n] for n in before if n.endswith(".ildg")}
+    run("generate", "run.toml", "--resume", cwd=folder)
