@@ -1,6 +1,6 @@
 #include "trellis/field/spinor_halo.hpp"
 
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/host_dispatch.hpp"
 
 namespace trellis {
 
@@ -10,10 +10,10 @@ constexpr int spinor_reals = 24;
 /// Calls f.operator()<Layout>() with the layout of the links, which are in double.
 template <class F>
 void dispatch_double(const HopLinks& links, F&& f) {
-  dispatch(links.backend(), Precision::double_precision, links.layout().lanes(),
-           [&]<class Layout, class Storage>() {
-             if constexpr (std::is_same_v<Storage, double>) f.template operator()<Layout>();
-           });
+  dispatch_host(links.backend(), Precision::double_precision, links.layout().lanes(),
+                [&]<class Layout, class Storage>() {
+                  if constexpr (std::is_same_v<Storage, double>) f.template operator()<Layout>();
+                });
 }
 }  // namespace
 

@@ -1,6 +1,6 @@
 #include "trellis/measure/gaussian_smearing.hpp"
 
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/host_dispatch.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/spinor_halo.hpp"
 
@@ -35,11 +35,11 @@ class GaussianStep {
       call_.psi_there = in.raw(1 - parity);
       call_.out = out.raw(parity);
       for (int leg = 0; leg < legs; ++leg) call_.ghosts[leg] = halos_[1 - parity].ghost(leg);
-      dispatch(links_->backend(), Precision::double_precision, links_->layout().lanes(),
-               [&]<class Layout, class Storage>() {
-                 if constexpr (std::is_same_v<Storage, double>)
-                   launch_covariant_hop<Layout, Storage>(call_, blocks);
-               });
+      dispatch_host(links_->backend(), Precision::double_precision, links_->layout().lanes(),
+                    [&]<class Layout, class Storage>() {
+                      if constexpr (std::is_same_v<Storage, double>)
+                        launch_covariant_hop<Layout, Storage>(call_, blocks);
+                    });
     }
   }
 

@@ -1,6 +1,6 @@
 #include "trellis/measure/mesons.hpp"
 
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/host_dispatch.hpp"
 #include "trellis/kernels/contract/meson_products.hpp"
 
 namespace trellis {
@@ -20,8 +20,8 @@ CorrelatorTable product_sums(const Propagator& quark, const Propagator& antiquar
     call.antiquark = A.raw(parity);
     call.out = out;
     call.first_block = blocks.begin;
-    dispatch(S.spec().backend, S.precision(), S.layout().lanes(), [&]<class Layout, class Storage>() {
-      if constexpr (!std::is_same_v<Storage, Half>) launch_meson_products<Layout, Storage>(call, blocks);
+    dispatch_host(S.spec().backend, S.precision(), S.layout().lanes(), [&]<class Layout, class Storage>() {
+      launch_meson_products<Layout, Storage>(call, blocks);
     });
   };
   return time_slice_sums(quark.lattice(), S.layout(), meson_components, momenta, quark.source_at(), write);

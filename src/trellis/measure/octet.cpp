@@ -1,7 +1,7 @@
 /// Baryons of the form `full`.
 #include <map>
 
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/host_dispatch.hpp"
 #include "trellis/kernels/contract/baryon_products.hpp"
 #include "trellis/measure/baryon_sums.hpp"
 
@@ -44,11 +44,9 @@ CorrelatorTable spin_matrix_sums(const ThreeQuarks& quarks, const GammaMatrix& s
     call.source = to_sparse(conjugate_diquark(source));
     call.out = out;
     call.first_block = blocks.begin;
-    dispatch(first.spec().backend, first.precision(), first.layout().lanes(),
-             [&]<class Layout, class Storage>() {
-               if constexpr (!std::is_same_v<Storage, Half>)
-                 launch_octet_products<Layout, Storage>(call, blocks);
-             });
+    dispatch_host(
+        first.spec().backend, first.precision(), first.layout().lanes(),
+        [&]<class Layout, class Storage>() { launch_octet_products<Layout, Storage>(call, blocks); });
   };
   CorrelatorTable M = time_slice_sums(quarks[0]->lattice(), first.layout(), octet_components, momenta,
                                       quarks[0]->source_at(), write);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/host_dispatch.hpp"
 #include "trellis/kernels/contract/baryon_products.hpp"
 #include "trellis/measure/baryon_sums.hpp"
 
@@ -32,11 +32,9 @@ class ProjectedSums {
       call.sign = parity_;
       call.out = out;
       call.first_block = blocks.begin;
-      dispatch(first.spec().backend, first.precision(), first.layout().lanes(),
-               [&]<class Layout, class Storage>() {
-                 if constexpr (!std::is_same_v<Storage, Half>)
-                   launch_projected_products<Layout, Storage>(call, blocks);
-               });
+      dispatch_host(
+          first.spec().backend, first.precision(), first.layout().lanes(),
+          [&]<class Layout, class Storage>() { launch_projected_products<Layout, Storage>(call, blocks); });
     };
     CorrelatorTable T = time_slice_sums(quarks[0]->lattice(), first.layout(), projected_components, momenta_,
                                         quarks[0]->source_at(), write);
