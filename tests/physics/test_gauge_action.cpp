@@ -1,4 +1,5 @@
-/// Gauge actions and forces: against the reference and gold numbers; the force is the derivative of the action.
+/// Gauge actions and forces: against the reference and gold numbers; the force is the derivative of the
+/// action.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,8 +16,8 @@
 namespace trellis {
 namespace {
 
-const GaugeAction actions[] = {GaugeAction::wilson(5.5), GaugeAction::symanzik(4.2), GaugeAction::iwasaki(2.6),
-                               GaugeAction::dbw2(0.9)};
+const GaugeAction actions[] = {GaugeAction::wilson(5.5), GaugeAction::symanzik(4.2),
+                               GaugeAction::iwasaki(2.6), GaugeAction::dbw2(0.9)};
 
 /// Components of the hash direction of gold.md.
 AlgebraField hash_components(const GaugeField& U) {
@@ -25,7 +26,8 @@ AlgebraField hash_components(const GaugeField& U) {
   for (int64_t site = 0; site < product(extents); ++site)
     for (int mu = 0; mu < Nd; ++mu) {
       std::array<double, 8> xi;
-      for (size_t a = 0; a < 8; ++a) xi[a] = test::hash_uniform(8 * (4 * uint64_t(site) + uint64_t(mu)) + a) - 0.5;
+      for (size_t a = 0; a < 8; ++a)
+        xi[a] = test::hash_uniform(8 * (4 * uint64_t(site) + uint64_t(mu)) + a) - 0.5;
       X.set_components(site_coord(site, extents), mu, xi);
     }
   return X;
@@ -66,10 +68,12 @@ TEST(GaugeAction, force_is_the_derivative) {
       return action(S, test::to_product(lattice, V));
     };
     const double h = 1e-3;
-    const double numeric = (8 * (action_at(h) - action_at(-h)) - (action_at(2 * h) - action_at(-2 * h))) / (12 * h);
+    const double numeric =
+        (8 * (action_at(h) - action_at(-h)) - (action_at(2 * h) - action_at(-2 * h))) / (12 * h);
     const double analytic = dot(force(S, field), hash_components(field));
     // O(h^4) of the difference quotient, and rounding of the action over h
-    EXPECT_NEAR(analytic, numeric, 1e-8 * std::abs(numeric) + test::rounding(100) * action_at(0) / h) << "c1 " << S.c1;
+    EXPECT_NEAR(analytic, numeric, 1e-8 * std::abs(numeric) + test::rounding(100) * action_at(0) / h)
+        << "c1 " << S.c1;
   }
 }
 
@@ -92,12 +96,15 @@ TEST(GaugeAction, actions_and_forces_of_gold) {
   const auto U = test::field_F4();
   const GaugeField field = test::to_product(make_lattice(U.extents), U);
   const AlgebraField X = hash_components(field);
-  for (const auto& [name, S] : {std::pair{"wilson", GaugeAction::wilson(1)}, {"symanzik", GaugeAction::symanzik(1)},
-                                {"iwasaki", GaugeAction::iwasaki(1)}, {"dbw2", GaugeAction::dbw2(1)}}) {
+  for (const auto& [name, S] : {std::pair{"wilson", GaugeAction::wilson(1)},
+                                {"symanzik", GaugeAction::symanzik(1)},
+                                {"iwasaki", GaugeAction::iwasaki(1)},
+                                {"dbw2", GaugeAction::dbw2(1)}}) {
     const auto& expected = test::gold(std::string("gauge.action.") + name + ".F4");
     const AlgebraField F = force(S, field);
     EXPECT_LT(test::relative_error(action(S, field), expected.at("S").get<double>()), 1e-12) << name;
-    EXPECT_LT(test::relative_error(dot(F, F) / 2, expected.at("force_sum_tr_FdagF").get<double>()), 1e-12) << name;
+    EXPECT_LT(test::relative_error(dot(F, F) / 2, expected.at("force_sum_tr_FdagF").get<double>()), 1e-12)
+        << name;
     EXPECT_LT(test::relative_error(dot(F, X), expected.at("dSdt_along_X").get<double>()), 1e-11) << name;
   }
 }

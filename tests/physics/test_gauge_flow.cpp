@@ -19,7 +19,8 @@ TEST(GaugeFlow, energy_and_charge_equal_the_reference) {
   for (const Coord& extents : {Coord{4, 4, 4, 8}, Coord{2, 6, 4, 2}}) {
     const auto U = test::random_gauge(extents, 81, 0.7);
     const GaugeField field = test::to_product(make_lattice(extents), U);
-    EXPECT_LT(test::relative_error(energy_density_clover(field), reference::energy_density_clover(U)), test::rounding(50));
+    EXPECT_LT(test::relative_error(energy_density_clover(field), reference::energy_density_clover(U)),
+              test::rounding(50));
     EXPECT_LT(test::relative_error(energy_density_plaquette(field), reference::energy_density_plaquette(U)),
               test::rounding(200));
     using Definition = ChargeDefinition;
@@ -42,8 +43,10 @@ TEST(GaugeFlow, a_step_equals_the_reference) {
     U = reference::wilson_flow_step(U, 0.03);
   }
   EXPECT_NEAR(flow.time(), 0.09, 1e-15);
-  EXPECT_NEAR(plaquette(flow.field()), plaquette(test::to_product(make_lattice(extents), U)), test::rounding(200));
-  EXPECT_NEAR(link_trace(flow.field()), link_trace(test::to_product(make_lattice(extents), U)), test::rounding(200));
+  EXPECT_NEAR(plaquette(flow.field()), plaquette(test::to_product(make_lattice(extents), U)),
+              test::rounding(200));
+  EXPECT_NEAR(link_trace(flow.field()), link_trace(test::to_product(make_lattice(extents), U)),
+              test::rounding(200));
   EXPECT_LT(unitarity_violation(flow.field()), test::rounding(500));
 }
 
@@ -52,8 +55,11 @@ TEST(GaugeFlow, error_falls_with_the_third_power_of_the_step) {
   const Coord extents{4, 4, 4, 4};
   const GaugeField U = test::to_product(make_lattice(extents), test::random_gauge(extents, 83, 0.6));
   for (const double c1 : {0.0, -1.0 / 12}) {
-    auto energy = [&](double epsilon) { return flow_history(U, 0.4, epsilon, 1000, c1).back().energy_clover; };
-    const double exact = energy(0.005), coarse = std::abs(energy(0.04) - exact), fine = std::abs(energy(0.02) - exact);
+    auto energy = [&](double epsilon) {
+      return flow_history(U, 0.4, epsilon, 1000, c1).back().energy_clover;
+    };
+    const double exact = energy(0.005), coarse = std::abs(energy(0.04) - exact),
+                 fine = std::abs(energy(0.02) - exact);
     EXPECT_GT(coarse / fine, 6.0) << c1;
     EXPECT_LT(coarse / fine, 11.0) << c1;
   }
@@ -67,7 +73,8 @@ TEST(GaugeFlow, history_and_reference_time) {
   EXPECT_EQ(history[0].time, 0.0);
   EXPECT_NEAR(history[1].time, 0.1, 1e-14);
   EXPECT_NEAR(history.back().time, 0.25, 1e-14);
-  for (size_t i = 1; i < history.size(); ++i) EXPECT_LT(history[i].energy_plaquette, history[i - 1].energy_plaquette);
+  for (size_t i = 1; i < history.size(); ++i)
+    EXPECT_LT(history[i].energy_plaquette, history[i - 1].energy_plaquette);
   std::vector<FlowPoint> line;
   for (int i = 0; i < 5; ++i) line.push_back({double(i), i == 0 ? 1.0 : 0.2 / i, 0, 0});  // t^2 E = 0.2 t
   EXPECT_NEAR(flow_time_at(line, 0.3), 1.5, 1e-14);
@@ -77,9 +84,11 @@ TEST(GaugeFlow, history_and_reference_time) {
 
 void expect_gold(const GaugeField& V, const nlohmann::json& expected) {
   EXPECT_LT(test::relative_error(energy_density_clover(V), expected.at("E_clover").get<double>()), 1e-11);
-  EXPECT_LT(test::relative_error(energy_density_plaquette(V), expected.at("E_plaquette").get<double>()), 1e-11);
+  EXPECT_LT(test::relative_error(energy_density_plaquette(V), expected.at("E_plaquette").get<double>()),
+            1e-11);
   EXPECT_NEAR(topological_charge(V, ChargeDefinition::clover), expected.at("Q_clover").get<double>(), 1e-12);
-  EXPECT_NEAR(topological_charge(V, ChargeDefinition::improved), expected.at("Q_improved").get<double>(), 1e-12);
+  EXPECT_NEAR(topological_charge(V, ChargeDefinition::improved), expected.at("Q_improved").get<double>(),
+              1e-12);
 }
 
 TEST(GaugeFlow, flow_of_gold) {

@@ -1,5 +1,5 @@
-/// Heat bath and over-relaxation: exact distributions of one link, strong coupling, known plaquettes, resuming.
-/// Seeds are fixed; statistical tolerances are five standard errors unless said otherwise.
+/// Heat bath and over-relaxation: exact distributions of one link, strong coupling, known plaquettes,
+/// resuming. Seeds are fixed; statistical tolerances are five standard errors unless said otherwise.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -70,7 +70,8 @@ struct OneLink {
   double trace, square;  ///< <Re tr U / 3>, <(Re tr U / 3)^2>
 };
 
-/// Exact means with the weight exp(b Re tr U) dU: Weyl's formula, the eigenvalues' angles on a fine periodic grid.
+/// Exact means with the weight exp(b Re tr U) dU: Weyl's formula, the eigenvalues' angles on a fine periodic
+/// grid.
 OneLink one_link_exact(double b) {
   const int n = 400;
   double z = 0, first = 0, second = 0;
@@ -87,8 +88,8 @@ OneLink one_link_exact(double b) {
   return {first / z, second / z};
 }
 
-/// A link in the field of a fixed staple sum, many independent chains: V = s G with G in SU(3), so U G^dagger has the
-/// weight exp((beta/3) s Re tr). Begun with Haar's measure; twelve updates forget it.
+/// A link in the field of a fixed staple sum, many independent chains: V = s G with G in SU(3), so U G^dagger
+/// has the weight exp((beta/3) s Re tr). Begun with Haar's measure; twelve updates forget it.
 TEST(Heatbath, one_link_in_a_fixed_field_has_the_exact_moments) {
   test::Random fixed(4);
   for (const double strength : {0.3, 1.0, 4.0}) {
@@ -159,11 +160,12 @@ TEST(Heatbath, plaquette_at_strong_coupling) {
     const double u = beta == 0 ? 0 : one_link_exact(beta / 3).trace;
     const Mean P = plaquette_chain({6, 6, 6, 6}, {beta, 1, 0}, 20, 200, true);
     EXPECT_NEAR(P.value(), u + 4 * std::pow(u, 5), 5 * P.error()) << "beta " << beta;
-      EXPECT_LT(P.error(), 3e-4);
+    EXPECT_LT(P.error(), 3e-4);
   }
 }
 
-/// Large-volume values .5937 (hep-lat/9602007) and .5492 (beta 5.7); the finite volume is worth less than 1e-3.
+/// Large-volume values .5937 (hep-lat/9602007) and .5492 (beta 5.7); the finite volume is worth less than
+/// 1e-3.
 TEST(Heatbath, plaquette_at_the_couplings_in_use) {
   const Mean hot = plaquette_chain({8, 8, 8, 8}, {6.0, 1, 3}, 60, 100, true);
   const Mean cold = plaquette_chain({8, 8, 8, 8}, {6.0, 1, 3}, 60, 100, false);

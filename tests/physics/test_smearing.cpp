@@ -29,13 +29,16 @@ double largest_difference(const GaugeField& found, const reference::Gauge& expec
 }
 
 /// Close to 1: projections are then unique and well conditioned.
-reference::Gauge smooth_gauge(const Coord& extents, uint64_t seed) { return test::random_gauge(extents, seed, 0.4); }
+reference::Gauge smooth_gauge(const Coord& extents, uint64_t seed) {
+  return test::random_gauge(extents, seed, 0.4);
+}
 
 TEST(Smearing, stout_equals_the_reference) {
   for (const Coord& extents : {Coord{4, 4, 4, 8}, Coord{2, 6, 4, 2}}) {
     const auto U = test::random_gauge(extents, 61);
     const GaugeField product = test::to_product(make_lattice(extents), U);
-    EXPECT_LT(largest_difference(stout_smear(product, 0.12, 2), reference::stout_smeared(U, reference::isotropic_stout(0.12), 2)),
+    EXPECT_LT(largest_difference(stout_smear(product, 0.12, 2),
+                                 reference::stout_smeared(U, reference::isotropic_stout(0.12), 2)),
               test::rounding(1000));
     EXPECT_LT(largest_difference(stout_smear(product, spatial_stout(0.2), 1),
                                  reference::stout_smeared(U, reference::spatial_stout(0.2), 1)),
@@ -68,7 +71,8 @@ TEST(Smearing, is_gauge_covariant) {
   const auto U = smooth_gauge(extents, 63);
   const auto g = test::random_transformation(extents, 64);
   const LatticePtr lattice = make_lattice(extents);
-  const GaugeField plain = test::to_product(lattice, U), turned = test::to_product(lattice, reference::gauge_transformed(U, g));
+  const GaugeField plain = test::to_product(lattice, U),
+                   turned = test::to_product(lattice, reference::gauge_transformed(U, g));
   auto as_reference = [&](const GaugeField& field) {
     reference::Gauge out = U;
     std::vector<double> links(field.canonical_size());
@@ -80,7 +84,8 @@ TEST(Smearing, is_gauge_covariant) {
                                reference::gauge_transformed(as_reference(stout_smear(plain, 0.15, 2)), g)),
             test::rounding(1000));
   const ApeParams ape{0.5, 2, true, Su3Projection::maximal_trace};
-  EXPECT_LT(largest_difference(ape_smear(turned, ape), reference::gauge_transformed(as_reference(ape_smear(plain, ape)), g)),
+  EXPECT_LT(largest_difference(ape_smear(turned, ape),
+                               reference::gauge_transformed(as_reference(ape_smear(plain, ape)), g)),
             1e-11);
 }
 

@@ -1,4 +1,5 @@
-/// Our elementary functions: errors against long double, special values, and the same bits for every lane count.
+/// Our elementary functions: errors against long double, special values, and the same bits for every lane
+/// count.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -121,8 +122,8 @@ void expect_same_bits(const std::vector<double>& x, F f) {
 template <int W>
 void check_lane_count() {
   std::vector<double> x = sample(-50, 50, 4000);
-  for (const double special : {0.0, -0.0, 0x1p-1070, -800.0, 800.0, 1.0, 0.5, -0.5, 0.25, infinity, -infinity, 1e-300,
-                               0.70710678118654757, 1.4142135623730951, -1.0, 2.0})
+  for (const double special : {0.0, -0.0, 0x1p-1070, -800.0, 800.0, 1.0, 0.5, -0.5, 0.25, infinity, -infinity,
+                               1e-300, 0.70710678118654757, 1.4142135623730951, -1.0, 2.0})
     x.push_back(special);
   expect_same_bits<W>(x, [](auto v) { return exponential(v); });
   expect_same_bits<W>(x, [](auto v) { return logarithm(absolute(v)); });

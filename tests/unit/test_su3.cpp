@@ -35,7 +35,8 @@ TEST(Su3, determinant_and_projection_equal_the_reference) {
     const Matrix A = test::random_matrix(random);
     const Complex<double> a = determinant(A), b = reference::determinant(A);
     EXPECT_LT(std::hypot(a.re - b.re, a.im - b.im), rounding(30));
-    EXPECT_LT(largest_difference(traceless_antihermitian(A), reference::traceless_antihermitian(A)), rounding(4));
+    EXPECT_LT(largest_difference(traceless_antihermitian(A), reference::traceless_antihermitian(A)),
+              rounding(4));
   }
 }
 
@@ -62,12 +63,14 @@ TEST(Su3, exponential_equals_the_series) {
       const Matrix X = random_algebra(random, size);
       const Matrix U = exponential(X);
       // the phases of exp(X) have errors of rounding(|X|); the formula adds a few dozen roundings
-      EXPECT_LT(largest_difference(U, reference::exponential(X)), rounding(40 + 60 * size)) << "size " << size;
+      EXPECT_LT(largest_difference(U, reference::exponential(X)), rounding(40 + 60 * size))
+          << "size " << size;
       EXPECT_LT(unitarity(U), rounding(40 + 60 * size)) << "size " << size;
     }
 }
 
-/// exp(X) is known in closed form for diagonal X and its conjugates: eigenvalues that coincide, almost coincide, vanish.
+/// exp(X) is known in closed form for diagonal X and its conjugates: eigenvalues that coincide, almost
+/// coincide, vanish.
 TEST(Su3, exponential_near_degenerate_eigenvalues) {
   test::Random random(4);
   for (const double size : {3.0, 1.0, 1e-2, 1e-5})
@@ -121,7 +124,8 @@ TEST(Su3, su2_parts_and_products) {
   const Matrix A = test::random_matrix(random);
   for (int k = 0; k < 3; ++k) {
     const int p = su2_subgroup[k][0], q = su2_subgroup[k][1];
-    const Quaternion<double> raw = {{random.symmetric(), random.symmetric(), random.symmetric(), random.symmetric()}};
+    const Quaternion<double> raw = {
+        {random.symmetric(), random.symmetric(), random.symmetric(), random.symmetric()}};
     const Quaternion<double> g = normalised(raw, length_of(raw));
     Matrix G = identity_matrix<double>();
     multiply_su2(g, p, q, G);
@@ -134,7 +138,8 @@ TEST(Su3, su2_parts_and_products) {
     // Re tr(g A) = 2 (g0 a0 - g.a) + what g does not touch
     const Quaternion<double> a = su2_part(A, p, q);
     const double change = trace(B).re - trace(A).re;
-    EXPECT_NEAR(change, 2 * (g.a[0] * a.a[0] - g.a[1] * a.a[1] - g.a[2] * a.a[2] - g.a[3] * a.a[3]) - 2 * a.a[0],
+    EXPECT_NEAR(change,
+                2 * (g.a[0] * a.a[0] - g.a[1] * a.a[1] - g.a[2] * a.a[2] - g.a[3] * a.a[3]) - 2 * a.a[0],
                 rounding(30));
   }
 }

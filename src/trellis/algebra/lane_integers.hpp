@@ -1,6 +1,6 @@
 #pragma once
-/// Unsigned 64-bit integers and masks beside Lanes<double, W>: what random numbers and the elementary functions
-/// need. W = 1 is uint64_t and bool.
+/// Unsigned 64-bit integers and masks beside Lanes<double, W>: what random numbers and the elementary
+/// functions need. W = 1 is uint64_t and bool.
 #include "trellis/algebra/lanes.hpp"
 
 namespace trellis {
@@ -58,16 +58,31 @@ struct LaneIntegers<W, true> {
     __builtin_memcpy(&r.v, p, sizeof(r.v));
     return r;
   }
-  friend TRELLIS_SITE_FN LaneIntegers operator+(LaneIntegers a, LaneIntegers b) { return LaneIntegers(a.v + b.v); }
-  friend TRELLIS_SITE_FN LaneIntegers operator-(LaneIntegers a, LaneIntegers b) { return LaneIntegers(a.v - b.v); }
-  friend TRELLIS_SITE_FN LaneIntegers operator^(LaneIntegers a, LaneIntegers b) { return LaneIntegers(a.v ^ b.v); }
-  friend TRELLIS_SITE_FN LaneIntegers operator&(LaneIntegers a, LaneIntegers b) { return LaneIntegers(a.v & b.v); }
-  friend TRELLIS_SITE_FN LaneIntegers operator|(LaneIntegers a, LaneIntegers b) { return LaneIntegers(a.v | b.v); }
-  friend TRELLIS_SITE_FN LaneIntegers shift_left(LaneIntegers a, int bits) { return LaneIntegers(a.v << bits); }
-  friend TRELLIS_SITE_FN LaneIntegers shift_right(LaneIntegers a, int bits) { return LaneIntegers(a.v >> bits); }
+  friend TRELLIS_SITE_FN LaneIntegers operator+(LaneIntegers a, LaneIntegers b) {
+    return LaneIntegers(a.v + b.v);
+  }
+  friend TRELLIS_SITE_FN LaneIntegers operator-(LaneIntegers a, LaneIntegers b) {
+    return LaneIntegers(a.v - b.v);
+  }
+  friend TRELLIS_SITE_FN LaneIntegers operator^(LaneIntegers a, LaneIntegers b) {
+    return LaneIntegers(a.v ^ b.v);
+  }
+  friend TRELLIS_SITE_FN LaneIntegers operator&(LaneIntegers a, LaneIntegers b) {
+    return LaneIntegers(a.v & b.v);
+  }
+  friend TRELLIS_SITE_FN LaneIntegers operator|(LaneIntegers a, LaneIntegers b) {
+    return LaneIntegers(a.v | b.v);
+  }
+  friend TRELLIS_SITE_FN LaneIntegers shift_left(LaneIntegers a, int bits) {
+    return LaneIntegers(a.v << bits);
+  }
+  friend TRELLIS_SITE_FN LaneIntegers shift_right(LaneIntegers a, int bits) {
+    return LaneIntegers(a.v >> bits);
+  }
   friend TRELLIS_SITE_FN LaneIntegers multiply_32(LaneIntegers a, LaneIntegers b) {
 #if defined(__AVX512F__)
-    if constexpr (W == 8) return LaneIntegers(Vector(_mm512_maskz_mul_epu32(0xff, __m512i(a.v), __m512i(b.v))));
+    if constexpr (W == 8)
+      return LaneIntegers(Vector(_mm512_maskz_mul_epu32(0xff, __m512i(a.v), __m512i(b.v))));
 #endif
 #if defined(__AVX2__)
     if constexpr (W == 4) return LaneIntegers(Vector(_mm256_mul_epu32(__m256i(a.v), __m256i(b.v))));
@@ -84,12 +99,24 @@ struct LaneIntegers<W, false> {
   LaneIntegers() = default;
   TRELLIS_SITE_FN LaneIntegers(uint64_t x) : lo(x), hi(x) {}
   TRELLIS_SITE_FN LaneIntegers(Half l, Half h) : lo(l), hi(h) {}
-  TRELLIS_SITE_FN static LaneIntegers load(const int64_t* p) { return {Half::load(p), Half::load(p + W / 2)}; }
-  friend TRELLIS_SITE_FN LaneIntegers operator+(LaneIntegers a, LaneIntegers b) { return {a.lo + b.lo, a.hi + b.hi}; }
-  friend TRELLIS_SITE_FN LaneIntegers operator-(LaneIntegers a, LaneIntegers b) { return {a.lo - b.lo, a.hi - b.hi}; }
-  friend TRELLIS_SITE_FN LaneIntegers operator^(LaneIntegers a, LaneIntegers b) { return {a.lo ^ b.lo, a.hi ^ b.hi}; }
-  friend TRELLIS_SITE_FN LaneIntegers operator&(LaneIntegers a, LaneIntegers b) { return {a.lo & b.lo, a.hi & b.hi}; }
-  friend TRELLIS_SITE_FN LaneIntegers operator|(LaneIntegers a, LaneIntegers b) { return {a.lo | b.lo, a.hi | b.hi}; }
+  TRELLIS_SITE_FN static LaneIntegers load(const int64_t* p) {
+    return {Half::load(p), Half::load(p + W / 2)};
+  }
+  friend TRELLIS_SITE_FN LaneIntegers operator+(LaneIntegers a, LaneIntegers b) {
+    return {a.lo + b.lo, a.hi + b.hi};
+  }
+  friend TRELLIS_SITE_FN LaneIntegers operator-(LaneIntegers a, LaneIntegers b) {
+    return {a.lo - b.lo, a.hi - b.hi};
+  }
+  friend TRELLIS_SITE_FN LaneIntegers operator^(LaneIntegers a, LaneIntegers b) {
+    return {a.lo ^ b.lo, a.hi ^ b.hi};
+  }
+  friend TRELLIS_SITE_FN LaneIntegers operator&(LaneIntegers a, LaneIntegers b) {
+    return {a.lo & b.lo, a.hi & b.hi};
+  }
+  friend TRELLIS_SITE_FN LaneIntegers operator|(LaneIntegers a, LaneIntegers b) {
+    return {a.lo | b.lo, a.hi | b.hi};
+  }
   friend TRELLIS_SITE_FN LaneIntegers shift_left(LaneIntegers a, int bits) {
     return {shift_left(a.lo, bits), shift_left(a.hi, bits)};
   }

@@ -1,7 +1,7 @@
 #pragma once
-/// Our own log, exp, sin and cos in double, on scalars and Lanes: the same operations for every lane count, hence
-/// the same bits, whatever the machine's libm. Errors are below 2 ulp (tests/unit/test_lane_math.cpp). Series are
-/// those of Taylor, long enough for the reduced ranges; reductions follow Cody and Waite (1980).
+/// Our own log, exp, sin and cos in double, on scalars and Lanes: the same operations for every lane count,
+/// hence the same bits, whatever the machine's libm. Errors are below 2 ulp (tests/unit/test_lane_math.cpp).
+/// Series are those of Taylor, long enough for the reduced ranges; reductions follow Cody and Waite (1980).
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/algebra/lane_integers.hpp"
 
@@ -42,12 +42,13 @@ inline constexpr double exp_terms[] = {1.0 / 2,        1.0 / 6,         1.0 / 24
 inline constexpr double log_terms[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
                                        2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23};
 /// -1/3!, 1/5!, ...
-inline constexpr double sin_terms[] = {-1.0 / 6,          1.0 / 120,          -1.0 / 5040,        1.0 / 362880,
-                                       -1.0 / 39916800.,  1.0 / 6227020800.,  -1.0 / 1307674368000.,
-                                       1.0 / 355687428096000.};
+inline constexpr double sin_terms[] = {
+    -1.0 / 6,         1.0 / 120,         -1.0 / 5040,           1.0 / 362880,
+    -1.0 / 39916800., 1.0 / 6227020800., -1.0 / 1307674368000., 1.0 / 355687428096000.};
 /// 1/4!, -1/6!, ...
-inline constexpr double cos_terms[] = {1.0 / 24,          -1.0 / 720,          1.0 / 40320, -1.0 / 3628800.,
-                                       1.0 / 479001600., -1.0 / 87178291200., 1.0 / 20922789888000.};
+inline constexpr double cos_terms[] = {
+    1.0 / 24,         -1.0 / 720,          1.0 / 40320,          -1.0 / 3628800.,
+    1.0 / 479001600., -1.0 / 87178291200., 1.0 / 20922789888000.};
 }  // namespace detail
 
 /// e^x. 0 below -708 (no subnormal results), infinity above 709.
@@ -64,7 +65,8 @@ TRELLIS_SITE_FN R exponential(const R& x) {
 }
 
 /// The natural logarithm. -infinity at 0, NaN below.
-/// With x = 2^n (1 + f), s = f / (2 + f): log(1 + f) = 2 artanh s = f - f^2/2 + s (f^2/2 + 2 s^2/3 + 2 s^4/5 + ...).
+/// With x = 2^n (1 + f), s = f / (2 + f): log(1 + f) = 2 artanh s = f - f^2/2 + s (f^2/2 + 2 s^2/3 + 2 s^4/5
+/// + ...).
 template <class R>
 TRELLIS_SITE_FN R logarithm(const R& x) {
   using I = LaneInteger<R>;
@@ -82,7 +84,8 @@ TRELLIS_SITE_FN R logarithm(const R& x) {
   const R small = fma(s, half_square + series, n * R(detail::ln2_low));
   const R result = n * R(detail::ln2_high) - ((half_square - small) - f);
   const R finite = select(less(x, R(__builtin_inf())), result, x);
-  return select(less_equal(x, R(0.0)), select(less(x, R(0.0)), R(__builtin_nan("")), R(-__builtin_inf())), finite);
+  return select(less_equal(x, R(0.0)), select(less(x, R(0.0)), R(__builtin_nan("")), R(-__builtin_inf())),
+                finite);
 }
 
 template <class R>

@@ -1,10 +1,10 @@
 #pragma once
-/// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011), the same on every rank, thread,
-/// lane and machine. There is no state: a number is a function of (seed, stream, purpose, trajectory, site, draw).
-/// The packing and the table of purposes are frozen in doc/random_numbers.md.
+/// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011), the same on every rank,
+/// thread, lane and machine. There is no state: a number is a function of (seed, stream, purpose, trajectory,
+/// site, draw). The packing and the table of purposes are frozen in doc/random_numbers.md.
 ///
-/// Counter words (32 bits): 0: site bits 0-31; 1: site bits 32-47, purpose in bits 16-31; 2: trajectory; 3: draw.
-/// Key: 64 bits of the seed with the stream hashed in, lower word first.
+/// Counter words (32 bits): 0: site bits 0-31; 1: site bits 32-47, purpose in bits 16-31; 2: trajectory; 3:
+/// draw. Key: 64 bits of the seed with the stream hashed in, lower word first.
 #include <array>
 
 #include "trellis/algebra/complex.hpp"
@@ -45,7 +45,8 @@ constexpr RandomKey random_key(uint64_t seed, uint64_t stream) {
   return {{uint32_t(key), uint32_t(key >> 32)}};
 }
 
-/// Ten rounds of Philox4x32. I: uint64_t or LaneIntegers, a 32-bit word in each; the results have clean upper halves.
+/// Ten rounds of Philox4x32. I: uint64_t or LaneIntegers, a 32-bit word in each; the results have clean upper
+/// halves.
 template <class I>
 TRELLIS_SITE_FN std::array<I, 4> philox(const std::array<I, 4>& counter, RandomKey key) {
   std::array<I, 4> c = counter;
@@ -69,8 +70,8 @@ class SiteRandom {
   /// site: index in the whole lattice, below 2^48. purpose below 2^16.
   TRELLIS_SITE_FN SiteRandom(RandomKey key, RandomPurpose purpose, uint32_t trajectory, const I& site)
       : key_{key},
-        counter_{site & I(0xffffffffu), shift_right(site, 32) | I(uint64_t(purpose) << 16), I(uint64_t(trajectory)),
-                 I(0)} {}
+        counter_{site & I(0xffffffffu), shift_right(site, 32) | I(uint64_t(purpose) << 16),
+                 I(uint64_t(trajectory)), I(0)} {}
 
   /// The four words of a draw.
   TRELLIS_SITE_FN std::array<I, 4> words(uint32_t draw) const {

@@ -67,16 +67,17 @@ TRELLIS_SITE_FN void algebra_components(const ColorMatrix<R>& X, R (&p)[8]) {
 }
 
 /// exp(X) = f0 + f1 Q + f2 Q^2 for X = i Q traceless and anti-hermitian, and what the derivative of it needs.
-/// C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501, eqs. 20-33, with c0 replaced by |c0| and the f
-/// conjugated where it is negative. cos(theta/3) is the largest root of 4 y^3 - 3 y = cos(theta), by Newton's
-/// iteration: no arccos. Near degenerate eigenvalues numerators and denominators stay consistent, since 9 u^2 - w^2 is
-/// at least 2 c1: exp(X) has an absolute error of a few roundings for every |X| of order 10 and less, 0 included.
+/// C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501, eqs. 20-33, with c0 replaced by |c0| and the
+/// f conjugated where it is negative. cos(theta/3) is the largest root of 4 y^3 - 3 y = cos(theta), by
+/// Newton's iteration: no arccos. Near degenerate eigenvalues numerators and denominators stay consistent,
+/// since 9 u^2 - w^2 is at least 2 c1: exp(X) has an absolute error of a few roundings for every |X| of order
+/// 10 and less, 0 included.
 template <class R>
 struct ExponentialCoefficients {
   Complex<R> f[3];
-  R u, w, xi0;                 ///< sin(w) / w
-  R c1;                        ///< tr Q^2 / 2
-  MaskOf<R> is_negative;       ///< c0 = det Q < 0
+  R u, w, xi0;            ///< sin(w) / w
+  R c1;                   ///< tr Q^2 / 2
+  MaskOf<R> is_negative;  ///< c0 = det Q < 0
 };
 
 namespace detail {
@@ -120,7 +121,8 @@ TRELLIS_SITE_FN ExponentialCoefficients<R> exponential_coefficients(const R& c0,
   // f_j(-c0) = (-1)^j conj f_j(c0)
   for (int j = 0; j < 3; ++j) {
     Complex<R>& f = r.f[j];
-    f = {j == 1 ? select(r.is_negative, -f.re, f.re) : f.re, j == 1 ? f.im : select(r.is_negative, -f.im, f.im)};
+    f = {j == 1 ? select(r.is_negative, -f.re, f.re) : f.re,
+         j == 1 ? f.im : select(r.is_negative, -f.im, f.im)};
   }
   r.u = u;
   r.w = w;
@@ -179,8 +181,8 @@ struct Quaternion {
   R a[4];
 };
 
-/// The part of W's 2x2 block (p, q) that is proportional to SU(2): a with block = a0 + i a.sigma + (rest), rest
-/// invisible in Re tr(SU(2) block).
+/// The part of W's 2x2 block (p, q) that is proportional to SU(2): a with block = a0 + i a.sigma + (rest),
+/// rest invisible in Re tr(SU(2) block).
 template <class R>
 TRELLIS_SITE_FN Quaternion<R> su2_part(const ColorMatrix<R>& W, int p, int q) {
   return {{R(0.5) * (W.e[p][p].re + W.e[q][q].re), R(0.5) * (W.e[p][q].im + W.e[q][p].im),
@@ -214,9 +216,10 @@ TRELLIS_SITE_FN R length_of(const Quaternion<R>& g) {
   return square_root(fma(g.a[3], g.a[3], fma(g.a[2], g.a[2], fma(g.a[1], g.a[1], g.a[0] * g.a[0]))));
 }
 
-/// The SU(3) matrix W with the largest Re tr(W A^dagger): rotations of W by SU(2) subgroups, each the best of its kind,
-/// begun from the Gram-Schmidt matrix of A. A lane stops when no rotation of a sweep was above 1e-15, or after 200
-/// sweeps; it is then multiplied with exact ones, so its bits do not depend on the other lanes.
+/// The SU(3) matrix W with the largest Re tr(W A^dagger): rotations of W by SU(2) subgroups, each the best of
+/// its kind, begun from the Gram-Schmidt matrix of A. A lane stops when no rotation of a sweep was above
+/// 1e-15, or after 200 sweeps; it is then multiplied with exact ones, so its bits do not depend on the other
+/// lanes.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> nearest_su3(const ColorMatrix<R>& A) {
   ColorMatrix<R> W = A;

@@ -59,7 +59,8 @@ void AlgebraField::from_canonical(const double* in) {
 }
 
 double dot(const AlgebraField& p, const AlgebraField& q) {
-  TRELLIS_REQUIRE(p.lattice().geometry() == q.lattice().geometry(), "algebra fields live on different lattices");
+  TRELLIS_REQUIRE(p.lattice().geometry() == q.lattice().geometry(),
+                  "algebra fields live on different lattices");
   const Geometry& geometry = p.lattice().geometry();
   ExactSum sum;
   for (int64_t site = 0; site < geometry.local_volume(); ++site)

@@ -1,6 +1,6 @@
 #pragma once
-/// One element of su(3) per link, sum_a p_a T_a, as its 8 components: forces, momenta, generators of the flow.
-/// The same blocks and lanes as the gauge field; no halo.
+/// One element of su(3) per link, sum_a p_a T_a, as its 8 components: forces, momenta, generators of the
+/// flow. The same blocks and lanes as the gauge field; no halo.
 #include <array>
 
 #include "trellis/field/gauge_field.hpp"

@@ -23,14 +23,14 @@ GaugeField::GaugeField(LatticePtr lattice, int lanes) : lattice_{std::move(latti
       for (int i = 0; i < Nc; ++i)
         std::fill_n(data + ((size_t(block) * Nd + mu) * link_reals + 8 * i) * W, W, 1.0);
   });
-  halo_is_valid_ = true;
+  valid_layers_ = halo_width;
 }
 
 GaugeField::GaugeField(const GaugeField& other)
     : lattice_{other.lattice_},
       layout_{other.layout_},
       memory_{other.memory_.bytes()},
-      halo_is_valid_{other.halo_is_valid_} {
+      valid_layers_{other.valid_layers_} {
   std::memcpy(memory_.data(), other.memory_.data(), memory_.bytes());
 }
 
@@ -70,7 +70,7 @@ void GaugeField::set_link(const Coord& local, int mu, const Link& U) {
     p[size_t(2 * k) * W] = U[k].real();
     p[size_t(2 * k + 1) * W] = U[k].imag();
   }
-  halo_is_valid_ = false;
+  valid_layers_ = 0;
 }
 
 void GaugeField::to_canonical(double* out) const {
@@ -99,27 +99,40 @@ void GaugeField::from_canonical(const double* in) {
       }
     }
   });
-  halo_is_valid_ = false;
+  valid_layers_ = 0;
 }
 
-void GaugeField::update_halo() const {
-  if (halo_is_valid_) return;
+void GaugeField::update_halo(int layers) const {
+  TRELLIS_REQUIRE(layers >= 1 && layers <= halo_width, "halo of ", layers, " layers");
+  if (valid_layers_ >= layers) return;
   for (int mu = 0; mu < Nd; ++mu)
-    if (geometry().is_split(mu)) exchange_direction(mu);
-  halo_is_valid_ = true;
+    if (geometry().is_split(mu)) exchange_direction(mu, {layers, 0, Nd, -1});
+  valid_layers_ = layers;
+}
+
+void GaugeField::update_halo_of(int mu, int parity) {
+  TRELLIS_REQUIRE(valid_layers_ >= 1, "the halo of the other links is not up to date");
+  for (int nu = 0; nu < Nd; ++nu)
+    if (geometry().is_split(nu)) exchange_direction(nu, {1, mu, 1, parity});
+  valid_layers_ = 1;
 }
 
 /// Fills the ghost blocks of one direction. Directions are done one after the other, and the halos of the earlier
 /// ones are sent along, which fills the corners.
-void GaugeField::exchange_direction(int mu) const {
+void GaugeField::exchange_direction(int mu, const HaloPart& part) const {
   const ExtendedLayout& layout = *layout_;
-  const int W = layout.lanes(), l = layout.sub_extents()[mu], w = layout.width(), s = layout.lane_extents()[mu];
+  const int W = layout.lanes(), l = layout.sub_extents()[mu], w = part.layers, s = layout.lane_extents()[mu];
+  const int reals = link_reals * part.links;
   Coord begin{}, end{};
   for (int nu = 0; nu < Nd; ++nu) {
     const int halo = nu < mu && geometry().is_split(nu) ? w : 0;
     begin[nu] = nu == mu ? 0 : -halo;
     end[nu] = nu == mu ? w : layout.sub_extents()[nu] + halo;
   }
+  // The site behind a ghost has the coordinate `layer`, or l - 1 - layer, and l is even.
+  auto is_wanted = [&](int step, const Coord& x) {
+    return part.parity < 0 || ((x[0] + x[1] + x[2] + x[3] + (step > 0 ? 0 : 1)) & 1) == part.parity;
+  };
   // Calls f(step, layer 0..w-1 counted away from the edge, transverse coordinates).
   auto for_each_ghost = [&](auto f) {
     for (int step = 1; step >= -1; step -= 2) {
@@ -127,13 +140,15 @@ void GaugeField::exchange_direction(int mu) const {
       for (x[3] = begin[3]; x[3] < end[3]; ++x[3])
         for (x[2] = begin[2]; x[2] < end[2]; ++x[2])
           for (x[1] = begin[1]; x[1] < end[1]; ++x[1])
-            for (x[0] = begin[0]; x[0] < end[0]; ++x[0]) f(step, x);
+            for (x[0] = begin[0]; x[0] < end[0]; ++x[0])
+              if (is_wanted(step, x)) f(step, x);
     }
   };
   auto is_edge = [&](int lane, int step) { return layout.lane_coord(lane)[mu] == (step > 0 ? s - 1 : 0); };
   std::vector<double> send[2], receive[2];
   auto copy_site = [&](std::vector<double>& buffer, int block, int lane) {
-    for (int k = 0; k < site_reals; ++k) buffer.push_back(element(block, 0, 0)[size_t(k) * W + lane]);
+    const double* p = element(block, lane, part.first_link);
+    for (int k = 0; k < reals; ++k) buffer.push_back(p[size_t(k) * W]);
   };
   // What the neighbour in direction -step needs are the first layers seen from its side.
   for_each_ghost([&](int step, Coord x) {
@@ -162,12 +177,13 @@ void GaugeField::exchange_direction(int mu) const {
     const int ghost = layout.block_of(x);
     const int32_t* permutation = layout.permutations() + 16 * layout.shift(2 * mu + (step > 0 ? 0 : 1));
     for (int lane = 0; lane < W; ++lane) {
-      double* out = element(ghost, lane, 0);
+      double* out = element(ghost, lane, part.first_link);
       const bool is_remote = is_edge(lane, step);
-      for (int k = 0; k < site_reals; ++k)
-        out[size_t(k) * W] = is_remote ? receive[step < 0][at[step < 0] + k]
-                                       : element(source, permutation[lane], 0)[size_t(k) * W];
-      if (is_remote) at[step < 0] += site_reals;
+      const double* in = is_remote ? receive[step < 0].data() + at[step < 0]
+                                   : element(source, permutation[lane], part.first_link);
+      const size_t stride = is_remote ? 1 : size_t(W);
+      for (int k = 0; k < reals; ++k) out[size_t(k) * W] = in[size_t(k) * stride];
+      if (is_remote) at[step < 0] += size_t(reals);
     }
   });
 }

@@ -36,9 +36,12 @@ class GaugeField {
   void from_canonical(const double* in);
   size_t canonical_size() const { return size_t(geometry().local_volume()) * 72; }
 
-  /// Brings the halo up to date if a write came since (collective). Loops call it.
-  void update_halo() const;
-  void halo_is_stale() { halo_is_valid_ = false; }
+  /// Brings the halo up to date, at least to `layers`, if a write came since (collective). Loops call it.
+  void update_halo(int layers = halo_width) const;
+  void halo_is_stale() { valid_layers_ = 0; }
+  /// After a kernel rewrote U_mu on the sites of one parity and nothing else: exchanges just those links,
+  /// one layer, which is valid then (collective). @pre one layer was valid before
+  void update_halo_of(int mu, int parity);
 
   /// [block][mu][18][lane]; callers that write through it call halo_is_stale().
   RawField raw() const;
@@ -48,11 +51,16 @@ class GaugeField {
 
  private:
   double* element(int block, int lane, int mu) const;
-  void exchange_direction(int mu) const;
+  /// What an exchange moves: layers of the halo, of which directions' links, of which sites.
+  struct HaloPart {
+    int layers, first_link, links;
+    int parity;  ///< -1: both
+  };
+  void exchange_direction(int mu, const HaloPart& part) const;
   LatticePtr lattice_;
   ExtendedLayoutPtr layout_;
   Memory memory_;
-  mutable bool halo_is_valid_ = false;
+  mutable int valid_layers_ = 0;
 };
 
 }  // namespace trellis

@@ -15,14 +15,16 @@ double action(const GaugeAction& S, const GaugeField& U) {
 
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient) {
   TRELLIS_REQUIRE(force.lanes() == U.lanes() && force.lattice().geometry() == U.geometry(),
-                  "force and links have different site orders: ", force.lanes(), " and ", U.lanes(), " lanes");
+                  "force and links have different site orders: ", force.lanes(), " and ", U.lanes(),
+                  " lanes");
   GaugeForceCall call;
   call.gauge = gauge_call(U);
   call.force = force.raw();
   call.c0 = S.c0();
   call.c1 = S.c1;
   call.coefficient = coefficient * S.beta / 6;
-  dispatch_gauge(U, [&]<class Layout, class Storage>() { launch_gauge_force<Layout, Storage>(call, inner_sites(U)); });
+  dispatch_gauge(
+      U, [&]<class Layout, class Storage>() { launch_gauge_force<Layout, Storage>(call, inner_sites(U)); });
 }
 
 AlgebraField force(const GaugeAction& S, const GaugeField& U) {

@@ -21,8 +21,8 @@ struct GaugeAction {
 /// Collective; exact sums, the same bits however the lattice is cut.
 double action(const GaugeAction& S, const GaugeField& U);
 
-/// force += coefficient F, F_mu(x) = sum_a T_a d/dt S(e^{t T_a} U_mu(x)) = (beta/6) TA(sum of the weighted loops that
-/// begin with U_mu(x)). A momentum changes by -F. Collective.
+/// force += coefficient F, F_mu(x) = sum_a T_a d/dt S(e^{t T_a} U_mu(x)) = (beta/6) TA(sum of the weighted
+/// loops that begin with U_mu(x)). A momentum changes by -F. Collective.
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient = 1.0);
 AlgebraField force(const GaugeAction& S, const GaugeField& U);
 

@@ -20,13 +20,14 @@ void GradientFlow::stage(double a, double b) {
   call.b = b;
   call.c0 = 1 - 8 * c1_;
   call.c1 = c1_;
-  dispatch_gauge(V_, [&]<class Layout, class Storage>() { launch_flow_stage<Layout, Storage>(call, inner_sites(V_)); });
+  dispatch_gauge(
+      V_, [&]<class Layout, class Storage>() { launch_flow_stage<Layout, Storage>(call, inner_sites(V_)); });
   next_.halo_is_stale();
   std::swap(V_, next_);
 }
 
-/// V1 = exp(Z0/4) V0, V2 = exp(8/9 Z1 - 17/36 Z0) V1, V3 = exp(3/4 Z2 - 8/9 Z1 + 17/36 Z0) V2: each exponent is the
-/// last one times -17/9 or -1, and a new term.
+/// V1 = exp(Z0/4) V0, V2 = exp(8/9 Z1 - 17/36 Z0) V1, V3 = exp(3/4 Z2 - 8/9 Z1 + 17/36 Z0) V2: each exponent
+/// is the last one times -17/9 or -1, and a new term.
 void GradientFlow::step(double epsilon) {
   stage(epsilon / 4, 0);
   stage(epsilon * 8 / 9, -17.0 / 9);
@@ -34,7 +35,8 @@ void GradientFlow::step(double epsilon) {
   time_ += epsilon;
 }
 
-std::vector<FlowPoint> flow_history(const GaugeField& U, double time, double epsilon, int measure_every, double c1) {
+std::vector<FlowPoint> flow_history(const GaugeField& U, double time, double epsilon, int measure_every,
+                                    double c1) {
   TRELLIS_REQUIRE(epsilon > 0, "flow step ", epsilon);
   TRELLIS_REQUIRE(time >= 0, "flow time ", time);
   TRELLIS_REQUIRE(measure_every >= 1, "measure_every ", measure_every);
@@ -59,7 +61,8 @@ double flow_time_at(const std::vector<FlowPoint>& history, double target) {
     const double before = std::pow(history[i - 1].time, 2) * history[i - 1].energy_clover;
     const double after = std::pow(history[i].time, 2) * history[i].energy_clover;
     if (before <= target && target <= after && after > before)
-      return history[i - 1].time + (history[i].time - history[i - 1].time) * (target - before) / (after - before);
+      return history[i - 1].time +
+             (history[i].time - history[i - 1].time) * (target - before) / (after - before);
   }
   return std::numeric_limits<double>::quiet_NaN();
 }

@@ -29,13 +29,13 @@ struct FlowPoint {
   double time, energy_clover, energy_plaquette, charge_clover;
 };
 
-/// Flows U to `time` in steps of epsilon (the last one shorter if need be) and measures at t = 0 and after every
-/// `measure_every` steps and at the end. @pre epsilon > 0, time >= 0, measure_every >= 1
+/// Flows U to `time` in steps of epsilon (the last one shorter if need be) and measures at t = 0 and after
+/// every `measure_every` steps and at the end. @pre epsilon > 0, time >= 0, measure_every >= 1
 std::vector<FlowPoint> flow_history(const GaugeField& U, double time, double epsilon, int measure_every = 1,
                                     double c1 = 0.0);
 
-/// The flow time at which t^2 E reaches `target` (t0: 0.3), by linear interpolation of t^2 E between the points;
-/// NaN if the history does not reach it.
+/// The flow time at which t^2 E reaches `target` (t0: 0.3), by linear interpolation of t^2 E between the
+/// points; NaN if the history does not reach it.
 double flow_time_at(const std::vector<FlowPoint>& history, double target = 0.3);
 
 }  // namespace trellis

@@ -16,9 +16,9 @@ void dispatch_gauge(const GaugeField& U, F&& f) {
   });
 }
 
-/// The links of U; their halo is brought up to date (collective).
-inline GaugeCall gauge_call(const GaugeField& U) {
-  U.update_halo();
+/// The links of U; their halo is brought up to date, at least to `layers` (collective).
+inline GaugeCall gauge_call(const GaugeField& U, int layers = GaugeField::halo_width) {
+  U.update_halo(layers);
   return {U.raw(), U.tables()};
 }
 

@@ -50,8 +50,8 @@ double unitarity_violation(const GaugeField& U) {
 
 GaugeLoops measure_loops(const GaugeField& U) {
   const Plaquettes P = plaquettes(U);
-  return {P.all,         P.spatial,         P.temporal, rectangle(U),
-          link_trace(U), polyakov_loop(U), unitarity_violation(U)};
+  return {
+      P.all, P.spatial, P.temporal, rectangle(U), link_trace(U), polyakov_loop(U), unitarity_violation(U)};
 }
 
 }  // namespace trellis

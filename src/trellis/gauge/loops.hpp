@@ -13,10 +13,10 @@ struct Plaquettes {
 
 struct GaugeLoops {
   double plaquette, plaquette_spatial, plaquette_temporal;
-  double rectangle;                    ///< mean of Re tr / 3 over sites and the 12 orientations of the 2x1 loop
-  double link_trace;                   ///< mean of Re tr U / 3
+  double rectangle;   ///< mean of Re tr / 3 over sites and the 12 orientations of the 2x1 loop
+  double link_trace;  ///< mean of Re tr U / 3
   std::complex<double> polyakov_loop;  ///< spatial mean of tr prod_t U_t / 3
-  double unitarity_violation;          ///< largest |(U U^dagger - 1)_ij| and |det U - 1|; infinity if not finite
+  double unitarity_violation;  ///< largest |(U U^dagger - 1)_ij| and |det U - 1|; infinity if not finite
 };
 
 Plaquettes plaquettes(const GaugeField& U);
@@ -24,7 +24,8 @@ Plaquettes plaquettes(const GaugeField& U);
 double plaquette(const GaugeField& U);
 double rectangle(const GaugeField& U);
 double link_trace(const GaugeField& U);
-/// Mean of tr prod U_mu / 3 over the sites of one slice; the product begins at x_mu = 0 and is taken link by link.
+/// Mean of tr prod U_mu / 3 over the sites of one slice; the product begins at x_mu = 0 and is taken link by
+/// link.
 std::complex<double> polyakov_loop(const GaugeField& U, int mu = 3);
 double unitarity_violation(const GaugeField& U);
 

@@ -45,7 +45,9 @@ GaugeField stout_smear(const GaugeField& U, const StoutWeights& rho, int levels)
     call.out = out.raw();
     for (size_t mu = 0; mu < Nd; ++mu)
       for (size_t nu = 0; nu < Nd; ++nu) call.rho[mu][nu] = rho[mu][nu];
-    dispatch_gauge(in, [&]<class Layout, class Storage>() { launch_stout_smearing<Layout, Storage>(call, inner_sites(in)); });
+    dispatch_gauge(in, [&]<class Layout, class Storage>() {
+      launch_stout_smearing<Layout, Storage>(call, inner_sites(in));
+    });
   });
 }
 
@@ -63,7 +65,9 @@ GaugeField ape_smear(const GaugeField& U, const ApeParams& params) {
     call.keep = 1 - params.alpha;
     call.weight = params.alpha / (2 * (call.directions - 1));
     call.projection = params.projection;
-    dispatch_gauge(in, [&]<class Layout, class Storage>() { launch_ape_smearing<Layout, Storage>(call, inner_sites(in)); });
+    dispatch_gauge(in, [&]<class Layout, class Storage>() {
+      launch_ape_smearing<Layout, Storage>(call, inner_sites(in));
+    });
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Smearing of links: a new field from an old one, all links at once. Collective; the same bits however the lattice
-/// is cut.
+/// Smearing of links: a new field from an old one, all links at once. Collective; the same bits however the
+/// lattice is cut.
 #include <array>
 
 #include "trellis/field/gauge_field.hpp"

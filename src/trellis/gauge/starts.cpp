@@ -13,7 +13,8 @@ void set_random(GaugeField& U, RandomLinksCall call) {
   const std::vector<int64_t> sites = global_sites(U.layout());
   call.gauge = {U.raw(), U.tables()};
   call.sites = sites.data();
-  dispatch_gauge(U, [&]<class Layout, class Storage>() { launch_random_links<Layout, Storage>(call, inner_sites(U)); });
+  dispatch_gauge(
+      U, [&]<class Layout, class Storage>() { launch_random_links<Layout, Storage>(call, inner_sites(U)); });
   U.halo_is_stale();
 }
 }  // namespace

@@ -12,7 +12,8 @@ void set_cold(GaugeField& U);
 void set_hot(GaugeField& U, uint64_t seed, uint64_t stream = 0);
 /// Links exp(size sum_a p_a T_a) with normal p_a of unit variance: close to 1 for small size.
 void set_weak(GaugeField& U, double size, uint64_t seed, uint64_t stream = 0);
-/// Brings every link back to SU(3) (Gram and Schmidt on the rows); rounding errors of a long chain are of that order.
+/// Brings every link back to SU(3) (Gram and Schmidt on the rows); rounding errors of a long chain are of
+/// that order.
 void reunitarise_links(GaugeField& U);
 
 }  // namespace trellis

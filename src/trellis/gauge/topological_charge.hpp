@@ -1,6 +1,6 @@
 #pragma once
-/// Energy density and topological charge of a configuration (doc/conventions.md, Smearing and flow). Collective; exact
-/// sums, the same bits however the lattice is cut.
+/// Energy density and topological charge of a configuration (doc/conventions.md, Smearing and flow).
+/// Collective; exact sums, the same bits however the lattice is cut.
 #include "trellis/field/gauge_field.hpp"
 
 namespace trellis {

@@ -16,7 +16,8 @@ std::vector<int64_t> global_sites(const SiteLayout& layout, int parity) {
   std::vector<int64_t> sites(size_t(layout.blocks()) * W);
   for (int block = 0; block < layout.blocks(); ++block)
     for (size_t lane = 0; lane < W; ++lane)
-      sites[size_t(block) * W + lane] = layout.geometry().global_index(layout.coord({parity, block, int(lane)}));
+      sites[size_t(block) * W + lane] =
+          layout.geometry().global_index(layout.coord({parity, block, int(lane)}));
   return sites;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-/// The global index of every site of a layout, block by block and lane by lane: what random numbers are keyed with.
+/// The global index of every site of a layout, block by block and lane by lane: what random numbers are keyed
+/// with.
 #include <cstdint>
 #include <vector>
 

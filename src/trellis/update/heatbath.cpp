@@ -12,22 +12,26 @@ namespace trellis {
 namespace {
 constexpr int sweep_limit = 4096;  // of the draw's packing
 
-/// f(call, sites of a parity) for the eight half sweeps; links of one direction and parity share no plaquette.
+/// f(call, sites of a parity) for the eight half sweeps; links of one direction and parity share no
+/// plaquette. Staples need one layer of the halo, and only the new links of the half sweep are exchanged
+/// after it.
 template <class F>
 void for_each_half_sweep(GaugeField& U, F f) {
+  const GaugeCall call = gauge_call(U, 1);
   for (int mu = 0; mu < Nd; ++mu)
     for (int parity = 0; parity < 2; ++parity) {
-      f(LinkUpdateCall{gauge_call(U), mu}, inner_sites(U, parity));
-      U.halo_is_stale();
+      f(LinkUpdateCall{call, mu}, inner_sites(U, parity));
+      U.update_halo_of(mu, parity);
     }
 }
 }  // namespace
 
-void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed, uint64_t stream,
-                    uint32_t trajectory, uint32_t sweep) {
+void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed,
+                    uint64_t stream, uint32_t trajectory, uint32_t sweep) {
   TRELLIS_REQUIRE(beta >= 0 && std::isfinite(beta), "beta ", beta);
   TRELLIS_REQUIRE(sweep < sweep_limit, "heat-bath sweep ", sweep, " of an update");
-  TRELLIS_REQUIRE(sites.size() == size_t(U.layout().blocks()) * size_t(U.lanes()), "table of ", sites.size(), " sites");
+  TRELLIS_REQUIRE(sites.size() == size_t(U.layout().blocks()) * size_t(U.lanes()), "table of ", sites.size(),
+                  " sites");
   for_each_half_sweep(U, [&](const LinkUpdateCall& update, const SiteRange& range) {
     const HeatbathCall call{update, sites.data(), beta, random_key(seed, stream), trajectory, sweep};
     dispatch_gauge(U, [&]<class Layout, class Storage>() { launch_heatbath<Layout, Storage>(call, range); });
@@ -36,7 +40,8 @@ void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& site
 
 void overrelaxation_sweep(GaugeField& U) {
   for_each_half_sweep(U, [&](const LinkUpdateCall& update, const SiteRange& range) {
-    dispatch_gauge(U, [&]<class Layout, class Storage>() { launch_overrelaxation<Layout, Storage>(update, range); });
+    dispatch_gauge(
+        U, [&]<class Layout, class Storage>() { launch_overrelaxation<Layout, Storage>(update, range); });
   });
 }
 
@@ -60,10 +65,12 @@ void Heatbath::update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t tr
 }
 
 double Heatbath::flops_per_site() const {
-  return 4 * (params_.heatbath_sweeps * heatbath_cost.flops + params_.overrelaxation_sweeps * overrelaxation_cost.flops);
+  return 4 * (params_.heatbath_sweeps * heatbath_cost.flops +
+              params_.overrelaxation_sweeps * overrelaxation_cost.flops);
 }
 
-void heatbath_update(GaugeField& U, const HeatbathParams& params, uint64_t seed, uint64_t stream, uint32_t trajectory) {
+void heatbath_update(GaugeField& U, const HeatbathParams& params, uint64_t seed, uint64_t stream,
+                     uint32_t trajectory) {
   Heatbath(params).update(U, seed, stream, trajectory);
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-/// Pure-gauge Markov chain with the Wilson plaquette action: Cabibbo-Marinari pseudo heat bath (Kennedy-Pendleton) and
-/// over-relaxation. The links after an update are a function of the links before and of (seed, stream,
-/// trajectory): the same bits for every process grid, thread count and lane count, and after any interruption.
+/// Pure-gauge Markov chain with the Wilson plaquette action: Cabibbo-Marinari pseudo heat bath
+/// (Kennedy-Pendleton) and over-relaxation. The links after an update are a function of the links before and
+/// of (seed, stream, trajectory): the same bits for every process grid, thread count and lane count, and
+/// after any interruption.
 #include <cstdint>
 #include <vector>
 
@@ -10,9 +11,9 @@
 namespace trellis {
 
 struct HeatbathParams {
-  double beta = 6.0;            ///< any value >= 0
-  int heatbath_sweeps = 1;      ///< 0 .. 4095 of an update
-  int overrelaxation_sweeps = 0;  ///< after the heat-bath sweeps; at beta = 0 they change nothing that matters
+  double beta = 6.0;              ///< any value >= 0
+  int heatbath_sweeps = 1;        ///< of an update, 0 .. 4095
+  int overrelaxation_sweeps = 0;  ///< of an update, after the heat-bath sweeps
 };
 
 /// Sweeps over all links: for each direction the even, then the odd sites. Keeps the table of global sites.
@@ -21,8 +22,8 @@ class Heatbath {
   /// @pre beta >= 0 and finite, sweeps in range
   explicit Heatbath(const HeatbathParams& params);
 
-  /// One update, number `trajectory` of the chain: the heat-bath sweeps, the over-relaxation sweeps, then every link
-  /// is brought back to SU(3). Collective.
+  /// One update, number `trajectory` of the chain: the heat-bath sweeps, the over-relaxation sweeps, then
+  /// every link is brought back to SU(3). Collective.
   void update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t trajectory);
 
   const HeatbathParams& params() const { return params_; }
@@ -35,11 +36,12 @@ class Heatbath {
   std::vector<int64_t> sites_;
 };
 
-void heatbath_update(GaugeField& U, const HeatbathParams& params, uint64_t seed, uint64_t stream, uint32_t trajectory);
+void heatbath_update(GaugeField& U, const HeatbathParams& params, uint64_t seed, uint64_t stream,
+                     uint32_t trajectory);
 
 /// `sweep` counts the heat-bath sweeps of a trajectory, 0 .. 4095. The links are not re-unitarised.
-void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed, uint64_t stream,
-                    uint32_t trajectory, uint32_t sweep);
+void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed,
+                    uint64_t stream, uint32_t trajectory, uint32_t sweep);
 /// Keeps the action to rounding. The links are not re-unitarised.
 void overrelaxation_sweep(GaugeField& U);
 

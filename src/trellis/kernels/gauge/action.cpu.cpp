@@ -12,6 +12,7 @@ void launch_gauge_force(const GaugeForceCall& call, const SiteRange& inner_block
   cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
 }
 
-template void launch_gauge_force<InstantiatedLayout, InstantiatedStorage>(const GaugeForceCall&, const SiteRange&);
+template void launch_gauge_force<InstantiatedLayout, InstantiatedStorage>(const GaugeForceCall&,
+                                                                          const SiteRange&);
 
 }  // namespace trellis

@@ -1,8 +1,11 @@
 #pragma once
 /// The staples and the force of the action with 1x1 and 2x1 loops (doc/conventions.md, Gauge action).
 ///
-///   S = beta sum_x [ c0 sum_{mu<nu} (1 - Re tr P / 3) + c1 sum_{mu!=nu} (1 - Re tr R / 3) ] depends on one link as
-///   -(beta/3) Re tr U_mu(x) A^dagger, A = c0 (6 walks of three links x -> x+mu) + c1 (18 walks of five links), so
+///   S = beta sum_x [ c0 sum_{mu<nu} (1 - Re tr P / 3) + c1 sum_{mu!=nu} (1 - Re tr R / 3) ]
+///
+/// depends on one link as -(beta/3) Re tr U_mu(x) A^dagger with
+///
+///   A = c0 (6 walks of three links x -> x+mu) + c1 (18 walks of five links), hence
 ///   F_mu(x) = sum_a T_a dS/dt (e^{t T_a} U) = (beta/6) TA( U_mu(x) A^dagger ).
 #include "trellis/kernels/gauge/paths.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
@@ -17,9 +20,9 @@ TRELLIS_SITE_FN auto rectangle_staple_sum(const View& U, Position x, int mu) {
   for (int n = 0; n < 8; ++n) {
     if (n / 2 == mu) continue;
     const int r = reversed_leg(n);
-    const int legs[3][5] = {{n, m, m, r, back},   // long in mu, U_mu(x) its first half
-                            {back, n, m, m, r},   // its second half
-                            {n, n, m, r, r}};     // long in the other direction
+    const int legs[3][5] = {{n, m, m, r, back},  // long in mu, U_mu(x) its first half
+                            {back, n, m, m, r},  // its second half
+                            {n, n, m, r, r}};    // long in the other direction
     for (int kind = 0; kind < 3; ++kind) sum = sum + walk(U, x, legs[kind]);
   }
   return sum;
@@ -43,7 +46,7 @@ inline constexpr KernelCost rectangle_force_cost{
 
 struct GaugeForceCall {
   GaugeCall gauge;
-  RawField force;          ///< 8 components per link, by block; slot = mu
+  RawField force;  ///< 8 components per link, by block; slot = mu
   double c0 = 1, c1 = 0;
   double coefficient = 0;  ///< beta / 6 (times a step, a sign)
 };

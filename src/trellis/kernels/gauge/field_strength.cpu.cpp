@@ -7,9 +7,11 @@
 namespace trellis {
 
 template <class Layout, class Storage>
-void launch_field_strength_sum(const GaugeCall& call, LeafShape shape, const SiteRange& inner_blocks, ExactSum* sums) {
+void launch_field_strength_sum(const GaugeCall& call, LeafShape shape, const SiteRange& inner_blocks,
+                               ExactSum* sums) {
   const FieldStrengthSum<Layout, Storage> kernel(call, shape);
-  cpu::reduce_sites<2>(inner_blocks, [&](int block) { return kernel(block); }, sums);
+  cpu::reduce_sites<2>(
+      inner_blocks, [&](int block) { return kernel(block); }, sums);
 }
 
 template void launch_field_strength_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, LeafShape,

@@ -1,11 +1,12 @@
 #pragma once
-/// Energy density and topological charge from lattice field strengths (doc/conventions.md, Smearing and flow):
+/// Energy density and topological charge from lattice field strengths (doc/conventions.md, Smearing and
+/// flow):
 ///
 ///   E(x) = - sum_{mu<nu} tr F_munu^2,   q(x) = -(1/32 pi^2) sum eps_munurhosigma tr F_munu F_rhosigma
 ///        = -(1/4 pi^2) (tr F_xy F_zt + tr F_xz F_ty + tr F_xt F_yz),
 ///
-/// F anti-hermitian with its trace removed: (Q - Q^dagger)/8 with the four 1x1 leaves (clover), (R - R^dagger)/16
-/// with the eight 2x1 and 1x2 leaves (rectangle), (P - P^dagger)/2 with the one plaquette.
+/// F anti-hermitian with its trace removed: (Q - Q^dagger)/8 with the four 1x1 leaves (clover), (R -
+/// R^dagger)/16 with the eight 2x1 and 1x2 leaves (rectangle), (P - P^dagger)/2 with the one plaquette.
 #include <array>
 
 #include "trellis/base/exact_sum.hpp"
@@ -75,6 +76,7 @@ class FieldStrengthSum {
 
 /// sums[0]: E summed over sites; sums[1]: 4 pi^2 Q.
 template <class Layout, class Storage>
-void launch_field_strength_sum(const GaugeCall& call, LeafShape shape, const SiteRange& inner_blocks, ExactSum* sums);
+void launch_field_strength_sum(const GaugeCall& call, LeafShape shape, const SiteRange& inner_blocks,
+                               ExactSum* sums);
 
 }  // namespace trellis

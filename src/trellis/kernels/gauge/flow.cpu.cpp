@@ -12,6 +12,7 @@ void launch_flow_stage(const FlowStageCall& call, const SiteRange& inner_blocks)
   cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
 }
 
-template void launch_flow_stage<InstantiatedLayout, InstantiatedStorage>(const FlowStageCall&, const SiteRange&);
+template void launch_flow_stage<InstantiatedLayout, InstantiatedStorage>(const FlowStageCall&,
+                                                                         const SiteRange&);
 
 }  // namespace trellis

@@ -3,13 +3,15 @@
 ///
 ///   W <- a TA( A(V) V^dagger ) + b W,   V' = exp(W) V,
 ///
-/// A the staples of the action with coefficients c0, c1; (c0, c1) = (1, 0) is the Wilson flow. W: 8 components a link.
+/// A the staples of the action with coefficients c0, c1; (c0, c1) = (1, 0) is the Wilson flow. W: 8
+/// components a link.
 #include "trellis/kernels/gauge/action.hpp"
 
 namespace trellis {
 
 /// Per site, Wilson action. Bytes: links in and out, W in and out.
-inline constexpr KernelCost flow_stage_cost{4 * (staple_sum_flops + 18 + 198 + 30 + 600 + 198), (2 * 72 + 64) * 8};
+inline constexpr KernelCost flow_stage_cost{4 * (staple_sum_flops + 18 + 198 + 30 + 600 + 198),
+                                            (2 * 72 + 64) * 8};
 
 struct FlowStageCall {
   GaugeCall gauge;
@@ -25,7 +27,10 @@ class FlowStage {
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
   explicit FlowStage(const FlowStageCall& call)
-      : call_{call}, V_{call.gauge.links, call.gauge.tables}, out_{call.out, call.gauge.tables}, W_{call.generator} {}
+      : call_{call},
+        V_{call.gauge.links, call.gauge.tables},
+        out_{call.out, call.gauge.tables},
+        W_{call.generator} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
     const Position x = V_.at(block);

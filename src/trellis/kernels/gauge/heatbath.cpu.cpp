@@ -19,6 +19,7 @@ void launch_overrelaxation(const LinkUpdateCall& call, const SiteRange& blocks_o
 }
 
 template void launch_heatbath<InstantiatedLayout, InstantiatedStorage>(const HeatbathCall&, const SiteRange&);
-template void launch_overrelaxation<InstantiatedLayout, InstantiatedStorage>(const LinkUpdateCall&, const SiteRange&);
+template void launch_overrelaxation<InstantiatedLayout, InstantiatedStorage>(const LinkUpdateCall&,
+                                                                             const SiteRange&);
 
 }  // namespace trellis

@@ -1,17 +1,18 @@
 #pragma once
-/// Updates of single links with the Wilson action, S = -(beta/3) Re tr U V^dagger + (what does not contain U), V the
-/// staple sum: SU(2) subgroups in the order (0,1), (0,2), (1,2) (N. Cabibbo and E. Marinari 1982).
+/// Updates of single links with the Wilson action, S = -(beta/3) Re tr U V^dagger + (what does not contain
+/// U), V the staple sum: SU(2) subgroups in the order (0,1), (0,2), (1,2) (N. Cabibbo and E. Marinari 1982).
 ///
-/// With W = U V^dagger and its SU(2) part k n (k >= 0, n in SU(2)) in a subgroup, U -> g U changes the action by
-/// that of tr(g n): h = g n has the density sqrt(1 - h0^2) exp(alpha h0), alpha = 2 beta k / 3, with its direction
-/// uniform. Over-relaxation takes g = n^dagger n^dagger, which keeps the action.
+/// With W = U V^dagger and its SU(2) part k n (k >= 0, n in SU(2)) in a subgroup, U -> g U changes the action
+/// by that of tr(g n): h = g n has the density sqrt(1 - h0^2) exp(alpha h0), alpha = 2 beta k / 3, with its
+/// direction uniform. Over-relaxation takes g = n^dagger n^dagger, which keeps the action.
 #include "trellis/algebra/su3_random.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// Per updated link. Heat bath: W, three subgroups (k n and quaternions 60, two su2 products 168), and random numbers,
-/// log, sin and cos that are not counted. Bytes: a pass over half of the sites reads the whole field.
+/// Per updated link. Heat bath: W, three subgroups (k n and quaternions 60, two su2 products 168), and random
+/// numbers, log, sin and cos that are not counted. Bytes: a pass over half of the sites reads the whole
+/// field.
 inline constexpr KernelCost heatbath_cost{staple_sum_flops + 198 + 3 * (60 + 168), 2 * 72 * 8 + 18 * 8};
 inline constexpr KernelCost overrelaxation_cost{staple_sum_flops + 198 + 3 * (40 + 168), 2 * 72 * 8 + 18 * 8};
 
@@ -47,10 +48,11 @@ TRELLIS_SITE_FN Quaternion<R> conj(const Quaternion<R>& a) {
 
 /// 1 - h0 for h0 in [-1, 1] with the density sqrt(1 - h0^2) exp(alpha h0), exactly, for every alpha >= 0.
 ///
-/// From alpha = 0.8 on, A. D. Kennedy and B. J. Pendleton 1985: delta = -(log r1 + cos^2(2 pi r2) log r3) / alpha has the
-/// density sqrt(delta) exp(-alpha delta); it is accepted if r4^2 <= 1 - delta / 2. Below (where that would accept
-/// rarely): h0 = sqrt(r1) cos(2 pi r2) has the density sqrt(1 - h0^2); it is accepted if log r3 <= alpha (h0 - 1).
-/// Attempt a uses the draws first_draw + 2 a and + 2 a + 1; a lane that has accepted keeps its number.
+/// From alpha = 0.8 on, A. D. Kennedy and B. J. Pendleton 1985: delta = -(log r1 + cos^2(2 pi r2) log r3) /
+/// alpha has the density sqrt(delta) exp(-alpha delta); it is accepted if r4^2 <= 1 - delta / 2. Below (where
+/// that would accept rarely): h0 = sqrt(r1) cos(2 pi r2) has the density sqrt(1 - h0^2); it is accepted if
+/// log r3 <= alpha (h0 - 1). Attempt a uses the draws first_draw + 2 a and + 2 a + 1; a lane that has
+/// accepted keeps its number.
 template <class R>
 TRELLIS_SITE_FN R draw_su2_component(const SiteRandom<R>& random, uint32_t first_draw, const R& alpha) {
   const auto is_small = less(alpha, R(0.8));
@@ -65,7 +67,8 @@ TRELLIS_SITE_FN R draw_su2_component(const SiteRandom<R>& random, uint32_t first
     const R disc = fnma(square_root(first[0]), cosine, R(1.0));
     const auto accept_pendleton = less_equal(second[1] * second[1], fnma(R(0.5), pendleton, R(1.0)));
     const auto accept_disc = less_equal(log_3, -(alpha * disc));
-    const auto is_accepted = mask_or(mask_and(is_small, accept_disc), mask_and(mask_not(is_small), accept_pendleton));
+    const auto is_accepted =
+        mask_or(mask_and(is_small, accept_disc), mask_and(mask_not(is_small), accept_pendleton));
     delta = select(mask_and(is_open, is_accepted), select(is_small, disc, pendleton), delta);
     is_open = mask_and(is_open, mask_not(is_accepted));
   }
@@ -141,7 +144,8 @@ class OverrelaxationUpdate {
  public:
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
-  explicit OverrelaxationUpdate(const LinkUpdateCall& call) : mu_{call.mu}, U_{call.gauge.links, call.gauge.tables} {}
+  explicit OverrelaxationUpdate(const LinkUpdateCall& call)
+      : mu_{call.mu}, U_{call.gauge.links, call.gauge.tables} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
     ColorMatrix<Real> link = U_.link(U_.at(block), mu_);

@@ -18,7 +18,8 @@ void launch_reunitarise(const GaugeCall& call, const SiteRange& inner_blocks) {
   cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
 }
 
-template void launch_random_links<InstantiatedLayout, InstantiatedStorage>(const RandomLinksCall&, const SiteRange&);
+template void launch_random_links<InstantiatedLayout, InstantiatedStorage>(const RandomLinksCall&,
+                                                                           const SiteRange&);
 template void launch_reunitarise<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, const SiteRange&);
 
 }  // namespace trellis

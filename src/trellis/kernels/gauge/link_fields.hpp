@@ -22,8 +22,9 @@ class RandomLinks {
   explicit RandomLinks(const RandomLinksCall& call) : call_{call}, U_{call.gauge.links, call.gauge.tables} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
-    const SiteRandom<Real> random(call_.key, call_.is_hot ? RandomPurpose::hot_start : RandomPurpose::weak_start,
-                                  call_.trajectory, load_integers<Real>(call_.sites + size_t(block) * Gauge::W));
+    const SiteRandom<Real> random(
+        call_.key, call_.is_hot ? RandomPurpose::hot_start : RandomPurpose::weak_start, call_.trajectory,
+        load_integers<Real>(call_.sites + size_t(block) * Gauge::W));
     for (uint32_t mu = 0; mu < 4; ++mu)
       U_.store(block, int(mu),
                call_.is_hot ? random_su3(random, 8 * mu)

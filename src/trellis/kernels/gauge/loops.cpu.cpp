@@ -9,19 +9,22 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_plaquette_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sums) {
   const PlaquetteSum<Layout, Storage> kernel(call);
-  cpu::reduce_sites<2>(inner_blocks, [&](int block) { return kernel(block); }, sums);
+  cpu::reduce_sites<2>(
+      inner_blocks, [&](int block) { return kernel(block); }, sums);
 }
 
 template <class Layout, class Storage>
 void launch_rectangle_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
   const RectangleSum<Layout, Storage> kernel(call);
-  cpu::reduce_sites<1>(inner_blocks, [&](int block) { return kernel(block); }, sum);
+  cpu::reduce_sites<1>(
+      inner_blocks, [&](int block) { return kernel(block); }, sum);
 }
 
 template <class Layout, class Storage>
 void launch_link_trace_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
   const LinkTraceSum<Layout, Storage> kernel(call);
-  cpu::reduce_sites<1>(inner_blocks, [&](int block) { return kernel(block); }, sum);
+  cpu::reduce_sites<1>(
+      inner_blocks, [&](int block) { return kernel(block); }, sum);
 }
 
 template <class Layout, class Storage>
@@ -30,9 +33,13 @@ double launch_unitarity_violation(const GaugeCall& call, const SiteRange& inner_
   return cpu::maximum_over_sites(inner_blocks, [&](int block) { return kernel(block); });
 }
 
-template void launch_plaquette_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, const SiteRange&, ExactSum*);
-template void launch_rectangle_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, const SiteRange&, ExactSum*);
-template void launch_link_trace_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, const SiteRange&, ExactSum*);
-template double launch_unitarity_violation<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, const SiteRange&);
+template void launch_plaquette_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&,
+                                                                            const SiteRange&, ExactSum*);
+template void launch_rectangle_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&,
+                                                                            const SiteRange&, ExactSum*);
+template void launch_link_trace_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&,
+                                                                             const SiteRange&, ExactSum*);
+template double launch_unitarity_violation<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&,
+                                                                                    const SiteRange&);
 
 }  // namespace trellis

@@ -99,7 +99,8 @@ class LinkTraceSum {
   Gauge U_;
 };
 
-/// The largest |(U U^dagger - 1)_ij|^2 and |det U - 1|^2 over the links of a site (NaN if a link is not finite).
+/// The largest |(U U^dagger - 1)_ij|^2 and |det U - 1|^2 over the links of a site (NaN if a link is not
+/// finite).
 template <class Layout, class Storage>
 class UnitarityViolation {
  public:

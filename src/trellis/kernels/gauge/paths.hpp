@@ -1,6 +1,6 @@
 #pragma once
-/// Ordered products of links along walks. A leg is a step to a neighbour: 2 mu to x+mu, 2 mu + 1 to x-mu, where it
-/// contributes U_mu(x-mu)^dagger.
+/// Ordered products of links along walks. A leg is a step to a neighbour: 2 mu to x+mu, 2 mu + 1 to x-mu,
+/// where it contributes U_mu(x-mu)^dagger.
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 

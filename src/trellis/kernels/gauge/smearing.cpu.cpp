@@ -18,7 +18,8 @@ void launch_ape_smearing(const ApeCall& call, const SiteRange& inner_blocks) {
   cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
 }
 
-template void launch_stout_smearing<InstantiatedLayout, InstantiatedStorage>(const StoutCall&, const SiteRange&);
+template void launch_stout_smearing<InstantiatedLayout, InstantiatedStorage>(const StoutCall&,
+                                                                             const SiteRange&);
 template void launch_ape_smearing<InstantiatedLayout, InstantiatedStorage>(const ApeCall&, const SiteRange&);
 
 }  // namespace trellis

@@ -1,14 +1,17 @@
 #pragma once
 /// Smeared links from old ones (another field).
 ///
-///   stout (Morningstar and Peardon 2004):  U' = exp(TA(C U^dagger)) U,  C = sum_nu rho_munu (staples in the plane)
-///   APE:                                   U' = P[(1 - alpha) U + weight sum_nu (staples in the plane)]
+///   stout:  U' = exp(TA(C U^dagger)) U,  C = sum_nu rho_munu (staples in the plane)
+///           (C. Morningstar and M. Peardon 2004)
+///   APE:    U' = P[(1 - alpha) U + weight sum_nu (staples in the plane)]
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// Per site, all four directions. About 600 flop for the exponential, about 12 rotations for the nearest SU(3) matrix.
-inline constexpr KernelCost stout_cost{4 * (staple_sum_flops + 6 * 18 + 3 * 198 + 600), 2 * 72 * 8};
+/// Per site, all four directions; about 600 flop for an exponential. The projection of APE smearing is not
+/// counted: the number of rotations depends on the links.
+inline constexpr KernelCost stout_cost{4 * (staple_sum_flops + 6 * 18 + 2 * 198 + 24 + 600), 2 * 72 * 8};
+inline constexpr KernelCost ape_cost{4 * (staple_sum_flops + 54), 2 * 72 * 8};
 
 struct StoutCall {
   GaugeCall gauge;
