@@ -101,7 +101,7 @@ TEST(Propagator, canonical_order_is_sink_then_source_in_spin_then_colour) {
 
 /// The lattice is larger than those of the other tests, so that each solve sets a new peak of the process.
 TEST(Propagator, memory_estimate_bounds_what_is_allocated) {
-  const auto lattice = make_lattice({4, 4, 8, 8});
+  const auto lattice = make_lattice({4, 4, 4, 8});
   const Geometry& g = lattice->geometry();
   const auto matrix = std::make_shared<WilsonMatrix>(
       test::to_product(lattice, test::random_gauge(lattice->extents(), 42, 0.5)), clover(), KernelChoice{});
