@@ -171,6 +171,7 @@ void bind_measure(nb::module_& m) {
   m.def("with_momentum", &with_momentum, "source"_a, "momentum"_a, release_gil());
   bind_propagator(m);
   m.def("momenta_up_to", &momenta_up_to, "n2_max"_a);
+  m.def("require_gamma", [](const std::string& name) { (void)gamma_by_name(name); }, "name"_a);
   m.def("mesons", mesons, "quark"_a, "antiquark"_a, "pairs"_a, "momenta"_a);
   bind_baryons(m);
   m.def("all_mesons", all_mesons, "quark"_a, "antiquark"_a, "momenta"_a);

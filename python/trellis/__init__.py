@@ -24,6 +24,48 @@ __version__ = "0.1.0"
 #: Version of doc/conventions.md; written into every result.
 conventions_version = "1"
 
+__all__ = [
+    "BadArgument",
+    "ChecksumError",
+    "Error",
+    "FileError",
+    "GaugeField",
+    "Geometry",
+    "NotAvailable",
+    "NotConverged",
+    "NumericError",
+    "OutOfMemory",
+    "Propagator",
+    "RunFileError",
+    "SolveReport",
+    "WilsonClover",
+    "abort",
+    "all_mesons",
+    "barrier",
+    "baryon",
+    "bicgstab",
+    "cg",
+    "cold",
+    "even_odd",
+    "gaussian_source",
+    "gcr",
+    "hot",
+    "meson",
+    "mesons",
+    "mixed_precision",
+    "momenta_up_to",
+    "mr",
+    "nucleon",
+    "point_source",
+    "quenched",
+    "rank",
+    "ranks",
+    "read_gauge_field",
+    "read_propagator",
+    "wall_source",
+    "weak_field",
+]
+
 # Public name -> submodule that defines it.
 _SUBMODULE_OF = {
     **dict.fromkeys(
@@ -76,8 +118,6 @@ if TYPE_CHECKING:
         point_source,
         read_propagator,
         wall_source,
-
-
     )
     from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision, mr
 

@@ -58,7 +58,9 @@ def convert(
     """Write a gauge configuration in another format."""
     from .commands.convert import convert as command
 
-    console.run(lambda: command(source, target, format=format, precision=precision, lattice=lattice, json=json), json)
+    console.run(
+        lambda: command(source, target, format=format, precision=precision, lattice=lattice, json=json), json
+    )
 
 
 @app.command()
@@ -109,7 +111,9 @@ def _print_schema(model) -> None:
 @app.command()
 def analyze(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Measurement files or folders.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("analysis"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+        "analysis"
+    ),
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     options: Annotated[
         Path | None,

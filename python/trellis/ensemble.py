@@ -1,9 +1,9 @@
 """The folder that `trellis generate` writes: configurations, checkpoints, and the stream of observables.
 
-A state is a pair of files, NAME.NNNNNN.ildg and NAME.NNNNNN.json; it exists once the second is there, which is
-written last. NAME is `configuration` for those that were asked for and `checkpoint` for the others, of which
-the last two are kept. Random numbers have no state of their own (they are keyed by seed and sweep), so that the
-links and the number of the sweep are all that a run needs to go on with the same bits.
+A state is a pair of files, NAME.NNNNNN.ildg and NAME.NNNNNN.json; it exists once the second is there, which
+is written last. NAME is `configuration` for those that were asked for and `checkpoint` for the others; the
+last two states are always kept. Random numbers have no state of their own (they are keyed by seed and sweep),
+so that the links and the number of the sweep are all that a run needs to go on with the same bits.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ class Stream:
         sweeps = root.read_int64("trajectory")
         keep = sweeps <= sweep
         if not np.array_equal(sweeps[keep], np.arange(1, sweep + 1)):
-            raise FileError(f"{self.path}: expected every sweep from 1 to {sweep}, found {keep.sum()} of them")
+            raise FileError(
+                f"{self.path}: expected every sweep from 1 to {sweep}, found {keep.sum()} of them"
+            )
         self.sweeps = sweeps[keep].tolist()
         group = root.group("observables")
         for name in group.names():

@@ -154,9 +154,7 @@ class GaugeField:
         """Clover definition, of the links as they are (no flow). Collective."""
         return self._core.topological_charge()
 
-    def write(
-        self, path: str | os.PathLike, format: str = "ildg", *, precision: int | None = None
-    ) -> None:
+    def write(self, path: str | os.PathLike, format: str = "ildg", *, precision: int | None = None) -> None:
         """Write to a file: under a temporary name, synchronised, then renamed. Collective.
 
         Parameters

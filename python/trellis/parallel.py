@@ -59,7 +59,7 @@ def on_root(work: Callable[[], T]) -> T:
 
 
 def launched_rank() -> int:
-    """Rank according to the launcher's environment; 0 in a single process. Does not load the compiled part."""
+    """Rank by the launcher's environment; 0 in a single process. Does not load the compiled part."""
     for size, number in _RANK_VARIABLES:
         if os.environ.get(size, "1") != "1" and number in os.environ:
             return int(os.environ[number])

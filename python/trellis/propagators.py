@@ -284,6 +284,6 @@ class BoundSolver:
 
 def _not_converged_message(report: SolveReport) -> str:
     return (
-        f"{report.method}: {report.reason} after {report.iterations} iterations; the largest true residual is "
-        f"{report.largest_residual:.3e}"
+        f"{report.method}: {report.reason} after {report.iterations} iterations; the largest true residual "
+        f"is {report.largest_residual:.3e}"
     )

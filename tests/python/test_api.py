@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import environment
 
 import trellis as tr
-from command_line import environment
 
 LATTICE = (4, 4, 4, 8)
 EXAMPLE = """
@@ -189,7 +189,8 @@ def test_a_missed_tolerance(M: tr.WilsonClover) -> None:
     assert 1e-12 < report.largest_residual < 1
     reached = solve.propagator(source, allow_not_converged=True)
     assert reached.report == dataclasses.replace(
-        report, **{k: getattr(reached.report, k) for k in ("seconds", "gflops", "gbytes_per_second", "roof_gflops")}
+        report,
+        **{k: getattr(reached.report, k) for k in ("seconds", "gflops", "gbytes_per_second", "roof_gflops")},
     )
 
 
@@ -225,7 +226,7 @@ def test_smearing_at_source_and_sink(U: tr.GaugeField, M: tr.WilsonClover) -> No
     assert smeared_source.source_at == at
     point = solve.propagator(tr.point_source(U.geometry, at))
     smeared_sink = point.smear_sink(U, width=1.0, steps=4)
-    # At the source site: <sum over spins and colours> G S(x, x) G^dagger: both orders of the same matrix element.
+    # At the source site, traced over spin and colour: sum_y G(x, y) S(y, x) and sum_y S(x, y) G(y, x).
     site = (4, 3, 2, 1)
     left = np.trace(np.trace(smeared_sink.to_numpy()[site], axis1=0, axis2=1))
     right = np.trace(np.trace(smeared_source.to_numpy()[site], axis1=0, axis2=1))

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from command_line import run, sha256
 
 import trellis as tr
-from command_line import run, sha256
 
 KEYS = {
     "format",

@@ -66,13 +66,25 @@ def test_defaults() -> None:
 MISTAKES = [
     (GenerateRun, "beta =", "bata =", 5, ["action.bata", "did you mean 'beta'", "action.beta: missing"]),
     (GenerateRun, "[heatbath]", "[heat_bath]", 7, ["heat_bath", "did you mean 'heatbath'"]),
-    (GenerateRun, "[output]", "color = 1\n[output]", 14, ["sweeps.color: unknown key. Valid here: checkpoint"]),
+    (
+        GenerateRun,
+        "[output]",
+        "color = 1\n[output]",
+        14,
+        ["sweeps.color: unknown key. Valid here: checkpoint"],
+    ),
     (GenerateRun, "8]", "7]", 2, ["lattice.extents", "extent in t is 7", "even"]),
     (GenerateRun, "[4, 4, 4, 8]", "[4, 4, 8]", 2, ["lattice.extents"]),
     (GenerateRun, "beta = 6.0", 'beta = "six"', 5, ["action.beta", "valid number", "found 'six'"]),
     (GenerateRun, "beta = 6.0", "beta = nan", 5, ["action.beta", "finite"]),
     (GenerateRun, "seed = 1", "seed = -1", 8, ["heatbath.seed", "found -1"]),
-    (GenerateRun, "total = 10", "total = 10\nthermalisation = 10", 10, ["thermalisation = 10", "leaves none"]),
+    (
+        GenerateRun,
+        "total = 10",
+        "total = 10\nthermalisation = 10",
+        10,
+        ["thermalisation = 10", "leaves none"],
+    ),
     (GenerateRun, "[lattice]", '[start]\ntype = "file"\n[lattice]', 1, ["start.file is given exactly if"]),
     (MeasureRun, "kappa = 0.13", "kappa = 0.13\nmass = 0.1", 3, ["kappa or fermion.mass, and not both"]),
     (MeasureRun, "kappa = 0.13", "csw = 1.0", 3, ["kappa or fermion.mass, and not both"]),
@@ -106,7 +118,7 @@ def test_mistakes_are_named(model: type, old: str, new: str, line: int, parts: l
 
 
 def test_no_toml_and_no_file(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match="not valid TOML.*line 1"):
+    with pytest.raises(RunFileError, match=r"not valid TOML.*line 1"):
         parse_run_file("a = = 1", GenerateRun)
     with pytest.raises(RunFileError, match="cannot be read"):
         load_run_file(tmp_path / "nothing.toml", GenerateRun)

@@ -8,9 +8,7 @@ from pathlib import Path
 from ..errors import RunFileError
 
 
-def analyze(
-    paths: list[Path], output: Path, *, title: str | None, options: Path | None, json: bool
-) -> int:
+def analyze(paths: list[Path], output: Path, *, title: str | None, options: Path | None, json: bool) -> int:
     """See trellis.analysis.command.run."""
     from ..analysis.command import run
 

@@ -24,7 +24,9 @@ def bench(arguments: list[str]) -> int:
     """Replace nothing, add nothing: the arguments go to the program as they are."""
     available = programs()
     if not available:
-        raise NotAvailable("this build has no benchmark programs; ./bootstrap build makes them in build/release/bench")
+        raise NotAvailable(
+            "this build has no benchmark programs; ./bootstrap build makes them in build/release/bench"
+        )
     if not arguments or arguments[0] not in available:
         names = ", ".join(available)
         print(f"usage: trellis bench WHAT [OPTIONS]\n  WHAT: {names}", file=sys.stderr)

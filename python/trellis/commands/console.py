@@ -74,8 +74,8 @@ class Output:
 def run(command: Callable[[], int | None], json: bool) -> None:
     """Run a command and turn its exceptions into a message and an exit status.
 
-    All ranks raise together what trellis raises on purpose and agrees on; whatever else happens on one rank is
-    printed once and ends the job.
+    All ranks raise together what trellis raises on purpose and agrees on; whatever else happens on one
+    rank is printed once and ends the job.
     """
     try:
         status = command() or 0

@@ -50,10 +50,12 @@ def demo(folder: Path, *, json: bool) -> int:
 
 
 def _write_run_files(folder: Path) -> None:
-    """The run files of the package, with the output folder filled in; they stay there for the user to change."""
+    """The run files of the package, with the folder filled in; those that are there already stay."""
     folder.mkdir(parents=True, exist_ok=True)
     source = importlib.resources.files("trellis.commands") / "demo_files"
     for name in _RUN_FILES:
+        if (folder / name).exists():
+            continue
         text = (source / name).read_text(encoding="utf-8")
         # A TOML basic string has the escapes of JSON.
         quoted = json_text.dumps(folder.as_posix())[1:-1]
@@ -80,9 +82,10 @@ What to do next
   look at the numbers          {folder}/results.json
   change a parameter           {folder}/measure.toml (another folder in [output]), then
                                trellis measure {folder}/measure.toml
-  make a larger lattice        {folder}/generate.toml, then mpirun -n 2 trellis generate {folder}/generate.toml
+  make a larger lattice        {folder}/generate.toml, then
+                               mpirun -n 2 trellis generate {folder}/generate.toml
   see all keys of a run file   trellis generate --schema; trellis measure --schema
-  use your own configurations  trellis info FILE, then name them in [configurations] of a measure run file
+  use your own configurations  trellis info FILE, then name them in [configurations] of measure.toml
   from Python                  import trellis as tr; help(tr)
   check this machine           trellis doctor"""
     )

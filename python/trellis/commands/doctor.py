@@ -129,9 +129,7 @@ def _advice(found: dict[str, Any]) -> list[str]:
     machine, parallel = found["machine"], found["parallel"]
     used = parallel["ranks"] * parallel["threads_per_rank"]
     if used > machine["cores"]:
-        advice.append(
-            f"{used} threads on {machine['cores']} cores: set OMP_NUM_THREADS or start fewer ranks"
-        )
+        advice.append(f"{used} threads on {machine['cores']} cores: set OMP_NUM_THREADS or start fewer ranks")
     if machine["transparent_huge_pages"] == "never":
         advice.append("transparent huge pages are off: kernels may lose up to 14 %")
     if machine["gpus"] and not found["build"]["cuda"]:
@@ -143,8 +141,8 @@ def _advice(found: dict[str, Any]) -> list[str]:
         split = lanes["split"][0] * lanes["split"][1] * lanes["split"][2] * lanes["split"][3]
         if split < lanes["lanes"]:
             advice.append(
-                f"the lattice fills {split} of {lanes['lanes']} lanes in {precision}: its local extents are too "
-                "small or not divisible by 4"
+                f"the lattice fills {split} of {lanes['lanes']} lanes in {precision}: its local extents "
+                "are too small or not divisible by 4"
             )
     return advice
 
@@ -152,6 +150,7 @@ def _advice(found: dict[str, Any]) -> list[str]:
 def _print(output: Output, found: dict[str, Any]) -> None:
     build, machine, parallel = found["build"], found["machine"], found["parallel"]
     output.line(f"trellis {found['version']}", style="bold")
+    free = gibibytes(machine["memory_available_bytes"])
     _table(
         output,
         {
@@ -162,10 +161,11 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "HDF5": build["hdf5"],
             "CUDA": "yes" if build["cuda"] else "not in this build",
             "processor": f"{machine['cpu']}, {machine['cores']} cores",
-            "memory": f"{gibibytes(machine['memory_available_bytes'])} free of {gibibytes(machine['memory_bytes'])}",
+            "memory": f"{free} free of {gibibytes(machine['memory_bytes'])}",
             "huge pages": machine["transparent_huge_pages"],
             "GPUs": ", ".join(machine["gpus"]) or "none",
-            "ranks, threads": f"{parallel['ranks']} ({parallel['communicator']}), {parallel['threads_per_rank']} each",
+            "ranks": f"{parallel['ranks']} ({parallel['communicator']})",
+            "threads per rank": str(parallel["threads_per_rank"]),
         },
     )
     lattice = found["lanes"]
@@ -173,18 +173,20 @@ def _print(output: Output, found: dict[str, Any]) -> None:
         lanes = lattice[precision]
         output.line(
             f"  {'x'.join(map(str, lattice['lattice']))} on {lattice['grid']} ranks, {precision}: "
-            f"{lanes['lanes']} lanes split {lanes['split']}; {100 * lanes['inner_fraction']:.0f} % of the blocks "
-            f"need no other rank, {100 * (1 - lanes['crossing_fraction']):.0f} % no lane permutation"
+            f"{lanes['lanes']} lanes split {lanes['split']}; {100 * lanes['inner_fraction']:.0f} % of the "
+            f"blocks need no other rank, {100 * (1 - lanes['crossing_fraction']):.0f} % no lane permutation"
         )
     if found["speed"]:
         speed = found["speed"]
         output.line(
             f"  reading 1, 16, 256 MiB: {speed['read_1_mib_gbytes_per_second']:.0f}, "
-            f"{speed['read_16_mib_gbytes_per_second']:.0f}, {speed['read_256_mib_gbytes_per_second']:.1f} GB/s; "
+            f"{speed['read_16_mib_gbytes_per_second']:.0f}, "
+            f"{speed['read_256_mib_gbytes_per_second']:.1f} GB/s; "
             f"triad {speed['triad_256_mib_gbytes_per_second']:.1f} GB/s"
         )
         output.line(
-            f"  peak: {speed['peak_float_gflops']:.0f} GF/s float, {speed['peak_double_gflops']:.0f} GF/s double"
+            f"  peak: {speed['peak_float_gflops']:.0f} GF/s float, "
+            f"{speed['peak_double_gflops']:.0f} GF/s double"
         )
     for advice in found["advice"]:
         output.line(f"  advice: {advice}", style="yellow")

@@ -52,7 +52,9 @@ class _Generation:
     def run_all(self, resume: bool) -> dict[str, Any]:
         run, output = self.run, self.output
         field = gauge_field_bytes(self.geometry.local_extents, self.geometry.grid)
-        require_memory(3 * field, "this run", run.machine, output)  # links, and two copies while files are written
+        require_memory(
+            3 * field, "this run", run.machine, output
+        )  # links, and two copies while files are written
         if rank() == 0:
             self.folder.mkdir(parents=True, exist_ok=True)
         U = self._state(resume)
@@ -127,9 +129,7 @@ class _Generation:
         sweeps = self.run.sweeps
         self.sweep += 1
         self.heatbath.sweep(U, self.sweep)
-        self.stream.append(
-            self.sweep, {"plaquette": U.plaquette, "polyakov_loop": U.polyakov_loop}
-        )
+        self.stream.append(self.sweep, {"plaquette": U.plaquette, "polyakov_loop": U.polyakov_loop})
         if self.sweep % sweeps.print_every == 0:
             mean = self.stream.mean("plaquette", sweeps.print_every)
             self.output.line(f"sweep {self.sweep:6d}  plaquette {mean:.8f}")

@@ -19,7 +19,7 @@ from ..correlators import baryon, mesons, momenta_up_to
 from ..errors import BadArgument, NotConverged
 from ..gauge import GaugeField, Geometry, read_gauge_field
 from ..operators import WilsonClover
-from ..parallel import broadcast, on_root, rank
+from ..parallel import on_root, rank
 from ..propagators import Propagator, Source, gaussian_source, point_source, wall_source
 from ..provenance import write_root_attributes
 from ..run_files import MeasureRun
@@ -45,6 +45,7 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
     """Everything after the run file was read; returns the JSON object of `trellis measure --json`."""
     set_threads(run.machine)
     folder = Path(run.output.directory)
+    measurement = _Measurement(run, text, output)
     found = on_root(lambda: _find_configurations(run.configurations))
     todo, done = on_root(lambda: _split_done(found, folder))
     if done and not resume:
@@ -52,12 +53,13 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
             f"{folder} has results of {len(done)} of these configurations, the first {done[0]}; go on with "
             "--resume, or choose another folder"
         )
+    for number in done:
+        _require_same_physics(result_file(folder, number), run)
     if rank() == 0:
         folder.mkdir(parents=True, exist_ok=True)
     if done:
         output.line(f"{len(done)} of {len(found)} configurations are done already")
     start = time.perf_counter()
-    measurement = _Measurement(run, text, output)
     with output.progress("propagators", len(todo) * len(run.source.positions)) as show:
         for count, (number, path) in enumerate(todo):
             measurement.measure_configuration(number, path, folder, show, count)
@@ -104,7 +106,9 @@ def _find_configurations(table: ConfigurationsTable) -> list[tuple[int, str]]:
                     f"configurations.files: configuration {number} twice: {found[number]} and {path}"
                 )
     first = table.first if table.first is not None else -1
-    chosen = [(n, p) for n, p in sorted(found.items()) if n >= first and (table.last is None or n <= table.last)]
+    chosen = [
+        (n, p) for n, p in sorted(found.items()) if n >= first and (table.last is None or n <= table.last)
+    ]
     if not chosen:
         raise BadArgument(
             f"configurations: none of {len(found)} lies between first = {table.first} and last = {table.last}"
@@ -121,9 +125,18 @@ def _physics(run: MeasureRun) -> str:
     return json_text.dumps(tables, sort_keys=True)
 
 
-def _split_done(
-    found: list[tuple[int, str]], folder: Path
-) -> tuple[list[tuple[int, str]], list[int]]:
+def _require_same_physics(path: Path, run: MeasureRun) -> None:
+    """Refuse to go on beside results of other parameters. Collective."""
+    stored = json_text.loads(load().Hdf5File.open(str(path)).root().text("physics"))
+    for table, values in json_text.loads(_physics(run)).items():
+        if stored.get(table) != values:
+            raise BadArgument(
+                f"{path} was measured with another [{table}]: expected {values}, found {stored.get(table)}; "
+                "a changed run needs another folder"
+            )
+
+
+def _split_done(found: list[tuple[int, str]], folder: Path) -> tuple[list[tuple[int, str]], list[int]]:
     """Configurations without a result file, and the numbers of those with one."""
     done = [number for number, _ in found if result_file(folder, number).exists()]
     return [(number, path) for number, path in found if number not in set(done)], done
@@ -155,6 +168,12 @@ def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover:
 
 def source_positions(table: SourceTable, number: int, extents: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Positions on one configuration: those of the run file, all shifted alike where it has a shift_seed."""
+    for position in table.positions:
+        if not all(0 <= x < extent for x, extent in zip(position, extents, strict=True)):
+            raise BadArgument(
+                f"source.positions: {list(position)} lies outside the lattice {list(extents)} "
+                "(coordinates count from 0)"
+            )
     shift = (0, 0, 0, 0)
     if table.shift_seed is not None:
         digest = hashlib.sha256(f"trellis source shift {table.shift_seed} {number}".encode()).digest()
@@ -176,6 +195,9 @@ class _Measurement:
             self.channels = meson_channels(run.correlators)
         except ValueError as error:
             raise BadArgument(str(error)) from error
+        for channel in self.channels:  # unknown names are refused before anything is solved
+            load().require_gamma(channel.sink)
+            load().require_gamma(channel.source)
         self.momenta = momenta_up_to(run.correlators.max_momentum_squared)
         self.reports: list[SolveReport] = []
         self.memory_is_checked = False

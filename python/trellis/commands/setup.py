@@ -37,7 +37,8 @@ def require_memory(bytes: float, what: str, machine: MachineTable, output: Outpu
     output.line(f"memory: about {gibibytes(needed)} per rank, {gibibytes(available)} available")
     if machine.memory_gib is not None and needed > machine.memory_gib * 2**30:
         raise OutOfMemory(
-            f"{what} needs about {gibibytes(needed)} per rank; machine.memory_gib allows {machine.memory_gib:g} GiB"
+            f"{what} needs about {gibibytes(needed)} per rank; machine.memory_gib allows "
+            f"{machine.memory_gib:g} GiB"
         )
     if needed > available:
         raise OutOfMemory(
@@ -46,7 +47,7 @@ def require_memory(bytes: float, what: str, machine: MachineTable, output: Outpu
 
 
 def gauge_field_bytes(local: tuple[int, ...], grid: tuple[int, ...]) -> int:
-    """Of one gauge field on a rank: 4 x 18 doubles a site, two sites of halo where ranks split a direction."""
+    """Of one gauge field on a rank: 4 x 18 doubles a site, halo of two where ranks split a direction."""
     sites = 1
     for extent, ranks in zip(local, grid, strict=True):
         sites *= extent + (4 if ranks > 1 else 0)

@@ -51,5 +51,5 @@ class MachineTable(Table):
     memory_gib: float | None = Field(
         default=None,
         gt=0,
-        description="A run that needs more than this per rank (GiB) is refused; default: what the machine has.",
+        description="Refuse a run that needs more than this per rank (GiB); default: what the machine has.",
     )

@@ -55,7 +55,7 @@ def parse_run_file(text: str, model: type[Run], name: str = "run file") -> Run:
 
 
 def _describe(error: Any, model: type[BaseModel], text: str) -> str:
-    """":LINE: key: what is wrong", without the file's name."""
+    """ ":LINE: key: what is wrong", without the file's name."""
     location = [part for part in error["loc"] if isinstance(part, str)]
     shown = ".".join(map(str, error["loc"])) or "(the whole file)"
     line = line_of(text, location)

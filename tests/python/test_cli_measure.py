@@ -1,0 +1,261 @@
+"""trellis measure: what its files hold, the same bits on any number of ranks, resuming, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from command_line import run
+
+import trellis as tr
+
+GENERATE = """\
+[lattice]
+extents = [4, 4, 4, 8]
+[action]
+beta = 6.0
+[heatbath]
+seed = 3
+[sweeps]
+total = 12
+keep_every = 6
+[output]
+directory = "ensemble"
+"""
+MEASURE = """\
+[configurations]
+files = "ensemble/configuration.*.ildg"
+[fermion]
+kappa = 0.125
+csw = 1.5
+[solver]
+inner_precision = "half"
+tolerance = 1e-9
+[source]
+positions = [[0, 0, 0, 0], [2, 1, 0, 5]]
+[correlators]
+mesons = ["pion", "rho"]
+baryons = ["nucleon"]
+max_momentum_squared = 1
+[[correlators.meson]]
+name = "axial"
+sink = "gamma_t gamma5"
+source = "gamma5"
+[output]
+directory = "out"
+"""
+
+
+@pytest.fixture(scope="module")
+def ensemble(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("ensemble")
+    (folder / "generate.toml").write_text(GENERATE)
+    run("generate", "generate.toml", cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def measured(ensemble: Path) -> Path:
+    (ensemble / "measure.toml").write_text(MEASURE)
+    (ensemble / "measure.json").write_text(run("measure", "measure.toml", "--json", cwd=ensemble).stdout)
+    return ensemble
+
+
+def write_run(folder: Path, *changes: tuple[str, str], name: str = "other.toml") -> str:
+    text = MEASURE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / name).write_text(text)
+    return name
+
+
+def datasets(path: Path) -> dict[str, bytes]:
+    """All that does not depend on clocks."""
+    found = {}
+    with h5py.File(path) as file:
+        names = [f"correlators/{name}" for name in file["correlators"]]
+        names += ["configurations", "solves/iterations", "solves/relative_residual"]
+        for name in names:
+            found[name] = file[name][()].tobytes()
+    return found
+
+
+def test_layout(measured: Path) -> None:
+    files = sorted((measured / "out").iterdir())
+    assert [path.name for path in files] == ["correlators.000006.h5", "correlators.000012.h5"]
+    with h5py.File(files[0]) as file:
+        root = dict(file.attrs)
+        assert root["kind"] == "measurement"
+        assert root["trellis_version"] == tr.__version__
+        assert root["conventions_version"] == tr.conventions_version
+        assert root["run_file"] == MEASURE
+        assert list(root["lattice"]) == [4, 4, 4, 8]
+        assert root["beta"] == 6.0
+        assert root["input_file"] == "ensemble/configuration.000006.ildg"
+        assert root["input_checksum"].startswith("scidac_a=")
+        assert root["created"].endswith("Z")
+        assert list(file["configurations"][()]) == [6]
+        assert set(file["correlators"]) == {"pion", "rho_x", "rho_y", "rho_z", "axial", "nucleon"}
+        for name, dataset in file["correlators"].items():
+            assert dataset.shape == (1, 2, 7, 8), name
+            assert dataset.dtype == np.complex128
+            assert dataset.attrs["boundary_t"] == "antiperiodic"
+            assert dataset.attrs["kappa"] == pytest.approx(0.125, rel=1e-15)
+            assert dataset.attrs["csw"] == 1.5
+            assert dataset.attrs["fermion"] == "wilson_clover"
+            assert np.reshape(dataset.attrs["momenta"], (-1, 3)).shape == (7, 3)
+            assert np.reshape(dataset.attrs["sources"], (-1, 4)).tolist() == [[0, 0, 0, 0], [2, 1, 0, 5]]
+        pion, nucleon = file["correlators/pion"].attrs, file["correlators/nucleon"].attrs
+        assert (pion["type"], pion["particle"], pion["sink"]) == ("meson", "pion", "gamma5")
+        assert (nucleon["type"], nucleon["particle"]) == ("baryon", "nucleon")
+        assert file["correlators/axial"].attrs["sink"] == "gamma_t gamma5"
+        for name in ("iterations", "relative_residual", "seconds", "gflops"):
+            assert file[f"solves/{name}"].shape == (1, 2)
+        assert "even-odd" in file["solves"].attrs["solver"]
+        assert np.all(file["solves/relative_residual"][()] < 5e-9)
+
+
+def test_numbers_are_those_of_the_python_interface(measured: Path) -> None:
+    U = tr.read_gauge_field(measured / "ensemble" / "configuration.000012.ildg")
+    M = tr.WilsonClover(U, kappa=0.125, csw=1.5)
+    S = tr.even_odd(tr.cg(tolerance=1e-12))(M).propagator(tr.point_source(U.geometry, (2, 1, 0, 5)))
+    with h5py.File(measured / "out" / "correlators.000012.h5") as file:
+        momenta = np.reshape(file["correlators/pion"].attrs["momenta"], (-1, 3))
+        stored = {name: dataset[0, 1] for name, dataset in file["correlators"].items()}
+    expected = {
+        "pion": tr.meson(S, S, "gamma5", "gamma5", momenta=momenta),
+        "rho_y": tr.meson(S, S, "gamma_y", "gamma_y", momenta=momenta),
+        "axial": tr.meson(S, S, "gamma_t gamma5", "gamma5", momenta=momenta),
+        "nucleon": tr.nucleon(S, momenta=momenta),
+    }
+    for name, values in expected.items():
+        np.testing.assert_allclose(stored[name], values, rtol=0, atol=1e-7 * np.abs(values).max())
+
+
+def test_json(measured: Path) -> None:
+    found = json.loads((measured / "measure.json").read_text())
+    assert found["configurations"] == [6, 12]
+    assert found["files"] == ["out/correlators.000006.h5", "out/correlators.000012.h5"]
+    assert found["solves"] == 4
+    assert 0 < found["iterations_max"] < 500
+    assert 0 < found["relative_residual_max"] < 5e-9
+    assert found["gflops"] > 0
+
+
+@pytest.mark.parametrize("ranks, threads", [(1, 2), (2, 1), (4, 1)])
+def test_the_same_bits(measured: Path, ranks: int, threads: int) -> None:
+    name = write_run(measured, ('"out"', f'"out_{ranks}_{threads}"'), name=f"run_{ranks}_{threads}.toml")
+    run("measure", name, cwd=measured, ranks=ranks, OMP_NUM_THREADS=str(threads))
+    for path in sorted((measured / "out").iterdir()):
+        assert datasets(measured / f"out_{ranks}_{threads}" / path.name) == datasets(path)
+
+
+def test_resume_measures_what_is_missing(measured: Path) -> None:
+    lost = measured / "out" / "correlators.000006.h5"
+    before = datasets(lost)
+    lost.unlink()
+    (lost.with_name(lost.name + ".partial")).write_bytes(b"killed while writing")
+    assert "--resume" in run("measure", "measure.toml", cwd=measured, status=1).stderr
+    other = (measured / "out" / "correlators.000012.h5").stat().st_mtime_ns
+    found = json.loads(run("measure", "measure.toml", "--resume", "--json", cwd=measured).stdout)
+    assert found["skipped"] == 1
+    assert datasets(lost) == before
+    assert (measured / "out" / "correlators.000012.h5").stat().st_mtime_ns == other
+    name = write_run(measured, ("kappa = 0.125", "kappa = 0.12"))
+    found_error = run("measure", name, "--resume", cwd=measured, status=1).stderr
+    assert "correlators.000006.h5 was measured with another [fermion]" in found_error
+
+
+def test_analysis_reads_it(measured: Path) -> None:
+    from trellis.analysis import read_measurements
+
+    found = read_measurements([measured / "out", measured / "ensemble" / "stream.h5"])
+    assert found.beta == 6.0
+    assert found.configurations.tolist() == [6, 12]
+    assert found.correlators["pion"].values.shape == (2, 7, 8)
+    assert len(found.observables["plaquette"].values) == 12
+
+
+def test_smearing_and_shifted_sources(measured: Path) -> None:
+    name = write_run(
+        measured,
+        ('"out"', '"out_smeared"'),
+        ("[source]", '[source]\ntype = "gaussian"\nwidth = 1.0\nsteps = 4\nshift_seed = 5'),
+        ("[correlators]", '[sink]\ntype = "gaussian"\n[smearing]\nstout_steps = 2\n[correlators]'),
+        ("max_momentum_squared = 1", ""),
+    )
+    run("measure", name, cwd=measured)
+    positions = []
+    for number in (6, 12):
+        with h5py.File(measured / "out_smeared" / f"correlators.{number:06d}.h5") as file:
+            pion = file["correlators/pion"]
+            positions.append(np.reshape(pion.attrs["sources"], (-1, 4)))
+            assert np.all(pion[0, :, 0].real > 0)
+            assert pion.attrs["source_smearing"] == "gaussian width=1 steps=4"
+            assert pion.attrs["sink_smearing"] == "gaussian width=1 steps=4"
+    distance = np.array([2, 1, 0, 5])
+    for first, second in positions:
+        assert ((second - first - distance) % (4, 4, 4, 8)).tolist() == [0, 0, 0, 0]
+    assert positions[0].tolist() != positions[1].tolist()
+
+
+def test_propagators_and_wall_sources(measured: Path) -> None:
+    name = write_run(
+        measured,
+        ("directory", "propagators = true\ndirectory"),
+        ('"out"', '"out_wall"'),
+        ("[source]", '[source]\ntype = "wall"'),
+        ("files =", "last = 6\nfiles ="),
+    )
+    run("measure", name, cwd=measured)
+    names = sorted(path.name for path in (measured / "out_wall").iterdir())
+    assert names == ["correlators.000006.h5", "propagator.000006.0.h5", "propagator.000006.1.h5"]
+    with h5py.File(measured / "out_wall" / names[2]) as file:
+        S = file["propagator"][()]
+        assert list(file["propagator"].attrs["source_at"]) == [0, 0, 0, 5]
+    with h5py.File(measured / "out_wall" / names[0]) as file:
+        pion = file["correlators/pion"][0, 1, 0]
+    norms = (np.abs(S) ** 2).sum(axis=(1, 2, 3, 4, 5, 6, 7))
+    np.testing.assert_allclose(np.roll(norms, -5), pion.real, rtol=1e-12)
+
+
+WRONG = [
+    ([("ensemble/", "nowhere/")], "nothing matches 'nowhere/configuration.*.ildg'"),
+    ([("files =", "first = 100\nfiles =")], "none of 2 lies between first = 100"),
+    ([("[2, 1, 0, 5]", "[2, 1, 0, 8]")], "[2, 1, 0, 8] lies outside the lattice"),
+    ([("tolerance = 1e-9", "max_iterations = 3")], "after 3 iterations; the largest true residual"),
+    ([('sink = "gamma_t gamma5"', 'sink = "gamma_6"')], "gamma_6"),
+    ([('name = "axial"', 'name = "pion"')], "found twice: pion"),
+    ([("[output]", "[machine]\nmemory_gib = 0.001\n[output]")], "machine.memory_gib allows 0.001 GiB"),
+    ([("[output]", "[machine]\ngrid = [1, 1, 1, 2]\n[output]")], "grid"),
+]
+
+
+@pytest.mark.parametrize("changes, text", WRONG, ids=[text[:30] for _, text in WRONG])
+def test_mistakes(measured: Path, changes: list[tuple[str, str]], text: str) -> None:
+    name = write_run(measured, *changes, ('"out"', '"out_wrong"'))
+    found = run("measure", name, cwd=measured, status=1)
+    assert text in found.stderr
+    assert "Traceback" not in found.stderr
+    assert not list(measured.glob("out_wrong/*.h5"))
+
+
+def test_a_damaged_configuration_is_refused(measured: Path) -> None:
+    data = bytearray((measured / "ensemble" / "configuration.000006.ildg").read_bytes())
+    data[len(data) // 2] ^= 1
+    (measured / "damaged.000001.ildg").write_bytes(data)
+    name = write_run(measured, ("ensemble/configuration.", "damaged."), ('"out"', '"out_damaged"'))
+    assert "damaged.000001.ildg" in run("measure", name, cwd=measured, status=1).stderr
+
+
+def test_two_files_of_one_number(measured: Path) -> None:
+    path = measured / "ensemble" / "configuration.000006.ildg"
+    (measured / "copy.6.ildg").write_bytes(path.read_bytes())
+    name = write_run(
+        measured, ('"ensemble/configuration.*.ildg"', '["ensemble/configuration.*.ildg", "copy.6.ildg"]')
+    )
+    assert "configuration 6 twice" in run("measure", name, cwd=measured, status=1).stderr
