@@ -42,17 +42,25 @@ nb::dict loops(const GaugeField& U) {
 
 void bind_gauge(nb::module_& m) {
   nb::class_<GaugeField>(m, "GaugeField")
-      .def("__init__", [](GaugeField* self, std::shared_ptr<Lattice> lattice) { new (self) GaugeField(lattice); },
-           "lattice"_a)
-      .def_prop_ro("lattice", [](const GaugeField& U) { return std::const_pointer_cast<Lattice>(U.lattice_ptr()); })
-      .def("copy", [](const GaugeField& U) { return std::make_shared<GaugeField>(U); }, release_gil())
-      .def("plaquette", [](const GaugeField& U) { return plaquette(U); }, release_gil())
-      .def("polyakov_loop", [](const GaugeField& U) { return polyakov_loop(U); }, release_gil())
+      .def(
+          "__init__",
+          [](GaugeField* self, std::shared_ptr<Lattice> lattice) { new (self) GaugeField(lattice); },
+          "lattice"_a)
+      .def_prop_ro("lattice",
+                   [](const GaugeField& U) { return std::const_pointer_cast<Lattice>(U.lattice_ptr()); })
+      .def(
+          "copy", [](const GaugeField& U) { return std::make_shared<GaugeField>(U); }, release_gil())
+      .def(
+          "plaquette", [](const GaugeField& U) { return plaquette(U); }, release_gil())
+      .def(
+          "polyakov_loop", [](const GaugeField& U) { return polyakov_loop(U); }, release_gil())
       .def("loops", loops)
-      .def("stout", [](const GaugeField& U, double rho, int steps) { return stout_smear(U, rho, steps); }, "rho"_a,
-           "steps"_a, release_gil())
-      .def("topological_charge", [](const GaugeField& U) { return topological_charge(U, ChargeDefinition::clover); },
-           release_gil())
+      .def(
+          "stout", [](const GaugeField& U, double rho, int steps) { return stout_smear(U, rho, steps); },
+          "rho"_a, "steps"_a, release_gil())
+      .def(
+          "topological_charge",
+          [](const GaugeField& U) { return topological_charge(U, ChargeDefinition::clover); }, release_gil())
       .def("to_numpy", links_to_numpy)
       .def("from_numpy", links_from_numpy, "links"_a);
 }

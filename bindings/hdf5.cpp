@@ -1,6 +1,7 @@
-/// HDF5 files of the compiled part. Python code that has loaded this module writes through it, not through h5py.
-#include "bindings.hpp"
+/// HDF5 files of the compiled part. Python code that has loaded this module writes through it, not through
+/// h5py.
 #include "trellis/io/hdf5.hpp"
+#include "bindings.hpp"
 
 namespace trellis::bindings {
 
@@ -61,8 +62,10 @@ void bind_hdf5(nb::module_& m) {
       .def("integers", &Group::integer_attribute, "name"_a, "of"_a = ".")
       .def("has_attribute", &Group::has_attribute, "name"_a, "of"_a = ".");
   nb::class_<hdf5::File>(m, "Hdf5File")
-      .def_static("create", [](const std::string& path) { return hdf5::File::create(path); }, "path"_a)
-      .def_static("open", [](const std::string& path) { return hdf5::File::open(path); }, "path"_a)
+      .def_static(
+          "create", [](const std::string& path) { return hdf5::File::create(path); }, "path"_a)
+      .def_static(
+          "open", [](const std::string& path) { return hdf5::File::open(path); }, "path"_a)
       .def("root", &hdf5::File::root, nb::keep_alive<0, 1>())
       .def("commit", &hdf5::File::commit, release_gil());
 }

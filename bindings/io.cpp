@@ -31,11 +31,13 @@ nb::list to_list(const std::vector<T>& reports) {
   return list;
 }
 
-nb::tuple read(const std::string& path, const Coord& grid, const std::optional<Coord>& lattice, bool report_only) {
+nb::tuple read(const std::string& path, const Coord& grid, const std::optional<Coord>& lattice,
+               bool report_only) {
   FileReport report;
   auto U = [&] {
     const nb::gil_scoped_release release;
-    return std::make_shared<GaugeField>(read_gauge_field(path, grid, nullptr, {lattice, report_only}, &report));
+    return std::make_shared<GaugeField>(
+        read_gauge_field(path, grid, nullptr, {lattice, report_only}, &report));
   }();
   return nb::make_tuple(U, report);
 }

@@ -1,6 +1,6 @@
 /// Lattices and process grids.
-#include "bindings.hpp"
 #include "trellis/field/lattice.hpp"
+#include "bindings.hpp"
 #include "trellis/lattice/lane_split.hpp"
 
 namespace trellis::bindings {
@@ -13,7 +13,8 @@ double crossing_fraction(const Coord& lattice, const Coord& grid, int lanes) {
   for (int block = 0; block < layout.blocks(); ++block) {
     bool crosses = false;
     for (int leg = 0; leg < legs; ++leg)
-      crosses |= layout.permutes(leg) && (layout.neighbours(0)[size_t(block * legs + leg)] & SiteLayout::crosses_bit);
+      crosses |= layout.permutes(leg) &&
+                 (layout.neighbours(0)[size_t(block * legs + leg)] & SiteLayout::crosses_bit);
     crossing += crosses;
   }
   return double(crossing) / layout.blocks();
@@ -37,13 +38,18 @@ void bind_lattice(nb::module_& m) {
       .def("__eq__", [](const Lattice& a, const Lattice& b) { return a.geometry() == b.geometry(); });
   m.def(
       "make_lattice",
-      [](const Coord& extents, const Coord& grid) { return std::const_pointer_cast<Lattice>(make_lattice(extents, grid)); },
+      [](const Coord& extents, const Coord& grid) {
+        return std::const_pointer_cast<Lattice>(make_lattice(extents, grid));
+      },
       "extents"_a, "grid"_a);
   m.def(
-      "legal_process_grids", [](const Coord& lattice, int ranks) { return legal_process_grids(lattice, ranks); },
-      "lattice"_a, "ranks"_a);
-  m.def("choose_process_grid", [](const Coord& lattice, int ranks) { return choose_process_grid(lattice, ranks); },
-        "lattice"_a, "ranks"_a);
+      "legal_process_grids",
+      [](const Coord& lattice, int ranks) { return legal_process_grids(lattice, ranks); }, "lattice"_a,
+      "ranks"_a);
+  m.def(
+      "choose_process_grid",
+      [](const Coord& lattice, int ranks) { return choose_process_grid(lattice, ranks); }, "lattice"_a,
+      "ranks"_a);
   m.def(
       "lane_split",
       [](const Coord& lattice, const Coord& grid, int lanes) {

@@ -46,7 +46,9 @@ void bind_machine(nb::module_& m) {
   m.def("build", build);
   m.def(
       "read_bandwidth",
-      [](size_t bytes, int threads, double seconds) { return ReadBandwidth(bytes, threads).measure(seconds); },
+      [](size_t bytes, int threads, double seconds) {
+        return ReadBandwidth(bytes, threads).measure(seconds);
+      },
       "bytes"_a, "threads"_a, "seconds"_a, release_gil(), "Bytes per second.");
   m.def("triad_bandwidth", &measure_triad_bandwidth, "bytes"_a, "threads"_a, "seconds"_a, release_gil(),
         "Bytes per second.");
@@ -60,20 +62,25 @@ void bind_machine(nb::module_& m) {
   m.def("size", [] { return world()->size(); });
   m.def("communication_library", &communication_library);
   m.def("communicator_name", [] { return std::string(world()->name()); });
-  m.def("barrier", [] { world()->barrier(); }, release_gil());
+  m.def(
+      "barrier", [] { world()->barrier(); }, release_gil());
   m.def("broadcast", broadcast, "data"_a, "root"_a = 0);
-  m.def("minimum", [](double value) { return world()->minimum(value); }, "value"_a, release_gil());
-  m.def("maximum", [](double value) { return world()->maximum(value); }, "value"_a, release_gil());
-  m.def("abort", [](int status) { abort_all_ranks(status); }, "status"_a,
-        "Ends the job on all ranks at once; for the command line only.");
+  m.def(
+      "minimum", [](double value) { return world()->minimum(value); }, "value"_a, release_gil());
+  m.def(
+      "maximum", [](double value) { return world()->maximum(value); }, "value"_a, release_gil());
+  m.def(
+      "abort", [](int status) { abort_all_ranks(status); }, "status"_a,
+      "Ends the job on all ranks at once; for the command line only.");
   m.def("thread_count", &thread_count);
   m.def("set_thread_count", &set_thread_count, "threads"_a);
   m.def("memory_in_use", &memory_in_use);
   m.def("memory_peak", &memory_peak);
   m.def("memory_available", &memory_available);
   m.def(
-      "require_memory", [](size_t bytes, const std::string& purpose) { require_memory(bytes, purpose.c_str()); },
-      "bytes"_a, "purpose"_a);
+      "require_memory",
+      [](size_t bytes, const std::string& purpose) { require_memory(bytes, purpose.c_str()); }, "bytes"_a,
+      "purpose"_a);
 }
 
 }  // namespace trellis::bindings

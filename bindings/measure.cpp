@@ -19,7 +19,8 @@ std::optional<SchurForm> schur_form_by_name(const std::string& name) {
   throw BadArgument(message("unknown even-odd form '", name, "'; legal: none, symmetric, asymmetric"));
 }
 
-Propagator solve(const WilsonOperator& M, const SolverSpec& solver, const Source& source, const std::string& form) {
+Propagator solve(const WilsonOperator& M, const SolverSpec& solver, const Source& source,
+                 const std::string& form) {
   return solve_propagator(M.matrix(), solver, source, schur_form_by_name(form));
 }
 
@@ -32,8 +33,9 @@ Array<std::complex<double>> propagator_to_numpy(const Propagator& S) {
   return array;
 }
 
-Propagator propagator_from_numpy(const std::shared_ptr<Lattice>& lattice, const ArrayIn<std::complex<double>>& values,
-                                 const Coord& source_at, const BoundaryPhases& boundary) {
+Propagator propagator_from_numpy(const std::shared_ptr<Lattice>& lattice,
+                                 const ArrayIn<std::complex<double>>& values, const Coord& source_at,
+                                 const BoundaryPhases& boundary) {
   require_shape(values, site_shape(lattice->geometry(), propagator_inner), "propagator");
   const nb::gil_scoped_release release;
   return Propagator::from_canonical(lattice, values.data(), source_at, boundary);
@@ -70,7 +72,8 @@ Array<std::complex<double>> mesons(const Propagator& quark, const Propagator& an
   return to_numpy(table);
 }
 
-Array<std::complex<double>> all_mesons(const Propagator& quark, const Propagator& antiquark, const Momenta& momenta) {
+Array<std::complex<double>> all_mesons(const Propagator& quark, const Propagator& antiquark,
+                                       const Momenta& momenta) {
   const CorrelatorTable table = [&] {
     const nb::gil_scoped_release release;
     return all_meson_correlators(quark, antiquark, momenta);
@@ -100,12 +103,13 @@ Array<std::complex<double>> projected_baryon(const BaryonQuarks& quarks, const s
 
 void bind_baryons(nb::module_& m) {
   nb::class_<BaryonQuarks>(m, "BaryonQuarks")
-      .def("__init__",
-           [](BaryonQuarks* self, const Propagator* up, const Propagator* down, const Propagator* strange) {
-             new (self) BaryonQuarks{up, down, strange};
-           },
-           "up"_a.none(), "down"_a.none(), "strange"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-           nb::keep_alive<1, 4>());
+      .def(
+          "__init__",
+          [](BaryonQuarks* self, const Propagator* up, const Propagator* down, const Propagator* strange) {
+            new (self) BaryonQuarks{up, down, strange};
+          },
+          "up"_a.none(), "down"_a.none(), "strange"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+          nb::keep_alive<1, 4>());
   m.def("octet_names", &octet_names);
   m.def("decuplet_names", &decuplet_names);
   m.def("full_baryon", full_baryon, "quarks"_a, "name"_a, "parity"_a, "momenta"_a);
@@ -118,12 +122,15 @@ void bind_propagator(nb::module_& m) {
       .def_ro("true_residual", &PropagatorReport::true_residual);
   nb::class_<Propagator>(m, "Propagator")
       .def_static("from_numpy", propagator_from_numpy, "lattice"_a, "values"_a, "source_at"_a, "boundary"_a)
-      .def_static("read_hdf5", read_propagator_sites, "group"_a, "name"_a, "lattice"_a, "source_at"_a, "boundary"_a,
-                  release_gil())
-      .def("write_hdf5", [](const Propagator& S, hdf5::Group& g, const std::string& n) { write_propagator_sites(g, n, S); },
-           "group"_a, "name"_a, release_gil())
+      .def_static("read_hdf5", read_propagator_sites, "group"_a, "name"_a, "lattice"_a, "source_at"_a,
+                  "boundary"_a, release_gil())
+      .def(
+          "write_hdf5",
+          [](const Propagator& S, hdf5::Group& g, const std::string& n) { write_propagator_sites(g, n, S); },
+          "group"_a, "name"_a, release_gil())
       .def("to_numpy", propagator_to_numpy)
-      .def_prop_ro("lattice", [](const Propagator& S) { return std::const_pointer_cast<Lattice>(S.lattice_ptr()); })
+      .def_prop_ro("lattice",
+                   [](const Propagator& S) { return std::const_pointer_cast<Lattice>(S.lattice_ptr()); })
       .def_prop_ro("source_at", &Propagator::source_at)
       .def_prop_ro("boundary", &Propagator::boundary)
       .def_prop_ro("description", &Propagator::description)
@@ -132,8 +139,10 @@ void bind_propagator(nb::module_& m) {
   m.def("solve_propagator", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a, release_gil());
   m.def(
       "propagator_as_source",
-      [](const Propagator& S, const std::string& gamma) { return propagator_as_source(S, gamma_by_name(gamma)); }, "S"_a,
-      "gamma"_a, release_gil());
+      [](const Propagator& S, const std::string& gamma) {
+        return propagator_as_source(S, gamma_by_name(gamma));
+      },
+      "S"_a, "gamma"_a, release_gil());
   m.def(
       "sink_smeared",
       [](const Propagator& S, const GaugeField& U, double width, int steps) {
@@ -144,8 +153,8 @@ void bind_propagator(nb::module_& m) {
       "propagator_bytes", [](const Lattice& l) { return propagator_bytes(l.geometry()); }, "lattice"_a);
   m.def(
       "propagator_solve_bytes",
-      [](const Lattice& l, bool is_even_odd) { return propagator_solve_bytes(l.geometry(), is_even_odd); }, "lattice"_a,
-      "is_even_odd"_a);
+      [](const Lattice& l, bool is_even_odd) { return propagator_solve_bytes(l.geometry(), is_even_odd); },
+      "lattice"_a, "is_even_odd"_a);
 }
 }  // namespace
 
@@ -155,12 +164,15 @@ void bind_measure(nb::module_& m) {
       .def_ro("description", &Source::description)
       .def_prop_ro("lattice",
                    [](const Source& s) { return std::const_pointer_cast<Lattice>(s.columns.lattice_ptr()); });
-  m.def("point_source",
-        [](const std::shared_ptr<Lattice>& lattice, const Coord& at) { return point_source(lattice, at); }, "lattice"_a,
-        "at"_a);
+  m.def(
+      "point_source",
+      [](const std::shared_ptr<Lattice>& lattice, const Coord& at) { return point_source(lattice, at); },
+      "lattice"_a, "at"_a);
   m.def(
       "wall_source",
-      [](const std::shared_ptr<Lattice>& lattice, int time, const Momentum& n) { return wall_source(lattice, time, n); },
+      [](const std::shared_ptr<Lattice>& lattice, int time, const Momentum& n) {
+        return wall_source(lattice, time, n);
+      },
       "lattice"_a, "time"_a, "momentum"_a);
   m.def(
       "smeared_source",
@@ -171,7 +183,8 @@ void bind_measure(nb::module_& m) {
   m.def("with_momentum", &with_momentum, "source"_a, "momentum"_a, release_gil());
   bind_propagator(m);
   m.def("momenta_up_to", &momenta_up_to, "n2_max"_a);
-  m.def("require_gamma", [](const std::string& name) { (void)gamma_by_name(name); }, "name"_a);
+  m.def(
+      "require_gamma", [](const std::string& name) { (void)gamma_by_name(name); }, "name"_a);
   m.def("mesons", mesons, "quark"_a, "antiquark"_a, "pairs"_a, "momenta"_a);
   bind_baryons(m);
   m.def("all_mesons", all_mesons, "quark"_a, "antiquark"_a, "momenta"_a);

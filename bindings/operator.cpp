@@ -39,14 +39,19 @@ void bind_operator(nb::module_& m) {
   nb::class_<SpinorField>(m, "SpinorField")
       .def_static("from_numpy", spinor_from_numpy, "lattice"_a, "values"_a)
       .def("to_numpy", spinor_to_numpy)
-      .def("norm2", [](const SpinorField& psi) { return norm2(psi); }, release_gil())
-      .def("dot", [](const SpinorField& a, const SpinorField& b) { return dot(a, b); }, "other"_a, release_gil());
+      .def(
+          "norm2", [](const SpinorField& psi) { return norm2(psi); }, release_gil())
+      .def(
+          "dot", [](const SpinorField& a, const SpinorField& b) { return dot(a, b); }, "other"_a,
+          release_gil());
 
   nb::class_<LinearOperator>(m, "LinearOperator")
-      .def("apply", [](const LinearOperator& A, const SpinorField& in) { return applied(A, in, false); }, "psi"_a,
-           release_gil())
-      .def("apply_dagger", [](const LinearOperator& A, const SpinorField& in) { return applied(A, in, true); },
-           "psi"_a, release_gil())
+      .def(
+          "apply", [](const LinearOperator& A, const SpinorField& in) { return applied(A, in, false); },
+          "psi"_a, release_gil())
+      .def(
+          "apply_dagger", [](const LinearOperator& A, const SpinorField& in) { return applied(A, in, true); },
+          "psi"_a, release_gil())
       .def_prop_ro("flops", &LinearOperator::flops)
       .def("bytes", &LinearOperator::bytes, "rhs"_a)
       .def_prop_ro("name", &LinearOperator::name);
@@ -64,12 +69,13 @@ void bind_operator(nb::module_& m) {
   m.def("mass_to_kappa", &mass_to_kappa, "mass"_a);
 
   nb::class_<WilsonOperator, LinearOperator>(m, "WilsonOperator")
-      .def("__init__",
-           [](WilsonOperator* self, const GaugeField& U, const WilsonParams& params, const std::string& precision,
-              int link_reals) {
-             new (self) WilsonOperator(U, params, {precision_by_name(precision), link_reals});
-           },
-           "links"_a, "params"_a, "precision"_a = "double", "link_reals"_a = 18, release_gil());
+      .def(
+          "__init__",
+          [](WilsonOperator* self, const GaugeField& U, const WilsonParams& params,
+             const std::string& precision, int link_reals) {
+            new (self) WilsonOperator(U, params, {precision_by_name(precision), link_reals});
+          },
+          "links"_a, "params"_a, "precision"_a = "double", "link_reals"_a = 18, release_gil());
 }
 
 }  // namespace trellis::bindings

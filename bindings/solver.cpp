@@ -8,33 +8,41 @@ namespace trellis::bindings {
 
 void bind_solver(nb::module_& m) {
   nb::class_<CgSpec>(m, "CgSpec")
-      .def("__init__",
-           [](CgSpec* self, double tolerance, int max_iterations) { new (self) CgSpec{tolerance, max_iterations}; },
-           "tolerance"_a, "max_iterations"_a);
+      .def(
+          "__init__",
+          [](CgSpec* self, double tolerance, int max_iterations) {
+            new (self) CgSpec{tolerance, max_iterations};
+          },
+          "tolerance"_a, "max_iterations"_a);
   nb::class_<BicgstabSpec>(m, "BicgstabSpec")
-      .def("__init__",
-           [](BicgstabSpec* self, double tolerance, int max_iterations) {
-             new (self) BicgstabSpec{tolerance, max_iterations};
-           },
-           "tolerance"_a, "max_iterations"_a);
+      .def(
+          "__init__",
+          [](BicgstabSpec* self, double tolerance, int max_iterations) {
+            new (self) BicgstabSpec{tolerance, max_iterations};
+          },
+          "tolerance"_a, "max_iterations"_a);
   nb::class_<GcrSpec>(m, "GcrSpec")
-      .def("__init__",
-           [](GcrSpec* self, double tolerance, int max_iterations, int restart_length) {
-             new (self) GcrSpec{tolerance, max_iterations, restart_length};
-           },
-           "tolerance"_a, "max_iterations"_a, "restart_length"_a);
+      .def(
+          "__init__",
+          [](GcrSpec* self, double tolerance, int max_iterations, int restart_length) {
+            new (self) GcrSpec{tolerance, max_iterations, restart_length};
+          },
+          "tolerance"_a, "max_iterations"_a, "restart_length"_a);
   nb::class_<MrSpec>(m, "MrSpec")
-      .def("__init__",
-           [](MrSpec* self, double tolerance, int max_iterations, double relaxation) {
-             new (self) MrSpec{tolerance, max_iterations, relaxation};
-           },
-           "tolerance"_a, "max_iterations"_a, "relaxation"_a);
+      .def(
+          "__init__",
+          [](MrSpec* self, double tolerance, int max_iterations, double relaxation) {
+            new (self) MrSpec{tolerance, max_iterations, relaxation};
+          },
+          "tolerance"_a, "max_iterations"_a, "relaxation"_a);
   nb::class_<MixedPrecisionSpec>(m, "MixedPrecisionSpec")
-      .def("__init__",
-           [](MixedPrecisionSpec* self, const KrylovSpec& inner, const std::string& precision, double threshold) {
-             new (self) MixedPrecisionSpec{inner, precision_by_name(precision), threshold};
-           },
-           "inner"_a, "precision"_a, "update_threshold"_a);
+      .def(
+          "__init__",
+          [](MixedPrecisionSpec* self, const KrylovSpec& inner, const std::string& precision,
+             double threshold) {
+            new (self) MixedPrecisionSpec{inner, precision_by_name(precision), threshold};
+          },
+          "inner"_a, "precision"_a, "update_threshold"_a);
 
   nb::class_<SolveReport>(m, "SolveReport")
       .def_ro("method", &SolveReport::method)

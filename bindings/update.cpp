@@ -11,11 +11,12 @@ void bind_update(nb::module_& m) {
   m.def("set_weak", &set_weak, "U"_a, "size"_a, "seed"_a, "stream"_a, release_gil());
   m.def("reunitarise_links", &reunitarise_links, "U"_a, release_gil());
   nb::class_<Heatbath>(m, "Heatbath")
-      .def("__init__",
-           [](Heatbath* self, double beta, int heatbath_sweeps, int overrelaxation_sweeps) {
-             new (self) Heatbath({beta, heatbath_sweeps, overrelaxation_sweeps});
-           },
-           "beta"_a, "heatbath_sweeps"_a, "overrelaxation_sweeps"_a)
+      .def(
+          "__init__",
+          [](Heatbath* self, double beta, int heatbath_sweeps, int overrelaxation_sweeps) {
+            new (self) Heatbath({beta, heatbath_sweeps, overrelaxation_sweeps});
+          },
+          "beta"_a, "heatbath_sweeps"_a, "overrelaxation_sweeps"_a)
       .def("update", &Heatbath::update, "U"_a, "seed"_a, "stream"_a, "trajectory"_a, release_gil())
       .def_prop_ro("flops_per_site", &Heatbath::flops_per_site);
 }

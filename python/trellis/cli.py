@@ -110,20 +110,27 @@ def _print_schema(model) -> None:
 
 @app.command()
 def analyze(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Measurement files or folders.")],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH...", help="Measurement files or folders.", show_default=False),
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
         "analysis"
     ),
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    options: Annotated[
-        Path | None,
-        typer.Option(help="TOML file with options of the analysis; --schema prints them."),
-    ] = None,
+    options: Annotated[Path | None, typer.Option(help="TOML file with options of the analysis.")] = None,
     json: Json = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the options.")] = False,
 ) -> None:
     """Masses with errors, plots and report.html from measured correlators."""
     from .commands.analyze import analyze as command
 
+    if schema:
+        from .analysis import AnalysisOptions
+
+        console.run(lambda: _print_schema(AnalysisOptions), json)
+    if not paths:
+        raise typer.BadParameter("files or folders with measurements are needed: PATH...")
     console.run(lambda: command(paths, output, title=title, options=options, json=json), json)
 
 

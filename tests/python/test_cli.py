@@ -149,5 +149,20 @@ def test_bench_says_what_there_is(tmp_path: Path) -> None:
     assert found["results"][0]["lattice"] == [4, 4, 4, 4]
 
 
+def test_analyze(tmp_path: Path) -> None:
+    from trellis.analysis.synthetic import write_synthetic_measurements
+
+    write_synthetic_measurements(tmp_path / "data.h5", configurations=range(20))
+    (tmp_path / "options.toml").write_text('particles = ["pion"]\n')
+    arguments = ("analyze", "data.h5", "--output", "out", "--options", "options.toml", "--json")
+    found = json.loads(run(*arguments, cwd=tmp_path).stdout)
+    assert list(found["particles"]) == ["pion"]
+    assert (tmp_path / "out" / "report.html").exists()
+    (tmp_path / "options.toml").write_text('particle = ["pion"]\n')
+    assert "particle" in run(*arguments, cwd=tmp_path, status=1).stderr
+    assert "max_states" in json.loads(run("analyze", "--schema", cwd=tmp_path).stdout)["properties"]
+    run("analyze", cwd=tmp_path, status=2)
+
+
 def test_version(tmp_path: Path) -> None:
     assert run("--version", cwd=tmp_path).stdout.strip() == f"trellis {tr.__version__}"
