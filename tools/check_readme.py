@@ -75,6 +75,12 @@ def check_commands(text: str, root: Path, execute: Run = run) -> Iterator[str]:
         else:
             continue
         status, help_text = execute(help_command)
+        if words[1:2] == ["bench"] and len(words) > 2 and status == 0:
+            if words[2] not in help_text.split(": ")[-1]:
+                status = 2
+            help_text += execute([*help_command[:-1], words[2], "--help"])[
+                1
+            ]  # each benchmark has its own options
         shown = " ".join(words)
         if status != 0:
             yield f"`{shown}`: {' '.join(help_command)} fails: {help_text.strip()[-200:]}"

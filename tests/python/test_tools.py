@@ -273,7 +273,12 @@ def test_only_a_hop_kernel_may_not_spill(
 def fake_help(command: list[str]) -> tuple[int, str]:
     if command[0].endswith("bootstrap"):
         return 0, "usage: ./bootstrap demo\n ./bootstrap test"
-    return (0, "--json  --seed") if command[1:2] == ["info"] else (2, "no such command")
+    helps = {
+        ("info", "--help"): (0, "--json  --seed"),
+        ("bench", "--help"): (0, "usage: trellis bench WHAT\n  WHAT: solver, wilson"),
+        ("bench", "wilson", "--help"): (2, "usage: [--rhs N]"),
+    }
+    return helps.get(tuple(command[1:]), (2, "no such command"))
 
 
 @pytest.mark.parametrize(
@@ -285,6 +290,9 @@ def fake_help(command: list[str]) -> tuple[int, str]:
         ("$ trellis info conf.ildg --jsn", False),
         ("mpirun -n 8 trellis info conf.ildg --seed 1  # a comment", True),
         ("trellis teleport", False),
+        ("trellis bench wilson --rhs 4", True),
+        ("trellis bench wilson --seed 4", False),
+        ("trellis bench galaxy", False),
     ],
 )
 def test_readme_commands(line: str, allowed: bool) -> None:
