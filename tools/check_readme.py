@@ -66,30 +66,31 @@ def check_commands(text: str, root: Path, execute: Run = run) -> Iterator[str]:
             words = words[3:] if len(words) > 2 and words[1] == "-n" else words[1:]
         if not words:
             continue
-        program = words[0].removeprefix(".venv/bin/")
-        if program == "./bootstrap":
-            subcommand, help_command = words[1:2], [str(root / "bootstrap"), "help"]
-        elif program == "trellis":
-            subcommand = [word for word in words[1:2] if not word.startswith("-")]
-            help_command = [str(root / ".venv/bin/trellis"), *subcommand, "--help"]
-        else:
+        words = [words[0].removeprefix(".venv/bin/"), *words[1:]]
+        if words[0] not in ("./bootstrap", "trellis"):
             continue
-        status, help_text = execute(help_command)
-        if words[1:2] == ["bench"] and len(words) > 2 and status == 0:
-            if words[2] not in help_text.split(": ")[-1]:
-                status = 2
-            help_text += execute([*help_command[:-1], words[2], "--help"])[
-                1
-            ]  # each benchmark has its own options
+        status, help_text = help_of(words, root, execute)
         shown = " ".join(words)
         if status != 0:
-            yield f"`{shown}`: {' '.join(help_command)} fails: {help_text.strip()[-200:]}"
-        elif program == "./bootstrap" and f"./bootstrap {' '.join(subcommand)}".strip() not in help_text:
-            yield f"`{shown}`: ./bootstrap help does not know it"
+            yield f"`{shown}`: its help fails: {help_text.strip()[-200:]}"
         else:
             for option in OPTION.findall(shown):
                 if option not in help_text:
                     yield f"`{shown}`: the help does not know {option}"
+
+
+def help_of(words: list[str], root: Path, execute: Run) -> tuple[int, str]:
+    """Exit status (not 0 also where the help does not know the subcommand) and text of the help."""
+    subcommand = words[1] if len(words) > 1 and not words[1].startswith("-") else ""
+    if words[0] == "./bootstrap":
+        status, text = execute([str(root / "bootstrap"), "help"])
+        return (status if f"./bootstrap {subcommand}" in text else 2), text
+    program = str(root / ".venv/bin/trellis")
+    status, text = execute([program, *([subcommand] if subcommand else []), "--help"])
+    if subcommand == "bench" and len(words) > 2 and status == 0:  # each benchmark has its own options
+        known = words[2] in re.split(r"[\s,]+", text)
+        return (0 if known else 2), text + execute([program, "bench", words[2], "--help"])[1]
+    return status, text
 
 
 def main() -> int:
