@@ -123,7 +123,7 @@ TEST(Su3, su2_parts_and_products) {
   test::Random random(7);
   const Matrix A = test::random_matrix(random);
   for (int k = 0; k < 3; ++k) {
-    const int p = su2_subgroup[k][0], q = su2_subgroup[k][1];
+    const int p = su2_first_row(k), q = su2_second_row(k);
     const Quaternion<double> raw = {
         {random.symmetric(), random.symmetric(), random.symmetric(), random.symmetric()}};
     const Quaternion<double> g = normalised(raw, length_of(raw));

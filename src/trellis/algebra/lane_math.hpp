@@ -34,32 +34,21 @@ TRELLIS_SITE_FN R polynomial(const R& x, const double (&c)[N]) {
 inline constexpr double ln2_high = 0x1.62e42fefa3800p-1;  // 42 bits: n ln2_high is exact for |n| < 2^11
 inline constexpr double ln2_low = 0x1.ef35793c76730p-45;
 
-/// 1/2!, 1/3!, ...
-inline constexpr double exp_terms[] = {1.0 / 2,        1.0 / 6,         1.0 / 24,         1.0 / 120,
-                                       1.0 / 720,      1.0 / 5040,      1.0 / 40320,      1.0 / 362880,
-                                       1.0 / 3628800., 1.0 / 39916800., 1.0 / 479001600., 1.0 / 6227020800.};
-/// 2/3, 2/5, ...
-inline constexpr double log_terms[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
-                                       2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23};
-/// -1/3!, 1/5!, ...
-inline constexpr double sin_terms[] = {
-    -1.0 / 6,         1.0 / 120,         -1.0 / 5040,           1.0 / 362880,
-    -1.0 / 39916800., 1.0 / 6227020800., -1.0 / 1307674368000., 1.0 / 355687428096000.};
-/// 1/4!, -1/6!, ...
-inline constexpr double cos_terms[] = {
-    1.0 / 24,         -1.0 / 720,          1.0 / 40320,          -1.0 / 3628800.,
-    1.0 / 479001600., -1.0 / 87178291200., 1.0 / 20922789888000.};
 }  // namespace detail
 
 /// e^x. 0 below -708 (no subnormal results), infinity above 709.
 template <class R>
 TRELLIS_SITE_FN R exponential(const R& x) {
+  constexpr double exp_terms[] = {1.0 / 2,         1.0 / 6,          1.0 / 24,
+                                  1.0 / 120,       1.0 / 720,        1.0 / 5040,
+                                  1.0 / 40320,     1.0 / 362880,     1.0 / 3628800.,
+                                  1.0 / 39916800., 1.0 / 479001600., 1.0 / 6227020800.};  // 1/2!, 1/3!, ...
   const R bounded = select(less(x, R(-708.0)), R(-708.0), select(less(R(709.0), x), R(709.0), x));
   const R n = nearest_integer(bounded * R(0x1.71547652b82fep0));
   const R high = fnma(n, R(detail::ln2_high), bounded), low = n * R(detail::ln2_low);  // high is exact
-  const R r = high - low;  // |r| <= ln 2 / 2
+  const R r = high - low;                                                              // |r| <= ln 2 / 2
   const R error = (high - r) - low;
-  const R tail = fma(r * r, detail::polynomial(r, detail::exp_terms), error);
+  const R tail = fma(r * r, detail::polynomial(r, exp_terms), error);
   const R result = power_of_two(n) * (R(1.0) + (r + tail));
   return select(less(x, R(-708.0)), R(0.0), select(less(R(709.0), x), R(__builtin_inf()), result));
 }
@@ -69,6 +58,8 @@ TRELLIS_SITE_FN R exponential(const R& x) {
 /// + ...).
 template <class R>
 TRELLIS_SITE_FN R logarithm(const R& x) {
+  constexpr double log_terms[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
+                                  2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23};  // 2/3, 2/5, ...
   using I = LaneInteger<R>;
   const auto is_subnormal = less(x, R(0x1p-1022));
   const I bits = bits_of(select(is_subnormal, x * R(0x1p54), x));
@@ -80,7 +71,7 @@ TRELLIS_SITE_FN R logarithm(const R& x) {
   n = n + select(is_upper, R(1.0), R(0.0));
   const R f = m - R(1.0), s = f / (R(2.0) + f), z = s * s;
   const R half_square = R(0.5) * f * f;
-  const R series = z * detail::polynomial(z, detail::log_terms);
+  const R series = z * detail::polynomial(z, log_terms);
   const R small = fma(s, half_square + series, n * R(detail::ln2_low));
   const R result = n * R(detail::ln2_high) - ((half_square - small) - f);
   const R finite = select(less(x, R(__builtin_inf())), result, x);
@@ -97,6 +88,17 @@ namespace detail {
 /// Sine and cosine of quarter pi/2 + r + error, |r| <= pi/4, |error| < ulp(r).
 template <class R>
 TRELLIS_SITE_FN SinCos<R> sin_cos_reduced(const R& quarter, const R& r, const R& error) {
+  constexpr double sin_terms[] = {-1.0 / 6,
+                                  1.0 / 120,
+                                  -1.0 / 5040,
+                                  1.0 / 362880,
+                                  -1.0 / 39916800.,
+                                  1.0 / 6227020800.,
+                                  -1.0 / 1307674368000.,
+                                  1.0 / 355687428096000.};  // -1/3!, 1/5!, ...
+  constexpr double cos_terms[] = {
+      1.0 / 24,         -1.0 / 720,          1.0 / 40320,          -1.0 / 3628800.,
+      1.0 / 479001600., -1.0 / 87178291200., 1.0 / 20922789888000.};  // 1/4!, -1/6!, ...
   const R z = r * r;
   const R sine = r + fma(r * z, polynomial(z, sin_terms), error);
   const R half = R(0.5) * z, above = R(1.0) - half;

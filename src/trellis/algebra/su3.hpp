@@ -172,8 +172,9 @@ TRELLIS_SITE_FN void reunitarise(ColorMatrix<R>& U) {
   rebuild_third_row(U);
 }
 
-/// Rows and columns of the three SU(2) subgroups, in the order in which they are visited.
-inline constexpr int su2_subgroup[3][2] = {{0, 1}, {0, 2}, {1, 2}};
+/// Rows (and columns) of the three SU(2) subgroups, in the order in which they are visited: 01, 02, 12.
+TRELLIS_SITE_FN int su2_first_row(int subgroup) { return subgroup == 2 ? 1 : 0; }
+TRELLIS_SITE_FN int su2_second_row(int subgroup) { return subgroup == 0 ? 1 : 2; }
 
 /// a0 + i a.sigma: an SU(2) matrix if the squares add up to 1.
 template <class R>
@@ -231,7 +232,7 @@ TRELLIS_SITE_FN ColorMatrix<R> nearest_su3(const ColorMatrix<R>& A) {
     if (!any(is_active)) break;
     angle = R(0.0);
     for (int k = 0; k < 3; ++k) {
-      const int p = su2_subgroup[k][0], q = su2_subgroup[k][1];
+      const int p = su2_first_row(k), q = su2_second_row(k);
       const Quaternion<R> a = su2_part(B, p, q), n = normalised(a, length_of(a));
       const R zero(0.0);
       const Quaternion<R> g = {{select(is_active, n.a[0], R(1.0)), select(is_active, -n.a[1], zero),

@@ -93,7 +93,7 @@ template <class R>
 TRELLIS_SITE_FN void heatbath_link(const SiteRandom<R>& random, uint32_t first_draw, double beta,
                                    ColorMatrix<R>& link, ColorMatrix<R>& product) {
   for (int k = 0; k < 3; ++k) {
-    const int p = su2_subgroup[k][0], q = su2_subgroup[k][1];
+    const int p = su2_first_row(k), q = su2_second_row(k);
     const Quaternion<R> a = su2_part(product, p, q);
     const R length = length_of(a);
     const Quaternion<R> h = draw_su2(random, first_draw + (uint32_t(k) << 16), R(2.0 / 3.0 * beta) * length);
@@ -106,7 +106,7 @@ TRELLIS_SITE_FN void heatbath_link(const SiteRandom<R>& random, uint32_t first_d
 template <class R>
 TRELLIS_SITE_FN void overrelax_link(ColorMatrix<R>& link, ColorMatrix<R>& product) {
   for (int k = 0; k < 3; ++k) {
-    const int p = su2_subgroup[k][0], q = su2_subgroup[k][1];
+    const int p = su2_first_row(k), q = su2_second_row(k);
     const Quaternion<R> a = su2_part(product, p, q);
     const Quaternion<R> back = conj(normalised(a, length_of(a)));
     const Quaternion<R> g = back * back;
