@@ -99,7 +99,8 @@ class Group {
   void read_site_array(const std::string& name, const Geometry& geometry, Type type, void* local, const Dims& inner) const;
   void keep_or_remove(const std::string& name, Handle dataset, const std::string& error);
   Handle create_dataset(const std::string& name, Type type, const Dims& dims);
-  void write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data, int64_t count);
+  void write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data, int64_t count,
+                       int64_t bytes);
   Handle open_attribute(const std::string& name, const std::string& of) const;
   [[noreturn]] void fail(const std::string& what) const;
   std::string full(const std::string& name) const;  ///< "PATH: /group/name", for messages

@@ -1,4 +1,7 @@
 /// Attributes of HDF5 groups and arrays. Texts are UTF-8 of variable length, which h5py reads as str.
+#include <algorithm>
+#include <cstring>
+
 #include "trellis/base/error.hpp"
 #include "trellis/io/hdf5.hpp"
 #include "trellis/io/hdf5_handle.hpp"
@@ -16,9 +19,10 @@ constexpr int64_t scalar = -1;
 }  // namespace
 
 /// count = scalar: no dimension.
-void Group::write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data, int64_t count) {
+void Group::write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data, int64_t count, int64_t bytes) {
   const Handle object(H5Oopen(file_->file.get(), of == "." ? path_.c_str() : (path_ + "/" + of).c_str(), H5P_DEFAULT), H5Oclose);
   if (!object.is_valid()) fail(message(full(of), ": expected a group or an array, found none"));
+  if (file_->is_written) file_->reserve(object_bytes + 2 * bytes);
   if (H5Aexists(object.get(), name.c_str()) > 0) H5Adelete(object.get(), name.c_str());
   const hsize_t size = hsize_t(std::max<int64_t>(count, 0));
   const Handle space(count == scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &size, nullptr), H5Sclose);
@@ -32,23 +36,23 @@ void Group::set_attribute(const std::string& name, const std::string& text, cons
 }
 
 void Group::set_attribute(const std::string& name, const char* text, const std::string& of) {
-  write_attribute(name, of, text_type().get(), &text, scalar);
+  write_attribute(name, of, text_type().get(), &text, scalar, int64_t(std::strlen(text)));
 }
 
 void Group::set_attribute(const std::string& name, double value, const std::string& of) {
-  write_attribute(name, of, H5T_NATIVE_DOUBLE, &value, scalar);
+  write_attribute(name, of, H5T_NATIVE_DOUBLE, &value, scalar, 8);
 }
 
 void Group::set_attribute(const std::string& name, int64_t value, const std::string& of) {
-  write_attribute(name, of, H5T_NATIVE_INT64, &value, scalar);
+  write_attribute(name, of, H5T_NATIVE_INT64, &value, scalar, 8);
 }
 
 void Group::set_attribute(const std::string& name, const std::vector<double>& values, const std::string& of) {
-  write_attribute(name, of, H5T_NATIVE_DOUBLE, values.data(), int64_t(values.size()));
+  write_attribute(name, of, H5T_NATIVE_DOUBLE, values.data(), int64_t(values.size()), 8 * int64_t(values.size()));
 }
 
 void Group::set_attribute(const std::string& name, const std::vector<int64_t>& values, const std::string& of) {
-  write_attribute(name, of, H5T_NATIVE_INT64, values.data(), int64_t(values.size()));
+  write_attribute(name, of, H5T_NATIVE_INT64, values.data(), int64_t(values.size()), 8 * int64_t(values.size()));
 }
 
 bool Group::has_attribute(const std::string& name, const std::string& of) const {

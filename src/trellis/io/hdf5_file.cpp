@@ -56,6 +56,8 @@ Handle access_properties(const Communicator& communicator) {
 }
 
 namespace {
+constexpr int64_t first_bytes = 1 << 16;  ///< what an empty file takes, and more
+
 /// What rank 0 sees of a file that should be there; "" if it can be read.
 std::string why_unreadable(const std::string& path) {
   struct stat status;
@@ -67,16 +69,33 @@ std::string why_unreadable(const std::string& path) {
   return "";
 }
 
+/// "" if the file system has room for that many bytes, or cannot tell.
+std::string why_no_room(const std::string& path, int64_t bytes) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return io::with_errno("cannot open " + path, errno);
+  std::string error;
+  if (::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, off_t(bytes)) != 0 && errno != EOPNOTSUPP && errno != ENOSYS)
+    error = io::with_errno(message("no room for ", bytes, " bytes in ", path), errno);
+  ::close(descriptor);
+  return error;
+}
+
 std::string why_not_creatable(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) return io::with_errno("cannot create " + path, errno);
   ::close(descriptor);
-  return "";
+  const std::string error = why_no_room(path, first_bytes);
+  if (!error.empty()) ::unlink(path.c_str());
+  return error;
 }
 
-std::string sync(const std::string& path) {
+/// Gives back what was reserved beyond the file's end, and puts the rest on the disk.
+std::string trim_and_sync(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  const std::string error = descriptor < 0 || ::fsync(descriptor) != 0 ? io::with_errno("syncing " + path, errno) : "";
+  struct stat status;
+  const bool is_done = descriptor >= 0 && ::fstat(descriptor, &status) == 0 && ::ftruncate(descriptor, status.st_size) == 0 &&
+                       ::fsync(descriptor) == 0;
+  const std::string error = is_done ? "" : io::with_errno("syncing " + path, errno);
   if (descriptor >= 0) ::close(descriptor);
   return error;
 }
@@ -104,6 +123,14 @@ void OpenFile::abandon() {
   if (is_root) ::unlink(current_path.c_str());
 }
 
+void OpenFile::reserve(int64_t bytes) {
+  constexpr int64_t step = int64_t(1) << 18;
+  expected_bytes += bytes;
+  if (expected_bytes <= reserved_bytes) return;
+  communicator->agree_on_error(communicator->rank() == 0 ? why_no_room(current_path, expected_bytes + step) : "");
+  reserved_bytes = expected_bytes + step;
+}
+
 File File::create(const std::string& path, CommunicatorPtr communicator) {
   silence_hdf5();
   auto file = std::make_shared<OpenFile>();
@@ -116,7 +143,9 @@ File File::create(const std::string& path, CommunicatorPtr communicator) {
   const Handle access = access_properties(ranks);
   file->file = Handle(H5Fcreate(file->current_path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
   ranks.agree_on_error(file->file.is_valid() ? "" : message("cannot create ", file->current_path, ": ", last_hdf5_error()));
-  return File(file);
+  File result(file);
+  file->reserve(first_bytes);
+  return result;
 }
 
 File File::open(const std::string& path, CommunicatorPtr communicator) {
@@ -145,7 +174,7 @@ void File::commit() {
     throw;
   }
   if (!file_->file.reset()) error = message("closing ", file_->current_path, ": ", last_hdf5_error());
-  if (error.empty() && ranks.rank() == 0) error = sync(file_->current_path);
+  if (error.empty() && ranks.rank() == 0) error = trim_and_sync(file_->current_path);
   try {
     ranks.agree_on_error(error);
     ranks.agree_on_error(ranks.rank() == 0 ? io::sync_and_rename(file_->current_path, file_->path) : "");

@@ -150,6 +150,7 @@ void Group::fail(const std::string& what) const { throw FileError(what); }
 Group Group::make_group(const std::string& name) {
   const std::string path = object_path(path_, name);
   if (!has(name)) {
+    if (file_->is_written) file_->reserve(object_bytes * (1 + std::count(name.begin(), name.end(), '/')));
     const Handle properties(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
     H5Pset_create_intermediate_group(properties.get(), 1);
     const Handle group(H5Gcreate2(file_->file.get(), path.c_str(), properties.get(), H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
@@ -201,6 +202,9 @@ Handle open_dataset(const OpenFile& file, const std::string& path) {
 
 Handle Group::create_dataset(const std::string& name, Type type, const Dims& dims) {
   if (has(name)) fail(message(full(name), " is there already"));
+  int64_t bytes = int64_t(H5Tget_size(file_type(type).get()));
+  for (const int64_t d : dims) bytes *= d;
+  file_->reserve(bytes + object_bytes);
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links.get(), 1);
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -214,8 +218,9 @@ Handle Group::create_dataset(const std::string& name, Type type, const Dims& dim
 
 void Group::write_array(const std::string& name, Type type, const void* data, const Dims& dims) {
   Handle dataset = create_dataset(name, type, dims);
+  const Handle memory = memory_type(type);  // lives on: closing it would clear the reason of an error
   std::string error;
-  if (file_->communicator->rank() == 0 && H5Dwrite(dataset.get(), memory_type(type).get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+  if (file_->communicator->rank() == 0 && H5Dwrite(dataset.get(), memory.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
     error = message("writing ", full(name), ": ", last_hdf5_error());
   keep_or_remove(name, std::move(dataset), error);
 }
@@ -269,8 +274,9 @@ void Group::write_site_array(const std::string& name, const Geometry& geometry, 
   const Handle file_space(H5Dget_space(dataset.get()), H5Sclose);
   H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.offset.data(), nullptr, box.count.data(), nullptr);
   // Independent transfers: a collective one hangs when one rank's disk is full.
+  const Handle memory = memory_type(type);
   std::string error;
-  if (H5Dwrite(dataset.get(), memory_type(type).get(), memory_space.get(), file_space.get(), H5P_DEFAULT, local) < 0)
+  if (H5Dwrite(dataset.get(), memory.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, local) < 0)
     error = message("writing ", full(name), ": ", last_hdf5_error());
   keep_or_remove(name, std::move(dataset), error);
 }

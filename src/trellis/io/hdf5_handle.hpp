@@ -37,13 +37,21 @@ class Handle {
   Close close_ = nullptr;
 };
 
+/// A bound on what HDF5 writes about an object or an attribute, its data apart.
+inline constexpr int64_t object_bytes = 8192;
+
 struct OpenFile {
   std::string path;          ///< the final name
   std::string current_path;  ///< path.partial while writing
   CommunicatorPtr communicator;
   Handle file;
   bool is_written = false;
+  int64_t expected_bytes = 0;  ///< a bound on what HDF5 will have written
+  int64_t reserved_bytes = 0;  ///< that the file system has promised
 
+  /// Makes sure that the disk has room for `bytes` more before HDF5 starts to write them: parallel HDF5 hangs, and any
+  /// HDF5 crashes at the end of the program, when a write fails. Throws FileError. Collective.
+  void reserve(int64_t bytes);
   /// Closes a file that was being written and removes it. Collective.
   void abandon();
 };

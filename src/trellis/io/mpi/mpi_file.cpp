@@ -153,7 +153,7 @@ std::string in_parts(const std::vector<Piece>& pieces, const std::string& what, 
       if (code != MPI_SUCCESS) return text_of(code, errno != 0 ? with_errno(what, errno) : what);
       int moved = 0;
       MPI_Get_count(&status, MPI_BYTE, &moved);
-      if (moved != bytes) return message(what, ": expected ", bytes, " bytes at ", p.offset, ", moved ", moved);
+      if (moved != bytes) return message(what, ": expected to move ", bytes, " bytes at ", p.offset, ", moved ", moved, " (is the disk full?)");
       p.offset += bytes;
       p.bytes -= bytes;
       at += bytes;
