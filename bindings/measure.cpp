@@ -3,8 +3,10 @@
 
 #include "bindings.hpp"
 #include "trellis/io/hdf5.hpp"
+#include "trellis/io/site_field_file.hpp"
 #include "trellis/measure/baryons.hpp"
 #include "trellis/measure/mesons.hpp"
+#include "trellis/measure/noise.hpp"
 #include "trellis/measure/propagator.hpp"
 
 namespace trellis::bindings {
@@ -53,6 +55,31 @@ Propagator read_propagator_sites(const hdf5::Group& group, const std::string& na
   std::vector<std::complex<double>> local(Propagator::canonical_size(lattice->geometry()));
   group.read_sites(name, lattice->geometry(), local.data(), {4, 4, 3, 3});
   return Propagator::from_canonical(lattice, local.data(), source_at, boundary);
+}
+
+/// SciDAC file as Chroma writes it; `note` is the record's text.
+void write_propagator_scidac(const Propagator& S, const std::string& path, int precision_bits,
+                             const std::string& note) {
+  std::vector<std::complex<double>> local(Propagator::canonical_size(S.geometry()));
+  S.to_canonical(local.data());
+  SiteFieldOptions options;
+  options.precision_bits = precision_bits;
+  options.record_xml = note;
+  write_propagator(path, S.lattice(), reinterpret_cast<const double*>(local.data()), options);
+}
+
+Propagator read_propagator_scidac(const std::string& path, const std::shared_ptr<Lattice>& lattice,
+                                  const Coord& source_at, const BoundaryPhases& boundary) {
+  std::vector<std::complex<double>> local(Propagator::canonical_size(lattice->geometry()));
+  read_propagator(path, *lattice, reinterpret_cast<double*>(local.data()));
+  return Propagator::from_canonical(lattice, local.data(), source_at, boundary);
+}
+
+Source noise(const std::shared_ptr<Lattice>& lattice, const std::string& kind, uint64_t seed,
+             uint32_t configuration, uint32_t index, std::optional<int> time) {
+  if (kind != "z2" && kind != "z4") throw BadArgument(message("unknown noise '", kind, "'; legal: z2, z4"));
+  const Noise noise{kind == "z2" ? NoiseKind::z2 : NoiseKind::z4, seed, 0, configuration, index};
+  return noise_source(lattice, noise, time.value_or(all_times));
 }
 
 Array<std::complex<double>> to_numpy(const CorrelatorTable& table) {
@@ -128,6 +155,9 @@ void bind_propagator(nb::module_& m) {
           "write_hdf5",
           [](const Propagator& S, hdf5::Group& g, const std::string& n) { write_propagator_sites(g, n, S); },
           "group"_a, "name"_a, release_gil())
+      .def("write_scidac", write_propagator_scidac, "path"_a, "precision_bits"_a, "note"_a, release_gil())
+      .def_static("read_scidac", read_propagator_scidac, "path"_a, "lattice"_a, "source_at"_a, "boundary"_a,
+                  release_gil())
       .def("to_numpy", propagator_to_numpy)
       .def_prop_ro("lattice",
                    [](const Propagator& S) { return std::const_pointer_cast<Lattice>(S.lattice_ptr()); })
@@ -180,6 +210,8 @@ void bind_measure(nb::module_& m) {
         return smeared(source, U, {width, steps});
       },
       "source"_a, "links"_a, "width"_a, "steps"_a, release_gil());
+  m.def("noise_source", noise, "lattice"_a, "kind"_a, "seed"_a, "configuration"_a, "index"_a, "time"_a.none(),
+        release_gil());
   m.def("with_momentum", &with_momentum, "source"_a, "momentum"_a, release_gil());
   bind_propagator(m);
   m.def("momenta_up_to", &momenta_up_to, "n2_max"_a);

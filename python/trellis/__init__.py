@@ -55,6 +55,7 @@ __all__ = [
     "mixed_precision",
     "momenta_up_to",
     "mr",
+    "noise_source",
     "nucleon",
     "point_source",
     "quenched",
@@ -62,6 +63,7 @@ __all__ = [
     "ranks",
     "read_gauge_field",
     "read_propagator",
+    "read_scidac_propagator",
     "wall_source",
     "weak_field",
 ]
@@ -88,7 +90,15 @@ _SUBMODULE_OF = {
     **dict.fromkeys(["WilsonClover"], "operators"),
     **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "mr", "mixed_precision", "SolveReport"], "solvers"),
     **dict.fromkeys(
-        ["Propagator", "gaussian_source", "point_source", "read_propagator", "wall_source"],
+        [
+            "Propagator",
+            "gaussian_source",
+            "noise_source",
+            "point_source",
+            "read_propagator",
+            "read_scidac_propagator",
+            "wall_source",
+        ],
         "propagators",
     ),
     **dict.fromkeys(["all_mesons", "baryon", "meson", "mesons", "momenta_up_to", "nucleon"], "correlators"),
@@ -115,8 +125,10 @@ if TYPE_CHECKING:
     from .propagators import (
         Propagator,
         gaussian_source,
+        noise_source,
         point_source,
         read_propagator,
+        read_scidac_propagator,
         wall_source,
     )
     from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision, mr

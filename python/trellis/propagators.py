@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,6 +100,29 @@ def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: in
     return Source(core.smeared_source(point_source(U.geometry, at)._core, U._core, width, steps))
 
 
+def noise_source(
+    geometry: Geometry,
+    *,
+    kind: Literal["z2", "z4"] = "z4",
+    seed: int,
+    configuration: int,
+    index: int = 0,
+    time: int | None = None,
+) -> Source:
+    """One random number a site, the same for all spins and colours: the one-end trick.
+
+    Parameters
+    ----------
+    kind
+        "z2": 1, -1; "z4": 1, i, -1, -i.
+    seed, configuration, index
+        Key of the numbers; they do not depend on the process grid.
+    time
+        The slice; None: all slices.
+    """
+    return Source(load().noise_source(geometry._core, kind, seed, configuration, index, time))
+
+
 class Propagator:
     """S = M^-1 source, with its report.
 
@@ -151,17 +173,44 @@ class Propagator:
         """The sink smeared on every time slice; see :func:`gaussian_source`."""
         return Propagator(load().sink_smeared(self._core, U._core, width, steps), self.report)
 
-    def write(self, path: str | os.PathLike, *, run_file: str = "") -> None:
-        """Write to HDF5, dataset /propagator of the shape of :meth:`to_numpy`. Collective.
+    def write(
+        self,
+        path: str | os.PathLike,
+        format: Literal["hdf5", "scidac"] = "hdf5",
+        *,
+        precision: Literal[32, 64] = 64,
+        run_file: str = "",
+    ) -> None:
+        """Write to a file: under a temporary name, then renamed. Collective.
+
+        Parameters
+        ----------
+        format
+            "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance; "scidac": LIME file
+            as Chroma writes it.
+        precision
+            Bits of a number, "scidac" only.
+        run_file
+            Text for the provenance.
 
         Raises
         ------
         FileError
             The file cannot be written; an older file of that name is left alone.
         """
+        if format == "scidac":
+            at = " ".join(map(str, self.source_at))
+            note = f"<propagator><source>{self._core.description}</source><at>{at}</at></propagator>"
+            self._core.write_scidac(os.fspath(path), precision, note)
+        elif format == "hdf5":
+            self._write_hdf5(os.fspath(path), run_file)
+        else:
+            raise BadArgument(f'format must be "hdf5" or "scidac", found {format!r}')
+
+    def _write_hdf5(self, path: str, run_file: str) -> None:
         from .provenance import write_root_attributes
 
-        file = load().Hdf5File.create(os.fspath(path))
+        file = load().Hdf5File.create(path)
         root = file.root()
         write_root_attributes(root, "propagator", run_file, self.geometry.extents)
         self._core.write_hdf5(root, "propagator")
@@ -179,7 +228,7 @@ class Propagator:
 
 
 def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = None) -> Propagator:
-    """Read what :meth:`Propagator.write` wrote. Collective.
+    """Read the HDF5 file that :meth:`Propagator.write` wrote. Collective.
 
     Raises
     ------
@@ -187,7 +236,7 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
         Not such a file, or damaged.
     """
     core = load()
-    file = core.Hdf5File.open(str(Path(path)))
+    file = core.Hdf5File.open(os.fspath(path))
     root = file.root()
     geometry = Geometry(root.integers("lattice"), grid)
     phases = zip(
@@ -196,6 +245,33 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     at = root.integers("source_at", "propagator")
     boundary = [complex(re, im) for re, im in phases]
     return Propagator(core.Propagator.read_hdf5(root, "propagator", geometry._core, at, boundary))
+
+
+def read_scidac_propagator(
+    path: str | os.PathLike,
+    geometry: Geometry,
+    *,
+    source_at: Sequence[int],
+    boundary: Sequence[complex] = (1, 1, 1, -1),
+) -> Propagator:
+    """Read a SciDAC (LIME) propagator of Chroma or of :meth:`Propagator.write`. Collective.
+
+    Such files do not say where the source is nor what the boundary phases were.
+
+    Parameters
+    ----------
+    source_at
+        x, y, z, t from which times and momenta count.
+
+    Raises
+    ------
+    FileError
+        Not such a file, or of another lattice.
+    ChecksumError
+        The stored checksum is another one.
+    """
+    phases = [complex(phase) for phase in boundary]
+    return Propagator(load().Propagator.read_scidac(os.fspath(path), geometry._core, list(source_at), phases))
 
 
 class BoundSolver:

@@ -234,6 +234,23 @@ def test_smearing_at_source_and_sink(U: tr.GaugeField, M: tr.WilsonClover) -> No
     assert left == pytest.approx(np.conj(right), rel=1e-9)
 
 
+def test_noise_averages_to_the_pion(U: tr.GaugeField, M: tr.WilsonClover) -> None:
+    """One-end trick: C(t) of a Z4 wall is the sum of point sources on the slice plus noise of mean zero."""
+    solve = tr.even_odd(tr.cg(tolerance=1e-10))(M)
+    exact = 0
+    for n in range(64):
+        at = (n % 4, n // 4 % 4, n // 16, 2)
+        exact = exact + tr.meson(*2 * [solve.propagator(tr.point_source(U.geometry, at))], "gamma5", "gamma5")
+    samples = []
+    for index in range(24):
+        source = tr.noise_source(U.geometry, seed=5, configuration=0, index=index, time=2)
+        S = solve.propagator(source)
+        samples.append(tr.meson(S, S, "gamma5", "gamma5")[0].real)
+    mean, error = np.mean(samples, axis=0), np.std(samples, axis=0, ddof=1) / np.sqrt(len(samples))
+    assert np.all(np.abs(mean - exact[0].real) < 5 * error + 1e-9 * mean)
+    assert np.all(error < 0.2 * mean)
+
+
 WRONG = [
     (lambda U: tr.Geometry((4, 4, 4, 7)), "t"),
     (lambda U: tr.Geometry((4, 4, 4, 8), grid=(2, 1, 1, 1)), "grid"),
@@ -295,6 +312,10 @@ assert np.array_equal(T.to_numpy(), S.to_numpy())
 assert T.source_at == (1, 2, 3, 0) and T.boundary == S.boundary
 V = tr.Propagator.from_numpy(S.to_numpy(), U.geometry, source_at=S.source_at, boundary=S.boundary)
 assert np.array_equal(tr.nucleon(V), tr.nucleon(S))
+S.write("S.lime", "scidac")
+V = tr.read_scidac_propagator("S.lime", U.geometry, source_at=(1, 2, 3, 0))
+assert np.array_equal(V.to_numpy(), S.to_numpy())
+assert V.boundary == S.boundary
 try:
     tr.read_propagator("nothing.h5")
 except tr.FileError as error:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import run, sha256
+from command_line import command, environment, run, sha256
 
 import trellis as tr
 
@@ -78,6 +79,23 @@ def test_an_error_is_printed_once(folder: Path, ranks: int) -> None:
     found = run("info", "missing.ildg", cwd=folder, ranks=ranks, status=None)
     assert found.stderr.count("error") - found.stderr.count("errorcode") == 1
     assert "missing.ildg" in found.stderr
+
+
+ONE_RANK_FAILS = """
+from trellis.commands import console
+from trellis.parallel import barrier, rank
+console.run(lambda: 1 // 0 if rank() == 1 else barrier(), json=False)
+"""
+
+
+def test_an_unexpected_error_on_one_rank_ends_all(tmp_path: Path) -> None:
+    line = [*command("info", ranks=2)[:-3], "-c", ONE_RANK_FAILS]
+    found = subprocess.run(
+        line, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert found.returncode != 0
+    assert found.stderr.count("error (rank 1): ZeroDivisionError") == 1
+    assert found.stderr.count("Traceback") == 1
 
 
 @pytest.mark.parametrize("format", ["scidac", "nersc", "nersc-2row", "milc", "openqcd"])

@@ -25,7 +25,11 @@ SMALLER = {
         ("thermalisation = 200", "thermalisation = 20"),
         ("keep_every = 20", "keep_every = 10"),
     ],
-    "measure.toml": [("kappa = 0.1310", "kappa = 0.1250"), ("width = 2.0", "width = 1.0")],
+    "measure.toml": [
+        ("kappa = 0.1310", "kappa = 0.1250"),
+        ("[4, 4, 4, 8]", "[2, 2, 2, 8]"),
+        ("width = 2.0", "width = 1.0"),
+    ],
     "analyze.toml": [("first_trajectory = 201", "first_trajectory = 21")],
 }
 

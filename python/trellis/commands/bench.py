@@ -30,6 +30,8 @@ def bench(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in available:
         names = ", ".join(available)
         asked = arguments[:1] in (["--help"], ["-h"])
-        print(f"usage: trellis bench WHAT [OPTIONS]\n  WHAT: {names}", file=sys.stdout if asked else sys.stderr)
+        print(
+            f"usage: trellis bench WHAT [OPTIONS]\n  WHAT: {names}", file=sys.stdout if asked else sys.stderr
+        )
         return 0 if asked else 2
     return subprocess.run([str(available[arguments[0]]), *arguments[1:]], check=False).returncode

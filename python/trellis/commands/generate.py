@@ -13,6 +13,7 @@ from ..ensemble import State, Stream, load_last_state, save_state, states
 from ..errors import BadArgument
 from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
 from ..heatbath import HeatBath
+from ..machine import fma_peak
 from ..parallel import broadcast, rank
 from ..provenance import build_provenance, now
 from ..run_files import GenerateRun
@@ -43,6 +44,7 @@ class _Generation:
         self.stream = Stream(self.folder / "stream.h5")
         self.sweep = 0
         self.resumed_from: int | None = None
+        self.heatbath_seconds = 0.0
         set_threads(run.machine)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
         self.heatbath = HeatBath(
@@ -128,7 +130,9 @@ class _Generation:
     def _one_sweep(self, U: GaugeField) -> None:
         sweeps = self.run.sweeps
         self.sweep += 1
+        start = time.perf_counter()
         self.heatbath.sweep(U, self.sweep)
+        self.heatbath_seconds += time.perf_counter() - start
         self.stream.append(self.sweep, {"plaquette": U.plaquette, "polyakov_loop": U.polyakov_loop})
         if self.sweep % sweeps.print_every == 0:
             mean = self.stream.mean("plaquette", sweeps.print_every)
@@ -154,6 +158,9 @@ class _Generation:
         plaquettes = self.stream.values["plaquette"][run.sweeps.thermalisation :]
         kept = [str(s.links) for s in broadcast(states(self.folder)) if s.kind == "configuration"]
         made = self.sweep - first
+        flops = made * self.heatbath.flops_per_site * self.geometry.volume
+        gflops = flops / self.heatbath_seconds * 1e-9 if made else None
+        peak = load().minimum(fma_peak("double")) * load().size() * 1e-9
         result = {
             "run": "generate",
             "directory": str(self.folder),
@@ -167,6 +174,8 @@ class _Generation:
             "plaquette_last": U.plaquette,
             "seconds": seconds,
             "seconds_per_sweep": seconds / made if made else None,
+            "gflops": gflops,
+            "share_of_peak": gflops / peak if gflops else None,
             "ranks": load().size(),
             "grid": list(self.geometry.grid),
         }
@@ -175,4 +184,8 @@ class _Generation:
             f"{len(kept)} configurations in {self.folder}; mean plaquette {mean}; "
             f"{made} sweeps in {seconds:.1f} s"
         )
+        if gflops:
+            self.output.line(
+                f"heat bath and over-relaxation: {gflops:.1f} GF/s, {100 * gflops / peak:.0f} % of the peak"
+            )
         return result
