@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -259,12 +260,16 @@ ptxas info    : Used 255 registers, used 0 barriers
 def test_only_a_hop_kernel_may_not_spill(
     stores: int, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import io
-
     monkeypatch.setattr(sys, "stdin", io.StringIO(PTXAS.format(stores=stores)))
     monkeypatch.setattr(sys, "argv", ["check_spills.py"])
     assert spills.main() == status
-    assert "2 CUDA kernels" in capsys.readouterr().out
+    assert "2 CUDA kernels, 1 of them" in capsys.readouterr().out
+
+
+def test_no_hop_kernel_at_all_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("ninja: no work to do.\n"))
+    monkeypatch.setattr(sys, "argv", ["check_spills.py"])
+    assert spills.main() == 1
 
 
 # ---- check_readme ----------------------------------------------------------------------------------------
