@@ -22,10 +22,11 @@ struct Case {
   int bits;
   bool is_little;
 };
-const Case cases[] = {{"ildg64", GaugeFormat::ildg, 64, false},         {"ildg32", GaugeFormat::ildg, 32, false},
-                      {"scidac64", GaugeFormat::scidac, 64, false},     {"nersc64", GaugeFormat::nersc, 64, true},
-                      {"nersc2", GaugeFormat::nersc_two_row, 32, false}, {"milc", GaugeFormat::milc, 32, true},
-                      {"openqcd", GaugeFormat::openqcd, 64, false}};
+const Case cases[] = {
+    {"ildg64", GaugeFormat::ildg, 64, false},          {"ildg32", GaugeFormat::ildg, 32, false},
+    {"scidac64", GaugeFormat::scidac, 64, false},      {"nersc64", GaugeFormat::nersc, 64, true},
+    {"nersc2", GaugeFormat::nersc_two_row, 32, false}, {"milc", GaugeFormat::milc, 32, true},
+    {"openqcd", GaugeFormat::openqcd, 64, false}};
 
 class ParallelFiles : public ::testing::TestWithParam<Case> {};
 
@@ -36,7 +37,8 @@ TEST_P(ParallelFiles, AreTheSameForEveryGrid) {
   options.is_little_endian = c.is_little;
   options.logical_file_name = "lfn://test";
   const std::string path = common_name(std::string("parallel_") + c.name), alone = path + "_alone";
-  if (world()->rank() == 0) write_gauge_field(alone, random_field(lattice_of_one(extents)), c.format, options);
+  if (world()->rank() == 0)
+    write_gauge_field(alone, random_field(lattice_of_one(extents)), c.format, options);
   world()->barrier();
   int grids = 0;
   for (const Coord& grid : legal_process_grids(extents, world()->size())) {

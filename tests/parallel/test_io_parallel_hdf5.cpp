@@ -27,7 +27,8 @@ std::vector<Complex> field_of(const Geometry& geometry, int components) {
   std::vector<Complex> field;
   for (int64_t site = 0; site < geometry.local_volume(); ++site)
     for (int k = 0; k < components; ++k)
-      field.push_back({1.0 / double(geometry.global_index(site_coord(site, geometry.local())) + 1), double(k)});
+      field.push_back(
+          {1.0 / double(geometry.global_index(site_coord(site, geometry.local())) + 1), double(k)});
   return field;
 }
 
@@ -67,7 +68,8 @@ TEST(ParallelSiteFields, HaveTheSameBytesOnAnyGrid) {
   const std::string path = common_name("site_field"), alone = path + "_alone";
   if (world()->rank() == 0) {
     const LatticePtr lattice = lattice_of_one(extents);
-    write_site_field(alone, *lattice, reinterpret_cast<const double*>(field_of(lattice->geometry(), 12).data()), 24);
+    write_site_field(alone, *lattice,
+                     reinterpret_cast<const double*>(field_of(lattice->geometry(), 12).data()), 24);
   }
   world()->barrier();
   int grids = 0;

@@ -1,4 +1,5 @@
-/// Gauge configurations made by other programs (the folder named by TRELLIS_TEST_DATA): values, checksums, formats.
+/// Gauge configurations made by other programs (the folder named by TRELLIS_TEST_DATA): values, checksums,
+/// formats.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,17 +26,83 @@ void PrintTo(const Expected& e, std::ostream* out) { *out << e.file; }
 
 // The numbers of the data folder's README.md.
 const Expected table[] = {
-    {"weak_field/weak_field.lime", GaugeFormat::ildg, {4, 4, 4, 8}, 64, .9948041322667, .379449348715193, {0xa2c41090, 0x11193c39}},
-    {"analysistoolbox/nersc.l8t4b3360", GaugeFormat::nersc, {8, 8, 8, 4}, 64, .503866446949594, .005406083857887, {0xb379560a}},
-    {"analysistoolbox/ildg.l8t4b3360", GaugeFormat::ildg, {8, 8, 8, 4}, 64, .503866446949594, .005406083857887, {0x10d0ea1a, 0xa6a1b3b8}},
-    {"milc/lat.sample.l4444", GaugeFormat::milc, {4, 4, 4, 4}, 32, .594850158947151, .646758737418963, {0x2352c05, 0xd137321d}},
-    {"milc/lat.sample.l4444.ildg", GaugeFormat::ildg, {4, 4, 4, 4}, 32, .594850158947151, .646758737418963, {0x37affb9c, 0x2fc07bbf}},
-    {"milc/lat.sample.l4444.scidac", GaugeFormat::scidac, {4, 4, 4, 4}, 32, .594850158947151, .646758737418963, {0x37affb9c, 0x2fc07bbf}},
-    {"milc/lat.sample.l4448", GaugeFormat::milc, {4, 4, 4, 8}, 32, .569055724369011, .069216590060586, {0x13f3b413, 0x161f7dde}},
-    {"milc/lat.sample.l8", GaugeFormat::scidac, {8, 8, 8, 8}, 32, .873640874413250, .965058851973784, {0xd2f7866d, 0x5f48ca3e}},
-    {"metaqcd/testconf.txt", GaugeFormat::bridge_text, {4, 4, 4, 4}, 64, .587818337847024, .026359245606164, {}},
-    {"quenched/b6.0_4x4x4x4.ildg", GaugeFormat::ildg, {4, 4, 4, 4}, 64, .5955652897030683, -.008127792594870, {0xcae64ce2, 0x4ea574ee}},
-    {"quenched/b6.0_8x8x8x8.ildg", GaugeFormat::ildg, {8, 8, 8, 8}, 64, .5924316992043288, .003552633848351, {}},
+    {"weak_field/weak_field.lime",
+     GaugeFormat::ildg,
+     {4, 4, 4, 8},
+     64,
+     .9948041322667,
+     .379449348715193,
+     {0xa2c41090, 0x11193c39}},
+    {"analysistoolbox/nersc.l8t4b3360",
+     GaugeFormat::nersc,
+     {8, 8, 8, 4},
+     64,
+     .503866446949594,
+     .005406083857887,
+     {0xb379560a}},
+    {"analysistoolbox/ildg.l8t4b3360",
+     GaugeFormat::ildg,
+     {8, 8, 8, 4},
+     64,
+     .503866446949594,
+     .005406083857887,
+     {0x10d0ea1a, 0xa6a1b3b8}},
+    {"milc/lat.sample.l4444",
+     GaugeFormat::milc,
+     {4, 4, 4, 4},
+     32,
+     .594850158947151,
+     .646758737418963,
+     {0x2352c05, 0xd137321d}},
+    {"milc/lat.sample.l4444.ildg",
+     GaugeFormat::ildg,
+     {4, 4, 4, 4},
+     32,
+     .594850158947151,
+     .646758737418963,
+     {0x37affb9c, 0x2fc07bbf}},
+    {"milc/lat.sample.l4444.scidac",
+     GaugeFormat::scidac,
+     {4, 4, 4, 4},
+     32,
+     .594850158947151,
+     .646758737418963,
+     {0x37affb9c, 0x2fc07bbf}},
+    {"milc/lat.sample.l4448",
+     GaugeFormat::milc,
+     {4, 4, 4, 8},
+     32,
+     .569055724369011,
+     .069216590060586,
+     {0x13f3b413, 0x161f7dde}},
+    {"milc/lat.sample.l8",
+     GaugeFormat::scidac,
+     {8, 8, 8, 8},
+     32,
+     .873640874413250,
+     .965058851973784,
+     {0xd2f7866d, 0x5f48ca3e}},
+    {"metaqcd/testconf.txt",
+     GaugeFormat::bridge_text,
+     {4, 4, 4, 4},
+     64,
+     .587818337847024,
+     .026359245606164,
+     {}},
+    {"quenched/b6.0_4x4x4x4.ildg",
+     GaugeFormat::ildg,
+     {4, 4, 4, 4},
+     64,
+     .5955652897030683,
+     -.008127792594870,
+     {0xcae64ce2, 0x4ea574ee}},
+    {"quenched/b6.0_8x8x8x8.ildg",
+     GaugeFormat::ildg,
+     {8, 8, 8, 8},
+     64,
+     .5924316992043288,
+     .003552633848351,
+     {}},
 };
 
 std::string data_folder() {
@@ -87,7 +154,8 @@ std::vector<double> canonical_links(const std::string& file) {
 
 TEST(ExternalGaugeFiles, OfTheSameFieldHoldTheSameLinks) {
   if (data_folder().empty()) GTEST_SKIP() << "no data";
-  const auto nersc = canonical_links("analysistoolbox/nersc.l8t4b3360"), ildg = canonical_links("analysistoolbox/ildg.l8t4b3360");
+  const auto nersc = canonical_links("analysistoolbox/nersc.l8t4b3360"),
+             ildg = canonical_links("analysistoolbox/ildg.l8t4b3360");
   double largest = 0.0;
   for (size_t i = 0; i < nersc.size(); ++i) largest = std::max(largest, std::abs(nersc[i] - ildg.at(i)));
   EXPECT_LE(largest, 4 * 2.3e-16);  // the other program rounded once more between the two

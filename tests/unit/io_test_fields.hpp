@@ -29,7 +29,8 @@ inline Link random_link(int64_t global_site, int mu) {
   };
   normalise(a);
   for (int pass = 0; pass < 2; ++pass) {
-    const std::complex<double> overlap = std::conj(a[0]) * b[0] + std::conj(a[1]) * b[1] + std::conj(a[2]) * b[2];
+    const std::complex<double> overlap =
+        std::conj(a[0]) * b[0] + std::conj(a[1]) * b[1] + std::conj(a[2]) * b[2];
     for (int i = 0; i < 3; ++i) b[i] -= overlap * a[i];
     normalise(b);
   }

@@ -42,7 +42,8 @@ FileReport read_bytes(const std::string& bytes, const ReadOptions& options = {})
 
 class BadFiles : public ::testing::TestWithParam<Case> {};
 
-/// Where the file may end with nothing but a missing checksum: after a whole LIME record that follows the data.
+/// Where the file may end with nothing but a missing checksum: after a whole LIME record that follows the
+/// data.
 std::vector<size_t> ends_of_records(const std::string& bytes) {
   std::vector<size_t> ends;
   const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
@@ -58,7 +59,8 @@ TEST_P(BadFiles, TruncatedAnywhereThrowFileError) {
   const std::string bytes = good_file(GetParam());
   const bool is_lime = GetParam().format == GaugeFormat::ildg || GetParam().format == GaugeFormat::scidac;
   const std::vector<size_t> ends = is_lime ? ends_of_records(bytes) : std::vector<size_t>{bytes.size()};
-  for (size_t length = 0; length < bytes.size(); length += length < 300 || length + 400 > bytes.size() ? 1 : 31) {
+  for (size_t length = 0; length < bytes.size();
+       length += length < 300 || length + 400 > bytes.size() ? 1 : 31) {
     if (std::find(ends.begin(), ends.end(), length) != ends.end()) {
       EXPECT_FALSE(read_bytes(bytes.substr(0, length)).warnings.empty()) << length;
       continue;
@@ -72,7 +74,8 @@ TEST_P(BadFiles, WithABitFlippedInTheDataThrow) {
   const std::string bytes = good_file(GetParam());
   const size_t data = bytes.size() / 2;
   // Without a checksum (openQCD) only a bit that counts is seen, through plaquette or unitarity.
-  for (const int bit : GetParam().format == GaugeFormat::openqcd ? std::vector<int>{54, 60, 62} : std::vector<int>{0, 1, 13, 54, 62}) {
+  for (const int bit : GetParam().format == GaugeFormat::openqcd ? std::vector<int>{54, 60, 62}
+                                                                 : std::vector<int>{0, 1, 13, 54, 62}) {
     std::string flipped = bytes;
     const size_t start = GetParam().format == GaugeFormat::openqcd ? (data - 24) / 8 * 8 + 24 : data;
     flipped[start + size_t(bit) / 8] = char(flipped[start + size_t(bit) / 8] ^ (1 << (bit % 8)));
@@ -126,9 +129,9 @@ INSTANTIATE_TEST_SUITE_P(Formats, BadFiles, ::testing::ValuesIn(cases),
 
 TEST(BadFiles, ThatAreNoGaugeFieldsThrow) {
   for (const std::string& bytes :
-       {std::string(), std::string("x"), std::string("abc"), std::string(1000, '\0'), std::string("BEGIN_HEADER\n"),
-        std::string("BEGIN_HEADER\nDATATYPE = 4D_SU3_GAUGE\nEND_HEADER\n"), std::string("1 2 3\n"), std::string("\x45\x67\x89\xab"),
-        std::string("# a text\n")})
+       {std::string(), std::string("x"), std::string("abc"), std::string(1000, '\0'),
+        std::string("BEGIN_HEADER\n"), std::string("BEGIN_HEADER\nDATATYPE = 4D_SU3_GAUGE\nEND_HEADER\n"),
+        std::string("1 2 3\n"), std::string("\x45\x67\x89\xab"), std::string("# a text\n")})
     EXPECT_THROW(read_bytes(bytes), FileError) << bytes.substr(0, 20);
   EXPECT_THROW(probe_gauge_file("/nowhere/at/all"), FileError);
   EXPECT_THROW(probe_gauge_file("/tmp"), FileError);
@@ -170,7 +173,8 @@ std::string lime_file(const std::vector<Record>& records) {
 std::vector<Record> records_of(const std::string& bytes) {
   const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
   std::vector<Record> records;
-  for (const io::LimeRecord& r : io::scan_lime(*file)) records.push_back({r.type, bytes.substr(size_t(r.offset), size_t(r.bytes))});
+  for (const io::LimeRecord& r : io::scan_lime(*file))
+    records.push_back({r.type, bytes.substr(size_t(r.offset), size_t(r.bytes))});
   return records;
 }
 
@@ -233,17 +237,25 @@ TEST(LimeFiles, MisheadedThrow) {
   };
   const struct {
     const char *type, *from, *to;
-  } changes[] = {{"ildg-format", "<lx>4<", "<lx>2<"},         {"ildg-format", "<lx>4<", "<lx>3<"},
-                 {"ildg-format", "<lx>4<", "<lx>-4<"},        {"ildg-format", "<lx>4<", "<lx>four<"},
-                 {"ildg-format", "<lx>4</lx>", ""},           {"ildg-format", ">64<", ">32<"},
-                 {"ildg-format", ">64<", ">16<"},             {"ildg-format", "su3gauge", "su2gauge"},
-                 {"ildg-format", "<precision>64</precision>", ""}, {"scidac-private-file-xml", "4 2 2 4", "4 4 4 4"},
-                 {"scidac-private-file-xml", "4 2 2 4", "4 2 2"},  {"scidac-private-file-xml", "<volfmt>0", "<volfmt>1"},
+  } changes[] = {{"ildg-format", "<lx>4<", "<lx>2<"},
+                 {"ildg-format", "<lx>4<", "<lx>3<"},
+                 {"ildg-format", "<lx>4<", "<lx>-4<"},
+                 {"ildg-format", "<lx>4<", "<lx>four<"},
+                 {"ildg-format", "<lx>4</lx>", ""},
+                 {"ildg-format", ">64<", ">32<"},
+                 {"ildg-format", ">64<", ">16<"},
+                 {"ildg-format", "su3gauge", "su2gauge"},
+                 {"ildg-format", "<precision>64</precision>", ""},
+                 {"scidac-private-file-xml", "4 2 2 4", "4 4 4 4"},
+                 {"scidac-private-file-xml", "4 2 2 4", "4 2 2"},
+                 {"scidac-private-file-xml", "<volfmt>0", "<volfmt>1"},
                  {"scidac-private-record-xml", "<datacount>4", "<datacount>1"},
                  {"scidac-private-record-xml", "<datacount>4", "<datacount>0"},
-                 {"scidac-checksum", "<suma>", "<suma>zz"},   {"scidac-checksum", "suma", "summ"}};
+                 {"scidac-checksum", "<suma>", "<suma>zz"},
+                 {"scidac-checksum", "suma", "summ"}};
   for (const auto& change : changes)
-    EXPECT_THROW(read_bytes(with(change.type, change.from, change.to)), FileError) << change.from << " to " << change.to;
+    EXPECT_THROW(read_bytes(with(change.type, change.from, change.to)), FileError)
+        << change.from << " to " << change.to;
 }
 
 TEST(Xml, ValuesAreFoundTolerantly) {
@@ -286,12 +298,14 @@ TEST(FailedWrites, InTheMiddleKeepTheOldFile) {
     getrlimit(RLIMIT_FSIZE, &old_limit);
     const rlimit limit{8192, old_limit.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
-    EXPECT_THROW(write_gauge_field(path.str(), GaugeField(lattice_of_one(extents)), c.format), FileError) << c.name;
+    EXPECT_THROW(write_gauge_field(path.str(), GaugeField(lattice_of_one(extents)), c.format), FileError)
+        << c.name;
     setrlimit(RLIMIT_FSIZE, &old_limit);
     EXPECT_EQ(file_bytes(path.str()), "old");
     EXPECT_FALSE(exists(path.str() + ".partial"));
   }
-  EXPECT_THROW(write_gauge_field("/nowhere/at/all", GaugeField(lattice_of_one(extents)), GaugeFormat::ildg), FileError);
+  EXPECT_THROW(write_gauge_field("/nowhere/at/all", GaugeField(lattice_of_one(extents)), GaugeFormat::ildg),
+               FileError);
 }
 
 TEST(FailedWrites, KilledKeepTheOldFile) {

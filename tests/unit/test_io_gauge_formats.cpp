@@ -26,12 +26,18 @@ struct Case {
   bool is_little;
 };
 const Case cases[] = {
-    {"ildg64", GaugeFormat::ildg, 64, false},         {"ildg32", GaugeFormat::ildg, 32, false},
-    {"scidac64", GaugeFormat::scidac, 64, false},     {"scidac32", GaugeFormat::scidac, 32, false},
-    {"nersc64big", GaugeFormat::nersc, 64, false},    {"nersc64little", GaugeFormat::nersc, 64, true},
-    {"nersc32big", GaugeFormat::nersc, 32, false},    {"nersc32little", GaugeFormat::nersc, 32, true},
-    {"two_row64", GaugeFormat::nersc_two_row, 64, false}, {"two_row32", GaugeFormat::nersc_two_row, 32, true},
-    {"milc_big", GaugeFormat::milc, 32, false},       {"milc_little", GaugeFormat::milc, 32, true},
+    {"ildg64", GaugeFormat::ildg, 64, false},
+    {"ildg32", GaugeFormat::ildg, 32, false},
+    {"scidac64", GaugeFormat::scidac, 64, false},
+    {"scidac32", GaugeFormat::scidac, 32, false},
+    {"nersc64big", GaugeFormat::nersc, 64, false},
+    {"nersc64little", GaugeFormat::nersc, 64, true},
+    {"nersc32big", GaugeFormat::nersc, 32, false},
+    {"nersc32little", GaugeFormat::nersc, 32, true},
+    {"two_row64", GaugeFormat::nersc_two_row, 64, false},
+    {"two_row32", GaugeFormat::nersc_two_row, 32, true},
+    {"milc_big", GaugeFormat::milc, 32, false},
+    {"milc_little", GaugeFormat::milc, 32, true},
     {"openqcd", GaugeFormat::openqcd, 64, false},
 };
 
@@ -63,7 +69,8 @@ TEST_P(GaugeFormats, GiveBackWhatWasWritten) {
   const double epsilon = c.bits == 32 ? 6e-8 : 1.2e-16;
   for (size_t i = 0; i < written.size(); ++i) {
     const double expected = c.bits == 32 ? double(float(written[i])) : written[i];
-    const bool is_completed = c.format == GaugeFormat::nersc_two_row && i % 18 >= 12;  // products of four stored numbers
+    const bool is_completed =
+        c.format == GaugeFormat::nersc_two_row && i % 18 >= 12;  // products of four stored numbers
     if (is_completed)
       ASSERT_NEAR(found[i], expected, 8 * epsilon) << i;
     else
@@ -175,7 +182,8 @@ TEST(Ildg, HasTheStandardsOrderAndChecksum) {
   const FileReport report = probe_gauge_file(path.str());
   EXPECT_EQ(report.checksums.at(0).stored, a);
   EXPECT_EQ(report.checksums.at(1).stored, b);
-  const std::pair<std::string, std::string> name{"ildg-data-lfn", "lfn://trellis/test"}, note{"xlf-info", "a note"};
+  const std::pair<std::string, std::string> name{"ildg-data-lfn", "lfn://trellis/test"},
+      note{"xlf-info", "a note"};
   EXPECT_NE(std::find(report.metadata.begin(), report.metadata.end(), name), report.metadata.end());
   EXPECT_NE(std::find(report.metadata.begin(), report.metadata.end(), note), report.metadata.end());
 }

@@ -63,7 +63,8 @@ TEST(Propagators, HaveTheLayoutOfQdp) {
   SingleCommunicator communicator;
   const auto file = io::open_input(path.str(), communicator);
   const auto records = io::scan_lime(*file);
-  const int xml = io::find_record(records, "scidac-private-record-xml"), data = io::find_record(records, "scidac-binary-data");
+  const int xml = io::find_record(records, "scidac-private-record-xml"),
+            data = io::find_record(records, "scidac-binary-data");
   ASSERT_GE(data, 0);
   const std::string text = io::record_text(*file, records[size_t(xml)]);
   EXPECT_EQ(io::xml_value(text, "typesize"), "2304");

@@ -1,4 +1,5 @@
-/// Bridge++ text: the links as decimal numbers, one a line, [t][z][y][x][mu][row][column][re, im], and nothing else.
+/// Bridge++ text: the links as decimal numbers, one a line, [t][z][y][x][mu][row][column][re, im], and
+/// nothing else.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -13,7 +14,9 @@ namespace {
 constexpr int64_t reals_per_site = 72, block_bytes = int64_t(1) << 20;
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-bool is_of_number(char c) { return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E'; }
+bool is_of_number(char c) {
+  return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
+}
 
 /// Calls word(begin, end) for each word of the file, block by block, the same on every rank.
 template <class Word>
@@ -31,14 +34,16 @@ void for_each_word(InputFile& file, const Word& word) {
         if (p != begin) word(begin, p);
         begin = p + 1;
       } else if (!is_of_number(*p) || size_t(p - begin) > longest) {
-        throw FileError(message(file.path(), ": expected text with a number a line, found something else near byte ",
+        throw FileError(message(file.path(),
+                                ": expected text with a number a line, found something else near byte ",
                                 at + (p - text.data()) - int64_t(rest)));
       }
     }
     text.erase(0, size_t(begin - text.data()));
   }
   if (!text.empty())
-    throw FileError(message(file.path(), " is truncated: expected a line end after the last number, found '", text, "'"));
+    throw FileError(
+        message(file.path(), " is truncated: expected a line end after the last number, found '", text, "'"));
 }
 
 double parse(const char* begin, const char* end, const std::string& path) {
@@ -69,13 +74,15 @@ GaugeFileHeader inspect_bridge_text(InputFile& file, const ReadOptions& options)
   int64_t count = 0;
   for_each_word(file, [&](const char*, const char*) { ++count; });
   if (count == 0 || count % reals_per_site != 0)
-    throw FileError(message(file.path(), ": expected a multiple of ", reals_per_site, " numbers, found ", count));
+    throw FileError(
+        message(file.path(), ": expected a multiple of ", reals_per_site, " numbers, found ", count));
   const int64_t sites = count / reals_per_site;
   const Coord lattice = lattice_without_header(file, sites, options, report);
-  report.lattice = checked_lattice(file, {lattice[0], lattice[1], lattice[2], lattice[3]}, 2 * reals_per_site);
+  report.lattice =
+      checked_lattice(file, {lattice[0], lattice[1], lattice[2], lattice[3]}, 2 * reals_per_site);
   if (product(report.lattice) != sites)
-    throw FileError(message(file.path(), ": expected ", product(report.lattice) * reals_per_site, " numbers for ",
-                            to_string(report.lattice), ", found ", count));
+    throw FileError(message(file.path(), ": expected ", product(report.lattice) * reals_per_site,
+                            " numbers for ", to_string(report.lattice), ", found ", count));
   report.warnings.push_back("the format has no checksum");
   return header;
 }
@@ -89,7 +96,8 @@ void read_bridge_text(InputFile& file, GaugeFileHeader& header, const Geometry& 
     const int64_t k = index % reals_per_site;
     if (k == 0) {
       const Coord x = site_coord(index / reals_per_site, geometry.lattice());
-      site = geometry.owns(x) ? links + site_index(geometry.to_local(x), geometry.local()) * reals_per_site : nullptr;
+      site = geometry.owns(x) ? links + site_index(geometry.to_local(x), geometry.local()) * reals_per_site
+                              : nullptr;
     }
     const double value = parse(begin, end, file.path());
     if (site) site[k] = value;

@@ -1,6 +1,6 @@
 #pragma once
-/// The checksums of the field's file formats. Each is a sum over sites that does not depend on their order, so
-/// every rank adds its own sites and merge() joins them.
+/// The checksums of the field's file formats. Each is a sum over sites that does not depend on their order,
+/// so every rank adds its own sites and merge() joins them.
 #include <cstddef>
 #include <cstdint>
 

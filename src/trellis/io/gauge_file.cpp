@@ -16,9 +16,12 @@ namespace {
 constexpr struct {
   GaugeFormat format;
   const char* name;
-} format_names[] = {{GaugeFormat::ildg, "ildg"},       {GaugeFormat::scidac, "scidac"},
-                    {GaugeFormat::nersc, "nersc"},     {GaugeFormat::nersc_two_row, "nersc-2row"},
-                    {GaugeFormat::milc, "milc"},       {GaugeFormat::openqcd, "openqcd"},
+} format_names[] = {{GaugeFormat::ildg, "ildg"},
+                    {GaugeFormat::scidac, "scidac"},
+                    {GaugeFormat::nersc, "nersc"},
+                    {GaugeFormat::nersc_two_row, "nersc-2row"},
+                    {GaugeFormat::milc, "milc"},
+                    {GaugeFormat::openqcd, "openqcd"},
                     {GaugeFormat::bridge_text, "bridge-text"}};
 }  // namespace
 
@@ -43,7 +46,8 @@ std::optional<bool> ChecksumReport::ok() const {
 }
 
 bool FileReport::ok() const {
-  return std::all_of(checksums.begin(), checksums.end(), [](const auto& c) { return c.ok().value_or(true); }) &&
+  return std::all_of(checksums.begin(), checksums.end(),
+                     [](const auto& c) { return c.ok().value_or(true); }) &&
          std::all_of(values.begin(), values.end(), [](const auto& v) { return v.ok(); });
 }
 
@@ -54,14 +58,17 @@ namespace {
 std::string known_magic(uint32_t magic, InputFile& file) {
   if (magic == milc_version_4_magic) return "a MILC file of version 4 or older (only version 5 is read)";
   if (magic == milc_1996_magic) return "a MILC file of 1996 (only version 5 is read)";
-  return message("no gauge file that is known (magic number ", magic, ", ", file.size(), " bytes", why_not_openqcd(file), ")");
+  return message("no gauge file that is known (magic number ", magic, ", ", file.size(), " bytes",
+                 why_not_openqcd(file), ")");
 }
 
 /// Recognises the format by content; the links are not touched.
 GaugeFileHeader inspect(InputFile& file, const ReadOptions& options) {
   if (file.size() == 0) throw FileError(file.path() + " is empty: expected a gauge field");
   if (is_bridge_text(file)) return inspect_bridge_text(file, options);
-  if (file.size() < 4) throw FileError(message(file.path(), " is truncated: expected a gauge field, found ", file.size(), " bytes"));
+  if (file.size() < 4)
+    throw FileError(
+        message(file.path(), " is truncated: expected a gauge field, found ", file.size(), " bytes"));
   std::byte bytes[4];
   file.read_common(0, 4, bytes);
   const uint32_t big = load_u32(bytes, ByteOrder::big), little = load_u32(bytes, ByteOrder::little);
@@ -89,12 +96,15 @@ void read_links(InputFile& file, GaugeFileHeader& header, const Geometry& geomet
 
 /// Fills in what was found for the header's values and adds the unitarity of the links.
 void check_values(FileReport& report, const GaugeField& U) {
-  constexpr double unitarity_tolerance = 1e-4;  // far above single precision, far below a wrong bit in an exponent
+  constexpr double unitarity_tolerance =
+      1e-4;  // far above single precision, far below a wrong bit in an exponent
   const double violation = unitarity_violation(U);
   for (ValueReport& value : report.values) {
     // Garbage may be too large to sum; then nothing is found.
-    if (!(violation < 1e6)) value.found = std::numeric_limits<double>::quiet_NaN();
-    else value.found = value.name == "plaquette" ? plaquette(U) : link_trace(U);
+    if (!(violation < 1e6))
+      value.found = std::numeric_limits<double>::quiet_NaN();
+    else
+      value.found = value.name == "plaquette" ? plaquette(U) : link_trace(U);
   }
   report.values.push_back({"unitarity", 0.0, violation, unitarity_tolerance});
 }
@@ -109,31 +119,34 @@ std::string hex(uint32_t value) {
 void throw_if_bad(const std::string& path, const FileReport& report) {
   for (const ChecksumReport& c : report.checksums)
     if (!c.ok().value_or(true)) {
-      std::string text = message(path, ": checksum ", c.kind, ": expected ", hex(*c.stored), ", found ", hex(c.computed));
+      std::string text =
+          message(path, ": checksum ", c.kind, ": expected ", hex(*c.stored), ", found ", hex(c.computed));
       for (const std::string& warning : report.warnings) text += "; " + warning;
       throw ChecksumError(text);
     }
   for (const ValueReport& v : report.values) {
     if (v.ok()) continue;
     if (v.name == "unitarity")
-      throw FileError(message(path, ": links are not SU(3): expected |U U^dagger - 1| and |det U - 1| below ", v.tolerance,
-                              ", found ", v.found));
-    throw ChecksumError(message(path, ": ", v.name, ": expected ", v.expected, " as in the header, found ", v.found,
-                                " (tolerance ", v.tolerance, ")"));
+      throw FileError(message(path, ": links are not SU(3): expected |U U^dagger - 1| and |det U - 1| below ",
+                              v.tolerance, ", found ", v.found));
+    throw ChecksumError(message(path, ": ", v.name, ": expected ", v.expected, " as in the header, found ",
+                                v.found, " (tolerance ", v.tolerance, ")"));
   }
 }
 
 }  // namespace
 }  // namespace io
 
-FileReport probe_gauge_file(io::InputFile& file, const ReadOptions& options) { return io::inspect(file, options).report; }
+FileReport probe_gauge_file(io::InputFile& file, const ReadOptions& options) {
+  return io::inspect(file, options).report;
+}
 
 FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOptions& options) {
   io::GaugeFileHeader header = io::inspect(file, options);
   FileReport& report = header.report;
   if (report.lattice != U.geometry().lattice())
-    throw FileError(message(file.path(), ": expected the lattice ", to_string(U.geometry().lattice()), ", found ",
-                            to_string(report.lattice)));
+    throw FileError(message(file.path(), ": expected the lattice ", to_string(U.geometry().lattice()),
+                            ", found ", to_string(report.lattice)));
   std::vector<double> links(U.canonical_size());
   io::read_links(file, header, U.geometry(), links.data());
   U.from_canonical(links.data());
@@ -142,7 +155,8 @@ FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOption
   return std::move(report);
 }
 
-FileReport probe_gauge_file(const std::string& path, const ReadOptions& options, CommunicatorPtr communicator) {
+FileReport probe_gauge_file(const std::string& path, const ReadOptions& options,
+                            CommunicatorPtr communicator) {
   if (!communicator) communicator = world();
   return probe_gauge_file(*io::open_input(path, *communicator), options);
 }
@@ -153,8 +167,8 @@ FileReport read_gauge_field(const std::string& path, GaugeField& U, const ReadOp
   return read_gauge_field(*io::open_input(path, U.lattice().communicator()), U, with_lattice);
 }
 
-GaugeField read_gauge_field(const std::string& path, Coord grid, CommunicatorPtr communicator, const ReadOptions& options,
-                            FileReport* report) {
+GaugeField read_gauge_field(const std::string& path, Coord grid, CommunicatorPtr communicator,
+                            const ReadOptions& options, FileReport* report) {
   if (!communicator) communicator = world();
   const auto file = io::open_input(path, *communicator);
   const FileReport probed = probe_gauge_file(*file, options);
@@ -168,23 +182,26 @@ namespace {
 io::RealFormat real_format_of(GaugeFormat format, const WriteOptions& options) {
   const bool has_32 = format != GaugeFormat::openqcd, has_64 = format != GaugeFormat::milc;
   const int bits = options.precision_bits != 0 ? options.precision_bits : has_64 ? 64 : 32;
-  TRELLIS_REQUIRE((bits == 32 && has_32) || (bits == 64 && has_64), "format ", name_of(format), " cannot hold links of ",
-                  bits, " bits");
-  const bool has_choice = format == GaugeFormat::nersc || format == GaugeFormat::nersc_two_row || format == GaugeFormat::milc;
-  TRELLIS_REQUIRE(!options.is_little_endian || has_choice, "format ", name_of(format), " has one byte order only");
+  TRELLIS_REQUIRE((bits == 32 && has_32) || (bits == 64 && has_64), "format ", name_of(format),
+                  " cannot hold links of ", bits, " bits");
+  const bool has_choice =
+      format == GaugeFormat::nersc || format == GaugeFormat::nersc_two_row || format == GaugeFormat::milc;
+  TRELLIS_REQUIRE(!options.is_little_endian || has_choice, "format ", name_of(format),
+                  " has one byte order only");
   return {bits, options.is_little_endian ? io::ByteOrder::little : io::ByteOrder::big};
 }
 }  // namespace
 
-void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat format, const WriteOptions& options) {
+void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat format,
+                       const WriteOptions& options) {
   TRELLIS_REQUIRE(format != GaugeFormat::bridge_text, "Bridge++ text is read, not written");
   const io::RealFormat real_format = real_format_of(format, options);
   std::vector<double> links(U.canonical_size());
   U.to_canonical(links.data());
   const double mean_plaquette = plaquette(U), mean_link_trace = link_trace(U);
   if (!std::isfinite(mean_plaquette) || !std::isfinite(mean_link_trace))
-    throw NumericError(message("not writing ", path, ": the field's plaquette is ", mean_plaquette, ", its link trace ",
-                               mean_link_trace));
+    throw NumericError(message("not writing ", path, ": the field's plaquette is ", mean_plaquette,
+                               ", its link trace ", mean_link_trace));
   const io::LinksToWrite to_write{U.geometry(), links.data(), mean_plaquette, mean_link_trace, real_format};
   const auto file = io::create_output(path, U.lattice().communicator());
   int64_t bytes = 0;

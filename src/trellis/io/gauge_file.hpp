@@ -60,34 +60,35 @@ struct ReadOptions {
 FileReport probe_gauge_file(const std::string& path, const ReadOptions& options = {},
                             CommunicatorPtr communicator = nullptr);
 
-/// Reads into U, each rank its own part. Throws FileError as above and where the lattice is not that of U or links
-/// are not SU(3) to 1e-4, ChecksumError where a checksum, plaquette or link trace is not the stored one. Links
-/// are kept as stored, never re-unitarised. A missing checksum is a warning. Collective.
+/// Reads into U, each rank its own part. Throws FileError as above and where the lattice is not that of U or
+/// links are not SU(3) to 1e-4, ChecksumError where a checksum, plaquette or link trace is not the stored
+/// one. Links are kept as stored, never re-unitarised. A missing checksum is a warning. Collective.
 FileReport read_gauge_field(const std::string& path, GaugeField& U, const ReadOptions& options = {});
 
 /// The same onto a new lattice over the ranks of `communicator`, cut by `grid` (see make_lattice).
-GaugeField read_gauge_field(const std::string& path, Coord grid = {0, 0, 0, 0}, CommunicatorPtr communicator = nullptr,
-                            const ReadOptions& options = {}, FileReport* report = nullptr);
+GaugeField read_gauge_field(const std::string& path, Coord grid = {0, 0, 0, 0},
+                            CommunicatorPtr communicator = nullptr, const ReadOptions& options = {},
+                            FileReport* report = nullptr);
 
 /// The same from an open file (memory, for example).
 FileReport probe_gauge_file(io::InputFile& file, const ReadOptions& options = {});
 FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOptions& options = {});
 
 struct WriteOptions {
-  int precision_bits = 0;        ///< 32 or 64; 0: 64, or what the format has
-  bool is_little_endian = false; ///< NERSC and MILC only; the others have one byte order
-  std::string logical_file_name; ///< ILDG: record ildg-data-lfn
-  std::string ensemble_id;       ///< NERSC
-  std::string ensemble_label;    ///< NERSC
-  std::string date;              ///< NERSC, SciDAC, MILC; no clock is read: equal fields give equal files
-  std::string user_xml;          ///< SciDAC record XML
+  int precision_bits = 0;         ///< 32 or 64; 0: 64, or what the format has
+  bool is_little_endian = false;  ///< NERSC and MILC only; the others have one byte order
+  std::string logical_file_name;  ///< ILDG: record ildg-data-lfn
+  std::string ensemble_id;        ///< NERSC
+  std::string ensemble_label;     ///< NERSC
+  std::string date;               ///< NERSC, SciDAC, MILC; no clock is read: equal fields give equal files
+  std::string user_xml;           ///< SciDAC record XML
   /// ILDG and SciDAC: further records (type, text), written before the data.
   std::vector<std::pair<std::string, std::string>> extra_records;
 };
 
-/// Writes under a temporary name, synchronises, renames (see io::OutputFile). Throws BadArgument if the format
-/// lacks the precision or cannot be written (bridge_text), FileError if the disk is full. Collective; the bytes do
-/// not depend on the number of ranks.
+/// Writes under a temporary name, synchronises, renames (see io::OutputFile). Throws BadArgument if the
+/// format lacks the precision or cannot be written (bridge_text), FileError if the disk is full. Collective;
+/// the bytes do not depend on the number of ranks.
 void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat format,
                        const WriteOptions& options = {});
 

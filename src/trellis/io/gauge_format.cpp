@@ -12,14 +12,14 @@ Coord checked_lattice(const InputFile& file, const std::array<int64_t, 4>& exten
   for (int mu = 0; mu < Nd; ++mu) {
     const int64_t extent = extents[mu];
     if (extent < 2 || extent % 2 != 0 || extent > (1 << 20))
-      throw FileError(message(file.path(), ": lattice extent in direction ", "xyzt"[mu], ": expected an even number from ",
-                              "2 to ", 1 << 20, ", found ", extent));
+      throw FileError(message(file.path(), ": lattice extent in direction ", "xyzt"[mu],
+                              ": expected an even number from ", "2 to ", 1 << 20, ", found ", extent));
     lattice[mu] = int(extent);
     sites_left /= extent;
   }
   if (sites_left == 0)
-    throw FileError(message(file.path(), " is truncated: the lattice ", to_string(lattice), " needs more than the ",
-                            file.size(), " bytes that are there"));
+    throw FileError(message(file.path(), " is truncated: the lattice ", to_string(lattice),
+                            " needs more than the ", file.size(), " bytes that are there"));
   return lattice;
 }
 
@@ -29,14 +29,16 @@ void require_same_lattice(const InputFile& file, const Coord& lattice, const Rea
                             to_string(lattice)));
 }
 
-Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOptions& options, FileReport& report) {
+Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOptions& options,
+                             FileReport& report) {
   if (options.lattice) return *options.lattice;
   const auto extent = int64_t(std::lround(std::pow(double(sites), 0.25)));
   if (extent < 2 || extent % 2 != 0 || extent > 1000 || extent * extent * extent * extent != sites)
-    throw FileError(message(file.path(), " does not say its lattice (", sites, " sites, no hypercube of even extent): ",
-                            "give the extents"));
+    throw FileError(message(file.path(), " does not say its lattice (", sites,
+                            " sites, no hypercube of even extent): ", "give the extents"));
   const int L = int(extent);
-  report.warnings.push_back(message("the file does not say its lattice; taken to be ", to_string({L, L, L, L})));
+  report.warnings.push_back(
+      message("the file does not say its lattice; taken to be ", to_string({L, L, L, L})));
   return {L, L, L, L};
 }
 

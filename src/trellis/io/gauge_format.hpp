@@ -35,8 +35,8 @@ bool is_openqcd(InputFile& file);
 std::string why_not_openqcd(InputFile& file);
 bool is_bridge_text(InputFile& file);
 
-// Read this rank's part into canonical order, [site, x fastest][mu][row][column][re, im], and fill in the computed
-// checksums. Site-ordered: the formats that store [t][z][y][x][mu][row][column][re, im].
+// Read this rank's part into canonical order, [site, x fastest][mu][row][column][re, im], and fill in the
+// computed checksums. Site-ordered: the formats that store [t][z][y][x][mu][row][column][re, im].
 void read_site_ordered(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
 void read_openqcd(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
 void read_bridge_text(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
@@ -54,13 +54,15 @@ int64_t write_nersc(OutputFile& file, const LinksToWrite& links, int rows, const
 int64_t write_milc(OutputFile& file, const LinksToWrite& links, const WriteOptions& options);
 int64_t write_openqcd(OutputFile& file, const LinksToWrite& links);
 
-
-/// Extents that can be a lattice here (even, 2 to 2^20) and whose sites at `bytes_per_site` (a lower bound) fit
-/// into the file: from then on volumes are safe to multiply and memory is bounded by the file. Throws FileError.
+/// Extents that can be a lattice here (even, 2 to 2^20) and whose sites at `bytes_per_site` (a lower bound)
+/// fit into the file: from then on volumes are safe to multiply and memory is bounded by the file. Throws
+/// FileError.
 Coord checked_lattice(const InputFile& file, const std::array<int64_t, 4>& extents, int64_t bytes_per_site);
 /// Throws FileError if options name another lattice than the file.
 void require_same_lattice(const InputFile& file, const Coord& lattice, const ReadOptions& options);
-/// options.lattice, or, with a warning, the hypercube of that many sites; throws FileError if there is neither.
-Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOptions& options, FileReport& report);
+/// options.lattice, or, with a warning, the hypercube of that many sites; throws FileError if there is
+/// neither.
+Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOptions& options,
+                             FileReport& report);
 
 }  // namespace trellis::io

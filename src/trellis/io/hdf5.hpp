@@ -1,7 +1,7 @@
 #pragma once
-/// HDF5 files: groups, arrays, distributed site arrays, attributes. Complex numbers are compounds {r, i}, which
-/// h5py and NumPy read as complex. Errors are FileError; HDF5 itself prints nothing. All calls are collective over
-/// the file's communicator, with the same arguments on every rank unless said otherwise.
+/// HDF5 files: groups, arrays, distributed site arrays, attributes. Complex numbers are compounds {r, i},
+/// which h5py and NumPy read as complex. Errors are FileError; HDF5 itself prints nothing. All calls are
+/// collective over the file's communicator, with the same arguments on every rank unless said otherwise.
 #include <complex>
 #include <cstdint>
 #include <memory>
@@ -18,12 +18,17 @@ using Dims = std::vector<int64_t>;
 enum class Type { float64, float32, int64, complex128, complex64 };
 template <class T>
 constexpr Type type_of() {
-  if constexpr (std::is_same_v<T, double>) return Type::float64;
-  else if constexpr (std::is_same_v<T, float>) return Type::float32;
-  else if constexpr (std::is_same_v<T, int64_t>) return Type::int64;
-  else if constexpr (std::is_same_v<T, std::complex<double>>) return Type::complex128;
+  if constexpr (std::is_same_v<T, double>)
+    return Type::float64;
+  else if constexpr (std::is_same_v<T, float>)
+    return Type::float32;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return Type::int64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return Type::complex128;
   else {
-    static_assert(std::is_same_v<T, std::complex<float>>, "arrays hold double, float, int64_t or complex numbers");
+    static_assert(std::is_same_v<T, std::complex<float>>,
+                  "arrays hold double, float, int64_t or complex numbers");
     return Type::complex64;
   }
 }
@@ -83,7 +88,8 @@ class Group {
     set_attribute(name, int64_t(value), of);
   }
   void set_attribute(const std::string& name, const std::vector<double>& values, const std::string& of = ".");
-  void set_attribute(const std::string& name, const std::vector<int64_t>& values, const std::string& of = ".");
+  void set_attribute(const std::string& name, const std::vector<int64_t>& values,
+                     const std::string& of = ".");
   bool has_attribute(const std::string& name, const std::string& of = ".") const;
   std::string text_attribute(const std::string& name, const std::string& of = ".") const;
   std::vector<double> real_attribute(const std::string& name, const std::string& of = ".") const;
@@ -95,12 +101,14 @@ class Group {
   void write_array(const std::string& name, Type type, const void* data, const Dims& dims);
   size_t elements_to_read(const std::string& name, size_t bytes_each) const;
   void read_array(const std::string& name, Type type, void* data) const;
-  void write_site_array(const std::string& name, const Geometry& geometry, Type type, const void* local, const Dims& inner);
-  void read_site_array(const std::string& name, const Geometry& geometry, Type type, void* local, const Dims& inner) const;
+  void write_site_array(const std::string& name, const Geometry& geometry, Type type, const void* local,
+                        const Dims& inner);
+  void read_site_array(const std::string& name, const Geometry& geometry, Type type, void* local,
+                       const Dims& inner) const;
   void keep_or_remove(const std::string& name, Handle dataset, const std::string& error);
   Handle create_dataset(const std::string& name, Type type, const Dims& dims);
-  void write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data, int64_t count,
-                       int64_t bytes);
+  void write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data,
+                       int64_t count, int64_t bytes);
   Handle open_attribute(const std::string& name, const std::string& of) const;
   [[noreturn]] void fail(const std::string& what) const;
   std::string full(const std::string& name) const;  ///< "PATH: /group/name", for messages

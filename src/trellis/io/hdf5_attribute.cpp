@@ -19,16 +19,22 @@ constexpr int64_t scalar = -1;
 }  // namespace
 
 /// count = scalar: no dimension.
-void Group::write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data, int64_t count, int64_t bytes) {
-  const Handle object(H5Oopen(file_->file.get(), of == "." ? path_.c_str() : (path_ + "/" + of).c_str(), H5P_DEFAULT), H5Oclose);
+void Group::write_attribute(const std::string& name, const std::string& of, int64_t type, const void* data,
+                            int64_t count, int64_t bytes) {
+  const Handle object(
+      H5Oopen(file_->file.get(), of == "." ? path_.c_str() : (path_ + "/" + of).c_str(), H5P_DEFAULT),
+      H5Oclose);
   if (!object.is_valid()) fail(message(full(of), ": expected a group or an array, found none"));
   if (file_->is_written) file_->reserve(object_bytes + 2 * bytes);
   if (H5Aexists(object.get(), name.c_str()) > 0) H5Adelete(object.get(), name.c_str());
   const hsize_t size = hsize_t(std::max<int64_t>(count, 0));
   const Handle space(count == scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &size, nullptr), H5Sclose);
-  const Handle attribute(H5Acreate2(object.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  const bool is_written = attribute.is_valid() && (size == 0 && count != scalar ? true : H5Awrite(attribute.get(), type, data) >= 0);
-  file_->communicator->agree_on_error(is_written ? "" : message("writing attribute ", name, " of ", full(of), ": ", last_hdf5_error()));
+  const Handle attribute(H5Acreate2(object.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                         H5Aclose);
+  const bool is_written = attribute.is_valid() &&
+                          (size == 0 && count != scalar ? true : H5Awrite(attribute.get(), type, data) >= 0);
+  file_->communicator->agree_on_error(
+      is_written ? "" : message("writing attribute ", name, " of ", full(of), ": ", last_hdf5_error()));
 }
 
 void Group::set_attribute(const std::string& name, const std::string& text, const std::string& of) {
@@ -48,20 +54,25 @@ void Group::set_attribute(const std::string& name, int64_t value, const std::str
 }
 
 void Group::set_attribute(const std::string& name, const std::vector<double>& values, const std::string& of) {
-  write_attribute(name, of, H5T_NATIVE_DOUBLE, values.data(), int64_t(values.size()), 8 * int64_t(values.size()));
+  write_attribute(name, of, H5T_NATIVE_DOUBLE, values.data(), int64_t(values.size()),
+                  8 * int64_t(values.size()));
 }
 
-void Group::set_attribute(const std::string& name, const std::vector<int64_t>& values, const std::string& of) {
-  write_attribute(name, of, H5T_NATIVE_INT64, values.data(), int64_t(values.size()), 8 * int64_t(values.size()));
+void Group::set_attribute(const std::string& name, const std::vector<int64_t>& values,
+                          const std::string& of) {
+  write_attribute(name, of, H5T_NATIVE_INT64, values.data(), int64_t(values.size()),
+                  8 * int64_t(values.size()));
 }
 
 bool Group::has_attribute(const std::string& name, const std::string& of) const {
-  return H5Aexists_by_name(file_->file.get(), of == "." ? path_.c_str() : (path_ + "/" + of).c_str(), name.c_str(), H5P_DEFAULT) > 0;
+  return H5Aexists_by_name(file_->file.get(), of == "." ? path_.c_str() : (path_ + "/" + of).c_str(),
+                           name.c_str(), H5P_DEFAULT) > 0;
 }
 
 Handle Group::open_attribute(const std::string& name, const std::string& of) const {
   const std::string object = of == "." ? path_ : path_ + "/" + of;
-  Handle attribute(H5Aopen_by_name(file_->file.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  Handle attribute(H5Aopen_by_name(file_->file.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+                   H5Aclose);
   if (!attribute.is_valid()) fail(message(full(of), ": expected an attribute ", name, ", found none"));
   return attribute;
 }

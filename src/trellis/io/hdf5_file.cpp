@@ -74,7 +74,8 @@ std::string why_no_room(const std::string& path, int64_t bytes) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return io::with_errno("cannot open " + path, errno);
   std::string error;
-  if (::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, off_t(bytes)) != 0 && errno != EOPNOTSUPP && errno != ENOSYS)
+  if (::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, off_t(bytes)) != 0 && errno != EOPNOTSUPP &&
+      errno != ENOSYS)
     error = io::with_errno(message("no room for ", bytes, " bytes in ", path), errno);
   ::close(descriptor);
   return error;
@@ -93,8 +94,8 @@ std::string why_not_creatable(const std::string& path) {
 std::string trim_and_sync(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   struct stat status;
-  const bool is_done = descriptor >= 0 && ::fstat(descriptor, &status) == 0 && ::ftruncate(descriptor, status.st_size) == 0 &&
-                       ::fsync(descriptor) == 0;
+  const bool is_done = descriptor >= 0 && ::fstat(descriptor, &status) == 0 &&
+                       ::ftruncate(descriptor, status.st_size) == 0 && ::fsync(descriptor) == 0;
   const std::string error = is_done ? "" : io::with_errno("syncing " + path, errno);
   if (descriptor >= 0) ::close(descriptor);
   return error;
@@ -113,8 +114,8 @@ File::~File() {
     file_->file.reset();
 }
 
-/// HDF5 crashes at the program's end if it could not close a file. On a full disk it can, once there is room for the
-/// few bytes that it still writes: so the file is emptied first.
+/// HDF5 crashes at the program's end if it could not close a file. On a full disk it can, once there is room
+/// for the few bytes that it still writes: so the file is emptied first.
 void OpenFile::abandon() {
   const bool is_root = communicator->rank() == 0;
   if (is_root && ::truncate(current_path.c_str(), 0) != 0) errno = 0;  // the file goes away in any case
@@ -127,7 +128,8 @@ void OpenFile::reserve(int64_t bytes) {
   constexpr int64_t step = int64_t(1) << 18;
   expected_bytes += bytes;
   if (expected_bytes <= reserved_bytes) return;
-  communicator->agree_on_error(communicator->rank() == 0 ? why_no_room(current_path, expected_bytes + step) : "");
+  communicator->agree_on_error(communicator->rank() == 0 ? why_no_room(current_path, expected_bytes + step)
+                                                         : "");
   reserved_bytes = expected_bytes + step;
 }
 
@@ -141,8 +143,10 @@ File File::create(const std::string& path, CommunicatorPtr communicator) {
   Communicator& ranks = *file->communicator;
   ranks.agree_on_error(ranks.rank() == 0 ? why_not_creatable(file->current_path) : "");
   const Handle access = access_properties(ranks);
-  file->file = Handle(H5Fcreate(file->current_path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
-  ranks.agree_on_error(file->file.is_valid() ? "" : message("cannot create ", file->current_path, ": ", last_hdf5_error()));
+  file->file =
+      Handle(H5Fcreate(file->current_path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  ranks.agree_on_error(
+      file->file.is_valid() ? "" : message("cannot create ", file->current_path, ": ", last_hdf5_error()));
   File result(file);
   file->reserve(first_bytes);
   return result;
@@ -162,7 +166,8 @@ File File::open(const std::string& path, CommunicatorPtr communicator) {
 }
 
 void File::commit() {
-  TRELLIS_REQUIRE(file_ && file_->is_written && file_->file.is_valid(), "only a file that was created can be committed");
+  TRELLIS_REQUIRE(file_ && file_->is_written && file_->file.is_valid(),
+                  "only a file that was created can be committed");
   Communicator& ranks = *file_->communicator;
   std::string error;
   if (H5Fflush(file_->file.get(), H5F_SCOPE_GLOBAL) < 0)

@@ -62,7 +62,9 @@ std::vector<hsize_t> as_hsize(const Dims& dims) {
 
 Handle simple_space(const Dims& dims) {
   const auto sizes = as_hsize(dims);
-  return Handle(dims.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(int(sizes.size()), sizes.data(), nullptr), H5Sclose);
+  return Handle(
+      dims.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(int(sizes.size()), sizes.data(), nullptr),
+      H5Sclose);
 }
 
 std::string text_of(const Dims& dims) {
@@ -77,17 +79,21 @@ std::vector<hsize_t> array_dims(hid_t array_type) {
   return sizes;
 }
 
-/// The type in memory of what a file stores as `stored`, for a complex T with the member names of the file ("r", "i"
-/// or "re", "im"). Invalid if numbers of this kind cannot be converted. QDP++ stores matrices as array types.
+/// The type in memory of what a file stores as `stored`, for a complex T with the member names of the file
+/// ("r", "i" or "re", "im"). Invalid if numbers of this kind cannot be converted. QDP++ stores matrices as
+/// array types.
 Handle memory_type_for(const Handle& stored, Type type) {
   if (H5Tget_class(stored.get()) == H5T_ARRAY) {
     const Handle element = memory_type_for(Handle(H5Tget_super(stored.get()), H5Tclose), type);
     const std::vector<hsize_t> sizes = array_dims(stored.get());
-    return element.is_valid() ? Handle(H5Tarray_create2(element.get(), unsigned(sizes.size()), sizes.data()), H5Tclose) : Handle();
+    return element.is_valid()
+               ? Handle(H5Tarray_create2(element.get(), unsigned(sizes.size()), sizes.data()), H5Tclose)
+               : Handle();
   }
   const bool is_complex = type == Type::complex128 || type == Type::complex64;
   const H5T_class_t stored_class = H5Tget_class(stored.get());
-  if (!is_complex) return stored_class == H5T_FLOAT || stored_class == H5T_INTEGER ? memory_type(type) : Handle();
+  if (!is_complex)
+    return stored_class == H5T_FLOAT || stored_class == H5T_INTEGER ? memory_type(type) : Handle();
   if (stored_class != H5T_COMPOUND || H5Tget_nmembers(stored.get()) != 2) return Handle();
   char* names[2] = {H5Tget_member_name(stored.get(), 0), H5Tget_member_name(stored.get(), 1)};
   Handle result = names[0] && names[1] ? memory_type(type, names[0], names[1]) : Handle();
@@ -139,7 +145,8 @@ Dims site_dims(const Geometry& geometry, const Dims& inner) {
 
 }  // namespace
 
-Group::Group(std::shared_ptr<OpenFile> file, std::string path) : file_{std::move(file)}, path_{std::move(path)} {}
+Group::Group(std::shared_ptr<OpenFile> file, std::string path)
+    : file_{std::move(file)}, path_{std::move(path)} {}
 
 std::string Group::full(const std::string& name) const {
   return message(file_->current_path, ": ", name == "." ? path_ : object_path(path_, name));
@@ -153,7 +160,8 @@ Group Group::make_group(const std::string& name) {
     if (file_->is_written) file_->reserve(object_bytes * (1 + std::count(name.begin(), name.end(), '/')));
     const Handle properties(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
     H5Pset_create_intermediate_group(properties.get(), 1);
-    const Handle group(H5Gcreate2(file_->file.get(), path.c_str(), properties.get(), H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    const Handle group(
+        H5Gcreate2(file_->file.get(), path.c_str(), properties.get(), H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
     if (!group.is_valid()) fail(message("cannot make the group ", full(name), ": ", last_hdf5_error()));
   }
   return group(name);
@@ -210,9 +218,11 @@ Handle Group::create_dataset(const std::string& name, Type type, const Dims& dim
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_obj_track_times(properties.get(), false);  // equal data give equal files
   const Handle space = simple_space(dims);
-  Handle dataset(H5Dcreate2(file_->file.get(), object_path(path_, name).c_str(), file_type(type).get(), space.get(),
-                            links.get(), properties.get(), H5P_DEFAULT), H5Dclose);
-  file_->communicator->agree_on_error(dataset.is_valid() ? "" : message("cannot make the array ", full(name), ": ", last_hdf5_error()));
+  Handle dataset(H5Dcreate2(file_->file.get(), object_path(path_, name).c_str(), file_type(type).get(),
+                            space.get(), links.get(), properties.get(), H5P_DEFAULT),
+                 H5Dclose);
+  file_->communicator->agree_on_error(
+      dataset.is_valid() ? "" : message("cannot make the array ", full(name), ": ", last_hdf5_error()));
   return dataset;
 }
 
@@ -220,7 +230,8 @@ void Group::write_array(const std::string& name, Type type, const void* data, co
   Handle dataset = create_dataset(name, type, dims);
   const Handle memory = memory_type(type);  // lives on: closing it would clear the reason of an error
   std::string error;
-  if (file_->communicator->rank() == 0 && H5Dwrite(dataset.get(), memory.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+  if (file_->communicator->rank() == 0 &&
+      H5Dwrite(dataset.get(), memory.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
     error = message("writing ", full(name), ": ", last_hdf5_error());
   keep_or_remove(name, std::move(dataset), error);
 }
@@ -244,14 +255,15 @@ Dims Group::dims(const std::string& name) const {
 
 size_t Group::elements_to_read(const std::string& name, size_t bytes_each) const {
   const Dims extents = dims(name);
-  struct stat status{};
+  struct stat status {};
   ::stat(file_->current_path.c_str(), &status);
   // Compressed arrays may be larger than the file, but not without bound.
   const int64_t most = std::max<int64_t>(1 << 26, status.st_size * 1000) / int64_t(bytes_each);
   int64_t elements = 1;
   for (const int64_t d : extents) {
     if (d != 0 && elements > most / d)
-      fail(message(full(name), ": an array ", text_of(extents), " cannot be in a file of ", status.st_size, " bytes"));
+      fail(message(full(name), ": an array ", text_of(extents), " cannot be in a file of ", status.st_size,
+                   " bytes"));
     elements *= d;
   }
   return size_t(elements);
@@ -260,19 +272,22 @@ size_t Group::elements_to_read(const std::string& name, size_t bytes_each) const
 void Group::read_array(const std::string& name, Type type, void* data) const {
   const Handle dataset = open_dataset(*file_, object_path(path_, name));
   const Handle memory = memory_type_for(Handle(H5Dget_type(dataset.get()), H5Tclose), type);
-  if (!memory.is_valid()) fail(message(full(name), " does not hold numbers of the expected kind (real or complex {r, i})"));
+  if (!memory.is_valid())
+    fail(message(full(name), " does not hold numbers of the expected kind (real or complex {r, i})"));
   std::string error;
   if (H5Dread(dataset.get(), memory.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
     error = message("reading ", full(name), ": ", last_hdf5_error());
   file_->communicator->agree_on_error(error);
 }
 
-void Group::write_site_array(const std::string& name, const Geometry& geometry, Type type, const void* local, const Dims& inner) {
+void Group::write_site_array(const std::string& name, const Geometry& geometry, Type type, const void* local,
+                             const Dims& inner) {
   Handle dataset = create_dataset(name, type, site_dims(geometry, inner));
   const SiteBox box = box_of(geometry, inner);
   const Handle memory_space(H5Screate_simple(int(box.count.size()), box.count.data(), nullptr), H5Sclose);
   const Handle file_space(H5Dget_space(dataset.get()), H5Sclose);
-  H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.offset.data(), nullptr, box.count.data(), nullptr);
+  H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.offset.data(), nullptr, box.count.data(),
+                      nullptr);
   // Independent transfers: a collective one hangs when one rank's disk is full.
   const Handle memory = memory_type(type);
   std::string error;
@@ -281,20 +296,24 @@ void Group::write_site_array(const std::string& name, const Geometry& geometry, 
   keep_or_remove(name, std::move(dataset), error);
 }
 
-void Group::read_site_array(const std::string& name, const Geometry& geometry, Type type, void* local, const Dims& inner) const {
+void Group::read_site_array(const std::string& name, const Geometry& geometry, Type type, void* local,
+                            const Dims& inner) const {
   const Handle dataset = open_dataset(*file_, object_path(path_, name));
   if (!dataset.is_valid()) fail(message(full(name), ": expected an array, found none"));
   const Dims expected = site_dims(geometry, inner), found = dims_of(dataset.get());
-  if (found != expected) fail(message(full(name), ": expected an array ", text_of(expected), ", found ", text_of(found)));
+  if (found != expected)
+    fail(message(full(name), ": expected an array ", text_of(expected), ", found ", text_of(found)));
   const Handle memory = memory_type_for(Handle(H5Dget_type(dataset.get()), H5Tclose), type);
-  if (!memory.is_valid()) fail(message(full(name), " does not hold numbers of the expected kind (real or complex {r, i})"));
+  if (!memory.is_valid())
+    fail(message(full(name), " does not hold numbers of the expected kind (real or complex {r, i})"));
   // Inner extents may belong to the type (QDP++), not to the array.
   const Handle file_space(H5Dget_space(dataset.get()), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(file_space.get());
   if (rank < Nd) fail(message(full(name), ": expected an array of sites, found ", rank, " dimensions"));
   const SiteBox box = box_of(geometry, Dims(inner.begin(), inner.begin() + (rank - Nd)));
   const Handle memory_space(H5Screate_simple(int(box.count.size()), box.count.data(), nullptr), H5Sclose);
-  H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.offset.data(), nullptr, box.count.data(), nullptr);
+  H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, box.offset.data(), nullptr, box.count.data(),
+                      nullptr);
   std::string error;
   if (H5Dread(dataset.get(), memory.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, local) < 0)
     error = message("reading ", full(name), ": ", last_hdf5_error());

@@ -49,8 +49,8 @@ struct OpenFile {
   int64_t expected_bytes = 0;  ///< a bound on what HDF5 will have written
   int64_t reserved_bytes = 0;  ///< that the file system has promised
 
-  /// Makes sure that the disk has room for `bytes` more before HDF5 starts to write them: parallel HDF5 hangs, and any
-  /// HDF5 crashes at the end of the program, when a write fails. Throws FileError. Collective.
+  /// Makes sure that the disk has room for `bytes` more before HDF5 starts to write them: parallel HDF5
+  /// hangs, and any HDF5 crashes at the end of the program, when a write fails. Throws FileError. Collective.
   void reserve(int64_t bytes);
   /// Closes a file that was being written and removes it. Collective.
   void abandon();
@@ -60,7 +60,8 @@ struct OpenFile {
 void silence_hdf5();
 /// The innermost message of HDF5's error stack.
 std::string last_hdf5_error();
-/// File access: MPI-IO over all ranks if there is more than one. @pre communicator is world() or has one rank.
+/// File access: MPI-IO over all ranks if there is more than one. @pre communicator is world() or has one
+/// rank.
 Handle access_properties(const Communicator& communicator);
 #ifdef TRELLIS_WITH_MPI
 void use_mpi_io(hid_t access_properties, const Communicator& communicator);

@@ -19,8 +19,8 @@ int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 LimeRecord parse_header(const InputFile& file, int64_t at, const std::byte* header) {
   const uint32_t magic = load_u32(header, ByteOrder::big);
   if (magic != lime_magic)
-    throw FileError(message(file.path(), ": no LIME record at byte ", at, ": expected magic number ", lime_magic,
-                            ", found ", magic));
+    throw FileError(message(file.path(), ": no LIME record at byte ", at, ": expected magic number ",
+                            lime_magic, ", found ", magic));
   const uint32_t version_and_flags = load_u32(header + 4, ByteOrder::big);
   if (version_and_flags >> 16 != 1)
     throw FileError(message(file.path(), ": LIME record at byte ", at, ": expected version 1, found ",
@@ -34,8 +34,8 @@ LimeRecord parse_header(const InputFile& file, int64_t at, const std::byte* head
   const uint64_t bytes = load_u64(header + 8, ByteOrder::big);
   const uint64_t available = uint64_t(file.size() - record.offset);
   if (bytes > available || uint64_t(padded(int64_t(bytes))) > available)
-    throw FileError(message(file.path(), " is truncated: record '", record.type, "' at byte ", at, " needs ", bytes,
-                            " bytes, padded to a multiple of 8; ", available, " are there"));
+    throw FileError(message(file.path(), " is truncated: record '", record.type, "' at byte ", at, " needs ",
+                            bytes, " bytes, padded to a multiple of 8; ", available, " are there"));
   record.bytes = int64_t(bytes);
   return record;
 }
@@ -74,10 +74,12 @@ std::string record_text(InputFile& file, const LimeRecord& record) {
 }
 
 int64_t LimeWriter::reserve(const std::string& type, int64_t bytes, bool begins_message, bool ends_message) {
-  TRELLIS_REQUIRE(!type.empty() && type.size() < type_bytes, "LIME record type '", type, "' must have 1 to 127 characters");
+  TRELLIS_REQUIRE(!type.empty() && type.size() < type_bytes, "LIME record type '", type,
+                  "' must have 1 to 127 characters");
   std::byte header[lime_header_bytes] = {};
   store_u32(header, lime_magic, ByteOrder::big);
-  store_u32(header + 4, 0x10000u | (begins_message ? 0x8000u : 0u) | (ends_message ? 0x4000u : 0u), ByteOrder::big);
+  store_u32(header + 4, 0x10000u | (begins_message ? 0x8000u : 0u) | (ends_message ? 0x4000u : 0u),
+            ByteOrder::big);
   store_u64(header + 8, uint64_t(bytes), ByteOrder::big);
   std::memcpy(header + type_offset, type.data(), type.size());
   file_.write_common(end_, header, lime_header_bytes);
@@ -88,7 +90,8 @@ int64_t LimeWriter::reserve(const std::string& type, int64_t bytes, bool begins_
   return data;
 }
 
-void LimeWriter::write(const std::string& type, const std::string& text, bool begins_message, bool ends_message) {
+void LimeWriter::write(const std::string& type, const std::string& text, bool begins_message,
+                       bool ends_message) {
   const int64_t data = reserve(type, int64_t(text.size()), begins_message, ends_message);
   file_.write_text(data, text);
 }

@@ -1,7 +1,7 @@
 #pragma once
-/// LIME: files made of typed records, grouped in messages. Each record is a header of 144 bytes, all big-endian
-/// (magic, version 1, flags: message begin 0x80, message end 0x40, length of 64 bits, type of up to 127 characters),
-/// then its data, padded with zeros to a multiple of 8.
+/// LIME: files made of typed records, grouped in messages. Each record is a header of 144 bytes, all
+/// big-endian (magic, version 1, flags: message begin 0x80, message end 0x40, length of 64 bits, type of up
+/// to 127 characters), then its data, padded with zeros to a multiple of 8.
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +21,9 @@ struct LimeRecord {
   bool ends_message = false;
 };
 
-/// The table of contents. Throws FileError, naming record, expected and found, for a wrong magic number, version or
-/// length and for a file that ends inside a record. Unknown types and any order of message flags are accepted.
+/// The table of contents. Throws FileError, naming record, expected and found, for a wrong magic number,
+/// version or length and for a file that ends inside a record. Unknown types and any order of message flags
+/// are accepted.
 std::vector<LimeRecord> scan_lime(InputFile& file);
 
 /// First record of a type at or after position `from`; -1 where there is none.

@@ -53,22 +53,25 @@ Statement read_ildg_format(InputFile& file, const std::vector<LimeRecord>& recor
 /// Adds what the SciDAC records say and refuses contradictions.
 void add_scidac(const InputFile& file, const ScidacRecordInfo& info, Statement& statement) {
   if (statement.extents && info.dims && *statement.extents != *info.dims)
-    throw FileError(message(file.path(), ": ildg-format and scidac-private-file-xml give different lattices"));
+    throw FileError(
+        message(file.path(), ": ildg-format and scidac-private-file-xml give different lattices"));
   if (!statement.extents) statement.extents = info.dims;
   if (!statement.precision_bits) statement.precision_bits = info.precision_bits;
-  if (info.bytes_per_site && *info.bytes_per_site != reals_per_site * 4 && *info.bytes_per_site != reals_per_site * 8)
+  if (info.bytes_per_site && *info.bytes_per_site != reals_per_site * 4 &&
+      *info.bytes_per_site != reals_per_site * 8)
     throw FileError(message(file.path(), ": expected four 3x3 matrices a site (288 or 576 bytes), found ",
                             *info.bytes_per_site, " bytes a site of type '", info.datatype, "'"));
 }
 
-void settle_lattice(const InputFile& file, const LimeRecord& data, const Statement& statement, const ReadOptions& options,
-                    FileReport& report) {
+void settle_lattice(const InputFile& file, const LimeRecord& data, const Statement& statement,
+                    const ReadOptions& options, FileReport& report) {
   if (statement.extents) {
     report.lattice = checked_lattice(file, *statement.extents, reals_per_site * 4);
     require_same_lattice(file, report.lattice, options);
     return;
   }
-  // L^4 sites in 64 bits are no hypercube in 32 bits (2 is no fourth power), so one reading at most is a hypercube.
+  // L^4 sites in 64 bits are no hypercube in 32 bits (2 is no fourth power), so one reading at most is a
+  // hypercube.
   int64_t sites = data.bytes / (reals_per_site * (statement.precision_bits.value_or(64) / 8));
   if (!statement.precision_bits && !options.lattice) {
     try {
@@ -79,17 +82,22 @@ void settle_lattice(const InputFile& file, const LimeRecord& data, const Stateme
     }
   }
   const Coord lattice = lattice_without_header(file, sites, options, report);
-  report.lattice = checked_lattice(file, {lattice[0], lattice[1], lattice[2], lattice[3]}, reals_per_site * 4);
+  report.lattice =
+      checked_lattice(file, {lattice[0], lattice[1], lattice[2], lattice[3]}, reals_per_site * 4);
 }
 
-void settle_precision(const InputFile& file, const LimeRecord& data, const Statement& statement, FileReport& report) {
+void settle_precision(const InputFile& file, const LimeRecord& data, const Statement& statement,
+                      FileReport& report) {
   const int64_t reals = product(report.lattice) * reals_per_site;
-  if (!statement.precision_bits) report.precision_bits = data.bytes == reals * 4 ? 32 : 64;
-  else report.precision_bits = *statement.precision_bits;
+  if (!statement.precision_bits)
+    report.precision_bits = data.bytes == reals * 4 ? 32 : 64;
+  else
+    report.precision_bits = *statement.precision_bits;
   const int64_t expected = reals * (report.precision_bits / 8);
   if (data.bytes != expected)
     throw FileError(message(file.path(), ": record '", data.type, "': expected ", expected, " bytes for ",
-                            to_string(report.lattice), " links of ", report.precision_bits, " bits, found ", data.bytes));
+                            to_string(report.lattice), " links of ", report.precision_bits, " bits, found ",
+                            data.bytes));
 }
 
 }  // namespace
@@ -102,8 +110,9 @@ GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
   report.format = data >= 0 ? GaugeFormat::ildg : GaugeFormat::scidac;
   if (data < 0) data = find_record(records, "scidac-binary-data");
   if (data < 0)
-    throw FileError(message(file.path(), ": expected a LIME record ildg-binary-data or scidac-binary-data, found: ",
-                            list_of_types(records)));
+    throw FileError(message(
+        file.path(),
+        ": expected a LIME record ildg-binary-data or scidac-binary-data, found: ", list_of_types(records)));
   const LimeRecord& record = records[size_t(data)];
   Statement statement = read_ildg_format(file, records);
   add_scidac(file, scidac_record_info(file, records, data), statement);
@@ -122,11 +131,13 @@ GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
 
 namespace {
 std::string ildg_format_xml(const Coord& lattice, int precision_bits) {
-  return message("<?xml version=\"1.0\" encoding=\"UTF-8\"?><ildgFormat xmlns=\"http://www.lqcd.org/ildg\" "
-                 "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
-                 "xsi:schemaLocation=\"http://www.lqcd.org/ildg/filefmt.xsd\"><version>1.0</version>"
-                 "<field>su3gauge</field><precision>", precision_bits, "</precision><lx>", lattice[0], "</lx><ly>",
-                 lattice[1], "</ly><lz>", lattice[2], "</lz><lt>", lattice[3], "</lt></ildgFormat>");
+  return message(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ildgFormat xmlns=\"http://www.lqcd.org/ildg\" "
+      "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
+      "xsi:schemaLocation=\"http://www.lqcd.org/ildg/filefmt.xsd\"><version>1.0</version>"
+      "<field>su3gauge</field><precision>",
+      precision_bits, "</precision><lx>", lattice[0], "</lx><ly>", lattice[1], "</ly><lz>", lattice[2],
+      "</lz><lt>", lattice[3], "</lt></ildgFormat>");
 }
 }  // namespace
 
@@ -137,15 +148,21 @@ int64_t write_lime(OutputFile& file, const LinksToWrite& links, bool is_ildg, co
   const int64_t bytes = product(lattice) * reals_per_site * (bits / 8);
   LimeWriter writer(file);
   writer.write("scidac-private-file-xml", scidac_private_file_xml(lattice), true, false);
-  writer.write("scidac-file-xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>Trellis gauge field</title>", false, true);
-  const ScidacDatum datum{bits == 32 ? "QDP_F3_ColorMatrix" : "QDP_D3_ColorMatrix", bits, 3, 1, bits == 32 ? 72 : 144, 4};
+  writer.write("scidac-file-xml",
+               "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>Trellis gauge field</title>", false, true);
+  const ScidacDatum datum{
+      bits == 32 ? "QDP_F3_ColorMatrix" : "QDP_D3_ColorMatrix", bits, 3, 1, bits == 32 ? 72 : 144, 4};
   writer.write("scidac-private-record-xml", scidac_private_record_xml(datum, options.date), true, false);
-  writer.write("scidac-record-xml",
-               options.user_xml.empty() ? "<?xml version=\"1.0\" encoding=\"UTF-8\"?><info></info>" : options.user_xml, false, false);
+  writer.write(
+      "scidac-record-xml",
+      options.user_xml.empty() ? "<?xml version=\"1.0\" encoding=\"UTF-8\"?><info></info>" : options.user_xml,
+      false, false);
   for (const auto& [type, text] : options.extra_records) writer.write(type, text, false, false);
   if (is_ildg) writer.write("ildg-format", ildg_format_xml(lattice, bits), false, false);
-  const int64_t offset = writer.reserve(is_ildg ? "ildg-binary-data" : "scidac-binary-data", bytes, false, false);
-  const auto sums = write_site_ordered(file, offset, links, 3, is_ildg ? GaugeFormat::ildg : GaugeFormat::scidac);
+  const int64_t offset =
+      writer.reserve(is_ildg ? "ildg-binary-data" : "scidac-binary-data", bytes, false, false);
+  const auto sums =
+      write_site_ordered(file, offset, links, 3, is_ildg ? GaugeFormat::ildg : GaugeFormat::scidac);
   if (is_ildg && !options.logical_file_name.empty())
     writer.write("ildg-data-lfn", options.logical_file_name, false, false);
   writer.write("scidac-checksum", scidac_checksum_xml(sums[0], sums[1]), false, true);

@@ -1,5 +1,5 @@
-/// MILC version 5: 24 32-bit words of header in either byte order (magic number, four extents, time stamp of 64
-/// characters, site order, two checksums), then single-precision links.
+/// MILC version 5: 24 32-bit words of header in either byte order (magic number, four extents, time stamp of
+/// 64 characters, site order, two checksums), then single-precision links.
 #include <cstring>
 
 #include "trellis/base/error.hpp"
@@ -27,11 +27,12 @@ GaugeFileHeader inspect_milc(InputFile& file, const ReadOptions& options) {
   report.lattice = checked_lattice(file, extents, int64_t(header.bytes_per_site()));
   require_same_lattice(file, report.lattice, options);
   if (const uint32_t site_order = load_u32(bytes + order_at, header.order); site_order != 0)
-    throw FileError(message(file.path(), ": MILC header: expected site order 0 (natural), found ", site_order));
+    throw FileError(
+        message(file.path(), ": MILC header: expected site order 0 (natural), found ", site_order));
   const int64_t expected = header_bytes + header.data_bytes();
   if (file.size() != expected)
-    throw FileError(message(file.path(), ": expected ", expected, " bytes for ", to_string(report.lattice), ", found ",
-                            file.size()));
+    throw FileError(message(file.path(), ": expected ", expected, " bytes for ", to_string(report.lattice),
+                            ", found ", file.size()));
   report.checksums.push_back({"milc_29", load_u32(bytes + sums_at, header.order), 0});
   report.checksums.push_back({"milc_31", load_u32(bytes + sums_at + 4, header.order), 0});
   std::string stamp(reinterpret_cast<const char*>(bytes) + stamp_at, stamp_bytes);
@@ -45,8 +46,8 @@ GaugeFileHeader inspect_milc(InputFile& file, const ReadOptions& options) {
 int64_t write_milc(OutputFile& file, const LinksToWrite& links, const WriteOptions& options) {
   const Coord& lattice = links.geometry.lattice();
   const ByteOrder order = links.real_format.order;
-  TRELLIS_REQUIRE(options.date.size() < stamp_bytes, "the date of a MILC file has at most 63 characters, got ",
-                  options.date.size());
+  TRELLIS_REQUIRE(options.date.size() < stamp_bytes,
+                  "the date of a MILC file has at most 63 characters, got ", options.date.size());
   std::byte header[header_bytes] = {};
   store_u32(header, milc_magic, order);
   for (size_t mu = 0; mu < Nd; ++mu) store_u32(header + 4 + 4 * mu, uint32_t(lattice[mu]), order);

@@ -28,7 +28,8 @@ std::string header_text(InputFile& file) {
     const size_t newline = end == std::string::npos ? end : text.find('\n', end + 1);
     if (newline != std::string::npos) return text.substr(0, newline + 1);
     if (int64_t(text.size()) == file.size() || int64_t(text.size()) == longest)
-      throw FileError(message(file.path(), ": NERSC header: expected a line END_HEADER, found none in the first ",
+      throw FileError(message(file.path(),
+                              ": NERSC header: expected a line END_HEADER, found none in the first ",
                               text.size(), " bytes"));
   }
 }
@@ -63,8 +64,9 @@ Number number(const std::string& text, const std::string& key, const std::string
 void read_floating_point(const std::string& text, const std::string& path, GaugeFileHeader& header) {
   const std::string bits = text.substr(0, 6), suffix = text.size() > 6 ? text.substr(6) : "";
   if ((bits != "IEEE32" && bits != "IEEE64") || (suffix != "" && suffix != "BIG" && suffix != "LITTLE"))
-    throw FileError(message(path, ": NERSC header: expected FLOATING_POINT IEEE32, IEEE32BIG, IEEE32LITTLE or the same with ",
-                            "64, found '", text, "'"));
+    throw FileError(message(
+        path, ": NERSC header: expected FLOATING_POINT IEEE32, IEEE32BIG, IEEE32LITTLE or the same with ",
+        "64, found '", text, "'"));
   header.report.precision_bits = bits == "IEEE32" ? 32 : 64;
   header.order = suffix == "BIG" ? ByteOrder::big : ByteOrder::little;
   header.order_is_stated = !suffix.empty();
@@ -72,7 +74,8 @@ void read_floating_point(const std::string& text, const std::string& path, Gauge
 
 void read_datatype(const std::string& text, const std::string& path, GaugeFileHeader& header) {
   if (text != "4D_SU3_GAUGE" && text != "4D_SU3_GAUGE_3x3")
-    throw FileError(message(path, ": NERSC header: expected DATATYPE 4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3, found '", text, "'"));
+    throw FileError(message(
+        path, ": NERSC header: expected DATATYPE 4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3, found '", text, "'"));
   header.rows = text == "4D_SU3_GAUGE" ? 2 : 3;
   header.report.format = header.rows == 2 ? GaugeFormat::nersc_two_row : GaugeFormat::nersc;
 }
@@ -84,7 +87,8 @@ double tolerance_of(const std::string& text, double least) {
   const size_t digits = std::min(exponent, text.size()) - point - 1;
   int power = 0;
   if (exponent != std::string::npos) {
-    const char* begin = text.data() + exponent + (text[std::min(exponent + 1, text.size() - 1)] == '+' ? 2 : 1);
+    const char* begin =
+        text.data() + exponent + (text[std::min(exponent + 1, text.size() - 1)] == '+' ? 2 : 1);
     std::from_chars(begin, text.data() + text.size(), power);
   }
   return std::max(least, std::pow(10.0, power - int(digits)));
@@ -95,7 +99,8 @@ void read_header_values(const Keys& keys, const std::string& path, FileReport& r
   const struct {
     const char *key, *name;
     double least;
-  } entries[] = {{"PLAQUETTE", "plaquette", is_single ? 1e-5 : 1e-6}, {"LINK_TRACE", "link_trace", is_single ? 1e-5 : 1e-6}};
+  } entries[] = {{"PLAQUETTE", "plaquette", is_single ? 1e-5 : 1e-6},
+                 {"LINK_TRACE", "link_trace", is_single ? 1e-5 : 1e-6}};
   for (const auto& entry : entries) {
     const auto found = keys.find(entry.key);
     if (found == keys.end())
@@ -107,7 +112,8 @@ void read_header_values(const Keys& keys, const std::string& path, FileReport& r
   for (int mu = 1; mu <= Nd; ++mu) {
     const auto boundary = keys.find(message("BOUNDARY_", mu));
     if (boundary != keys.end() && boundary->second != "PERIODIC")
-      report.warnings.push_back(message("BOUNDARY_", mu, " is ", boundary->second, "; the links are taken as they are"));
+      report.warnings.push_back(
+          message("BOUNDARY_", mu, " is ", boundary->second, "; the links are taken as they are"));
   }
 }
 
@@ -149,13 +155,15 @@ namespace {
 /// The header; its length does not depend on the checksum.
 std::string header_of(const LinksToWrite& links, int rows, uint32_t checksum, const WriteOptions& options) {
   char numbers[160];
-  std::snprintf(numbers, sizeof numbers, "LINK_TRACE = %.15e\nPLAQUETTE = %.15e\n", links.link_trace, links.plaquette);
+  std::snprintf(numbers, sizeof numbers, "LINK_TRACE = %.15e\nPLAQUETTE = %.15e\n", links.link_trace,
+                links.plaquette);
   char sum[32];
   std::snprintf(sum, sizeof sum, "CHECKSUM = %08x\n", checksum);
   std::string text = "BEGIN_HEADER\nHDR_VERSION = 1.0\n";
   text += rows == 2 ? "DATATYPE = 4D_SU3_GAUGE\n" : "DATATYPE = 4D_SU3_GAUGE_3x3\n";
   text += "STORAGE_FORMAT = 1.0\n";
-  for (int mu = 0; mu < Nd; ++mu) text += message("DIMENSION_", mu + 1, " = ", links.geometry.lattice()[mu], "\n");
+  for (int mu = 0; mu < Nd; ++mu)
+    text += message("DIMENSION_", mu + 1, " = ", links.geometry.lattice()[mu], "\n");
   text += numbers;
   for (int mu = 0; mu < Nd; ++mu) text += message("BOUNDARY_", mu + 1, " = PERIODIC\n");
   text += sum;

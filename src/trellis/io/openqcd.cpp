@@ -1,6 +1,6 @@
-/// openQCD: N0 (t), N1 (x), N2 (y), N3 (z) as 32-bit integers, the mean of Re tr P (3 on the unit field), then for
-/// each odd site, z fastest, then y, x, t, the 8 links +t -t +x -x +y -y +z -z: U_mu(x) and U_mu(x - mu). All
-/// little-endian, double precision.
+/// openQCD: N0 (t), N1 (x), N2 (y), N3 (z) as 32-bit integers, the mean of Re tr P (3 on the unit field),
+/// then for each odd site, z fastest, then y, x, t, the 8 links +t -t +x -x +y -y +z -z: U_mu(x) and U_mu(x -
+/// mu). All little-endian, double precision.
 #include <algorithm>
 #include <vector>
 
@@ -20,7 +20,8 @@ std::array<int64_t, 4> extents_of(InputFile& file, ByteOrder order) {
   std::byte bytes[16];
   file.read_common(0, sizeof bytes, bytes);
   std::array<int64_t, 4> extents;
-  for (int mu = 0; mu < Nd; ++mu) extents[size_t(mu)] = int32_t(load_u32(bytes + 4 * direction_slot[mu], order));
+  for (int mu = 0; mu < Nd; ++mu)
+    extents[size_t(mu)] = int32_t(load_u32(bytes + 4 * direction_slot[mu], order));
   return extents;
 }
 
@@ -39,7 +40,8 @@ int64_t link_offset(Coord x, int mu, const Coord& lattice) {
   const bool is_backward = site_parity(x) == 0;  // then it is stored with the odd site x + mu
   if (is_backward) x[mu] = (x[mu] + 1) % lattice[mu];
   const int64_t site = x[2] + lattice[2] * (x[1] + lattice[1] * (x[0] + int64_t(lattice[0]) * x[3]));
-  return header_bytes + (site / 2) * site_bytes + (2 * direction_slot[mu] + (is_backward ? 1 : 0)) * link_bytes;
+  return header_bytes + (site / 2) * site_bytes +
+         (2 * direction_slot[mu] + (is_backward ? 1 : 0)) * link_bytes;
 }
 
 struct StoredLink {
@@ -60,9 +62,11 @@ void for_each_slab(const Geometry& geometry, const Body& body) {
     const int64_t last = std::min(geometry.local_volume(), first + step);
     for (int64_t site = first; site < last; ++site) {
       const Coord x = geometry.to_global(site_coord(site, local));
-      for (int mu = 0; mu < Nd; ++mu) stored.push_back({link_offset(x, mu, geometry.lattice()), site * Nd + mu});
+      for (int mu = 0; mu < Nd; ++mu)
+        stored.push_back({link_offset(x, mu, geometry.lattice()), site * Nd + mu});
     }
-    std::sort(stored.begin(), stored.end(), [](const StoredLink& a, const StoredLink& b) { return a.offset < b.offset; });
+    std::sort(stored.begin(), stored.end(),
+              [](const StoredLink& a, const StoredLink& b) { return a.offset < b.offset; });
     body(stored);
   }
 }
@@ -111,7 +115,8 @@ void read_openqcd(InputFile& file, GaugeFileHeader&, const Geometry& geometry, d
     bytes.resize(stored.size() * link_bytes);
     file.read_pieces(pieces_of(stored), bytes.data());
     for (size_t i = 0; i < stored.size(); ++i)
-      decode_reals(bytes.data() + i * link_bytes, links + size_t(stored[i].link) * link_reals, link_reals, real_format);
+      decode_reals(bytes.data() + i * link_bytes, links + size_t(stored[i].link) * link_reals, link_reals,
+                   real_format);
   });
 }
 
@@ -126,7 +131,8 @@ int64_t write_openqcd(OutputFile& file, const LinksToWrite& links) {
   for_each_slab(links.geometry, [&](const std::vector<StoredLink>& stored) {
     bytes.resize(stored.size() * link_bytes);
     for (size_t i = 0; i < stored.size(); ++i)
-      encode_reals(links.links + size_t(stored[i].link) * link_reals, bytes.data() + i * link_bytes, link_reals, real_format);
+      encode_reals(links.links + size_t(stored[i].link) * link_reals, bytes.data() + i * link_bytes,
+                   link_reals, real_format);
     file.write_pieces(pieces_of(stored), bytes.data());
   });
   return header_bytes + product(lattice) * Nd * link_bytes;

@@ -41,14 +41,16 @@ std::string sync_and_rename(const std::string& from, const std::string& to) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY);
   if (fd < 0) return with_errno("cannot open the folder " + folder, errno);
   // Some file systems cannot synchronise a folder and say EINVAL: there the rename is already safe.
-  const std::string error = ::fsync(fd) != 0 && errno != EINVAL ? with_errno("cannot sync the folder " + folder, errno) : "";
+  const std::string error =
+      ::fsync(fd) != 0 && errno != EINVAL ? with_errno("cannot sync the folder " + folder, errno) : "";
   ::close(fd);
   return error;
 }
 
 namespace {
 std::string past_the_end(const std::string& path, int64_t size, const Piece& piece) {
-  return message(path, " is truncated: expected at least ", piece.offset + piece.bytes, " bytes, found ", size);
+  return message(path, " is truncated: expected at least ", piece.offset + piece.bytes, " bytes, found ",
+                 size);
 }
 }  // namespace
 
@@ -72,7 +74,8 @@ namespace {
 void require_bounded(const std::vector<Piece>& pieces) {
   int64_t bytes = 0;
   for (const Piece& p : pieces) bytes += p.bytes;
-  TRELLIS_REQUIRE(bytes <= largest_step, "one step of a collective file operation moves ", bytes, " bytes, above ", largest_step);
+  TRELLIS_REQUIRE(bytes <= largest_step, "one step of a collective file operation moves ", bytes,
+                  " bytes, above ", largest_step);
 }
 }  // namespace
 
@@ -182,21 +185,23 @@ void read_sites(InputFile& file, int64_t offset, const Geometry& geometry, size_
   if (volume > (file.size() - offset) / int64_t(bytes_per_site))
     throw FileError(past_the_end(file.path(), file.size(), {offset, volume * int64_t(bytes_per_site)}));
   std::vector<std::byte> bytes;
-  for_each_slab(offset, geometry, bytes_per_site, [&](int64_t first, int64_t sites, const std::vector<Piece>& pieces) {
-    bytes.resize(size_t(sites) * bytes_per_site);
-    file.read_pieces(pieces, bytes.data());
-    take(first, sites, bytes.data());
-  });
+  for_each_slab(offset, geometry, bytes_per_site,
+                [&](int64_t first, int64_t sites, const std::vector<Piece>& pieces) {
+                  bytes.resize(size_t(sites) * bytes_per_site);
+                  file.read_pieces(pieces, bytes.data());
+                  take(first, sites, bytes.data());
+                });
 }
 
 void write_sites(OutputFile& file, int64_t offset, const Geometry& geometry, size_t bytes_per_site,
                  const FillSites& fill) {
   std::vector<std::byte> bytes;
-  for_each_slab(offset, geometry, bytes_per_site, [&](int64_t first, int64_t sites, const std::vector<Piece>& pieces) {
-    bytes.resize(size_t(sites) * bytes_per_site);
-    fill(first, sites, bytes.data());
-    file.write_pieces(pieces, bytes.data());
-  });
+  for_each_slab(offset, geometry, bytes_per_site,
+                [&](int64_t first, int64_t sites, const std::vector<Piece>& pieces) {
+                  bytes.resize(size_t(sites) * bytes_per_site);
+                  fill(first, sites, bytes.data());
+                  file.write_pieces(pieces, bytes.data());
+                });
 }
 
 }  // namespace trellis::io

@@ -38,11 +38,13 @@ class InputFile {
   void read_common(int64_t offset, int64_t bytes, void* out);
   std::string read_text(int64_t offset, int64_t bytes);
   /// Each rank's own pieces, one after the other into `out`.
-  /// @pre offsets do not decrease, pieces do not overlap, their sum is at most largest_step. Throws FileError if one passes the end.
+  /// @pre offsets do not decrease, pieces do not overlap, their sum is at most largest_step. Throws FileError
+  /// if one passes the end.
   void read_pieces(const std::vector<Piece>& pieces, void* out);
 
  protected:
-  InputFile(std::string path, Communicator& communicator) : path_{std::move(path)}, communicator_{communicator} {}
+  InputFile(std::string path, Communicator& communicator)
+      : path_{std::move(path)}, communicator_{communicator} {}
   /// Reads merged pieces; returns "" or what went wrong on this rank.
   virtual std::string read_merged(const std::vector<Piece>& pieces, std::byte* out) = 0;
   int64_t size_ = 0;
@@ -52,8 +54,9 @@ class InputFile {
   Communicator& communicator_;
 };
 
-/// A file that is written under the name `path`.partial and gets its name by commit(), when all of it is on the
-/// disk: a full disk, an exception or a kill leave an older file of that name untouched. All calls are collective.
+/// A file that is written under the name `path`.partial and gets its name by commit(), when all of it is on
+/// the disk: a full disk, an exception or a kill leave an older file of that name untouched. All calls are
+/// collective.
 class OutputFile {
  public:
   virtual ~OutputFile() = default;
@@ -66,7 +69,9 @@ class OutputFile {
 
   /// Bytes that every rank has; rank 0 writes them.
   void write_common(int64_t offset, const void* data, int64_t bytes);
-  void write_text(int64_t offset, const std::string& text) { write_common(offset, text.data(), int64_t(text.size())); }
+  void write_text(int64_t offset, const std::string& text) {
+    write_common(offset, text.data(), int64_t(text.size()));
+  }
   /// Each rank's own pieces, one after the other from `data`. @pre as for read_pieces.
   void write_pieces(const std::vector<Piece>& pieces, const void* data);
   /// Synchronises with the disk, checks that the file has `bytes` bytes, renames.

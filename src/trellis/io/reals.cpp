@@ -30,7 +30,9 @@ uint64_t load_u64(const std::byte* in, ByteOrder order) { return load<uint64_t>(
 void store_u32(std::byte* out, uint32_t value, ByteOrder order) { store(out, value, order); }
 void store_u64(std::byte* out, uint64_t value, ByteOrder order) { store(out, value, order); }
 double load_f64(const std::byte* in, ByteOrder order) { return std::bit_cast<double>(load_u64(in, order)); }
-void store_f64(std::byte* out, double value, ByteOrder order) { store_u64(out, std::bit_cast<uint64_t>(value), order); }
+void store_f64(std::byte* out, double value, ByteOrder order) {
+  store_u64(out, std::bit_cast<uint64_t>(value), order);
+}
 
 void decode_reals(const std::byte* in, double* out, size_t n, RealFormat format) {
   if (format.bits == 64)
@@ -43,7 +45,8 @@ void encode_reals(const double* in, std::byte* out, size_t n, RealFormat format)
   if (format.bits == 64)
     for (size_t i = 0; i < n; ++i) store_f64(out + 8 * i, in[i], format.order);
   else
-    for (size_t i = 0; i < n; ++i) store_u32(out + 4 * i, std::bit_cast<uint32_t>(float(in[i])), format.order);
+    for (size_t i = 0; i < n; ++i)
+      store_u32(out + 4 * i, std::bit_cast<uint32_t>(float(in[i])), format.order);
 }
 
 }  // namespace trellis::io

@@ -26,7 +26,8 @@ std::array<int64_t, 4> parse_dims(const std::string& text, const std::string& pa
   std::array<int64_t, 4> dims{};
   int64_t more = 0;
   for (int64_t& d : dims) words >> d;
-  if (!words || words >> more) throw FileError(message(path, ": <dims> should be four integers, found '", text, "'"));
+  if (!words || words >> more)
+    throw FileError(message(path, ": <dims> should be four integers, found '", text, "'"));
   return dims;
 }
 
@@ -35,7 +36,8 @@ uint32_t parse_hex(const std::string& text, const std::string& path, const char*
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data() + prefix, text.data() + text.size(), value, 16);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw FileError(message(path, ": ", what, " should be a hexadecimal number of 32 bits, found '", text, "'"));
+    throw FileError(
+        message(path, ": ", what, " should be a hexadecimal number of 32 bits, found '", text, "'"));
   return value;
 }
 
@@ -70,8 +72,8 @@ ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecor
   return info;
 }
 
-std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file, const std::vector<LimeRecord>& records,
-                                                       int data) {
+std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file,
+                                                       const std::vector<LimeRecord>& records, int data) {
   int found = -1, binaries = 0, checksums = 0, only = -1;
   for (int i = 0; i < int(records.size()); ++i) {
     if (is_binary_record(records[size_t(i)])) ++binaries;
@@ -86,11 +88,14 @@ std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file, const st
   if (found < 0) return std::nullopt;
   const std::string xml = record_text(file, records[size_t(found)]);
   const auto a = xml_value(xml, "suma"), b = xml_value(xml, "sumb");
-  if (!a || !b) throw FileError(message(file.path(), ": scidac-checksum should have <suma> and <sumb>, found '", xml.substr(0, 200), "'"));
+  if (!a || !b)
+    throw FileError(message(file.path(), ": scidac-checksum should have <suma> and <sumb>, found '",
+                            xml.substr(0, 200), "'"));
   return std::array<uint32_t, 2>{parse_hex(*a, file.path(), "<suma>"), parse_hex(*b, file.path(), "<sumb>")};
 }
 
-std::vector<std::pair<std::string, std::string>> text_records(InputFile& file, const std::vector<LimeRecord>& records) {
+std::vector<std::pair<std::string, std::string>> text_records(InputFile& file,
+                                                              const std::vector<LimeRecord>& records) {
   constexpr int64_t longest = 1 << 16;
   std::vector<std::pair<std::string, std::string>> texts;
   for (const LimeRecord& record : records) {
@@ -108,20 +113,23 @@ const char* const xml_head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 }
 
 std::string scidac_private_file_xml(const Coord& lattice) {
-  return message(xml_head, "<scidacFile><version>1.1</version><spacetime>4</spacetime><dims>", lattice[0], " ", lattice[1],
-                 " ", lattice[2], " ", lattice[3], " </dims><volfmt>0</volfmt></scidacFile>");
+  return message(xml_head, "<scidacFile><version>1.1</version><spacetime>4</spacetime><dims>", lattice[0],
+                 " ", lattice[1], " ", lattice[2], " ", lattice[3],
+                 " </dims><volfmt>0</volfmt></scidacFile>");
 }
 
 std::string scidac_private_record_xml(const ScidacDatum& datum, const std::string& date) {
-  return message(xml_head, "<scidacRecord><version>1.1</version><date>", date, "</date><recordtype>0</recordtype><datatype>",
-                 datum.datatype, "</datatype><precision>", datum.precision_bits == 32 ? "F" : "D", "</precision><colors>",
-                 datum.colors, "</colors><spins>", datum.spins, "</spins><typesize>", datum.typesize,
+  return message(xml_head, "<scidacRecord><version>1.1</version><date>", date,
+                 "</date><recordtype>0</recordtype><datatype>", datum.datatype, "</datatype><precision>",
+                 datum.precision_bits == 32 ? "F" : "D", "</precision><colors>", datum.colors,
+                 "</colors><spins>", datum.spins, "</spins><typesize>", datum.typesize,
                  "</typesize><datacount>", datum.datacount, "</datacount></scidacRecord>");
 }
 
 std::string scidac_checksum_xml(uint32_t a, uint32_t b) {
   char text[160];
-  std::snprintf(text, sizeof text, "%s<scidacChecksum><version>1.0</version><suma>%08x</suma><sumb>%08x</sumb></scidacChecksum>",
+  std::snprintf(text, sizeof text,
+                "%s<scidacChecksum><version>1.0</version><suma>%08x</suma><sumb>%08x</sumb></scidacChecksum>",
                 xml_head, a, b);
   return text;
 }

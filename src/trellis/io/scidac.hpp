@@ -18,19 +18,20 @@ struct ScidacRecordInfo {
   std::string datatype;
 };
 
-/// The private records before records[data] (the last ones, as QIO orders them). Missing records and tags are left
-/// open. Throws FileError for numbers that are none and for multi-file volumes.
+/// The private records before records[data] (the last ones, as QIO orders them). Missing records and tags are
+/// left open. Throws FileError for numbers that are none and for multi-file volumes.
 ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data);
 
-/// The stored checksum pair of records[data]: the scidac-checksum between it and the next binary record; where
-/// records are few and loose, the only one in the file. Throws FileError if it cannot be understood.
-std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file, const std::vector<LimeRecord>& records,
-                                                       int data);
+/// The stored checksum pair of records[data]: the scidac-checksum between it and the next binary record;
+/// where records are few and loose, the only one in the file. Throws FileError if it cannot be understood.
+std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file,
+                                                       const std::vector<LimeRecord>& records, int data);
 
 bool is_binary_record(const LimeRecord& record);  ///< ildg-binary-data or scidac-binary-data
 
 /// Types and texts of all short records that are not binary data, control characters replaced.
-std::vector<std::pair<std::string, std::string>> text_records(InputFile& file, const std::vector<LimeRecord>& records);
+std::vector<std::pair<std::string, std::string>> text_records(InputFile& file,
+                                                              const std::vector<LimeRecord>& records);
 
 std::string scidac_private_file_xml(const Coord& lattice);
 struct ScidacDatum {

@@ -16,10 +16,10 @@ const std::string empty_xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><info><
 const std::string& or_empty(const std::string& xml) { return xml.empty() ? empty_xml : xml; }
 }  // namespace
 
-void write_site_field(const std::string& path, const Lattice& lattice, const double* local, int64_t reals_per_site,
-                      const SiteFieldOptions& options) {
-  TRELLIS_REQUIRE(options.precision_bits == 32 || options.precision_bits == 64, "precision must be 32 or 64 bits, got ",
-                  options.precision_bits);
+void write_site_field(const std::string& path, const Lattice& lattice, const double* local,
+                      int64_t reals_per_site, const SiteFieldOptions& options) {
+  TRELLIS_REQUIRE(options.precision_bits == 32 || options.precision_bits == 64,
+                  "precision must be 32 or 64 bits, got ", options.precision_bits);
   TRELLIS_REQUIRE(reals_per_site > 0, "a site field needs numbers, got ", reals_per_site, " a site");
   const Geometry& geometry = lattice.geometry();
   const RealFormat format{options.precision_bits, ByteOrder::big};
@@ -28,11 +28,13 @@ void write_site_field(const std::string& path, const Lattice& lattice, const dou
   LimeWriter writer(*file);
   writer.write("scidac-private-file-xml", scidac_private_file_xml(geometry.lattice()), true, false);
   writer.write("scidac-file-xml", or_empty(options.file_xml), false, true);
-  const ScidacDatum datum{options.datatype, options.precision_bits, options.colors, options.spins, int64_t(site_bytes), 1};
+  const ScidacDatum datum{options.datatype, options.precision_bits, options.colors,
+                          options.spins,    int64_t(site_bytes),    1};
   writer.write("scidac-private-record-xml", scidac_private_record_xml(datum, options.date), true, false);
   writer.write("scidac-record-xml", or_empty(options.record_xml), false, false);
   for (const auto& [type, text] : options.extra_records) writer.write(type, text, false, false);
-  const int64_t offset = writer.reserve("scidac-binary-data", geometry.volume() * int64_t(site_bytes), false, false);
+  const int64_t offset =
+      writer.reserve("scidac-binary-data", geometry.volume() * int64_t(site_bytes), false, false);
   ScidacChecksum checksum;
   write_sites(*file, offset, geometry, site_bytes, [&](int64_t first, int64_t sites, std::byte* data) {
     for (int64_t i = 0; i < sites; ++i) {
@@ -49,7 +51,8 @@ void write_site_field(const std::string& path, const Lattice& lattice, const dou
 namespace {
 
 /// The first binary record that can hold such a field; fills in precision and datatype.
-int find_field(InputFile& file, const std::vector<LimeRecord>& records, int64_t reals, SiteFieldReport& report) {
+int find_field(InputFile& file, const std::vector<LimeRecord>& records, int64_t reals,
+               SiteFieldReport& report) {
   std::string found;
   for (int i = 0; i < int(records.size()); ++i) {
     const LimeRecord& record = records[size_t(i)];
@@ -57,21 +60,23 @@ int find_field(InputFile& file, const std::vector<LimeRecord>& records, int64_t 
     const ScidacRecordInfo info = scidac_record_info(file, records, i);
     for (const int bits : {64, 32}) {
       const bool has_size = record.bytes == reals * (bits / 8) && info.precision_bits.value_or(bits) == bits;
-      const bool has_datum = !info.bytes_per_site || *info.bytes_per_site == report.reals_per_site * (bits / 8);
+      const bool has_datum =
+          !info.bytes_per_site || *info.bytes_per_site == report.reals_per_site * (bits / 8);
       if (!has_size || !has_datum) continue;
       const Coord& l = report.lattice;
       if (info.dims && *info.dims != std::array<int64_t, 4>{l[0], l[1], l[2], l[3]})
-        throw FileError(message(file.path(), ": expected the lattice ", to_string(l), ", found ", (*info.dims)[0], "x",
-                                (*info.dims)[1], "x", (*info.dims)[2], "x", (*info.dims)[3]));
+        throw FileError(message(file.path(), ": expected the lattice ", to_string(l), ", found ",
+                                (*info.dims)[0], "x", (*info.dims)[1], "x", (*info.dims)[2], "x",
+                                (*info.dims)[3]));
       report.precision_bits = bits;
       report.datatype = info.datatype;
       return i;
     }
     found += message(found.empty() ? "" : ", ", record.type, " of ", record.bytes, " bytes");
   }
-  throw FileError(message(file.path(), ": expected a binary record of ", reals * 8, " or ", reals * 4, " bytes (",
-                          to_string(report.lattice), ", ", report.reals_per_site, " numbers a site), found ",
-                          found.empty() ? "none" : found));
+  throw FileError(message(file.path(), ": expected a binary record of ", reals * 8, " or ", reals * 4,
+                          " bytes (", to_string(report.lattice), ", ", report.reals_per_site,
+                          " numbers a site), found ", found.empty() ? "none" : found));
 }
 
 void throw_if_bad(const std::string& path, const SiteFieldReport& report) {
@@ -85,8 +90,8 @@ void throw_if_bad(const std::string& path, const SiteFieldReport& report) {
 
 }  // namespace
 
-SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local, int64_t reals_per_site,
-                                const ReadOptions& options) {
+SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local,
+                                int64_t reals_per_site, const ReadOptions& options) {
   const Geometry& geometry = lattice.geometry();
   const auto file = open_input(path, lattice.communicator());
   const std::vector<LimeRecord> records = scan_lime(*file);
@@ -97,13 +102,15 @@ SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice,
   const RealFormat format{report.precision_bits, ByteOrder::big};
   const size_t site_bytes = size_t(reals_per_site) * format.bytes();
   ScidacChecksum checksum;
-  read_sites(*file, records[size_t(data)].offset, geometry, site_bytes, [&](int64_t first, int64_t sites, const std::byte* bytes) {
-    for (int64_t i = 0; i < sites; ++i) {
-      const std::byte* site = bytes + size_t(i) * site_bytes;
-      checksum.add(site, site_bytes, geometry.global_index(site_coord(first + i, geometry.local())));
-      decode_reals(site, local + (first + i) * reals_per_site, size_t(reals_per_site), format);
-    }
-  });
+  read_sites(*file, records[size_t(data)].offset, geometry, site_bytes,
+             [&](int64_t first, int64_t sites, const std::byte* bytes) {
+               for (int64_t i = 0; i < sites; ++i) {
+                 const std::byte* site = bytes + size_t(i) * site_bytes;
+                 checksum.add(site, site_bytes,
+                              geometry.global_index(site_coord(first + i, geometry.local())));
+                 decode_reals(site, local + (first + i) * reals_per_site, size_t(reals_per_site), format);
+               }
+             });
   checksum.merge(lattice.communicator());
   const auto stored = scidac_checksum(*file, records, data);
   if (!stored) report.warnings.push_back("the file has no checksum");

@@ -1,6 +1,7 @@
 #pragma once
-/// Fields of complex numbers, propagators first of all, in SciDAC files (LIME, big-endian, CRC-32 pair), as QIO and
-/// Chroma write them. Local data are canonical: [site, x fastest][whatever a site has][re, im], doubles.
+/// Fields of complex numbers, propagators first of all, in SciDAC files (LIME, big-endian, CRC-32 pair), as
+/// QIO and Chroma write them. Local data are canonical: [site, x fastest][whatever a site has][re, im],
+/// doubles.
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,13 +32,13 @@ struct SiteFieldReport {
 };
 
 /// Writes reals_per_site doubles for each site as one record. Collective; atomic like io::OutputFile.
-void write_site_field(const std::string& path, const Lattice& lattice, const double* local, int64_t reals_per_site,
-                      const SiteFieldOptions& options = {});
+void write_site_field(const std::string& path, const Lattice& lattice, const double* local,
+                      int64_t reals_per_site, const SiteFieldOptions& options = {});
 
-/// Reads the first binary record of that size. Throws FileError where lattice or size differ from what is asked,
-/// ChecksumError (unless options.report_only) where the checksum is not the stored one. Collective.
-SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local, int64_t reals_per_site,
-                                const ReadOptions& options = {});
+/// Reads the first binary record of that size. Throws FileError where lattice or size differ from what is
+/// asked, ChecksumError (unless options.report_only) where the checksum is not the stored one. Collective.
+SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local,
+                                int64_t reals_per_site, const ReadOptions& options = {});
 
 /// A propagator: [site][spin sink][spin source][colour sink][colour source][re, im], DeGrand-Rossi basis.
 inline constexpr int64_t propagator_reals = 4 * 4 * 3 * 3 * 2;

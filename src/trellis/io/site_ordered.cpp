@@ -56,8 +56,10 @@ void complete_third_row(double* link) {
   for (int c = 0; c < 3; ++c) {
     const int p = (c + 1) % 3, q = (c + 2) % 3;
     const double *a = link, *b = link + 6;
-    const double re = (a[2 * p] * b[2 * q] - a[2 * p + 1] * b[2 * q + 1]) - (a[2 * q] * b[2 * p] - a[2 * q + 1] * b[2 * p + 1]);
-    const double im = (a[2 * p] * b[2 * q + 1] + a[2 * p + 1] * b[2 * q]) - (a[2 * q] * b[2 * p + 1] + a[2 * q + 1] * b[2 * p]);
+    const double re = (a[2 * p] * b[2 * q] - a[2 * p + 1] * b[2 * q + 1]) -
+                      (a[2 * q] * b[2 * p] - a[2 * q + 1] * b[2 * p + 1]);
+    const double im = (a[2 * p] * b[2 * q + 1] + a[2 * p + 1] * b[2 * q]) -
+                      (a[2 * q] * b[2 * p + 1] + a[2 * q + 1] * b[2 * p]);
     link[12 + 2 * c] = re;
     link[12 + 2 * c + 1] = -im;
   }
@@ -83,16 +85,18 @@ void encode_site(const double* site, std::byte* out, int rows, RealFormat format
     encode_reals(site + mu * link_reals, out + mu * reals * format.bytes(), reals, format);
 }
 
-SiteChecksums read_once(InputFile& file, const GaugeFileHeader& header, const Geometry& geometry, double* links) {
+SiteChecksums read_once(InputFile& file, const GaugeFileHeader& header, const Geometry& geometry,
+                        double* links) {
   SiteChecksums checksums(header.report.format, header.order);
   const size_t bytes = header.bytes_per_site();
-  read_sites(file, header.data_offset, geometry, bytes, [&](int64_t first, int64_t sites, const std::byte* data) {
-    for (int64_t i = 0; i < sites; ++i) {
-      const std::byte* site = data + size_t(i) * bytes;
-      checksums.add(site, bytes, geometry.global_index(site_coord(first + i, geometry.local())));
-      decode_site(site, links + size_t(first + i) * site_reals, header.rows, header.real_format());
-    }
-  });
+  read_sites(file, header.data_offset, geometry, bytes,
+             [&](int64_t first, int64_t sites, const std::byte* data) {
+               for (int64_t i = 0; i < sites; ++i) {
+                 const std::byte* site = data + size_t(i) * bytes;
+                 checksums.add(site, bytes, geometry.global_index(site_coord(first + i, geometry.local())));
+                 decode_site(site, links + size_t(first + i) * site_reals, header.rows, header.real_format());
+               }
+             });
   return checksums;
 }
 
@@ -102,21 +106,24 @@ void read_site_ordered(InputFile& file, GaugeFileHeader& header, const Geometry&
   SiteChecksums checksums = read_once(file, header, geometry, links);
   std::vector<uint32_t> computed = checksums.merged(file.communicator());
   auto& reports = header.report.checksums;
-  // NERSC: 'IEEE32' alone leaves the byte order open, and the checksum decides; a wrong statement is explained.
-  const bool fits_other_order = reports.size() == 1 && reports[0].stored && reports[0].stored != computed[0] &&
+  // NERSC: 'IEEE32' alone leaves the byte order open, and the checksum decides; a wrong statement is
+  // explained.
+  const bool fits_other_order = reports.size() == 1 && reports[0].stored &&
+                                reports[0].stored != computed[0] &&
                                 reports[0].stored == checksums.nersc_of_other_order();
   if (fits_other_order && !header.order_is_stated) {
     header.order = header.order == ByteOrder::big ? ByteOrder::little : ByteOrder::big;
     checksums = read_once(file, header, geometry, links);
     computed = checksums.merged(file.communicator());
   } else if (fits_other_order) {
-    header.report.warnings.push_back("the checksum fits the other byte order: FLOATING_POINT names the wrong one");
+    header.report.warnings.push_back(
+        "the checksum fits the other byte order: FLOATING_POINT names the wrong one");
   }
   for (size_t i = 0; i < reports.size(); ++i) reports[i].computed = computed[i];
 }
 
-std::vector<uint32_t> write_site_ordered(OutputFile& file, int64_t offset, const LinksToWrite& links, int rows,
-                                         GaugeFormat format) {
+std::vector<uint32_t> write_site_ordered(OutputFile& file, int64_t offset, const LinksToWrite& links,
+                                         int rows, GaugeFormat format) {
   const size_t bytes = Nd * size_t(rows) * 6 * links.real_format.bytes();
   const Geometry& geometry = links.geometry;
   SiteChecksums checksums(format, links.real_format.order);

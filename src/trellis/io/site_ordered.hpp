@@ -26,7 +26,7 @@ class SiteChecksums {
 std::vector<std::string> checksum_kinds(GaugeFormat format);
 
 /// Writes this rank's links at `offset` of the file; returns the checksums of the whole. Collective.
-std::vector<uint32_t> write_site_ordered(OutputFile& file, int64_t offset, const LinksToWrite& links, int rows,
-                                         GaugeFormat format);
+std::vector<uint32_t> write_site_ordered(OutputFile& file, int64_t offset, const LinksToWrite& links,
+                                         int rows, GaugeFormat format);
 
 }  // namespace trellis::io

@@ -12,10 +12,12 @@ void use_mpi_io(hid_t access_properties, const Communicator& communicator) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   TRELLIS_REQUIRE(size == communicator.size(), "parallel HDF5 works over all ", size, " ranks, not over ",
                   communicator.size());
-  if (H5Pset_fapl_mpio(access_properties, MPI_COMM_WORLD, MPI_INFO_NULL) < 0) throw Error("H5Pset_fapl_mpio failed");
+  if (H5Pset_fapl_mpio(access_properties, MPI_COMM_WORLD, MPI_INFO_NULL) < 0)
+    throw Error("H5Pset_fapl_mpio failed");
 #else
   (void)access_properties;
-  throw NotAvailable(message("the HDF5 of this build is serial; ", communicator.size(), " ranks cannot share a file"));
+  throw NotAvailable(
+      message("the HDF5 of this build is serial; ", communicator.size(), " ranks cannot share a file"));
 #endif
 }
 

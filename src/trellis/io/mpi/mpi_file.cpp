@@ -1,6 +1,6 @@
-/// MPI-IO in two phases. Collective calls of MPI-IO gather the small pieces of many ranks too, but some hang when
-/// one rank fails (Open MPI 4 on a full disk). So the pieces are exchanged here, each rank reads or writes one
-/// contiguous region of the file by independent calls, and errors are agreed on afterwards.
+/// MPI-IO in two phases. Collective calls of MPI-IO gather the small pieces of many ranks too, but some hang
+/// when one rank fails (Open MPI 4 on a full disk). So the pieces are exchanged here, each rank reads or
+/// writes one contiguous region of the file by independent calls, and errors are agreed on afterwards.
 #define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
 #include "trellis/io/mpi/mpi_file.hpp"
 
@@ -45,13 +45,15 @@ struct Counts {
       total += counts[r];
     }
     if (total > std::numeric_limits<int>::max())
-      throw FileError(message("one step of a collective file operation moves ", total, " bytes, above MPI's limit"));
+      throw FileError(
+          message("one step of a collective file operation moves ", total, " bytes, above MPI's limit"));
   }
   size_t total() const { return size_t(displacements.back()) + size_t(counts.back()); }
   std::vector<int> counts, displacements;
 };
 
-/// Who reads or writes which bytes: the span of all ranks' pieces is cut into one region per rank. Collective.
+/// Who reads or writes which bytes: the span of all ranks' pieces is cut into one region per rank.
+/// Collective.
 class Regions {
  public:
   Regions(const std::vector<Piece>& pieces, int ranks)
@@ -112,14 +114,16 @@ class Regions {
   }
 
   void exchange_pieces() {
-    MPI_Alltoall(piece_send_.counts.data(), 1, MPI_INT, piece_receive_.counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
-    MPI_Alltoall(byte_send_.counts.data(), 1, MPI_INT, byte_receive_.counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Alltoall(piece_send_.counts.data(), 1, MPI_INT, piece_receive_.counts.data(), 1, MPI_INT,
+                 MPI_COMM_WORLD);
+    MPI_Alltoall(byte_send_.counts.data(), 1, MPI_INT, byte_receive_.counts.data(), 1, MPI_INT,
+                 MPI_COMM_WORLD);
     for (Counts* c : {&piece_send_, &piece_receive_, &byte_send_, &byte_receive_}) c->accumulate();
     received_.resize(piece_receive_.total() / 2);
     static_assert(sizeof(Piece) == 2 * sizeof(int64_t));
     MPI_Alltoallv(sent_.data(), piece_send_.counts.data(), piece_send_.displacements.data(), MPI_INT64_T,
-                  received_.data(), piece_receive_.counts.data(), piece_receive_.displacements.data(), MPI_INT64_T,
-                  MPI_COMM_WORLD);
+                  received_.data(), piece_receive_.counts.data(), piece_receive_.displacements.data(),
+                  MPI_INT64_T, MPI_COMM_WORLD);
     size_t at = 0;
     for (const Piece& p : received_) {
       buffer_at_.push_back(at);
@@ -140,7 +144,8 @@ class Regions {
 
 constexpr int64_t largest_call = int64_t(1) << 30;
 
-/// transfer(offset, buffer position, bytes, status) for parts that an int can count; stops at the first error.
+/// transfer(offset, buffer position, bytes, status) for parts that an int can count; stops at the first
+/// error.
 template <class Transfer>
 std::string in_parts(const std::vector<Piece>& pieces, const std::string& what, const Transfer& transfer) {
   int64_t at = 0;
@@ -153,7 +158,9 @@ std::string in_parts(const std::vector<Piece>& pieces, const std::string& what, 
       if (code != MPI_SUCCESS) return text_of(code, errno != 0 ? with_errno(what, errno) : what);
       int moved = 0;
       MPI_Get_count(&status, MPI_BYTE, &moved);
-      if (moved != bytes) return message(what, ": expected to move ", bytes, " bytes at ", p.offset, ", moved ", moved, " (is the disk full?)");
+      if (moved != bytes)
+        return message(what, ": expected to move ", bytes, " bytes at ", p.offset, ", moved ", moved,
+                       " (is the disk full?)");
       p.offset += bytes;
       p.bytes -= bytes;
       at += bytes;
@@ -163,7 +170,8 @@ std::string in_parts(const std::vector<Piece>& pieces, const std::string& what, 
 
 class MpiInputFile final : public InputFile {
  public:
-  MpiInputFile(const std::string& path, int64_t size, Communicator& communicator) : InputFile(path, communicator) {
+  MpiInputFile(const std::string& path, int64_t size, Communicator& communicator)
+      : InputFile(path, communicator) {
     size_ = size;
     const int code = MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file_);
     communicator.agree_on_error(text_of(code, "cannot open " + path));
@@ -174,9 +182,11 @@ class MpiInputFile final : public InputFile {
   std::string read_merged(const std::vector<Piece>& pieces, std::byte* out) override {
     const Regions regions(pieces, communicator().size());
     std::vector<std::byte> region(regions.region_bytes());
-    const std::string error = in_parts(regions.merged(), "reading " + path(), [&](int64_t offset, int64_t at, int bytes, MPI_Status* status) {
-      return MPI_File_read_at(file_, offset, region.data() + at, bytes, MPI_BYTE, status);
-    });
+    const std::string error =
+        in_parts(regions.merged(), "reading " + path(),
+                 [&](int64_t offset, int64_t at, int bytes, MPI_Status* status) {
+                   return MPI_File_read_at(file_, offset, region.data() + at, bytes, MPI_BYTE, status);
+                 });
     regions.scatter(region.data(), out);
     return error;
   }
@@ -198,7 +208,8 @@ class MpiOutputFile final : public OutputFile {
         ::close(descriptor);
     }
     communicator.agree_on_error(error);
-    const int code = MPI_File_open(MPI_COMM_WORLD, partial_path().c_str(), MPI_MODE_WRONLY, MPI_INFO_NULL, &file_);
+    const int code =
+        MPI_File_open(MPI_COMM_WORLD, partial_path().c_str(), MPI_MODE_WRONLY, MPI_INFO_NULL, &file_);
     communicator.agree_on_error(text_of(code, "cannot create " + partial_path()));
     is_open_ = true;
   }
@@ -212,9 +223,10 @@ class MpiOutputFile final : public OutputFile {
     const Regions regions(pieces, communicator().size());
     std::vector<std::byte> region(regions.region_bytes());
     regions.gather(data, region.data());
-    return in_parts(regions.merged(), "writing " + partial_path(), [&](int64_t offset, int64_t at, int bytes, MPI_Status* status) {
-      return MPI_File_write_at(file_, offset, region.data() + at, bytes, MPI_BYTE, status);
-    });
+    return in_parts(regions.merged(), "writing " + partial_path(),
+                    [&](int64_t offset, int64_t at, int bytes, MPI_Status* status) {
+                      return MPI_File_write_at(file_, offset, region.data() + at, bytes, MPI_BYTE, status);
+                    });
   }
   std::string close() override {
     const int sync_code = MPI_File_sync(file_);

@@ -18,7 +18,8 @@ constexpr int64_t largest_call = int64_t(1) << 30;
 
 class PosixInputFile final : public InputFile {
  public:
-  PosixInputFile(const std::string& path, int64_t size, Communicator& communicator) : InputFile(path, communicator) {
+  PosixInputFile(const std::string& path, int64_t size, Communicator& communicator)
+      : InputFile(path, communicator) {
     size_ = size;
     descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     communicator.agree_on_error(descriptor_ < 0 ? with_errno("cannot open " + path, errno) : "");
@@ -32,7 +33,9 @@ class PosixInputFile final : public InputFile {
         const ssize_t got = ::pread(descriptor_, out, size_t(std::min(p.bytes, largest_call)), p.offset);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return with_errno("reading " + path(), errno);
-        if (got == 0) return message(path(), " became shorter while it was read: it ends at ", p.offset, ", expected ", size(), " bytes");
+        if (got == 0)
+          return message(path(), " became shorter while it was read: it ends at ", p.offset, ", expected ",
+                         size(), " bytes");
         p.offset += got;
         p.bytes -= got;
         out += got;
@@ -105,7 +108,8 @@ class MemoryInputFile final : public InputFile {
 
 }  // namespace
 
-std::unique_ptr<InputFile> open_posix_input(const std::string& path, int64_t size, Communicator& communicator) {
+std::unique_ptr<InputFile> open_posix_input(const std::string& path, int64_t size,
+                                            Communicator& communicator) {
   return std::make_unique<PosixInputFile>(path, size, communicator);
 }
 
