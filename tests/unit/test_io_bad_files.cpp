@@ -36,7 +36,8 @@ std::string good_file(const Case& c) {
 
 FileReport read_bytes(const std::string& bytes, const ReadOptions& options = {}) {
   const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
-  GaugeField U(lattice_of_one(extents));
+  static const LatticePtr lattice = lattice_of_one(extents);
+  GaugeField U(lattice);
   return read_gauge_field(*file, U, options);
 }
 

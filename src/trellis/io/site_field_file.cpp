@@ -90,19 +90,18 @@ void throw_if_bad(const std::string& path, const SiteFieldReport& report) {
 
 }  // namespace
 
-SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local,
+SiteFieldReport read_site_field(InputFile& file, const Lattice& lattice, double* local,
                                 int64_t reals_per_site, const ReadOptions& options) {
   const Geometry& geometry = lattice.geometry();
-  const auto file = open_input(path, lattice.communicator());
-  const std::vector<LimeRecord> records = scan_lime(*file);
+  const std::vector<LimeRecord> records = scan_lime(file);
   SiteFieldReport report;
   report.lattice = geometry.lattice();
   report.reals_per_site = reals_per_site;
-  const int data = find_field(*file, records, geometry.volume() * reals_per_site, report);
+  const int data = find_field(file, records, geometry.volume() * reals_per_site, report);
   const RealFormat format{report.precision_bits, ByteOrder::big};
   const size_t site_bytes = size_t(reals_per_site) * format.bytes();
   ScidacChecksum checksum;
-  read_sites(*file, records[size_t(data)].offset, geometry, site_bytes,
+  read_sites(file, records[size_t(data)].offset, geometry, site_bytes,
              [&](int64_t first, int64_t sites, const std::byte* bytes) {
                for (int64_t i = 0; i < sites; ++i) {
                  const std::byte* site = bytes + size_t(i) * site_bytes;
@@ -112,14 +111,19 @@ SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice,
                }
              });
   checksum.merge(lattice.communicator());
-  const auto stored = scidac_checksum(*file, records, data);
+  const auto stored = scidac_checksum(file, records, data);
   if (!stored) report.warnings.push_back("the file has no checksum");
   report.checksums.push_back({"scidac_a", std::nullopt, checksum.a()});
   report.checksums.push_back({"scidac_b", std::nullopt, checksum.b()});
   for (size_t i = 0; stored && i < 2; ++i) report.checksums[i].stored = (*stored)[i];
-  report.metadata = text_records(*file, records);
-  if (!options.report_only) throw_if_bad(path, report);
+  report.metadata = text_records(file, records);
+  if (!options.report_only) throw_if_bad(file.path(), report);
   return report;
+}
+
+SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local,
+                                int64_t reals_per_site, const ReadOptions& options) {
+  return read_site_field(*open_input(path, lattice.communicator()), lattice, local, reals_per_site, options);
 }
 
 }  // namespace trellis

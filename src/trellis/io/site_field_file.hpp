@@ -40,6 +40,10 @@ void write_site_field(const std::string& path, const Lattice& lattice, const dou
 SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local,
                                 int64_t reals_per_site, const ReadOptions& options = {});
 
+/// The same from an open file (memory, for example). @pre the lattice has the file's communicator.
+SiteFieldReport read_site_field(io::InputFile& file, const Lattice& lattice, double* local,
+                                int64_t reals_per_site, const ReadOptions& options = {});
+
 /// A propagator: [site][spin sink][spin source][colour sink][colour source][re, im], DeGrand-Rossi basis.
 inline constexpr int64_t propagator_reals = 4 * 4 * 3 * 3 * 2;
 
