@@ -60,7 +60,7 @@ endif()
 set(trellis_link_flags "")
 if(TRELLIS_SANITIZE)
   list(APPEND trellis_cxx_flags -fsanitize=address,undefined -fno-sanitize-recover=undefined
-       -fno-omit-frame-pointer)
+       -fno-omit-frame-pointer -g1)  # line numbers are what the sanitizers print; more costs minutes
   list(APPEND trellis_link_flags -fsanitize=address,undefined)
 endif()
 if(TRELLIS_FUZZ)
