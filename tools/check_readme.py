@@ -23,7 +23,10 @@ Run = Callable[[list[str]], tuple[int, str]]
 def run(command: list[str]) -> tuple[int, str]:
     # A wide terminal, without colours: option names are neither wrapped nor cut.
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    except FileNotFoundError:
+        return 127, f"{command[0]} is not there; ./bootstrap setup makes it"
     return done.returncode, done.stdout + done.stderr
 
 
