@@ -33,5 +33,10 @@ int main(int argc, char** argv) {
     options.is_little_endian = format[0] == 'n';
     write_gauge_field(folder + format + "-32", U, gauge_format_by_name(format), options);
   }
+  // Bridge++ text is not written by the library: 2^4 unit links, a number a line.
+  std::FILE* text = std::fopen((folder + "bridge-text").c_str(), "w");
+  if (text == nullptr) return 1;
+  for (int k = 0; k < 16 * 4 * 18; ++k) std::fputs(k % 18 % 8 == 0 ? "1.0\n" : "0\n", text);
+  std::fclose(text);
   return 0;
 }
