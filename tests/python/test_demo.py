@@ -26,8 +26,8 @@ SMALLER = {
         ("keep_every = 20", "keep_every = 10"),
     ],
     "measure.toml": [
-        ("kappa = 0.1300", "kappa = 0.1250"),
-        ("width = 2.0", "width = 1.0"),
+        ("kappa = 0.1310", "kappa = 0.1250"),
+        ("width = 4.0", "width = 1.0"),
     ],
     "analyze.toml": [("first_trajectory = 201", "first_trajectory = 21")],
 }
