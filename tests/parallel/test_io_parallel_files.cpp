@@ -95,6 +95,30 @@ TEST(ParallelFiles, ThrowTogether) {
   if (world()->rank() == 0) std::remove(path.c_str());
 }
 
+/// Each rank writes and reads a piece beyond 4 GiB; the file has holes, so it is small on the disk.
+TEST(ParallelFiles, HaveOffsetsOf64Bits) {
+  const std::string path = common_name("sparse");
+  const int64_t far = (int64_t(5) << 30) + 3;
+  const int64_t offset = far + int64_t(world()->rank()) * 1000000007;
+  const std::string mine = "rank " + std::to_string(world()->rank());
+  const auto pieces = std::vector<io::Piece>{{offset, int64_t(mine.size())}};
+  const int64_t end = far + int64_t(world()->size() - 1) * 1000000007 + 6;
+  {
+    const auto file = io::create_output(path, *world());
+    file->write_pieces(pieces, mine.data());
+    file->commit(end);
+  }
+  const auto file = io::open_input(path, *world());
+  EXPECT_EQ(file->size(), end);
+  std::string found(mine.size(), ' ');
+  file->read_pieces(pieces, found.data());
+  EXPECT_EQ(found, mine);
+  EXPECT_EQ(file->read_text(far, 6), "rank 0");
+  EXPECT_THROW(file->read_text(end, 1), FileError);
+  world()->barrier();
+  if (world()->rank() == 0) std::remove(path.c_str());
+}
+
 TEST(ParallelFiles, KeepTheOldFileWhenTheDiskIsFull) {
   const std::string path = common_name("full");
   const LatticePtr lattice = make_lattice(extents);
