@@ -3,9 +3,11 @@
 
 usage: tools/compile_time_report.py build/release [--limit SECONDS]
 
-The limit is on the wall time of what `./bootstrap build` makes first, the library and the Python module (the
-tests are reported beside it). Times mean something only after a clean build without a compiler cache
-(CCACHE_DISABLE=1), as .ci/run makes it. TRELLIS_BUILD_LIMIT_SECONDS overrides the limit.
+The limit is on what `./bootstrap` builds first, the library and the Python module: on its wall time, or, where
+other programs kept the machine busy, on the time in which two cores do that work (half its CPU time, which
+./bootstrap leaves in build_seconds.txt). Tests are reported beside it. Times mean something only after a clean
+build without a compiler cache (CCACHE_DISABLE=1), as .ci/run makes it. TRELLIS_BUILD_LIMIT_SECONDS overrides
+the limit.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 
 SLOWEST = 10
 LIMIT_SECONDS = 360
+CORES = 2
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,22 @@ def readable(output: str) -> str:
     return output.partition(".dir/")[2].removesuffix(".o").removeprefix("__/kernels/") or output
 
 
-def report(steps: list[Step], limit: float) -> int:
-    objects = compiled(steps)
+def library_wall(steps: list[Step]) -> float:
     library = [step for step in steps if step.belongs_to_library]
-    wall = max((step.end for step in library), default=0.0) - min(
-        (step.start for step in library), default=0.0
-    )
+    return max((s.end for s in library), default=0.0) - min((s.start for s in library), default=0.0)
+
+
+def library_cpu(build_seconds: str) -> float | None:
+    """CPU seconds of the first build of the library, from lines "wall user system TARGET..."."""
+    for line in build_seconds.splitlines():
+        _, user, system, *targets = line.split()
+        if "trellis_python" in targets:
+            return float(user) + float(system)
+    return None
+
+
+def report(steps: list[Step], cpu: float | None, limit: float) -> int:
+    objects = compiled(steps)
     for title, chosen in (
         ("library and Python module", [s for s in objects if s.belongs_to_library]),
         ("tests and benchmarks", [s for s in objects if not s.belongs_to_library]),
@@ -70,9 +83,13 @@ def report(steps: list[Step], limit: float) -> int:
     print(f"the {SLOWEST} slowest files")
     for step in sorted(objects, key=lambda s: -s.seconds)[:SLOWEST]:
         print(f"  {step.seconds:6.1f} s  {readable(step.output)}")
-    cores = os.cpu_count()
-    print(f"clean build of library and Python module: {wall:.0f} s on {cores} cores (limit {limit:.0f} s)")
-    return 1 if wall > limit else 0
+    seconds = library_wall(steps)
+    print(f"clean build of library and Python module: {seconds:.0f} s on {os.cpu_count()} cores")
+    if cpu is not None:
+        print(f"its work: {cpu:.0f} s of CPU time, {cpu / CORES:.0f} s on {CORES} cores that do nothing else")
+        seconds = min(seconds, cpu / CORES)
+    print(f"build time: {seconds:.0f} s, limit {limit:.0f} s")
+    return 1 if seconds > limit else 0
 
 
 def main() -> int:
@@ -81,7 +98,9 @@ def main() -> int:
     limit = float(os.environ.get("TRELLIS_BUILD_LIMIT_SECONDS", LIMIT_SECONDS))
     parser.add_argument("--limit", type=float, default=limit)
     arguments = parser.parse_args()
-    return report(read_log((arguments.build / ".ninja_log").read_text()), arguments.limit)
+    times = arguments.build / "build_seconds.txt"
+    cpu = library_cpu(times.read_text()) if times.exists() else None
+    return report(read_log((arguments.build / ".ninja_log").read_text()), cpu, arguments.limit)
 
 
 if __name__ == "__main__":

@@ -228,13 +228,21 @@ NINJA_LOG = (
 
 def test_compile_times(capsys: pytest.CaptureFixture[str]) -> None:
     steps = compile_times.read_log(NINJA_LOG)
-    assert compile_times.report(steps, limit=31) == 0
+    assert compile_times.report(steps, None, limit=31) == 0
     printed = capsys.readouterr().out
     assert "library and Python module: 2 files, 31 s" in printed  # the later entry of lime.cpp counts
     assert "tests and benchmarks: 1 files, 90 s" in printed
     assert "29.0 s  trellis/kernels/dirac/hop.double.8.cpu.cpp" in printed
     assert "library and Python module: 30 s on" in printed
-    assert compile_times.report(steps, limit=29) == 1  # tests do not count, the library does
+    assert compile_times.report(steps, None, limit=29) == 1  # tests do not count, the library does
+    assert compile_times.report(steps, 50.0, limit=29) == 0  # 25 s of work for each of two cores
+    assert compile_times.report(steps, 60.0, limit=29) == 1
+
+
+def test_cpu_time_is_that_of_the_first_library_build() -> None:
+    lines = "9.0 1.0 1.0 all\n30.1 50.5 2.5 trellis_library trellis_python\n0.1 0.1 0.0 trellis_python\n"
+    assert compile_times.library_cpu(lines) == 53.0
+    assert compile_times.library_cpu("9.0 1.0 1.0 all\n") is None
 
 
 def test_a_log_of_something_else_is_refused() -> None:
