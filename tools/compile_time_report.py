@@ -3,11 +3,11 @@
 
 usage: tools/compile_time_report.py build/release [--limit SECONDS]
 
-The limit is on what `./bootstrap` builds first, the library and the Python module: on its wall time, or, where
-other programs kept the machine busy, on the time in which two cores do that work (half its CPU time, which
-./bootstrap leaves in build_seconds.txt). Tests are reported beside it. Times mean something only after a clean
-build without a compiler cache (CCACHE_DISABLE=1), as .ci/run makes it. TRELLIS_BUILD_LIMIT_SECONDS overrides
-the limit.
+The limit is on what `./bootstrap` builds first, the library and the Python module: on its wall time, or,
+where other programs kept the machine busy, on the time in which two cores do that work (half its CPU time,
+which ./bootstrap leaves in build_seconds.txt). Tests are reported beside it. Times mean something only
+after a clean build without a compiler cache (CCACHE_DISABLE=1), as .ci/run makes it.
+TRELLIS_BUILD_LIMIT_SECONDS overrides the limit.
 """
 
 from __future__ import annotations
