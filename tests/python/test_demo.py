@@ -26,7 +26,7 @@ SMALLER = {
         ("keep_every = 20", "keep_every = 10"),
     ],
     "measure.toml": [
-        ("kappa = 0.1310", "kappa = 0.1250"),
+        ("kappa = 0.1365", "kappa = 0.1250"),
         ("width = 4.0", "width = 1.0"),
     ],
     "analyze.toml": [("first_trajectory = 201", "first_trajectory = 21")],
