@@ -1,6 +1,7 @@
-/// Solvers on the even-odd Wilson operator: milliseconds of a CG iteration and its ratio to the hops in it; mixed
-/// precision against the fastest double CG; twelve batched sources against twelve single solves. The gauge field comes
-/// from the heat bath at beta = 6 (a few sweeps from a cold start: smooth enough for kappa = .134).
+/// Solvers on the even-odd Wilson operator: milliseconds of a CG iteration and its ratio to the hops in it;
+/// mixed precision against the fastest double CG; twelve batched sources against twelve single solves. The
+/// gauge field comes from the heat bath at beta = 6 (a few sweeps from a cold start: smooth enough for kappa
+/// = .134).
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -38,7 +39,8 @@ struct Row {
   SolveReport report;
 };
 
-SolveReport timed_solve(const SolverSpec& spec, const LinearOperator& A, const LinearOperatorPtr& inner, int rhs) {
+SolveReport timed_solve(const SolverSpec& spec, const LinearOperator& A, const LinearOperatorPtr& inner,
+                        int rhs) {
   SpinorField b = A.make_field(rhs);
   set_point_sources(b);
   SpinorField x = SpinorField::like(b);
@@ -46,7 +48,8 @@ SolveReport timed_solve(const SolverSpec& spec, const LinearOperator& A, const L
 }
 
 double seconds_of_two_hops(const WilsonMatrixPtr& matrix) {
-  SpinorField even = matrix->hop().make_field(Subset::even, 1), odd = matrix->hop().make_field(Subset::odd, 1);
+  SpinorField even = matrix->hop().make_field(Subset::even, 1),
+              odd = matrix->hop().make_field(Subset::odd, 1);
   SpinorField out = matrix->hop().make_field(Subset::even, 1);
   set_point_sources(even);
   const HopTask task;
@@ -74,28 +77,35 @@ int bench(int argc, char** argv) {
     for (int sweep = 0; sweep < 30; ++sweep) heatbath_update(U, {6.0, 1, 1}, 1, 0, uint32_t(sweep));
     WilsonParams params;
     params.mass = kappa_to_mass(0.134);
-    const auto matrix =
-        std::make_shared<WilsonMatrix>(U, params, KernelChoice{Precision::double_precision, options.link_reals[0]});
+    const auto matrix = std::make_shared<WilsonMatrix>(
+        U, params, KernelChoice{Precision::double_precision, options.link_reals[0]});
     const WilsonSchur S(matrix, SchurForm::symmetric);
-    const auto single = S.converted(Precision::single_precision), half = S.converted(Precision::half_precision);
+    const auto single = S.converted(Precision::single_precision),
+               half = S.converted(Precision::half_precision);
     const CgSpec cg{1e-10};
     std::vector<Row> rows;
     rows.push_back({"cg double", timed_solve(cg, S, nullptr, 1)});
-    rows.push_back({"cg double-float", timed_solve(MixedPrecisionSpec{cg, Precision::single_precision}, S, single, 1)});
-    rows.push_back({"cg double-half", timed_solve(MixedPrecisionSpec{cg, Precision::half_precision}, S, half, 1)});
+    rows.push_back(
+        {"cg double-float", timed_solve(MixedPrecisionSpec{cg, Precision::single_precision}, S, single, 1)});
+    rows.push_back(
+        {"cg double-half", timed_solve(MixedPrecisionSpec{cg, Precision::half_precision}, S, half, 1)});
     rows.push_back({"bicgstab double", timed_solve(BicgstabSpec{1e-10}, S, nullptr, 1)});
-    rows.push_back({"cg double-half, 12 rhs", timed_solve(MixedPrecisionSpec{cg, Precision::half_precision}, S, half, 12)});
+    rows.push_back({"cg double-half, 12 rhs",
+                    timed_solve(MixedPrecisionSpec{cg, Precision::half_precision}, S, half, 12)});
     const double hops = 2 * seconds_of_two_hops(matrix);
     if (world()->rank() != 0) continue;
     const SolveReport& base = rows[0].report;
     const double iteration = base.seconds / std::max(1, base.iterations);
-    std::printf("{\"lattice\": \"%s\", \"cg_iteration_ms\": %.3f, \"hops_of_it_ms\": %.3f, \"ratio_to_hops\": %.3f, \"solves\": [",
-                to_string(extents).c_str(), iteration * 1e3, hops * 1e3, iteration / hops);
+    std::printf(
+        "{\"lattice\": \"%s\", \"cg_iteration_ms\": %.3f, \"hops_of_it_ms\": %.3f, \"ratio_to_hops\": %.3f, "
+        "\"solves\": [",
+        to_string(extents).c_str(), iteration * 1e3, hops * 1e3, iteration / hops);
     for (size_t i = 0; i < rows.size(); ++i)
-      std::printf("%s\n  {\"solver\": \"%s\", \"iterations\": %d, \"seconds\": %.3f, \"relative_residual\": %.2e, "
-                  "\"gflops\": %.2f, \"speed_against_double_cg\": %.2f}",
-                  i ? "," : "", rows[i].name, rows[i].report.iterations, rows[i].report.seconds,
-                  rows[i].report.largest_residual(), rows[i].report.gflops(), base.seconds / rows[i].report.seconds);
+      std::printf(
+          "%s\n  {\"solver\": \"%s\", \"iterations\": %d, \"seconds\": %.3f, \"relative_residual\": %.2e, "
+          "\"gflops\": %.2f, \"speed_against_double_cg\": %.2f}",
+          i ? "," : "", rows[i].name, rows[i].report.iterations, rows[i].report.seconds,
+          rows[i].report.largest_residual(), rows[i].report.gflops(), base.seconds / rows[i].report.seconds);
     std::printf("\n], \"twelve_batched_against_twelve_single\": %.2f}\n",
                 12 * rows[2].report.seconds / rows[4].report.seconds);
   }

@@ -1,4 +1,5 @@
-/// The Wilson hop: the alternating sequence D_oe, D_eo on well mixed links, every storage and link compression.
+/// The Wilson hop: the alternating sequence D_oe, D_eo on well mixed links, every storage and link
+/// compression.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -78,7 +79,9 @@ int bench(int argc, char** argv) {
   }
   report(results, options);
   for (const Result& r : results) {
-    const double allowed = r.precision == Precision::double_precision ? 1e-14 : r.precision == Precision::single_precision ? 1e-5 : 1e-3;
+    const double allowed = r.precision == Precision::double_precision   ? 1e-14
+                           : r.precision == Precision::single_precision ? 1e-5
+                                                                        : 1e-3;
     if (r.error > allowed) {
       std::fprintf(stderr, "check failed: error %.3e against reference exceeds %.0e\n", r.error, allowed);
       return 1;

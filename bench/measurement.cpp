@@ -63,7 +63,8 @@ namespace {
 void print_json(const std::vector<Result>& results) {
   std::ostringstream out;
   out.precision(6);
-  out << "{\"machine\": {\"cpu\": \"" << cpu_model() << "\", \"cores\": " << std::thread::hardware_concurrency()
+  out << "{\"machine\": {\"cpu\": \"" << cpu_model()
+      << "\", \"cores\": " << std::thread::hardware_concurrency()
       << ", \"lanes_double\": " << native_lanes(Precision::double_precision)
       << ", \"lanes_float\": " << native_lanes(Precision::single_precision) << "}, \"results\": [";
   for (size_t i = 0; i < results.size(); ++i) {
@@ -71,9 +72,9 @@ void print_json(const std::vector<Result>& results) {
     const Coord& l = r.lattice;
     out << (i ? ", " : "") << "{\"kernel\": \"" << r.kernel << "\", \"backend\": \"" << r.backend
         << "\", \"precision\": \"" << name_of(r.precision) << "\", \"link_reals\": " << r.link_reals
-        << ", \"lattice\": [" << l[0] << ", " << l[1] << ", " << l[2] << ", " << l[3] << "], \"rhs\": " << r.rhs
-        << ", \"threads\": " << r.threads << ", \"ranks\": " << r.ranks << ", \"seconds\": " << r.seconds
-        << ", \"gflops\": " << r.flops / r.seconds * 1e-9
+        << ", \"lattice\": [" << l[0] << ", " << l[1] << ", " << l[2] << ", " << l[3]
+        << "], \"rhs\": " << r.rhs << ", \"threads\": " << r.threads << ", \"ranks\": " << r.ranks
+        << ", \"seconds\": " << r.seconds << ", \"gflops\": " << r.flops / r.seconds * 1e-9
         << ", \"must_move_gbytes_per_second\": " << r.must_move_bytes / r.seconds * 1e-9
         << ", \"read_bandwidth_gbytes_per_second\": " << r.read_bandwidth * 1e-9
         << ", \"peak_gflops\": " << r.peak * 1e-9
@@ -87,8 +88,8 @@ void print_json(const std::vector<Result>& results) {
 }
 
 void print_table(const std::vector<Result>& results) {
-  std::printf("%-22s %-7s %5s %-13s %4s %3s %3s %9s %8s %8s %8s %6s %6s %s\n", "kernel", "storage", "links", "lattice",
-              "rhs", "thr", "rnk", "us", "GF/s", "GB/s", "read", "of bw", "of pk", "error");
+  std::printf("%-22s %-7s %5s %-13s %4s %3s %3s %9s %8s %8s %8s %6s %6s %s\n", "kernel", "storage", "links",
+              "lattice", "rhs", "thr", "rnk", "us", "GF/s", "GB/s", "read", "of bw", "of pk", "error");
   for (const Result& r : results) {
     std::printf("%-22s %-7s %5d %-13s %4d %3d %3d %9.1f %8.2f %8.2f %8.2f %6.2f %6.2f ", r.kernel.c_str(),
                 name_of(r.precision), r.link_reals, to_string(r.lattice).c_str(), r.rhs, r.threads, r.ranks,

@@ -1,5 +1,6 @@
 #pragma once
-/// Timing of a kernel against the machine's ceilings in the same run, and the table or JSON object that tells.
+/// Timing of a kernel against the machine's ceilings in the same run, and the table or JSON object that
+/// tells.
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,15 +15,15 @@ struct Result {
   int link_reals = 18;
   Coord lattice{};
   int rhs = 1, threads = 1, ranks = 1;
-  double seconds = 0;                      ///< median, of one application
-  double flops = 0, must_move_bytes = 0;   ///< of one application, all ranks
-  double working_set = 0;                  ///< bytes that the sequence touches, all ranks
-  double read_bandwidth = 0, peak = 0;     ///< all ranks, medians of the same rounds
-  double error = -1;                       ///< relative to reference/; negative: not checked
+  double seconds = 0;                     ///< median, of one application
+  double flops = 0, must_move_bytes = 0;  ///< of one application, all ranks
+  double working_set = 0;                 ///< bytes that the sequence touches, all ranks
+  double read_bandwidth = 0, peak = 0;    ///< all ranks, medians of the same rounds
+  double error = -1;                      ///< relative to reference/; negative: not checked
 };
 
-/// Times `apply` (median over the rounds), interleaved with the read bandwidth over a buffer of the working set and
-/// the FMA peak. Collective over ranks: the slowest rank counts.
+/// Times `apply` (median over the rounds), interleaved with the read bandwidth over a buffer of the working
+/// set and the FMA peak. Collective over ranks: the slowest rank counts.
 void measure(Result& result, const Options& options, const std::function<void()>& apply);
 
 /// Prints all results on rank 0: a table, or with --json one object {machine, results}.

@@ -9,7 +9,8 @@ namespace trellis::bench {
 
 namespace {
 constexpr const char* usage =
-    "usage: [--lattice X.Y.Z.T[,...]] [--precision double|float|half[,...]] [--link-reals 18|12[,...]] [--rhs N[,...]]\n"
+    "usage: [--lattice X.Y.Z.T[,...]] [--precision double|float|half[,...]] [--link-reals 18|12[,...]] "
+    "[--rhs N[,...]]\n"
     "       [--threads N] [--seconds S] [--rounds N] [--json] [--check]\n";
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -27,7 +28,8 @@ int to_int(const std::string& text, const std::string& option) {
   } catch (const std::exception&) {
     used = 0;
   }
-  if (used != text.size() || value < 1) throw BadArgument(message(option, ": '", text, "' is not a positive integer"));
+  if (used != text.size() || value < 1)
+    throw BadArgument(message(option, ": '", text, "' is not a positive integer"));
   return value;
 }
 

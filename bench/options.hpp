@@ -18,9 +18,10 @@ struct Options {
   bool json = false, check = false;
 };
 
-/// Parses --lattice 16.16.16.16 --threads 1 --precision float --link-reals 12 --rhs 1 --seconds .1 --rounds 7 --json
-/// --check; lists are separated by commas. Missing ones keep `defaults`. Prints the usage and throws BadArgument for
-/// anything else.
+/// Parses --lattice 16.16.16.16 --threads 1 --precision float --link-reals 12 --rhs 1 --seconds .1 --rounds 7
+/// --json
+/// --check; lists are separated by commas. Missing ones keep `defaults`. Prints the usage and throws
+/// BadArgument for anything else.
 Options parse_options(int argc, char** argv, const Options& defaults);
 
 }  // namespace trellis::bench

@@ -24,9 +24,11 @@ void fill_random_su3(GaugeField& U, unsigned seed) {
   std::vector<double> canonical(U.canonical_size());
   for (int64_t site = 0; site < g.local_volume(); ++site)
     for (int mu = 0; mu < Nd; ++mu) {
-      const uint64_t key = (uint64_t(g.global_index(site_coord(site, g.local()))) * 4 + unsigned(mu)) * 16 + (uint64_t(seed) << 40);
+      const uint64_t key = (uint64_t(g.global_index(site_coord(site, g.local()))) * 4 + unsigned(mu)) * 16 +
+                           (uint64_t(seed) << 40);
       auto* u = reinterpret_cast<std::complex<double>*>(&canonical[size_t(site * 4 + mu) * 18]);
-      for (int k = 0; k < 6; ++k) u[k] = {hashed(key * 2 + 2 * unsigned(k)), hashed(key * 2 + 2 * unsigned(k) + 1)};
+      for (int k = 0; k < 6; ++k)
+        u[k] = {hashed(key * 2 + 2 * unsigned(k)), hashed(key * 2 + 2 * unsigned(k) + 1)};
       normalise(u);
       std::complex<double> overlap = 0;
       for (int j = 0; j < 3; ++j) overlap += std::conj(u[j]) * u[3 + j];

@@ -1,5 +1,5 @@
-/// The Wilson hop and the operators built on it: equal to reference/ in double, and the same bits for every lane
-/// count and for the GPU layout.
+/// The Wilson hop and the operators built on it: equal to reference/ in double, and the same bits for every
+/// lane count and for the GPU layout.
 #include <gtest/gtest.h>
 
 #include "reference/wilson.hpp"
@@ -53,7 +53,8 @@ class WilsonHopTest : public ::testing::TestWithParam<Coord> {
   reference::SpinorVector psi = test::random_spinors(GetParam(), 12);
 
   /// M psi (or its dagger) by the product, canonical order, right-hand side 0.
-  std::vector<double> apply(const WilsonParams& params, const KernelChoice& choice, bool is_dagger, int rhs = 1) {
+  std::vector<double> apply(const WilsonParams& params, const KernelChoice& choice, bool is_dagger,
+                            int rhs = 1) {
     const WilsonOperator M(test::to_product(lattice, U), params, choice);
     SpinorField in = M.make_field(rhs), out = M.make_field(rhs);
     for (int r = 0; r < rhs; ++r) test::to_product(in, psi, r);
@@ -77,7 +78,8 @@ TEST_P(WilsonHopTest, equals_reference_in_every_storage) {
       for (const int link_reals : {18, 12}) {
         KernelChoice choice;
         choice.link_reals = link_reals;
-        EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), test::rounding(50)) << p.name << is_dagger;
+        EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), test::rounding(50))
+            << p.name << is_dagger;
         choice.precision = Precision::single_precision;
         EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), test::rounding<float>(50)) << p.name;
         // 16-bit: links, spinors in and out each round to half a unit of 1/32767 of the largest component
@@ -120,13 +122,15 @@ TEST_P(WilsonHopTest, is_gamma5_hermitian) {
     test::to_product(b, chi);
     M.apply(Ma, a);
     M.apply_dagger(Mb, b);
-    EXPECT_LT(std::abs(dot(b, Ma) - dot(Mb, a)), test::rounding(100) * std::sqrt(norm2(b) * norm2(Ma))) << p.name;
+    EXPECT_LT(std::abs(dot(b, Ma) - dot(Mb, a)), test::rounding(100) * std::sqrt(norm2(b) * norm2(Ma)))
+        << p.name;
     if (p.params.twisted_mass != 0) continue;
     test::to_product(b, reference::multiply(gamma5, psi));
     M.apply(Mb, b);
     M.apply_dagger(Ma, a);
-    EXPECT_LT(test::relative_error(reference::multiply(gamma5, test::to_reference(Mb)), test::to_reference(Ma)),
-              test::rounding(50))
+    EXPECT_LT(
+        test::relative_error(reference::multiply(gamma5, test::to_reference(Mb)), test::to_reference(Ma)),
+        test::rounding(50))
         << p.name;
   }
 }
@@ -136,7 +140,8 @@ TEST_P(WilsonHopTest, schur_complements_reproduce_the_full_operator) {
   for (const Physics& p : all_physics())
     for (const SchurForm form : {SchurForm::asymmetric, SchurForm::symmetric})
       for (const int parity : {0, 1}) {
-        const auto matrix = std::make_shared<WilsonMatrix>(test::to_product(lattice, U), p.params, KernelChoice{});
+        const auto matrix =
+            std::make_shared<WilsonMatrix>(test::to_product(lattice, U), p.params, KernelChoice{});
         const WilsonOperator M(matrix);
         const WilsonSchur S(matrix, form, parity);
         SpinorField x = M.make_field(), b = M.make_field(), rebuilt = M.make_field();
@@ -156,13 +161,14 @@ TEST_P(WilsonHopTest, schur_complements_reproduce_the_full_operator) {
         extract_parity(y, b);
         S.apply(Sx, xe);
         S.apply_dagger(Sy, y);
-        EXPECT_LT(std::abs(dot(y, Sx) - dot(Sy, xe)), test::rounding(500) * std::sqrt(norm2(y) * norm2(Sx))) << p.name;
+        EXPECT_LT(std::abs(dot(y, Sx) - dot(Sy, xe)), test::rounding(500) * std::sqrt(norm2(y) * norm2(Sx)))
+            << p.name;
       }
 }
 
 INSTANTIATE_TEST_SUITE_P(Lattices, WilsonHopTest,
-                         ::testing::Values(Coord{4, 4, 4, 4}, Coord{2, 4, 6, 8}, Coord{8, 4, 2, 6}, Coord{2, 2, 2, 2},
-                                           Coord{12, 4, 8, 4}),
+                         ::testing::Values(Coord{4, 4, 4, 4}, Coord{2, 4, 6, 8}, Coord{8, 4, 2, 6},
+                                           Coord{2, 2, 2, 2}, Coord{12, 4, 8, 4}),
                          [](const auto& info) { return to_string(info.param); });
 
 }  // namespace

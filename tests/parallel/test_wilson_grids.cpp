@@ -60,7 +60,8 @@ void check_lattice(const Coord& extents) {
   const auto U = test::random_gauge(extents, 21);
   const auto psi = test::random_spinors(extents, 22);
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
-  for (const Precision precision : {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
+  for (const Precision precision :
+       {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
     const Result expected = compute(alone, U, psi, {precision, 18, Backend::cpu, 1}, 1, 1);
     for (const Coord& grid : legal_process_grids(extents, ranks)) {
       const auto lattice = make_lattice(extents, grid);
@@ -68,9 +69,10 @@ void check_lattice(const Coord& extents) {
       for (const int lanes : {1, 4, 16})
         for (const Backend backend : {Backend::cpu, Backend::gpu_emulated}) {
           if (backend == Backend::gpu_emulated && lanes != 1) continue;
-          const Result found = compute(lattice, U, psi, {precision, 18, backend, lanes}, lanes, lanes == 4 ? 2 : 1);
-          const std::string where = message(to_string(extents), " grid ", to_string(grid), " lanes ", lanes, " ",
-                                            name_of(backend), " ", name_of(precision));
+          const Result found =
+              compute(lattice, U, psi, {precision, 18, backend, lanes}, lanes, lanes == 4 ? 2 : 1);
+          const std::string where = message(to_string(extents), " grid ", to_string(grid), " lanes ", lanes,
+                                            " ", name_of(backend), " ", name_of(precision));
           EXPECT_EQ(part, found.field) << where;
           EXPECT_EQ(expected.dot, found.dot) << where;
           EXPECT_EQ(expected.norm, found.norm) << where;

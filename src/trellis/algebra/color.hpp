@@ -173,7 +173,8 @@ TRELLIS_SITE_FN ColorMatrix<R> zero_matrix() {
   return r;
 }
 
-/// A row of a matrix, and its products with colour vectors. Kernels take a link row by row: six registers at a time.
+/// A row of a matrix, and its products with colour vectors. Kernels take a link row by row: six registers at
+/// a time.
 template <class R>
 struct ColorRow {
   Complex<R> c[Nc];

@@ -18,7 +18,8 @@ TRELLIS_SITE_FN void store_fixed(int16_t* p, float x) {
 #endif
 }
 
-/// The integers behind a stored component, to be added before they are converted: 32 bits hold any sum of a few.
+/// The integers behind a stored component, to be added before they are converted: 32 bits hold any sum of a
+/// few.
 template <class R>
 struct IntegerOf {
   using type = int32_t;
@@ -48,13 +49,16 @@ TRELLIS_SITE_FN Lanes<int32_t, W, fits> load_integer(const int16_t* p, Lanes<int
   return L::load(n);
 }
 template <int W>
-TRELLIS_SITE_FN Lanes<float, W, true> integer_to_float(const Lanes<int32_t, W, true>& n, Lanes<float, W, true>*) {
+TRELLIS_SITE_FN Lanes<float, W, true> integer_to_float(const Lanes<int32_t, W, true>& n,
+                                                       Lanes<float, W, true>*) {
   return Lanes<float, W, true>(__builtin_convertvector(n.v, typename Lanes<float, W, true>::Vector));
 }
 template <int W>
-TRELLIS_SITE_FN Lanes<float, W, false> integer_to_float(const Lanes<int32_t, W, false>& n, Lanes<float, W, false>*) {
+TRELLIS_SITE_FN Lanes<float, W, false> integer_to_float(const Lanes<int32_t, W, false>& n,
+                                                        Lanes<float, W, false>*) {
   using Half = typename Lanes<float, W, false>::Half;
-  return {integer_to_float(n.lo, static_cast<Half*>(nullptr)), integer_to_float(n.hi, static_cast<Half*>(nullptr))};
+  return {integer_to_float(n.lo, static_cast<Half*>(nullptr)),
+          integer_to_float(n.hi, static_cast<Half*>(nullptr))};
 }
 
 /// W integers as floats (unscaled).
@@ -79,7 +83,8 @@ template <int W, bool fits>
 TRELLIS_SITE_FN void store_fixed(int16_t* p, const Lanes<float, W, fits>& x) {
 #if defined(__AVX512F__)
   if constexpr (W == 16) {
-    _mm256_store_si256(reinterpret_cast<__m256i*>(p), _mm512_maskz_cvtsepi32_epi16(0xffff, _mm512_maskz_cvtps_epi32(0xffff, x.v)));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(p),
+                       _mm512_maskz_cvtsepi32_epi16(0xffff, _mm512_maskz_cvtps_epi32(0xffff, x.v)));
     return;
   }
 #endif

@@ -20,7 +20,8 @@ int direction(char c) {
 GammaMatrix factor_by_name(const std::string& word, const std::string& whole) {
   if (word == "1") return gamma_product(0);
   if (word == "gamma5" || word == "gamma_5") return gamma_product(15);
-  if (word.size() == 7 && word.rfind("gamma_", 0) == 0 && direction(word[6]) >= 0) return gamma_mu(direction(word[6]));
+  if (word.size() == 7 && word.rfind("gamma_", 0) == 0 && direction(word[6]) >= 0)
+    return gamma_mu(direction(word[6]));
   if (word.size() == 8 && word.rfind("sigma_", 0) == 0) {
     const int mu = direction(word[6]), nu = direction(word[7]);
     if (mu >= 0 && nu >= 0 && mu != nu) return i1 * (gamma_mu(mu) * gamma_mu(nu));
@@ -59,7 +60,9 @@ GammaMatrix adjoint(const GammaMatrix& a) {
   return r;
 }
 
-bool operator==(const GammaMatrix& a, const GammaMatrix& b) { return a.column == b.column && a.phase == b.phase; }
+bool operator==(const GammaMatrix& a, const GammaMatrix& b) {
+  return a.column == b.column && a.phase == b.phase;
+}
 
 GammaMatrix gamma_mu(int mu) {
   TRELLIS_REQUIRE(mu >= 0 && mu < 4, "gamma_mu: direction ", mu, " is not in 0..3");

@@ -26,7 +26,8 @@ TRELLIS_SITE_FN Lanes<T, W, true> map_lanes(Lanes<T, W, true> a, F f) {
 }
 }  // namespace detail
 
-/// The zero-masked forms of the intrinsics (all lanes selected) spare g++ 12 its false warnings of undefined input.
+/// The zero-masked forms of the intrinsics (all lanes selected) spare g++ 12 its false warnings of undefined
+/// input.
 
 /// result[i] = a[source[i]]; `source` has max_lanes entries of int32, 64-byte aligned.
 template <class T, int W, bool fits>
@@ -37,7 +38,8 @@ TRELLIS_SITE_FN Lanes<T, W, fits> permute(Lanes<T, W, fits> a, const int32_t* so
     return L(_mm512_maskz_permutexvar_ps(0xffff, _mm512_load_si512(source), a.v));
   if constexpr (sizeof(L) == 64 && std::is_same_v<T, double>)
     return L(_mm512_maskz_permutexvar_pd(
-        0xff, _mm512_maskz_cvtepi32_epi64(0xff, _mm256_load_si256(reinterpret_cast<const __m256i*>(source))), a.v));
+        0xff, _mm512_maskz_cvtepi32_epi64(0xff, _mm256_load_si256(reinterpret_cast<const __m256i*>(source))),
+        a.v));
 #endif
 #if defined(__AVX2__)
   if constexpr (sizeof(L) == 32 && fits && std::is_same_v<T, float>)
@@ -52,8 +54,10 @@ TRELLIS_SITE_FN Lanes<T, W, fits> permute(Lanes<T, W, fits> a, const int32_t* so
 template <class T, int W>
 TRELLIS_SITE_FN Lanes<T, W, true> square_root(Lanes<T, W, true> a) {
 #if defined(__AVX512F__)
-  if constexpr (sizeof(a) == 64 && std::is_same_v<T, float>) return Lanes<T, W, true>(_mm512_maskz_sqrt_ps(0xffff, a.v));
-  if constexpr (sizeof(a) == 64 && std::is_same_v<T, double>) return Lanes<T, W, true>(_mm512_maskz_sqrt_pd(0xff, a.v));
+  if constexpr (sizeof(a) == 64 && std::is_same_v<T, float>)
+    return Lanes<T, W, true>(_mm512_maskz_sqrt_ps(0xffff, a.v));
+  if constexpr (sizeof(a) == 64 && std::is_same_v<T, double>)
+    return Lanes<T, W, true>(_mm512_maskz_sqrt_pd(0xff, a.v));
 #endif
   return detail::map_lanes(a, [](T x) { return square_root(x); });
 }
@@ -91,12 +95,15 @@ TRELLIS_SITE_FN Lanes<To, W> convert_lanes(const Lanes<T, W, fits>& a) {
   } else if constexpr (fits) {  // float to double: the halves of the source become the halves of the result
 #if defined(__AVX512F__)
     if constexpr (sizeof(a) == 64 && std::is_same_v<To, double>)
-      return {Lanes<double, 8>(_mm512_maskz_cvtps_pd(0xff, __m256(__builtin_shufflevector(a.v, a.v, 0, 1, 2, 3, 4, 5, 6, 7)))),
-              Lanes<double, 8>(_mm512_maskz_cvtps_pd(0xff, __m256(__builtin_shufflevector(a.v, a.v, 8, 9, 10, 11, 12, 13, 14, 15))))};
+      return {Lanes<double, 8>(_mm512_maskz_cvtps_pd(
+                  0xff, __m256(__builtin_shufflevector(a.v, a.v, 0, 1, 2, 3, 4, 5, 6, 7)))),
+              Lanes<double, 8>(_mm512_maskz_cvtps_pd(
+                  0xff, __m256(__builtin_shufflevector(a.v, a.v, 8, 9, 10, 11, 12, 13, 14, 15))))};
 #endif
     alignas(64) T from[W];
     a.store(from);
-    return {convert_lanes<To>(Lanes<T, W / 2>::load(from)), convert_lanes<To>(Lanes<T, W / 2>::load(from + W / 2))};
+    return {convert_lanes<To>(Lanes<T, W / 2>::load(from)),
+            convert_lanes<To>(Lanes<T, W / 2>::load(from + W / 2))};
   } else {  // double to float
     alignas(64) To to[W];
     convert_lanes<To>(a.lo).store(to);

@@ -1,6 +1,6 @@
 #pragma once
-/// Loops unrolled by the front end. A kernel's small arrays become registers only if every index is a constant
-/// before the compiler's scalar replacement runs; its own unrolling comes too late for that.
+/// Loops unrolled by the front end. A kernel's small arrays become registers only if every index is a
+/// constant before the compiler's scalar replacement runs; its own unrolling comes too late for that.
 #include <type_traits>
 #include <utility>
 

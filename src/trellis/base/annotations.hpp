@@ -1,7 +1,7 @@
 #pragma once
-/// The annotations that kernel text carries. TRELLIS_SITE_FN: this runs at a site, on the host or on a device.
-/// TRELLIS_EDGE_FN: so does this, rarely, and is better not inlined. TRELLIS_INLINE_LAMBDA: after the parameters of a
-/// lambda in a kernel.
+/// The annotations that kernel text carries. TRELLIS_SITE_FN: this runs at a site, on the host or on a
+/// device. TRELLIS_EDGE_FN: so does this, rarely, and is better not inlined. TRELLIS_INLINE_LAMBDA: after the
+/// parameters of a lambda in a kernel.
 #if defined(__CUDACC__)
 #define TRELLIS_SITE_FN __host__ __device__ __forceinline__
 #define TRELLIS_EDGE_FN __host__ __device__ inline

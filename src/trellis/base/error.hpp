@@ -67,7 +67,7 @@ namespace detail {
 }  // namespace trellis
 
 /// One check per stated precondition; the remaining arguments are joined into the message.
-#define TRELLIS_REQUIRE(condition, ...)                                                         \
-  do {                                                                                          \
+#define TRELLIS_REQUIRE(condition, ...)                                                                 \
+  do {                                                                                                  \
     if (!(condition)) ::trellis::detail::fail_requirement(#condition, ::trellis::message(__VA_ARGS__)); \
   } while (false)

@@ -9,7 +9,8 @@ struct InstructionSet {
 };
 
 // __builtin_cpu_supports takes literals only.
-#define TRELLIS_INSTRUCTION_SET(name) InstructionSet{name, __builtin_cpu_supports(name) != 0}
+#define TRELLIS_INSTRUCTION_SET(name) \
+  InstructionSet { name, __builtin_cpu_supports(name) != 0 }
 
 std::vector<InstructionSet> required_sets() {
   std::vector<InstructionSet> sets;

@@ -4,7 +4,8 @@
 
 namespace trellis {
 
-/// Storage of a field. `half_precision` is 16-bit fixed point with one float scale per site, computed in float.
+/// Storage of a field. `half_precision` is 16-bit fixed point with one float scale per site, computed in
+/// float.
 enum class Precision { double_precision, single_precision, half_precision };
 
 /// cpu: OpenMP + Lanes. gpu_emulated: the GPU layout and views with one lane, run on the host. cuda: a GPU.

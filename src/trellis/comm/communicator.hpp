@@ -45,7 +45,8 @@ class Communicator {
                                                   const std::vector<Message>& receives) = 0;
   /// True on every rank if it is true on any: the way in which errors are agreed.
   bool any(bool flag) { return maximum(flag ? 1.0 : 0.0) > 0.5; }
-  /// If `error` is not empty on some rank, every rank throws FileError with the message of the lowest such rank.
+  /// If `error` is not empty on some rank, every rank throws FileError with the message of the lowest such
+  /// rank.
   void agree_on_error(const std::string& error);
 };
 
@@ -58,8 +59,8 @@ CommunicatorPtr world();
 /// Name and version of the message-passing library, one line; "none" in a build without MPI.
 std::string communication_library();
 
-/// Ends the processes of all ranks at once (MPI_Abort); does nothing in a build without MPI. For the top level of
-/// a program only, after it has printed an exception that other ranks do not share.
+/// Ends the processes of all ranks at once (MPI_Abort); does nothing in a build without MPI. For the top
+/// level of a program only, after it has printed an exception that other ranks do not share.
 void abort_all_ranks(int status);
 
 }  // namespace trellis

@@ -117,8 +117,8 @@ void GaugeField::update_halo_of(int mu, int parity) {
   valid_layers_ = 1;
 }
 
-/// Fills the ghost blocks of one direction. Directions are done one after the other, and the halos of the earlier
-/// ones are sent along, which fills the corners.
+/// Fills the ghost blocks of one direction. Directions are done one after the other, and the halos of the
+/// earlier ones are sent along, which fills the corners.
 void GaugeField::exchange_direction(int mu, const HaloPart& part) const {
   const ExtendedLayout& layout = *layout_;
   const int W = layout.lanes(), l = layout.sub_extents()[mu], w = part.layers, s = layout.lane_extents()[mu];
@@ -163,7 +163,8 @@ void GaugeField::exchange_direction(int mu, const HaloPart& part) const {
   std::vector<Message> sends, receives;
   for (int k = 0; k < 2; ++k) {
     sends.push_back({k == 0 ? backward : forward, k, send[k].data(), send[k].size() * sizeof(double)});
-    receives.push_back({k == 0 ? forward : backward, k, receive[k].data(), receive[k].size() * sizeof(double)});
+    receives.push_back(
+        {k == 0 ? forward : backward, k, receive[k].data(), receive[k].size() * sizeof(double)});
   }
   const auto exchange = lattice_->communicator().make_exchange(sends, receives);
   exchange->start();

@@ -32,7 +32,8 @@ double largest_over_links(const GaugeField& U, const F& f) {
   std::vector<double> worst(inner.size(), 0.0);
   for_each_index(int(inner.size()), [&](int i) {
     for (int lane = 0; lane < U.lanes(); ++lane)
-      for (int mu = 0; mu < Nd; ++mu) worst[i] = std::max(worst[i], f(U.link(U.layout().coord(inner[i], lane), mu)));
+      for (int mu = 0; mu < Nd; ++mu)
+        worst[i] = std::max(worst[i], f(U.link(U.layout().coord(inner[i], lane), mu)));
   });
   double w = 0;
   for (const double x : worst) w = std::max(w, x);
@@ -50,7 +51,8 @@ double largest_su3_violation(const GaugeField& U) { return largest_over_links(U,
 
 HopLinks::HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend, int lanes)
     : lattice_{U.lattice_ptr()}, precision_{precision}, backend_{backend}, link_reals_{link_reals} {
-  TRELLIS_REQUIRE(link_reals == 18 || link_reals == 12, "links of ", link_reals, " reals are not among 18, 12");
+  TRELLIS_REQUIRE(link_reals == 18 || link_reals == 12, "links of ", link_reals,
+                  " reals are not among 18, 12");
   if (link_reals == 12) {
     const double worst = largest_su3_violation(U);
     const double allowed = precision == Precision::double_precision ? 1e-10 : 1e-5;
@@ -60,10 +62,13 @@ HopLinks::HopLinks(const GaugeField& U, Precision precision, int link_reals, Bac
   }
   if (backend != Backend::cpu) lanes = 1;
   layout_ = lattice_->layout(lanes == 0 ? native_lanes(precision) : lanes);
-  const double largest = precision == Precision::half_precision ? largest_over_links(U, largest_component) : 0;
+  const double largest =
+      precision == Precision::half_precision ? largest_over_links(U, largest_component) : 0;
   const int blocks = backend == Backend::cpu ? layout_->blocks() : (layout_->blocks() + 31) / 32 * 32;
   const size_t sites = size_t(blocks) * layout_->lanes();
-  const size_t element = precision == Precision::double_precision ? 8 : precision == Precision::single_precision ? 4 : 2;
+  const size_t element = precision == Precision::double_precision   ? 8
+                         : precision == Precision::single_precision ? 4
+                                                                    : 2;
   data_bytes_ = (sites * Nd * link_reals * element + 63) / 64 * 64;
   scale_bytes_ = largest > 1.0 + 1e-6 ? (sites * Nd * sizeof(float) + 63) / 64 * 64 : 0;
   memory_ = Memory(2 * (data_bytes_ + scale_bytes_));
@@ -76,7 +81,8 @@ HopLinks::HopLinks(const GaugeField& U, Precision precision, int link_reals, Bac
 }
 
 RawField HopLinks::raw(int parity) const {
-  char* p = const_cast<char*>(static_cast<const char*>(memory_.data())) + parity * (data_bytes_ + scale_bytes_);
+  char* p =
+      const_cast<char*>(static_cast<const char*>(memory_.data())) + parity * (data_bytes_ + scale_bytes_);
   return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, Nd};
 }
 
@@ -97,7 +103,9 @@ void HopLinks::fill(const GaugeField& U) {
           }
           for (int i = 0; i < n; ++i) {
             const double value = i % 2 ? link[i / 2].imag() : link[i / 2].real();
-            const int vector = precision_ == Precision::double_precision ? 2 : precision_ == Precision::single_precision ? 4 : 8;
+            const int vector = precision_ == Precision::double_precision   ? 2
+                               : precision_ == Precision::single_precision ? 4
+                                                                           : 8;
             const size_t at = is_cpu ? ((size_t(block) * Nd + mu) * n + i) * W + lane
                                      : (size_t(block / 32) * Nd + mu) * n * 32 +
                                            gpu_component_offset(i, n, block % 32, vector);

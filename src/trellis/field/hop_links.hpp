@@ -6,9 +6,10 @@ namespace trellis {
 
 class HopLinks {
  public:
-  /// A copy of U. @pre link_reals 18, or 12 for special unitary links (the third row is rebuilt from the first two;
-  /// links that are not SU(3) to 1e-10, single precision 1e-5, are refused).
-  HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = Backend::cpu, int lanes = 0);
+  /// A copy of U. @pre link_reals 18, or 12 for special unitary links (the third row is rebuilt from the
+  /// first two; links that are not SU(3) to 1e-10, single precision 1e-5, are refused).
+  HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = Backend::cpu,
+           int lanes = 0);
 
   const LatticePtr& lattice_ptr() const { return lattice_; }
   Precision precision() const { return precision_; }
@@ -30,7 +31,8 @@ class HopLinks {
   Memory memory_;
 };
 
-/// Largest deviation of a local link from SU(3): |(U U^dagger - 1)_ij| and |third row - conj(first x second)|.
+/// Largest deviation of a local link from SU(3): |(U U^dagger - 1)_ij| and |third row - conj(first x
+/// second)|.
 double largest_su3_violation(const GaugeField& U);
 
 }  // namespace trellis

@@ -43,8 +43,8 @@ Coefficients values(const SpinorField& x, std::vector<ExactSum>& sums) {
   return r;
 }
 
-void run_combine(SpinorField& out, const std::vector<double>& a, const SpinorField& x, const std::vector<double>& b,
-                 const SpinorField* y, bool is_complex, ExactSum* norms) {
+void run_combine(SpinorField& out, const std::vector<double>& a, const SpinorField& x,
+                 const std::vector<double>& b, const SpinorField* y, bool is_complex, ExactSum* norms) {
   require_alike(out, x, "combine");
   if (y) require_alike(out, *y, "combine");
   TRELLIS_REQUIRE(int(a.size()) == 2 * out.rhs(), "combine: ", a.size() / 2, " coefficients for ", out.rhs(),
@@ -92,8 +92,8 @@ void copy(SpinorField& out, const SpinorField& in) {
 }
 
 void convert(SpinorField& out, const SpinorField& in) {
-  TRELLIS_REQUIRE(out.lattice_ptr() == in.lattice_ptr() && out.subset() == in.subset() && out.rhs() == in.rhs() &&
-                      out.reals() == in.reals(),
+  TRELLIS_REQUIRE(out.lattice_ptr() == in.lattice_ptr() && out.subset() == in.subset() &&
+                      out.rhs() == in.rhs() && out.reals() == in.reals(),
                   "convert: fields differ in lattice, subset or number of right-hand sides");
   if (in.spec().backend == Backend::cuda) return convert(out, in.host_copy());
   if (out.spec().backend == Backend::cuda) {
@@ -106,8 +106,9 @@ void convert(SpinorField& out, const SpinorField& in) {
 
 namespace {
 void copy_parity(SpinorField& out, const SpinorField& in, int parity) {
-  TRELLIS_REQUIRE(out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() && out.rhs() == in.rhs() &&
-                      out.reals() == in.reals() && out.spec().backend == in.spec().backend,
+  TRELLIS_REQUIRE(out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() &&
+                      out.rhs() == in.rhs() && out.reals() == in.reals() &&
+                      out.spec().backend == in.spec().backend,
                   "parity copy: fields differ in more than their subset");
   const SpinorField& half = out.subset() == Subset::full ? in : out;
   if (out.spec().backend == Backend::cuda)
@@ -118,12 +119,14 @@ void copy_parity(SpinorField& out, const SpinorField& in, int parity) {
 }  // namespace
 
 void extract_parity(SpinorField& out, const SpinorField& in) {
-  TRELLIS_REQUIRE(out.subset() != Subset::full && in.subset() == Subset::full, "extract_parity: full to one parity");
+  TRELLIS_REQUIRE(out.subset() != Subset::full && in.subset() == Subset::full,
+                  "extract_parity: full to one parity");
   copy_parity(out, in, first_parity(out.subset()));
 }
 
 void insert_parity(SpinorField& out, const SpinorField& in) {
-  TRELLIS_REQUIRE(in.subset() != Subset::full && out.subset() == Subset::full, "insert_parity: one parity to full");
+  TRELLIS_REQUIRE(in.subset() != Subset::full && out.subset() == Subset::full,
+                  "insert_parity: one parity to full");
   copy_parity(out, in, first_parity(in.subset()));
 }
 
@@ -137,12 +140,12 @@ void combine(SpinorField& out, const Coefficients& a, const SpinorField& x, cons
              const SpinorField& y) {
   run_combine(out, interleaved(a), x, interleaved(b), &y, false, nullptr);
 }
-void combine(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x, const ComplexCoefficients& b,
-             const SpinorField& y) {
+void combine(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x,
+             const ComplexCoefficients& b, const SpinorField& y) {
   run_combine(out, interleaved(a), x, interleaved(b), &y, true, nullptr);
 }
-Coefficients combine_norm2(SpinorField& out, const Coefficients& a, const SpinorField& x, const Coefficients& b,
-                           const SpinorField& y) {
+Coefficients combine_norm2(SpinorField& out, const Coefficients& a, const SpinorField& x,
+                           const Coefficients& b, const SpinorField& y) {
   std::vector<ExactSum> sums(out.rhs());
   run_combine(out, interleaved(a), x, interleaved(b), &y, false, sums.data());
   return values(out, sums);
@@ -154,12 +157,12 @@ Coefficients combine_norm2(SpinorField& out, const ComplexCoefficients& a, const
   return values(out, sums);
 }
 
-void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, SpinorField& p, const Coefficients& beta,
-                                   const SpinorField& r) {
+void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, SpinorField& p,
+                                   const Coefficients& beta, const SpinorField& r) {
   require_alike(x, p, "update_solution_and_direction");
   require_alike(x, r, "update_solution_and_direction");
-  TRELLIS_REQUIRE(int(alpha.size()) == x.rhs() && int(beta.size()) == x.rhs(), alpha.size(), " and ", beta.size(),
-                  " coefficients for ", x.rhs(), " right-hand sides");
+  TRELLIS_REQUIRE(int(alpha.size()) == x.rhs() && int(beta.size()) == x.rhs(), alpha.size(), " and ",
+                  beta.size(), " coefficients for ", x.rhs(), " right-hand sides");
   for (int parity = first_parity(x.subset()); parity <= last_parity(x.subset()); ++parity) {
     UpdateCall call;
     call.x = x.raw(parity);

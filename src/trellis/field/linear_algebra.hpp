@@ -1,7 +1,7 @@
 #pragma once
 /// Linear algebra of fermion fields. Fields of one call have the same lattice, subset, storage and number of
-/// right-hand sides (convert() excepted); outputs come first and may be inputs too. Norms and dots are global,
-/// exact sums: the same bits on any number of ranks, threads and lanes.
+/// right-hand sides (convert() excepted); outputs come first and may be inputs too. Norms and dots are
+/// global, exact sums: the same bits on any number of ranks, threads and lanes.
 #include <complex>
 #include <vector>
 
@@ -26,16 +26,16 @@ void scale(SpinorField& out, double a, const SpinorField& x);
 void combine(SpinorField& out, double a, const SpinorField& x, double b, const SpinorField& y);
 void combine(SpinorField& out, const Coefficients& a, const SpinorField& x, const Coefficients& b,
              const SpinorField& y);
-void combine(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x, const ComplexCoefficients& b,
-             const SpinorField& y);
+void combine(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x,
+             const ComplexCoefficients& b, const SpinorField& y);
 /// out = a x + b y and |out|^2 in one pass
-Coefficients combine_norm2(SpinorField& out, const Coefficients& a, const SpinorField& x, const Coefficients& b,
-                           const SpinorField& y);
+Coefficients combine_norm2(SpinorField& out, const Coefficients& a, const SpinorField& x,
+                           const Coefficients& b, const SpinorField& y);
 Coefficients combine_norm2(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x,
                            const ComplexCoefficients& b, const SpinorField& y);
 /// x += alpha p, then p = r + beta p, in one pass (the two updates that end a CG iteration)
-void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, SpinorField& p, const Coefficients& beta,
-                                   const SpinorField& r);
+void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, SpinorField& p,
+                                   const Coefficients& beta, const SpinorField& r);
 
 /// |x|^2 per right-hand side; NaN if the field has a NaN or Inf.
 Coefficients norm2_each(const SpinorField& x);

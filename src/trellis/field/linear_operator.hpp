@@ -10,7 +10,8 @@ namespace trellis {
 class LinearOperator {
  public:
   virtual ~LinearOperator() = default;
-  /// out = A in. @pre out and in are different fields of make_field()'s kind, with any number of right-hand sides.
+  /// out = A in. @pre out and in are different fields of make_field()'s kind, with any number of right-hand
+  /// sides.
   virtual void apply(SpinorField& out, const SpinorField& in) const = 0;
   /// out = A^dagger in
   virtual void apply_dagger(SpinorField& out, const SpinorField& in) const = 0;

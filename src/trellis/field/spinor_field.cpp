@@ -28,7 +28,8 @@ SpinorField::SpinorField(LatticePtr lattice, FieldSpec spec)
     : lattice_{std::move(lattice)}, spec_{spec}, layout_{layout_for(*lattice_, spec)} {
   TRELLIS_REQUIRE(spec.rhs >= 1, "a field needs at least one right-hand side, not ", spec.rhs);
   TRELLIS_REQUIRE(spec.reals == 24 || spec.reals == 6 || spec.reals == 72,
-                  "a field has 24 reals a site (spinor), 6 (colour vector) or 72 (clover term), not ", spec.reals);
+                  "a field has 24 reals a site (spinor), 6 (colour vector) or 72 (clover term), not ",
+                  spec.reals);
   const size_t site_lanes = size_t(stored_blocks()) * layout_->lanes() * spec.rhs;
   data_bytes_ = round_up(site_lanes * spec.reals * element_bytes(spec.precision), 64);
   scale_bytes_ = spec.precision == Precision::half_precision ? round_up(site_lanes * sizeof(float), 64) : 0;
@@ -64,7 +65,8 @@ SpinorField& SpinorField::operator=(const SpinorField& other) {
 int64_t SpinorField::sites() const { return lattice_->volume() / (spec_.subset == Subset::full ? 1 : 2); }
 
 int SpinorField::stored_blocks() const {
-  return spec_.backend == Backend::cpu ? layout_->blocks() : int(round_up(layout_->blocks(), GpuLayout::warp));
+  return spec_.backend == Backend::cpu ? layout_->blocks()
+                                       : int(round_up(layout_->blocks(), GpuLayout::warp));
 }
 
 char* SpinorField::data(int parity) const {
@@ -84,17 +86,21 @@ size_t SpinorField::element_offset(int block, int lane, int rhs, int component) 
   if (spec_.backend == Backend::cpu)
     return ((size_t(block) * slots + rhs) * n + component) * layout_->lanes() + lane;
   return (size_t(block / GpuLayout::warp) * slots + rhs) * n * GpuLayout::warp +
-         gpu_component_offset(component, n, block % GpuLayout::warp, int(16 / element_bytes(spec_.precision)));
+         gpu_component_offset(component, n, block % GpuLayout::warp,
+                              int(16 / element_bytes(spec_.precision)));
 }
 
 float* SpinorField::scale(const SitePosition& at, int rhs) const {
   float* s = reinterpret_cast<float*>(data(at.parity) + data_bytes_);
-  if (spec_.backend == Backend::cpu) return s + (size_t(at.block) * spec_.rhs + rhs) * layout_->lanes() + at.lane;
-  return s + (size_t(at.block / GpuLayout::warp) * spec_.rhs + rhs) * GpuLayout::warp + at.block % GpuLayout::warp;
+  if (spec_.backend == Backend::cpu)
+    return s + (size_t(at.block) * spec_.rhs + rhs) * layout_->lanes() + at.lane;
+  return s + (size_t(at.block / GpuLayout::warp) * spec_.rhs + rhs) * GpuLayout::warp +
+         at.block % GpuLayout::warp;
 }
 
 double SpinorField::get(const SitePosition& at, int rhs, int component) const {
-  const char* p = data(at.parity) + element_offset(at.block, at.lane, rhs, component) * element_bytes(spec_.precision);
+  const char* p =
+      data(at.parity) + element_offset(at.block, at.lane, rhs, component) * element_bytes(spec_.precision);
   switch (spec_.precision) {
     case Precision::double_precision:
       return *reinterpret_cast<const double*>(p);
@@ -148,8 +154,9 @@ void for_each_position(const SiteLayout& layout, Subset subset, const F& f) {
 
 void SpinorField::to_canonical(double* out, int rhs) const {
   if (spec_.backend == Backend::cuda) return host_copy().to_canonical(out, rhs);
-  for_each_position(*layout_, spec_.subset,
-                    [&](const SitePosition& at, int64_t site) { get_site(at, rhs, out + site * spec_.reals); });
+  for_each_position(*layout_, spec_.subset, [&](const SitePosition& at, int64_t site) {
+    get_site(at, rhs, out + site * spec_.reals);
+  });
 }
 
 void SpinorField::from_canonical(const double* in, int rhs) {
@@ -158,8 +165,9 @@ void SpinorField::from_canonical(const double* in, int rhs) {
     host.from_canonical(in, rhs);
     return copy_from_host(host);
   }
-  for_each_position(*layout_, spec_.subset,
-                    [&](const SitePosition& at, int64_t site) { set_site(at, rhs, in + site * spec_.reals); });
+  for_each_position(*layout_, spec_.subset, [&](const SitePosition& at, int64_t site) {
+    set_site(at, rhs, in + site * spec_.reals);
+  });
 }
 
 }  // namespace trellis

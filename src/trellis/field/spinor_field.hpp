@@ -1,6 +1,6 @@
 #pragma once
-/// Fermion fields: spinors (24 reals a site) or colour vectors (6, staggered); clover terms (72) too; on the whole lattice or on one
-/// parity, for one or many right-hand sides, in any storage and backend.
+/// Fermion fields: spinors (24 reals a site) or colour vectors (6, staggered); clover terms (72) too; on the
+/// whole lattice or on one parity, for one or many right-hand sides, in any storage and backend.
 #include <complex>
 #include <vector>
 
@@ -16,7 +16,9 @@ enum class Subset { even, odd, full };
 inline int first_parity(Subset s) { return s == Subset::odd ? 1 : 0; }
 inline int last_parity(Subset s) { return s == Subset::even ? 0 : 1; }
 inline Subset subset_of(int parity) { return parity == 0 ? Subset::even : Subset::odd; }
-inline Subset other(Subset s) { return s == Subset::full ? s : s == Subset::even ? Subset::odd : Subset::even; }
+inline Subset other(Subset s) {
+  return s == Subset::full ? s : s == Subset::even ? Subset::odd : Subset::even;
+}
 
 struct FieldSpec {
   Precision precision = Precision::double_precision;
@@ -69,8 +71,8 @@ class SpinorField {
   void set_site(const SitePosition& at, int rhs, const double* reals);
   void get_site(const SitePosition& at, int rhs, double* reals) const;
 
-  /// This rank's part of one right-hand side in the order [site, x fastest][spin][colour][re, im]; sites that the
-  /// subset lacks are left alone (reading) or ignored (writing).
+  /// This rank's part of one right-hand side in the order [site, x fastest][spin][colour][re, im]; sites that
+  /// the subset lacks are left alone (reading) or ignored (writing).
   void to_canonical(double* out, int rhs = 0) const;
   void from_canonical(const double* in, int rhs = 0);
 

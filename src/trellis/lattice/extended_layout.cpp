@@ -14,8 +14,9 @@ ExtendedLayout::ExtendedLayout(const Geometry& geometry, int lanes, int width)
   for (int mu = 0; mu < Nd; ++mu) {
     sub_[mu] = geometry.local()[mu] / split_.lanes_per_direction[mu];
     halo_[mu] = geometry.is_split(mu) ? width : 0;
-    TRELLIS_REQUIRE(sub_[mu] >= halo_[mu], "local extent ", geometry.local()[mu], " in direction ", "xyzt"[mu],
-                    ", cut over ", split_.lanes_per_direction[mu], " lanes, is shorter than the halo of ", width);
+    TRELLIS_REQUIRE(sub_[mu] >= halo_[mu], "local extent ", geometry.local()[mu], " in direction ",
+                    "xyzt"[mu], ", cut over ", split_.lanes_per_direction[mu],
+                    " lanes, is shorter than the halo of ", width);
     extended_[mu] = sub_[mu] + 2 * halo_[mu];
     blocks *= extended_[mu];
   }

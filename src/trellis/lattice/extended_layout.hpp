@@ -1,6 +1,6 @@
 #pragma once
-/// The site order of gauge fields: all sites (both parities) of the sub-lattice in lexicographic blocks, with a
-/// halo of `width` blocks in the directions that ranks split. Steps in the other directions wrap around and
+/// The site order of gauge fields: all sites (both parities) of the sub-lattice in lexicographic blocks, with
+/// a halo of `width` blocks in the directions that ranks split. Steps in the other directions wrap around and
 /// move lanes. A ghost block holds, lane by lane, the true neighbours: local lanes beside received ones.
 #include <cstdint>
 #include <memory>
@@ -34,7 +34,8 @@ class ExtendedLayout {
   const std::vector<int32_t>& inner() const { return inner_; }
   const std::vector<int32_t>& inner(int parity) const { return inner_of_[parity]; }
 
-  /// [block][leg]: block << 1 | crosses; -1 beyond the halo. crosses: the lanes move by one in that direction.
+  /// [block][leg]: block << 1 | crosses; -1 beyond the halo. crosses: the lanes move by one in that
+  /// direction.
   const std::vector<int32_t>& neighbours() const { return neighbours_; }
   /// A displacement of lanes is numbered by the lane that it brings to lane 0. shift(leg): one step.
   int shift(int leg) const { return shift_[leg]; }

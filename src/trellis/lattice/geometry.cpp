@@ -32,13 +32,13 @@ ProcessGrid::ProcessGrid(const Coord& extents, std::vector<int> rank_at)
     rank_at_.resize(n);
     std::iota(rank_at_.begin(), rank_at_.end(), 0);
   }
-  TRELLIS_REQUIRE(rank_at_.size() == n, "rank map has ", rank_at_.size(), " entries, the grid ", to_string(extents),
-                  " needs ", n);
+  TRELLIS_REQUIRE(rank_at_.size() == n, "rank map has ", rank_at_.size(), " entries, the grid ",
+                  to_string(extents), " needs ", n);
   index_of_.assign(n, -1);
   for (size_t i = 0; i < n; ++i) {
     const int r = rank_at_[i];
-    TRELLIS_REQUIRE(r >= 0 && size_t(r) < n && index_of_[r] == -1, "rank map is not a permutation: entry ", i, " is ",
-                    r);
+    TRELLIS_REQUIRE(r >= 0 && size_t(r) < n && index_of_[r] == -1, "rank map is not a permutation: entry ", i,
+                    " is ", r);
     index_of_[r] = int(i);
   }
 }
@@ -80,7 +80,8 @@ Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent)
   if (grids.empty()) {
     std::string legal;
     for (int n = 1; n <= 4 * ranks && n <= 4096; ++n)
-      if (!legal_process_grids(lattice, n, min_split_extent).empty()) legal += (legal.empty() ? "" : ", ") + std::to_string(n);
+      if (!legal_process_grids(lattice, n, min_split_extent).empty())
+        legal += (legal.empty() ? "" : ", ") + std::to_string(n);
     throw BadArgument(message("lattice ", to_string(lattice), " cannot be cut over ", ranks,
                               " ranks with even local extents of at least ", min_split_extent,
                               "; rank counts that can: ", legal));
@@ -105,11 +106,11 @@ Geometry::Geometry(const Coord& lattice, ProcessGrid grid, int rank)
     : lattice_{lattice}, grid_{std::move(grid)}, rank_{rank} {
   rank_coord_ = grid_.coord_of(rank);
   for (int mu = 0; mu < Nd; ++mu) {
-    TRELLIS_REQUIRE(lattice[mu] >= 2 && lattice[mu] % 2 == 0, "lattice extent ", lattice[mu], " in direction ",
-                    "xyzt"[mu], " must be even and at least 2");
+    TRELLIS_REQUIRE(lattice[mu] >= 2 && lattice[mu] % 2 == 0, "lattice extent ", lattice[mu],
+                    " in direction ", "xyzt"[mu], " must be even and at least 2");
     const int parts = grid_.extents()[mu];
-    TRELLIS_REQUIRE(is_legal(lattice[mu], parts, 2), "lattice extent ", lattice[mu], " in direction ", "xyzt"[mu],
-                    " cannot be cut into ", parts, " even parts");
+    TRELLIS_REQUIRE(is_legal(lattice[mu], parts, 2), "lattice extent ", lattice[mu], " in direction ",
+                    "xyzt"[mu], " cannot be cut into ", parts, " even parts");
     local_[mu] = lattice[mu] / parts;
     origin_[mu] = rank_coord_[mu] * local_[mu];
   }

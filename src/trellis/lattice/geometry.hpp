@@ -44,14 +44,16 @@ class ProcessGrid {
   std::vector<int> index_of_;
 };
 
-/// Every grid of `ranks` processes with even local extents of at least `min_split_extent` in split directions.
+/// Every grid of `ranks` processes with even local extents of at least `min_split_extent` in split
+/// directions.
 std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_split_extent = 2);
 
 /// The legal grid with the least halo surface (ties: later directions are cut first).
 /// Throws BadArgument that lists the legal rank counts when there is none.
 Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent = 2);
 
-/// One rank's part of the lattice. Every local extent is even and at least 2, so local and global parity agree.
+/// One rank's part of the lattice. Every local extent is even and at least 2, so local and global parity
+/// agree.
 class Geometry {
  public:
   /// @pre lattice extents even and >= 2; the grid divides them into even parts; rank in range.

@@ -14,8 +14,9 @@ bool split_into(const Geometry& geometry, int lanes, LaneSplit& result) {
     for (int mu = Nd - 1; mu >= 0; --mu) {
       const int sub = geometry.local()[mu] / s[mu];
       if (sub % 4 != 0) continue;
-      const bool better = best < 0 || geometry.is_split(mu) < geometry.is_split(best) ||
-                          (geometry.is_split(mu) == geometry.is_split(best) && sub > geometry.local()[best] / s[best]);
+      const bool better =
+          best < 0 || geometry.is_split(mu) < geometry.is_split(best) ||
+          (geometry.is_split(mu) == geometry.is_split(best) && sub > geometry.local()[best] / s[best]);
       if (better) best = mu;
     }
     if (best < 0) return false;

@@ -10,9 +10,9 @@ struct LaneSplit {
   int lanes() const { return int(product(lanes_per_direction)); }
 };
 
-/// The best split of the local lattice into `lanes` parts, or into fewer where it does not divide: sub-lattice
-/// extents stay even (a block then has one parity). Directions that ranks do not split are taken first, the
-/// longest first. Allowed lane counts are 1, 4, 8 and 16.
+/// The best split of the local lattice into `lanes` parts, or into fewer where it does not divide:
+/// sub-lattice extents stay even (a block then has one parity). Directions that ranks do not split are taken
+/// first, the longest first. Allowed lane counts are 1, 4, 8 and 16.
 LaneSplit choose_lane_split(const Geometry& geometry, int lanes);
 
 }  // namespace trellis

@@ -64,11 +64,12 @@ SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
 SpinorField clover_inverse(const SpinorField& clover) {
   SpinorField inverse = SpinorField::like(clover);
   for (int parity = first_parity(clover.subset()); parity <= last_parity(clover.subset()); ++parity)
-    dispatch(Backend::cpu, Precision::double_precision, clover.layout().lanes(), [&]<class Layout, class Storage>() {
-      if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
-        launch_clover_inverse<Layout, double>(inverse.raw(parity), clover.raw(parity),
-                                              SiteRange(clover.layout().blocks()));
-    });
+    dispatch(Backend::cpu, Precision::double_precision, clover.layout().lanes(),
+             [&]<class Layout, class Storage>() {
+               if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
+                 launch_clover_inverse<Layout, double>(inverse.raw(parity), clover.raw(parity),
+                                                       SiteRange(clover.layout().blocks()));
+             });
   return inverse;
 }
 

@@ -6,7 +6,8 @@ namespace trellis {
 
 HoppingTerm::HoppingTerm(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice)
     : choice_{choice},
-      links_{std::make_shared<HopLinks>(U, choice.precision, choice.link_reals, choice.backend, choice.lanes)} {
+      links_{
+          std::make_shared<HopLinks>(U, choice.precision, choice.link_reals, choice.backend, choice.lanes)} {
   const SiteLayout& layout = links_->layout();
   const Geometry& geometry = layout.geometry();
   for (int parity = 0; choice.backend == Backend::cuda && parity < 2; ++parity) {
@@ -69,11 +70,12 @@ WilsonHalo& HoppingTerm::halo(int rhs) const {
 
 void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const {
   TRELLIS_REQUIRE(out.precision() == choice_.precision && in.precision() == choice_.precision,
-                  "hopping term in ", name_of(choice_.precision), " applied to fields in ", name_of(in.precision()),
-                  " and ", name_of(out.precision()));
+                  "hopping term in ", name_of(choice_.precision), " applied to fields in ",
+                  name_of(in.precision()), " and ", name_of(out.precision()));
   TRELLIS_REQUIRE(&out.layout() == &links_->layout() && &in.layout() == &links_->layout(),
                   "hopping term: fields live on another lattice or lane split");
-  TRELLIS_REQUIRE(out.rhs() == in.rhs(), "hopping term: ", in.rhs(), " right-hand sides in, ", out.rhs(), " out");
+  TRELLIS_REQUIRE(out.rhs() == in.rhs(), "hopping term: ", in.rhs(), " right-hand sides in, ", out.rhs(),
+                  " out");
   TRELLIS_REQUIRE(&out != &in || out.subset() == Subset::full, "hopping term cannot work in place");
   WilsonHopCall call;
   call.stencil = stencil(parity);

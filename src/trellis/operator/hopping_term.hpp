@@ -15,7 +15,7 @@ namespace trellis {
 struct HopTask {
   SiteTerm x_term = SiteTerm::none, hop_term = SiteTerm::chiral_scalar;
   const SpinorField* x = nullptr;
-  const SpinorField* clover = nullptr;  ///< 72 reals, this storage, the parity of out
+  const SpinorField* clover = nullptr;                    ///< 72 reals, this storage, the parity of out
   std::complex<double> x_scalar = 0.0, hop_scalar = 1.0;  ///< a + i b stands for a + i b gamma5
   double coefficient = 1.0;
   bool is_dagger = false;

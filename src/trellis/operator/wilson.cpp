@@ -10,7 +10,8 @@ WilsonOperator::WilsonOperator(const GaugeField& U, const WilsonParams& params, 
 
 void WilsonOperator::apply_signed(SpinorField& out, const SpinorField& in, bool is_dagger) const {
   TRELLIS_REQUIRE(&out != &in, "WilsonOperator cannot work in place");
-  for (int parity = 0; parity < 2; ++parity) matrix_->apply_hop_plus(out, parity, in, -0.5, in, true, is_dagger);
+  for (int parity = 0; parity < 2; ++parity)
+    matrix_->apply_hop_plus(out, parity, in, -0.5, in, true, is_dagger);
 }
 
 double WilsonOperator::flops() const {
@@ -92,7 +93,8 @@ LinearOperatorPtr WilsonSchur::converted(Precision precision) const {
 }
 
 std::string WilsonSchur::name() const {
-  return "even-odd " + describe(matrix_->params()) + (form_ == SchurForm::symmetric ? " (symmetric)" : " (asymmetric)");
+  return "even-odd " + describe(matrix_->params()) +
+         (form_ == SchurForm::symmetric ? " (symmetric)" : " (asymmetric)");
 }
 
 void WilsonSchur::prepare_source(SpinorField& schur_source, const SpinorField& b) const {

@@ -1,5 +1,6 @@
 #pragma once
-/// Wilson, Wilson-clover and twisted-mass operators on the whole lattice and their even-odd Schur complements.
+/// Wilson, Wilson-clover and twisted-mass operators on the whole lattice and their even-odd Schur
+/// complements.
 ///
 ///   M = A - 1/2 H,  A = 1 + 3 nu/xi0 + m + clover term + i mu gamma5        (doc/conventions.md)
 ///   asymmetric  S = A_ee - 1/4 H_eo A_oo^-1 H_oe
@@ -28,8 +29,8 @@ class WilsonMatrix {
   void apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                          bool is_dagger) const;
   /// out = A x + coefficient H in; with_diagonal = false: out = x + coefficient H in
-  void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient, const SpinorField& x,
-                      bool with_diagonal, bool is_dagger) const;
+  void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                      const SpinorField& x, bool with_diagonal, bool is_dagger) const;
 
   double diagonal_flops() const;  ///< of one A or A^-1, per site
   double diagonal_bytes() const;  ///< its reals, per site
@@ -66,7 +67,8 @@ class WilsonOperator final : public LinearOperator {
 
 enum class SchurForm { asymmetric, symmetric };
 
-/// The Schur complement on the sites of one parity, with the preparation and reconstruction that solve M x = b.
+/// The Schur complement on the sites of one parity, with the preparation and reconstruction that solve M x =
+/// b.
 class WilsonSchur final : public LinearOperator {
  public:
   /// parity: of the sites that remain (0 = even, the default).

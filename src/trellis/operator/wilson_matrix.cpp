@@ -10,9 +10,11 @@ namespace trellis {
 namespace {
 void check(const WilsonParams& p) {
   TRELLIS_REQUIRE(p.xi0 > 0, "bare anisotropy xi0 = ", p.xi0, " must be positive");
-  TRELLIS_REQUIRE(p.diagonal() != 0 || p.twisted_mass != 0 || p.has_clover(), "the diagonal 1 + 3 nu/xi0 + m is zero");
+  TRELLIS_REQUIRE(p.diagonal() != 0 || p.twisted_mass != 0 || p.has_clover(),
+                  "the diagonal 1 + 3 nu/xi0 + m is zero");
   if (p.has_clover() && p.twisted_mass != 0)
-    throw NotAvailable("twisted mass together with a clover term is not built yet: set csw or the twisted mass to 0");
+    throw NotAvailable(
+        "twisted mass together with a clover term is not built yet: set csw or the twisted mass to 0");
 }
 
 std::shared_ptr<const SpinorField> in_storage(const SpinorField& clover, const HoppingTerm& hop) {
@@ -25,8 +27,9 @@ std::shared_ptr<const SpinorField> in_storage(const SpinorField& clover, const H
 
 void site_diagonal(SpinorField& out, const SpinorField& in, int parity, const SpinorField* clover,
                    std::complex<double> scalar) {
-  TRELLIS_REQUIRE(out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() && out.rhs() == in.rhs(),
-                  "site-diagonal term: fields differ in storage or right-hand sides");
+  TRELLIS_REQUIRE(
+      out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() && out.rhs() == in.rhs(),
+      "site-diagonal term: fields differ in storage or right-hand sides");
   SiteDiagonalCall call;
   call.out = out.raw(parity);
   call.in = in.raw(parity);
@@ -72,7 +75,8 @@ void WilsonMatrix::apply_diagonal(SpinorField& out, const SpinorField& in, int p
   site_diagonal(out, in, parity, clover_.get(), diagonal(is_dagger));
 }
 
-void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const {
+void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity,
+                                          bool is_dagger) const {
   site_diagonal(out, in, parity, clover_inverse_.get(), inverse_diagonal(is_dagger));
 }
 
@@ -106,8 +110,12 @@ void WilsonMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorFiel
   hop_->apply(out, parity, in, task);
 }
 
-double WilsonMatrix::diagonal_flops() const { return clover_ ? 504.0 : params_.twisted_mass != 0 ? 72.0 : 24.0; }
+double WilsonMatrix::diagonal_flops() const {
+  return clover_ ? 504.0 : params_.twisted_mass != 0 ? 72.0 : 24.0;
+}
 
-double WilsonMatrix::diagonal_bytes() const { return clover_ ? 72.0 * element_bytes(choice().precision) : 0.0; }
+double WilsonMatrix::diagonal_bytes() const {
+  return clover_ ? 72.0 * element_bytes(choice().precision) : 0.0;
+}
 
 }  // namespace trellis

@@ -16,8 +16,8 @@ inline constexpr double mass_to_kappa(double mass) { return 1.0 / (2.0 * (4.0 + 
 
 struct WilsonParams {
   double mass = 0.0;
-  double csw_spatial = 0.0;   ///< c_R; the coefficient of the spatial planes is csw_spatial / xi0
-  double csw_temporal = 0.0;  ///< c_T; csw of the isotropic action is both
+  double csw_spatial = 0.0;    ///< c_R; the coefficient of the spatial planes is csw_spatial / xi0
+  double csw_temporal = 0.0;   ///< c_T; csw of the isotropic action is both
   double nu = 1.0, xi0 = 1.0;  ///< anisotropy: diagonal 1 + 3 nu / xi0 + m, spatial hops times nu / xi0
   double twisted_mass = 0.0;   ///< mu of + i mu gamma5
   BoundaryPhases boundary{1.0, 1.0, 1.0, -1.0};

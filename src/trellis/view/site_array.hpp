@@ -109,7 +109,8 @@ class SiteArray {
   }
   TRELLIS_SITE_FN float* scale_address(int block, int slot) const {
     if constexpr (is_gpu)
-      return scale_ + (size_t(block / GpuLayout::warp) * slots_ + slot) * GpuLayout::warp + block % GpuLayout::warp;
+      return scale_ + (size_t(block / GpuLayout::warp) * slots_ + slot) * GpuLayout::warp +
+             block % GpuLayout::warp;
     else
       return scale_ + (size_t(block) * slots_ + slot) * W;
   }

@@ -7,7 +7,7 @@
 namespace trellis {
 
 struct Neighbour {
-  int index;     ///< block of the neighbour, or of the ghost
+  int index;      ///< block of the neighbour, or of the ghost
   bool is_plain;  ///< none of what follows, and no coefficient
   bool is_ghost;  ///< lies on another rank: its half spinor is in the ghost buffer of the leg
   bool crosses;   ///< lies across the edge of the sub-lattice: lanes move, phases apply

@@ -55,14 +55,16 @@ class SpinorView : public ObjectView<Layout, Storage, Spinor, 24> {
 
   TRELLIS_SITE_FN Real load_unit(int block, int slot) const { return this->array().load_unit(block, slot); }
 
-  /// The factor of projected_column(): with 16-bit storage the scale of the site and the units of spinor and link.
+  /// The factor of projected_column(): with 16-bit storage the scale of the site and the units of spinor and
+  /// link.
   TRELLIS_SITE_FN Real projection_unit(int block, int slot) const {
     return Array::is_half ? Real(fixed_point_unit) * load_unit(block, slot) : Real(1);
   }
-  /// One colour of (1 + sign gamma_mu) psi times what LinkRows leave out. Spins are projected on the integers of
-  /// 16-bit storage before these are converted: half the conversions, and exact.
+  /// One colour of (1 + sign gamma_mu) psi times what LinkRows leave out. Spins are projected on the integers
+  /// of 16-bit storage before these are converted: half the conversions, and exact.
   template <int mu, int colour>
-  TRELLIS_SITE_FN HalfColumn<Real> projected_column(int block, int slot, Scalar sign, const Real& unit) const {
+  TRELLIS_SITE_FN HalfColumn<Real> projected_column(int block, int slot, Scalar sign,
+                                                    const Real& unit) const {
     if constexpr (Array::is_half) {
       using Integer = typename Array::Integer;
       SpinColumn<Integer> column;
@@ -70,7 +72,8 @@ class SpinorView : public ObjectView<Layout, Storage, Spinor, 24> {
         column.s[s] = {this->array().integer(block, slot, 6 * s + 2 * colour),
                        this->array().integer(block, slot, 6 * s + 2 * colour + 1)};
       });
-      const HalfColumn<Integer> p = sign > 0 ? project_exact<mu, true>(column) : project_exact<mu, false>(column);
+      const HalfColumn<Integer> p =
+          sign > 0 ? project_exact<mu, true>(column) : project_exact<mu, false>(column);
       HalfColumn<Real> h;
       unroll<2>([&](auto s) TRELLIS_INLINE_LAMBDA {
         h.s[s] = {unit * integer_to_float(p.s[s].re, static_cast<Real*>(nullptr)),
@@ -92,8 +95,8 @@ using HalfSpinorView = ObjectView<Layout, Storage, HalfSpinor, 12>;
 template <class Layout, class Storage>
 using ColorVectorView = ObjectView<Layout, Storage, ColorVector, 6>;
 
-/// A link that is read row by row; the third row of a 12-real link is rebuilt from the first two. 16-bit links come
-/// as multiples of 1/32767: what multiplies them carries that factor (projected_column does).
+/// A link that is read row by row; the third row of a 12-real link is rebuilt from the first two. 16-bit
+/// links come as multiples of 1/32767: what multiplies them carries that factor (projected_column does).
 template <class Array, int LinkReals>
 class LinkRows {
  public:
@@ -138,7 +141,7 @@ class LinkRows {
   }
   const Array& array_;
   int block_, mu_;
-  Real scale_;                   // used for 16-bit links with scales only
+  Real scale_;                     // used for 16-bit links with scales only
   ColorRow<Real> first_, second_;  // used for 12 reals only
 };
 

@@ -31,12 +31,14 @@ class PersistentExchange final : public Exchange {
     for (const Message& m : receives) {
       require_int(m);
       requests_.emplace_back();
-      check(MPI_Recv_init(m.data, int(m.bytes), MPI_BYTE, m.peer, m.tag, comm, &requests_.back()), "MPI_Recv_init");
+      check(MPI_Recv_init(m.data, int(m.bytes), MPI_BYTE, m.peer, m.tag, comm, &requests_.back()),
+            "MPI_Recv_init");
     }
     for (const Message& m : sends) {
       require_int(m);
       requests_.emplace_back();
-      check(MPI_Send_init(m.data, int(m.bytes), MPI_BYTE, m.peer, m.tag, comm, &requests_.back()), "MPI_Send_init");
+      check(MPI_Send_init(m.data, int(m.bytes), MPI_BYTE, m.peer, m.tag, comm, &requests_.back()),
+            "MPI_Send_init");
     }
   }
   ~PersistentExchange() override {
@@ -52,7 +54,8 @@ class PersistentExchange final : public Exchange {
 
  private:
   static void require_int(const Message& m) {
-    TRELLIS_REQUIRE(m.bytes <= size_t(2147483647), "a message of ", m.bytes, " bytes is too long for one MPI call");
+    TRELLIS_REQUIRE(m.bytes <= size_t(2147483647), "a message of ", m.bytes,
+                    " bytes is too long for one MPI call");
   }
   std::vector<MPI_Request> requests_;
 };
@@ -74,7 +77,8 @@ class MpiCommunicator final : public Communicator {
   void broadcast(void* data, size_t bytes, int root) override {
     constexpr size_t chunk = size_t(1) << 30;
     for (size_t done = 0; done < bytes; done += chunk)
-      check(MPI_Bcast(static_cast<char*>(data) + done, int(std::min(chunk, bytes - done)), MPI_BYTE, root, comm_),
+      check(MPI_Bcast(static_cast<char*>(data) + done, int(std::min(chunk, bytes - done)), MPI_BYTE, root,
+                      comm_),
             "MPI_Bcast");
   }
   void sum(ExactSum* sums, int count) override {

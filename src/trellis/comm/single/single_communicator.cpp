@@ -18,8 +18,8 @@ class CopyExchange final : public Exchange {
                           " bytes, its receiver expects ", receive.bytes);
           pairs_.push_back({send, receive});
         }
-    TRELLIS_REQUIRE(pairs_.size() == sends.size() && pairs_.size() == receives.size(), sends.size(), " sends and ",
-                    receives.size(), " receives do not match");
+    TRELLIS_REQUIRE(pairs_.size() == sends.size() && pairs_.size() == receives.size(), sends.size(),
+                    " sends and ", receives.size(), " receives do not match");
   }
   void start() override {
     for (const auto& [send, receive] : pairs_) std::memcpy(receive.data, send.data, send.bytes);

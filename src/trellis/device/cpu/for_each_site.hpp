@@ -1,5 +1,6 @@
 #pragma once
-/// Site loops of the CPU backend (also of the emulated GPU layout): f(block), f(block) -> terms of exact sums.
+/// Site loops of the CPU backend (also of the emulated GPU layout): f(block), f(block) -> terms of exact
+/// sums.
 #include <array>
 #include <limits>
 
@@ -11,7 +12,8 @@
 
 namespace trellis::cpu {
 
-/// f(block) for every block of the range; one thread needs no parallel region, which matters on small lattices.
+/// f(block) for every block of the range; one thread needs no parallel region, which matters on small
+/// lattices.
 template <class F>
 void for_each_site(const SiteRange& range, const F& f) {
   const int32_t* list = range.list;
@@ -23,7 +25,8 @@ void for_each_site(const SiteRange& range, const F& f) {
   for (int i = range.begin; i < range.end; ++i) f(list ? list[i] : i);
 }
 
-/// Collects terms and deposits them in an ExactSum a buffer at a time: eight lanes are split into bins at once.
+/// Collects terms and deposits them in an ExactSum a buffer at a time: eight lanes are split into bins at
+/// once.
 class TermBuffer {
  public:
   template <class R>

@@ -104,7 +104,8 @@ double measure_fma_peak(Precision precision, int threads, double seconds) {
 double measure_triad_bandwidth(size_t bytes, int threads, double seconds) {
   const size_t part = bytes / 3 / sizeof(double) / size_t(threads) / doubles * doubles;
   Memory a(part * size_t(threads) * 8), b(part * size_t(threads) * 8), c(part * size_t(threads) * 8);
-  double *pa = static_cast<double*>(a.data()), *pb = static_cast<double*>(b.data()), *pc = static_cast<double*>(c.data());
+  double *pa = static_cast<double*>(a.data()), *pb = static_cast<double*>(b.data()),
+         *pc = static_cast<double*>(c.data());
   const double t = seconds_per_round(threads, seconds, [&](int thread, int) {
     const size_t begin = size_t(thread) * part;
     for (size_t i = begin; i < begin + part; i += doubles)

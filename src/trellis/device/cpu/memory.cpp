@@ -60,7 +60,8 @@ size_t memory_available() {
 void require_memory(size_t bytes, const char* purpose) {
   const size_t available = memory_available();
   if (bytes > available)
-    throw MemoryError(message(purpose, " needs ", bytes, " bytes on this rank; ", available, " are available"));
+    throw MemoryError(
+        message(purpose, " needs ", bytes, " bytes on this rank; ", available, " are available"));
 }
 
 Memory::Memory(size_t bytes, Backend backend) : bytes_{bytes}, backend_{backend} {
@@ -78,8 +79,7 @@ Memory::Memory(size_t bytes, Backend backend) : bytes_{bytes}, backend_{backend}
   zero(data_, padded);
   const size_t now = in_use += bytes;
   size_t before = peak;
-  while (now > before && !peak.compare_exchange_weak(before, now)) {
-  }
+  while (now > before && !peak.compare_exchange_weak(before, now)) {}
 }
 
 void Memory::release() {
@@ -131,8 +131,8 @@ void Memory::copy_from_host(const void* host, size_t bytes) {
 }
 
 void Memory::copy_from(const Memory& other) {
-  TRELLIS_REQUIRE(other.bytes_ == bytes_ && other.backend_ == backend_, "copy between memories of ", other.bytes_,
-                  " and ", bytes_, " bytes");
+  TRELLIS_REQUIRE(other.bytes_ == bytes_ && other.backend_ == backend_, "copy between memories of ",
+                  other.bytes_, " and ", bytes_, " bytes");
   if (bytes_ == 0) return;
   if (backend_ == Backend::cuda)
     cuda::copy_on_device(data_, other.data_, bytes_);
@@ -151,7 +151,9 @@ void Memory::set_zero() {
 #ifndef TRELLIS_WITH_CUDA
 namespace cuda {
 namespace {
-[[noreturn]] void refuse() { throw NotAvailable("this build has no CUDA backend (./bootstrap build --cuda)"); }
+[[noreturn]] void refuse() {
+  throw NotAvailable("this build has no CUDA backend (./bootstrap build --cuda)");
+}
 }  // namespace
 void* allocate(size_t) { refuse(); }
 void release(void*) {}

@@ -11,7 +11,8 @@ namespace trellis::cuda {
 inline constexpr int threads_per_block = 128;
 
 template <class F>
-__global__ void __launch_bounds__(threads_per_block) site_kernel(const F f, const int32_t* list, int begin, int count) {
+__global__ void __launch_bounds__(threads_per_block)
+    site_kernel(const F f, const int32_t* list, int begin, int count) {
   const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
   if (i < count) f(list ? list[begin + i] : begin + i, int(blockIdx.y));
 }

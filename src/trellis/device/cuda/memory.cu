@@ -9,8 +9,8 @@ void* allocate(size_t bytes) {
   size_t available = 0, total = 0;
   check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
   if (bytes > available)
-    throw MemoryError(message("a field needs ", bytes, " bytes on the GPU; ", available, " of ", total,
-                              " are available"));
+    throw MemoryError(
+        message("a field needs ", bytes, " bytes on the GPU; ", available, " of ", total, " are available"));
   void* data = nullptr;
   check(cudaMalloc(&data, bytes), "cudaMalloc");
   set_zero(data, bytes);

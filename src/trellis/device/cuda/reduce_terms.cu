@@ -1,5 +1,5 @@
-/// Exact sums on the device: the largest term fixes the bins, then every term is split and the parts are added
-/// as integers, which no order can change.
+/// Exact sums on the device: the largest term fixes the bins, then every term is split and the parts are
+/// added as integers, which no order can change.
 #include "trellis/device/cuda/for_each_site.cuh"
 
 namespace trellis::cuda {
@@ -40,7 +40,8 @@ __global__ void add_parts(const double* terms, int count, Rounders rounders, Scr
     }
     if (threadIdx.x % 32 != 0) continue;
     atomicAdd(&scratch->low[k], low);
-    atomicAdd(reinterpret_cast<unsigned long long*>(&scratch->high[k]), static_cast<unsigned long long>(high));
+    atomicAdd(reinterpret_cast<unsigned long long*>(&scratch->high[k]),
+              static_cast<unsigned long long>(high));
   }
 }
 

@@ -18,7 +18,8 @@ void launch_clover_inverse(const RawField& out, const RawField& in, const SiteRa
   cpu::for_each_site(sites, [&](int block) { kernel(block); });
 }
 
-template void launch_clover_term<InstantiatedLayout, InstantiatedStorage>(const CloverTermCall&, const SiteRange&);
+template void launch_clover_term<InstantiatedLayout, InstantiatedStorage>(const CloverTermCall&,
+                                                                          const SiteRange&);
 template void launch_clover_inverse<InstantiatedLayout, InstantiatedStorage>(const RawField&, const RawField&,
                                                                              const SiteRange&);
 

@@ -1,11 +1,14 @@
 #pragma once
-/// The clover term as two hermitian 6x6 blocks per site, and its inverse (doc/conventions.md, Wilson fermions):
+/// The clover term as two hermitian 6x6 blocks per site, and its inverse (doc/conventions.md, Wilson
+/// fermions):
 ///
-///   A(x) = diagonal + sum_{mu<nu} c_munu (i/2) sigma_munu F_munu(x),   sigma_munu = i gamma_mu gamma_nu (mu != nu)
-///   F_munu = (Q_munu - Q_munu^dagger) / 8,  Q_munu the sum of the four plaquette leaves in the plane, trace kept.
+///   A(x) = diagonal + sum_{mu<nu} c_munu (i/2) sigma_munu F_munu(x),   sigma_munu = i gamma_mu gamma_nu (mu
+///   != nu) F_munu = (Q_munu - Q_munu^dagger) / 8,  Q_munu the sum of the four plaquette leaves in the plane,
+///   trace kept.
 ///
-/// 72 reals a site: for each chirality the 6 diagonal reals, then the 15 complex entries below the diagonal, row
-/// by row; index = 3 spin + colour within the chirality. About 24 matrix products (198 flop) a site for F.
+/// 72 reals a site: for each chirality the 6 diagonal reals, then the 15 complex entries below the diagonal,
+/// row by row; index = 3 spin + colour within the chirality. About 24 matrix products (198 flop) a site for
+/// F.
 #include "trellis/view/gauge_view.hpp"
 
 namespace trellis {
@@ -13,8 +16,8 @@ namespace trellis {
 struct CloverTermCall {
   RawField links;
   ExtendedTables tables;
-  RawField out[2];                      ///< by parity, double, same lanes
-  const int32_t* even_odd = nullptr;    ///< [extended block]: block << 1 | parity of the even-odd order
+  RawField out[2];                    ///< by parity, double, same lanes
+  const int32_t* even_odd = nullptr;  ///< [extended block]: block << 1 | parity of the even-odd order
   double diagonal = 0;
   double coefficient[4][4] = {};        ///< c_munu, mu < nu
   double gamma[4][4][2][2][2][2] = {};  ///< gamma_mu gamma_nu: [mu][nu][chirality][row][column][re, im]
@@ -26,7 +29,8 @@ TRELLIS_SITE_FN auto field_strength(const View& U, Position x, int mu, int nu) {
   using R = typename View::Real;
   const Position xm = U.step(x, mu, 1), xn = U.step(x, nu, 1), bm = U.step(x, mu, -1), bn = U.step(x, nu, -1);
   const Position bmn = U.step(bm, nu, 1), bnm = U.step(bn, mu, 1), bb = U.step(bm, nu, -1);
-  // leaves in the quadrants (+,+), (-mu,+nu), (-,-), (+mu,-nu), each starting and ending at x, same orientation
+  // leaves in the quadrants (+,+), (-mu,+nu), (-,-), (+mu,-nu), each starting and ending at x, same
+  // orientation
   ColorMatrix<R> Q = mul_dagger(mul_dagger(U.link(x, mu) * U.link(xm, nu), U.link(xn, mu)), U.link(x, nu));
   Q = Q + mul_dagger(U.link(x, nu), U.link(bmn, mu)) * dagger_mul(U.link(bm, nu), U.link(bm, mu));
   Q = Q + dagger_mul(U.link(bb, nu) * U.link(bm, mu), U.link(bb, mu) * U.link(bn, nu));
@@ -79,7 +83,8 @@ class CloverTerm {
   Output out_[2];
 };
 
-/// Inverse of a hermitian 6x6 block by A = L D L^dagger (no pivoting: the clover blocks are diagonally dominated).
+/// Inverse of a hermitian 6x6 block by A = L D L^dagger (no pivoting: the clover blocks are diagonally
+/// dominated).
 template <class R>
 TRELLIS_SITE_FN void invert_hermitian_block(R (&a)[36]) {
   Complex<R> L[6][6], V[6][6];

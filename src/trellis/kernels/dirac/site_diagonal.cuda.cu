@@ -10,6 +10,7 @@ void launch_site_diagonal(const SiteDiagonalCall& call, const SiteRange& sites) 
   cuda::for_each_site(sites, call.slots, SiteDiagonal<Layout, Storage>(call));
 }
 
-template void launch_site_diagonal<InstantiatedLayout, InstantiatedStorage>(const SiteDiagonalCall&, const SiteRange&);
+template void launch_site_diagonal<InstantiatedLayout, InstantiatedStorage>(const SiteDiagonalCall&,
+                                                                            const SiteRange&);
 
 }  // namespace trellis

@@ -14,6 +14,7 @@ void launch_site_diagonal(const SiteDiagonalCall& call, const SiteRange& sites) 
   });
 }
 
-template void launch_site_diagonal<InstantiatedLayout, InstantiatedStorage>(const SiteDiagonalCall&, const SiteRange&);
+template void launch_site_diagonal<InstantiatedLayout, InstantiatedStorage>(const SiteDiagonalCall&,
+                                                                            const SiteRange&);
 
 }  // namespace trellis

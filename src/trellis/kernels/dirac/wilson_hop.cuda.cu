@@ -20,6 +20,7 @@ void launch_wilson_hop(const WilsonHopCall& call, const SiteRange& sites) {
   throw BadArgument(message("links of ", call.link_reals, " reals are not among 18, 12"));
 }
 
-template void launch_wilson_hop<InstantiatedLayout, InstantiatedStorage>(const WilsonHopCall&, const SiteRange&);
+template void launch_wilson_hop<InstantiatedLayout, InstantiatedStorage>(const WilsonHopCall&,
+                                                                         const SiteRange&);
 
 }  // namespace trellis

@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double,float,Half
+#include "trellis/kernels/dirac/wilson_hop.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/cpu/for_each_site.hpp"
-#include "trellis/kernels/dirac/wilson_hop.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -24,6 +24,7 @@ void launch_wilson_hop(const WilsonHopCall& call, const SiteRange& sites) {
   throw BadArgument(message("links of ", call.link_reals, " reals are not among 18, 12"));
 }
 
-template void launch_wilson_hop<InstantiatedLayout, InstantiatedStorage>(const WilsonHopCall&, const SiteRange&);
+template void launch_wilson_hop<InstantiatedLayout, InstantiatedStorage>(const WilsonHopCall&,
+                                                                         const SiteRange&);
 
 }  // namespace trellis

@@ -1,11 +1,12 @@
 #pragma once
 /// The Wilson hopping term and the even-odd operators built on it, fused with what follows the hop.
 ///
-///   H psi(x) = sum_mu c_mu [ (1 - gamma_mu) z_mu(x) U_mu(x) psi(x+mu) + (1 + gamma_mu) conj(z_mu(x-mu)) U_mu(x-mu)^dagger psi(x-mu) ]
+///   H psi(x) = sum_mu c_mu [ (1 - gamma_mu) z_mu(x) U_mu(x) psi(x+mu) + (1 + gamma_mu) conj(z_mu(x-mu))
+///   U_mu(x-mu)^dagger psi(x-mu) ]
 ///
 /// z: boundary phases (1 except across the boundary), c: anisotropy. Dagger flips the signs of gamma_mu.
-/// 1320 flop per site. Must-move bytes per site: 8 links + spinor in + spinor out; 1536 in double with 18 reals
-/// (768 float), 1152 with 12.
+/// 1320 flop per site. Must-move bytes per site: 8 links + spinor in + spinor out; 1536 in double with 18
+/// reals (768 float), 1152 with 12.
 ///
 /// The backward product U^dagger psi is formed where its link lies, x-mu, and only its 12 reals move: no link
 /// crosses lanes or ranks. Ghost buffers hold half spinors in the form in which they enter here.
@@ -21,12 +22,12 @@ inline constexpr double wilson_hop_flops = 1320;
 enum class SiteTerm { none, chiral_scalar, clover };
 
 struct WilsonHopCall {
-  RawStencil stencil;  ///< of the parity of `out`
+  RawStencil stencil;                ///< of the parity of `out`
   RawField links_here, links_there;  ///< parity of `out` and of `in`; slot = mu
   int link_reals = 18;
   RawField in, out;
-  RawField x;       ///< parity of `out`; used when x_term is not none
-  RawField clover;  ///< parity of `out`; used by clover terms
+  RawField x;          ///< parity of `out`; used when x_term is not none
+  RawField clover;     ///< parity of `out`; used by clover terms
   RawField ghosts[8];  ///< half spinors by leg; slots = right-hand sides
   SiteTerm x_term = SiteTerm::none, hop_term = SiteTerm::chiral_scalar;
   double x_scalar[2] = {0, 0}, hop_scalar[2] = {1, 0};
@@ -88,8 +89,8 @@ class WilsonHop {
         clover_{call.clover},
         x_term_{call.x_term},
         hop_term_{call.hop_term},
-        is_real_{call.x_term != SiteTerm::clover && call.hop_term != SiteTerm::clover && call.x_scalar[1] == 0 &&
-                 call.hop_scalar[1] == 0},
+        is_real_{call.x_term != SiteTerm::clover && call.hop_term != SiteTerm::clover &&
+                 call.x_scalar[1] == 0 && call.hop_scalar[1] == 0},
         x_re_{Scalar(call.x_scalar[0])},
         x_im_{Scalar(call.x_scalar[1])},
         hop_re_{Scalar(call.hop_scalar[0])},
@@ -137,8 +138,8 @@ class WilsonHop {
     }
   }
 
-  /// The half spinor of a leg that is not plain: lanes move, a phase applies, or it lies on another rank. Kept out
-  /// of line so that the plain path stays short.
+  /// The half spinor of a leg that is not plain: lanes move, a phase applies, or it lies on another rank.
+  /// Kept out of line so that the plain path stays short.
   template <int mu>
   TRELLIS_EDGE_FN HalfSpinor<Real> edge_forward(Neighbour n, int block, int slot) const {
     HalfSpinor<Real> h;

@@ -1,6 +1,6 @@
 #pragma once
-/// The half spinors of one leg of the Wilson hop, in the form that moves between lanes and ranks: what the hop and the
-/// packing of its halo share, so that both round alike.
+/// The half spinors of one leg of the Wilson hop, in the form that moves between lanes and ranks: what the
+/// hop and the packing of its halo share, so that both round alike.
 #include "trellis/view/structured.hpp"
 
 namespace trellis {
@@ -22,8 +22,8 @@ TRELLIS_SITE_FN auto projected_half(const SpinorView<Layout, Storage>& in, int b
 
 /// U_mu(y)^dagger times the upper components of (1 + sign gamma_mu) psi(y).
 template <int mu, class Links, class Layout, class Storage>
-TRELLIS_SITE_FN auto backward_half(const Links& links, const SpinorView<Layout, Storage>& in, int block, int slot,
-                                   typename SpinorView<Layout, Storage>::Scalar sign) {
+TRELLIS_SITE_FN auto backward_half(const Links& links, const SpinorView<Layout, Storage>& in, int block,
+                                   int slot, typename SpinorView<Layout, Storage>::Scalar sign) {
   using Real = typename SpinorView<Layout, Storage>::Real;
   const Real unit = in.projection_unit(block, slot);
   return dagger_multiply<Real>(links.rows(block, mu), [&](auto c) TRELLIS_INLINE_LAMBDA {

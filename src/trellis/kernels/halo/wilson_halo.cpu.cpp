@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double,float,Half LANES=1,4,8,16
+#include "trellis/kernels/halo/wilson_halo.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/cpu/for_each_site.hpp"
-#include "trellis/kernels/halo/wilson_halo.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -31,7 +31,9 @@ void launch_wilson_unpack(const WilsonFaceCall& call, const SiteRange& face) {
   });
 }
 
-template void launch_wilson_pack<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&, const SiteRange&);
-template void launch_wilson_unpack<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&, const SiteRange&);
+template void launch_wilson_pack<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&,
+                                                                          const SiteRange&);
+template void launch_wilson_unpack<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&,
+                                                                            const SiteRange&);
 
 }  // namespace trellis

@@ -2,22 +2,22 @@
 /// Faces of the Wilson hop: the half spinors that a leg of the receiver needs, formed by the sender.
 ///   leg 2 mu   (x+mu): project (1 - s gamma_mu) psi(y),              y on the sender's face x_mu = 0
 ///   leg 2 mu+1 (x-mu): U_mu(y)^dagger project (1 + s gamma_mu) psi(y), y on the sender's face x_mu = L - 1
-/// s = -1 for the dagger. Where lanes split the direction too, a block's lanes are partly for the block across
-/// the inner edge of this rank and partly for the other rank: the ghost block gets the first ones at once, the
-/// others go into the message, and the receiver adds them to its own.
+/// s = -1 for the dagger. Where lanes split the direction too, a block's lanes are partly for the block
+/// across the inner edge of this rank and partly for the other rank: the ghost block gets the first ones at
+/// once, the others go into the message, and the receiver adds them to its own.
 #include "trellis/kernels/dirac/wilson_leg.hpp"
 #include "trellis/view/raw_stencil.hpp"
 
 namespace trellis {
 
 struct WilsonFaceCall {
-  int leg = 0;  ///< of the receiver
+  int leg = 0;     ///< of the receiver
   RawField links;  ///< of the parity of `in`
   int link_reals = 18;
   RawField in;
-  RawField ghost;            ///< of this leg
-  void* message = nullptr;   ///< [face block][slot][12][edge lanes], scalars of the arithmetic
-  const int32_t* face = nullptr;  ///< blocks of the sender's face
+  RawField ghost;                        ///< of this leg
+  void* message = nullptr;               ///< [face block][slot][12][edge lanes], scalars of the arithmetic
+  const int32_t* face = nullptr;         ///< blocks of the sender's face
   const int32_t* permutation = nullptr;  ///< of the leg, null where lanes do not split the direction
   const int32_t* edge_lanes = nullptr;   ///< lanes of a face block that leave the rank
   const int32_t* ghost_lanes = nullptr;  ///< lanes of a ghost block that come from the other rank
@@ -34,7 +34,8 @@ class WilsonFace {
   using Scalar = typename StorageTraits<Storage>::compute;
   using GhostView = HalfSpinorView<Layout, Scalar>;
 
-  explicit WilsonFace(const WilsonFaceCall& call) : call_{call}, links_{call.links}, in_{call.in}, ghost_{call.ghost} {}
+  explicit WilsonFace(const WilsonFaceCall& call)
+      : call_{call}, links_{call.links}, in_{call.in}, ghost_{call.ghost} {}
 
   /// Face block `index`: ghost and message of one right-hand side.
   TRELLIS_SITE_FN void pack(int index, int slot) const {
@@ -73,7 +74,8 @@ class WilsonFace {
     Real* r = reinterpret_cast<Real*>(&h);
     Scalar* m = message(index, slot);
     for (int i = 0; i < 12; ++i)
-      for (int k = 0; k < call_.edge_lane_count; ++k) m[i * call_.edge_lane_count + k] = lane(r[i], call_.edge_lanes[k]);
+      for (int k = 0; k < call_.edge_lane_count; ++k)
+        m[i * call_.edge_lane_count + k] = lane(r[i], call_.edge_lanes[k]);
     if constexpr (Layout::lanes > 1) {
       if (call_.permutation == nullptr) return;
       for (int i = 0; i < 12; ++i) r[i] = permute(r[i], call_.permutation);
@@ -82,7 +84,8 @@ class WilsonFace {
   }
 
   TRELLIS_SITE_FN Scalar* message(int index, int slot) const {
-    return static_cast<Scalar*>(call_.message) + (size_t(index) * call_.slots + slot) * 12 * call_.edge_lane_count;
+    return static_cast<Scalar*>(call_.message) +
+           (size_t(index) * call_.slots + slot) * 12 * call_.edge_lane_count;
   }
 
   WilsonFaceCall call_;

@@ -1,6 +1,6 @@
 #pragma once
-/// The linear algebra kernels as functors of one right-hand side, for devices: coefficients travel by value, and
-/// the terms of sums are written to f's second argument. f(site, int) is the form without a sum.
+/// The linear algebra kernels as functors of one right-hand side, for devices: coefficients travel by value,
+/// and the terms of sums are written to f's second argument. f(site, int) is the form without a sum.
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 
 namespace trellis {

@@ -19,7 +19,8 @@ void combine(const CombineCall& call, const SiteRange& sites) {
     cpu::for_each_site(sites, [&](int block) {
       for (int slot = 0; slot < call.slots; ++slot) {
         Real r[N];
-        Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a + 2 * slot, call.b + 2 * slot, block, slot, r);
+        Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a + 2 * slot, call.b + 2 * slot,
+                                             block, slot, r);
       }
     });
     return;
@@ -29,7 +30,8 @@ void combine(const CombineCall& call, const SiteRange& sites) {
         sites,
         [&](int block) {
           Real r[N];
-          Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a + 2 * slot, call.b + 2 * slot, block, slot, r);
+          Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a + 2 * slot, call.b + 2 * slot,
+                                               block, slot, r);
           if constexpr (Kernel::Array::is_half) out.load(block, slot, r);  // the norm is of what was stored
           return std::array{Kernel::norm_term(r)};
         },

@@ -1,8 +1,8 @@
 // instantiate: STORAGE=double,float,Half
 #include "trellis/base/error.hpp"
 #include "trellis/device/cuda/for_each_site.cuh"
-#include "trellis/kernels/linalg/device_linear_algebra.hpp"
 #include "trellis/kernels/instantiate.hpp"
+#include "trellis/kernels/linalg/device_linear_algebra.hpp"
 
 namespace trellis {
 
@@ -45,7 +45,8 @@ template <class Layout, class Storage>
 void launch_combine(const CombineCall& call, const SiteRange& sites) {
   require_known(call.reals);
   if (call.reals == 24)
-    return call.is_complex ? combine<Storage, 24, true>(call, sites) : combine<Storage, 24, false>(call, sites);
+    return call.is_complex ? combine<Storage, 24, true>(call, sites)
+                           : combine<Storage, 24, false>(call, sites);
   call.is_complex ? combine<Storage, 6, true>(call, sites) : combine<Storage, 6, false>(call, sites);
 }
 template <class Layout, class Storage>

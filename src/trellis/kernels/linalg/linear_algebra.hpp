@@ -61,8 +61,8 @@ struct LinearAlgebra {
 
   /// Stores a x + b y and leaves it in r; a and b point to the (re, im) of this slot.
   template <bool is_complex>
-  TRELLIS_SITE_FN static void combine(const Array& out, const Array& x, const Array& y, bool has_y, const double* a,
-                                      const double* b, int block, int slot, Real (&r)[N]) {
+  TRELLIS_SITE_FN static void combine(const Array& out, const Array& x, const Array& y, bool has_y,
+                                      const double* a, const double* b, int block, int slot, Real (&r)[N]) {
     x.load(block, slot, r);
     multiply<is_complex>(r, a);
     if (has_y) {
@@ -82,8 +82,8 @@ struct LinearAlgebra {
     out.store(block, slot, r);
   }
 
-  TRELLIS_SITE_FN static void update(const Array& x, const Array& r, const Array& p, Scalar alpha, Scalar beta,
-                                     int block, int slot) {
+  TRELLIS_SITE_FN static void update(const Array& x, const Array& r, const Array& p, Scalar alpha,
+                                     Scalar beta, int block, int slot) {
     Real u[N], v[N];
     p.load(block, slot, v);
     x.load(block, slot, u);
