@@ -1,30 +1,4 @@
 // instantiate: STORAGE=double,float,Half
-#include "trellis/kernels/dirac/wilson_hop.hpp"
-#include "trellis/base/error.hpp"
-#include "trellis/device/cpu/for_each_site.hpp"
-#include "trellis/kernels/instantiate.hpp"
-
-namespace trellis {
-
-namespace {
-template <class Layout, class Storage, int LinkReals>
-void run(const WilsonHopCall& call, const SiteRange& sites) {
-  const WilsonHop<Layout, Storage, LinkReals> hop(call);
-  const int slots = call.slots;
-  cpu::for_each_site(sites, [&](int block) {
-    for (int slot = 0; slot < slots; ++slot) hop(block, slot);
-  });
-}
-}  // namespace
-
-template <class Layout, class Storage>
-void launch_wilson_hop(const WilsonHopCall& call, const SiteRange& sites) {
-  if (call.link_reals == 18) return run<Layout, Storage, 18>(call, sites);
-  if (call.link_reals == 12) return run<Layout, Storage, 12>(call, sites);
-  throw BadArgument(message("links of ", call.link_reals, " reals are not among 18, 12"));
-}
-
-template void launch_wilson_hop<InstantiatedLayout, InstantiatedStorage>(const WilsonHopCall&,
-                                                                         const SiteRange&);
-
-}  // namespace trellis
+/// The host emulation of the GPU layout: the same launches, with the layout that kernels/instantiate.hpp picks where no
+/// lane count is given.
+#include "trellis/kernels/dirac/wilson_hop.cpu.cpp"

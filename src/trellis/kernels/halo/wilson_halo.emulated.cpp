@@ -1,39 +1,4 @@
 // instantiate: STORAGE=double,float,Half
-#include "trellis/kernels/halo/wilson_halo.hpp"
-#include "trellis/base/error.hpp"
-#include "trellis/device/cpu/for_each_site.hpp"
-#include "trellis/kernels/instantiate.hpp"
-
-namespace trellis {
-
-namespace {
-template <class Layout, class Storage, int LinkReals>
-void pack(const WilsonFaceCall& call, const SiteRange& face) {
-  const WilsonFace<Layout, Storage, LinkReals> kernel(call);
-  cpu::for_each_site(face, [&](int index) {
-    for (int slot = 0; slot < call.slots; ++slot) kernel.pack(index, slot);
-  });
-}
-}  // namespace
-
-template <class Layout, class Storage>
-void launch_wilson_pack(const WilsonFaceCall& call, const SiteRange& face) {
-  if (call.link_reals == 18) return pack<Layout, Storage, 18>(call, face);
-  if (call.link_reals == 12) return pack<Layout, Storage, 12>(call, face);
-  throw BadArgument(message("links of ", call.link_reals, " reals are not among 18, 12"));
-}
-
-template <class Layout, class Storage>
-void launch_wilson_unpack(const WilsonFaceCall& call, const SiteRange& face) {
-  const WilsonFace<Layout, Storage, 18> kernel(call);
-  cpu::for_each_site(face, [&](int index) {
-    for (int slot = 0; slot < call.slots; ++slot) kernel.unpack(index, slot);
-  });
-}
-
-template void launch_wilson_pack<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&,
-                                                                          const SiteRange&);
-template void launch_wilson_unpack<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&,
-                                                                            const SiteRange&);
-
-}  // namespace trellis
+/// The host emulation of the GPU layout: the same launches, with the layout that kernels/instantiate.hpp picks where no
+/// lane count is given.
+#include "trellis/kernels/halo/wilson_halo.cpu.cpp"
