@@ -1,4 +1,3 @@
 // instantiate: STORAGE=double,float
-/// The host emulation of the GPU layout: the same launches, with the layout that kernels/instantiate.hpp picks where no
-/// lane count is given.
+/// Host emulation of the GPU layout: the same launches (kernels/instantiate.hpp).
 #include "trellis/kernels/contract/baryon_products.cpu.cpp"

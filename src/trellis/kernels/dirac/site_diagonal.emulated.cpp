@@ -1,4 +1,3 @@
 // instantiate: STORAGE=double,float,Half
-/// The host emulation of the GPU layout: the same launches, with the layout that kernels/instantiate.hpp picks where no
-/// lane count is given.
+/// Host emulation of the GPU layout: the same launches (kernels/instantiate.hpp).
 #include "trellis/kernels/dirac/site_diagonal.cpu.cpp"

@@ -1,4 +1,3 @@
 // instantiate: STORAGE=double
-/// The host emulation of the GPU layout: the same launches, with the layout that kernels/instantiate.hpp picks where no
-/// lane count is given.
+/// Host emulation of the GPU layout: the same launches (kernels/instantiate.hpp).
 #include "trellis/kernels/source/covariant_hop.cpu.cpp"
