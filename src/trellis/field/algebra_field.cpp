@@ -4,7 +4,10 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/base/exact_sum.hpp"
+#include "trellis/device/site_range.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/dispatch.hpp"
+#include "trellis/kernels/gauge/momentum.hpp"
 
 namespace trellis {
 
@@ -61,16 +64,12 @@ void AlgebraField::from_canonical(const double* in) {
 double dot(const AlgebraField& p, const AlgebraField& q) {
   TRELLIS_REQUIRE(p.lattice().geometry() == q.lattice().geometry(),
                   "algebra fields live on different lattices");
-  const Geometry& geometry = p.lattice().geometry();
+  TRELLIS_REQUIRE(p.lanes() == q.lanes(), "algebra fields have ", p.lanes(), " and ", q.lanes(), " lanes");
   ExactSum sum;
-  for (int64_t site = 0; site < geometry.local_volume(); ++site)
-    for (int mu = 0; mu < Nd; ++mu) {
-      const Coord x = site_coord(site, geometry.local());
-      const auto a = p.components(x, mu), b = q.components(x, mu);
-      double term = a[0] * b[0];
-      for (size_t k = 1; k < 8; ++k) term = fma(a[k], b[k], term);
-      sum.add(term);
-    }
+  dispatch(Backend::cpu, Precision::double_precision, p.lanes(), [&]<class Layout, class Storage>() {
+    if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
+      launch_algebra_dot<Layout, Storage>(p.raw(), q.raw(), SiteRange(p.layout().inner()), &sum);
+  });
   p.lattice().communicator().sum(&sum, 1);
   return sum.value();
 }

@@ -1,0 +1,30 @@
+#pragma once
+/// Forces, momenta and links of molecular dynamics (doc/conventions.md, Algebra, momenta and forces). The
+/// same bits however the lattice is cut.
+#include <cstdint>
+
+#include "trellis/field/algebra_field.hpp"
+#include "trellis/field/link_derivative.hpp"
+
+namespace trellis {
+
+/// force += coefficient F with F_mu(x) = sum_a T_a d/dt S(e^{t T_a} U_mu(x)), G the derivative of S by the
+/// same links U. Collective.
+void add_force(AlgebraField& force, const LinkDerivative& G, const GaugeField& U, double coefficient = 1.0);
+
+/// Normal components of unit variance, keyed by seed, stream, trajectory and site.
+void set_random_momenta(AlgebraField& P, uint64_t seed, uint64_t stream, uint32_t trajectory);
+/// U <- exp(step P) U
+void drift(GaugeField& U, const AlgebraField& P, double step);
+/// out += coefficient in
+void add(AlgebraField& out, double coefficient, const AlgebraField& in);
+/// (1/2) sum p_a^2; collective, exact sum.
+double kinetic_energy(const AlgebraField& P);
+
+/// sqrt of sum_a F_a^2 of a link: the root of the mean square over all links, and the largest. Collective.
+struct ForceSize {
+  double mean = 0, largest = 0;
+};
+ForceSize force_size(const AlgebraField& force);
+
+}  // namespace trellis
