@@ -36,19 +36,22 @@ StoutWeights spatial_stout(double rho) {
   return weights;
 }
 
-GaugeField stout_smear(const GaugeField& U, const StoutWeights& rho, int levels) {
+void stout_level(GaugeField& out, const GaugeField& in, const StoutWeights& rho) {
   for (const auto& row : rho)
     for (const double weight : row) TRELLIS_REQUIRE(std::isfinite(weight), "stout weight ", weight);
-  return repeat(U, levels, [&](GaugeField& out, const GaugeField& in) {
-    StoutCall call;
-    call.gauge = gauge_call(in);
-    call.out = out.raw();
-    for (size_t mu = 0; mu < Nd; ++mu)
-      for (size_t nu = 0; nu < Nd; ++nu) call.rho[mu][nu] = rho[mu][nu];
-    dispatch_gauge(in, [&]<class Layout, class Storage>() {
-      launch_stout_smearing<Layout, Storage>(call, inner_sites(in));
-    });
+  StoutCall call;
+  call.gauge = gauge_call(in, 1);
+  call.out = out.raw();
+  for (size_t mu = 0; mu < Nd; ++mu)
+    for (size_t nu = 0; nu < Nd; ++nu) call.rho[mu][nu] = rho[mu][nu];
+  dispatch_gauge(in, [&]<class Layout, class Storage>() {
+    launch_stout_smearing<Layout, Storage>(call, inner_sites(in));
   });
+  out.halo_is_stale();
+}
+
+GaugeField stout_smear(const GaugeField& U, const StoutWeights& rho, int levels) {
+  return repeat(U, levels, [&](GaugeField& out, const GaugeField& in) { stout_level(out, in, rho); });
 }
 
 GaugeField stout_smear(const GaugeField& U, double rho, int levels) {

@@ -19,6 +19,9 @@ StoutWeights spatial_stout(double rho);
 GaugeField stout_smear(const GaugeField& U, const StoutWeights& rho, int levels);
 GaugeField stout_smear(const GaugeField& U, double rho, int levels);
 
+/// One level: out = the smeared links of in. @pre out and in are different fields, alike; finite weights
+void stout_level(GaugeField& out, const GaugeField& in, const StoutWeights& rho);
+
 struct ApeParams {
   double alpha = 0.5;  ///< U' = P[(1 - alpha) U + (alpha / n) (sum of the n staples)], n = 6, or 4 if spatial
   int levels = 1;

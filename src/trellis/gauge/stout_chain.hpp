@@ -1,0 +1,34 @@
+#pragma once
+/// Stout-smeared links that remember their levels, so that a derivative by the smeared links can be carried
+/// back to the thin ones. Collective; the same bits however the lattice is cut.
+#include <vector>
+
+#include "trellis/field/link_derivative.hpp"
+#include "trellis/gauge/smearing.hpp"
+
+namespace trellis {
+
+class StoutChain {
+ public:
+  /// @pre levels >= 0, finite weights
+  StoutChain(const StoutWeights& rho, int levels);
+  StoutChain(double rho, int levels) : StoutChain(isotropic_stout(rho), levels) {}
+
+  int levels() const { return levels_; }
+  /// Smears a copy of U.
+  void set(const GaugeField& U);
+  /// The fat links. @pre set()
+  const GaugeField& links() const { return fields_.back(); }
+  const GaugeField& thin_links() const { return fields_.front(); }
+
+  /// G by the fat links becomes G by the thin ones. @pre set(), G laid out like them
+  void pull_back(LinkDerivative& G);
+
+ private:
+  StoutWeights rho_;
+  int levels_;
+  std::vector<GaugeField> fields_;  ///< by level; 0: thin
+  std::vector<LinkDerivative> work_;
+};
+
+}  // namespace trellis
