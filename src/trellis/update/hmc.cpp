@@ -1,0 +1,144 @@
+#include "trellis/update/hmc.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trellis/algebra/random.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/gauge/starts.hpp"
+
+namespace trellis {
+
+namespace {
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The largest |a - b| of two arrays of all ranks.
+double largest_difference(Communicator& communicator, const std::vector<double>& a,
+                          const std::vector<double>& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::abs(a[i] - b[i]);
+    if (!(difference <= largest)) largest = difference;
+  }
+  return communicator.maximum(largest);
+}
+
+std::vector<double> canonical(const GaugeField& U) {
+  std::vector<double> x(U.canonical_size());
+  U.to_canonical(x.data());
+  return x;
+}
+std::vector<double> canonical(const AlgebraField& P) {
+  std::vector<double> x(size_t(P.lattice().geometry().local_volume()) * 32);
+  P.to_canonical(x.data());
+  return x;
+}
+}  // namespace
+
+Hmc::Hmc(const HmcParams& params, std::vector<IntegratorLevel> levels)
+    : params_{params}, integrator_{std::move(levels)} {
+  TRELLIS_REQUIRE(params.length > 0 && std::isfinite(params.length), "trajectory length ", params.length);
+}
+
+std::vector<MonomialPtr> Hmc::monomials() const {
+  std::vector<MonomialPtr> all;
+  for (const IntegratorLevel& level : integrator_.levels())
+    all.insert(all.end(), level.monomials.begin(), level.monomials.end());
+  return all;
+}
+
+double metropolis_number(const HmcParams& params, uint32_t trajectory) {
+  const SiteRandom<double> random(random_key(params.seed, params.stream), RandomPurpose::metropolis,
+                                  trajectory, 0);
+  return random.uniform_pair(0)[0];
+}
+
+void Hmc::begin(const GaugeField& U, AlgebraField& P, uint32_t number) {
+  set_random_momenta(P, params_.seed, params_.stream, number);
+  integrator_.reset_records();
+  integrator_.costs() = PartCosts{};
+  for (const MonomialPtr& monomial : monomials()) {
+    monomial->costs() = PartCosts{};
+    monomial->solve_count() = SolveCount{};
+    monomial->refresh(U, {params_.seed, params_.stream, number});
+  }
+}
+
+double Hmc::hamiltonian(const GaugeField& U, const AlgebraField& P, TrajectoryRecord& record, bool is_after) {
+  const double kinetic = kinetic_energy(P);
+  (is_after ? record.kinetic_after : record.kinetic_before) = kinetic;
+  double H = kinetic;
+  const std::vector<MonomialPtr> all = monomials();
+  record.monomials.resize(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double value = all[i]->action(U);
+    (is_after ? record.monomials[i].action_after : record.monomials[i].action_before) = value;
+    H += value;
+  }
+  return H;
+}
+
+TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests) {
+  const auto start = std::chrono::steady_clock::now();
+  TrajectoryRecord record;
+  AlgebraField P(U);
+  begin(U, P, number);
+  hamiltonian(U, P, record, false);
+  GaugeField V = U;
+  integrator_.run(V, P, params_.length);
+  hamiltonian(V, P, record, true);
+  record.dH = record.kinetic_after - record.kinetic_before;
+  for (const MonomialRecord& m : record.monomials) record.dH += m.action_after - m.action_before;
+  if (!std::isfinite(record.dH))
+    throw NumericError(message("the Hamiltonian is not finite after trajectory ", number,
+                               ": the step sizes are too large for this field"));
+  record.random = metropolis_number(params_, number);
+  record.is_accepted = !tests || record.random < std::exp(-record.dH);
+  if (record.is_accepted) {
+    U = std::move(V);
+    reunitarise_links(U);
+  }
+  record.costs.add(integrator_.costs());
+  size_t at = 0;
+  for (size_t level = 0; level < integrator_.levels().size(); ++level)
+    for (size_t i = 0; i < integrator_.levels()[level].monomials.size(); ++i, ++at) {
+      Monomial& monomial = *integrator_.levels()[level].monomials[i];
+      MonomialRecord& out = record.monomials[at];
+      out.name = monomial.name();
+      out.force = integrator_.forces()[level][i].size;
+      out.force_evaluations = integrator_.forces()[level][i].evaluations;
+      out.solves = monomial.solve_count();
+      record.costs.add(monomial.costs());
+    }
+  record.seconds = seconds_since(start);
+  return record;
+}
+
+double Hmc::energy_violation(const GaugeField& U, uint32_t number) {
+  TrajectoryRecord record;
+  AlgebraField P(U);
+  begin(U, P, number);
+  GaugeField V = U;
+  const double before = hamiltonian(V, P, record, false);
+  integrator_.run(V, P, params_.length);
+  return hamiltonian(V, P, record, true) - before;
+}
+
+Reversibility Hmc::reversibility(const GaugeField& U, uint32_t number) {
+  TrajectoryRecord record;
+  AlgebraField P(U);
+  begin(U, P, number);
+  GaugeField V = U;
+  const std::vector<double> momenta = canonical(P);
+  const double before = hamiltonian(V, P, record, false);
+  integrator_.run(V, P, params_.length);
+  integrator_.run(V, P, -params_.length);
+  const double after = hamiltonian(V, P, record, true);
+  Communicator& communicator = U.lattice().communicator();
+  return {largest_difference(communicator, canonical(V), canonical(U)),
+          largest_difference(communicator, canonical(P), momenta), after - before};
+}
+
+}  // namespace trellis

@@ -1,0 +1,68 @@
+#pragma once
+/// Hybrid Monte Carlo (S. Duane, A. D. Kennedy, B. J. Pendleton, D. Roweth, Phys. Lett. B195 (1987) 216).
+/// The links after a trajectory are a function of the links before and of (seed, stream, trajectory): the
+/// same bits for every process grid, thread count and lane count, and after any interruption.
+#include "trellis/update/integrator.hpp"
+
+namespace trellis {
+
+struct HmcParams {
+  uint64_t seed = 0, stream = 0;
+  double length = 1.0;  ///< of a trajectory
+};
+
+struct MonomialRecord {
+  std::string name;
+  double action_before = 0, action_after = 0;
+  ForceSize force;  ///< at the first kick of the trajectory
+  int64_t force_evaluations = 0;
+  SolveCount solves;
+};
+
+struct TrajectoryRecord {
+  double dH = 0;  ///< H after minus H before
+  bool is_accepted = false;
+  double kinetic_before = 0, kinetic_after = 0;
+  double random = 0;  ///< the uniform number of the accept step
+  std::vector<MonomialRecord> monomials;
+  PartCosts costs;
+  double seconds = 0;
+};
+
+/// Largest differences of a link's matrix elements and of a momentum's components after a trajectory and its
+/// reversal, and of H.
+struct Reversibility {
+  double links = 0, momenta = 0, dH = 0;
+};
+
+class Hmc {
+ public:
+  /// @pre length is positive and finite
+  Hmc(const HmcParams& params, std::vector<IntegratorLevel> levels);
+
+  /// One trajectory, number `number` of the chain. `tests` false: always accepted (thermalisation). Throws
+  /// NumericError if H is not finite, leaving U as it was. Collective.
+  TrajectoryRecord trajectory(GaugeField& U, uint32_t number, bool tests = true);
+
+  /// Integrates from U forth and back, with the momenta and pseudofermions of a trajectory; U stays.
+  /// Collective.
+  Reversibility reversibility(const GaugeField& U, uint32_t number);
+
+  /// For tests and tuning: the change of H along one trajectory, with the step sizes as they are; U stays.
+  double energy_violation(const GaugeField& U, uint32_t number);
+
+  const HmcParams& params() const { return params_; }
+  Integrator& integrator() { return integrator_; }
+
+ private:
+  std::vector<MonomialPtr> monomials() const;
+  void begin(const GaugeField& U, AlgebraField& P, uint32_t number);
+  double hamiltonian(const GaugeField& U, const AlgebraField& P, TrajectoryRecord& record, bool is_after);
+  HmcParams params_;
+  Integrator integrator_;
+};
+
+/// The uniform number of an accept step.
+double metropolis_number(const HmcParams& params, uint32_t trajectory);
+
+}  // namespace trellis

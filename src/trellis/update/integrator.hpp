@@ -1,0 +1,70 @@
+#pragma once
+/// Integrators of dP/dt = -F, dU/dt = P U, nested (J. C. Sexton and D. H. Weingarten, Nucl. Phys. B380 (1992)
+/// 665): the drift of a level is the next level's integration, that of the last is U <- exp(t P) U.
+///
+/// One step of length h, K = kick (of the level's monomials), T = drift:
+///   leapfrog        K(1/2) T(1) K(1/2)
+///   omelyan2        K(l) T(1/2) K(1 - 2l) T(1/2) K(l), l = 0.1931833275037836 unless given
+///   omelyan4        eleven factors with five forces: 4MN5FV
+///                   (both: I. P. Omelyan, I. M. Mryglod, R. Folk, Comput. Phys. Commun. 151 (2003) 272)
+///   force_gradient  K(1/6) T(1/2) G(2/3) T(1/2) K(1/6), G a kick with the force at exp(-(h^2/24) F) U
+///                   (S. A. Chin 1997; H. Yin and R. D. Mawhinney, arXiv:1111.5059)
+///
+/// Kicks commute: those of all levels that meet at the same links are made once, with the sum of their
+/// weights.
+#include <vector>
+
+#include "trellis/gauge/force.hpp"
+#include "trellis/update/monomial.hpp"
+
+namespace trellis {
+
+enum class Scheme { leapfrog, omelyan2, omelyan4, force_gradient };
+/// Throws BadArgument for an unknown name, with the legal ones.
+Scheme scheme_of(const std::string& name);
+
+struct IntegratorLevel {
+  Scheme scheme = Scheme::omelyan2;
+  int steps = 1;  ///< of each drift of the level before; of the trajectory for the first level
+  double lambda = 0.1931833275037836;  ///< omelyan2
+  std::vector<MonomialPtr> monomials;
+};
+
+/// What was seen of a monomial's force at the first kick since the last reset.
+struct ForceRecord {
+  ForceSize size;
+  int64_t evaluations = 0;
+};
+
+class Integrator {
+ public:
+  /// Outermost level first. @pre every level has a monomial and at least one step
+  explicit Integrator(std::vector<IntegratorLevel> levels);
+
+  /// U and P after `length` (negative lengths run backwards). Collective.
+  void run(GaugeField& U, AlgebraField& P, double length);
+
+  const std::vector<IntegratorLevel>& levels() const { return levels_; }
+  /// [level][monomial]
+  const std::vector<std::vector<ForceRecord>>& forces() const { return forces_; }
+  void reset_records();
+  PartCosts& costs() { return costs_; }
+
+ private:
+  void integrate(size_t level, double length);
+  void step(size_t level, double h);
+  void kick(size_t level, double weight) { pending_[level] += weight; }
+  void make_kicks();
+  void gradient_kick(size_t level, double weight, double shift);
+  void add_level_force(AlgebraField& out, size_t level, const GaugeField& U, double coefficient);
+  void drift_links(double length);
+
+  std::vector<IntegratorLevel> levels_;
+  std::vector<std::vector<ForceRecord>> forces_;
+  std::vector<double> pending_;
+  PartCosts costs_;
+  GaugeField* U_ = nullptr;
+  AlgebraField* P_ = nullptr;
+};
+
+}  // namespace trellis

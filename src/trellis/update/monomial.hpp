@@ -1,0 +1,48 @@
+#pragma once
+/// One term of the Hamiltonian besides the momenta.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "trellis/field/algebra_field.hpp"
+#include "trellis/update/parts.hpp"
+
+namespace trellis {
+
+/// What keys the random numbers of one trajectory.
+struct TrajectoryKey {
+  uint64_t seed = 0, stream = 0;
+  uint32_t trajectory = 0;
+};
+
+/// Of solves since the last reset.
+struct SolveCount {
+  int64_t solves = 0, iterations = 0;
+  double largest_residual = 0;  ///< |b - A x| / |b|, true residuals
+};
+
+class Monomial {
+ public:
+  explicit Monomial(std::string name) : name_{std::move(name)} {}
+  virtual ~Monomial() = default;
+  const std::string& name() const { return name_; }
+
+  /// Draws what stays fixed along a trajectory (pseudofermions), at the links where it begins. Collective.
+  virtual void refresh(const GaugeField& U, const TrajectoryKey& key) = 0;
+  /// Its value at U. Collective.
+  virtual double action(const GaugeField& U) = 0;
+  /// force += coefficient F (doc/conventions.md). Collective.
+  virtual void add_force(AlgebraField& force, const GaugeField& U, double coefficient) = 0;
+
+  PartCosts& costs() { return costs_; }
+  SolveCount& solve_count() { return solves_; }
+
+ private:
+  std::string name_;
+  PartCosts costs_;
+  SolveCount solves_;
+};
+
+using MonomialPtr = std::shared_ptr<Monomial>;
+
+}  // namespace trellis

@@ -1,0 +1,53 @@
+#pragma once
+/// Where the time of a run goes.
+#include <array>
+#include <chrono>
+
+namespace trellis {
+
+enum class Part { solver, fermion_force, gauge_force, smearing, action, update };
+inline constexpr int parts = 6;
+inline const char* name_of(Part part) {
+  constexpr const char* names[parts] = {"solver",   "fermion_force", "gauge_force",
+                                        "smearing", "action",        "update"};
+  return names[int(part)];
+}
+
+struct PartCost {
+  double seconds = 0, flops = 0, bytes = 0;  ///< flops and must-move bytes: all ranks
+
+  void add(const PartCost& other) {
+    seconds += other.seconds;
+    flops += other.flops;
+    bytes += other.bytes;
+  }
+};
+
+class PartCosts {
+ public:
+  PartCost& operator[](Part part) { return costs_[size_t(part)]; }
+  const PartCost& operator[](Part part) const { return costs_[size_t(part)]; }
+  void add(const PartCosts& other) {
+    for (size_t k = 0; k < parts; ++k) costs_[k].add(other.costs_[k]);
+  }
+
+ private:
+  std::array<PartCost, parts> costs_{};
+};
+
+/// Adds the time of its life to a cost.
+class PartTimer {
+ public:
+  explicit PartTimer(PartCost& cost) : cost_{cost}, start_{std::chrono::steady_clock::now()} {}
+  ~PartTimer() {
+    cost_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  PartTimer(const PartTimer&) = delete;
+  PartTimer& operator=(const PartTimer&) = delete;
+
+ private:
+  PartCost& cost_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace trellis
