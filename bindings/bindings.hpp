@@ -10,6 +10,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <complex>
@@ -29,6 +30,7 @@ void bind_machine(nb::module_& m);
 void bind_lattice(nb::module_& m);
 void bind_gauge(nb::module_& m);
 void bind_update(nb::module_& m);
+void bind_hmc(nb::module_& m);
 void bind_operator(nb::module_& m);
 void bind_solver(nb::module_& m);
 void bind_measure(nb::module_& m);

@@ -69,12 +69,21 @@ def generate(
     resume: Resume = False,
     json: Json = False,
     schema: Schema = False,
+    schema_hmc: Annotated[
+        bool, typer.Option("--schema-hmc", help="The schema of run files with [molecular_dynamics].")
+    ] = False,
+    trajectories: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Make N more trajectories, whatever the run file's total is."),
+    ] = None,
 ) -> None:
-    """Make quenched gauge configurations by heat bath and over-relaxation."""
+    """Make gauge configurations: by heat bath, or with [molecular_dynamics] by hybrid Monte Carlo."""
     from .commands.generate import generate as command
-    from .run_files import GenerateRun
+    from .run_files import GenerateRun, HmcRun
 
-    _with_run_file(command, GenerateRun, run_file, resume, json, schema)
+    if schema_hmc:
+        console.run(lambda: _print_schema(HmcRun), json)
+    _with_run_file(command, GenerateRun, run_file, resume, json, schema, trajectories=trajectories)
 
 
 @app.command()
@@ -91,12 +100,14 @@ def measure(
     _with_run_file(command, MeasureRun, run_file, resume, json, schema)
 
 
-def _with_run_file(command, model, run_file: Path | None, resume: bool, json: bool, schema: bool) -> None:
+def _with_run_file(
+    command, model, run_file: Path | None, resume: bool, json: bool, schema: bool, **options: object
+) -> None:
     if schema:
         console.run(lambda: _print_schema(model), json)
     if run_file is None:
         raise typer.BadParameter("a run file is needed: RUN.toml")
-    console.run(lambda: command(run_file, resume=resume, json=json), json)
+    console.run(lambda: command(run_file, resume=resume, json=json, **options), json)
 
 
 def _print_schema(model) -> None:

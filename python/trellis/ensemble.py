@@ -123,12 +123,20 @@ class Stream:
         self.path = path
         self.sweeps: list[int] = []
         self.values: dict[str, list[float | complex]] = {}
+        self.occasional: dict[str, tuple[list[int], list[float | complex]]] = {}
 
     def append(self, sweep: int, values: dict[str, float | complex]) -> None:
         """Add the observables of one sweep."""
         self.sweeps.append(sweep)
         for name, value in values.items():
             self.values.setdefault(name, []).append(value)
+
+    def append_occasional(self, number: int, values: dict[str, float | complex]) -> None:
+        """Add what is not measured every time: each series has numbers of its own."""
+        for name, value in values.items():
+            numbers, series = self.occasional.setdefault(name, ([], []))
+            numbers.append(number)
+            series.append(value)
 
     def mean(self, name: str, last: int) -> float:
         """Of the last so many sweeps."""
@@ -153,8 +161,17 @@ class Stream:
         self.sweeps = sweeps[keep].tolist()
         group = root.group("observables")
         for name in group.names():
-            read = group.read_complex128 if name == "polyakov_loop" else group.read_float64
-            self.values[name] = read(name)[keep].tolist()
+            self.values[name] = _read_series(group, name)[keep].tolist()
+        if not root.has("occasional"):
+            return
+        for name in root.group("occasional").names():
+            series = root.group("occasional").group(name)
+            numbers = series.read_int64("trajectory")
+            values = _read_series(series, "value")
+            self.occasional[name] = (
+                numbers[numbers <= sweep].tolist(),
+                values[numbers <= sweep].tolist(),
+            )
 
     def write(self, run_file: str, lattice: tuple[int, ...], attributes: dict[str, float | int]) -> None:
         """Write all of it under another name, then rename. Collective."""
@@ -166,7 +183,27 @@ class Stream:
         root.write_int64("trajectory", np.asarray(self.sweeps, dtype=np.int64))
         group = root.make_group("observables")
         for name, values in self.values.items():
-            array = np.asarray(values)
-            write = group.write_complex128 if array.dtype.kind == "c" else group.write_float64
-            write(name, array)
+            _write_series(group, name, values)
+        if self.occasional:
+            occasional = root.make_group("occasional")
+            for name, (numbers, values) in self.occasional.items():
+                series = occasional.make_group(name)
+                series.write_int64("trajectory", np.asarray(numbers, dtype=np.int64))
+                _write_series(series, "value", values)
         file.commit()
+
+
+def _write_series(group: Any, name: str, values: list[float | complex]) -> None:
+    """Complex series say so in their name's dtype; everything else is float64."""
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        group.write_complex128(name, array)
+    else:
+        group.write_float64(name, array.astype(np.float64))
+
+
+def _read_series(group: Any, name: str) -> np.ndarray:
+    try:
+        return group.read_float64(name)
+    except FileError:
+        return group.read_complex128(name)

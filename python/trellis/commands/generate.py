@@ -1,4 +1,4 @@
-"""trellis generate: quenched configurations, checkpointed, resumable bit for bit."""
+"""trellis generate: gauge configurations, checkpointed, resumable bit for bit."""
 
 from __future__ import annotations
 
@@ -14,16 +14,27 @@ from ..errors import BadArgument
 from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
 from ..heatbath import HeatBath
 from ..machine import fma_peak
-from ..parallel import broadcast, rank
+from ..parallel import broadcast, on_root, rank
 from ..provenance import build_provenance, now
-from ..run_files import GenerateRun
+from ..run_files import GenerateRun, HmcRun
+from ..run_files.loading import has_table
 from .console import Output
 from .setup import gauge_field_bytes, load_run, require_memory, set_threads
 
 
-def generate(run_file: Path, *, resume: bool, json: bool) -> int:
-    """Run, or go on with, the run of a file."""
+def generate(
+    run_file: Path, *, resume: bool, json: bool, trajectories: int | None = None, tune: bool = False
+) -> int:
+    """Run, or go on with, the run of a file: heat bath, or trajectories ([molecular_dynamics])."""
     output = Output(json)
+    if on_root(lambda: has_table(run_file, "molecular_dynamics")):
+        from .hmc import generate_hmc
+
+        chain, text = load_run(run_file, HmcRun)
+        output.result(generate_hmc(chain, text, output, trajectories=trajectories))
+        return 0
+    if trajectories is not None or tune:
+        raise BadArgument("--trajectories and --tune are for runs with [molecular_dynamics]")
     run, text = load_run(run_file, GenerateRun)
     result = generate_run(run, text, output, resume=resume)
     output.result(result)

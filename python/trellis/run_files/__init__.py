@@ -8,7 +8,8 @@ are refused.
 """
 
 from .generate import GenerateRun
+from .hmc import HmcRun
 from .loading import load_run_file, parse_run_file
 from .measure import MeasureRun
 
-__all__ = ["GenerateRun", "MeasureRun", "load_run_file", "parse_run_file"]
+__all__ = ["GenerateRun", "HmcRun", "MeasureRun", "load_run_file", "parse_run_file"]

@@ -41,6 +41,14 @@ def load_run_file(path: Path | str, model: type[Run]) -> tuple[Run, str]:
     return parse_run_file(text, model, name=str(path)), text
 
 
+def has_table(path: Path | str, name: str) -> bool:
+    """Whether a TOML file has this table; False where it cannot be read (loading it says why)."""
+    try:
+        return name in tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+
+
 def parse_run_file(text: str, model: type[Run], name: str = "run file") -> Run:
     """Validate the text of a run file; see :func:`load_run_file`."""
     try:

@@ -1,0 +1,103 @@
+/// Molecular dynamics: monomials, integrators, trajectories.
+#include "trellis/update/hmc.hpp"
+#include "bindings.hpp"
+#include "trellis/update/gauge_monomial.hpp"
+
+namespace trellis::bindings {
+
+namespace {
+using LevelTuple = std::tuple<std::string, int, double, std::vector<MonomialPtr>>;
+
+std::vector<IntegratorLevel> to_levels(const std::vector<LevelTuple>& tuples) {
+  std::vector<IntegratorLevel> levels;
+  for (const auto& [scheme, steps, lambda, monomials] : tuples)
+    levels.push_back({scheme_of(scheme), steps, lambda, monomials});
+  return levels;
+}
+
+nb::dict to_dict(const PartCosts& costs) {
+  nb::dict d;
+  for (int k = 0; k < parts; ++k) {
+    const PartCost& cost = costs[Part(k)];
+    nb::dict one;
+    one["seconds"] = cost.seconds;
+    one["flops"] = cost.flops;
+    one["bytes"] = cost.bytes;
+    d[name_of(Part(k))] = one;
+  }
+  return d;
+}
+
+nb::dict to_dict(const MonomialRecord& m) {
+  nb::dict d;
+  d["name"] = m.name;
+  d["action_before"] = m.action_before;
+  d["action_after"] = m.action_after;
+  d["force_mean"] = m.force.mean;
+  d["force_largest"] = m.force.largest;
+  d["force_evaluations"] = m.force_evaluations;
+  d["solves"] = m.solves.solves;
+  d["iterations"] = m.solves.iterations;
+  d["largest_residual"] = m.solves.largest_residual;
+  return d;
+}
+
+nb::dict to_dict(const TrajectoryRecord& r) {
+  nb::dict d;
+  d["dH"] = r.dH;
+  d["is_accepted"] = r.is_accepted;
+  d["kinetic_before"] = r.kinetic_before;
+  d["kinetic_after"] = r.kinetic_after;
+  d["seconds"] = r.seconds;
+  nb::list monomials;
+  for (const MonomialRecord& m : r.monomials) monomials.append(to_dict(m));
+  d["monomials"] = monomials;
+  d["parts"] = to_dict(r.costs);
+  return d;
+}
+}  // namespace
+
+void bind_hmc(nb::module_& m) {
+  nb::class_<Monomial>(m, "Monomial").def_prop_ro("name", &Monomial::name);
+  m.def(
+      "gauge_monomial",
+      [](const std::string& name, double beta, double c1) -> MonomialPtr {
+        return std::make_shared<GaugeMonomial>(name, GaugeAction{beta, c1});
+      },
+      "name"_a, "beta"_a, "c1"_a);
+  nb::class_<Hmc>(m, "Hmc")
+      .def(
+          "__init__",
+          [](Hmc* self, uint64_t seed, uint64_t stream, double length,
+             const std::vector<LevelTuple>& levels) {
+            new (self) Hmc({seed, stream, length}, to_levels(levels));
+          },
+          "seed"_a, "stream"_a, "length"_a, "levels"_a)
+      .def(
+          "trajectory",
+          [](Hmc& hmc, GaugeField& U, uint32_t number, bool tests) {
+            const TrajectoryRecord record = [&] {
+              const nb::gil_scoped_release release;
+              return hmc.trajectory(U, number, tests);
+            }();
+            return to_dict(record);
+          },
+          "U"_a, "number"_a, "tests"_a)
+      .def(
+          "reversibility",
+          [](Hmc& hmc, const GaugeField& U, uint32_t number) {
+            const Reversibility found = [&] {
+              const nb::gil_scoped_release release;
+              return hmc.reversibility(U, number);
+            }();
+            nb::dict d;
+            d["links"] = found.links;
+            d["momenta"] = found.momenta;
+            d["dH"] = found.dH;
+            return d;
+          },
+          "U"_a, "number"_a)
+      .def("energy_violation", &Hmc::energy_violation, "U"_a, "number"_a, release_gil());
+}
+
+}  // namespace trellis::bindings

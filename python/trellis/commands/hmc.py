@@ -1,0 +1,252 @@
+"""trellis generate with [molecular_dynamics]: trajectories, states, the stream, and a stop between two."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import load
+from ..ensemble import State, Stream, load_last_state, save_state, states
+from ..errors import BadArgument
+from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
+from ..hmc import HMC, Level
+from ..monomials import make_monomials
+from ..parallel import broadcast, rank
+from ..provenance import build_provenance, now
+from ..run_files import HmcRun
+from .console import Output
+from .hmc_report import describe_parts, describe_trajectory
+from .setup import gauge_field_bytes, require_memory, set_threads
+from .stopping import StopRequest
+
+#: Beyond this a trajectory is practically never accepted.
+_LARGE_VIOLATION = 10.0
+
+
+def generate_hmc(
+    run: HmcRun, text: str, output: Output, *, trajectories: int | None = None
+) -> dict[str, Any]:
+    """Run, or go on with, a chain; returns the JSON object of `trellis generate --json`.
+
+    Parameters
+    ----------
+    trajectories
+        Make so many more, whatever run.trajectories.total is.
+    """
+    return _Chain(run, text, output).run_all(trajectories)
+
+
+def start_field(run: HmcRun, geometry: Geometry) -> GaugeField:
+    """The links before the first trajectory. Collective."""
+    start, seed = run.start, run.random.seed
+    if start.type == "cold":
+        return cold(geometry)
+    if start.type == "hot":
+        return hot(geometry, seed=seed)
+    if start.type == "weak":
+        return weak_field(geometry, seed=seed, spread=start.spread)
+    assert start.file is not None
+    U = read_gauge_field(start.file, grid=run.machine.grid)
+    if U.geometry != geometry:
+        raise BadArgument(f"{start.file}: expected {geometry}, found {U.geometry}")
+    return U
+
+
+def make_hmc(run: HmcRun, geometry: Geometry) -> HMC:
+    """The chain of a run file."""
+    monomials = make_monomials(run, geometry)
+    levels = [
+        Level(level.scheme, level.steps, [monomials[name] for name in level.monomials], level.lambda_)
+        for level in run.integrator
+    ]
+    return HMC(levels, length=run.molecular_dynamics.length, seed=run.random.seed, stream=run.random.stream)
+
+
+class _Chain:
+    """One run: the links, the number of the trajectory, and the folder."""
+
+    def __init__(self, run: HmcRun, text: str, output: Output) -> None:
+        self.run, self.text, self.output = run, text, output
+        self.folder = Path(run.output.directory)
+        self.stream = Stream(self.folder / "stream.h5")
+        self.number = self.saved = 0
+        self.resumed_from: int | None = None
+        self.parts: dict[str, dict[str, float]] = {}
+        set_threads(run.machine)
+        self.geometry = Geometry(run.lattice.extents, run.machine.grid)
+        self.hmc = make_hmc(run, self.geometry)
+
+    def run_all(self, trajectories: int | None) -> dict[str, Any]:
+        run, output = self.run, self.output
+        field = gauge_field_bytes(self.geometry.local_extents, self.geometry.grid)
+        require_memory(6 * field, "this run", run.machine, output)
+        if rank() == 0:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        U = self._state()
+        first = self.number
+        last = run.trajectories.total if trajectories is None else first + trajectories
+        extents = "x".join(map(str, run.lattice.extents))
+        output.line(
+            f"{extents}, {run.action.type} beta = {run.action.beta:g}, seed {run.random.seed}: trajectories "
+            f"{first + 1} to {last} into {self.folder}"
+        )
+        stop = StopRequest()
+        start = time.perf_counter()
+        with stop, output.progress("trajectories", last, self.number) as show:
+            while self.number < last and not stop.is_wanted():
+                self._one_trajectory(U)
+                show(self.number)
+            if self.number > self.saved:
+                self._save(U, "checkpoint")
+        if self.number < last:
+            output.line(f"{stop.reason}: stopped after trajectory {self.number}; its state is saved")
+        return self._summary(U, first, time.perf_counter() - start, stopped=self.number < last)
+
+    def _state(self) -> GaugeField:
+        """The links to go on with: the last sound state in the folder, or the start."""
+        found = load_last_state(self.folder, self.run.machine.grid, self.output.warning)
+        if found is None:
+            if broadcast(bool(states(self.folder))):
+                raise BadArgument(f"{self.folder} has states, and none of them can be used")
+            return start_field(self.run, self.geometry)
+        state, U, record = found
+        self._require_same_physics(record["physics"], state)
+        if U.geometry != self.geometry:
+            raise BadArgument(f"{state.links}: expected {self.geometry}, found {U.geometry}")
+        self.number = self.saved = self.resumed_from = state.sweep
+        self.stream.read_until(state.sweep)
+        self.output.line(f"going on after trajectory {state.sweep} ({state.links.name})")
+        return U
+
+    def _physics(self) -> dict[str, Any]:
+        """What decides the bits; a resumed run must have the same."""
+        run = self.run
+        content = run.model_dump(by_alias=True, exclude={"machine", "output", "trajectories"})
+        content["thermalisation"] = run.trajectories.thermalisation
+        return content
+
+    def _require_same_physics(self, stored: dict[str, Any], state: State) -> None:
+        import json
+
+        expected = json.loads(json.dumps(self._physics()))
+        for table, values in expected.items():
+            if stored.get(table) != values:
+                raise BadArgument(
+                    f"{state.record} was made with another [{table}]: expected {values}, found "
+                    f"{stored.get(table)}; a changed run needs another folder"
+                )
+
+    def _one_trajectory(self, U: GaugeField) -> None:
+        table = self.run.trajectories
+        number = self.number + 1
+        extra: dict[str, float] = {}
+        if table.reversibility_every and number % table.reversibility_every == 0:
+            found = self.hmc.reversibility(U, number)
+            extra = {f"reversibility_{name}": value for name, value in found.items()}
+        begin = time.perf_counter()
+        record = self.hmc.trajectory(U, number, test=number > table.thermalisation)
+        self.number = number
+        self._warn(record, number)
+        self._record(U, record)
+        self.stream.append_occasional(number, extra)
+        self.output.line(describe_trajectory(number, record, self.stream, time.perf_counter() - begin))
+        if table.kept(number):
+            self._save(U, "configuration")
+        elif number % table.checkpoint_every == 0:
+            self._save(U, "checkpoint")
+
+    def _warn(self, record: dict[str, Any], number: int) -> None:
+        if number > self.run.trajectories.thermalisation and record["dH"] > _LARGE_VIOLATION:
+            worst = max(record["monomials"], key=lambda m: m["action_after"] - m["action_before"])
+            self.output.warning(
+                f"trajectory {number}: dH = {record['dH']:.3g} is above {_LARGE_VIOLATION:g}: raise the "
+                f"steps of [[integrator]] (the largest change is that of {worst['name']!r}), shorten "
+                "molecular_dynamics.length, or lengthen trajectories.thermalisation"
+            )
+
+    def _record(self, U: GaugeField, record: dict[str, Any]) -> None:
+        loops = U.loops()
+        values: dict[str, float | complex] = {
+            "plaquette": loops["plaquette"],
+            "rectangle": loops["rectangle"],
+            "polyakov_loop": loops["polyakov_loop"],
+            "dH": record["dH"],
+            "exp_minus_dH": math.exp(min(-record["dH"], 700.0)),
+            "accepted": float(record["is_accepted"]),
+            "kinetic": record["kinetic_before"],
+            "seconds": record["seconds"],
+        }
+        for monomial in record["monomials"]:
+            name = monomial["name"]
+            after = "action_after" if record["is_accepted"] else "action_before"
+            values[f"action.{name}"] = monomial[after]
+            values[f"force.{name}"] = monomial["force_mean"]
+            values[f"force_largest.{name}"] = monomial["force_largest"]
+            values[f"iterations.{name}"] = float(monomial["iterations"])
+        for name, part in record["parts"].items():
+            values[f"seconds.{name}"] = part["seconds"]
+            total = self.parts.setdefault(name, {"seconds": 0.0, "flops": 0.0, "bytes": 0.0})
+            for key in total:
+                total[key] += part[key]
+        self.stream.append(self.number, values)
+
+    def _save(self, U: GaugeField, kind: str) -> None:
+        """The stream first: a state never knows of trajectories that the stream lacks."""
+        run = self.run
+        attributes = {"beta": run.action.beta, "seed": run.random.seed}
+        attributes["thermalisation"] = run.trajectories.thermalisation
+        self.stream.write(self.text, run.lattice.extents, attributes)
+        content = {
+            "physics": self._physics(),
+            "provenance": {**build_provenance(), "created": now(), "run_file": self.text},
+        }
+        save_state(State(kind, self.number, self.folder), U, content)
+        self.saved = self.number
+
+    def _summary(self, U: GaugeField, first: int, seconds: float, *, stopped: bool) -> dict[str, Any]:
+        made = self.number - first
+        tested = [
+            k
+            for k, number in enumerate(self.stream.sweeps)
+            if number > max(first, self.run.trajectories.thermalisation)
+        ]
+        values = self.stream.values
+
+        def mean(name: str, at: list[int]) -> float | None:
+            return float(np.mean([values[name][k] for k in at])) if at else None
+
+        new = [k for k, number in enumerate(self.stream.sweeps) if number > first]
+        in_trajectories = sum(float(values["seconds"][k]) for k in new)
+        by_part = {name: part["seconds"] / made for name, part in self.parts.items()} if made else {}
+        if made:
+            by_part["other"] = max(in_trajectories / made - sum(by_part.values()), 0.0)
+        result = {
+            "run": "generate",
+            "directory": str(self.folder),
+            "stream": str(self.stream.path),
+            "lattice": list(self.run.lattice.extents),
+            "trajectories": self.number,
+            "made": made,
+            "resumed_from": self.resumed_from,
+            "stopped": stopped,
+            "configurations": [
+                str(s.links) for s in broadcast(states(self.folder)) if s.kind == "configuration"
+            ],
+            "seconds": seconds,
+            "seconds_per_trajectory": in_trajectories / made if made else None,
+            "acceptance": mean("accepted", tested),
+            "plaquette": mean("plaquette", tested or new),
+            "plaquette_last": U.plaquette,
+            "exp_minus_dh": mean("exp_minus_dH", tested),
+            "seconds_by_part": by_part,
+            "ranks": load().size(),
+            "grid": list(self.geometry.grid),
+        }
+        if made:
+            for line in describe_parts(self.parts, in_trajectories, made):
+                self.output.line(line)
+        return result

@@ -1,0 +1,41 @@
+"""Ctrl-C and SIGTERM as a wish: the work in hand is finished and saved."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+from ..core import load
+
+
+class StopRequest:
+    """While it is entered, SIGINT and SIGTERM are noted; a second SIGINT interrupts at once."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> StopRequest:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.reason and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.reason = signal.Signals(number).name
+
+    def is_wanted(self) -> bool:
+        """On every rank, if any rank was asked. Collective."""
+        wanted = load().maximum(1.0 if self.reason else 0.0) > 0.5
+        if wanted and not self.reason:
+            self.reason = "another rank was asked to stop"
+        return wanted

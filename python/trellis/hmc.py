@@ -1,0 +1,120 @@
+"""Hybrid Monte Carlo: monomials, nested integrators, trajectories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .core import load
+from .gauge import GaugeField
+
+
+class Monomial:
+    """One term of the Hamiltonian; made by :func:`gauge_monomial` and its like."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+
+    @property
+    def name(self) -> str:
+        """Under which it is recorded."""
+        return self._core.name
+
+
+def gauge_monomial(*, beta: float, c1: float = 0.0, name: str = "gauge") -> Monomial:
+    """The gauge action with 1x1 and 2x1 loops (doc/conventions.md).
+
+    Parameters
+    ----------
+    beta
+        6 / g0^2.
+    c1
+        Weight of the 2x1 loops: 0 Wilson, -1/12 tree-level Symanzik, -0.331 Iwasaki, -1.4088 DBW2.
+    """
+    return Monomial(load().gauge_monomial(name, beta, c1))
+
+
+@dataclass(frozen=True)
+class Level:
+    """One time scale of an integrator.
+
+    Attributes
+    ----------
+    scheme
+        "leapfrog", "omelyan2", "omelyan4" or "force_gradient".
+    steps
+        Of each drift of the level before; of the trajectory for the first.
+    monomials
+        Whose forces act on this time scale.
+    lambda_
+        Parameter of omelyan2.
+    """
+
+    scheme: str
+    steps: int
+    monomials: Sequence[Monomial]
+    lambda_: float = 0.1931833275037836
+
+
+class HMC:
+    """A Markov chain of trajectories.
+
+    The links after a trajectory depend on the links before, the parameters, and (seed, stream, number), and
+    on nothing else: not on ranks, threads or interruptions.
+
+    Parameters
+    ----------
+    levels
+        Nested time scales, outermost first.
+    length
+        Of a trajectory.
+    seed, stream
+        Of all random numbers of the chain.
+    """
+
+    def __init__(self, levels: Sequence[Level], *, length: float = 1.0, seed: int, stream: int = 0) -> None:
+        self.levels = tuple(levels)
+        tuples = [
+            (level.scheme, level.steps, level.lambda_, [m._core for m in level.monomials])
+            for level in self.levels
+        ]
+        self._core = load().Hmc(seed, stream, length, tuples)
+
+    def trajectory(self, U: GaugeField, number: int, *, test: bool = True) -> dict[str, Any]:
+        """One trajectory; changes U if it is accepted. Collective.
+
+        Parameters
+        ----------
+        number
+            Of the trajectory, from 1: part of the key of the random numbers.
+        test
+            False: accepted whatever dH is (thermalisation).
+
+        Returns
+        -------
+        dict
+            dH, is_accepted, kinetic_before, kinetic_after, seconds; monomials (a list of dicts with name,
+            action_before, action_after, force_mean, force_largest, force_evaluations, solves, iterations,
+            largest_residual); parts (seconds, flops and bytes by kind of work).
+
+        Raises
+        ------
+        NumericError
+            The Hamiltonian is not finite; U is as it was.
+        """
+        return self._core.trajectory(U._core, number, test)
+
+    def reversibility(self, U: GaugeField, number: int) -> dict[str, float]:
+        """Integrate forth and back with the momenta and pseudofermions of a trajectory; U stays. Collective.
+
+        Returns
+        -------
+        dict
+            links, momenta: the largest difference of a matrix element and of a component; dH.
+        """
+        return self._core.reversibility(U._core, number)
+
+    def energy_violation(self, U: GaugeField, number: int) -> float:
+        """The change of H along a trajectory; U stays. Collective."""
+        return self._core.energy_violation(U._core, number)

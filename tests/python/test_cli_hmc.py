@@ -1,0 +1,191 @@
+"""trellis generate with [molecular_dynamics]: the same bits after any interruption and on any ranks."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from command_line import command, environment, run, sha256
+
+RUN = """\
+[lattice]
+extents = [4, 4, 4, 8]
+[action]
+type = "{action}"
+beta = {beta}
+[[integrator]]
+scheme = "omelyan2"
+steps = 4
+monomials = ["gauge"]
+[molecular_dynamics]
+length = 0.5
+[trajectories]
+total = {total}
+thermalisation = 3
+keep_every = 4
+checkpoint_every = 2
+reversibility_every = 5
+[random]
+seed = 11
+[output]
+directory = "out"
+"""
+
+
+def write_run(folder: Path, text: str = RUN, **values: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    defaults = {"total": 12, "action": "symanzik", "beta": 4.0}
+    (folder / "run.toml").write_text(text.format(**{**defaults, **values}))
+    return folder
+
+
+def content(folder: Path) -> dict[str, str | bytes]:
+    """All links, and what the stream says of the physics (not the seconds)."""
+    found: dict[str, str | bytes] = {path.name: sha256(path) for path in sorted(folder.glob("out/*.ildg"))}
+    with h5py.File(folder / "out" / "stream.h5") as file:
+        found["trajectory"] = file["trajectory"][()].tobytes()
+        for name, dataset in file["observables"].items():
+            if not name.startswith("seconds"):
+                found[name] = dataset[()].tobytes()
+        for name, group in file["occasional"].items():
+            found[name] = group["value"][()].tobytes()
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> Path:
+    folder = write_run(tmp_path_factory.mktemp("plain"))
+    run("generate", "run.toml", cwd=folder)
+    return folder
+
+
+def test_what_a_run_leaves(plain: Path) -> None:
+    names = sorted(path.name for path in (plain / "out").iterdir())
+    assert names == [
+        "checkpoint.000012.ildg",
+        "checkpoint.000012.json",
+        "configuration.000007.ildg",
+        "configuration.000007.json",
+        "configuration.000011.ildg",
+        "configuration.000011.json",
+        "stream.h5",
+    ]
+    with h5py.File(plain / "out" / "stream.h5") as file:
+        assert np.array_equal(file["trajectory"][()], np.arange(1, 13))
+        values = file["observables"]
+        assert np.allclose(values["exp_minus_dH"][()], np.exp(-values["dH"][()]), rtol=1e-14)
+        assert np.all(values["accepted"][:3] == 1.0)
+        assert np.all(values["force.gauge"][()] > 0)
+        assert file["occasional/reversibility_links/trajectory"][()].tolist() == [5, 10]
+        assert np.all(file["occasional/reversibility_links/value"][()] < 1e-12)
+
+
+@pytest.mark.parametrize("ranks, threads", [(1, 2), (2, 1), (4, 1)])
+def test_the_same_bits(plain: Path, tmp_path: Path, ranks: int, threads: int) -> None:
+    folder = write_run(tmp_path)
+    run("generate", "run.toml", cwd=folder, ranks=ranks, OMP_NUM_THREADS=str(threads))
+    assert content(folder) == content(plain)
+
+
+def test_stopped_and_resumed_on_other_ranks(plain: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    first = json.loads(run("generate", "run.toml", "--trajectories", 5, "--json", cwd=folder).stdout)
+    assert first["made"] == first["trajectories"] == 5
+    second = json.loads(run("generate", "run.toml", "--json", cwd=folder, ranks=2).stdout)
+    assert second["resumed_from"] == 5
+    found, expected = content(folder), content(plain)
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_sigterm_finishes_the_trajectory(plain: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=100000)
+    process = subprocess.Popen(
+        command("generate", "run.toml", "--json"),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(folder.glob("out/*.json")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    found = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode == 0
+    assert found["stopped"]
+    last = found["trajectories"]
+    assert (folder / "out" / f"checkpoint.{last:06d}.json").exists() or (
+        folder / "out" / f"configuration.{last:06d}.json"
+    ).exists()
+    with h5py.File(folder / "out" / "stream.h5") as file:
+        assert file["trajectory"][-1] == last
+        with h5py.File(plain / "out" / "stream.h5") as other:
+            n = min(last, 12)
+            assert np.array_equal(file["observables/dH"][:n], other["observables/dH"][:n])
+
+
+@pytest.mark.parametrize("kills", [5])
+def test_killed_and_resumed(plain: Path, tmp_path: Path, kills: int) -> None:
+    folder = write_run(tmp_path, total=60)
+    whole = write_run(tmp_path / "whole", total=60)
+    run("generate", "run.toml", cwd=whole)
+    for kill in range(kills):
+        process = subprocess.Popen(
+            command("generate", "run.toml"),
+            cwd=folder,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        before = newest(folder)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and newest(folder) == before and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(0.004 * kill)
+        process.kill()
+        process.wait()
+    run("generate", "run.toml", cwd=folder)
+    found, expected = content(folder), content(whole)
+    kept = [name for name in expected if not name.startswith("checkpoint")]
+    assert {name: found[name] for name in kept} == {name: expected[name] for name in kept}
+    assert not list(folder.glob("out/*.partial"))
+
+
+def newest(folder: Path) -> str:
+    return max((path.name[-11:] for path in folder.glob("out/*.json")), default="")
+
+
+def test_a_changed_run_is_refused(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=4)
+    run("generate", "run.toml", cwd=folder)
+    write_run(tmp_path, beta=4.1)
+    assert "another [action]" in run("generate", "run.toml", cwd=folder, status=1).stderr
+
+
+@pytest.mark.parametrize(
+    "old, new, text",
+    [
+        ('monomials = ["gauge"]', 'monomials = ["light"]', "no monomial of this run"),
+        ("steps = 4", "steps = 0", "integrator.0.steps"),
+        ('scheme = "omelyan2"', 'scheme = "euler"', "force_gradient"),
+        ("seed = 11", "seed = 11\nsed = 1", "unknown key"),
+        ("extents = [4, 4, 4, 8]", "extents = [4, 4, 4, 7]", "the extent in t is 7"),
+    ],
+)
+def test_bad_run_files(tmp_path: Path, old: str, new: str, text: str) -> None:
+    folder = write_run(tmp_path, RUN.replace(old, new))
+    assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
+
+
+def test_a_step_that_is_too_large_is_named(tmp_path: Path) -> None:
+    text = RUN.replace("steps = 4", "steps = 1").replace("length = 0.5", "length = 2.0")
+    folder = write_run(tmp_path, text.replace("thermalisation = 3", "thermalisation = 0"), total=3)
+    found = run("generate", "run.toml", cwd=folder)
+    assert "dH = " in found.stderr
+    assert "raise the steps of [[integrator]]" in found.stderr
