@@ -20,6 +20,7 @@ const std::vector<Case> cases{
     {{4, 4, 4, 4}, {1, 1, 1, 1}, 2},   {{2, 2, 2, 2}, {1, 1, 1, 1}, 2},  {{2, 4, 6, 8}, {1, 1, 1, 1}, 1},
     {{8, 4, 4, 4}, {2, 1, 1, 1}, 2},   {{4, 4, 4, 32}, {1, 1, 1, 4}, 3}, {{8, 4, 12, 4}, {2, 1, 3, 2}, 2},
     {{8, 8, 16, 16}, {1, 1, 2, 2}, 3}, {{4, 4, 4, 4}, {2, 2, 2, 2}, 2},  {{16, 8, 4, 8}, {1, 1, 1, 2}, 2},
+    {{4, 4, 4, 8}, {1, 1, 1, 2}, 3},   {{8, 8, 8, 8}, {2, 2, 2, 2}, 3},
 };
 
 class ExtendedLayoutTest : public ::testing::TestWithParam<std::tuple<size_t, int>> {
@@ -111,10 +112,31 @@ TEST_P(ExtendedLayoutTest, the_halo_is_as_wide_as_asked) {
 }
 
 TEST(ExtendedLayout, too_short_local_extents_are_refused) {
-  EXPECT_THROW(ExtendedLayout(Geometry({4, 4, 4, 4}, ProcessGrid({1, 1, 1, 2})), 1, 3), BadArgument);
+  const Geometry geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 2, 2}));
+  EXPECT_THROW(ExtendedLayout(geometry, 1, 3), BadArgument);
+  try {
+    ExtendedLayout(geometry, 1, 3);
+  } catch (const BadArgument& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("at least 4"), std::string::npos) << text;
+    EXPECT_NE(text.find("direction z"), std::string::npos) << text;
+    EXPECT_NE(text.find("rank counts that do: 1, 2"), std::string::npos) << text;
+  }
+  try {
+    ExtendedLayout(Geometry({4, 4, 8, 8}, ProcessGrid({1, 1, 1, 4})), 1, 3);
+    FAIL() << "a local extent of 2 was accepted";
+  } catch (const BadArgument& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("grids of 4 ranks that allow it: 1x1x2x2"), std::string::npos) << text;
+  }
   EXPECT_NO_THROW(ExtendedLayout(Geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2})), 1, 3));
-  // 16 lanes cut the local extent 4 of t into 2, less than the halo
-  EXPECT_THROW(ExtendedLayout(Geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2})), 16, 3), BadArgument);
+}
+
+/// Sixteen lanes cut the local extent 4 of t into 2: the third ghost layer lies two lanes away.
+TEST(ExtendedLayout, a_halo_may_be_wider_than_the_part_of_a_lane) {
+  const ExtendedLayout e(Geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2})), 16, 3);
+  EXPECT_EQ(e.lanes(), 16);
+  EXPECT_EQ(e.sub_extents()[3], 2);
 }
 
 std::string case_name(const ::testing::TestParamInfo<std::tuple<size_t, int>>& info) {

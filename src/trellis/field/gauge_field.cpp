@@ -12,9 +12,9 @@ namespace {
 constexpr int link_reals = 18, site_reals = 72;
 }
 
-GaugeField::GaugeField(LatticePtr lattice, int lanes) : lattice_{std::move(lattice)} {
+GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo) : lattice_{std::move(lattice)} {
   if (lanes == 0) lanes = native_lanes(Precision::double_precision);
-  layout_ = lattice_->extended_layout(lanes, halo_width);
+  layout_ = lattice_->extended_layout(lanes, halo);
   memory_ = Memory(size_t(layout_->blocks()) * site_reals * layout_->lanes() * sizeof(double));
   double* data = static_cast<double*>(memory_.data());
   const int W = layout_->lanes();
@@ -23,7 +23,7 @@ GaugeField::GaugeField(LatticePtr lattice, int lanes) : lattice_{std::move(latti
       for (int i = 0; i < Nc; ++i)
         std::fill_n(data + ((size_t(block) * Nd + mu) * link_reals + 8 * i) * W, W, 1.0);
   });
-  valid_layers_ = halo_width;
+  valid_layers_ = halo;
 }
 
 GaugeField::GaugeField(const GaugeField& other)
@@ -103,7 +103,8 @@ void GaugeField::from_canonical(const double* in) {
 }
 
 void GaugeField::update_halo(int layers) const {
-  TRELLIS_REQUIRE(layers >= 1 && layers <= halo_width, "halo of ", layers, " layers");
+  TRELLIS_REQUIRE(layers >= 1 && layers <= layout_->width(), "a halo of ", layers,
+                  " layers was asked for, the field has ", layout_->width());
   if (valid_layers_ >= layers) return;
   for (int mu = 0; mu < Nd; ++mu)
     if (geometry().is_split(mu)) exchange_direction(mu, {layers, 0, Nd, -1});
@@ -117,11 +118,27 @@ void GaugeField::update_halo_of(int mu, int parity) {
   valid_layers_ = 1;
 }
 
+namespace {
+/// Where a lane of a ghost block finds its site: in a block with the coordinate `sub` (in this direction), in
+/// `lane`, on this rank or on the neighbour. On short lattices it may lie two lanes away.
+struct GhostOrigin {
+  int sub, lane;
+  bool is_remote;
+};
+GhostOrigin ghost_origin(const ExtendedLayout& layout, int mu, int step, int layer, int lane) {
+  const int l = layout.sub_extents()[mu], extent = layout.geometry().local()[mu];
+  Coord c = layout.lane_coord(lane);
+  const int x = c[mu] * l + (step > 0 ? l + layer : -1 - layer), y = (x + extent) % extent;
+  c[mu] = y / l;
+  return {y % l, int(site_index(c, layout.lane_extents())), x < 0 || x >= extent};
+}
+}  // namespace
+
 /// Fills the ghost blocks of one direction. Directions are done one after the other, and the halos of the
 /// earlier ones are sent along, which fills the corners.
 void GaugeField::exchange_direction(int mu, const HaloPart& part) const {
   const ExtendedLayout& layout = *layout_;
-  const int W = layout.lanes(), l = layout.sub_extents()[mu], w = part.layers, s = layout.lane_extents()[mu];
+  const int W = layout.lanes(), l = layout.sub_extents()[mu], w = part.layers;
   const int reals = link_reals * part.links;
   Coord begin{}, end{};
   for (int nu = 0; nu < Nd; ++nu) {
@@ -129,34 +146,36 @@ void GaugeField::exchange_direction(int mu, const HaloPart& part) const {
     begin[nu] = nu == mu ? 0 : -halo;
     end[nu] = nu == mu ? w : layout.sub_extents()[nu] + halo;
   }
-  // The site behind a ghost has the coordinate `layer`, or l - 1 - layer, and l is even.
+  // The site of a ghost of layer k has the parity of the coordinate k, or -1 - k: l is even.
   auto is_wanted = [&](int step, const Coord& x) {
     return part.parity < 0 || ((x[0] + x[1] + x[2] + x[3] + (step > 0 ? 0 : 1)) & 1) == part.parity;
   };
-  // Calls f(step, layer 0..w-1 counted away from the edge, transverse coordinates).
+  // Calls f(step, ghost block, source block, layer) for layers 0..w-1 counted away from the edge.
   auto for_each_ghost = [&](auto f) {
     for (int step = 1; step >= -1; step -= 2) {
       Coord x;
       for (x[3] = begin[3]; x[3] < end[3]; ++x[3])
         for (x[2] = begin[2]; x[2] < end[2]; ++x[2])
           for (x[1] = begin[1]; x[1] < end[1]; ++x[1])
-            for (x[0] = begin[0]; x[0] < end[0]; ++x[0])
-              if (is_wanted(step, x)) f(step, x);
+            for (x[0] = begin[0]; x[0] < end[0]; ++x[0]) {
+              if (!is_wanted(step, x)) continue;
+              Coord ghost = x, source = x;
+              ghost[mu] = step > 0 ? l + x[mu] : -1 - x[mu];
+              source[mu] = ghost_origin(layout, mu, step, x[mu], 0).sub;
+              f(step, layout.block_of(ghost), layout.block_of(source), x[mu]);
+            }
     }
   };
-  auto is_edge = [&](int lane, int step) { return layout.lane_coord(lane)[mu] == (step > 0 ? s - 1 : 0); };
   std::vector<double> send[2], receive[2];
-  auto copy_site = [&](std::vector<double>& buffer, int block, int lane) {
-    const double* p = element(block, lane, part.first_link);
-    for (int k = 0; k < reals; ++k) buffer.push_back(p[size_t(k) * W]);
-  };
-  // What the neighbour in direction -step needs are the first layers seen from its side.
-  for_each_ghost([&](int step, Coord x) {
-    const int layer = x[mu];
-    x[mu] = step > 0 ? layer : l - 1 - layer;
-    const int source = layout.block_of(x);
-    for (int lane = 0; lane < W; ++lane)
-      if (is_edge(lane, -step)) copy_site(send[step < 0], source, lane);
+  // Every rank has the same local lattice: what the neighbour behind lacks of this rank are, in the same
+  // order, the sites that this rank lacks of the neighbour ahead.
+  for_each_ghost([&](int step, int, int source, int layer) {
+    for (int lane = 0; lane < W; ++lane) {
+      const GhostOrigin origin = ghost_origin(layout, mu, step, layer, lane);
+      if (!origin.is_remote) continue;
+      const double* p = element(source, origin.lane, part.first_link);
+      for (int k = 0; k < reals; ++k) send[step < 0].push_back(p[size_t(k) * W]);
+    }
   });
   for (int k = 0; k < 2; ++k) receive[k].resize(send[k].size());
   const int forward = geometry().neighbour_rank(mu, 1), backward = geometry().neighbour_rank(mu, -1);
@@ -169,22 +188,15 @@ void GaugeField::exchange_direction(int mu, const HaloPart& part) const {
   const auto exchange = lattice_->communicator().make_exchange(sends, receives);
   exchange->start();
   exchange->wait();
-  size_t at[2] = {0, 0};
-  for_each_ghost([&](int step, Coord x) {
-    const int layer = x[mu];
-    x[mu] = step > 0 ? layer : l - 1 - layer;
-    const int source = layout.block_of(x);
-    x[mu] = step > 0 ? l + layer : -1 - layer;
-    const int ghost = layout.block_of(x);
-    const int32_t* permutation = layout.permutations() + 16 * layout.shift(2 * mu + (step > 0 ? 0 : 1));
+  const double* arrived[2] = {receive[0].data(), receive[1].data()};
+  for_each_ghost([&](int step, int ghost, int source, int layer) {
     for (int lane = 0; lane < W; ++lane) {
+      const GhostOrigin origin = ghost_origin(layout, mu, step, layer, lane);
       double* out = element(ghost, lane, part.first_link);
-      const bool is_remote = is_edge(lane, step);
-      const double* in = is_remote ? receive[step < 0].data() + at[step < 0]
-                                   : element(source, permutation[lane], part.first_link);
-      const size_t stride = is_remote ? 1 : size_t(W);
+      const double* in = origin.is_remote ? arrived[step < 0] : element(source, origin.lane, part.first_link);
+      const size_t stride = origin.is_remote ? 1 : size_t(W);
       for (int k = 0; k < reals; ++k) out[size_t(k) * W] = in[size_t(k) * stride];
-      if (is_remote) at[step < 0] += size_t(reals);
+      if (origin.is_remote) arrived[step < 0] += reals;
     }
   });
 }

@@ -14,8 +14,8 @@ using Link = std::array<std::complex<double>, 9>;
 
 class GaugeField {
  public:
-  /// Unit links. lanes = 0: this build's vector width.
-  explicit GaugeField(LatticePtr lattice, int lanes = 0);
+  /// Unit links. lanes = 0: this build's vector width. halo: its width where ranks split the lattice.
+  explicit GaugeField(LatticePtr lattice, int lanes = 0, int halo = halo_width);
   GaugeField(const GaugeField& other);
   GaugeField& operator=(const GaugeField& other);
   GaugeField(GaugeField&&) = default;
@@ -47,7 +47,7 @@ class GaugeField {
   RawField raw() const;
   ExtendedTables tables() const;
 
-  static constexpr int halo_width = 2;
+  static constexpr int halo_width = 2;  ///< of all fields that kernels combine; a Naik term asks for 3
 
  private:
   double* element(int block, int lane, int mu) const;

@@ -1,6 +1,7 @@
 #include "trellis/lattice/extended_layout.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
 
@@ -10,13 +11,12 @@ ExtendedLayout::ExtendedLayout(const Geometry& geometry, int lanes, int width)
       lanes_{split_.lanes()},
       width_{width},
       permutations_{std::make_unique<Permutations>()} {
+  TRELLIS_REQUIRE(width >= 1, "a halo of ", width, " sites");
+  require_split_extents(geometry, width + width % 2, message("a halo of ", width, " sites"));
   int64_t blocks = 1;
   for (int mu = 0; mu < Nd; ++mu) {
     sub_[mu] = geometry.local()[mu] / split_.lanes_per_direction[mu];
     halo_[mu] = geometry.is_split(mu) ? width : 0;
-    TRELLIS_REQUIRE(sub_[mu] >= halo_[mu], "local extent ", geometry.local()[mu], " in direction ",
-                    "xyzt"[mu], ", cut over ", split_.lanes_per_direction[mu],
-                    " lanes, is shorter than the halo of ", width);
     extended_[mu] = sub_[mu] + 2 * halo_[mu];
     blocks *= extended_[mu];
   }

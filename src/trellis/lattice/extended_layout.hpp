@@ -12,7 +12,7 @@ namespace trellis {
 
 class ExtendedLayout {
  public:
-  /// @pre a lane's part of the local extent in split directions >= width
+  /// @pre local extents in split directions >= width (a lane's part of them may be shorter)
   ExtendedLayout(const Geometry& geometry, int lanes, int width);
 
   const Geometry& geometry() const { return geometry_; }
