@@ -10,12 +10,9 @@
 namespace trellis {
 
 namespace {
-double violation(const Link& U) {
+/// Deviation of U U^dagger from 1.
+double unitarity_violation(const Link& U) {
   double worst = 0;
-  for (int j = 0; j < 3; ++j) {
-    const int k = (j + 1) % 3, l = (j + 2) % 3;
-    worst = std::max(worst, std::abs(U[6 + j] - std::conj(U[k] * U[3 + l] - U[l] * U[3 + k])));
-  }
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
       std::complex<double> s = i == j ? -1.0 : 0.0;
@@ -23,6 +20,30 @@ double violation(const Link& U) {
       worst = std::max(worst, std::abs(s));
     }
   return worst;
+}
+
+double violation(const Link& U) {
+  double worst = unitarity_violation(U);
+  for (int j = 0; j < 3; ++j) {
+    const int k = (j + 1) % 3, l = (j + 2) % 3;
+    worst = std::max(worst, std::abs(U[6 + j] - std::conj(U[k] * U[3 + l] - U[l] * U[3 + k])));
+  }
+  return worst;
+}
+
+std::complex<double> determinant(const Link& U) {
+  std::complex<double> d = 0.0;
+  for (int j = 0; j < 3; ++j) {
+    const int k = (j + 1) % 3, l = (j + 2) % 3;
+    d += U[6 + j] * (U[k] * U[3 + l] - U[l] * U[3 + k]);
+  }
+  return d;
+}
+
+/// Real i of a link as it is stored: with 14 reals the determinant stands for the third row.
+double stored_real(const Link& U, int reals, int i) {
+  const std::complex<double> c = reals == 14 && i >= 12 ? determinant(U) : U[size_t(i / 2)];
+  return i % 2 ? c.imag() : c.real();
 }
 
 /// Largest value of f(link) over all local links.
@@ -48,17 +69,19 @@ double largest_component(const Link& U) {
 }  // namespace
 
 double largest_su3_violation(const GaugeField& U) { return largest_over_links(U, violation); }
+double largest_u3_violation(const GaugeField& U) { return largest_over_links(U, unitarity_violation); }
 
 HopLinks::HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend, int lanes)
     : lattice_{U.lattice_ptr()}, precision_{precision}, backend_{backend}, link_reals_{link_reals} {
-  TRELLIS_REQUIRE(link_reals == 18 || link_reals == 12, "links of ", link_reals,
-                  " reals are not among 18, 12");
-  if (link_reals == 12) {
-    const double worst = largest_su3_violation(U);
+  TRELLIS_REQUIRE(link_reals == 18 || link_reals == 14 || link_reals == 12, "links of ", link_reals,
+                  " reals are not among 18, 14, 12");
+  if (link_reals != 18) {
+    const double worst = link_reals == 12 ? largest_su3_violation(U) : largest_u3_violation(U);
     const double allowed = precision == Precision::double_precision ? 1e-10 : 1e-5;
     if (worst > allowed)
-      throw BadArgument(message("links violate SU(3) by ", worst, " (allowed ", allowed,
-                                "): they cannot be stored as 12 reals, use 18"));
+      throw BadArgument(message("links violate ", link_reals == 12 ? "SU(3)" : "U(3)", " by ", worst,
+                                " (allowed ", allowed, "): they cannot be stored as ", link_reals,
+                                " reals, use 18"));
   }
   if (backend != Backend::cpu) lanes = 1;
   layout_ = lattice_->layout(lanes == 0 ? native_lanes(precision) : lanes);
@@ -86,9 +109,62 @@ RawField HopLinks::raw(int parity) const {
   return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, Nd};
 }
 
+void HopLinks::build_origins(const ExtendedLayout& from) {
+  const int W = layout_->lanes();
+  for (int parity = 0; parity < 2; ++parity) {
+    origins_[parity].resize(size_t(layout_->blocks()) * size_t(W));
+    for_each_index(layout_->blocks(), [&](int block) {
+      for (int lane = 0; lane < W; ++lane) {
+        const Coord x = layout_->coord({parity, block, lane});
+        origins_[parity][size_t(block) * size_t(W) + size_t(lane)] =
+            int32_t(from.block_at(x) * from.lanes() + from.lane_at(x));
+      }
+    });
+  }
+}
+
+/// CPU layout, without scales: all reals of a block, lanes gathered from the order of U.
+template <class Element>
+void HopLinks::fill_blocks(const GaugeField& U) {
+  const int W = layout_->lanes(), from_lanes = U.lanes(), n = link_reals_;
+  const double* source = static_cast<const double*>(U.raw().data);
+  for (int parity = 0; parity < 2; ++parity) {
+    Element* target = static_cast<Element*>(raw(parity).data);
+    for_each_index(layout_->blocks(), [&](int block) {
+      const int32_t* origin = &origins_[parity][size_t(block) * size_t(W)];
+      for (int mu = 0; mu < Nd; ++mu) {
+        Element* out = target + (size_t(block) * Nd + size_t(mu)) * size_t(n * W);
+        for (int lane = 0; lane < W; ++lane) {
+          const double* in = source +
+                             (size_t(origin[lane] / from_lanes) * Nd + size_t(mu)) * size_t(18 * from_lanes) +
+                             origin[lane] % from_lanes;
+          for (int i = 0; i < std::min(n, 18); ++i) out[i * W + lane] = Element(in[i * from_lanes]);
+          if (n == 14) {
+            Link link;
+            for (int k = 0; k < 9; ++k)
+              link[size_t(k)] = {in[2 * k * from_lanes], in[(2 * k + 1) * from_lanes]};
+            for (int i = 12; i < 14; ++i) out[i * W + lane] = Element(stored_real(link, n, i));
+          }
+        }
+      }
+    });
+  }
+}
+
+void HopLinks::refill(const GaugeField& U) {
+  TRELLIS_REQUIRE(U.lattice_ptr() == lattice_, "the links live on another lattice");
+  TRELLIS_REQUIRE(backend_ == Backend::cpu && scale_bytes_ == 0,
+                  "only links on the CPU without scales are refilled: build them anew");
+  fill(U);
+}
+
 void HopLinks::fill(const GaugeField& U) {
   const int W = layout_->lanes(), n = link_reals_;
   const bool is_cpu = backend_ == Backend::cpu;
+  if (is_cpu && precision_ != Precision::half_precision) {
+    if (origins_[0].empty()) build_origins(U.layout());
+    return precision_ == Precision::double_precision ? fill_blocks<double>(U) : fill_blocks<float>(U);
+  }
   for (int parity = 0; parity < 2; ++parity) {
     const RawField field = raw(parity);
     for_each_index(layout_->blocks(), [&](int block) {
@@ -102,7 +178,7 @@ void HopLinks::fill(const GaugeField& U) {
                                : (size_t(block / 32) * Nd + mu) * 32 + block % 32] = s;
           }
           for (int i = 0; i < n; ++i) {
-            const double value = i % 2 ? link[i / 2].imag() : link[i / 2].real();
+            const double value = stored_real(link, n, i);
             const int vector = precision_ == Precision::double_precision   ? 2
                                : precision_ == Precision::single_precision ? 4
                                                                            : 8;

@@ -1,5 +1,7 @@
 #pragma once
-/// Links as the hopping kernels want them: even-odd order, any storage, 18 or 12 reals.
+/// Links as the hopping kernels want them: even-odd order, any storage, 18, 14 or 12 reals.
+#include <vector>
+
 #include "trellis/field/gauge_field.hpp"
 
 namespace trellis {
@@ -7,9 +9,13 @@ namespace trellis {
 class HopLinks {
  public:
   /// A copy of U. @pre link_reals 18, or 12 for special unitary links (the third row is rebuilt from the
-  /// first two; links that are not SU(3) to 1e-10, single precision 1e-5, are refused).
+  /// first two), or 14 for unitary ones (two rows and the determinant); links that are not SU(3) or U(3) to
+  /// 1e-10, single precision 1e-5, are refused.
   HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = Backend::cpu,
            int lanes = 0);
+  /// Takes the links of another field. What they are is not checked again: updates keep links in SU(3).
+  /// @pre the same lattice; not 16-bit storage with scales or a GPU
+  void refill(const GaugeField& U);
 
   const LatticePtr& lattice_ptr() const { return lattice_; }
   Precision precision() const { return precision_; }
@@ -22,6 +28,9 @@ class HopLinks {
 
  private:
   void fill(const GaugeField& U);
+  template <class Element>
+  void fill_blocks(const GaugeField& U);
+  void build_origins(const ExtendedLayout& from);
   LatticePtr lattice_;
   Precision precision_;
   Backend backend_;
@@ -29,10 +38,13 @@ class HopLinks {
   SiteLayoutPtr layout_;
   size_t data_bytes_ = 0, scale_bytes_ = 0;
   Memory memory_;
+  std::vector<int32_t> origins_[2];  ///< [block][lane]: block * lanes + lane in U's order
 };
 
 /// Largest deviation of a local link from SU(3): |(U U^dagger - 1)_ij| and |third row - conj(first x
 /// second)|.
 double largest_su3_violation(const GaugeField& U);
+/// The same from U(3): the phase of the determinant is free.
+double largest_u3_violation(const GaugeField& U);
 
 }  // namespace trellis

@@ -1,0 +1,64 @@
+#pragma once
+/// Links projected to U(3), and the derivative of the projection (algebra/u3_projection.hpp).
+#include "trellis/algebra/u3_projection.hpp"
+#include "trellis/kernels/gauge/gauge_call.hpp"
+
+namespace trellis {
+
+/// Per site; eigenvalues take about 18 rotations of 180 flop.
+inline constexpr KernelCost u3_projection_cost{4 * (18 * 180 + 5 * 198), 2 * 576};
+inline constexpr KernelCost u3_derivative_cost{4 * (18 * 180 + 8 * 198), 4 * 576};
+
+struct U3ProjectionCall {
+  GaugeCall links;
+  RawField out;
+};
+template <class Layout, class Storage>
+class U3Projection {
+ public:
+  using Gauge = GaugeView<Layout, Storage>;
+  explicit U3Projection(const U3ProjectionCall& call)
+      : V_{call.links.links, call.links.tables}, out_{call.out, call.links.tables} {}
+  TRELLIS_SITE_FN void operator()(int block) const {
+    for (int mu = 0; mu < 4; ++mu) out_.store(block, mu, project_to_u3(V_.link(V_.at(block), mu)));
+  }
+
+ private:
+  Gauge V_, out_;
+};
+
+/// G (of W) becomes the derivative with respect to V, in place.
+struct U3DerivativeCall {
+  GaugeCall links;                 ///< V
+  RawField projected, derivative;  ///< W, G
+  double cut = 0;
+};
+template <class Layout, class Storage>
+class U3Derivative {
+ public:
+  using Gauge = GaugeView<Layout, Storage>;
+  using Real = typename Gauge::Real;
+  explicit U3Derivative(const U3DerivativeCall& call)
+      : V_{call.links.links, call.links.tables},
+        W_{call.projected, call.links.tables},
+        G_{call.derivative, call.links.tables},
+        cut_{call.cut} {}
+  TRELLIS_SITE_FN void operator()(int block) const {
+    const Position x = V_.at(block);
+    for (int mu = 0; mu < 4; ++mu)
+      G_.store(block, mu,
+               u3_projection_derivative(V_.link(x, mu), W_.link(x, mu), G_.link(x, mu), Real(cut_)));
+  }
+
+ private:
+  Gauge V_, W_, G_;
+  double cut_;
+};
+
+struct SiteRange;
+template <class Layout, class Storage>
+void launch_u3_projection(const U3ProjectionCall& call, const SiteRange& inner_blocks);
+template <class Layout, class Storage>
+void launch_u3_derivative(const U3DerivativeCall& call, const SiteRange& inner_blocks);
+
+}  // namespace trellis

@@ -1,0 +1,40 @@
+// instantiate: STORAGE=double,float,Half LANES=1,4,8,16
+#include "trellis/kernels/halo/vector_halo.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+namespace {
+template <class Layout, class Storage, int LinkReals>
+void pack(const VectorFaceCall& call, const SiteRange& sources) {
+  const VectorFace<Layout, Storage, LinkReals> kernel(call);
+  cpu::for_each_site(sources, [&](int index) {
+    for (int slot = 0; slot < call.slots; ++slot) kernel.pack(index, slot);
+  });
+}
+}  // namespace
+
+template <class Layout, class Storage>
+void launch_vector_pack(const VectorFaceCall& call, const SiteRange& sources) {
+  if (call.link_reals == 18) return pack<Layout, Storage, 18>(call, sources);
+  if (call.link_reals == 14) return pack<Layout, Storage, 14>(call, sources);
+  if (call.link_reals == 12) return pack<Layout, Storage, 12>(call, sources);
+  throw BadArgument(message("links of ", call.link_reals, " reals are not among 18, 14, 12"));
+}
+
+template <class Layout, class Storage>
+void launch_vector_unpack(const VectorFaceCall& call, const SiteRange& positions) {
+  const VectorFace<Layout, Storage, 18> kernel(call);
+  cpu::for_each_site(positions, [&](int index) {
+    for (int slot = 0; slot < call.slots; ++slot) kernel.unpack(index, slot);
+  });
+}
+
+template void launch_vector_pack<InstantiatedLayout, InstantiatedStorage>(const VectorFaceCall&,
+                                                                          const SiteRange&);
+template void launch_vector_unpack<InstantiatedLayout, InstantiatedStorage>(const VectorFaceCall&,
+                                                                            const SiteRange&);
+
+}  // namespace trellis

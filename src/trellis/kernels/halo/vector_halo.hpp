@@ -1,0 +1,94 @@
+#pragma once
+/// Ghosts of hops of colour vectors over any distance (lattice/hop_stencil.hpp): for forward legs psi(y), for
+/// backward legs V_mu(y)^dagger psi(y), formed by the sender in the form in which the hop takes them. Lanes
+/// that stay on this rank go to the ghost blocks at once, the others into the message.
+#include "trellis/kernels/dirac/staggered_leg.hpp"
+
+namespace trellis {
+
+struct VectorFaceCall {
+  int leg = 0;     ///< of the receiver
+  RawField links;  ///< of the parity of `in`
+  int link_reals = 18;
+  RawField in;
+  RawField ghost;                       ///< of this leg
+  void* message = nullptr;              ///< [position][slot][6], scalars of the arithmetic
+  const int32_t* sources = nullptr;     ///< blocks of `in`
+  const int32_t* first = nullptr;       ///< [sources + 1]
+  const int32_t* deliveries = nullptr;  ///< [lane, to]; to as in HopStencil::Delivery
+  const int32_t* arrivals = nullptr;    ///< [position]: ghost * lanes + lane
+  int slots = 1;
+};
+
+template <class Layout, class Storage, int LinkReals>
+class VectorFace {
+ public:
+  using Vectors = ColorVectorView<Layout, Storage>;
+  using Real = typename Vectors::Real;
+  using Scalar = typename StorageTraits<Storage>::compute;
+  using GhostView = ColorVectorView<Layout, Scalar>;
+  static constexpr int W = Layout::lanes;
+
+  explicit VectorFace(const VectorFaceCall& call)
+      : call_{call}, links_{call.links}, in_{call.in}, ghost_{call.ghost} {}
+
+  /// Source block `index`: its deliveries, one right-hand side.
+  TRELLIS_SITE_FN void pack(int index, int slot) const {
+    const int block = call_.sources[index];
+    ColorVector<Real> h[1], v[1] = {link_ready(in_, block, slot)};
+    if (call_.leg % 2 == 0)
+      h[0] = v[0];
+    else
+      rows_dagger_multiply(h, links_.rows(block, call_.leg / 2), v);
+    for (int k = call_.first[index]; k < call_.first[index + 1]; ++k) {
+      const int lane = call_.deliveries[2 * k], to = call_.deliveries[2 * k + 1];
+      if (to >= 0)
+        put_in_message(h[0], lane, to, slot);
+      else
+        put_in_ghost(h[0], lane, ~to, slot);
+    }
+  }
+  /// Received position `index` into its ghost.
+  TRELLIS_SITE_FN void unpack(int index, int slot) const {
+    const Scalar* m = message(index, slot);
+    ColorVector<Real> h;
+    Real* r = reinterpret_cast<Real*>(&h);
+    for (int i = 0; i < 6; ++i) r[i] = Real(m[i]);
+    put_in_ghost(h, 0, call_.arrivals[index], slot);
+  }
+
+ private:
+  TRELLIS_SITE_FN Scalar* message(int position, int slot) const {
+    return static_cast<Scalar*>(call_.message) + (size_t(position) * call_.slots + slot) * 6;
+  }
+  TRELLIS_SITE_FN void put_in_message(const ColorVector<Real>& h, int from, int position, int slot) const {
+    const Real* r = reinterpret_cast<const Real*>(&h);
+    Scalar* m = message(position, slot);
+    for (int i = 0; i < 6; ++i) m[i] = lane(r[i], from);
+  }
+  TRELLIS_SITE_FN void put_in_ghost(const ColorVector<Real>& h, int from, int place, int slot) const {
+    if constexpr (W == 1) {
+      ghost_.store(place, slot, h);
+    } else {
+      const Real* r = reinterpret_cast<const Real*>(&h);
+      Scalar* g = static_cast<Scalar*>(call_.ghost.data) + (size_t(place / W) * call_.slots + slot) * 6 * W +
+                  place % W;
+      for (int i = 0; i < 6; ++i) g[i * W] = lane(r[i], from);
+    }
+  }
+
+  VectorFaceCall call_;
+  HopLinkView<Layout, Storage, LinkReals> links_;
+  Vectors in_;
+  GhostView ghost_;
+};
+
+struct SiteRange;
+/// Fills `call.message` and the local lanes of the ghost blocks; the range counts source blocks.
+template <class Layout, class Storage>
+void launch_vector_pack(const VectorFaceCall& call, const SiteRange& sources);
+/// Completes the ghost blocks from the received `call.message`; the range counts its positions.
+template <class Layout, class Storage>
+void launch_vector_unpack(const VectorFaceCall& call, const SiteRange& positions);
+
+}  // namespace trellis

@@ -1,0 +1,98 @@
+#include "trellis/operator/staggered.hpp"
+
+#include <cmath>
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
+
+namespace trellis {
+
+StaggeredMatrix::StaggeredMatrix(StaggeredLinksPtr links, const StaggeredPhases& phases, double mass,
+                                 Precision precision)
+    : StaggeredMatrix(std::make_shared<StaggeredHopping>(std::move(links), phases, precision), mass) {}
+
+StaggeredMatrix::StaggeredMatrix(std::shared_ptr<const StaggeredHopping> hopping, double mass)
+    : hopping_{std::move(hopping)}, mass_{mass} {
+  TRELLIS_REQUIRE(std::isfinite(mass), "the mass of a staggered operator is ", mass);
+}
+
+StaggeredMatrixPtr StaggeredMatrix::converted(Precision precision) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& entry = converted_[precision];
+  if (!entry) entry = std::make_shared<StaggeredMatrix>(hopping_->links(), phases(), mass_, precision);
+  return entry;
+}
+
+StaggeredMatrixPtr StaggeredMatrix::with_mass(double mass) const {
+  return StaggeredMatrixPtr(new StaggeredMatrix(hopping_, mass));
+}
+
+void StaggeredOperator::apply_signed(SpinorField& out, const SpinorField& in, double sign) const {
+  TRELLIS_REQUIRE(&out != &in, "StaggeredOperator cannot work in place");
+  for (int parity = 0; parity < 2; ++parity)
+    matrix_->hopping().apply(out, parity, in, 0.5 * sign, &in, matrix_->mass());
+}
+
+/// Per site: the hop, its factor 1/2 and the mass term.
+double StaggeredOperator::flops() const {
+  return double(matrix_->lattice().volume()) * (matrix_->hopping().flops_per_site() + 18.0);
+}
+
+double StaggeredOperator::bytes(int rhs) const {
+  const double vector = 6.0 * double(element_bytes(matrix_->precision()));
+  return double(matrix_->lattice().volume()) * (matrix_->hopping().bytes_per_site(rhs) + rhs * vector);
+}
+
+LinearOperatorPtr StaggeredOperator::converted(Precision precision) const {
+  return std::make_shared<StaggeredOperator>(matrix_->converted(precision));
+}
+
+SpinorField& StaggeredSchur::odd_workspace(int rhs) const {
+  auto& field = workspace_[rhs];
+  if (!field) field = std::make_unique<SpinorField>(matrix_->hopping().make_field(Subset::odd, rhs));
+  return *field;
+}
+
+void StaggeredSchur::apply(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(&out != &in, "StaggeredSchur cannot work in place");
+  SpinorField& odd = odd_workspace(in.rhs());
+  const double m = matrix_->mass();
+  matrix_->hopping().apply(odd, 1, in, 0.5);
+  matrix_->hopping().apply(out, 0, odd, -0.5, &in, m * m);
+}
+
+/// Per even site: two hops with their factors 1/2 and the mass term.
+double StaggeredSchur::flops() const {
+  return 0.5 * double(matrix_->lattice().volume()) * (2.0 * matrix_->hopping().flops_per_site() + 24.0);
+}
+
+double StaggeredSchur::bytes(int rhs) const {
+  const double vector = 6.0 * double(element_bytes(matrix_->precision()));
+  return 0.5 * double(matrix_->lattice().volume()) *
+         (2.0 * matrix_->hopping().bytes_per_site(rhs) + rhs * vector);
+}
+
+LinearOperatorPtr StaggeredSchur::converted(Precision precision) const {
+  return std::make_shared<StaggeredSchur>(matrix_->converted(precision));
+}
+
+void StaggeredSchur::prepare_source(SpinorField& even_source, const SpinorField& b) const {
+  TRELLIS_REQUIRE(b.subset() == Subset::full && even_source.subset() == Subset::even,
+                  "prepare_source takes a full source and gives the even sites");
+  matrix_->hopping().apply(even_source, 0, b, -0.5, &b, matrix_->mass());
+}
+
+void StaggeredSchur::reconstruct(SpinorField& x, const SpinorField& even_solution,
+                                 const SpinorField& b) const {
+  const double m = matrix_->mass();
+  TRELLIS_REQUIRE(m != 0.0, "the odd sites of a staggered solution need a mass that is not 0");
+  insert_parity(x, even_solution);
+  matrix_->hopping().apply(x, 1, x, -0.5 / m, &b, 1.0 / m);
+}
+
+void StaggeredSchur::extend(SpinorField& z, const SpinorField& x) const {
+  insert_parity(z, x);
+  matrix_->hopping().apply(z, 1, z, 0.5);
+}
+
+}  // namespace trellis

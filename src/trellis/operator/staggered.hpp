@@ -1,0 +1,87 @@
+#pragma once
+/// Staggered operators, naive and improved (HISQ, asqtad), and their even-odd form.
+///
+///   M = m + D,  D = 1/2 H anti-hermitian         (doc/conventions.md, Staggered fermions)
+///   M^dagger M on the even sites: m^2 - D_eo D_oe
+#include "trellis/field/linear_operator.hpp"
+#include "trellis/operator/staggered_hopping.hpp"
+
+namespace trellis {
+
+/// One flavour in one storage: links, phases and mass. Copies in other storages share the links.
+class StaggeredMatrix {
+ public:
+  StaggeredMatrix(StaggeredLinksPtr links, const StaggeredPhases& phases, double mass,
+                  Precision precision = Precision::double_precision);
+
+  double mass() const { return mass_; }
+  const StaggeredHopping& hopping() const { return *hopping_; }
+  const StaggeredPhases& phases() const { return hopping_->phases(); }
+  Precision precision() const { return hopping_->precision(); }
+  const Lattice& lattice() const { return hopping_->lattice(); }
+  /// The same flavour in another storage; made once.
+  std::shared_ptr<const StaggeredMatrix> converted(Precision precision) const;
+  /// The same links and phases with another mass.
+  std::shared_ptr<const StaggeredMatrix> with_mass(double mass) const;
+
+ private:
+  StaggeredMatrix(std::shared_ptr<const StaggeredHopping> hopping, double mass);
+  std::shared_ptr<const StaggeredHopping> hopping_;
+  double mass_;
+  mutable std::mutex mutex_;
+  mutable std::map<Precision, std::shared_ptr<const StaggeredMatrix>> converted_;
+};
+using StaggeredMatrixPtr = std::shared_ptr<const StaggeredMatrix>;
+
+/// M on full fields of colour vectors.
+class StaggeredOperator final : public LinearOperator {
+ public:
+  explicit StaggeredOperator(StaggeredMatrixPtr matrix) : matrix_{std::move(matrix)} {}
+
+  void apply(SpinorField& out, const SpinorField& in) const override { apply_signed(out, in, 1.0); }
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply_signed(out, in, -1.0); }
+  SpinorField make_field(int rhs = 1) const override {
+    return matrix_->hopping().make_field(Subset::full, rhs);
+  }
+  double flops() const override;
+  double bytes(int rhs) const override;
+  LinearOperatorPtr converted(Precision precision) const override;
+  std::string name() const override { return "staggered"; }
+  const StaggeredMatrixPtr& matrix() const { return matrix_; }
+
+ private:
+  void apply_signed(SpinorField& out, const SpinorField& in, double sign) const;
+  StaggeredMatrixPtr matrix_;
+};
+
+/// M^dagger M = m^2 - D_eo D_oe on the even sites, in two passes; positive for m != 0.
+class StaggeredSchur final : public LinearOperator {
+ public:
+  explicit StaggeredSchur(StaggeredMatrixPtr matrix) : matrix_{std::move(matrix)} {}
+
+  void apply(SpinorField& out, const SpinorField& in) const override;
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
+  bool is_hermitian() const override { return true; }
+  SpinorField make_field(int rhs = 1) const override {
+    return matrix_->hopping().make_field(Subset::even, rhs);
+  }
+  double flops() const override;
+  double bytes(int rhs) const override;
+  LinearOperatorPtr converted(Precision precision) const override;
+  std::string name() const override { return "even-odd staggered"; }
+  const StaggeredMatrixPtr& matrix() const { return matrix_; }
+
+  /// The right-hand side of M^dagger M x_e = c for M x = b: c = m b_e - D_eo b_o.
+  void prepare_source(SpinorField& even_source, const SpinorField& b) const;
+  /// x (full) from the even solution: x_o = (b_o - D_oe x_e) / m. @pre m != 0
+  void reconstruct(SpinorField& x, const SpinorField& even_solution, const SpinorField& b) const;
+  /// z (full): z_e = x, z_o = D_oe x. What the link derivative takes.
+  void extend(SpinorField& z, const SpinorField& x) const;
+
+ private:
+  SpinorField& odd_workspace(int rhs) const;
+  StaggeredMatrixPtr matrix_;
+  mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;
+};
+
+}  // namespace trellis

@@ -1,0 +1,38 @@
+#pragma once
+/// The derivative of even-odd staggered quadratic forms with respect to the links of the operator.
+#include "trellis/field/link_derivative.hpp"
+#include "trellis/operator/staggered.hpp"
+
+namespace trellis {
+
+/// Adds to G the derivative of S = sum_k c_k X_k^dagger (M^dagger M) X_k at fixed X, X even, any number of
+/// right-hand sides k: delta S = sum Re tr(G delta V), V the links of the operator,
+///
+///   G_mu(x) = +- u_mu(x) sum_k c_k Z_k(x+mu) Z_k(x)^dagger,  + on odd x,  Z = X on even, D_oe X on odd
+///   sites.
+///
+/// A rational action phi^dagger [a_0 + sum_k a_k / (M^dagger M + s_k)] phi has c_k = -a_k and
+/// X_k = (M^dagger M + s_k)^-1 phi. Improved links: `far` gets the derivative with respect to the long links.
+class StaggeredLinkDerivative {
+ public:
+  /// @pre the matrix is in double on the CPU
+  explicit StaggeredLinkDerivative(StaggeredMatrixPtr matrix);
+
+  /// X[k]: even fields in double of the matrix's layout; coefficients[k] holds for all right-hand sides of
+  /// X[k]. far: needed for improved links, and null for naive ones. @pre G has the lanes of the fields
+  void add(LinkDerivative& G, LinkDerivative* far, const std::vector<const SpinorField*>& X,
+           const std::vector<double>& coefficients) const;
+  double flops(int rhs) const;  ///< of one add(), all ranks
+
+ private:
+  void add_products(LinkDerivative& G, int distance, const SpinorField& Z,
+                    const std::vector<double>& c) const;
+  VectorHalo& halo(int distance, int parity, int rhs) const;
+  const std::vector<int32_t>& targets(const LinkDerivative& G, int parity) const;
+  StaggeredMatrixPtr matrix_;
+  mutable std::map<std::array<int, 3>, std::unique_ptr<VectorHalo>> halos_;
+  mutable std::vector<int32_t> targets_[2];
+  mutable std::map<int, std::unique_ptr<SpinorField>> gathered_;
+};
+
+}  // namespace trellis

@@ -1,0 +1,194 @@
+#include "trellis/operator/staggered_hopping.hpp"
+
+#include "trellis/field/dispatch.hpp"
+
+namespace trellis {
+
+StaggeredLinks::StaggeredLinks(const GaugeField& U, const KernelChoice& choice)
+    : near_{std::make_shared<GaugeField>(U)}, choice_{choice} {
+  near(choice.precision);
+}
+
+StaggeredLinks::StaggeredLinks(const GaugeField& fat, const GaugeField& long_links, double long_coefficient,
+                               bool is_unitary, const KernelChoice& choice)
+    : near_{std::make_shared<GaugeField>(fat)},
+      long_{std::make_shared<GaugeField>(long_links)},
+      long_coefficient_{long_coefficient},
+      is_unitary_{is_unitary},
+      choice_{choice} {
+  TRELLIS_REQUIRE(fat.lattice_ptr() == long_links.lattice_ptr(), "fat and long links live on two lattices");
+  TRELLIS_REQUIRE(choice.link_reals == 18, "fat links have 18 reals, not ", choice.link_reals);
+  near(choice.precision);
+  far(choice.precision);
+}
+
+int StaggeredLinks::lanes(Precision precision) const {
+  return precision == choice_.precision ? choice_.lanes : 0;
+}
+
+std::shared_ptr<const HopLinks> StaggeredLinks::near(Precision precision) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& entry = stored_[{precision, 1}];
+  if (!entry)
+    entry =
+        std::make_shared<HopLinks>(*near_, precision, choice_.link_reals, choice_.backend, lanes(precision));
+  return entry;
+}
+
+std::shared_ptr<const HopLinks> StaggeredLinks::far(Precision precision) const {
+  if (!long_) return nullptr;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& entry = stored_[{precision, 3}];
+  if (!entry)
+    entry = std::make_shared<HopLinks>(*long_, precision, is_unitary_ ? 14 : 18, choice_.backend,
+                                       lanes(precision));
+  return entry;
+}
+
+HopStencilPtr StaggeredLinks::stencil(Precision precision, int distance) const {
+  const SiteLayoutPtr layout = near(precision)->layout_ptr();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& entry = stencils_[{precision, distance}];
+  if (!entry) entry = std::make_shared<HopStencil>(layout, distance);
+  return entry;
+}
+
+/// 16-bit links may change their need of scales: they are dropped and made again when asked for.
+void StaggeredLinks::update(const GaugeField& U) {
+  TRELLIS_REQUIRE(!is_improved(), "improved staggered links are updated from fat and long links");
+  TRELLIS_REQUIRE(U.lattice_ptr() == lattice_ptr(), "the new links live on another lattice");
+  *near_ = U;
+  for (auto& [key, links] : stored_) links->refill(U);
+}
+
+void StaggeredLinks::update(const GaugeField& fat, const GaugeField& long_links) {
+  TRELLIS_REQUIRE(is_improved(), "naive staggered links are updated from one field");
+  TRELLIS_REQUIRE(fat.lattice_ptr() == lattice_ptr() && long_links.lattice_ptr() == lattice_ptr(),
+                  "the new links live on another lattice");
+  *near_ = fat;
+  *long_ = long_links;
+  for (auto& [key, links] : stored_) links->refill(key.second == 1 ? fat : long_links);
+}
+
+StaggeredHopping::StaggeredHopping(StaggeredLinksPtr links, const StaggeredPhases& phases,
+                                   Precision precision)
+    : links_{std::move(links)}, phases_{phases}, precision_{precision} {
+  TRELLIS_REQUIRE(links_ != nullptr, "a staggered operator needs links");
+  const Coord& L = lattice().extents();
+  tables_ = make_tables(dirac_factors(phases, L, 1), dirac_factors(phases, L, 3, links_->long_coefficient()));
+}
+
+HopTables StaggeredHopping::make_tables(const HopFactors& near, const HopFactors& far) const {
+  const auto table = [&](int distance, const HopFactors& factors) {
+    return std::make_shared<const PhaseTable>(lattice(), *links_->stencil(precision_, distance), factors,
+                                              precision_, links_->choice().backend);
+  };
+  HopTables tables{table(1, near), nullptr};
+  if (links_->is_improved()) tables.far = table(3, far);
+  return tables;
+}
+
+SpinorField StaggeredHopping::make_field(Subset subset, int rhs) const {
+  FieldSpec spec;
+  spec.precision = precision_;
+  spec.subset = subset;
+  spec.rhs = rhs;
+  spec.reals = 6;
+  spec.backend = links_->choice().backend;
+  spec.lanes = precision_ == links_->choice().precision ? links_->choice().lanes : 0;
+  return SpinorField(links_->lattice_ptr(), spec);
+}
+
+double StaggeredHopping::bytes_per_site(int rhs) const {
+  const double real = double(element_bytes(precision_));
+  const double scale = precision_ == Precision::half_precision ? 4.0 : 0.0;
+  const int reals = links_->near(precision_)->link_reals() +
+                    (links_->is_improved() ? links_->far(precision_)->link_reals() : 0);
+  return 8.0 * reals * real + 2.0 * rhs * (6.0 * real + scale);
+}
+
+RawHopStencil StaggeredHopping::stencil(int distance, int parity) const {
+  const HopStencil& s = *links_->stencil(precision_, distance);
+  if (links_->choice().backend != Backend::cuda) return {s.table(parity).data(), s.permutations()};
+  Memory& table = device_tables_[{distance, parity}];
+  const size_t bytes = s.table(parity).size() * sizeof(int32_t);
+  if (table.bytes() == 0) {
+    table = Memory(bytes, Backend::cuda);
+    table.copy_from_host(s.table(parity).data(), bytes);
+  }
+  return {static_cast<const int32_t*>(table.data()), nullptr};
+}
+
+HopPart StaggeredHopping::part(int distance, int parity, const PhaseTable& phases) const {
+  const auto links = distance == 1 ? links_->near(precision_) : links_->far(precision_);
+  HopPart part;
+  part.stencil = stencil(distance, parity);
+  part.phases = phases.raw(parity);
+  part.links_here = links->raw(parity);
+  part.links_there = links->raw(1 - parity);
+  part.link_reals = links->link_reals();
+  return part;
+}
+
+VectorHalo& StaggeredHopping::halo(int distance, int parity, int rhs) const {
+  auto& entry = halos_[{distance, parity, rhs}];
+  if (!entry) {
+    const auto links = distance == 1 ? links_->near(precision_) : links_->far(precision_);
+    entry = std::make_unique<VectorHalo>(links_->stencil(precision_, distance), *links, parity, rhs);
+  }
+  return *entry;
+}
+
+void StaggeredHopping::apply(SpinorField& out, int parity, const SpinorField& in, double b,
+                             const SpinorField* x, double a) const {
+  launch(tables_, out, parity, in, b, x, a);
+}
+
+void StaggeredHopping::apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in,
+                             double b) const {
+  launch(factors, out, parity, in, b, nullptr, 0.0);
+}
+
+void StaggeredHopping::launch(const HopTables& tables, SpinorField& out, int parity, const SpinorField& in,
+                              double b, const SpinorField* x, double a) const {
+  const SiteLayoutPtr& layout = links_->near(precision_)->layout_ptr();
+  TRELLIS_REQUIRE(out.precision() == precision_ && in.precision() == precision_, "staggered hop in ",
+                  name_of(precision_), " applied to fields in ", name_of(in.precision()), " and ",
+                  name_of(out.precision()));
+  TRELLIS_REQUIRE(
+      out.layout_ptr() == layout && in.layout_ptr() == layout && out.reals() == 6 && in.reals() == 6,
+      "staggered hop: fields live on another lattice or lane split, or are not colour vectors");
+  TRELLIS_REQUIRE(out.rhs() == in.rhs() && (x == nullptr || x->rhs() == in.rhs()),
+                  "staggered hop: ", in.rhs(), " right-hand sides in, ", out.rhs(), " out");
+  TRELLIS_REQUIRE(&out != &in || out.subset() == Subset::full, "a hop cannot work in place");
+  const std::lock_guard<std::mutex> lock(mutex_);
+  StaggeredHopCall call;
+  call.near = part(1, parity, *tables.near);
+  if (links_->is_improved()) call.far = part(3, parity, *tables.far);
+  call.in = in.raw(1 - parity);
+  call.out = out.raw(parity);
+  if (x) call.x = x->raw(parity);
+  call.x_scalar = x ? a : 0.0;
+  call.hop_scalar = b;
+  call.slots = out.rhs();
+  const auto run = [&](const SiteRange& sites) {
+    dispatch(links_->choice().backend, precision_, layout->lanes(),
+             [&]<class Layout, class Storage>() { launch_staggered_hop<Layout, Storage>(call, sites); });
+  };
+  VectorHalo& near_halo = halo(1, parity, out.rhs());
+  if (!near_halo.is_needed()) return run(SiteRange(layout->blocks()));
+  VectorHalo* far_halo = links_->is_improved() ? &halo(3, parity, out.rhs()) : nullptr;
+  for (int leg = 0; leg < legs; ++leg) {
+    call.near.ghosts[leg] = near_halo.ghost(leg);
+    if (far_halo) call.far.ghosts[leg] = far_halo->ghost(leg);
+  }
+  near_halo.start(in, *links_->near(precision_));
+  if (far_halo) far_halo->start(in, *links_->far(precision_));
+  const HopStencil& widest = *links_->stencil(precision_, far_halo ? 3 : 1);
+  run(SiteRange(widest.inner(parity)));
+  near_halo.finish();
+  if (far_halo) far_halo->finish();
+  run(SiteRange(widest.border(parity)));
+}
+
+}  // namespace trellis

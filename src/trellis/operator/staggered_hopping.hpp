@@ -1,0 +1,93 @@
+#pragma once
+/// The staggered hopping term between the two parities, with halos, in one storage: naive (one-site hops) or
+/// improved (one- and three-site hops).
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "trellis/field/vector_halo.hpp"
+#include "trellis/kernels/dirac/staggered_hop.hpp"
+#include "trellis/operator/staggered_phases.hpp"
+
+namespace trellis {
+
+/// The links that staggered operators of all flavours share, copied in every storage that was asked for.
+class StaggeredLinks {
+ public:
+  /// Naive: one field (thin or smeared). choice.link_reals 18, or 12 for links in SU(3).
+  explicit StaggeredLinks(const GaugeField& U, const KernelChoice& choice = {});
+  /// Improved: D = 1/2 [fat hops] + (long_coefficient / 2) [hops with long links over three sites]. Long
+  /// links that are unitary (HISQ) are stored as 14 reals, others (asqtad) with is_unitary = false as 18.
+  StaggeredLinks(const GaugeField& fat, const GaugeField& long_links, double long_coefficient,
+                 bool is_unitary = true, const KernelChoice& choice = {});
+
+  /// The same kind of links from other fields, in all storages (molecular dynamics).
+  void update(const GaugeField& U);
+  void update(const GaugeField& fat, const GaugeField& long_links);
+
+  bool is_improved() const { return long_ != nullptr; }
+  double long_coefficient() const { return long_coefficient_; }
+  const LatticePtr& lattice_ptr() const { return near_->lattice_ptr(); }
+  const KernelChoice& choice() const { return choice_; }
+  const GaugeField& near_field() const { return *near_; }
+  std::shared_ptr<const HopLinks> near(Precision precision) const;
+  std::shared_ptr<const HopLinks> far(Precision precision) const;  ///< null for naive links
+  /// Neighbours over distance 1 or 3 in the layout of a storage.
+  HopStencilPtr stencil(Precision precision, int distance) const;
+
+ private:
+  int lanes(Precision precision) const;
+  std::shared_ptr<GaugeField> near_, long_;
+  double long_coefficient_ = 0;
+  bool is_unitary_ = true;
+  KernelChoice choice_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<Precision, int>, std::shared_ptr<HopLinks>> stored_;
+  mutable std::map<std::pair<Precision, int>, HopStencilPtr> stencils_;
+};
+using StaggeredLinksPtr = std::shared_ptr<const StaggeredLinks>;
+
+/// Factors of one- and three-site hops.
+struct HopTables {
+  std::shared_ptr<const PhaseTable> near, far;
+};
+
+class StaggeredHopping {
+ public:
+  StaggeredHopping(StaggeredLinksPtr links, const StaggeredPhases& phases, Precision precision);
+
+  /// out (sites of `parity`) = a x + b H in, H = 2 D, from the sites of the other parity of `in`; x may be
+  /// null. Fields may be full or of one parity. @pre out and in are different storage, unless full.
+  void apply(SpinorField& out, int parity, const SpinorField& in, double b, const SpinorField* x = nullptr,
+             double a = 0.0) const;
+  /// The same with other factors on the legs (derivatives of D).
+  void apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in, double b) const;
+  /// Tables for apply(): factors of the one-site hops, and of the three-site hops (improved links).
+  HopTables make_tables(const HopFactors& near, const HopFactors& far) const;
+
+  const StaggeredLinksPtr& links() const { return links_; }
+  const StaggeredPhases& phases() const { return phases_; }
+  const HopTables& tables() const { return tables_; }
+  Precision precision() const { return precision_; }
+  const Lattice& lattice() const { return *links_->lattice_ptr(); }
+  SpinorField make_field(Subset subset, int rhs) const;
+  double flops_per_site() const { return links_->is_improved() ? improved_hop_flops : staggered_hop_flops; }
+  /// Must-move bytes per output site of one hop over `rhs` right-hand sides: links, vectors in and out.
+  double bytes_per_site(int rhs) const;
+
+ private:
+  void launch(const HopTables& tables, SpinorField& out, int parity, const SpinorField& in, double b,
+              const SpinorField* x, double a) const;
+  HopPart part(int distance, int parity, const PhaseTable& phases) const;
+  RawHopStencil stencil(int distance, int parity) const;
+  VectorHalo& halo(int distance, int parity, int rhs) const;
+  StaggeredLinksPtr links_;
+  StaggeredPhases phases_;
+  Precision precision_;
+  HopTables tables_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::array<int, 3>, std::unique_ptr<VectorHalo>> halos_;
+  mutable std::map<std::array<int, 2>, Memory> device_tables_, device_permutations_;  ///< cuda backend only
+};
+
+}  // namespace trellis
