@@ -1,0 +1,252 @@
+"""Task tables expanded over their parameters."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadArgument
+from .formats import evaluate, fill, uses_outputs, value_list
+from .model import Alternative, Output, Request, Retries, Task
+from .stages import run_file_text
+from .tables import AlternativeTable, Estimate, EstimateTable, OutputTable, RequestTable, TaskTable
+from .times import parse_seconds
+
+_REQUEST = ("nodes", "ranks", "threads", "gpus_per_rank", "gpu_kind", "min_ranks_per_node", "whole_nodes")
+_DEFAULT = RequestTable()
+
+
+def expand(
+    tables: Sequence[TaskTable],
+    variables: Mapping[str, Any],
+    folder: Path,
+    *,
+    into: dict[str, Task],
+    known: Mapping[str, Task] | None = None,
+    where: str,
+) -> None:
+    """Add the tasks of all tables to `into`, with patterns in `after` resolved among them and `known`.
+
+    Raises
+    ------
+    BadArgument
+        A name used twice, an unknown name in braces, a pattern that matches nothing.
+    """
+    known = known or {}
+    for table in tables:
+        maker = _Maker(table, variables, folder, where)
+        for parameters in _combinations(table, variables, f"{where}: task {table.name!r}"):
+            task = maker.task(parameters)
+            if task.name in into or task.name in known:
+                raise BadArgument(f"{where}: two tasks are called {task.name!r}")
+            into[task.name] = task
+    names = _Names({**known, **into})
+    for task in into.values():
+        task.after = tuple(dict.fromkeys(n for p in task.after for n in names.matching(p, task, where)))
+
+
+def _combinations(table: TaskTable, variables: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
+    lists = {
+        name: value_list(value, variables, f"{where}: over.{name}") for name, value in table.over.items()
+    }
+    constants = {name: value for name, value in variables.items() if not isinstance(value, (list, dict))}
+    for row in table.rows or [{}]:
+        for values in itertools.product(*lists.values()):
+            yield {**constants, **row, **dict(zip(lists, values, strict=True))}
+
+
+class _Names:
+    """Which tasks a pattern in `after` means: a name, a group, or a pattern with *."""
+
+    def __init__(self, tasks: Mapping[str, Task]) -> None:
+        self.tasks = tasks
+        self.groups: dict[str, list[str]] = {}
+        for name, task in tasks.items():
+            self.groups.setdefault(task.group, []).append(name)
+        self.found: dict[str, list[str]] = {}
+
+    def matching(self, pattern: str, task: Task, where: str) -> list[str]:
+        may_be_empty = pattern.endswith("?")
+        pattern = pattern.removesuffix("?")
+        if pattern in self.tasks:
+            return [sys.intern(pattern)]
+        if pattern not in self.found:
+            if "*" in pattern:
+                self.found[pattern] = fnmatch.filter(self.tasks, pattern)
+            else:
+                self.found[pattern] = self.groups.get(pattern, [])
+        names = [name for name in self.found[pattern] if name != task.name]
+        if not names and not may_be_empty and "*" in pattern:
+            raise BadArgument(f"{where}: task {task.name!r}: after: nothing matches {pattern!r}")
+        return names if names or may_be_empty else [pattern]  # a missing name is reported with the nearest
+
+
+class _Maker:
+    """The tasks of one table."""
+
+    def __init__(self, table: TaskTable, variables: Mapping[str, Any], folder: Path, where: str) -> None:
+        self.table, self.folder = table, folder
+        self.where = f"{where}: task {table.name!r}"
+        self.constants = {k: v for k, v in variables.items() if not isinstance(v, (list, dict))}
+        self.group = table.group or table.name.split("{")[0].rstrip("-_.:/ ") or table.name
+        self.retries = Retries(**table.retries.model_dump())
+        self.shared: dict[Any, Any] = {}  # equal requests, alternatives and retries are one object
+        self.template = self._template()
+
+    def _template(self) -> dict[str, Any]:
+        from .files import read_toml
+
+        if self.table.run_file is None:
+            return {}
+        return read_toml(self.folder / self.table.run_file, self.where)
+
+    def task(self, parameters: dict[str, Any]) -> Task:
+        table = self.table
+
+        def text(value: str) -> str:
+            return fill(value, parameters, self.where)
+
+        outputs = tuple(self._output(entry, text) for entry in table.outputs)
+        task = Task(
+            name=text(table.name),
+            group=self.group,
+            command=self._command(text),
+            alternatives=self._alternatives(parameters, text),
+            directory=text(table.directory),
+            environment={k: text(v) for k, v in table.environment.items()},
+            parameters={k: v for k, v in parameters.items() if k not in self.constants},
+            priority=table.priority,
+            after=tuple(text(name) for name in table.after),
+            needs=tuple(text(name) for name in table.needs),
+            predicate=_words(table.predicate, text),
+            outputs=outputs,
+            makes=text(table.makes) if table.makes else None,
+            retries=self.retries,
+            timeout=None if table.timeout is None else parse_seconds(table.timeout),
+            silence=None if table.silence is None else parse_seconds(table.silence),
+            project=text(table.project),
+            tags=tuple(map(text, table.tags)),
+            run_file=self._run_file(parameters, text),
+        )
+        self._check(task)
+        return task
+
+    def _check(self, task: Task) -> None:
+        if not task.name or any(c in task.name for c in "\n\t"):
+            raise BadArgument(f"{self.where}: a task cannot be called {task.name!r}")
+        commands = [task.command, *(a.command for a in task.alternatives if a.command)]
+        beyond = [i for words in commands for i in uses_outputs(words) if i >= len(task.outputs)]
+        if beyond:
+            raise BadArgument(f"{self.where}: {{output:{beyond[0]}}}, but it has {len(task.outputs)} outputs")
+
+    def _command(self, text: Any) -> tuple[str, ...]:
+        table = self.table
+        if table.kind == "command":
+            return _words(table.command, text)
+        head = (sys.executable, "-m", "trellis", table.kind)
+        if table.kind == "analyze":
+            options = ("--options", "{run_file}") if table.run_file else ()
+            return (*head, *map(text, table.arguments), *options)
+        return (*head, "{run_file}", *map(text, table.arguments))
+
+    def _run_file(self, parameters: dict[str, Any], text: Any) -> str:
+        if self.table.run_file is None:
+            return ""
+        changes = {text(k): _filled(v, parameters, text) for k, v in self.table.set.items()}
+        return run_file_text(self.table.kind, self.template, changes, self.where)
+
+    def _output(self, entry: str | OutputTable, text: Any) -> Output:
+        table = OutputTable(path=entry) if isinstance(entry, str) else entry
+        is_atomic = self.table.kind != "command" if table.atomic is None else table.atomic
+        return Output(
+            path=text(table.path),
+            min_bytes=table.min_bytes,
+            bytes=table.bytes,
+            sha256=table.sha256,
+            end_marker=table.end_marker,
+            is_atomic=is_atomic,
+        )
+
+    def _alternatives(self, parameters: dict[str, Any], text: Any) -> tuple[Alternative, ...]:
+        tables: list[Any] = list(self.table.alternatives) or [AlternativeTable()]
+        made = tuple(self._alternative(table, parameters, text) for table in tables)
+        return self.shared.setdefault(repr(made), made)
+
+    def _alternative(self, table: AlternativeTable, parameters: dict[str, Any], text: Any) -> Alternative:
+        own = {name: getattr(table, name) for name in _REQUEST}
+        values = {n: v if v is not None else getattr(self.table, n) for n, v in own.items()}
+        memory = table.memory_gib if table.memory_gib is not None else self.table.memory_gib
+        estimate = table.estimate if table.estimate is not None else self.table.estimate
+        request = Request(
+            **{name: value for name, value in values.items() if value is not None},
+            memory_mib=round(1024 * (memory or 0)),
+        )
+        check_request(request, self.where)
+        return Alternative(
+            request=self.shared.setdefault(request, request),
+            estimate=self._seconds(estimate, parameters),
+            environment={k: text(v) for k, v in table.environment.items()},
+            command=_words(table.command, text) or None,
+        )
+
+    def _seconds(self, estimate: Estimate | None, parameters: dict[str, Any]) -> float:
+        if estimate is None:
+            return 60.0
+        if not isinstance(estimate, EstimateTable):
+            return parse_seconds(estimate)
+        if estimate.formula is not None:
+            return evaluate(estimate.formula, parameters, f"{self.where}: estimate")
+        assert estimate.table is not None
+        key = str(parameters.get(estimate.by or ""))
+        if key not in estimate.table:
+            raise BadArgument(
+                f"{self.where}: estimate: no entry for {estimate.by} = {key}; there are "
+                f"{', '.join(estimate.table)}"
+            )
+        return parse_seconds(estimate.table[key])
+
+
+def check_request(request: Request, where: str) -> None:
+    """What no machine can mean.
+
+    Raises
+    ------
+    BadArgument
+        A GPU fraction above 1 that is not whole, or more nodes than ranks.
+    """
+    share = request.gpus_per_rank
+    if share > 1 and share != int(share):
+        raise BadArgument(f"{where}: gpus_per_rank is {share}; a whole number or a fraction below 1")
+    if request.nodes is not None and request.nodes > request.ranks:
+        raise BadArgument(f"{where}: {request.nodes} nodes for {request.ranks} ranks")
+
+
+def _filled(value: Any, parameters: Mapping[str, Any], text: Any) -> Any:
+    """Strings filled in; one that is a single {name} keeps the parameter's type."""
+    if isinstance(value, str):
+        if value.startswith("{") and value.endswith("}") and value[1:-1] in parameters:
+            return parameters[value[1:-1]]
+        filled = text(value)
+        return (
+            int(filled)
+            if value != filled and value.startswith("{") and filled.lstrip("-").isdigit()
+            else filled
+        )
+    if isinstance(value, list):
+        return [_filled(v, parameters, text) for v in value]
+    if isinstance(value, dict):
+        return {k: _filled(v, parameters, text) for k, v in value.items()}
+    return value
+
+
+def _words(command: list[str] | str | None, text: Any) -> tuple[str, ...]:
+    """A line is run by sh; a list as it is."""
+    if command is None:
+        return ()
+    if isinstance(command, str):
+        return ("/bin/sh", "-c", text(command))
+    return tuple(map(text, command))

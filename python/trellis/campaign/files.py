@@ -1,0 +1,178 @@
+"""From campaign and machine files to the model."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadArgument, RunFileError
+from ..run_files.loading import load_run_file, parse_run_file
+from .expansion import expand
+from .graph import check_graph
+from .model import Campaign, Gpu, Machine, Node, StartUp, Task
+from .tables import CampaignFile, MachineFile, MadeTasksFile, NodesTable
+from .times import parse_seconds
+
+#: The folder with the machine files that come with trellis, in a source tree.
+MACHINES = Path(__file__).parent / "machine_files"
+
+
+def load_campaign(path: Path | str) -> Campaign:
+    """Read, validate and expand a campaign file.
+
+    Raises
+    ------
+    RunFileError
+        The file does not fit the schema (with line and nearest key).
+    BadArgument
+        A name in braces, a dependency, a cycle, or a name used twice.
+    """
+    path = Path(path)
+    file, text = load_run_file(path, CampaignFile)
+    folder = path.resolve().parent
+    root = Path(os.path.normpath(folder / file.campaign.root))
+    state = root / (file.campaign.state or f"{file.campaign.name}.state")
+    tasks: dict[str, Task] = {}
+    expand(file.task, file.variables, folder, into=tasks, where=str(path))
+    check_graph(tasks, str(path))
+    return Campaign(
+        name=file.campaign.name,
+        root=str(root),
+        state=str(state),
+        tasks=tasks,
+        lease_seconds=parse_seconds(file.campaign.lease),
+        orphans=file.campaign.orphans,
+        text=text,
+    )
+
+
+def load_made_tasks(path: Path, campaign: Campaign) -> dict[str, Task]:
+    """The tasks that a task wrote to its `makes` file; they may depend on all tasks of the campaign."""
+    file, _ = load_run_file(path, MadeTasksFile)
+    made: dict[str, Task] = {}
+    expand(file.task, file.variables, path.parent, into=made, known=campaign.tasks, where=str(path))
+    check_graph({**campaign.tasks, **made}, str(path))
+    return made
+
+
+def machine_names() -> list[str]:
+    """Names of the machine files that come with trellis."""
+    return sorted(path.stem for path in _machine_folder().glob("*.toml"))
+
+
+def _machine_folder() -> Path:
+    source = Path(__file__).resolve().parents[3] / "machines"
+    return source if source.is_dir() else MACHINES
+
+
+def load_machine(name: Path | str) -> Machine:
+    """A machine file, by path or by the name of one that comes with trellis.
+
+    Raises
+    ------
+    BadArgument
+        There is no such machine.
+    RunFileError
+        The file does not fit the schema.
+    """
+    path = Path(name)
+    if not path.is_file():
+        path = _machine_folder() / f"{name}.toml"
+        if not path.is_file():
+            raise BadArgument(
+                f"no machine {str(name)!r}: give a file, or one of {', '.join(machine_names())}"
+            )
+    file, _ = load_run_file(path, MachineFile)
+    return _machine(file, str(path))
+
+
+def parse_machine(text: str, name: str = "machine file") -> Machine:
+    """A machine from the text of a machine file."""
+    return _machine(parse_run_file(text, MachineFile, name), name)
+
+
+def _machine(file: MachineFile, where: str) -> Machine:
+    allocation = file.allocation
+    names: list[tuple[str, NodesTable]] = []
+    for table in file.nodes:
+        if table.names and len(table.names) != table.count and "count" in table.model_fields_set:
+            raise RunFileError(f"{where}: nodes: {table.count} nodes, but {len(table.names)} names")
+        if table.gpu_environment and len(table.gpu_environment) != table.gpus:
+            raise RunFileError(f"{where}: nodes.gpu_environment: one entry per GPU ({table.gpus}) is needed")
+        first = len(names) + 1
+        own = table.names or [f"{table.prefix}{first + i}" for i in range(table.count)]
+        names += [(name, table) for name in own]
+    if len({name for name, _ in names}) != len(names):
+        raise RunFileError(f"{where}: nodes: a name occurs twice")
+    lump = allocation.lump or len(names)
+    block = allocation.block or lump
+    if lump % block:
+        raise RunFileError(f"{where}: allocation: lumps of {lump} nodes do not consist of blocks of {block}")
+    return Machine(
+        name=file.machine.name,
+        nodes=tuple(
+            _node(name, table, i // lump, i // block, where) for i, (name, table) in enumerate(names)
+        ),
+        launcher=file.machine.launcher,
+        launcher_options=file.launcher_options,
+        bad_hosts=frozenset(allocation.bad_hosts),
+        allocation_seconds=None if allocation.length is None else parse_seconds(allocation.length),
+        drain_seconds=parse_seconds(allocation.drain),
+        join_timeout=parse_seconds(allocation.join_timeout),
+        health=tuple(file.machine.health),
+        node_failures=file.machine.node_failures,
+        start_up=StartUp(**file.start_up.model_dump()),
+    )
+
+
+def _node(name: str, table: NodesTable, lump: int, block: int, where: str) -> Node:
+    cpus = len(os.sched_getaffinity(0)) if table.cpus == "all" else table.cpus
+    near = table.cpus_per_gpu
+    if table.gpus * near > cpus:
+        raise RunFileError(f"{where}: nodes: {table.gpus} GPUs with {near} cores each, but {cpus} cores")
+    gpus = tuple(
+        Gpu(
+            kind=table.gpu_kind,
+            cpus=tuple(range(i * near, (i + 1) * near)),
+            environment=table.gpu_environment[i] if table.gpu_environment else {},
+        )
+        for i in range(table.gpus)
+    )
+    return Node(
+        name=name,
+        cpus=cpus,
+        gpus=gpus,
+        memory_mib=round(1024 * table.memory_gib),
+        lump=lump,
+        block=block,
+        environment=table.environment,
+    )
+
+
+def parse_campaign(text: str, folder: Path | str, name: str = "campaign file") -> Campaign:
+    """A campaign from text; relative paths start at `folder`."""
+    file = parse_run_file(text, CampaignFile, name)
+    root = Path(folder).resolve() / file.campaign.root
+    tasks: dict[str, Task] = {}
+    expand(file.task, file.variables, Path(folder).resolve(), into=tasks, where=name)
+    check_graph(tasks, name)
+    state = root / (file.campaign.state or f"{file.campaign.name}.state")
+    return Campaign(
+        name=file.campaign.name,
+        root=str(root),
+        state=str(state),
+        tasks=tasks,
+        lease_seconds=parse_seconds(file.campaign.lease),
+        orphans=file.campaign.orphans,
+        text=text,
+    )
+
+
+def read_toml(path: Path, where: str) -> dict[str, Any]:
+    """A TOML file without a schema."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadArgument(f"{where}: {path}: {error}") from error

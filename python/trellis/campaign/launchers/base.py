@@ -1,0 +1,134 @@
+"""The interface of launchers."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..model import Machine, Placement
+
+#: In the environment of everything that an attempt starts: how left-over processes are found.
+MARKER = "TRELLIS_CAMPAIGN_ATTEMPT"  # <state folder>:<task>:<attempt>
+MANAGER = "TRELLIS_CAMPAIGN_MANAGER"  # the manager's identifier
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """An attempt as launchers see it.
+
+    Attributes
+    ----------
+    task, attempt
+        Name, and number from 0.
+    command
+        With all placeholders filled in.
+    directory, log
+        Working directory, and the file for standard output and error; absolute.
+    """
+
+    task: str
+    attempt: int
+    command: tuple[str, ...]
+    directory: Path
+    log: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a launcher saw at the end of an attempt. The outputs decide whether the task is done.
+
+    Attributes
+    ----------
+    status
+        Exit status; negative: minus the signal; None: not known.
+    lost_nodes
+        Nodes that died meanwhile, as far as the launcher knows.
+    launcher_error
+        Why the program was never started; None if it was.
+    out_of_memory
+        The launcher saw that memory was exceeded.
+    """
+
+    status: int | None
+    lost_nodes: tuple[str, ...] = ()
+    launcher_error: str | None = None
+    out_of_memory: bool = False
+
+
+@dataclass(slots=True)
+class Handle:
+    """An attempt that was launched. Adapters derive from this and keep what they need."""
+
+    launch: Launch
+    placement: Placement
+    identity: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """An attempt of a dead manager that still runs; `identity` is what :meth:`Launcher.end_orphan` needs."""
+
+    task: str
+    attempt: int
+    manager: str
+    identity: Mapping[str, object]
+
+
+class Launcher(abc.ABC):
+    """Starts attempts on nodes. It neither plans nor judges: a placement comes in, an
+    :class:`Ended` goes out.
+
+    All functions return at once, but `start` and `close`. Nothing raises for a task that fails; what cannot
+    be launched ends with `launcher_error`.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def start(self) -> None:  # noqa: B027
+        """Before the first launch: connect, start agents, wait for the first lump.
+
+        Raises
+        ------
+        NotAvailable
+            What the launcher needs is not here.
+        """
+
+    @abc.abstractmethod
+    def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
+        """Start an attempt in a process group (or step) of its own. `environment` is complete."""
+
+    @abc.abstractmethod
+    def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
+        """The attempts that ended since the last call; waits up to `timeout` seconds for the first."""
+
+    @abc.abstractmethod
+    def kill(self, handle: Handle, *, hard: bool = False) -> None:
+        """Ask an attempt and all that it started to end (hard: SIGKILL). Its end is reported by `poll`."""
+
+    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Names of nodes that joined and that were lost since the last call."""
+        return (), ()
+
+    def seconds_left(self) -> float | None:
+        """Until the allocation ends; None: it has no end."""
+        return None
+
+    def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
+        """Attempts of this campaign that run under none of the managers that are alive.
+
+        Parameters
+        ----------
+        managers
+            For each manager known: whether it is alive. One that is not listed counts as dead.
+        """
+        return []
+
+    def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
+        """Send it the signal; whether anything of it is still there."""
+        return False
+
+    def close(self) -> None:  # noqa: B027
+        """After the last attempt ended."""

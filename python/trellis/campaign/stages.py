@@ -1,0 +1,94 @@
+"""Trellis stages as tasks: a run file with changes, and the command that runs it."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..errors import BadArgument
+from ..run_files import GenerateRun, HmcRun, MeasureRun
+
+_BARE = re.compile(r"^[A-Za-z0-9_-]+$")
+
+
+def run_file_model(kind: str, content: Mapping[str, Any]) -> Any:
+    """The model of a stage's run files; None for analyze, whose options are checked by itself."""
+    if kind == "generate":
+        return HmcRun if "molecular_dynamics" in content else GenerateRun
+    return {"measure": MeasureRun}.get(kind)
+
+
+def run_file_text(kind: str, template: Mapping[str, Any], changes: Mapping[str, Any], where: str) -> str:
+    """The TOML text of a run file with changes {"table.key": value}.
+
+    Raises
+    ------
+    BadArgument
+        The changed file is not valid.
+    """
+    content = copy.deepcopy(dict(template))
+    for dotted, value in changes.items():
+        table = content
+        *path, key = dotted.split(".")
+        for name in path:
+            table = table.setdefault(name, {})
+            if not isinstance(table, dict):
+                raise BadArgument(f"{where}: set: {dotted!r}: {name!r} is not a table")
+        table[key] = value
+    model = run_file_model(kind, content)
+    if model is not None:
+        try:
+            model.model_validate(content)
+        except ValidationError as error:
+            raise BadArgument(f"{where}: the run file with `set`: {_first(error, model)}") from None
+    return to_toml(content)
+
+
+def _first(error: ValidationError, model: Any) -> str:
+    found = error.errors()[0]
+    shown = ".".join(map(str, found["loc"]))
+    if found["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(str(found["loc"][-1]), list(model.model_fields), n=1, cutoff=0.5)
+        return f"{shown}: unknown key" + (f"; did you mean {near[0]!r}?" if near else "")
+    return f"{shown}: {found['msg'].removeprefix('Value error, ')}; found {found['input']!r}"
+
+
+def to_toml(content: Mapping[str, Any]) -> str:
+    """TOML of nested tables with plain values and lists."""
+    return "\n".join(_table(content, ())).strip() + "\n"
+
+
+def _table(content: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
+    lines = [f"[{'.'.join(map(_key, path))}]"] if path else []
+    nested = []
+    for name, value in content.items():
+        if isinstance(value, Mapping):
+            nested.append((name, value))
+        else:
+            lines.append(f"{_key(name)} = {_value(value)}")
+    lines.append("")
+    for name, value in nested:
+        lines += _table(value, (*path, name))
+    return lines
+
+
+def _key(name: str) -> str:
+    return name if _BARE.match(name) else json.dumps(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value)

@@ -1,0 +1,214 @@
+"""The tables of campaign files and machine files (pydantic); files.py turns them into the model."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ..run_files.common import Table
+
+Duration = float | int | str
+
+
+class CampaignTable(Table):
+    """[campaign]"""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    root: str = Field(default=".", description="Where tasks' relative paths start; relative to this file.")
+    state: str | None = Field(
+        default=None, description="Folder for claims, records and logs; default: <root>/<name>.state."
+    )
+    lease: Duration = Field(
+        default=60, description="A manager on another host that gives no sign for so long counts as dead."
+    )
+    orphans: Literal["end", "await"] = Field(
+        default="end", description="What happens to tasks that outlived their manager."
+    )
+
+
+class OutputTable(Table):
+    """An entry of `outputs`; a string is a path with the defaults."""
+
+    path: str
+    min_bytes: int = Field(default=1, ge=0)
+    bytes: int | None = Field(default=None, ge=0, description="Exact size.")
+    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    end_marker: str | None = Field(default=None, min_length=1, description="The last bytes of a whole file.")
+    atomic: bool | None = Field(
+        default=None,
+        description="The program writes under another name and renames by itself; default: true for stages.",
+    )
+
+
+class RetriesTable(Table):
+    """`retries`: repetitions after a failure, by class."""
+
+    task: int = Field(default=1, ge=0)
+    node: int = Field(default=5, ge=0)
+    launcher: int = Field(default=3, ge=0)
+    input: int = Field(default=0, ge=0)
+    timeout: int = Field(default=0, ge=0)
+    out_of_memory: int = Field(default=0, ge=0)
+
+
+class EstimateTable(Table):
+    """`estimate` as a table: seconds from parameters, before anything has been measured."""
+
+    formula: str | None = Field(default=None, description='e.g. "3e-4 * volume / mass"')
+    by: str | None = Field(default=None, description="Name of the parameter that `table` is keyed by.")
+    table: dict[str, Duration] | None = None
+    learn: list[str] = Field(
+        default=[], description="Numeric parameters in the fitted model log(seconds) = a + sum b_i log(p_i)."
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.formula is None) == (self.table is None) or (self.table is None) != (self.by is None):
+            raise ValueError("give `formula`, or `by` and `table`")
+        return self
+
+
+Estimate = Duration | EstimateTable
+
+
+class RequestTable(Table):
+    """What an attempt needs; the keys of a task and of its alternatives."""
+
+    nodes: int | None = Field(default=None, ge=1, description="Exactly so many; default: as few as hold it.")
+    ranks: int | None = Field(default=None, ge=1)
+    threads: int | None = Field(default=None, ge=1, description="Cores per rank.")
+    gpus_per_rank: float | None = Field(default=None, ge=0, description="Whole, or a fraction below 1.")
+    gpu_kind: str | None = None
+    memory_gib: float | None = Field(default=None, ge=0, description="Per rank.")
+    min_ranks_per_node: int | None = Field(default=None, ge=1)
+    whole_nodes: bool | None = None
+    estimate: Estimate | None = Field(default=None, description="Duration: 90, '5min', '2h', or a table.")
+    environment: dict[str, str] = {}
+
+
+class AlternativeTable(RequestTable):
+    """[[task.alternatives]]: another way to run it; what is not given is the task's."""
+
+    command: list[str] | str | None = None
+
+
+class TaskTable(RequestTable):
+    """[[task]]: one task, or one for each combination of `over` and `rows`."""
+
+    name: str = Field(description="With {parameters}; unique after the expansion.")
+    group: str | None = Field(default=None, description="Default: the name up to the first '{'.")
+    over: dict[str, list[Any] | str] = Field(
+        default={}, description="Parameter -> list, range '1..10' or name of a variable; all combinations."
+    )
+    rows: list[dict[str, Any]] = Field(default=[], description="Parameters that go together.")
+    kind: Literal["command", "generate", "measure", "analyze"] = "command"
+    command: list[str] | str | None = Field(default=None, description="A list of words, or a line for sh.")
+    run_file: str | None = Field(default=None, description="Stages: the run file, relative to this file.")
+    set: dict[str, Any] = Field(default={}, description='Stages: changes, e.g. {"sweeps.total" = "{n}"}.')
+    arguments: list[str] = Field(default=[], description="Stages: further words of the command line.")
+    directory: str = "."
+    priority: int = Field(default=0, description="Higher first; then the longest chain of work behind it.")
+    after: list[str] = Field(
+        default=[], description="Tasks, groups or patterns with *; with '?' at the end it may match nothing."
+    )
+    needs: list[str] = Field(default=[], description="Files that must be there.")
+    predicate: list[str] | str | None = Field(
+        default=None, description="Asked before it runs: status 0 run, 1 skip, 75 ask again later."
+    )
+    outputs: list[str | OutputTable] = []
+    makes: str | None = Field(default=None, description="A TOML file of further tasks that this task writes.")
+    retries: RetriesTable = RetriesTable()
+    timeout: Duration | None = None
+    silence: Duration | None = Field(
+        default=None, description="No growth of log and outputs for so long: hangs."
+    )
+    project: str = ""
+    tags: list[str] = []
+    alternatives: list[AlternativeTable] = []
+
+    @model_validator(mode="after")
+    def _one_command(self) -> Self:
+        if self.kind == "command":
+            if self.command is None and not all(a.command for a in self.alternatives or [None]):
+                raise ValueError("a task of kind 'command' needs `command`")
+            if self.run_file is not None or self.set:
+                raise ValueError(f"`run_file` and `set` are for stages, and kind is {self.kind!r}")
+        elif self.command is not None:
+            raise ValueError(f"`command` is for kind 'command', and kind is {self.kind!r}")
+        elif self.run_file is None and self.kind != "analyze":
+            raise ValueError(f"kind {self.kind!r} needs `run_file`")
+        return self
+
+
+class CampaignFile(Table):
+    """A campaign: its tasks and what they depend on."""
+
+    campaign: CampaignTable
+    variables: dict[str, Any] = Field(default={}, description="Names for use in {braces} and in `over`.")
+    task: list[TaskTable] = Field(min_length=1)
+
+
+class MadeTasksFile(Table):
+    """What a task writes to its `makes` file."""
+
+    variables: dict[str, Any] = {}
+    task: list[TaskTable] = []
+
+
+class NodesTable(Table):
+    """[[nodes]]: alike nodes."""
+
+    count: int = Field(default=1, ge=1)
+    names: list[str] = Field(default=[], description="Default: <prefix>1, <prefix>2, ...")
+    prefix: str = "n"
+    cpus: int | Literal["all"] = Field(description='Cores of a node; "all": those of this machine.')
+    gpus: int = Field(default=0, ge=0)
+    gpu_kind: str = "gpu"
+    cpus_per_gpu: int = Field(default=1, ge=0, description="Cores next to each GPU, kept for tasks on it.")
+    gpu_environment: list[dict[str, str]] = Field(default=[], description="One per GPU, e.g. its NIC.")
+    memory_gib: float = Field(default=0, ge=0, description="0: not counted.")
+    environment: dict[str, str] = {}
+
+
+class AllocationTable(Table):
+    """[allocation]"""
+
+    length: Duration | None = Field(default=None, description="Default: no end.")
+    drain: Duration = Field(default=0, description="Nothing is to run in the last so many seconds.")
+    lump: int | None = Field(default=None, ge=1, description="Nodes launched together; default: all.")
+    block: int | None = Field(
+        default=None, ge=1, description="A task lives within one block; default: a lump."
+    )
+    join_timeout: Duration = 30
+    bad_hosts: list[str] = []
+
+
+class StartUpTable(Table):
+    """[start_up]: costs, for the simulator."""
+
+    lump_seconds: float = Field(default=0, ge=0)
+    lump_spread: float = Field(default=0, ge=0)
+    late_fraction: float = Field(default=0, ge=0, le=1)
+    late_seconds: float = Field(default=0, ge=0)
+    step_seconds: float = Field(default=0, ge=0)
+    bad_fraction: float = Field(default=0, ge=0, lt=1)
+
+
+class MachineTable(Table):
+    """[machine]"""
+
+    name: str
+    launcher: str = "process"
+    health: list[str] = Field(default=[], description="Run on a node after a failure there; status 0: sound.")
+    node_failures: int = Field(default=1, ge=1, description="So many quarantine a node.")
+
+
+class MachineFile(Table):
+    """A machine: nodes, GPUs, lumps, blocks, and how programs are started on it."""
+
+    machine: MachineTable
+    nodes: list[NodesTable] = Field(min_length=1)
+    allocation: AllocationTable = AllocationTable()
+    start_up: StartUpTable = StartUpTable()
+    launcher_options: dict[str, Any] = Field(default={}, description="The launcher's own words.")
