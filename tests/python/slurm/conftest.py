@@ -1,6 +1,7 @@
 """Tests that need a real Slurm: `cluster` is one with four virtual nodes, shared by the session.
 
-They are skipped, with the reason, where it cannot be started. TRELLIS_INSTALL_SLURM=1 installs the packages first.
+They are skipped, with the reason, where it cannot be started. TRELLIS_INSTALL_SLURM=1 installs the packages
+first.
 """
 
 from __future__ import annotations

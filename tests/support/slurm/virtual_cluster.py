@@ -1,10 +1,10 @@
 """A real Slurm with virtual nodes on one machine: nothing is simulated but the nodes' hardware.
 
-Needs root and Debian's packages slurm-wlm and munge (install.sh beside this file). All files and sockets lie in
-one new folder, ports are free ones, munge has a key of its own, so that it disturbs no other Slurm.
+Needs root and Debian's packages slurm-wlm and munge (install.sh beside this file). All files and sockets lie
+in one new folder, ports are free ones, munge has a key of its own, so that it disturbs no other Slurm.
 
-All virtual nodes share one host name: ask SLURMD_NODENAME, never gethostname(). The GPUs are character devices
-that exist on any machine, so that Slurm hands them out and sets CUDA_VISIBLE_DEVICES.
+All virtual nodes share one host name: ask SLURMD_NODENAME, never gethostname(). The GPUs are character
+devices that exist on any machine, so that Slurm hands them out and sets CUDA_VISIBLE_DEVICES.
 
 >>> with VirtualCluster(nodes=4, cpus=4, gpus=2) as cluster:                    # doctest: +SKIP
 ...     cluster.call("srun", "-N4", "hostname")
@@ -259,12 +259,13 @@ class VirtualCluster:
                 f"--pid-file={run}/munged.pid", f"--log-file={self.root}/log/munged.log",
                 f"--seed-file={run}/munged.seed",
             ],
-            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )  # fmt: skip
         self._wait(lambda: (run / "munge.socket").exists(), 10, "munged")
 
     def _spawn(self, program: str, *arguments: str) -> subprocess.Popen:
-        log = open(self.root / "log" / f"{program}.output", "ab")  # noqa: SIM115
+        log = open(self.root / "log" / f"{program}.output", "ab")
         with log:
             return subprocess.Popen(
                 [program, *arguments, "-f", f"{self.root}/slurm.conf"],
@@ -289,7 +290,7 @@ class VirtualCluster:
         return "\n".join(texts)
 
     def _step_daemons(self, names: list[str]) -> list[int]:
-        """slurmstepd processes of the nodes of this cluster; each one's spool folder is in its environment."""
+        """slurmstepd processes of these nodes; the folder of their cluster is in their environment."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
