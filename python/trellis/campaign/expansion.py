@@ -128,6 +128,7 @@ class _Maker:
             retries=self.retries,
             timeout=None if table.timeout is None else parse_seconds(table.timeout),
             silence=None if table.silence is None else parse_seconds(table.silence),
+            spread=table.spread,
             project=text(table.project),
             tags=tuple(map(text, table.tags)),
             run_file=self._run_file(parameters, text),

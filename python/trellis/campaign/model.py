@@ -244,6 +244,9 @@ class Task:
         Seconds; None: no limit.
     silence
         Seconds without growth of log and outputs that count as hanging; None: no limit.
+    spread
+        Standard deviation of log(duration / estimate): the margin at the end of an allocation, and what the
+        simulator draws from.
     run_file
         Text of the stage's run file; written before the launch, {run_file} is its path.
     """
@@ -264,6 +267,7 @@ class Task:
     retries: Retries = Retries()
     timeout: float | None = None
     silence: float | None = None
+    spread: float = 0.0
     project: str = ""
     tags: tuple[str, ...] = ()
     run_file: str = ""

@@ -123,6 +123,9 @@ class TaskTable(RequestTable):
     silence: Duration | None = Field(
         default=None, description="No growth of log and outputs for so long: hangs."
     )
+    spread: float = Field(
+        default=0.0, ge=0, description="Scatter of log(duration) about the estimate: 0.3 is about 30 %."
+    )
     project: str = ""
     tags: list[str] = []
     alternatives: list[AlternativeTable] = []

@@ -1,0 +1,330 @@
+"""What runs where and when: list scheduling by the longest chain of work behind each task.
+
+The planner knows time only as the number it is given, so that the simulator and the manager run the same code.
+Ready tasks with the same requests form a queue; a pass takes the best head of all queues, and a queue whose
+head does not fit is left alone until something becomes free. A head that has been overtaken for longer than
+half of its own duration gets a reservation: nodes on which only such tasks may start that end before it can.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .graph import topological_order, work_behind
+from .model import Machine, Node, Placement, Task
+from .pool import NodeState, Pool
+from .shapes import NodeType, Shape
+
+Entry = tuple[int, float, int, str]  # -priority, -seconds behind, order, name
+
+
+@dataclass(slots=True)
+class Queue:
+    """Ready tasks that ask for the same."""
+
+    shapes: list[tuple[int, Shape, int]]  # alternative, shape, ranks
+    entries: list[Entry] = field(default_factory=list)
+    blocked_at: int = -1  # version of the pool at which the head did not fit
+    blocked_task: str = ""
+    blocked_since: float = 0.0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether smaller tasks can starve it."""
+        return any(
+            shape.nodes > 1
+            or any(need and (need.whole or need.gpus > 1 or need.common > 1) for need in shape.needs)
+            for _, shape, _ in self.shapes
+        )
+
+
+@dataclass(slots=True)
+class Reservation:
+    queue: Queue
+    entry: Entry
+    alternative: int
+    shape: Shape
+    ranks: int
+    nodes: list[str]
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A decision of the planner."""
+
+    task: str
+    placement: Placement
+    estimate: float
+
+
+class Planner:
+    """Plans the tasks of one allocation.
+
+    Parameters
+    ----------
+    tasks
+        All tasks, by name; more may be added to the mapping, followed by :meth:`graph_changed`.
+    seconds
+        Estimate of a task's alternative.
+    end
+        When the last task has to be over; None: never.
+    patience
+        How long a large head is overtaken before nodes are reserved for it, in units of its duration.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        tasks: Mapping[str, Task],
+        seconds: Callable[[Task, int], float],
+        *,
+        end: float | None = None,
+        patience: float = 0.5,
+        reservations: int = 4,
+    ) -> None:
+        self.machine, self.tasks, self.seconds = machine, tasks, seconds
+        self.end, self.patience, self.most_reservations = end, patience, reservations
+        self.pool = Pool(list(dict.fromkeys(map(NodeType.of, machine.nodes))))
+        self.behind: dict[str, float] = {}
+        self.queues: dict[tuple, Queue] = {}
+        self.by_alternatives: dict[int, Queue] = {}
+        self.running: dict[str, Start] = {}
+        self.reservations: list[Reservation] = []
+        self.avoid: dict[str, frozenset[str]] = {}
+        self.held: set[str] = set()
+        self.gone: set[str] = set()
+        self.is_draining = False
+        self.gpu_tasks = 0
+        self._order = itertools.count()
+        self._kept_alternatives: list[object] = []
+        self.graph_changed()
+
+    # What changes
+
+    def graph_changed(self) -> None:
+        """Tasks were added or estimates changed: compute the chains behind all tasks anew."""
+        order = topological_order(self.tasks)
+        self.behind = work_behind(self.tasks, lambda task: self.seconds(task, 0), order)
+        self.gpu_tasks = sum(
+            task.request.gpus_per_rank > 0 for name, task in self.tasks.items() if name not in self.gone
+        )
+        self.pool.set_keep_gpu_cores(self.gpu_tasks > 0)
+        for queue in self.queues.values():
+            queue.entries = [self._entry(entry[3]) for entry in queue.entries]
+            heapq.heapify(queue.entries)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """These tasks will not run (done before, failed or skipped)."""
+        for name in names:
+            self._forget_one(name)
+
+    def add_node(self, node: Node) -> None:
+        self.pool.add(node)
+
+    def remove_node(self, name: str) -> list[str]:
+        """A node is lost or quarantined; returns the tasks that run on it, which keep what they have elsewhere."""
+        for reservation in [r for r in self.reservations if name in r.nodes]:
+            self._cancel(reservation)
+        return self.pool.remove(name) if name in self.pool.nodes else []
+
+    def ready(self, name: str, *, avoid: frozenset[str] = frozenset()) -> None:
+        """A task may run; preferably not on the nodes of `avoid`."""
+        if avoid:
+            self.avoid[name] = avoid
+        heapq.heappush(self._queue(self.tasks[name]).entries, self._entry(name))
+
+    def finished(self, name: str, *, again: bool = False) -> None:
+        """An attempt ended: what it had is free. `again`: the task will come back."""
+        start = self.running.pop(name)
+        self.pool.give_back(name, start.placement.places)
+        if not again:
+            self._forget_one(name)
+
+    def drain(self) -> None:
+        """Start nothing more."""
+        self.is_draining = True
+
+    # Planning
+
+    def plan(self, now: float) -> list[Start]:
+        """One pass: everything that can start now, best first."""
+        if self.is_draining:
+            return []
+        starts = self._start_reserved(now)
+        heads = [(q.entries[0], i, q) for i, q in enumerate(self._open_queues(now))]
+        heapq.heapify(heads)
+        aside: list[tuple[Queue, Entry]] = []  # wait for other nodes than those they failed on
+        while heads:
+            _, i, queue = heapq.heappop(heads)
+            self._one_head(queue, now, starts, aside)
+            if queue.entries and queue.blocked_at != self.pool.version:
+                heapq.heappush(heads, (queue.entries[0], i, queue))
+        for queue, entry in aside:
+            heapq.heappush(queue.entries, entry)
+        return starts
+
+    @property
+    def waiting(self) -> int:
+        """Ready tasks that have not been placed."""
+        return sum(len(queue.entries) for queue in self.queues.values()) + len(self.reservations)
+
+    def _open_queues(self, now: float) -> list[Queue]:
+        """Those whose head may fit; a blocked head that waits too long for a reservation is looked at too."""
+        found = []
+        for queue in self.queues.values():
+            if not queue.entries:
+                continue
+            if queue.blocked_at != self.pool.version or self._wants_reservation(queue, now):
+                found.append(queue)
+        return found
+
+    def _one_head(
+        self, queue: Queue, now: float, starts: list[Start], aside: list[tuple[Queue, Entry]]
+    ) -> None:
+        """Start the head of a queue, hold it, reserve for it, or mark the queue as blocked."""
+        entry = queue.entries[0]
+        name = entry[3]
+        task = self.tasks[name]
+        ways = [way for way in queue.shapes if self._ends_in_time(task, way[0], now)]
+        if not ways:
+            heapq.heappop(queue.entries)
+            self.held.add(name)
+            return
+        avoid = self.avoid.get(name, frozenset())
+        for alternative, shape, ranks in ways:
+            states = self.pool.find(shape, avoid) or self._backfill(task, alternative, shape, now)
+            if states is None and avoid and not self._is_elsewhere(shape, avoid):
+                states = self.pool.find(shape)
+            if states is not None:
+                heapq.heappop(queue.entries)
+                queue.blocked_task = ""
+                starts.append(self._start(name, alternative, shape, ranks, states, now))
+                return
+        if avoid:
+            aside.append((queue, heapq.heappop(queue.entries)))
+            return
+        if queue.blocked_task != name:
+            queue.blocked_task, queue.blocked_since = name, now
+        if self._wants_reservation(queue, now):
+            self._reserve(queue, ways[0], now)
+        queue.blocked_at = self.pool.version
+
+    def _start(
+        self, name: str, alternative: int, shape: Shape, ranks: int, states: list[NodeState], now: float
+    ) -> Start:
+        seconds = self.seconds(self.tasks[name], alternative)
+        places = self.pool.take(name, states, shape, ranks, now + seconds)
+        start = Start(name, Placement(tuple(places), alternative), seconds)
+        self.running[name] = start
+        return start
+
+    def _ends_in_time(self, task: Task, alternative: int, now: float) -> bool:
+        """With one standard deviation to spare."""
+        if self.end is None:
+            return True
+        return now + self.seconds(task, alternative) * math.exp(task.spread) <= self.end
+
+    def _is_elsewhere(self, shape: Shape, avoid: frozenset[str]) -> bool:
+        """Whether there are other nodes at all that could run it some day."""
+        others = (s for s in self.pool.nodes.values() if s.name not in avoid and shape.needs[s.kind])
+        return sum(1 for _ in itertools.islice(others, shape.nodes)) == shape.nodes
+
+    # Reservations
+
+    def _wants_reservation(self, queue: Queue, now: float) -> bool:
+        if len(self.reservations) >= self.most_reservations or not queue.entries or not queue.is_large:
+            return False
+        name = queue.entries[0][3]
+        if queue.blocked_task != name:
+            return False
+        waited = now - queue.blocked_since
+        return waited > self.patience * self.seconds(self.tasks[name], queue.shapes[0][0])
+
+    def _reserve(self, queue: Queue, way: tuple[int, Shape, int], now: float) -> None:
+        alternative, shape, ranks = way
+        found = self.pool.earliest(shape, now)
+        if found is None:
+            return
+        time, states = found
+        entry = heapq.heappop(queue.entries)
+        for state in states:
+            self.pool.hide(state.name, True)
+        nodes = [state.name for state in states]
+        self.reservations.append(Reservation(queue, entry, alternative, shape, ranks, nodes, time))
+        queue.blocked_task = ""
+
+    def _cancel(self, reservation: Reservation) -> None:
+        self.reservations.remove(reservation)
+        for name in reservation.nodes:
+            self.pool.hide(name, False)
+        heapq.heappush(reservation.queue.entries, reservation.entry)
+
+    def _start_reserved(self, now: float) -> list[Start]:
+        starts = []
+        for reservation in list(self.reservations):
+            name = reservation.entry[3]
+            states = [self.pool.nodes[node] for node in reservation.nodes]
+            if not self._ends_in_time(self.tasks[name], reservation.alternative, now):
+                self._cancel(reservation)
+            elif all(self.pool.fits(state.key, reservation.shape) for state in states):
+                self.reservations.remove(reservation)
+                starts.append(
+                    self._start(
+                        name, reservation.alternative, reservation.shape, reservation.ranks, states, now
+                    )
+                )
+                for state in states:
+                    self.pool.hide(state.name, False)
+            else:
+                times = (self.pool.available(state, reservation.shape, now) for state in states)
+                reservation.time = max(time for time in times if time is not None)
+        return starts
+
+    def _backfill(self, task: Task, alternative: int, shape: Shape, now: float) -> list[NodeState] | None:
+        """A reserved node on which a task of one node would end in time."""
+        if shape.nodes > 1 or not self.reservations:
+            return None
+        end = now + self.seconds(task, alternative)
+        avoid = self.avoid.get(task.name, frozenset())
+        for reservation in self.reservations:
+            if end <= reservation.time:
+                for name in reservation.nodes:
+                    state = self.pool.nodes[name]
+                    if name not in avoid and self.pool.fits(state.key, shape):
+                        return [state]
+        return None
+
+    # Book-keeping
+
+    def _entry(self, name: str) -> Entry:
+        return (-self.tasks[name].priority, -self.behind.get(name, 0.0), next(self._order), name)
+
+    def _queue(self, task: Task) -> Queue:
+        known = self.by_alternatives.get(id(task.alternatives))
+        if known is not None:
+            return known
+        key = tuple(alternative.request for alternative in task.alternatives)
+        if key not in self.queues:
+            ways = [
+                (index, shape, request.ranks)
+                for index, request in enumerate(key)
+                for shape in self.pool.shapes(request)
+            ]
+            ways.sort(key=lambda way: (self.seconds(task, way[0]) * way[1].nodes, way[0]))
+            self.queues[key] = Queue(ways)
+        self._kept_alternatives.append(task.alternatives)  # so that its id stays its own
+        self.by_alternatives[id(task.alternatives)] = self.queues[key]
+        return self.queues[key]
+
+    def _forget_one(self, name: str) -> None:
+        if name in self.gone:
+            return
+        self.gone.add(name)
+        if self.tasks[name].request.gpus_per_rank > 0:
+            self.gpu_tasks -= 1
+            self.pool.set_keep_gpu_cores(self.gpu_tasks > 0)

@@ -1,0 +1,78 @@
+"""Which tasks may run: what each waits for, and what follows from the end of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .graph import followers_of
+from .model import State, Task
+
+
+class Progress:
+    """States of all tasks, from dependencies among tasks alone (files and predicates are the manager's).
+
+    Attributes
+    ----------
+    state
+        Of each task.
+    """
+
+    def __init__(self, tasks: Mapping[str, Task]) -> None:
+        self.tasks = tasks
+        self.state: dict[str, State] = {}
+        self.missing: dict[str, int] = {}
+        self.followers: dict[str, list[str]] = {}
+        self.counts: dict[State, int] = dict.fromkeys(State, 0)
+        self.add(tasks)
+
+    def add(self, tasks: Mapping[str, Task]) -> None:
+        """New tasks; those they wait for may be done already."""
+        for other, names in followers_of(tasks).items():
+            self.followers.setdefault(other, []).extend(names)
+        for name in tasks:
+            self._set(name, State.WAITING)
+        for name, task in tasks.items():
+            self.missing[name] = sum(self.state[other] is not State.DONE for other in task.after)
+
+    def free(self) -> list[str]:
+        """The tasks that wait for no other task."""
+        return [n for n, count in self.missing.items() if count == 0 and self.state[n] is State.WAITING]
+
+    def done(self, name: str) -> list[str]:
+        """A task is done; returns the tasks that wait for no other any more."""
+        self._set(name, State.DONE)
+        freed = []
+        for follower in self.followers.get(name, ()):
+            self.missing[follower] -= 1
+            if self.missing[follower] == 0 and self.state[follower] is State.WAITING:
+                freed.append(follower)
+        return freed
+
+    def failed(self, name: str, state: State = State.FAILED) -> list[str]:
+        """A task will not be done; returns it and all that are skipped because of it."""
+        self._set(name, state)
+        gone = [name]
+        for one in gone:
+            for follower in self.followers.get(one, ()):
+                if self.state[follower] is State.WAITING:
+                    self._set(follower, State.SKIPPED)
+                    gone.append(follower)
+        return gone
+
+    def set(self, names: Iterable[str], state: State) -> None:
+        """Ready, running, waiting or held."""
+        for name in names:
+            self._set(name, state)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to run."""
+        ended = self.counts[State.DONE] + self.counts[State.FAILED] + self.counts[State.SKIPPED]
+        return ended == len(self.state)
+
+    def _set(self, name: str, state: State) -> None:
+        old = self.state.get(name)
+        if old is not None:
+            self.counts[old] -= 1
+        self.state[name] = state
+        self.counts[state] += 1
