@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "trellis/algebra/gamma.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/base/exact_sum.hpp"
 #include "trellis/device/site_range.hpp"
 #include "trellis/field/dispatch.hpp"
 #include "trellis/kernels/dirac/clover_term.hpp"
@@ -71,6 +73,49 @@ SpinorField clover_inverse(const SpinorField& clover) {
                                                        SiteRange(clover.layout().blocks()));
              });
   return inverse;
+}
+
+namespace {
+/// log det of a hermitian positive 6x6 block (its 36 reals as stored) by Cholesky's elimination.
+double log_determinant(const double* a) {
+  std::complex<double> L[6][6];
+  double log_det = 0;
+  for (int j = 0; j < 6; ++j) {
+    double d = a[j];
+    for (int k = 0; k < j; ++k) d -= std::norm(L[j][k]);
+    if (!(d > 0))
+      throw NumericError(
+          message("clover term: pivot ", d, " is not positive; its determinant has no logarithm"));
+    log_det += std::log(d);
+    const double root = std::sqrt(d);
+    for (int i = j + 1; i < 6; ++i) {
+      const int at = 6 + 2 * (i * (i - 1) / 2 + j);
+      std::complex<double> sum(a[at], a[at + 1]);
+      for (int k = 0; k < j; ++k) sum -= L[i][k] * std::conj(L[j][k]);
+      L[i][j] = sum / root;
+    }
+  }
+  return log_det;
+}
+}  // namespace
+
+double clover_log_determinant(const SpinorField& clover, int parity) {
+  ExactSum sum;
+  std::string error;
+  for (int block = 0; block < clover.layout().blocks() && error.empty(); ++block)
+    for (int lane = 0; lane < clover.layout().lanes() && error.empty(); ++lane) {
+      double reals[72];
+      clover.get_site({parity, block, lane}, 0, reals);
+      try {
+        sum.add(log_determinant(reals) + log_determinant(reals + 36));
+      } catch (const NumericError& found) {
+        error = found.what();
+      }
+    }
+  if (clover.lattice().communicator().any(!error.empty()))
+    throw NumericError(error.empty() ? "clover term: not positive on another rank" : error);
+  clover.lattice().communicator().sum(&sum, 1);
+  return sum.value();
 }
 
 }  // namespace trellis

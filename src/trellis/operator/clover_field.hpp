@@ -10,5 +10,8 @@ namespace trellis {
 SpinorField clover_term(const GaugeField& U, const WilsonParams& params);
 /// A(x)^-1, exactly. Throws NumericError if a block is singular (NaN or Inf in the result).
 SpinorField clover_inverse(const SpinorField& clover);
+/// log det A over the sites of one parity. Throws NumericError where a block is not positive. Collective,
+/// exact sum.
+double clover_log_determinant(const SpinorField& clover, int parity);
 
 }  // namespace trellis

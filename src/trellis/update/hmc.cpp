@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/gauge/starts.hpp"
+#include "trellis/update/fermion_monomial.hpp"
 
 namespace trellis {
 
@@ -62,6 +64,10 @@ void Hmc::begin(const GaugeField& U, AlgebraField& P, uint32_t number) {
   for (const MonomialPtr& monomial : monomials()) {
     monomial->costs() = PartCosts{};
     monomial->solve_count() = SolveCount{};
+    if (const auto* fermion = dynamic_cast<FermionMonomial*>(monomial.get()))
+      fermion->links()->costs() = PartCosts{};
+  }
+  for (const MonomialPtr& monomial : monomials()) {
     monomial->refresh(U, {params_.seed, params_.stream, number});
   }
 }
@@ -101,6 +107,7 @@ TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests) {
     reunitarise_links(U);
   }
   record.costs.add(integrator_.costs());
+  std::set<SmearedLinks*> smearings;
   size_t at = 0;
   for (size_t level = 0; level < integrator_.levels().size(); ++level)
     for (size_t i = 0; i < integrator_.levels()[level].monomials.size(); ++i, ++at) {
@@ -111,6 +118,8 @@ TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests) {
       out.force_evaluations = integrator_.forces()[level][i].evaluations;
       out.solves = monomial.solve_count();
       record.costs.add(monomial.costs());
+      if (const auto* fermion = dynamic_cast<FermionMonomial*>(&monomial))
+        if (smearings.insert(fermion->links().get()).second) record.costs.add(fermion->links()->costs());
     }
   record.seconds = seconds_since(start);
   return record;

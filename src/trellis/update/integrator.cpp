@@ -1,9 +1,11 @@
 #include "trellis/update/integrator.hpp"
 
 #include <cmath>
+#include <map>
 
 #include "trellis/base/error.hpp"
 #include "trellis/kernels/gauge/momentum.hpp"
+#include "trellis/update/fermion_monomial.hpp"
 
 namespace trellis {
 
@@ -103,19 +105,27 @@ void Integrator::gradient_kick(size_t level, double weight, double shift) {
   add_level_force(*P_, level, moved, -weight);
 }
 
+/// Fermion monomials that share smeared links go together, except where the size of a force is recorded.
 void Integrator::add_level_force(AlgebraField& out, size_t level, const GaugeField& U, double coefficient) {
+  std::map<SmearedLinks*, std::vector<FermionMonomial*>> groups;
+  std::vector<SmearedLinks*> order;
   for (size_t i = 0; i < levels_[level].monomials.size(); ++i) {
     Monomial& monomial = *levels_[level].monomials[i];
     ForceRecord& record = forces_[level][i];
-    if (record.evaluations++ > 0) {
+    if (record.evaluations++ == 0) {
+      AlgebraField F(U);
+      monomial.add_force(F, U, 1.0);
+      record.size = force_size(F);
+      add(out, coefficient, F);
+    } else if (auto* fermion = dynamic_cast<FermionMonomial*>(&monomial)) {
+      auto& group = groups[fermion->links().get()];
+      if (group.empty()) order.push_back(fermion->links().get());
+      group.push_back(fermion);
+    } else {
       monomial.add_force(out, U, coefficient);
-      continue;
     }
-    AlgebraField F(U);
-    monomial.add_force(F, U, 1.0);
-    record.size = force_size(F);
-    add(out, coefficient, F);
   }
+  for (SmearedLinks* links : order) add_forces(out, groups[links], U, coefficient);
 }
 
 void Integrator::drift_links(double length) {

@@ -1,0 +1,154 @@
+#include "trellis/operator/wilson_derivative.hpp"
+
+#include "trellis/algebra/gamma.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/device/site_range.hpp"
+#include "trellis/field/dispatch.hpp"
+#include "trellis/kernels/dirac/wilson_derivative.hpp"
+
+namespace trellis {
+
+namespace {
+constexpr int pair_slots = 3, insertion_slots = 8;  // of 24 and of 9 reals: 72 a site, like four links
+
+template <class F>
+void dispatch_double(int lanes, F&& f) {
+  dispatch(Backend::cpu, Precision::double_precision, lanes, [&]<class Layout, class Storage>() {
+    if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
+      f.template operator()<Layout, Storage>();
+  });
+}
+
+void set_clover(CloverInsertionCall& call, const WilsonParams& params, double factor) {
+  for (int mu = 0; mu < Nd; ++mu)
+    for (int nu = mu + 1; nu < Nd; ++nu) {
+      call.coefficient[mu][nu] = factor * (nu == 3 ? params.csw_temporal : params.csw_spatial / params.xi0);
+      const GammaMatrix g = gamma_mu(mu) * gamma_mu(nu);
+      for (size_t row = 0; row < 4; ++row) {
+        const int column = g.column[row];  // of the same chirality
+        double* entry = call.gamma[mu][nu][row / 2][row % 2][column % 2];
+        entry[0] = g.phase[row].real();
+        entry[1] = g.phase[row].imag();
+      }
+    }
+}
+}  // namespace
+
+void WilsonLinkDerivative::begin(const GaugeField& V) {
+  const bool is_new = !V_ || V_->lattice_ptr() != V.lattice_ptr() || V_->lanes() != V.lanes();
+  V_ = V;
+  if (is_new) {
+    pair_.emplace(V);
+    insertion_.emplace(V);
+    make_tables();
+  }
+  if (params_.has_clover()) insertion_->set_zero();
+}
+
+void WilsonLinkDerivative::make_tables() {
+  const ExtendedLayout& layout = V_->layout();
+  FieldSpec spec;
+  spec.lanes = V_->lanes();
+  const SpinorField like(V_->lattice_ptr(), spec);
+  TRELLIS_REQUIRE(like.layout().lane_extents() == layout.lane_extents(), "lane splits differ");
+  even_odd_.assign(size_t(layout.blocks()), -1);
+  for (const int32_t block : layout.inner()) {
+    const SitePosition at = like.layout().position(layout.coord(block, 0));
+    even_odd_[size_t(block)] = at.block << 1 | at.parity;
+  }
+  for (int parity = 0; parity < 2; ++parity) {
+    targets_[parity].assign(size_t(like.layout().blocks()), 0);
+    for (const int32_t block : layout.inner())
+      if ((even_odd_[size_t(block)] & 1) == parity)
+        targets_[parity][size_t(even_odd_[size_t(block)] >> 1)] = block;
+  }
+  const Geometry& g = V_->geometry();
+  const size_t W = size_t(V_->lanes());
+  weights_ = Memory(size_t(layout.blocks()) * 8 * W * sizeof(double));
+  double* w = static_cast<double*>(weights_.data());
+  for (const int32_t block : layout.inner())
+    for (size_t lane = 0; lane < W; ++lane) {
+      const Coord x = g.to_global(layout.coord(block, int(lane)));
+      for (int mu = 0; mu < Nd; ++mu) {
+        const std::complex<double> phase =
+            x[mu] == V_->lattice().extents()[mu] - 1 ? params_.boundary[size_t(mu)] : 1.0;
+        const std::complex<double> weight = -0.5 * (mu == 3 ? 1.0 : params_.nu / params_.xi0) * phase;
+        w[(size_t(block) * 8 + 2 * size_t(mu)) * W + lane] = weight.real();
+        w[(size_t(block) * 8 + 2 * size_t(mu) + 1) * W + lane] = weight.imag();
+      }
+    }
+}
+
+void WilsonLinkDerivative::add(LinkDerivative& G, const SpinorField& Y, const SpinorField& X, double c) {
+  TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
+  TRELLIS_REQUIRE(X.spec() == Y.spec() && X.subset() == Subset::full && X.reals() == 24 &&
+                      X.precision() == Precision::double_precision && X.layout().lanes() == V_->lanes(),
+                  "link derivative: spinors are full, in double, with the lanes of the links");
+  const RawField pair{pair_->raw().data, nullptr, pair_slots};
+  const SiteRange inner(V_->layout().inner());
+  for (int rhs = 0; rhs < X.rhs(); ++rhs) {
+    for (int parity = 0; parity < 2; ++parity) {
+      const SpinorPairCall call{X.raw(parity), Y.raw(parity), rhs, targets_[parity].data(), pair};
+      dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+        launch_spinor_pair<Layout, Storage>(call, SiteRange(X.layout().blocks()));
+      });
+    }
+    pair_->halo_is_stale();
+    pair_->update_halo(1);
+    WilsonDerivativeCall call;
+    call.derivative = G.raw();
+    call.pair = pair;
+    call.weights = {weights_.data(), nullptr, 1};
+    call.tables = V_->tables();
+    call.coefficient = c;
+    dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+      launch_wilson_derivative<Layout, Storage>(call, inner);
+    });
+    if (!params_.has_clover()) continue;
+    CloverInsertionCall clover;
+    clover.insertion = {insertion_->raw().data, nullptr, insertion_slots};
+    clover.pair = pair;
+    set_clover(clover, params_, c);
+    dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+      launch_clover_insertion<Layout, Storage>(clover, inner);
+    });
+  }
+  G.halo_is_stale();
+}
+
+void WilsonLinkDerivative::add_log_determinant(const SpinorField& inverse, int parity, double c) {
+  TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
+  TRELLIS_REQUIRE(inverse.reals() == 72 && inverse.precision() == Precision::double_precision &&
+                      inverse.layout().lanes() == V_->lanes(),
+                  "link derivative: an inverse clover term in double with the lanes of the links");
+  if (!params_.has_clover()) return;
+  CloverInsertionCall call;
+  call.insertion = {insertion_->raw().data, nullptr, insertion_slots};
+  call.inverse = inverse.raw(parity);
+  call.even_odd = even_odd_.data();
+  call.parity = parity;
+  set_clover(call, params_, c);
+  dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+    launch_clover_insertion<Layout, Storage>(call, SiteRange(V_->layout().inner()));
+  });
+}
+
+void WilsonLinkDerivative::finish(LinkDerivative& G) {
+  TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
+  if (!params_.has_clover()) return;
+  V_->update_halo(1);
+  insertion_->halo_is_stale();
+  insertion_->update_halo(1);
+  const CloverDerivativeCall call{
+      {V_->raw(), V_->tables()}, G.raw(), {insertion_->raw().data, nullptr, insertion_slots}};
+  dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+    launch_clover_derivative<Layout, Storage>(call, SiteRange(V_->layout().inner()));
+  });
+  G.halo_is_stale();
+}
+
+double WilsonLinkDerivative::flops(int rhs) const {
+  return rhs * wilson_derivative_flops + (params_.has_clover() ? clover_derivative_flops : 0.0);
+}
+
+}  // namespace trellis

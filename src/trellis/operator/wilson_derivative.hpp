@@ -1,0 +1,38 @@
+#pragma once
+/// The derivative of the Wilson-clover operator by its links, as bilinear forms Re Y^dagger D X and log det A
+/// (kernels/dirac/wilson_derivative.hpp).
+#include <optional>
+#include <vector>
+
+#include "trellis/field/link_derivative.hpp"
+#include "trellis/field/spinor_field.hpp"
+#include "trellis/operator/wilson_params.hpp"
+
+namespace trellis {
+
+class WilsonLinkDerivative {
+ public:
+  explicit WilsonLinkDerivative(const WilsonParams& params) : params_{params} {}
+
+  /// Begins a sum for these links. Collective, as all below.
+  void begin(const GaugeField& V);
+  /// G += c times the derivative of Re Y^dagger D X, summed over right-hand sides; the clover part is kept
+  /// until finish(). @pre X, Y full, in double on the CPU, with V's lanes
+  void add(LinkDerivative& G, const SpinorField& Y, const SpinorField& X, double c);
+  /// c times the derivative of log det A over the sites of one parity; A^-1 as of clover_inverse().
+  void add_log_determinant(const SpinorField& inverse, int parity, double c);
+  /// Adds the clover part to G.
+  void finish(LinkDerivative& G);
+
+  double flops(int rhs) const;  ///< per site: of one add() (a finish() for each begin() comes on top)
+
+ private:
+  void make_tables();
+  WilsonParams params_;
+  std::optional<GaugeField> V_;
+  std::optional<LinkDerivative> pair_, insertion_;
+  Memory weights_;
+  std::vector<int32_t> targets_[2], even_odd_;
+};
+
+}  // namespace trellis

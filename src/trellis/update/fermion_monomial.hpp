@@ -1,0 +1,33 @@
+#pragma once
+/// Monomials that see the gauge field through smeared links. Their derivatives are added up before the chain
+/// rule of the smearing, which is then done once for all that act at the same time.
+#include "trellis/update/monomial.hpp"
+#include "trellis/update/smeared_links.hpp"
+
+namespace trellis {
+
+class FermionMonomial : public Monomial {
+ public:
+  FermionMonomial(std::string name, SmearedLinksPtr links)
+      : Monomial{std::move(name)}, links_{std::move(links)} {}
+
+  const SmearedLinksPtr& links() const { return links_; }
+  /// G += coefficient times the derivative by the fat links V, which are links()'s at the moment. Collective.
+  virtual void add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) = 0;
+  void add_force(AlgebraField& force, const GaugeField& U, double coefficient) override;
+
+  /// Estimates of the ends of the spectrum that the monomial's approximations must cover, at U. Collective.
+  struct Spectrum {
+    double smallest = 0, largest = 0;
+  };
+  virtual Spectrum spectrum(const GaugeField& U) = 0;
+
+ private:
+  SmearedLinksPtr links_;
+};
+
+/// force += coefficient times the sum of the forces; the monomials share their links.
+void add_forces(AlgebraField& force, const std::vector<FermionMonomial*>& monomials, const GaugeField& U,
+                double coefficient);
+
+}  // namespace trellis

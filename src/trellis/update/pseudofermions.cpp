@@ -1,0 +1,120 @@
+#include "trellis/update/pseudofermions.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trellis/algebra/random.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/lattice/global_sites.hpp"
+#include "trellis/solver/multi_shift_cg.hpp"
+
+namespace trellis {
+
+namespace {
+void fill_normal(SpinorField& eta, const TrajectoryKey& key, RandomPurpose purpose, uint32_t id) {
+  TRELLIS_REQUIRE(id < 4096 && eta.rhs() <= 4096, "random field ", id, " with ", eta.rhs(), " vectors");
+  const RandomKey random_words = random_key(key.seed, key.stream);
+  const int W = eta.layout().lanes();
+  const double scale = std::sqrt(0.5);
+  for (int parity = first_parity(eta.subset()); parity <= last_parity(eta.subset()); ++parity) {
+    const std::vector<int64_t> sites = global_sites(eta.layout(), parity);
+    for_each_index(int(sites.size()), [&](int k) {
+      const SiteRandom<double> random(random_words, purpose, key.trajectory, uint64_t(sites[size_t(k)]));
+      std::vector<double> reals(size_t(eta.reals()));
+      for (int rhs = 0; rhs < eta.rhs(); ++rhs) {
+        for (int c = 0; c < eta.reals() / 2; ++c) {
+          const auto pair = random.gaussian_pair((id << 20) + (uint32_t(rhs) << 8) + uint32_t(c));
+          reals[size_t(2 * c)] = scale * pair[0];
+          reals[size_t(2 * c + 1)] = scale * pair[1];
+        }
+        eta.set_site({parity, k / W, k % W}, rhs, reals.data());
+      }
+    });
+  }
+}
+
+/// Eigenvalues below x of the symmetric tridiagonal matrix (Sturm's count).
+int count_below(const std::vector<double>& diagonal, const std::vector<double>& off, double x) {
+  int count = 0;
+  double d = 1;
+  for (size_t i = 0; i < diagonal.size(); ++i) {
+    const double square = i == 0 ? 0.0 : off[i - 1] * off[i - 1];
+    d = diagonal[i] - x - (d == 0 ? square / 1e-300 : square / d);
+    count += d < 0;
+  }
+  return count;
+}
+
+/// The k-th eigenvalue (from 0) by bisection.
+double tridiagonal_eigenvalue(const std::vector<double>& diagonal, const std::vector<double>& off, int k) {
+  double low = 1e300, high = -1e300;
+  for (size_t i = 0; i < diagonal.size(); ++i) {
+    const double radius = (i > 0 ? std::abs(off[i - 1]) : 0) + (i < off.size() ? std::abs(off[i]) : 0);
+    low = std::min(low, diagonal[i] - radius);
+    high = std::max(high, diagonal[i] + radius);
+  }
+  for (int step = 0; step < 100; ++step) {
+    const double middle = 0.5 * (low + high);
+    (count_below(diagonal, off, middle) > k ? high : low) = middle;
+  }
+  return 0.5 * (low + high);
+}
+}  // namespace
+
+void set_normal(SpinorField& eta, const TrajectoryKey& key, uint32_t id) {
+  fill_normal(eta, key, RandomPurpose::pseudofermion, id);
+}
+
+void solve_shifts(std::vector<SpinorField>& x, const LinearOperatorPtr& A, const RationalSolve& solve,
+                  const SpinorField& b, Monomial& monomial) {
+  const size_t n = solve.function.shifts.size();
+  while (x.size() > n) x.pop_back();
+  while (x.size() < n) x.push_back(SpinorField::like(b));
+  PartCost& cost = monomial.costs()[Part::solver];
+  const PartTimer timer(cost);
+  const SolveReport report =
+      multi_shift_cg(A, solve.function.shifts, x, b, {solve.tolerance, solve.max_iterations});
+  cost.flops += report.flops;
+  cost.bytes += report.bytes;
+  SolveCount& count = monomial.solve_count();
+  ++count.solves;
+  count.iterations += report.iterations;
+  count.largest_residual = std::max(count.largest_residual, report.largest_residual());
+  if (!report.converged)
+    throw NumericError(message("monomial ", monomial.name(), ": the multi-shift solve reached |r|/|b| = ",
+                               report.largest_residual(), " in ", report.iterations,
+                               " iterations (asked: ", solve.tolerance, "; ", name_of(report.reason), ")"));
+}
+
+void apply_rational(SpinorField& out, std::vector<SpinorField>& x, const LinearOperatorPtr& A,
+                    const RationalSolve& solve, const SpinorField& b, Monomial& monomial) {
+  solve_shifts(x, A, solve, b, monomial);
+  scale(out, solve.function.constant, b);
+  for (size_t k = 0; k < x.size(); ++k) combine(out, 1.0, out, solve.function.residues[k], x[k]);
+}
+
+SpectrumEnds lanczos_ends(const LinearOperator& A, int steps, const TrajectoryKey& key) {
+  TRELLIS_REQUIRE(A.is_hermitian() && steps >= 1, "Lanczos with ", steps, " steps of ", A.name());
+  SpinorField v = A.make_field(), w = SpinorField::like(v), before = SpinorField::like(v);
+  fill_normal(v, key, RandomPurpose::eigensolver, 0);
+  scale(v, 1 / std::sqrt(norm2(v)), v);
+  std::vector<double> diagonal, off;
+  for (int k = 0; k < steps; ++k) {
+    A.apply(w, v);
+    diagonal.push_back(dot(v, w).real());
+    combine(w, 1.0, w, -diagonal.back(), v);
+    if (k > 0) combine(w, 1.0, w, -off.back(), before);
+    const double length = std::sqrt(norm2(w));
+    if (k + 1 == steps || length <= 1e-12 * std::abs(diagonal.back())) break;
+    off.push_back(length);
+    std::swap(before, v);
+    scale(v, 1 / length, w);
+  }
+  off.resize(diagonal.size() - 1);
+  return {tridiagonal_eigenvalue(diagonal, off, 0),
+          tridiagonal_eigenvalue(diagonal, off, int(diagonal.size()) - 1)};
+}
+
+}  // namespace trellis

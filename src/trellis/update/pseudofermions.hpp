@@ -1,0 +1,43 @@
+#pragma once
+/// What pseudofermion actions share: normal fields, rational functions of operators, ends of the spectrum.
+#include <string>
+#include <vector>
+
+#include "trellis/field/linear_operator.hpp"
+#include "trellis/update/monomial.hpp"
+
+namespace trellis {
+
+/// Complex normal components with <|eta|^2> = 1 for each, on the sites of the field. Draw number: (id << 20)
+/// + (right-hand side << 8) + k for the k-th complex component. @pre id < 4096, at most 4096 right-hand sides
+void set_normal(SpinorField& eta, const TrajectoryKey& key, uint32_t id);
+
+/// r(x) = constant + sum_k residues[k] / (x + shifts[k])
+struct RationalFunction {
+  double constant = 0;
+  std::vector<double> residues, shifts;
+};
+
+/// How far the solves of a rational function go.
+struct RationalSolve {
+  RationalFunction function;
+  double tolerance = 1e-10;  ///< |b - (A + shift) x| / |b|, every shift
+  int max_iterations = 20000;
+};
+
+/// x_k = (A + shifts[k])^-1 b, into fields that are made if need be. Counts time and iterations; throws
+/// NumericError if a shift misses the tolerance. Collective.
+void solve_shifts(std::vector<SpinorField>& x, const LinearOperatorPtr& A, const RationalSolve& solve,
+                  const SpinorField& b, Monomial& monomial);
+/// out = r(A) b
+void apply_rational(SpinorField& out, std::vector<SpinorField>& x, const LinearOperatorPtr& A,
+                    const RationalSolve& solve, const SpinorField& b, Monomial& monomial);
+
+/// Ritz values of `steps` Lanczos steps from a random vector: the largest is below the largest eigenvalue of
+/// A, close to it; the smallest above the smallest. Collective.
+struct SpectrumEnds {
+  double smallest = 0, largest = 0;
+};
+SpectrumEnds lanczos_ends(const LinearOperator& A, int steps, const TrajectoryKey& key);
+
+}  // namespace trellis

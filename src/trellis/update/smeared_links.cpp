@@ -1,0 +1,53 @@
+#include "trellis/update/smeared_links.hpp"
+
+#include <cstring>
+
+#include "trellis/kernels/gauge/smearing.hpp"
+#include "trellis/kernels/gauge/stout_chain.hpp"
+
+namespace trellis {
+
+namespace {
+/// Whether the inner links have the same bits; all ranks agree.
+bool is_same(const GaugeField& U, const GaugeField& V) {
+  if (U.lattice_ptr() != V.lattice_ptr() || U.lanes() != V.lanes()) return false;
+  const size_t link_bytes = size_t(72) * size_t(U.lanes()) * sizeof(double);
+  const char *u = static_cast<const char*>(U.raw().data), *v = static_cast<const char*>(V.raw().data);
+  bool same = true;
+  for (const int32_t block : U.layout().inner())
+    if (std::memcmp(u + size_t(block) * link_bytes, v + size_t(block) * link_bytes, link_bytes) != 0) {
+      same = false;
+      break;
+    }
+  return !U.lattice().communicator().any(!same);
+}
+}  // namespace
+
+const GaugeField& SmearedLinks::at(const GaugeField& U) {
+  const PartTimer timer(costs_[Part::smearing]);
+  if (version_ > 0 && is_same(chain_.thin_links(), U)) return chain_.links();
+  chain_.set(U);
+  const double volume = double(U.lattice().volume()) * chain_.levels();
+  costs_[Part::smearing].flops += volume * stout_cost.flops;
+  costs_[Part::smearing].bytes += volume * stout_cost.bytes;
+  ++version_;
+  return chain_.links();
+}
+
+void SmearedLinks::pull_back(LinkDerivative& G) {
+  const PartTimer timer(costs_[Part::smearing]);
+  chain_.pull_back(G);
+  const double volume = double(G.lattice().volume()) * chain_.levels();
+  costs_[Part::smearing].flops += volume * (stout_chain_link_cost.flops + stout_chain_staples_cost.flops);
+  costs_[Part::smearing].bytes += volume * (stout_chain_link_cost.bytes + stout_chain_staples_cost.bytes);
+}
+
+LinkDerivative& SmearedLinks::workspace() {
+  const GaugeField& V = chain_.links();
+  if (!workspace_ || &workspace_->lattice() != &V.lattice() || workspace_->lanes() != V.lanes())
+    workspace_ = std::make_unique<LinkDerivative>(V);
+  workspace_->set_zero();
+  return *workspace_;
+}
+
+}  // namespace trellis

@@ -1,0 +1,29 @@
+#pragma once
+/// A hermitian positive operator A(V) of links V, as rational actions see it.
+#include <memory>
+#include <vector>
+
+#include "trellis/field/linear_operator.hpp"
+#include "trellis/field/link_derivative.hpp"
+
+namespace trellis {
+
+class SquaredOperator {
+ public:
+  virtual ~SquaredOperator() = default;
+  /// From here on A is that of these links; `version` tells whether they are new. Collective.
+  virtual void set_links(const GaugeField& V, int64_t version) = 0;
+  /// A. @pre set_links()
+  virtual LinearOperatorPtr op() const = 0;
+  /// G += the derivative of sum_k c_k X_k^dagger A X_k at fixed X_k. Collective.
+  virtual void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
+                              const std::vector<double>& c) = 0;
+  /// Of one add_derivative, all ranks.
+  virtual double derivative_flops(int fields) const = 0;
+  /// A lower bound of the spectrum that holds for all links; 0 if there is none better.
+  virtual double lower_bound() const { return 0; }
+};
+
+using SquaredOperatorPtr = std::shared_ptr<SquaredOperator>;
+
+}  // namespace trellis

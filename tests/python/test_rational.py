@@ -1,0 +1,92 @@
+"""Rational approximations against the best ones, which another program computed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trellis.errors import BadArgument, NumericError
+from trellis.rational import rational_power
+
+DATA = os.environ.get("TRELLIS_TEST_DATA")
+CASES = [
+    ("-1/2", "[1e-4,1]", 8),
+    ("-1/4", "[1e-4,1]", 12),
+    ("1/8", "[1e-6,5]", 16),
+    ("-3/8", "[1e-8,4]", 14),
+    ("1/16", "[1e-8,4]", 6),
+    ("-1/4", "[1e-6,5]", 8),
+]
+
+
+def relative_error(r, low: float, high: float) -> float:
+    x = np.exp(np.linspace(math.log(low), math.log(high), 20001))
+    return float(np.max(np.abs(np.array([r(v) for v in x]) / x**r.exponent - 1)))
+
+
+@pytest.mark.parametrize("power, interval, order", CASES)
+def test_near_the_best(power: str, interval: str, order: int, tmp_path: Path) -> None:
+    low, high = json.loads(interval)
+    r = rational_power(float(Fraction(power)), low=low, high=high, order=order, cache=tmp_path / "c.json")
+    found = relative_error(r, low, high)
+    assert found == pytest.approx(r.error, rel=0.01)
+    assert r.order == order
+    assert all(b > 0 for b in r.shifts)
+    if not DATA:
+        pytest.skip("no data")
+    gold = json.loads((Path(DATA) / "gold.json").read_text())
+    entries = gold["entries"] if "entries" in gold else list(gold.values())
+    name = f"rational.x^{power}.{interval}.n{order}"
+    (best,) = [e["values"]["minimax_relative_error"] for e in entries if e["id"] == name]
+    assert best * 0.999 <= found <= best * 1.04
+
+
+def test_to_machine_precision(tmp_path: Path) -> None:
+    r = rational_power(-0.25, low=1e-4, high=5.0, tolerance=1e-14, cache=tmp_path / "c.json")
+    assert r.error <= 1e-14
+    assert relative_error(r, 1e-4, 5.0) < 5e-14  # the sum of the poles is rounded in double
+    lower = rational_power(-0.25, low=1e-4, high=5.0, order=r.order - 1, cache=tmp_path / "c.json")
+    assert lower.error > 1e-14
+
+
+def test_the_cache_gives_the_same_numbers(tmp_path: Path) -> None:
+    cache = tmp_path / "cache" / "rational.json"
+    first = rational_power(0.125, low=1e-3, high=7.0, order=5, cache=cache)
+    assert cache.exists()
+    assert rational_power(0.125, low=1e-3, high=7.0, order=5, cache=cache) == first
+    scaled = rational_power(0.125, low=2e-3, high=14.0, order=5, cache=cache)
+    assert scaled.error == first.error
+    assert scaled(3.0) == pytest.approx(2**0.125 * first(1.5), rel=1e-14)
+    cache.write_text("no JSON")
+    assert rational_power(0.125, low=1e-3, high=7.0, order=5, cache=cache) == first
+
+
+def test_the_inverse_is_exact() -> None:
+    r = rational_power(-1.0, low=0.1, high=2.0, order=7)
+    assert (r.constant, r.residues, r.shifts, r.error) == (0.0, (1.0,), (0.0,), 0.0)
+
+
+@pytest.mark.parametrize(
+    "exponent, arguments, text",
+    [
+        (0.5, {"low": -1.0, "high": 1.0, "order": 4}, "0 < low < high"),
+        (1.5, {"low": 0.1, "high": 1.0, "order": 4}, "exponent"),
+        (0.5, {"low": 0.1, "high": 1.0}, "order"),
+        (0.5, {"low": 0.1, "high": 1.0, "order": 99}, "99"),
+        (0.5, {"low": 0.1, "high": 1.0, "tolerance": 2.0}, "tolerance"),
+    ],
+)
+def test_bad_arguments(exponent: float, arguments: dict, text: str) -> None:
+    with pytest.raises(BadArgument, match=text):
+        rational_power(exponent, **arguments)
+
+
+def test_a_tolerance_out_of_reach(tmp_path: Path) -> None:
+    with pytest.raises(NumericError, match="order 60"):
+        rational_power(0.5, low=1e-300, high=1.0, tolerance=1e-15, cache=tmp_path / "c.json")
