@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "trellis/base/error.hpp"
 #include "trellis/field/linear_operator.hpp"
 #include "trellis/field/link_derivative.hpp"
 
@@ -15,6 +16,10 @@ class SquaredOperator {
   virtual void set_links(const GaugeField& V, int64_t version) = 0;
   /// A. @pre set_links()
   virtual LinearOperatorPtr op() const = 0;
+  /// A in another storage; made once for each set of links.
+  virtual LinearOperatorPtr converted_op(Precision precision) = 0;
+  /// S with A = S^dagger S. Throws NotAvailable where A is not built like that.
+  virtual const LinearOperator& root() const;
   /// G += the derivative of sum_k c_k X_k^dagger A X_k at fixed X_k. Collective.
   virtual void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                               const std::vector<double>& c) = 0;
@@ -23,6 +28,10 @@ class SquaredOperator {
   /// A lower bound of the spectrum that holds for all links; 0 if there is none better.
   virtual double lower_bound() const { return 0; }
 };
+
+inline const LinearOperator& SquaredOperator::root() const {
+  throw NotAvailable("this operator is not a square: take a rational action");
+}
 
 using SquaredOperatorPtr = std::shared_ptr<SquaredOperator>;
 

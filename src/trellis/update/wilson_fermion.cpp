@@ -1,0 +1,73 @@
+#include "trellis/update/wilson_fermion.hpp"
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/operator/clover_field.hpp"
+#include "trellis/solver/normal_operator.hpp"
+
+namespace trellis {
+
+namespace {
+constexpr int odd = 1;
+}
+
+void WilsonFermion::set_links(const GaugeField& V, int64_t version) {
+  if (version == version_) return;
+  V_ = std::make_unique<GaugeField>(V);
+  matrix_ = std::make_shared<WilsonMatrix>(V, params_, KernelChoice{});
+  schur_ = std::make_shared<WilsonSchur>(matrix_, SchurForm::asymmetric);
+  normal_ = std::make_shared<NormalOperator>(schur_);
+  converted_.clear();
+  version_ = version;
+}
+
+LinearOperatorPtr WilsonFermion::op() const {
+  TRELLIS_REQUIRE(normal_ != nullptr, "no links were set");
+  return normal_;
+}
+
+LinearOperatorPtr WilsonFermion::converted_op(Precision precision) {
+  LinearOperatorPtr& entry = converted_[precision];
+  if (!entry) entry = op()->converted(precision);
+  return entry;
+}
+
+void WilsonFermion::add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
+                                   const std::vector<double>& c) {
+  TRELLIS_REQUIRE(V_ != nullptr && X.size() == c.size(), "derivative of ", X.size(), " fields with ",
+                  c.size(), " coefficients");
+  derivative_.begin(*V_);
+  for (size_t k = 0; k < X.size(); ++k) {
+    SpinorField y = SpinorField::like(*X[k]);
+    schur_->apply(y, *X[k]);
+    SpinorField x_full = matrix_->hop().make_field(Subset::full, X[k]->rhs());
+    SpinorField y_full = SpinorField::like(x_full);
+    insert_parity(x_full, *X[k]);
+    insert_parity(y_full, y);
+    matrix_->apply_inverse_hop(x_full, odd, x_full, 0.5, false);
+    matrix_->apply_inverse_hop(y_full, odd, y_full, 0.5, true);
+    derivative_.add(G, y_full, x_full, 2 * c[k]);
+  }
+  derivative_.finish(G);
+}
+
+double WilsonFermion::derivative_flops(int fields) const {
+  return double(matrix_->lattice().volume()) * derivative_.flops(fields) +
+         fields * (schur_->flops() + double(matrix_->lattice().volume()) * wilson_hop_flops);
+}
+
+double CloverDeterminantMonomial::action(const GaugeField& U) {
+  const GaugeField& V = links()->at(U);
+  const PartTimer timer(costs()[Part::action]);
+  return -n_f_ * clover_log_determinant(clover_term(V, params_), odd);
+}
+
+void CloverDeterminantMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) {
+  const PartTimer timer(costs()[Part::fermion_force]);
+  derivative_.begin(V);
+  derivative_.add_log_determinant(clover_inverse(clover_term(V, params_)), odd, -n_f_ * coefficient);
+  derivative_.finish(G);
+  costs()[Part::fermion_force].flops += double(V.lattice().volume()) * derivative_.flops(0);
+}
+
+}  // namespace trellis

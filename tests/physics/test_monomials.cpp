@@ -1,0 +1,139 @@
+/// Pseudofermion monomials: forces against numerical derivatives, exact draws, chains that agree.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/external_data.hpp"
+#include "tests/support/product_fields.hpp"
+#include "tests/support/random_fields.hpp"
+#include "tests/support/tolerance.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/gauge/force.hpp"
+#include "trellis/gauge/starts.hpp"
+#include "trellis/update/gauge_monomial.hpp"
+#include "trellis/update/hmc.hpp"
+#include "trellis/update/rational_monomial.hpp"
+#include "trellis/update/two_flavour_monomial.hpp"
+#include "trellis/update/wilson_fermion.hpp"
+
+namespace trellis {
+namespace {
+
+template <class F>
+double derivative_at_zero(F value, double h) {
+  return (45 * (value(h) - value(-h)) - 9 * (value(2 * h) - value(-2 * h)) + (value(3 * h) - value(-3 * h))) /
+         (60 * h);
+}
+
+/// The force of a monomial along random momenta is the derivative of its action.
+void check_force(Monomial& monomial, const GaugeField& U, double tolerance = 1e-8) {
+  AlgebraField X(U);
+  set_random_momenta(X, 77, 0, 1);
+  monomial.refresh(U, {5, 0, 1});
+  auto value = [&](double t) {
+    GaugeField V = U;
+    drift(V, X, t);
+    return monomial.action(V);
+  };
+  const double numeric = derivative_at_zero(value, 3e-3);
+  AlgebraField F(U);
+  monomial.add_force(F, U, 1.0);
+  EXPECT_NEAR(dot(F, X), numeric, tolerance * std::abs(numeric)) << monomial.name();
+}
+
+WilsonParams clover_params(double mass, double csw) {
+  WilsonParams p;
+  p.mass = mass;
+  p.csw_spatial = p.csw_temporal = csw;
+  return p;
+}
+
+TwoFlavourParams tight(double shift, std::optional<double> numerator = {}) {
+  TwoFlavourParams p;
+  p.shift = shift;
+  p.numerator = numerator;
+  p.dynamics_tolerance = p.metropolis_tolerance = 1e-13;
+  return p;
+}
+
+GaugeField rough(const Coord& extents) {
+  GaugeField U(make_lattice(extents));
+  set_weak(U, 0.4, 4);
+  return U;
+}
+
+TEST(Monomials, forces_of_two_wilson_flavours) {
+  const GaugeField U = rough({4, 4, 2, 4});
+  WilsonParams twisted = clover_params(0.0, 0.0);
+  twisted.twisted_mass = 0.3;
+  for (const WilsonParams& params : {clover_params(0.1, 0.0), clover_params(0.2, 1.2), twisted})
+    for (const int levels : {0, 2}) {
+      const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.12), levels);
+      const auto fermion = std::make_shared<WilsonFermion>(params);
+      for (const TwoFlavourParams& p : {tight(0), tight(0.2), tight(0, 0.2), tight(0.2, 0.7)}) {
+        TwoFlavourMonomial monomial("light", links, fermion, p);
+        check_force(monomial, U);
+      }
+      if (!params.has_clover()) continue;
+      CloverDeterminantMonomial determinant("determinant", links, params, 2);
+      check_force(determinant, U);
+    }
+}
+
+/// Rational functions with one or two poles need not approximate anything for this.
+TEST(Monomials, force_of_a_rational_action) {
+  const GaugeField U = rough({4, 2, 4, 4});
+  const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.1), 1);
+  const auto fermion = std::make_shared<WilsonFermion>(clover_params(0.2, 1.0));
+  RationalParams params;
+  params.pseudofermions = 2;
+  params.heat_bath = {{0.3, {0.5}, {0.7}}, 1e-13};
+  params.dynamics = params.metropolis = {{0.1, {0.4, 1.1}, {0.2, 2.5}}, 1e-13};
+  RationalMonomial monomial("strange", links, fermion, params);
+  check_force(monomial, U);
+}
+
+/// The mean of S over draws is the number of components, as for exp(-S): the draw and the action belong
+/// together. The split determinants add up.
+TEST(Monomials, draws_have_the_distribution_of_the_action) {
+  const GaugeField U = rough({2, 2, 2, 4});
+  const double components = 12 * 32 / 2;
+  const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.0), 0);
+  const auto fermion = std::make_shared<WilsonFermion>(clover_params(0.1, 1.0));
+  for (const TwoFlavourParams& p : {tight(0), tight(0.3), tight(0, 0.3), tight(0.3, 1.5)}) {
+    TwoFlavourMonomial monomial("light", links, fermion, p);
+    double sum = 0;
+    const int n = 200;
+    for (uint32_t k = 0; k < uint32_t(n); ++k) {
+      monomial.refresh(U, {9, 0, k});
+      sum += monomial.action(U);
+    }
+    EXPECT_NEAR(sum / n / components, 1.0, 5 / std::sqrt(n * components)) << p.shift;
+  }
+}
+
+TEST(Monomials, reversibility_with_tight_solves) {
+  const GaugeField U = rough({4, 4, 4, 4});
+  const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.12), 1);
+  const auto fermion = std::make_shared<WilsonFermion>(clover_params(0.3, 1.0));
+  TwoFlavourParams p = tight(0);
+  p.dynamics_tolerance = 1e-14;
+  const auto light = std::make_shared<TwoFlavourMonomial>("light", links, fermion, p);
+  const auto determinant =
+      std::make_shared<CloverDeterminantMonomial>("determinant", links, fermion->params(), 2);
+  const auto gauge = std::make_shared<GaugeMonomial>("gauge", GaugeAction::wilson(5.6));
+  Hmc hmc({3, 0, 0.5},
+          {{Scheme::omelyan2, 3, 0.19, {light, determinant}}, {Scheme::omelyan2, 2, 0.19, {gauge}}});
+  const Reversibility found = hmc.reversibility(U, 1);
+  EXPECT_LT(found.links, 1e-12);
+}
+
+TEST(Monomials, bad_arguments) {
+  const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.0), 0);
+  const auto fermion = std::make_shared<WilsonFermion>(clover_params(0.1, 1.0));
+  EXPECT_THROW(TwoFlavourMonomial("x", links, fermion, tight(-0.1)), BadArgument);
+  EXPECT_THROW(TwoFlavourMonomial("x", links, fermion, tight(0.3, 0.2)), BadArgument);
+}
+
+}  // namespace
+}  // namespace trellis
