@@ -31,6 +31,7 @@ void bind_lattice(nb::module_& m);
 void bind_gauge(nb::module_& m);
 void bind_update(nb::module_& m);
 void bind_hmc(nb::module_& m);
+void bind_fermion_monomials(nb::module_& m);
 void bind_operator(nb::module_& m);
 void bind_solver(nb::module_& m);
 void bind_measure(nb::module_& m);

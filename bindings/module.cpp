@@ -24,6 +24,7 @@ NB_MODULE(_core, m) {
   trellis::bindings::bind_gauge(m);
   trellis::bindings::bind_update(m);
   trellis::bindings::bind_hmc(m);
+  trellis::bindings::bind_fermion_monomials(m);
   trellis::bindings::bind_operator(m);
   trellis::bindings::bind_solver(m);
   trellis::bindings::bind_measure(m);

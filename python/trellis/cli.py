@@ -76,6 +76,12 @@ def generate(
         int | None,
         typer.Option(metavar="N", min=1, help="Make N more trajectories, whatever the run file's total is."),
     ] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Propose steps of the integrator instead of running.")
+    ] = False,
+    acceptance: Annotated[
+        float, typer.Option(metavar="P", min=0.05, max=0.999, help="Wished by --tune.")
+    ] = 0.85,
 ) -> None:
     """Make gauge configurations: by heat bath, or with [molecular_dynamics] by hybrid Monte Carlo."""
     from .commands.generate import generate as command
@@ -83,7 +89,8 @@ def generate(
 
     if schema_hmc:
         console.run(lambda: _print_schema(HmcRun), json)
-    _with_run_file(command, GenerateRun, run_file, resume, json, schema, trajectories=trajectories)
+    options = {"trajectories": trajectories, "tune": acceptance if tune else None}
+    _with_run_file(command, GenerateRun, run_file, resume, json, schema, **options)
 
 
 @app.command()

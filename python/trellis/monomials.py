@@ -1,16 +1,239 @@
-"""From a run file to the monomials of a chain."""
+"""From a run file to the monomials of a chain, with the rational functions that they need."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import cmath
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from .core import load
+from .errors import NumericError
 from .hmc import Monomial, gauge_monomial
+from .rational import Rational, rational_power
 
 if TYPE_CHECKING:
-    from .gauge import Geometry
+    from .gauge import GaugeField
     from .run_files import HmcRun
+    from .run_files.hmc import FermionTable
+
+#: Steps of the Lanczos estimate of a spectrum.
+_LANCZOS_STEPS = 40
+#: How far beyond the estimates an interval goes.
+_HIGH_MARGIN, _LOW_MARGIN = 1.2, 0.25
 
 
-def make_monomials(run: HmcRun, geometry: Geometry) -> dict[str, Monomial]:
-    """All monomials of a run, by name. Collective."""
-    return {"gauge": gauge_monomial(beta=run.action.beta, c1=run.action.weight)}
+@dataclass
+class Interval:
+    """Ends of the spectrum that a flavour's rational functions cover."""
+
+    low: float
+    high: float
+
+
+@dataclass
+class Sea:
+    """All monomials of a run, and what its rational functions are.
+
+    Attributes
+    ----------
+    monomials
+        Lists by the name that [[integrator]] uses.
+    intervals
+        By flavour, of those with rational functions: part of the state of a run.
+    """
+
+    run: HmcRun
+    monomials: dict[str, list[Monomial]] = field(default_factory=dict)
+    intervals: dict[str, Interval] = field(default_factory=dict)
+    functions: dict[str, dict[str, Rational]] = field(default_factory=dict)
+    _links: Any = None
+    _operators: dict[str, Any] = field(default_factory=dict)
+
+    def interval_record(self) -> dict[str, dict[str, float]]:
+        """JSON values of the intervals."""
+        return {name: asdict(interval) for name, interval in self.intervals.items()}
+
+    def estimate(self, name: str, U: GaugeField) -> tuple[float, float]:
+        """Ritz values at the ends of a flavour's spectrum. Collective."""
+        return load().spectrum(
+            self._links, self._operators[name], U._core, _LANCZOS_STEPS, self.run.random.seed
+        )
+
+    def outside(self, U: GaugeField) -> dict[str, Interval]:
+        """Flavours whose spectrum at U leaves their interval, and the wider ones they need. Collective."""
+        found = {}
+        for fermion in self.run.fermions:
+            interval = self.intervals.get(fermion.name)
+            if interval is None:
+                continue
+            low, high = self.estimate(fermion.name, U)
+            low = max(low, _lower_bound(fermion))
+            wider = Interval(
+                interval.low if low >= interval.low else low * _LOW_MARGIN,
+                interval.high if high <= interval.high else high * _HIGH_MARGIN,
+            )
+            if wider != interval:
+                found[fermion.name] = wider
+        return found
+
+
+def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] | None = None) -> Sea:
+    """The monomials of a run. Collective.
+
+    Parameters
+    ----------
+    U
+        The field on which spectral intervals are measured that neither the run file nor `intervals` has.
+    intervals
+        Of the state that the run goes on from: then nothing is measured.
+    """
+    sea = Sea(run)
+    sea.monomials["gauge"] = [gauge_monomial(beta=run.action.beta, c1=run.action.weight)]
+    if not run.fermions:
+        return sea
+    core = load()
+    sea._links = core.SmearedLinks(run.smearing.rho, run.smearing.levels)
+    staggered = core.StaggeredSea()
+    number = 0
+    for fermion in run.fermions:
+        if fermion.type == "staggered":
+            sea._operators[fermion.name] = core.staggered_fermion(
+                staggered,
+                fermion.bare_mass,
+                _phases(fermion),
+                fermion.mu_over_ipiT,
+                fermion.charge_thirds,
+                list(run.background.b),
+                list(run.background.e),
+            )
+        else:
+            sea._operators[fermion.name] = core.wilson_fermion(_wilson_params(fermion))
+        if _is_rational(fermion):
+            sea.intervals[fermion.name] = _interval(sea, fermion, U, intervals)
+            _add_rational(sea, fermion, number)
+        else:
+            _add_two_flavours(sea, fermion, number)
+        number += len(fermion.monomial_names)
+    return sea
+
+
+def _is_rational(fermion: FermionTable) -> bool:
+    return fermion.type == "staggered" or fermion.n_f == 1
+
+
+def _phases(fermion: FermionTable) -> list[complex]:
+    """exp(i pi phase), exact for 0 and 1."""
+    exact = {0.0: 1.0 + 0j, 1.0: -1.0 + 0j}
+    return [exact.get(p, cmath.exp(1j * cmath.pi * p)) for p in fermion.boundary]
+
+
+def _wilson_params(fermion: FermionTable) -> Any:
+    params = load().WilsonParams()
+    params.mass = fermion.bare_mass
+    params.csw_spatial = params.csw_temporal = fermion.csw
+    params.twisted_mass = fermion.twisted_mass
+    params.boundary = _phases(fermion)
+    return params
+
+
+def _lower_bound(fermion: FermionTable) -> float:
+    """Of the spectrum of m^2 - D_eo D_oe for any links."""
+    return fermion.bare_mass**2 if fermion.type == "staggered" else 0.0
+
+
+def _interval(
+    sea: Sea, fermion: FermionTable, U: GaugeField, known: dict[str, dict[str, float]] | None
+) -> Interval:
+    if known is not None and fermion.name in known:
+        return Interval(**known[fermion.name])
+    table = fermion.rational
+    low, high = sea.estimate(fermion.name, U)
+    bound = _lower_bound(fermion)
+    chosen = Interval(
+        table.low if table.low is not None else bound or low * _LOW_MARGIN,
+        table.high if table.high is not None else high * _HIGH_MARGIN,
+    )
+    if high > chosen.high or max(low, bound) < chosen.low:
+        raise NumericError(
+            f"fermions {fermion.name!r}: the spectrum reaches from {max(low, bound):.6g} to {high:.6g} and "
+            f"leaves the interval [{chosen.low:.6g}, {chosen.high:.6g}]: lower rational.low or raise "
+            "rational.high"
+        )
+    return chosen
+
+
+def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
+    """det[A]^power with power = n_f / 4 (staggered) or n_f / 2 (wilson, A = S^dagger S)."""
+    run, table, interval = sea.run, fermion.rational, sea.intervals[fermion.name]
+    fields = fermion.pseudofermions or 1
+    power = fermion.n_f / (4 if fermion.type == "staggered" else 2) / fields
+    limits = {"low": interval.low, "high": interval.high}
+
+    def function(exponent: float, order: int | None, tolerance: float) -> Rational:
+        return rational_power(
+            exponent, **limits, order=order, tolerance=None if order is not None else tolerance
+        )
+
+    functions = {
+        "heat_bath": function(power / 2, table.order, table.tolerance),
+        "dynamics": function(-power, table.dynamics_order, table.dynamics_tolerance),
+        "metropolis": function(-power, table.order, table.tolerance),
+    }
+    sea.functions[fermion.name] = functions
+    residuals = {
+        "heat_bath": run.metropolis.residual,
+        "dynamics": run.molecular_dynamics.residual,
+        "metropolis": run.metropolis.residual,
+    }
+    tuples = {
+        use: (r.constant, list(r.residues), list(r.shifts), residuals[use], run.metropolis.max_iterations)
+        for use, r in functions.items()
+    }
+    monomials = [
+        Monomial(
+            load().rational_monomial(
+                fermion.name,
+                sea._links,
+                sea._operators[fermion.name],
+                **tuples,
+                pseudofermions=fields,
+                id=number,
+            )
+        )
+    ]
+    if fermion.csw != 0:
+        monomials.append(_determinant(sea, fermion))
+    sea.monomials[fermion.name] = monomials
+
+
+def _add_two_flavours(sea: Sea, fermion: FermionTable, number: int) -> None:
+    """NAME.0 is the ratio with the smallest shifts, the last one the heaviest determinant."""
+    run, core = sea.run, load()
+    shifts = [0.0, *[rho**2 for rho in reversed(fermion.hasenbusch)]]
+    for k, name in enumerate(fermion.monomial_names):
+        numerator = shifts[k + 1] if k + 1 < len(shifts) else None
+        sea.monomials[name] = [
+            Monomial(
+                core.two_flavour_monomial(
+                    name,
+                    sea._links,
+                    sea._operators[fermion.name],
+                    shifts[k],
+                    numerator,
+                    run.molecular_dynamics.residual,
+                    run.metropolis.residual,
+                    run.metropolis.max_iterations,
+                    number + k,
+                )
+            )
+        ]
+    if fermion.csw != 0:
+        sea.monomials[fermion.monomial_names[-1]].append(_determinant(sea, fermion))
+
+
+def _determinant(sea: Sea, fermion: FermionTable) -> Monomial:
+    return Monomial(
+        load().clover_determinant_monomial(
+            f"{fermion.name}_determinant", sea._links, _wilson_params(fermion), fermion.n_f
+        )
+    )

@@ -70,8 +70,9 @@ TEST(Monomials, forces_of_two_wilson_flavours) {
     for (const int levels : {0, 2}) {
       const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.12), levels);
       const auto fermion = std::make_shared<WilsonFermion>(params);
+      SCOPED_TRACE(message("csw ", params.csw_temporal, " mu ", params.twisted_mass, " levels ", levels));
       for (const TwoFlavourParams& p : {tight(0), tight(0.2), tight(0, 0.2), tight(0.2, 0.7)}) {
-        TwoFlavourMonomial monomial("light", links, fermion, p);
+        TwoFlavourMonomial monomial(message("light ", p.shift, " ", p.numerator.value_or(0)), links, fermion, p);
         check_force(monomial, U);
       }
       if (!params.has_clover()) continue;

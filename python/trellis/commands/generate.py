@@ -23,17 +23,20 @@ from .setup import gauge_field_bytes, load_run, require_memory, set_threads
 
 
 def generate(
-    run_file: Path, *, resume: bool, json: bool, trajectories: int | None = None, tune: bool = False
+    run_file: Path, *, resume: bool, json: bool, trajectories: int | None = None, tune: float | None = None
 ) -> int:
     """Run, or go on with, the run of a file: heat bath, or trajectories ([molecular_dynamics])."""
     output = Output(json)
     if on_root(lambda: has_table(run_file, "molecular_dynamics")):
-        from .hmc import generate_hmc
+        from .hmc import generate_hmc, tune_hmc
 
         chain, text = load_run(run_file, HmcRun)
+        if tune is not None:
+            output.result(tune_hmc(chain, text, output, acceptance=tune))
+            return 0
         output.result(generate_hmc(chain, text, output, trajectories=trajectories))
         return 0
-    if trajectories is not None or tune:
+    if trajectories is not None or tune is not None:
         raise BadArgument("--trajectories and --tune are for runs with [molecular_dynamics]")
     run, text = load_run(run_file, GenerateRun)
     result = generate_run(run, text, output, resume=resume)

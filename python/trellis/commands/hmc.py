@@ -14,7 +14,7 @@ from ..ensemble import State, Stream, load_last_state, save_state, states
 from ..errors import BadArgument
 from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
 from ..hmc import HMC, Level
-from ..monomials import make_monomials
+from ..monomials import Sea, make_sea
 from ..parallel import broadcast, rank
 from ..provenance import build_provenance, now
 from ..run_files import HmcRun
@@ -25,6 +25,10 @@ from .stopping import StopRequest
 
 #: Beyond this a trajectory is practically never accepted.
 _LARGE_VIOLATION = 10.0
+#: Above, stout smearing amplifies the shortest waves by more than 3/2 at each level: |1 - 16 rho|.
+_LARGE_RHO = 0.16
+#: Trajectories of each kind in --tune.
+_TUNING_SAMPLES = 6
 
 
 def generate_hmc(
@@ -38,6 +42,19 @@ def generate_hmc(
         Make so many more, whatever run.trajectories.total is.
     """
     return _Chain(run, text, output).run_all(trajectories)
+
+
+def tune_hmc(run: HmcRun, text: str, output: Output, *, acceptance: float) -> dict[str, Any]:
+    """`trellis generate --tune`: from the last state of the run, or its start after the thermalisation."""
+    from .tune import tune
+
+    chain = _Chain(run, text, output)
+    U = chain.last_or_start()
+    chain._prepare(U)
+    for number in range(chain.number + 1, run.trajectories.thermalisation + 1):
+        record = chain.hmc.trajectory(U, number, test=False)
+        output.line(f"thermalisation {number}: plaquette {U.plaquette:.6f}  dH {record['dH']:+.3f}")
+    return tune(run, U, chain.intervals, output, acceptance=acceptance, samples=_TUNING_SAMPLES)
 
 
 def start_field(run: HmcRun, geometry: Geometry) -> GaugeField:
@@ -56,13 +73,13 @@ def start_field(run: HmcRun, geometry: Geometry) -> GaugeField:
     return U
 
 
-def make_hmc(run: HmcRun, geometry: Geometry) -> HMC:
+def make_hmc(sea: Sea) -> HMC:
     """The chain of a run file."""
-    monomials = make_monomials(run, geometry)
-    levels = [
-        Level(level.scheme, level.steps, [monomials[name] for name in level.monomials], level.lambda_)
-        for level in run.integrator
-    ]
+    run = sea.run
+    levels = []
+    for level in run.integrator:
+        monomials = [m for name in run.expanded(level) for m in sea.monomials[name]]
+        levels.append(Level(level.scheme, level.steps, monomials, level.lambda_))
     return HMC(levels, length=run.molecular_dynamics.length, seed=run.random.seed, stream=run.random.stream)
 
 
@@ -78,7 +95,7 @@ class _Chain:
         self.parts: dict[str, dict[str, float]] = {}
         set_threads(run.machine)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
-        self.hmc = make_hmc(run, self.geometry)
+        self.intervals: dict[str, dict[str, float]] | None = None
 
     def run_all(self, trajectories: int | None) -> dict[str, Any]:
         run, output = self.run, self.output
@@ -86,7 +103,8 @@ class _Chain:
         require_memory(6 * field, "this run", run.machine, output)
         if rank() == 0:
             self.folder.mkdir(parents=True, exist_ok=True)
-        U = self._state()
+        U = self.last_or_start()
+        self._prepare(U)
         first = self.number
         last = run.trajectories.total if trajectories is None else first + trajectories
         extents = "x".join(map(str, run.lattice.extents))
@@ -106,7 +124,41 @@ class _Chain:
             output.line(f"{stop.reason}: stopped after trajectory {self.number}; its state is saved")
         return self._summary(U, first, time.perf_counter() - start, stopped=self.number < last)
 
-    def _state(self) -> GaugeField:
+    def _prepare(self, U: GaugeField) -> None:
+        """Monomials and integrator, with the intervals of the state or measured on U."""
+        run = self.run
+        if run.smearing.levels > 0 and run.smearing.rho > _LARGE_RHO:
+            self.output.warning(
+                f"smearing.rho = {run.smearing.rho:g} is above {_LARGE_RHO:g}: short waves of the links grow "
+                "with every level; lower it unless it is what you want to reproduce"
+            )
+        self.sea = make_sea(run, U, self.intervals)
+        self.hmc = make_hmc(self.sea)
+        self.intervals = self.sea.interval_record()
+        for name, functions in self.sea.functions.items():
+            interval = self.sea.intervals[name]
+            text = ", ".join(f"{use} {r.order} ({r.error:.1e})" for use, r in functions.items())
+            self.output.line(
+                f"{name}: rational functions on [{interval.low:.4g}, {interval.high:.4g}], "
+                f"order (error): {text}"
+            )
+
+    def _widen(self, U: GaugeField) -> None:
+        """Before a trajectory: no eigenvalue may lie outside the rational functions' interval."""
+        wider = self.sea.outside(U)
+        if not wider:
+            return
+        assert self.intervals is not None
+        for name, interval in wider.items():
+            self.output.warning(
+                f"fermions {name!r}: the spectrum leaves [{self.intervals[name]['low']:.6g}, "
+                f"{self.intervals[name]['high']:.6g}]; from trajectory {self.number + 1} on the interval is "
+                f"[{interval.low:.6g}, {interval.high:.6g}]"
+            )
+            self.intervals[name] = {"low": interval.low, "high": interval.high}
+        self._prepare(U)
+
+    def last_or_start(self) -> GaugeField:
         """The links to go on with: the last sound state in the folder, or the start."""
         found = load_last_state(self.folder, self.run.machine.grid, self.output.warning)
         if found is None:
@@ -118,6 +170,7 @@ class _Chain:
         if U.geometry != self.geometry:
             raise BadArgument(f"{state.links}: expected {self.geometry}, found {U.geometry}")
         self.number = self.saved = self.resumed_from = state.sweep
+        self.intervals = record.get("intervals")
         self.stream.read_until(state.sweep)
         self.output.line(f"going on after trajectory {state.sweep} ({state.links.name})")
         return U
@@ -144,6 +197,7 @@ class _Chain:
         table = self.run.trajectories
         number = self.number + 1
         extra: dict[str, float] = {}
+        self._widen(U)
         if table.reversibility_every and number % table.reversibility_every == 0:
             found = self.hmc.reversibility(U, number)
             extra = {f"reversibility_{name}": value for name, value in found.items()}
@@ -202,6 +256,7 @@ class _Chain:
         self.stream.write(self.text, run.lattice.extents, attributes)
         content = {
             "physics": self._physics(),
+            "intervals": self.intervals,
             "provenance": {**build_provenance(), "created": now(), "run_file": self.text},
         }
         save_state(State(kind, self.number, self.folder), U, content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Annotated, Literal, Self
 
@@ -13,7 +14,7 @@ from .generate import StartTable
 #: c1 of the gauge actions, doc/conventions.md "Gauge action".
 GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
 
-_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]*$")
+_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)?$")
 
 
 def _check_name(name: str) -> str:
@@ -46,6 +47,136 @@ class GaugeActionTable(Table):
         return GAUGE_ACTIONS[self.type] if self.c1 is None else self.c1
 
 
+class SmearingTable(Table):
+    """[smearing]: of the links that the fermions see."""
+
+    rho: float = Field(
+        ge=0,
+        le=0.25,
+        description="Stout weight of every staple (Morningstar and Peardon); above 1/8 short waves grow.",
+    )
+    levels: int = Field(ge=0, le=20, description="How often.")
+
+
+class BackgroundTable(Table):
+    """[background]: quanta of a constant U(1) field; a flavour sees charge_thirds times as many."""
+
+    b: tuple[int, int, int] = Field(default=(0, 0, 0), description="b_x, b_y, b_z; integers.")
+    e: tuple[int, int, int] = Field(default=(0, 0, 0), description="e_x, e_y, e_z; integers.")
+
+
+class RationalTable(Table):
+    """Orders and residuals of a rational action; every key has a default."""
+
+    order: int | None = Field(
+        default=None, ge=1, le=60, description="Poles of heat bath and accept step; default: from tolerance."
+    )
+    dynamics_order: int | None = Field(
+        default=None, ge=1, le=60, description="Poles in the molecular dynamics; default: from its tolerance."
+    )
+    tolerance: float = Field(
+        default=1e-10, gt=0, lt=0.1, description="Largest relative error where no order is given."
+    )
+    dynamics_tolerance: float = Field(default=1e-6, gt=0, lt=0.1, description="In the molecular dynamics.")
+    high: float | None = Field(
+        default=None,
+        gt=0,
+        description="Upper end of the spectral interval; default: measured on the first field, times 1.2.",
+    )
+    low: float | None = Field(
+        default=None,
+        gt=0,
+        description="Lower end; default: mass squared (staggered), or measured on the first field, over 4.",
+    )
+
+
+class FermionTable(Table):
+    """[[fermions]]: n_f degenerate flavours."""
+
+    name: Name = Field(description="Of its monomials; in [[integrator]] and in the stream.")
+    type: Literal["staggered", "wilson"] = Field(
+        description="staggered: rooted, even-odd; wilson: even-odd, with a clover term where csw is not 0."
+    )
+    n_f: float = Field(
+        gt=0,
+        description="Degenerate flavours. wilson: 2, or 1 (rational). staggered: any number, det^(n_f/4).",
+    )
+    mass: float | None = Field(default=None, description="Bare mass (wilson: or kappa).")
+    kappa: float | None = Field(default=None, gt=0, description="wilson: 1 / (2 (4 + mass)).")
+    csw: float = Field(default=0.0, description="wilson: clover coefficient.")
+    twisted_mass: float = Field(default=0.0, description="wilson: mu of + i mu gamma5 tau3; n_f = 2.")
+    hasenbusch: list[float] = Field(
+        default=[],
+        description="wilson, n_f = 2: descending masses rho_1 > rho_2 > ... > 0 that split det(A), A the "
+        "even-odd operator squared, into det(A + rho_1^2) and ratios; monomials NAME.0 (the lightest) "
+        "... NAME.n; NAME stands for all of them.",
+    )
+    boundary: tuple[float, float, float, float] = Field(
+        default=(0.0, 0.0, 0.0, 1.0),
+        description="Phases over pi for crossing the boundary in x, y, z, t; 1: antiperiodic.",
+    )
+    mu_over_ipiT: float = Field(default=0.0, description="staggered: imaginary chemical potential.")
+    charge_thirds: int = Field(default=0, description="staggered: charge in units of e/3.")
+    pseudofermions: int | None = Field(
+        default=None, ge=1, le=100, description="Rational: how many share the determinant; default 1."
+    )
+    rational: RationalTable = RationalTable()
+
+    @model_validator(mode="after")
+    def _legal(self) -> Self:
+        if (self.mass is None) == (self.kappa is None):
+            raise ValueError(f"fermions {self.name!r}: give mass or kappa, and not both")
+        if self.type == "staggered":
+            self._require_staggered()
+        else:
+            self._require_wilson()
+        return self
+
+    def _require_staggered(self) -> None:
+        if self.kappa is not None or not self.mass:
+            raise ValueError(f"fermions {self.name!r}: staggered flavours have a mass that is not 0")
+        for key in ("csw", "twisted_mass"):
+            if getattr(self, key) != 0:
+                raise ValueError(f"fermions {self.name!r}: {key} is for type wilson")
+        if self.hasenbusch:
+            raise ValueError(f"fermions {self.name!r}: hasenbusch is for type wilson")
+        fields = self.pseudofermions or 1
+        if self.n_f > 4 * fields:
+            raise ValueError(
+                f"fermions {self.name!r}: n_f = {self.n_f:g} needs pseudofermions of at least n_f / 4"
+            )
+
+    def _require_wilson(self) -> None:
+        if self.n_f not in (1, 2):
+            raise ValueError(f"fermions {self.name!r}: n_f is 1 or 2 for type wilson, found {self.n_f:g}")
+        if self.mu_over_ipiT != 0 or self.charge_thirds != 0:
+            raise ValueError(f"fermions {self.name!r}: mu_over_ipiT and charge_thirds are for type staggered")
+        if self.n_f == 1 and (self.hasenbusch or self.twisted_mass != 0):
+            raise ValueError(f"fermions {self.name!r}: hasenbusch and twisted_mass need n_f = 2")
+        if self.n_f == 2 and self.pseudofermions not in (None, 1):
+            raise ValueError(f"fermions {self.name!r}: two wilson flavours take one pseudofermion")
+        if self.csw != 0 and self.twisted_mass != 0:
+            raise ValueError(f"fermions {self.name!r}: csw together with twisted_mass is not built")
+        if any(r <= 0 for r in self.hasenbusch) or any(
+            a <= b for a, b in itertools.pairwise(self.hasenbusch)
+        ):
+            raise ValueError(
+                f"fermions {self.name!r}: hasenbusch masses are positive and descend, found {self.hasenbusch}"
+            )
+
+    @property
+    def bare_mass(self) -> float:
+        """The mass, from kappa where that is given."""
+        return 1.0 / (2.0 * self.kappa) - 4.0 if self.kappa is not None else float(self.mass or 0.0)
+
+    @property
+    def monomial_names(self) -> list[str]:
+        """What [[integrator]] may name."""
+        if not self.hasenbusch:
+            return [self.name]
+        return [f"{self.name}.{k}" for k in range(len(self.hasenbusch) + 1)]
+
+
 class IntegratorLevel(Table):
     """[[integrator]]: one time scale; the first table is the outermost (largest steps)."""
 
@@ -70,6 +201,16 @@ class MolecularDynamicsTable(Table):
     """[molecular_dynamics]"""
 
     length: float = Field(default=1.0, gt=0, le=100, description="Of a trajectory.")
+    residual: float = Field(
+        default=1e-7, gt=0, lt=0.1, description="|b - A x| / |b| of the solves in forces, for every shift."
+    )
+
+
+class MetropolisTable(Table):
+    """[metropolis]: heat bath of the pseudofermions and accept step."""
+
+    residual: float = Field(default=1e-10, gt=0, lt=0.1, description="|b - A x| / |b| of their solves.")
+    max_iterations: int = Field(default=20000, ge=1, description="Of any solve.")
 
 
 class TrajectoriesTable(Table):
@@ -123,7 +264,11 @@ class HmcRun(Table):
     integrator: list[IntegratorLevel] = Field(
         min_length=1, description="Nested time scales, outermost first."
     )
+    smearing: SmearingTable = SmearingTable(rho=0.0, levels=0)
+    background: BackgroundTable = BackgroundTable()
+    fermions: list[FermionTable] = Field(default=[], description="Sea quarks; none: quenched.")
     molecular_dynamics: MolecularDynamicsTable
+    metropolis: MetropolisTable = MetropolisTable()
     trajectories: TrajectoriesTable
     start: StartTable = StartTable()
     random: RandomTable
@@ -131,17 +276,30 @@ class HmcRun(Table):
     machine: MachineTable = MachineTable()
 
     @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = ["gauge", *[fermion.name for fermion in self.fermions]]
+        for name in names:
+            if names.count(name) > 1 or "." in name:
+                raise ValueError(f"fermions: the name {name!r} is taken, or has a dot")
+        return self
+
+    @model_validator(mode="after")
     def _every_monomial_once(self) -> Self:
-        known = ["gauge"]
-        used = [name for level in self.integrator for name in level.monomials]
+        known = ["gauge", *[name for fermion in self.fermions for name in fermion.monomial_names]]
+        used = [name for level in self.integrator for name in self.expanded(level)]
         for name in used:
             if name not in known:
                 raise ValueError(
                     f"integrator: {name!r} is no monomial of this run; there are {', '.join(known)}"
                 )
             if used.count(name) > 1:
-                raise ValueError(f"integrator: {name!r} is on more than one place")
+                raise ValueError(f"integrator: {name!r} is in more than one place")
         missing = [name for name in known if name not in used]
         if missing:
             raise ValueError(f"integrator: no level has {', '.join(map(repr, missing))}")
         return self
+
+    def expanded(self, level: IntegratorLevel) -> list[str]:
+        """The monomials of a level; a flavour's name stands for all its parts."""
+        parts = {fermion.name: fermion.monomial_names for fermion in self.fermions}
+        return [part for name in level.monomials for part in parts.get(name, [name])]

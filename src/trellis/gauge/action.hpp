@@ -1,7 +1,10 @@
 #pragma once
 /// The gauge action with 1x1 and 2x1 loops, and its force (doc/conventions.md, Gauge action; Algebra).
+#include <vector>
+
 #include "trellis/field/algebra_field.hpp"
 #include "trellis/field/gauge_field.hpp"
+#include "trellis/field/link_derivative.hpp"
 
 namespace trellis {
 
@@ -24,6 +27,11 @@ double action(const GaugeAction& S, const GaugeField& U);
 /// force += coefficient F, F_mu(x) = sum_a T_a d/dt S(e^{t T_a} U_mu(x)) = (beta/6) TA(sum of the weighted
 /// loops that begin with U_mu(x)). A momentum changes by -F. Collective.
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient = 1.0);
+
+/// Staples that the force with 2x1 loops stores: kept from call to call where many forces are needed.
+using ForceWorkspace = std::vector<LinkDerivative>;
+void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient,
+               ForceWorkspace& workspace);
 AlgebraField force(const GaugeAction& S, const GaugeField& U);
 
 }  // namespace trellis

@@ -2,6 +2,7 @@
 
 #include "trellis/kernels/gauge/action.hpp"
 #include "trellis/kernels/gauge/loops.hpp"
+#include "trellis/kernels/gauge/rectangle_force.hpp"
 
 namespace trellis {
 
@@ -15,10 +16,12 @@ double GaugeMonomial::action(const GaugeField& U) {
 
 void GaugeMonomial::add_force(AlgebraField& force, const GaugeField& U, double coefficient) {
   const PartTimer timer(costs()[Part::gauge_force]);
-  const KernelCost& cost = S_.c1 != 0 ? rectangle_force_cost : plaquette_force_cost;
+  const KernelCost cost = S_.c1 == 0 ? plaquette_force_cost
+                                     : KernelCost{stored_staples_cost.flops + stored_force_cost.flops,
+                                                  stored_staples_cost.bytes + stored_force_cost.bytes};
   costs()[Part::gauge_force].flops += double(U.lattice().volume()) * cost.flops;
   costs()[Part::gauge_force].bytes += double(U.lattice().volume()) * cost.bytes;
-  trellis::add_force(force, S_, U, coefficient);
+  trellis::add_force(force, S_, U, coefficient, workspace_);
 }
 
 }  // namespace trellis

@@ -14,6 +14,7 @@ class GaugeMonomial : public Monomial {
 
  private:
   GaugeAction S_;
+  ForceWorkspace workspace_;
 };
 
 }  // namespace trellis

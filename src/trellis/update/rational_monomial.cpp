@@ -17,7 +17,8 @@ RationalMonomial::RationalMonomial(std::string name, SmearedLinksPtr links, Squa
 
 void RationalMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
   key_ = key;
-  fermion_->set_links(links()->at(U), links()->version());
+  const GaugeField& V = links()->at(U);  // before version()
+  fermion_->set_links(V, links()->version());
   const LinearOperatorPtr A = fermion_->op();
   SpinorField eta = A->make_field(params_.pseudofermions);
   set_normal(eta, key, params_.id);
@@ -57,7 +58,8 @@ void RationalMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, do
 }
 
 FermionMonomial::Spectrum RationalMonomial::spectrum(const GaugeField& U) {
-  fermion_->set_links(links()->at(U), links()->version());
+  const GaugeField& V = links()->at(U);  // before version()
+  fermion_->set_links(V, links()->version());
   const SpectrumEnds ends = lanczos_ends(*fermion_->op(), lanczos_steps, key_);
   return {std::max(fermion_->lower_bound(), 0.0) > 0 ? fermion_->lower_bound() : ends.smallest, ends.largest};
 }

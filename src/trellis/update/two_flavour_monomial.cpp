@@ -44,7 +44,8 @@ void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& 
 
 void TwoFlavourMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
   key_ = key;
-  fermion_->set_links(links()->at(U), links()->version());
+  const GaugeField& V = links()->at(U);  // before version()
+  fermion_->set_links(V, links()->version());
   const LinearOperator& A = *fermion_->op();
   const LinearOperator& S = fermion_->root();
   SpinorField eta = A.make_field(), phi = A.make_field(), work = A.make_field();
@@ -72,7 +73,8 @@ void TwoFlavourMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) 
 
 double TwoFlavourMonomial::action(const GaugeField& U) {
   TRELLIS_REQUIRE(phi_ != nullptr, "monomial ", name(), " has no pseudofermions yet");
-  fermion_->set_links(links()->at(U), links()->version());
+  const GaugeField& V = links()->at(U);  // before version()
+  fermion_->set_links(V, links()->version());
   SpinorField x = SpinorField::like(*phi_);
   solve(x, params_.shift, *phi_, params_.metropolis_tolerance);
   const PartTimer timer(costs()[Part::action]);
@@ -92,7 +94,8 @@ void TwoFlavourMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, 
 }
 
 FermionMonomial::Spectrum TwoFlavourMonomial::spectrum(const GaugeField& U) {
-  fermion_->set_links(links()->at(U), links()->version());
+  const GaugeField& V = links()->at(U);  // before version()
+  fermion_->set_links(V, links()->version());
   const SpectrumEnds ends = lanczos_ends(*fermion_->op(), lanczos_steps, key_);
   return {ends.smallest, ends.largest};
 }

@@ -1,0 +1,114 @@
+"""trellis generate --tune: steps of the integrator for a wished acceptance, from a short scan.
+
+Trajectories from one field, with the same momenta and pseudofermions, are integrated with the steps of the
+run file and again with those of one level doubled. The difference is that level's part of dH: an integrator
+of order p leaves it falling as steps^-p. With dH normal, of variance s^2 and mean s^2 / 2, so that
+<exp(-dH)> = 1, the
+acceptance is erfc(s / sqrt 8).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..gauge import GaugeField
+from ..monomials import make_sea
+from ..run_files import HmcRun
+from .console import Output
+
+#: Orders of the integrators.
+_ORDERS = {"leapfrog": 2, "omelyan2": 2, "omelyan4": 4, "force_gradient": 4}
+
+
+def acceptance_of(deviation: float) -> float:
+    """Of a normal dH with this standard deviation."""
+    return math.erfc(deviation / math.sqrt(8.0))
+
+
+def deviation_for(acceptance: float) -> float:
+    """The standard deviation of dH at which this share is accepted."""
+    low, high = 0.0, 40.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if acceptance_of(middle) > acceptance else (low, middle)
+    return 0.5 * (low + high)
+
+
+def tune(
+    run: HmcRun, U: GaugeField, intervals: Any, output: Output, *, acceptance: float, samples: int
+) -> dict[str, Any]:
+    """Propose the steps of every level. Collective.
+
+    Parameters
+    ----------
+    U
+        A field of the run, past its thermalisation; it stays as it is.
+    acceptance
+        The wished one.
+    samples
+        Trajectories of each kind.
+
+    Returns
+    -------
+    dict
+        JSON values: deviation (of dH now), acceptance (now), wished, and levels with scheme, steps, part
+        (root mean square of the level's part of dH) and proposed (steps).
+    """
+    from .hmc import make_hmc
+
+    sea = make_sea(run, U, intervals)
+    hmc = make_hmc(sea)
+
+    def violations(chain: Any, what: str) -> np.ndarray:
+        values = [chain.energy_violation(U, number) for number in range(1, samples + 1)]
+        output.line(f"{what}: dH " + " ".join(f"{v:+.4f}" for v in values))
+        return np.array(values)
+
+    plain = violations(hmc, "steps of the run file")
+    wished = deviation_for(acceptance)
+    levels = []
+    for k, level in enumerate(run.integrator):
+        finer_level = level.model_copy(update={"steps": 2 * level.steps})
+        if k + 1 < len(run.integrator):
+            # the inner levels keep their step sizes
+            inner = run.integrator[k + 1]
+            halved = inner.model_copy(update={"steps": max(1, (inner.steps + 1) // 2)})
+            table = [*run.integrator[:k], finer_level, halved, *run.integrator[k + 2 :]]
+        else:
+            table = [*run.integrator[:k], finer_level]
+        finer = violations(
+            make_hmc(make_sea(run.model_copy(update={"integrator": table}), U, sea.interval_record())),
+            f"level {k + 1} with {finer_level.steps} steps",
+        )
+        order = _ORDERS[level.scheme]
+        part = float(np.sqrt(np.mean((plain - finer) ** 2))) / (1 - 2.0**-order)
+        allowed = wished / math.sqrt(len(run.integrator))
+        levels.append(
+            {
+                "scheme": level.scheme,
+                "steps": level.steps,
+                "part": part,
+                "proposed": max(1, math.ceil(level.steps * (part / allowed) ** (1 / order))),
+            }
+        )
+    outer = levels[0]["proposed"] / levels[0]["steps"]
+    for inner in levels[1:]:  # counted per drift of the level before, which became shorter or longer
+        inner["proposed"] = max(1, math.ceil(inner["proposed"] / outer))
+        outer *= inner["proposed"] / inner["steps"]
+    deviation = float(np.sqrt(np.mean(plain**2)))
+    output.line(f"now: acceptance about {acceptance_of(deviation):.2f} (rms dH {deviation:.3g})")
+    for k, level in enumerate(levels, start=1):
+        output.line(
+            f"level {k} ({level['scheme']}): its part of dH {level['part']:.3g}; steps {level['steps']}, "
+            f"proposed for an acceptance of {acceptance:g}: {level['proposed']}"
+        )
+    return {
+        "run": "tune",
+        "deviation": deviation,
+        "acceptance": acceptance_of(deviation),
+        "wished": acceptance,
+        "levels": levels,
+    }

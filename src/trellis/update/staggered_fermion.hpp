@@ -1,0 +1,41 @@
+#pragma once
+/// The even-odd staggered operator m^2 - D_eo D_oe for rational actions.
+#include "trellis/operator/staggered_derivative.hpp"
+#include "trellis/update/squared_operator.hpp"
+
+namespace trellis {
+
+/// The operator's links, shared by all flavours on the same smeared links.
+class StaggeredSea {
+ public:
+  /// @pre the first call comes before any flavour is asked for its operator. Collective.
+  void set_links(const GaugeField& V, int64_t version);
+  StaggeredLinksPtr links() const { return links_; }
+
+ private:
+  std::shared_ptr<StaggeredLinks> links_;
+  int64_t version_ = -1;
+};
+
+class StaggeredFermion : public SquaredOperator {
+ public:
+  /// @pre mass != 0
+  StaggeredFermion(std::shared_ptr<StaggeredSea> sea, const StaggeredPhases& phases, double mass);
+  void set_links(const GaugeField& V, int64_t version) override;
+  LinearOperatorPtr op() const override;
+  LinearOperatorPtr converted_op(Precision precision) override { return op()->converted(precision); }
+  void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
+                      const std::vector<double>& c) override;
+  double derivative_flops(int fields) const override;
+  double lower_bound() const override { return mass_ * mass_; }
+
+ private:
+  std::shared_ptr<StaggeredSea> sea_;
+  StaggeredPhases phases_;
+  double mass_;
+  StaggeredMatrixPtr matrix_;
+  std::shared_ptr<StaggeredSchur> schur_;
+  std::unique_ptr<StaggeredLinkDerivative> derivative_;
+};
+
+}  // namespace trellis
