@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,50 @@ def _start(**options: int):
         pytest.skip(f"no virtual Slurm cluster: {error}")
     yield machine
     machine.stop()
+
+
+class Allocation:
+    """A job of all nodes that only waits, and this process's environment set as if it were inside."""
+
+    def __init__(self, cluster: VirtualCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.cluster = cluster
+        nodes = len(cluster.node_names)
+        self.job = cluster.output(
+            "sbatch", "--parsable", "--no-kill", f"-N{nodes}", "--exclusive", "--time=30",
+            f"--gres=gpu:{cluster.gpus}", "--output=/dev/null", "--wrap=sleep 1000",
+        )  # fmt: skip
+        deadline = time.monotonic() + 20
+        while cluster.output("squeue", "-h", "-j", self.job, "-o", "%T") != "RUNNING":
+            assert time.monotonic() < deadline, "the allocation does not start"
+            time.sleep(0.05)
+        for name in list(os.environ):
+            if name.startswith("SLURM"):
+                monkeypatch.delenv(name)
+        monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
+        monkeypatch.setenv("PATH", cluster.environment["PATH"])
+        monkeypatch.setenv("SLURM_JOB_ID", self.job)
+        monkeypatch.setenv("SLURM_JOB_NODELIST", f"n[1-{nodes}]")
+
+    def end(self) -> None:
+        self.cluster.call("scancel", self.job, check=False)
+        deadline = time.monotonic() + 20
+        while (
+            self.cluster.output("squeue", "-h", "-j", self.job, check=False) and time.monotonic() < deadline
+        ):
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def allocation(cluster, monkeypatch):
+    """An allocation of the shared cluster's four nodes."""
+    made = Allocation(cluster, monkeypatch)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def own_allocation(own_cluster, monkeypatch):
+    """An allocation of nodes that the test may kill."""
+    made = Allocation(own_cluster, monkeypatch)
+    yield made
+    made.end()

@@ -9,7 +9,11 @@ from ..model import Machine
 from .base import Launcher
 
 #: Name in machine files -> module of this package and class.
-LAUNCHERS: dict[str, tuple[str, str]] = {}
+LAUNCHERS: dict[str, tuple[str, str]] = {
+    "slurm": ("slurm", "SlurmLauncher"),
+    "slurm_agents": ("agents", "AgentLauncher"),
+    "slurm_steps": ("slurm_steps", "SlurmStepLauncher"),
+}
 
 
 def make_launcher(machine: Machine, name: str | None = None) -> Launcher:

@@ -1,0 +1,252 @@
+"""The manager's side of the resident agents: one per node, all started by one srun.
+
+A srun for each small task is what costs; an agent starts a program in a millisecond or two. An agent whose
+connection ends takes its node with it: all that ran there is reported at once as lost with the node.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import NotAvailable
+from ..model import Machine, Placement
+from . import slurm_system
+from .base import Ended, Handle, Launch, Launcher
+
+
+@dataclass(slots=True)
+class AgentHandle(Handle):
+    """An attempt that an agent runs."""
+
+    number: int = -1
+    node: str = ""
+
+
+class AgentLauncher(Launcher):
+    """Attempts of one rank on one node each, started by agents.
+
+    Options (``[launcher_options]``): ``agent_command``, the words before the agent's own, by default
+    ``srun --overlap ...`` with one task per node; ``python``, the interpreter on the nodes.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(slurm_system.machine_in_allocation(machine))
+        self._python = str(machine.launcher_options.get("python", sys.executable))
+        self._words = [str(word) for word in machine.launcher_options.get("agent_command", ())]
+        self._listener: socket.socket | None = None
+        self._starter: subprocess.Popen | None = None
+        self._secret = secrets.token_hex(16)
+        self._poll = select.poll()
+        self._strangers: dict[int, tuple[socket.socket, bytes]] = {}
+        self._agents: dict[str, socket.socket] = {}
+        self._nodes: dict[int, str] = {}
+        self._received: dict[str, bytes] = {}
+        self._running: dict[int, AgentHandle] = {}
+        self._ended: list[tuple[Handle, Ended]] = []
+        self._joined: list[str] = []
+        self._lost: list[str] = []
+        self._next = 0
+
+    # ------------------------------------------------------------------ start and end
+
+    def start(self) -> None:
+        """Start all agents and wait for the first; later ones are reported by :meth:`node_changes`."""
+        names = [node.name for node in self.machine.usable]
+        self._listener = socket.create_server(("", 0), backlog=4096)
+        self._poll.register(self._listener, select.POLLIN)
+        words = self._words or self._srun(names)
+        agent = Path(__file__).with_name("agent.py")
+        port = self._listener.getsockname()[1]
+        environment = slurm_system.step_environment(os.environ) | {"TRELLIS_AGENT_SECRET": self._secret}
+        self._starter = subprocess.Popen(
+            [*words, self._python, "-SE", str(agent), _own_addresses(), str(port)],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + self.machine.join_timeout
+        while not self._agents:
+            if self._starter.poll() is not None or time.monotonic() > deadline:
+                self.close()
+                raise NotAvailable(
+                    f"no agent reported within {self.machine.join_timeout:g} s: {' '.join(words)}"
+                )
+            self._listen(0.1)
+
+    def _srun(self, names: Sequence[str]) -> list[str]:
+        slurm_system.require_slurm("srun")
+        if slurm_system.job_id() is None:
+            raise NotAvailable("not inside a Slurm allocation (SLURM_JOB_ID is not set)")
+        return [
+            "srun", f"--jobid={slurm_system.job_id()}", "--job-name=trellis-agents", "--overlap", "--quiet",
+            f"--nodes={len(names)}", f"--ntasks={len(names)}", "--ntasks-per-node=1",
+            f"--nodelist={','.join(names)}",
+            "--kill-on-bad-exit=0", "--no-kill", "--mpi=none", "--input=none",
+        ]  # fmt: skip
+
+    def close(self) -> None:
+        for agent in self._agents.values():
+            agent.close()  # it then ends what it runs, and itself
+        for stranger, _ in self._strangers.values():
+            stranger.close()
+        if self._listener is not None:
+            self._listener.close()
+        if self._starter is not None:
+            try:
+                self._starter.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._starter.pid, signal.SIGTERM)
+                self._starter.wait()
+
+    # ------------------------------------------------------------------ attempts
+
+    def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
+        place = placement.places[0]
+        handle = AgentHandle(launch, placement, number=self._next, node=place.node)
+        self._next += 1
+        if len(placement.places) > 1 or place.ranks > 1:
+            self._ended.append((handle, Ended(None, launcher_error="agents start single ranks only")))
+            return handle
+        agent = self._agents.get(place.node)
+        if agent is None:
+            self._ended.append((handle, Ended(None, (place.node,), f"no agent on {place.node}")))
+            return handle
+        launch.log.parent.mkdir(parents=True, exist_ok=True)
+        handle.identity = {"agent": place.node, "number": handle.number}
+        self._running[handle.number] = handle
+        visible = ",".join(map(str, place.gpus))
+        self._send(
+            place.node,
+            {
+                "launch": handle.number,
+                "command": list(launch.command),
+                "environment": {
+                    **environment,
+                    "CUDA_VISIBLE_DEVICES": visible,
+                    "SLURMD_NODENAME": place.node,
+                },
+                "directory": str(launch.directory),
+                "log": str(launch.log),
+                "cpus": list(place.cpus),
+            },
+        )
+        return handle
+
+    def kill(self, handle: Handle, *, hard: bool = False) -> None:
+        assert isinstance(handle, AgentHandle)
+        if handle.number in self._running:
+            self._send(handle.node, {"kill": handle.number, "hard": hard})
+
+    def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
+        self._listen(0 if self._ended else timeout)
+        ended, self._ended = self._ended, []
+        return ended
+
+    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
+        changes = self._joined, self._lost
+        self._joined, self._lost = [], []
+        return changes
+
+    def descriptors(self) -> list[int]:
+        """What becomes readable when :meth:`poll` has something to do."""
+        return [self._listener.fileno(), *self._nodes, *self._strangers] if self._listener else []
+
+    def has_agent(self, node: str) -> bool:
+        """Whether a node's agent has reported and is connected."""
+        return node in self._agents
+
+    # ------------------------------------------------------------------ messages
+
+    def _listen(self, timeout: float) -> None:
+        for descriptor, _ in self._poll.poll(1000 * timeout):
+            if self._listener is not None and descriptor == self._listener.fileno():
+                stranger, _ = self._listener.accept()
+                stranger.settimeout(20)
+                self._strangers[stranger.fileno()] = (stranger, b"")
+                self._poll.register(stranger, select.POLLIN)
+            elif descriptor in self._strangers:
+                self._introduce(descriptor)
+            elif descriptor in self._nodes:
+                self._receive(self._nodes[descriptor])
+
+    def _introduce(self, descriptor: int) -> None:
+        """A connection counts once it has said the secret, which only the agents' environment has."""
+        stranger, text = self._strangers.pop(descriptor)
+        try:
+            received = stranger.recv(4096)
+        except OSError:
+            received = b""
+        text += received
+        if received and b"\n" not in text and len(text) < 4096:
+            self._strangers[descriptor] = (stranger, text)
+            return
+        line, _, rest = text.partition(b"\n")
+        try:
+            message = json.loads(line)
+            known = secrets.compare_digest(str(message["secret"]), self._secret)
+            node = str(message["agent"])
+        except (ValueError, KeyError, TypeError):
+            known, node = False, ""
+        if not known or node in self._agents:
+            self._poll.unregister(descriptor)
+            stranger.close()
+            return
+        stranger.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._agents[node], self._nodes[descriptor], self._received[node] = stranger, node, rest
+        self._joined.append(node)
+
+    def _receive(self, node: str) -> None:
+        try:
+            received = self._agents[node].recv(1 << 16)
+        except OSError:
+            received = b""
+        if not received:
+            self._lose(node)
+            return
+        *lines, self._received[node] = (self._received[node] + received).split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            handle = self._running.pop(message["ended"], None)
+            if handle is not None:
+                self._ended.append(
+                    (handle, Ended(message.get("status"), launcher_error=message.get("error")))
+                )
+
+    def _send(self, node: str, message: dict) -> None:
+        try:
+            self._agents[node].sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            self._lose(node)
+
+    def _lose(self, node: str) -> None:
+        agent = self._agents.pop(node, None)
+        if agent is None:
+            return
+        self._nodes.pop(agent.fileno())
+        self._poll.unregister(agent)
+        agent.close()
+        self._received.pop(node)
+        self._lost.append(node)
+        for number in [number for number, handle in self._running.items() if handle.node == node]:
+            self._ended.append((self._running.pop(number), Ended(None, lost_nodes=(node,))))
+
+
+def _own_addresses() -> str:
+    """By which the nodes may reach this one: the host's addresses, then loopback."""
+    name = socket.gethostname()
+    try:
+        found = [info[4][0] for info in socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)]
+    except OSError:
+        found = []
+    return ",".join(dict.fromkeys([*found, "127.0.0.1"]))

@@ -1,0 +1,65 @@
+"""Slurm, as one would use it: resident agents for the many small tasks, job steps for MPI tasks.
+
+Both share nodes, so that Slurm cannot be asked to choose GPUs: steps overlap with the agents' step, and get
+the GPUs of the plan. Where each task is to be a step of its own, confined by Slurm, take ``slurm_steps``.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..model import Machine, Placement
+from .agents import AgentHandle, AgentLauncher
+from .base import Ended, Handle, Launch, Launcher, Orphan
+from .slurm_steps import SlurmStepLauncher
+
+
+class SlurmLauncher(Launcher):
+    """Options: those of :class:`.slurm_steps.SlurmStepLauncher` and :class:`.agents.AgentLauncher`."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._steps = SlurmStepLauncher(machine, overlap=True)
+        self._agents = AgentLauncher(machine)
+        super().__init__(self._steps.machine)
+
+    def start(self) -> None:
+        self._steps.start()
+        self._agents.start()
+
+    def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
+        is_small = len(placement.places) == 1 and placement.ranks == 1
+        launcher = self._agents if is_small else self._steps
+        return launcher.launch(launch, placement, environment)
+
+    def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
+        ended = self._steps.poll(0) + self._agents.poll(0)
+        if ended or timeout <= 0:
+            return ended
+        waiter = select.poll()
+        for descriptor in (*self._steps.descriptors(), *self._agents.descriptors()):
+            waiter.register(descriptor, select.POLLIN)
+        waiter.poll(1000 * timeout)
+        return self._steps.poll(0) + self._agents.poll(0)
+
+    def kill(self, handle: Handle, *, hard: bool = False) -> None:
+        (self._agents if isinstance(handle, AgentHandle) else self._steps).kill(handle, hard=hard)
+
+    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
+        joined, lost = self._agents.node_changes()
+        return joined, sorted({*lost, *self._steps.node_changes()[1]})
+
+    def seconds_left(self) -> float | None:
+        return self._steps.seconds_left()
+
+    def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
+        """Steps only: agents end with their manager."""
+        return self._steps.orphans(state, managers)
+
+    def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
+        return self._steps.end_orphan(orphan, hard=hard)
+
+    def close(self) -> None:
+        self._agents.close()
+        self._steps.close()

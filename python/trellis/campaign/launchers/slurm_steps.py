@@ -1,0 +1,339 @@
+"""Slurm job steps inside an allocation: one ``srun --exact`` for each attempt.
+
+Slurm confines a step to its cores and GPUs and chooses the GPUs itself; a task that shares a GPU, or has
+different shares on its nodes, runs in an overlapping step whose GPUs are those of the plan.
+
+srun's exit status is not believed: 0 was seen for a step whose node had died. srun's own messages go to a
+file of their own, <log>.srun, where node failures and steps that could not be made are found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import select
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import NotAvailable
+from ..model import Machine, Placement
+from . import slurm_system
+from .base import MANAGER, MARKER, Ended, Handle, Launch, Launcher, Orphan
+
+_NODE_FAILURE = re.compile(r"[Nn]ode failure on ([\w.,\[\]-]+)")
+_NO_NODE = re.compile(
+    r"Required node not available|Requested node configuration|Zero Bytes were transmitted"
+    r"|Communication connection failure"
+)
+_NO_STEP = re.compile(
+    r"Unable to (?:create|confirm)|[Uu]nable to launch|Invalid (?:job|generic|node)|More processors requested"
+    r"|Requested node configuration is not available|Task launch for .* failed|Application launch failed"
+)
+_OUT_OF_MEMORY = re.compile(r"oom[-_ ]?kill|OUT_OF_MEMORY|out[- ]of[- ]memory", re.IGNORECASE)
+_NAME = "trellis"
+#: srun notices a dead node by itself; one that has not after so many seconds is ended.
+_GRACE_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class StepHandle(Handle):
+    """A running srun. `doomed_since`: when its node was first seen to be lost."""
+
+    process: subprocess.Popen | None = None
+    descriptor: int = -1
+    name: str = ""
+    doomed_since: float | None = None
+
+
+class SlurmStepLauncher(Launcher):
+    """Options (``[launcher_options]`` of the machine file).
+
+    mpi
+        Value of srun's --mpi; default: the site's.
+    options
+        Further words for srun, e.g. ``["--cpu-bind=none"]``.
+    environment
+        Variables for the steps, e.g. ``{OMPI_MCA_btl = "self,tcp"}``.
+    overlap
+        Never leave the choice of GPUs to Slurm: steps overlap, and the plan alone keeps them apart.
+    check_seconds
+        How often Slurm is asked which nodes are up and when the allocation ends; default 5.
+    """
+
+    def __init__(self, machine: Machine, *, overlap: bool = False) -> None:
+        super().__init__(slurm_system.machine_in_allocation(machine))
+        options = machine.launcher_options
+        self._mpi = str(options.get("mpi", ""))
+        self._options = [str(word) for word in options.get("options", ())]
+        self._environment = {str(k): str(v) for k, v in dict(options.get("environment", {})).items()}
+        self._overlap = overlap or bool(options.get("overlap", False))
+        self._check_seconds = float(options.get("check_seconds", 5))
+        self._running: dict[int, StepHandle] = {}
+        self._refused: list[tuple[Handle, Ended]] = []
+        self._poll = select.poll()
+        self._watch: _Watch | None = None
+        self._lost: set[str] = set()
+        self._reported: set[str] = set()
+
+    def start(self) -> None:
+        slurm_system.require_slurm("srun", "squeue", "sinfo", "scancel")
+        if slurm_system.job_id() is None:
+            raise NotAvailable(
+                "not inside a Slurm allocation (SLURM_JOB_ID is not set): run under sbatch or salloc, or let "
+                "`trellis campaign run --allocations` submit it"
+            )
+        self._watch = _Watch([node.name for node in self.machine.nodes], self._check_seconds)
+        self._watch.start()
+
+    # ------------------------------------------------------------------ attempts
+
+    def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
+        handle = StepHandle(launch, placement)
+        handle.name = _step_name(environment)
+        words = self.command(launch, placement, handle.name)
+        complete = slurm_system.step_environment(environment) | self._environment
+        if len({place.ranks for place in placement.places}) > 1:
+            complete["SLURM_HOSTFILE"] = str(_host_file(launch, placement))
+        launch.log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(_messages(launch), "wb") as messages:
+                handle.process = subprocess.Popen(
+                    words,
+                    env=complete,
+                    cwd=launch.directory,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=messages,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            self._refused.append((handle, Ended(None, launcher_error=f"srun: {error}")))
+            return handle
+        handle.descriptor = os.pidfd_open(handle.process.pid)
+        handle.identity = {"step": handle.name}
+        self._running[handle.descriptor] = handle
+        self._poll.register(handle.descriptor, select.POLLIN)
+        return handle
+
+    def command(self, launch: Launch, placement: Placement, name: str) -> list[str]:
+        """The srun that runs an attempt."""
+        places = placement.places
+        uniform = len({(p.ranks, len(p.cpus), len(p.gpus)) for p in places}) == 1
+        shared = any(place.share < 1 for place in places)
+        threads = max(max(len(p.cpus) // p.ranks, 1) for p in places)
+        words = [
+            "srun",
+            f"--jobid={slurm_system.job_id()}",
+            f"--job-name={name}",
+            "--quiet",
+            "--kill-on-bad-exit=1",
+        ]
+        words += [f"--nodes={len(places)}", f"--ntasks={placement.ranks}", f"--cpus-per-task={threads}"]
+        if len({place.ranks for place in places}) == 1:
+            words += [f"--nodelist={','.join(placement.nodes)}", f"--ntasks-per-node={places[0].ranks}"]
+        else:
+            words += ["--distribution=arbitrary"]
+        words += [f"--output={launch.log}", f"--error={launch.log}", "--open-mode=append", "--input=none"]
+        if self._mpi:
+            words += [f"--mpi={self._mpi}"]
+        if all(place.memory_mib for place in places):
+            words += [f"--mem={max(place.memory_mib for place in places)}M"]
+        if self._overlap or shared or not uniform:
+            return [*words, "--overlap", *self._options, *_with_own_gpus(launch.command, placement)]
+        gpus = len(places[0].gpus)
+        words += ["--exact", f"--gres=gpu:{gpus}" if gpus else "--gres=none"]
+        return [*words, *self._options, *launch.command]
+
+    def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
+        ended, self._refused = self._refused, []
+        if not self._running:
+            if not ended:
+                time.sleep(timeout)
+            return ended
+        self._end_doomed()
+        for descriptor, _ in self._poll.poll(0 if ended else 1000 * timeout):
+            handle = self._running.pop(descriptor)
+            self._poll.unregister(descriptor)
+            os.close(descriptor)
+            ended.append((handle, self._judge(handle)))
+        return ended
+
+    def descriptors(self) -> list[int]:
+        """What becomes readable when :meth:`poll` has something to do."""
+        return list(self._running)
+
+    def _end_doomed(self) -> None:
+        """End the sruns that still wait for a node which is gone."""
+        lost = self._watch.lost() if self._watch else set()
+        for handle in self._running.values() if lost else ():
+            if lost.isdisjoint(handle.placement.nodes):
+                continue
+            now = time.monotonic()
+            handle.doomed_since = handle.doomed_since or now
+            if now - handle.doomed_since > _GRACE_SECONDS:
+                self.kill(handle, hard=True)
+
+    def _judge(self, handle: StepHandle) -> Ended:
+        assert handle.process is not None
+        status = handle.process.wait()
+        path = _messages(handle.launch)
+        text = path.read_text(errors="replace")
+        if not text:
+            path.unlink(missing_ok=True)
+        lost = {name for found in _NODE_FAILURE.findall(text) for name in slurm_system.expand_hosts(found)}
+        if handle.doomed_since:
+            lost |= self._watch.lost() & set(handle.placement.nodes) if self._watch else set()
+        if _NO_NODE.search(text) or lost:
+            with contextlib.suppress(NotAvailable):
+                lost |= slurm_system.lost_nodes(handle.placement.nodes)
+        self._lost |= lost
+        error = text.strip().splitlines()[-1] if status != 0 and _NO_STEP.search(text) else None
+        return Ended(
+            status if status < 128 or status > 192 else 128 - status,
+            lost_nodes=tuple(sorted(lost)),
+            launcher_error=error,
+            out_of_memory=bool(_OUT_OF_MEMORY.search(text)),
+        )
+
+    def kill(self, handle: Handle, *, hard: bool = False) -> None:
+        assert isinstance(handle, StepHandle)
+        if handle.process is None or handle.process.poll() is not None:
+            return
+        steps = _steps_named(handle.name)
+        if steps:
+            _signal_steps(steps, hard=hard)
+        if hard or not steps:  # a step that was not made yet has nothing but its srun
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(handle.process.pid, signal.SIGKILL if hard else signal.SIGTERM)
+
+    # ------------------------------------------------------------------ nodes and end
+
+    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Nodes are only ever lost: one that died does not come back to its allocation."""
+        lost = self._lost | (self._watch.lost() if self._watch else set())
+        new = sorted(lost - self._reported)
+        self._reported |= lost
+        return (), new
+
+    def seconds_left(self) -> float | None:
+        return self._watch.seconds_left() if self._watch else None
+
+    # ------------------------------------------------------------------ left-overs
+
+    def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
+        found = []
+        for step, name in _steps():
+            parts = name.split("|", 4)
+            if (
+                len(parts) == 5
+                and parts[:2] == [_NAME, _short(str(state))]
+                and not managers.get(parts[2], False)
+            ):
+                found.append(Orphan(parts[4], int(parts[3]), parts[2], {"step": step}))
+        return found
+
+    def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
+        step = str(orphan.identity["step"])
+        _signal_steps([step], hard=hard)
+        return any(step == other for other, _ in _steps())
+
+    def close(self) -> None:
+        if self._watch:
+            self._watch.stop()
+
+
+class _Watch(threading.Thread):
+    """Asks Slurm from time to time, since an answer may take long when the controller is busy."""
+
+    def __init__(self, names: list[str], seconds: float) -> None:
+        super().__init__(daemon=True, name="slurm-watch")
+        self._names, self._interval = names, seconds
+        self._stop_event = threading.Event()
+        self._lock = threading.Lock()
+        self._lost: set[str] = set()
+        self._end: float | None = None
+        self._ask()
+
+    def run(self) -> None:
+        while not self._stop_event.wait(self._interval):
+            with contextlib.suppress(NotAvailable):  # a controller that is away for a while is no loss
+                self._ask()
+
+    def _ask(self) -> None:
+        left, nodes = slurm_system.allocation_now()
+        lost = slurm_system.lost_nodes(self._names, nodes)
+        with self._lock:
+            self._end = None if left is None else time.monotonic() + left
+            self._lost |= lost
+
+    def lost(self) -> set[str]:
+        with self._lock:
+            return set(self._lost)
+
+    def seconds_left(self) -> float | None:
+        with self._lock:
+            return None if self._end is None else self._end - time.monotonic()
+
+    def stop(self) -> None:
+        self._stop_event.set()
+
+
+def _messages(launch: Launch) -> Path:
+    return launch.log.with_name(launch.log.name + ".srun")
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def _step_name(environment: Mapping[str, str]) -> str:
+    """By which a later manager finds the step: trellis|campaign|manager|attempt|task."""
+    state, _, rest = environment.get(MARKER, "::").partition(":")
+    task, _, attempt = rest.rpartition(":")
+    return "|".join((_NAME, _short(state), environment.get(MANAGER, ""), attempt, task))
+
+
+def _host_file(launch: Launch, placement: Placement) -> Path:
+    path = launch.log.with_name(launch.log.name + ".hosts")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{place.node}\n" * place.ranks for place in placement.places))
+    return path
+
+
+def _with_own_gpus(command: Sequence[str], placement: Placement) -> list[str]:
+    """The command with CUDA_VISIBLE_DEVICES set on each node to the GPUs of the plan."""
+    cases = "".join(
+        f"{shlex.quote(place.node)}) gpus={','.join(map(str, place.gpus))};; " for place in placement.places
+    )
+    script = f'case "$SLURMD_NODENAME" in {cases}esac; CUDA_VISIBLE_DEVICES=$gpus exec "$@"'
+    return ["/bin/sh", "-c", script, "sh", *command]
+
+
+def _steps() -> list[tuple[str, str]]:
+    """Identifier and name of each of this user's steps."""
+    lines = slurm_system.ask("squeue", "--steps", "-h", "-u", str(os.getuid()), "-o", "%i %j").splitlines()
+    return [(step, name) for step, _, name in (line.partition(" ") for line in lines)]
+
+
+def _steps_named(name: str) -> list[str]:
+    with contextlib.suppress(NotAvailable):
+        return [step for step, other in _steps() if other == name]
+    return []
+
+
+def _signal_steps(steps: Sequence[str], *, hard: bool) -> None:
+    subprocess.run(
+        ["scancel", f"--signal={'KILL' if hard else 'TERM'}", *steps],
+        check=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=30,
+    )

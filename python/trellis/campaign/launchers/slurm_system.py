@@ -1,0 +1,139 @@
+"""What Slurm says about the allocation: its nodes, its end, which nodes are up. Commands, no library."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+
+from ...errors import BadArgument, NotAvailable
+from ..model import Machine
+from ..times import parse_seconds
+
+#: States of sinfo in which a node runs nothing any more; they may have a suffix like * (does not answer).
+_LOST = ("down", "fail", "unknown", "error", "powered_down", "powering_down")
+
+#: What srun takes from the environment as options of its own; the batch job's must not leak into steps.
+_KEPT = (
+    "SLURM_CONF",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_JOB_ID",
+    "SLURM_JOBID",
+    "SLURM_JOB_NODELIST",
+    "SLURM_NODELIST",
+)
+
+
+def require_slurm(*programs: str) -> None:
+    """Raise NotAvailable unless these programs are on the path."""
+    missing = [name for name in programs if shutil.which(name) is None]
+    if missing:
+        raise NotAvailable(f"no {', '.join(missing)} here: Slurm's commands are needed for this launcher")
+
+
+def ask(*command: str, timeout: float = 60) -> str:
+    """Standard output of one of Slurm's commands.
+
+    Raises
+    ------
+    NotAvailable
+        It failed or gave no answer in time.
+    """
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotAvailable(f"{command[0]}: {error}") from None
+    if ended.returncode != 0:
+        raise NotAvailable(f"{' '.join(command)}: {ended.stderr.strip() or f'status {ended.returncode}'}")
+    return ended.stdout.strip()
+
+
+def expand_hosts(text: str) -> list[str]:
+    """Names of a host list such as ``n[1-3,07],login``, without asking Slurm.
+
+    Raises
+    ------
+    BadArgument
+        Brackets do not match.
+    """
+    names: list[str] = []
+    if re.search(r"[\[\]]", re.sub(r"\[\d[\d,-]*\]", "", text)):
+        raise BadArgument(f"not a host list: {text!r}")
+    for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
+        names += _expand_one(part)
+    return names
+
+
+def _expand_one(part: str) -> list[str]:
+    match = re.search(r"\[([^\[\]]*)\]", part)
+    if match is None:
+        return [part]
+    names = []
+    for span in match[1].split(","):
+        first, _, last = span.partition("-")
+        for number in range(int(first), int(last or first) + 1):
+            names += _expand_one(f"{part[: match.start()]}{number:0{len(first)}d}{part[match.end() :]}")
+    return names
+
+
+def job_id() -> str | None:
+    """Of the allocation that this process is in."""
+    return os.environ.get("SLURM_JOB_ID")
+
+
+def machine_in_allocation(machine: Machine) -> Machine:
+    """The machine with the allocation's nodes; what they are like says the machine file.
+
+    Nodes that the file names keep their entries; unknown names get those of the file's nodes in order.
+    Outside an allocation the machine is returned as it is.
+
+    Raises
+    ------
+    BadArgument
+        The allocation has more nodes than the machine file.
+    """
+    listed = os.environ.get("SLURM_JOB_NODELIST")
+    if not listed:
+        return machine
+    hosts = expand_hosts(listed)
+    known = {node.name: node for node in machine.nodes}
+    if all(host in known for host in hosts):
+        return dataclasses.replace(machine, nodes=tuple(known[host] for host in hosts))
+    if len(hosts) > len(machine.nodes):
+        raise BadArgument(
+            f"machine {machine.name}: {len(machine.nodes)} nodes, but the allocation has {len(hosts)}: "
+            "raise `count`"
+        )
+    nodes = (dataclasses.replace(node, name=host) for node, host in zip(machine.nodes, hosts, strict=False))
+    return dataclasses.replace(machine, nodes=tuple(nodes))
+
+
+def allocation_now() -> tuple[float | None, set[str]]:
+    """Seconds until the allocation ends (None: it has no end), and the nodes that it has now.
+
+    A node that died leaves an allocation made with --no-kill, and does not come back to it.
+    """
+    left, _, nodes = ask("squeue", "-h", "-j", job_id() or "", "-o", "%L|%N").partition("|")
+    endless = left in ("UNLIMITED", "NOT_SET", "INVALID", "N/A", "")
+    return None if endless else parse_seconds(left), set(expand_hosts(nodes))
+
+
+def lost_nodes(names: Iterable[str], allocated: set[str] | None = None) -> set[str]:
+    """Those of the nodes that Slurm takes for dead, or that left the allocation (`allocated`, if known)."""
+    names = set(names)
+    allocated = allocation_now()[1] if allocated is None else allocated
+    lines = ask("sinfo", "-h", "-N", "-n", ",".join(sorted(names)), "-o", "%N %T").splitlines()
+    down = {name for name, state in (line.split() for line in lines) if state.startswith(_LOST)}
+    return (down & names) | (names - allocated)
+
+
+def step_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment for srun: the task's, with what srun needs to find its job and no more of Slurm's."""
+    own = {
+        key: value for key, value in environment.items() if not key.startswith(("SLURM_", "SBATCH_", "SRUN_"))
+    }
+    own.setdefault("PATH", os.environ.get("PATH", os.defpath))
+    return own | {key: os.environ[key] for key in _KEPT if key in os.environ}
