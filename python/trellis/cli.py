@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from . import cli_campaign
 from .commands import console
 
 app = typer.Typer(
@@ -17,6 +18,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(cli_campaign.app)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")]

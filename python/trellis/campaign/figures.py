@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from .model import Machine, Placement, Task
+from .model import Machine, Place, Placement, Task
+from .records import read_records, records_of
 from .simulator import Outcome, Run, Simulator, lower_bound, naive_bundling
+
+
+def recorded_runs(state: Path) -> list[Run]:
+    """The attempts of all managers of a campaign, in seconds since the first began."""
+    rows: list[Any] = []
+    for path in records_of(state):
+        with read_records(path) as base:
+            rows += base.execute(
+                "SELECT task, places, started, ended, outcome FROM attempt WHERE ended IS NOT NULL"
+            ).fetchall()
+    first = min((row["started"] for row in rows), default=0.0)
+    runs = []
+    for row in rows:
+        places = tuple(
+            Place(node, ranks, tuple(cpus), tuple(gpus), share)
+            for node, ranks, cpus, gpus, share in json.loads(row["places"])
+        )
+        begin, end = row["started"] - first, row["ended"] - first
+        runs.append(Run(row["task"], Placement(places), begin, end, row["outcome"]))
+    return runs
 
 
 def gpu_idle(runs: Sequence[Run], gpus: int, until: float) -> float | None:
@@ -36,7 +59,7 @@ def blocks_kept(machine: Machine, placements: Sequence[Placement]) -> float:
 
 
 def startup_seconds(outcome: Outcome) -> float:
-    """When the last usable node had begun its first task that ended well; nodes that never did do not count."""
+    """When the last usable node had begun its first task; nodes that were never used do not count."""
     first: dict[str, float] = {}
     for run in outcome.runs:
         for node in run.placement.nodes:

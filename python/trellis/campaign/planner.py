@@ -1,9 +1,9 @@
 """What runs where and when: list scheduling by the longest chain of work behind each task.
 
-The planner knows time only as the number it is given, so that the simulator and the manager run the same code.
-Ready tasks with the same requests form a queue; a pass takes the best head of all queues, and a queue whose
-head does not fit is left alone until something becomes free. A head that has been overtaken for longer than
-half of its own duration gets a reservation: nodes on which only such tasks may start that end before it can.
+The planner knows time only as the number it is given: the simulator and the manager run the same code. Ready
+tasks with the same requests form a queue; a pass takes the best head of all queues, and a queue whose
+head does not fit is left alone until something becomes free. A large head that is overtaken gets a
+reservation: nodes on which only such tasks may start that end before it can.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Planner:
         seconds: Callable[[Task, int], float],
         *,
         end: float | None = None,
-        patience: float = 0.5,
-        reservations: int = 4,
+        patience: float = 0.0,
+        reservations: int = 2,
     ) -> None:
         self.machine, self.tasks, self.seconds = machine, tasks, seconds
         self.end, self.patience, self.most_reservations = end, patience, reservations
@@ -127,7 +127,7 @@ class Planner:
         self.pool.add(node)
 
     def remove_node(self, name: str) -> list[str]:
-        """A node is lost or quarantined; returns the tasks that run on it, which keep what they have elsewhere."""
+        """A node is lost or quarantined; returns the tasks that run on it."""
         for reservation in [r for r in self.reservations if name in r.nodes]:
             self._cancel(reservation)
         return self.pool.remove(name) if name in self.pool.nodes else []

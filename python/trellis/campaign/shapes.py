@@ -31,8 +31,8 @@ class NodeType:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one node has to give: cores, those of them that do not come with the GPUs, whole GPUs or a share of
-    one (thousandths), memory."""
+    """What one node has to give: cores, those of them that do not come with the GPUs, whole GPUs or a
+    share of one (thousandths), memory."""
 
     ranks: int
     cpus: int
@@ -151,8 +151,8 @@ def why_never(request: Request, machine: Machine) -> str | None:
         per_node = math.ceil(request.ranks / (request.nodes or 1))
         return (
             f"{per_node} ranks per node with {request.threads} cores, {request.gpus_per_rank:g} GPUs and "
-            f"{request.memory_mib} MiB each do not fit on a node with {most.cpus} cores, {most.gpus} GPUs and "
-            f"{most.memory} MiB"
+            f"{request.memory_mib} MiB each do not fit on a node with {most.cpus} cores, {most.gpus} GPUs "
+            f"and {most.memory} MiB"
         )
     for shape in shapes:
         counts: dict[int, int] = {}
@@ -161,4 +161,5 @@ def why_never(request: Request, machine: Machine) -> str | None:
                 counts[node.block] = counts.get(node.block, 0) + 1
         if max(counts.values(), default=0) >= shape.nodes:
             return None
-    return f"it needs {shapes[0].nodes} nodes of one block, and the largest has {max(counts.values(), default=0)}"
+    largest = max(counts.values(), default=0)
+    return f"it needs {shapes[0].nodes} nodes of one block, and the largest has {largest}"

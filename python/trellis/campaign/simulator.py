@@ -1,8 +1,8 @@
 """A campaign on a simulated machine: the same planner, and events instead of processes.
 
 Durations are the estimates times a log-normal factor of mean 1 with the task's `spread`. Lumps join when
-their launch is over, a fraction of them late; whatever runs on a bad node fails there after a few seconds, and
-the node is quarantined. Launches go through one queue, each `step_seconds` long.
+their launch is over, a fraction of them late; whatever runs on a bad node fails there after a few seconds,
+and the node is quarantined. Launches go through one queue, each `step_seconds` long.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def lower_bound(machine: Machine, tasks: Mapping[str, Task], seed: int) -> float
 
 
 def naive_bundling(machine: Machine, tasks: Mapping[str, Task], seed: int) -> list[Run]:
-    """What a job script does: bundles of one group fill the machine, and the next begins when all of one have ended.
+    """What a job script does: a bundle of one group fills the machine, then a barrier, then the next.
 
     Groups come in the order of the file, so that contractions wait for all propagators that can run.
     """

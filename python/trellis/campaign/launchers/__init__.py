@@ -10,6 +10,7 @@ from .base import Launcher
 
 #: Name in machine files -> module of this package and class.
 LAUNCHERS: dict[str, tuple[str, str]] = {
+    "process": ("process", "ProcessLauncher"),
     "slurm": ("slurm", "SlurmLauncher"),
     "slurm_agents": ("agents", "AgentLauncher"),
     "slurm_steps": ("slurm_steps", "SlurmStepLauncher"),

@@ -1,0 +1,212 @@
+"""One attempt: what is launched, and what its end means."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from .formats import fill_at_launch
+from .launchers.base import MANAGER, MARKER, Ended, Handle, Launch
+from .model import Campaign, Failure, Machine, Output, Placement, Task
+from .outputs import problem_of, renamed_outputs, set_aside, temporary_name
+
+_NO_MEMORY = re.compile(
+    rb"std::bad_alloc|MemoryError|OutOfMemory|[Oo]ut of memory|oom-kill|cudaErrorMemoryAllocation"
+    rb"|Cannot allocate memory"
+)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """A task that runs.
+
+    Attributes
+    ----------
+    deadline, grown_at, size
+        For time-outs, by the monotonic clock; size is that of log and outputs at the last look.
+    killed_for
+        Why the manager ended it; "" if it did not.
+    """
+
+    task: Task
+    number: int
+    placement: Placement
+    estimate: float
+    outputs: list[tuple[Output, str, bool]]  # output, path written to, whether the manager renames it
+    log: Path
+    started: float
+    started_at: float
+    handle: Handle | None = None
+    deadline: float | None = None
+    killed_for: str = ""
+    killed_at: float = 0.0
+    grown_at: float = 0.0
+    size: int = -1
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+
+def safe_name(task: str) -> str:
+    """Of a task, for logs and run files."""
+    name = quote(task, safe="=+,@ ")
+    return name if len(name) < 200 else name[:150] + "-" + hashlib.sha256(task.encode()).hexdigest()[:12]
+
+
+def outputs_of(task: Task, number: int, alternative: int, state: Path) -> list[tuple[Output, str, bool]]:
+    """Outputs with the paths that this attempt writes.
+
+    A task without outputs has one: an empty file that the shell around it makes when its status is 0.
+    """
+    if not task.outputs:
+        path = state / "ended" / safe_name(task.name)
+        marker = Output(str(path), min_bytes=0)
+        return [(marker, temporary_name(marker, number), True)]
+    renamed = renamed_outputs(task, alternative)
+    return [
+        (output, temporary_name(output, number) if i in renamed else output.path, i in renamed)
+        for i, output in enumerate(task.outputs)
+    ]
+
+
+def prepare(attempt: Attempt, campaign: Campaign, machine: Machine) -> tuple[Launch, list[str]]:
+    """Make folders, set old files aside, fill in the command.
+
+    Returns
+    -------
+    launch, aside
+        What the launcher gets, and the names of files that were set aside.
+    """
+    root, state, task = Path(campaign.root), Path(campaign.state), attempt.task
+    aside = []
+    for output, written, _ in attempt.outputs:
+        (root / output.path).parent.mkdir(parents=True, exist_ok=True)
+        for path in {root / output.path, root / written}:
+            moved = set_aside(path)
+            if moved is not None:
+                aside.append(str(moved))
+    way = task.alternatives[attempt.placement.alternative]
+    values = launch_values(attempt, state)
+    if task.run_file:
+        path = Path(str(values["run_file"]))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(task.run_file)
+    written_names = [written for _, written, _ in attempt.outputs]
+    command = tuple(
+        fill_at_launch(word, values, written_names, f"task {task.name!r}")
+        for word in way.command or task.command
+    )
+    if not task.outputs:
+        marker = str(root / attempt.outputs[0][1])
+        command = ("/bin/sh", "-c", '"$@" && : > "$0"', marker, *command)
+    directory = root / task.directory
+    directory.mkdir(parents=True, exist_ok=True)
+    attempt.log.parent.mkdir(parents=True, exist_ok=True)
+    return Launch(task.name, attempt.number, command, directory, attempt.log), aside
+
+
+def launch_values(attempt: Attempt, state: Path) -> dict[str, object]:
+    """What {names} mean at launch."""
+    way = attempt.task.alternatives[attempt.placement.alternative]
+    return {
+        "ranks": attempt.placement.ranks,
+        "threads": way.request.threads,
+        "nodes": len(attempt.placement.places),
+        "gpus": sum(len(place.gpus) for place in attempt.placement.places),
+        "attempt": attempt.number,
+        "run_file": state / "run_files" / f"{safe_name(attempt.task.name)}.toml",
+    }
+
+
+def environment_of(attempt: Attempt, campaign: Campaign, machine: Machine, manager: str) -> dict[str, str]:
+    """The whole environment of an attempt."""
+    task, places = attempt.task, attempt.placement.places
+    way = task.alternatives[attempt.placement.alternative]
+    first = next(node for node in machine.nodes if node.name == places[0].node)
+    environment = dict(os.environ)
+    environment.update(first.environment)
+    for gpu in places[0].gpus:
+        environment.update(first.gpus[gpu].environment)
+    if any(node.gpus for node in machine.nodes):
+        environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, places[0].gpus))
+    environment["OMP_NUM_THREADS"] = str(way.request.threads)
+    environment["TRELLIS_NODES"] = ",".join(attempt.placement.nodes)
+    environment["TRELLIS_CPUS"] = ",".join(map(str, places[0].cpus))
+    names = [written for _, written, _ in attempt.outputs]
+    values = launch_values(attempt, Path(campaign.state))
+    for source in (task.environment, way.environment):
+        for name, value in source.items():
+            environment[name] = fill_at_launch(value, values, names, f"task {task.name!r}")
+    environment[MARKER] = f"{campaign.state}\n{task.name}\n{attempt.number}"
+    environment[MANAGER] = manager
+    return environment
+
+
+def check_outputs(attempt: Attempt, root: Path) -> tuple[str | None, dict[str, dict[str, Any]]]:
+    """What is wrong with the outputs (None: all are valid), and the record {path: facts}."""
+    stored: dict[str, dict[str, Any]] = {}
+    for output, written, is_renamed in attempt.outputs:
+        problem, facts = problem_of(root / written, output)
+        if problem is not None:
+            return problem, stored
+        if is_renamed:
+            facts["temporary"] = written
+        stored[output.path] = facts
+    return None, stored
+
+
+def publish(attempt: Attempt, root: Path) -> None:
+    """Give valid outputs their names."""
+    for output, written, is_renamed in attempt.outputs:
+        if is_renamed:
+            os.replace(root / written, root / output.path)
+
+
+def classify(attempt: Attempt, ended: Ended, problem: str) -> tuple[Failure, str]:
+    """Class and reason of a failure. `problem` is what is wrong with the outputs."""
+    if attempt.killed_for in ("timeout", "silence"):
+        reason = {"timeout": "ran longer than its timeout", "silence": "neither log nor outputs grew"}
+        return Failure.TIMEOUT, reason[attempt.killed_for]
+    if ended.launcher_error is not None:
+        return Failure.LAUNCHER, ended.launcher_error
+    if ended.lost_nodes:
+        return Failure.NODE, f"lost {', '.join(ended.lost_nodes)}"
+    if ended.out_of_memory or _NO_MEMORY.search(log_tail(attempt.log)):
+        return Failure.OUT_OF_MEMORY, "memory was exhausted"
+    status = "unknown status" if ended.status is None else f"status {ended.status}"
+    return Failure.TASK, f"{status}; {problem}"
+
+
+def log_tail(path: Path, count: int = 4096) -> bytes:
+    """The last bytes of a log."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(-min(file.tell(), count), os.SEEK_CUR)
+            return file.read()
+    except OSError:
+        return b""
+
+
+def grown_size(attempt: Attempt, root: Path) -> int:
+    """Bytes of log and outputs: what a hanging task does not add to."""
+    total = 0
+    for path in (attempt.log, *(root / written for _, written, _ in attempt.outputs)):
+        try:
+            total += path.stat().st_size
+        except OSError:
+            continue
+    return total
+
+
+def input_facts(task: Task, done: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Sizes and checksums of what an attempt reads, as recorded when it was made."""
+    facts: dict[str, Any] = {}
+    for name in task.after[:1000]:
+        for path, stored in done.get(name, {}).items():
+            facts[path] = {key: stored[key] for key in ("bytes", "sha256") if key in stored}
+    return facts

@@ -1,0 +1,237 @@
+"""Which manager runs what, on a file system that several managers share.
+
+Attempt g of a task belongs to the manager that created `<task>.<g>.claim`; the file is linked into place,
+which succeeds for one only. How it ended is in `<task>.<g>.done`, `.failed` or `.released`, written under
+another name and renamed. Attempt g+1 may be claimed when attempt g has ended or its manager is dead, so
+that taking over a claim of a dead manager is again the creation of one file. `<task>.<g>.retry` makes
+earlier failures not count.
+
+A manager shows that it is alive in `managers/<id>.json`, where it counts up. On its own host it is dead
+when its process is; elsewhere, when the count has stood still for a lease by the observer's own monotonic
+clock: no two clocks are ever compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import time
+import uuid
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from ..durable import write_json
+from ..errors import FileError
+
+ENDS = ("done", "failed", "released")
+
+
+@dataclass(slots=True)
+class History:
+    """What the files say about a task.
+
+    Attributes
+    ----------
+    attempt
+        Number of the last claim; -1: none.
+    manager
+        Who holds or held it.
+    end
+        "" while it runs (or its manager is dead), or "done", "failed", "released".
+    failures
+        Contents of the failures that count.
+    """
+
+    attempt: int = -1
+    manager: str = ""
+    end: str = ""
+    claim: dict[str, Any] = field(default_factory=dict)
+    content: dict[str, Any] = field(default_factory=dict)
+    failures: list[dict[str, Any]] = field(default_factory=list)
+
+
+def process_start(pid: int) -> str | None:
+    """Start time of a process in clock ticks (its number may be used again); None: no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = text[text.rindex(")") + 2 :].split()
+    return None if fields[0] == "Z" else fields[19]
+
+
+def boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+class Claims:
+    """The claims of a campaign, seen by one manager (or by a reader, who claims nothing)."""
+
+    def __init__(self, state: Path, *, lease_seconds: float = 60.0) -> None:
+        self.folder = state / "claims"
+        self.managers = state / "managers"
+        self.lease_seconds = lease_seconds
+        self.id = (
+            f"{time.strftime('%Y%m%d-%H%M%S')}-{socket.gethostname().split('.')[0]}-{uuid.uuid4().hex[:6]}"
+        )
+        self._count = 0
+        self._seen: dict[str, tuple[int, float]] = {}  # manager -> count, when it was first seen
+        self._dead: set[str] = set()
+
+    # Managers
+
+    def beat(self, *, ended: bool = False) -> None:
+        """Show that this manager is alive, or that it has ended properly."""
+        self.managers.mkdir(parents=True, exist_ok=True)
+        self._count += 1
+        content = {
+            "id": self.id,
+            "host": socket.gethostname(),
+            "boot": boot_id(),
+            "pid": os.getpid(),
+            "started": process_start(os.getpid()),
+            "count": self._count,
+            "ended": ended,
+        }
+        write_json(self.managers / f"{self.id}.json", content)
+
+    def is_alive(self, manager: str) -> bool:
+        """Whether a manager may still be at work."""
+        if manager == self.id:
+            return True
+        if manager in self._dead:
+            return False
+        try:
+            content = json.loads((self.managers / f"{manager}.json").read_text())
+        except (OSError, ValueError):
+            content = {"count": -1, "ended": False}
+        alive = not content["ended"]
+        if alive and content.get("host") == socket.gethostname():
+            same = content["boot"] == boot_id()
+            alive = same and process_start(content["pid"]) == content["started"]
+        elif alive:
+            now = time.monotonic()
+            count, since = self._seen.get(manager, (None, now))
+            if count != content["count"]:
+                since = now
+            self._seen[manager] = (content["count"], since)
+            alive = now - since < self.lease_seconds
+        if not alive:
+            self._dead.add(manager)
+        return alive
+
+    def known_managers(self) -> dict[str, bool]:
+        """All managers that ever ran, and whether they may be at work."""
+        return {path.stem: self.is_alive(path.stem) for path in sorted(self.managers.glob("*.json"))}
+
+    # Tasks
+
+    def claim(self, task: str, attempt: int, content: Mapping[str, Any]) -> bool:
+        """Take an attempt; False if another manager was first."""
+        path = self._path(task, attempt, "claim")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{self.id}.partial")
+        partial.write_text(json.dumps({"manager": self.id, **content}))
+        try:
+            os.link(partial, path)
+        except FileExistsError:
+            return False
+        finally:
+            partial.unlink()
+        return True
+
+    def end(self, task: str, attempt: int, kind: str, content: Mapping[str, Any]) -> None:
+        """Say how an attempt ended: the point from which it is done, or may be repeated."""
+        path = self._path(task, attempt, kind)
+        partial = path.with_name(f"{path.name}.{self.id}.partial")
+        with open(partial, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+            file.flush()
+            if kind == "done":
+                os.fsync(file.fileno())
+        os.replace(partial, path)
+
+    def allow_retry(self, task: str, attempt: int) -> None:
+        """Failures of this and earlier attempts count no more."""
+        self.end(task, attempt, "retry", {})
+
+    def history(self, task: str) -> History:
+        """Of one task, from the files."""
+        return self._assemble(task, self._files(self._path(task, 0, "claim").parent).get(task, {}))
+
+    def histories(self) -> dict[str, History]:
+        """Of all tasks that were ever claimed."""
+        found: dict[str, History] = {}
+        if not self.folder.is_dir():
+            return found
+        for shard in sorted(self.folder.iterdir()):
+            for task, files in self._files(shard).items():
+                found[task] = self._assemble(task, files)
+        return found
+
+    def _assemble(self, task: str, files: dict[str, list[int]]) -> History:
+        history = History()
+        if not files.get("claim"):
+            return history
+        history.attempt = attempt = max(files["claim"])
+        history.claim = self._read(task, attempt, "claim")
+        history.manager = history.claim.get("manager", "")
+        for kind in ENDS:
+            if attempt in files.get(kind, ()):
+                history.end = kind
+                history.content = self._read(task, attempt, kind)
+                break
+        forgiven = max(files.get("retry", [-1]))
+        history.failures = [
+            self._read(task, number, "failed")
+            for number in sorted(files.get("failed", ()))
+            if number > forgiven
+        ]
+        return history
+
+    def _files(self, shard: Path) -> dict[str, dict[str, list[int]]]:
+        """task -> kind -> attempts, of one folder."""
+        found: dict[str, dict[str, list[int]]] = {}
+        try:
+            entries = list(os.scandir(shard))
+        except FileNotFoundError:
+            return found
+        for entry in entries:
+            stem, _, kind = entry.name.rpartition(".")
+            name, _, number = stem.rpartition(".")
+            if kind in ("claim", "retry", *ENDS) and number.isdigit():
+                task = self._task_of(name, entry.path)
+                found.setdefault(task, {}).setdefault(kind, []).append(int(number))
+        return found
+
+    def _task_of(self, name: str, path: str) -> str:
+        if not name.startswith("%%"):
+            return unquote(name)
+        folder, number = Path(path).parent, Path(path).name.split(".")[-2]
+        return json.loads((folder / f"{name}.{number}.claim").read_text())["task"]
+
+    def _read(self, task: str, attempt: int, kind: str) -> dict[str, Any]:
+        path = self._path(task, attempt, kind)
+        try:
+            return json.loads(path.read_text())
+        except ValueError as error:
+            raise FileError(f"{path}: {error}") from error
+
+    def _path(self, task: str, attempt: int, kind: str) -> Path:
+        name = quote(task, safe="=+,@ ")
+        if len(name) > 180:
+            name = "%%" + hashlib.sha256(task.encode()).hexdigest()
+        shard = f"{zlib.crc32(task.encode()) % 256:02x}"
+        return self.folder / shard / f"{name}.{attempt}.{kind}"
+
+    def running_elsewhere(self) -> Iterator[tuple[str, History]]:
+        """Tasks that other managers which are alive have claimed."""
+        for task, history in self.histories().items():
+            if history.attempt >= 0 and not history.end and self.is_alive(history.manager):
+                yield task, history

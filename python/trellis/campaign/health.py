@@ -1,0 +1,54 @@
+"""Nodes under suspicion: a node is quarantined for failures that are the node's, never for a task's own.
+
+A failure is a node's when the launcher says so, when the machine's health command fails there, or when what
+failed on it alone worked elsewhere: two tasks, with no success on the node in between.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ..durable import write_json
+
+
+class NodeHealth:
+    """Evidence against nodes; quarantined ones are remembered in a folder that managers share."""
+
+    def __init__(self, folder: Path, *, node_failures: int) -> None:
+        self.folder, self.node_failures = folder, node_failures
+        self.counted: dict[str, int] = {}
+        self.suspects: dict[str, set[str]] = {}  # node -> tasks that failed on it alone since a success
+        self.cleared: dict[str, set[str]] = {}  # node -> those of them that worked elsewhere
+        self.quarantined: dict[str, str] = {}
+        for path in folder.glob("*.json"):
+            self.quarantined[path.stem] = json.loads(path.read_text())["reason"]
+
+    def node_failed(self, node: str) -> bool:
+        """A failure that is the node's; whether it is to be quarantined now."""
+        self.counted[node] = self.counted.get(node, 0) + 1
+        return self.counted[node] >= self.node_failures and node not in self.quarantined
+
+    def task_failed(self, task: str, nodes: tuple[str, ...]) -> None:
+        """A failure that looks like the task's."""
+        if len(nodes) == 1:
+            self.suspects.setdefault(nodes[0], set()).add(task)
+
+    def task_done(self, task: str, nodes: tuple[str, ...]) -> list[str]:
+        """A success; returns nodes against which the evidence is now enough."""
+        for node in nodes:
+            self.suspects.pop(node, None)
+            self.cleared.pop(node, None)
+        guilty = []
+        for node, tasks in self.suspects.items():
+            if task in tasks:
+                cleared = self.cleared.setdefault(node, set())
+                cleared.add(task)
+                if len(cleared) >= 2 and node not in self.quarantined:
+                    guilty.append(node)
+        return guilty
+
+    def quarantine(self, node: str, reason: str) -> None:
+        self.quarantined[node] = reason
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(self.folder / f"{node}.json", {"node": node, "reason": reason})

@@ -1,0 +1,151 @@
+"""Processes on this machine, each attempt in a session of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import NotAvailable
+from ..model import Machine, Placement
+from .base import MANAGER, MARKER, Ended, Handle, Launch, Launcher, Orphan
+
+
+@dataclass(slots=True)
+class ProcessHandle(Handle):
+    process: subprocess.Popen | None = None
+    descriptor: int = -1
+    error: str = ""
+
+
+class ProcessLauncher(Launcher):
+    """Starts attempts with fork and exec; tasks of several ranks through mpirun.
+
+    Options (`[launcher_options]` of the machine file): `mpi`, the words before the command of a task of
+    several ranks, default ["mpirun", "-n", "{ranks}"]; `bind`, true to bind tasks to their cores with taskset.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        options: Mapping[str, Any] = machine.launcher_options
+        self.mpi = list(options.get("mpi", ["mpirun", "-n", "{ranks}"]))
+        self.is_bound = bool(options.get("bind", False))
+        self.running: dict[int, ProcessHandle] = {}
+        self.failed: list[ProcessHandle] = []
+        self.poller = select.poll()
+
+    def start(self) -> None:
+        if self.is_bound and shutil.which("taskset") is None:
+            raise NotAvailable("launcher 'process' with bind = true needs taskset, which is not installed")
+
+    def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
+        handle = ProcessHandle(launch, placement)
+        command = list(launch.command)
+        if placement.ranks > 1:
+            command = [word.replace("{ranks}", str(placement.ranks)) for word in self.mpi] + command
+        if self.is_bound:
+            cores = ",".join(str(cpu) for place in placement.places for cpu in place.cpus)
+            command = ["taskset", "-c", cores, *command]
+        try:
+            with open(launch.log, "ab") as log:
+                process = subprocess.Popen(
+                    command,
+                    cwd=launch.directory,
+                    env=dict(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            handle.error = f"{command[0]}: {error}"
+            self.failed.append(handle)
+            return handle
+        handle.process = process
+        handle.identity = {"host": socket.gethostname(), "pid": process.pid}
+        handle.descriptor = os.pidfd_open(process.pid)
+        self.running[handle.descriptor] = handle
+        self.poller.register(handle.descriptor, select.POLLIN)
+        return handle
+
+    def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
+        ended: list[tuple[Handle, Ended]] = [
+            (handle, Ended(None, launcher_error=handle.error)) for handle in self.failed
+        ]
+        self.failed.clear()
+        with contextlib.suppress(InterruptedError):
+            for descriptor, _ in self.poller.poll(0 if ended else 1000 * timeout):
+                handle = self.running.pop(descriptor)
+                self.poller.unregister(descriptor)
+                os.close(descriptor)
+                assert handle.process is not None
+                _signal_group(
+                    handle.process.pid, signal.SIGKILL
+                )  # what it left behind, before its number is free
+                status = handle.process.wait()
+                ended.append((handle, Ended(status)))
+        return ended
+
+    def kill(self, handle: Handle, *, hard: bool = False) -> None:
+        assert isinstance(handle, ProcessHandle)
+        if handle.process is not None:
+            _signal_group(handle.process.pid, signal.SIGKILL if hard else signal.SIGTERM)
+
+    def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
+        """Processes of this campaign on this host, found by the marker in their environment."""
+        found: dict[tuple[str, int], Orphan] = {}
+        for pid, marker, manager in _marked_processes():
+            folder, _, rest = marker.partition("\n")
+            task, _, attempt = rest.rpartition("\n")
+            if folder != str(state) or managers.get(manager, False):
+                continue
+            orphan = found.setdefault(
+                (task, int(attempt)), Orphan(task, int(attempt), manager, {"marker": marker, "pids": []})
+            )
+            orphan.identity["pids"].append(pid)  # type: ignore[attr-defined]
+        return list(found.values())
+
+    def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
+        """By process, not by group: an MPI launcher puts its ranks into groups of their own."""
+        is_there = False
+        for pid, marker, _ in _marked_processes():
+            if marker == orphan.identity["marker"]:
+                is_there = True
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL if hard else signal.SIGTERM)
+        return is_there
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def _marked_processes() -> list[tuple[int, str, str]]:
+    """Process, marker and manager of everything on this host that an attempt of any campaign started."""
+    found = []
+    key, manager = f"{MARKER}=".encode(), f"{MANAGER}=".encode()
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{entry.name}/environ", "rb") as file:
+                words = file.read().split(b"\0")
+            with open(f"/proc/{entry.name}/stat", "rb") as file:
+                if file.read().rpartition(b")")[2].split()[0] == b"Z":
+                    continue
+        except OSError:
+            continue
+        marker = next((w[len(key) :] for w in words if w.startswith(key)), None)
+        if marker is not None:
+            owner = next((w[len(manager) :] for w in words if w.startswith(manager)), b"")
+            found.append((int(entry.name), marker.decode(), owner.decode()))
+    return found

@@ -1,0 +1,104 @@
+"""Whether the files that a task should have made are there and valid."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .formats import uses_outputs
+from .model import Output, Task
+
+#: Files up to this are hashed for the provenance even if no checksum is asked for.
+HASH_BYTES = 1 << 24
+
+
+def temporary_name(output: Output, attempt: int) -> str:
+    """The name under which an attempt writes an output that the manager renames."""
+    return f"{output.path}.attempt-{attempt}.partial"
+
+
+def renamed_outputs(task: Task, alternative: int) -> set[int]:
+    """Indices of the outputs that are written under a temporary name."""
+    words = task.alternatives[alternative].command or task.command
+    return uses_outputs(words) | uses_outputs(task.environment.values())
+
+
+def problem_of(path: Path, output: Output) -> tuple[str | None, dict[str, Any]]:
+    """What is wrong with a file (None: nothing), and its size and checksum.
+
+    The checksum is left out for files above HASH_BYTES of which none is asked for.
+    """
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return f"{output.path}: not there", {}
+    except OSError as error:
+        return f"{output.path}: {error.strerror}", {}
+    facts: dict[str, Any] = {"bytes": size}
+    if output.bytes is not None and size != output.bytes:
+        return f"{output.path}: {size} bytes, expected {output.bytes}", facts
+    if size < output.min_bytes:
+        return f"{output.path}: {size} bytes, expected at least {output.min_bytes}", facts
+    if output.end_marker is not None and not _ends_with(path, output.end_marker.encode()):
+        return f"{output.path}: does not end with {output.end_marker!r}", facts
+    if output.sha256 is not None or size <= HASH_BYTES:
+        facts["sha256"] = checksum(path)
+        if output.sha256 is not None and facts["sha256"] != output.sha256:
+            return f"{output.path}: checksum {facts['sha256']}, expected {output.sha256}", facts
+    return None, facts
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _ends_with(path: Path, marker: bytes) -> bool:
+    with open(path, "rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(-min(file.tell(), len(marker) + 64), os.SEEK_CUR)
+        return file.read().rstrip().endswith(marker.rstrip())
+
+
+def set_aside(path: Path) -> Path | None:
+    """Rename a file that does not count to the first free `<name>.set-aside.N`; None if it is not there."""
+    for number in range(1_000_000):
+        aside = path.with_name(f"{path.name}.set-aside.{number}")
+        if aside.exists():
+            continue
+        try:
+            os.rename(path, aside)
+        except FileNotFoundError:
+            return None
+        return aside
+    raise AssertionError
+
+
+def still_valid(root: Path, stored: Mapping[str, Mapping[str, Any]], task: Task) -> str | None:
+    """What is wrong with the outputs of a task that was recorded as done; renames that a dead manager did not
+    come to are finished.
+
+    Parameters
+    ----------
+    stored
+        path -> {bytes, temporary}, from the record.
+    """
+    for output in task.outputs:
+        facts = stored.get(output.path)
+        if facts is None:
+            return f"{output.path}: not among the recorded outputs"
+        path = root / output.path
+        temporary = facts.get("temporary")
+        if temporary and not path.exists() and (root / temporary).exists():
+            os.replace(root / temporary, path)
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            return f"{output.path}: {error.strerror}"
+        if size != facts["bytes"]:
+            return f"{output.path}: {size} bytes, {facts['bytes']} were recorded"
+    return None

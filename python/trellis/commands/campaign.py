@@ -1,0 +1,221 @@
+"""trellis campaign plan, run, status, retry, simulate."""
+
+from __future__ import annotations
+
+import fnmatch
+import json as json_module
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.live import Live
+from rich.table import Table
+
+from ..campaign.claims import Claims, History
+from ..campaign.figures import simulate as simulate_campaign
+from ..campaign.files import load_campaign, load_machine, load_made_tasks
+from ..campaign.model import Campaign, Failure, State, Task
+from ..campaign.outputs import still_valid
+from ..campaign.progress import Progress
+from ..campaign.shapes import check_requests
+from ..campaign.tables import CampaignFile, MachineFile
+from ..campaign.times import show_seconds
+from ..errors import BadArgument
+from .console import Output
+
+
+def print_schema(*, machine: bool) -> int:
+    """The JSON schema of campaign files or machine files."""
+    print(json_module.dumps((MachineFile if machine else CampaignFile).model_json_schema(), indent=2))
+    return 0
+
+
+def plan(file: Path, *, machine: str, json: bool) -> int:
+    """Check a campaign against a machine and show the expected course, with estimates taken as true."""
+    output = Output(json)
+    campaign, where = load_campaign(file), load_machine(machine)
+    check_requests(campaign.tasks.values(), where)
+    exact = {name: replace(task, spread=0.0) for name, task in campaign.tasks.items()}
+    ideal = replace(where, start_up=replace(where.start_up, bad_fraction=0.0))
+    found = simulate_campaign(ideal, exact, naive=False)
+    groups = Counter(task.group for task in campaign.tasks.values())
+    result = {
+        **found,
+        "run": "plan",
+        "campaign": campaign.name,
+        "groups": dict(groups),
+        "state": campaign.state,
+    }
+    output.result(result)
+    output.line(f"{campaign.name}: {len(campaign.tasks)} tasks on {where.name} ({len(where.usable)} nodes)")
+    for group, count in groups.items():
+        one = next(task for task in campaign.tasks.values() if task.group == group)
+        need = one.request
+        output.line(
+            f"  {count:6d} x {group}: {need.ranks} ranks x {need.threads} cores, {need.gpus:g} GPUs, "
+            f"about {show_seconds(one.estimate)}"
+        )
+    output.line(
+        f"expected {show_seconds(found['makespan_seconds'])}; no order ends before "
+        f"{show_seconds(found['lower_bound_seconds'])}"
+    )
+    if found["tasks_held"]:
+        output.warning(f"{found['tasks_left']} tasks do not fit one allocation; the next goes on with them")
+    return 0
+
+
+def run(file: Path, *, machine: str, seconds: float | None, json: bool) -> int:
+    """Run a campaign to its end or that of the allocation; status 0 if nothing failed."""
+    from ..campaign.manager import Manager
+
+    output = Output(json)
+    campaign, where = load_campaign(file), load_machine(machine)
+    manager = Manager(campaign, where, say=output.line, seconds=seconds)
+    with output.progress("tasks", len(campaign.tasks)) as show:
+        manager.on_progress = lambda done, total: show(done)
+        found = manager.run()
+    result = {
+        "run": "campaign",
+        "campaign": campaign.name,
+        "state": campaign.state,
+        "manager": manager.claims.id,
+        "tasks": found.counts,
+        "attempts": found.started,
+        "failed": found.failed,
+        "reason": found.reason,
+        "seconds": found.seconds,
+    }
+    output.result(result)
+    output.line(f"{found.reason} after {show_seconds(found.seconds)}: {_counted(found.counts)}")
+    return 1 if found.failed else 0
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "no tasks"
+
+
+def read_status(campaign: Campaign) -> dict[str, Any]:
+    """The state of all tasks from outputs and claims; reads only."""
+    claims = Claims(Path(campaign.state), lease_seconds=campaign.lease_seconds)
+    histories = claims.histories()
+    progress = Progress(campaign.tasks)
+    running, failed = [], {}
+    todo = list(campaign.tasks)
+    for name in todo:  # grows by tasks that tasks made
+        task, history = campaign.tasks[name], histories.get(name, History())
+        if history.end == "done":
+            stored = history.content["outputs"]
+            if not task.outputs or still_valid(Path(campaign.root), stored, task) is None:
+                progress.done(name)
+                todo += _made(task, campaign, progress)
+        elif history.attempt >= 0 and not history.end and claims.is_alive(history.manager):
+            progress.set([name], State.RUNNING)
+            running.append(
+                {"task": name, "attempt": history.attempt, "places": history.claim.get("places", [])}
+            )
+        elif history.end == "failed" and _is_spent(task, history):
+            failed[name] = f"{history.content['failure']}: {history.content['reason']}"
+    for name in failed:
+        progress.failed(name)
+    progress.set(progress.free(), State.READY)
+    return {
+        "run": "status",
+        "campaign": campaign.name,
+        "tasks": {state.value: count for state, count in progress.counts.items() if count},
+        "running": running,
+        "failed": failed,
+        "managers": {name: alive for name, alive in claims.known_managers().items() if alive},
+    }
+
+
+def _made(task: Task, campaign: Campaign, progress: Progress) -> list[str]:
+    if task.makes is None:
+        return []
+    made = load_made_tasks(Path(campaign.root) / task.makes, campaign)
+    campaign.tasks.update(made)
+    progress.add(made)
+    return list(made)
+
+
+def _is_spent(task: Task, history: History) -> bool:
+    counts = Counter(failure["failure"] for failure in history.failures)
+    return any(counts[failure.value] > task.retries.allowed(failure) for failure in Failure)
+
+
+def status(file: Path, *, watch: bool, json: bool) -> int:
+    """Print the state of a campaign once, or until it is over."""
+    output = Output(json)
+    campaign = load_campaign(file)
+    found = read_status(campaign)
+    if not watch or json:
+        output.result(found)
+        output.console.print(_status_table(found))
+        return 0
+    with Live(_status_table(found), console=output.console, refresh_per_second=2) as live:
+        while set(found["tasks"]) - {"done", "failed", "skipped"}:
+            time.sleep(1.0)
+            found = read_status(load_campaign(file))
+            live.update(_status_table(found))
+    return 0
+
+
+def _status_table(found: dict[str, Any]) -> Table:
+    table = Table(title=f"{found['campaign']}: {_counted(found['tasks'])}", title_justify="left")
+    for column in ("task", "state", "where or why"):
+        table.add_column(column)
+    for entry in found["running"][:30]:
+        nodes = ", ".join(place[0] for place in entry["places"])
+        table.add_row(entry["task"], f"running (attempt {entry['attempt']})", nodes)
+    for name, reason in list(found["failed"].items())[:30]:
+        table.add_row(name, "failed", reason)
+    return table
+
+
+def retry(file: Path, patterns: list[str], *, nodes: list[str], json: bool) -> int:
+    """Make failures count no more, and take nodes out of quarantine."""
+    output = Output(json)
+    campaign = load_campaign(file)
+    state = Path(campaign.state)
+    claims = Claims(state, lease_seconds=campaign.lease_seconds)
+    failed = {name: h for name, h in claims.histories().items() if h.end == "failed"}
+    chosen = [n for n in failed if not patterns or any(fnmatch.fnmatchcase(n, p) for p in patterns)]
+    if patterns and not chosen:
+        raise BadArgument(
+            f"no failed task matches {', '.join(patterns)}; failed: {', '.join(failed) or 'none'}"
+        )
+    for node in nodes:
+        path = state / "quarantine" / f"{node}.json"
+        if not path.is_file():
+            raise BadArgument(f"{node} is not in quarantine")
+        path.unlink()
+    for name in chosen:
+        claims.allow_retry(name, failed[name].attempt)
+    output.result({"run": "retry", "tasks": chosen, "nodes": nodes})
+    output.line(f"{len(chosen)} tasks may run again: {', '.join(chosen[:20])}")
+    return 0
+
+
+def simulate(file: Path, *, machine: str, seed: int, period: float, naive: bool, json: bool) -> int:
+    """Run a campaign on a simulated machine."""
+    output = Output(json)
+    campaign, where = load_campaign(file), load_machine(machine)
+    start = time.perf_counter()
+    found = simulate_campaign(where, campaign.tasks, seed=seed, period=period, naive=naive)
+    found["seconds"] = time.perf_counter() - start
+    output.result(found)
+    done, bound = found["tasks_done"], found["lower_bound_seconds"]
+    output.line(
+        f"{done} of {found['tasks']} tasks in {show_seconds(found['makespan_seconds'])} on {where.name}"
+    )
+    output.line(f"no order ends before {show_seconds(bound)}")
+    if found["gpu_idle_fraction"] is not None:
+        output.line(
+            f"GPUs idle: {100 * found['gpu_idle_fraction']:.1f} %, until the last GPU task ended "
+            f"{100 * found['gpu_idle_fraction_until_last_gpu_task']:.1f} %"
+        )
+    output.line(f"all usable nodes busy after {show_seconds(found['startup_seconds'])}")
+    if naive:
+        output.line(f"bundles with barriers: {show_seconds(found['naive_makespan_seconds'])}")
+    return 0
