@@ -71,7 +71,10 @@ def print_summary(results: Results, output_dir: Path, console: Console) -> None:
         table.add_column(header, no_wrap=True, justify="left" if header in ("particle", "mass") else "right")
     for name, particle in results.particles.items():
         table.add_row(name.replace("_parity_partner", " partner").replace("_", " "), *_row(particle))
-    console.print(table)
+    if results.particles:
+        console.print(table)
+    elif results.observables:
+        console.print(_observables_table(results))
     for name, ratio in results.ratios.items():
         console.print(
             f"m({name.replace('/', ') / m(')}) = {format_error(ratio.value, ratio.error)}", highlight=False
@@ -81,6 +84,19 @@ def print_summary(results: Results, output_dir: Path, console: Console) -> None:
     for warning in results.warnings:
         console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
     console.print(f"report: {output_dir / 'report.html'}", highlight=False)
+
+
+def _observables_table(results: Results) -> Table:
+    """Means of a stream; what says how long something took is left out."""
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", collapse_padding=True, pad_edge=False)
+    for header in ("observable", "mean", "tau_int", "count"):
+        table.add_column(header, no_wrap=True, justify="left" if header == "observable" else "right")
+    for name, found in results.observables.items():
+        if found.mean is None or name.startswith("seconds"):
+            continue
+        tau = "-" if found.tau_int is None else f"{found.tau_int:.2g}"
+        table.add_row(name, format_error(found.mean, found.error), tau, str(found.count))
+    return table
 
 
 def _row(particle: ParticleResult) -> list[str]:

@@ -82,8 +82,9 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     _warn(measurements, particles, notes, warnings)
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
+    subject = "Hadron masses" if measurements.correlators else "Gauge stream"
     return Results(
-        title=title or f"Hadron masses on {x} x {y} x {z} x {t}{beta}",
+        title=title or f"{subject} on {x} x {y} x {z} x {t}{beta}",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         lattice=measurements.lattice,
         beta=measurements.beta,

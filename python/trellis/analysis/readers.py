@@ -260,15 +260,21 @@ def _refuse_not_finite(path: Path, where: str, values: NDArray, numbers: NDArray
         raise MeasurementFileError(path, where, expected="finite numbers", found=found)
 
 
-def _read_observables(path: Path, group: h5py.Group, numbers: NDArray, result: Measurements) -> None:
+def _read_observables(
+    path: Path, group: h5py.Group, numbers: NDArray, result: Measurements, after: int | None = None
+) -> None:
+    """Series of all datasets; `after`: those of a stream without its thermalisation."""
+    keep = np.ones(len(numbers), dtype=bool) if after is None else numbers > after
+    all_numbers = numbers
     for name, dataset in group.items():
         if name == "trajectory":
             continue
         values = np.asarray(dataset[()])
-        if values.shape != numbers.shape:
+        if values.shape != all_numbers.shape:
             raise MeasurementFileError(
-                path, dataset.name, expected=f"{len(numbers)} numbers", found=list(values.shape)
+                path, dataset.name, expected=f"{len(all_numbers)} numbers", found=list(values.shape)
             )
+        values, numbers = values[keep], all_numbers[keep]
         _refuse_not_finite(path, dataset.name, values, numbers)
         old = result.observables.get(name)
         if old is not None:
@@ -289,7 +295,7 @@ def _read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
     if trajectory is None:
         raise MeasurementFileError(path, "/trajectory", expected="int64[n]", found="nothing")
     numbers = np.atleast_1d(np.asarray(trajectory[()], dtype=np.int64))
-    _read_observables(path, group, numbers, result)
+    _read_observables(path, group, numbers, result, after=int(file.attrs.get("thermalisation", 0)))
     return len(numbers)
 
 

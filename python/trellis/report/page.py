@@ -14,7 +14,7 @@ from .embed import png_bytes, svg_text
 from .style import look
 
 #: Observables that get a figure, in this order, when they are there.
-_PLOTTED_OBSERVABLES = ("plaquette", "rectangle", "polyakov_loop_abs")
+_PLOTTED_OBSERVABLES = ("plaquette", "rectangle", "polyakov_loop_abs", "dH", "exp_minus_dH")
 
 
 def make_figures(results: Results) -> dict[str, Figure]:

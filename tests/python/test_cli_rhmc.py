@@ -1,0 +1,174 @@
+"""trellis generate with sea quarks: bits, resuming, intervals, the legal parameters, tuning."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import h5py
+import pytest
+from command_line import run, sha256
+
+from trellis.commands.tune import acceptance_of, deviation_for
+
+RUN = """\
+[lattice]
+extents = [4, 4, 4, 8]
+[action]
+type = "symanzik"
+beta = 4.0
+[smearing]
+rho = 0.12
+levels = 1
+[background]
+b = [0, 0, 1]
+[[fermions]]
+name = "up"
+type = "staggered"
+n_f = 2
+mass = 0.2
+charge_thirds = 2
+mu_over_ipiT = 0.1
+rational = { order = 7, dynamics_order = 5 }
+[[fermions]]
+name = "light"
+type = "wilson"
+n_f = 2
+kappa = 0.12
+csw = 1.0
+hasenbusch = [0.5]
+[[fermions]]
+name = "strange"
+type = "wilson"
+n_f = 1
+kappa = 0.11
+rational = { order = 5, dynamics_order = 4, low = 0.01, high = 40.0 }
+[[integrator]]
+scheme = "omelyan2"
+steps = 2
+monomials = ["up", "light", "strange"]
+[[integrator]]
+scheme = "omelyan2"
+steps = 2
+monomials = ["gauge"]
+[molecular_dynamics]
+length = 0.3
+residual = 1e-7
+[metropolis]
+residual = 1e-9
+[start]
+type = "weak"
+spread = 0.3
+[trajectories]
+total = 4
+thermalisation = 1
+checkpoint_every = 1
+[random]
+seed = 5
+[output]
+directory = "out"
+"""
+
+
+def write_run(folder: Path, text: str = RUN) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "run.toml").write_text(text)
+    return folder
+
+
+def content(folder: Path) -> dict[str, str | bytes]:
+    last = max(folder.glob("out/*.ildg"))
+    found: dict[str, str | bytes] = {"links": sha256(last)}
+    with h5py.File(folder / "out" / "stream.h5") as file:
+        for name, dataset in file["observables"].items():
+            if not name.startswith("seconds"):
+                found[name] = dataset[()].tobytes()
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> Path:
+    folder = write_run(tmp_path_factory.mktemp("plain"))
+    run("generate", "run.toml", cwd=folder)
+    return folder
+
+
+def test_the_stream(plain: Path) -> None:
+    with h5py.File(plain / "out" / "stream.h5") as file:
+        names = set(file["observables"])
+        assert {
+            "force.up",
+            "force.light.0",
+            "force.light.1",
+            "force.light_determinant",
+            "iterations.strange",
+        } <= names
+        assert abs(file["observables/dH"][1:]).max() < 5.0
+        assert file["observables/iterations.up"][0] > 0
+    record = json.loads(max((plain / "out").glob("*.json")).read_text())
+    assert record["intervals"]["up"]["low"] == pytest.approx(0.04)
+    assert record["intervals"]["strange"] == {"low": 0.01, "high": 40.0}
+    assert "light" not in record["intervals"]
+
+
+def test_the_same_bits_on_four_ranks_and_after_a_stop(plain: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    run("generate", "run.toml", "--trajectories", 2, cwd=folder)
+    run("generate", "run.toml", cwd=folder, ranks=4)
+    assert content(folder) == content(plain)
+
+
+@pytest.mark.parametrize(
+    "old, new, text",
+    [
+        ("rho = 0.12", "rho = 0.4", "smearing.rho"),
+        ("b = [0, 0, 1]", "b = [0, 0, 0.5]", "background.b"),
+        ("mass = 0.2", "mass = 0.0", "staggered flavours have a mass"),
+        ("kappa = 0.12", "kappa = 0.12\nmass = 0.1", "give mass or kappa"),
+        ("hasenbusch = [0.5]", "hasenbusch = [0.2, 0.5]", "descend"),
+        ("hasenbusch = [0.5]", "mu_over_ipiT = 0.5", "for type staggered"),
+        ("n_f = 2\nmass", "n_f = 6\nmass", "pseudofermions of at least"),
+        ("high = 40.0", "high = 1.0", "leaves the interval"),
+        ('monomials = ["gauge"]', 'monomials = ["gauge", "light.0"]', "more than one place"),
+        ('"light", "strange"', '"light"', "no level has 'strange'"),
+    ],
+)
+def test_bad_run_files(tmp_path: Path, old: str, new: str, text: str) -> None:
+    assert old in RUN
+    folder = write_run(tmp_path, RUN.replace(old, new))
+    assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
+
+
+def test_a_spectrum_that_leaves_its_interval(tmp_path: Path) -> None:
+    """The interval of a smooth start is too short for the rough fields that follow: it is widened."""
+    text = RUN.replace("spread = 0.3", "spread = 0.02").replace("length = 0.3", "length = 1.0")
+    text = text.replace('type = "symanzik"\nbeta = 4.0', "beta = 0.5")
+    folder = write_run(tmp_path, text.replace("thermalisation = 1", "thermalisation = 3"))
+    found = run("generate", "run.toml", cwd=folder)
+    if "the spectrum leaves" in found.stderr:
+        assert "from trajectory" in found.stderr
+    record = json.loads(max((folder / "out").glob("*.json")).read_text())
+    assert record["intervals"]["up"]["high"] > 4.0
+
+
+def test_tune(plain: Path) -> None:
+    found = json.loads(run("generate", "run.toml", "--tune", "--acceptance", 0.9, "--json", cwd=plain).stdout)
+    assert found["wished"] == 0.9
+    assert len(found["levels"]) == 2
+    assert all(level["proposed"] >= 1 for level in found["levels"])
+    assert 0 < found["acceptance"] <= 1
+
+
+def test_the_acceptance_formula() -> None:
+    assert acceptance_of(0.0) == 1.0
+    assert acceptance_of(deviation_for(0.8)) == pytest.approx(0.8)
+    # <min(1, exp(-dH))> of a normal dH with mean s^2 / 2 and variance s^2
+    s, steps = 1.3, 20000
+    h = 16 * s / steps
+    total = 0.0
+    for k in range(steps + 1):
+        x = s * s / 2 - 8 * s + k * h
+        weight = math.exp(-((x - s * s / 2) ** 2) / (2 * s * s)) / (s * math.sqrt(2 * math.pi))
+        total += h * weight * min(1.0, math.exp(-x))
+    assert acceptance_of(s) == pytest.approx(total, rel=1e-6)
