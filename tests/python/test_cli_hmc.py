@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -130,10 +131,11 @@ def test_sigterm_finishes_the_trajectory(plain: Path, tmp_path: Path) -> None:
             assert np.array_equal(file["observables/dH"][:n], other["observables/dH"][:n])
 
 
-@pytest.mark.parametrize("kills", [5])
-def test_killed_and_resumed(plain: Path, tmp_path: Path, kills: int) -> None:
-    folder = write_run(tmp_path, total=60)
-    whole = write_run(tmp_path / "whole", total=60)
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    """kill -9 soon after a state was saved; TRELLIS_KILLS=50 for the campaign."""
+    kills = int(os.environ.get("TRELLIS_KILLS", "5"))
+    folder = write_run(tmp_path, total=12 * kills)
+    whole = write_run(tmp_path / "whole", total=12 * kills)
     run("generate", "run.toml", cwd=whole)
     for kill in range(kills):
         process = subprocess.Popen(
@@ -147,7 +149,7 @@ def test_killed_and_resumed(plain: Path, tmp_path: Path, kills: int) -> None:
         deadline = time.monotonic() + 60
         while process.poll() is None and newest(folder) == before and time.monotonic() < deadline:
             time.sleep(0.002)
-        time.sleep(0.004 * kill)
+        time.sleep(0.003 * (kill % 11))
         process.kill()
         process.wait()
     run("generate", "run.toml", cwd=folder)
