@@ -1,0 +1,171 @@
+"""The campaign report: figures against a campaign done by hand, and the page in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from trellis.campaign.history import gpu_idle_by_cause, gpu_idle_until_last, read_history
+from trellis.campaign.model import Alternative, Campaign, Request, Task
+from trellis.campaign.records import Records
+from trellis.campaign.report import write_report
+from trellis.errors import FileError
+
+
+def gpu_task(name: str, *after: str) -> Task:
+    return Task(name, name[0], ("true",), (Alternative(Request(gpus_per_rank=1)),), after=after)
+
+
+def record(
+    records: Records, task: str, number: int, start: float, end: float, outcome: str, gpu: int
+) -> None:
+    records.insert(
+        "attempt", task=task, number=number, task_group=task[0], places=[["n1", 1, [gpu], [gpu], 1.0]],
+        estimate=4.0, started=1000 + start, ended=1000 + end, status=0, outcome=outcome,
+        reason="<no output>" if outcome != "done" else "", log=f"logs/{task}.{number}.log",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def campaign(tmp_path) -> Campaign:
+    """Two GPUs. a: 1-5; b: fails 1-3, again 3-7; c after a and b: 8-10. The node joins at 0.5, all ends at 12."""
+    records = Records(tmp_path / "state/records/m.sqlite")
+    records.insert("manager", id="m", host="h", started=1000.0, ended=1012.0, code_version="1")
+    records.insert("node", name="n1", lump=0, block=0, cpus=4, gpus=2, joined=1000.5)
+    record(records, "a", 0, 1, 5, "done", 0)
+    record(records, "b", 0, 1, 3, "task", 1)
+    record(records, "b", 1, 3, 7, "done", 1)
+    record(records, "c", 0, 8, 10, "done", 0)
+    records.event("ended", detail="finished")
+    records._base.execute("UPDATE event SET time = 1012.0")
+    records.close()
+    tasks = {task.name: task for task in (gpu_task("a"), gpu_task("b"), gpu_task("c", "a", "b"))}
+    return Campaign("by-hand", str(tmp_path), str(tmp_path / "state"), tasks)
+
+
+def test_idle_by_cause(campaign):
+    history = read_history(Path(campaign.state))
+    causes = gpu_idle_by_cause(history, campaign.tasks)
+    assert causes == pytest.approx(
+        {
+            "work": 4 + 4 + 2,
+            "start-up": 0.5 * 2,  # from the node's start on; nothing is there before
+            "dependencies": 2 + 2,  # GPU 0 from 5 to 7, GPU 1 from 8 to 10
+            "ready but not started": 2,  # both from 7, when c is ready, to 8
+            "failed attempts": 2,
+            "nodes lost": 0,
+            "no work left": 4,
+        }
+    )
+    assert gpu_idle_until_last(history) == pytest.approx(1 - 10 / (2 * 9))
+
+
+def test_figures_and_page(campaign, tmp_path):
+    figures = write_report(campaign, tmp_path / "report.html")
+    assert figures["counts"] == {"done": 3}
+    assert figures["failures"] == {"task": 1}
+    assert (figures["attempts"], figures["tasks_run_twice"]) == (4, 0)
+    assert figures["estimates"]["b"]["median"] == pytest.approx(1.0)
+    text = (tmp_path / "report.html").read_text()
+    assert "&lt;no output&gt;" in text
+    assert "<no output>" not in text
+    assert not re.search(r"""(src|href)=["'](?!#)""", text), "refers to something outside"
+    assert text.count("</svg>") == 5
+
+
+def test_managers_are_merged(campaign):
+    """A later manager on the same node; the time in between is nobody's."""
+    records = Records(Path(campaign.state) / "records/later.sqlite")
+    records.insert("manager", id="later", host="h", started=1100.0, ended=1104.0, code_version="1")
+    records.insert("node", name="n1", lump=0, block=0, cpus=4, gpus=2, joined=1100.0)
+    record(records, "d", 0, 100, 104, "done", 1)
+    records.close()
+    campaign.tasks["d"] = gpu_task("d", "c")
+    history = read_history(Path(campaign.state))
+    assert history.nodes["n1"].stays == [(0.5, 12.0), (100.0, 104.0)]
+    causes = gpu_idle_by_cause(history, campaign.tasks)
+    assert sum(causes.values()) == pytest.approx(2 * (11.5 + 4))
+    assert causes["work"] == 14
+
+
+def test_lost_node(campaign):
+    records = Records(Path(campaign.state) / "records/other.sqlite")
+    records.insert("manager", id="o", host="h", started=1000.0, ended=1012.0, code_version="1")
+    records.insert(
+        "node", name="n2", lump=0, block=0, cpus=4, gpus=2, joined=1000.5, left=1006.0, reason="node failure"
+    )
+    records.close()
+    causes = gpu_idle_by_cause(read_history(Path(campaign.state)), campaign.tasks)
+    assert causes["nodes lost"] == pytest.approx(2 * 6)
+
+
+def test_many_attempts_are_binned_and_many_tasks_grouped(campaign, tmp_path):
+    records = Records(Path(campaign.state) / "records/many.sqlite")
+    records.insert("manager", id="many", host="h", started=1000.0, ended=1012.0, code_version="1")
+    for i in range(12000):
+        record(records, f"x{i}", 0, i / 1000, (i + 1) / 1000, "done", i % 2)
+        campaign.tasks[f"x{i}"] = gpu_task(f"x{i}", "a")
+    records.close()
+    write_report(campaign, tmp_path / "report.html")
+    page = tmp_path / "report.html"
+    assert page.stat().st_size < 2_000_000
+    assert "x: 12000 of 12000" in page.read_text()
+
+
+def test_no_records(tmp_path):
+    with pytest.raises(FileError, match="never run"):
+        read_history(tmp_path)
+
+
+def test_page_in_a_browser(campaign, tmp_path):
+    """Chromium lays the page out: every drawing has a size, and the Gantt chart shows the groups' colours."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no chromium here (tests/support/slurm/install.sh --browser)")
+    page = tmp_path / "report.html"
+    write_report(campaign, page)
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={tmp_path}/b",
+    ]
+    picture = tmp_path / "report.png"
+    subprocess.run(
+        [browser, *options, "--window-size=1120,2600", f"--screenshot={picture}", page.as_uri()],
+        check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    script = (
+        "<script>document.body.setAttribute('data-sizes', JSON.stringify([...document.querySelectorAll('svg')]"
+        ".map(s => [s.id, s.getBoundingClientRect().width, s.getBoundingClientRect().height])))</script></body>"
+    )
+    probe = tmp_path / "probe.html"
+    probe.write_text(page.read_text().replace("</body>", script))
+    dom = subprocess.run(
+        [browser, *options, "--dump-dom", probe.as_uri()],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    ).stdout
+    sizes = re.search(r'data-sizes="([^"]+)"', dom)[1]
+    found = re.findall(r"\[&quot;(\w+)&quot;,([\d.]+),([\d.]+)\]", sizes)
+    assert [name for name, _, _ in found] == ["idle", "gantt", "throughput", "estimates", "graph"]
+    assert all(float(width) > 300 and float(height) > 20 for _, width, height in found)
+    colours = pixels(picture)
+    for colour in ((0x00, 0x72, 0xB2), (0x00, 0x9E, 0x73), (0xD6, 0x27, 0x28)):
+        assert colours.get(colour, 0) > 200, colour
+
+
+def pixels(path: Path) -> dict[tuple[int, int, int], int]:
+    """Colours of a picture and how often they occur."""
+    image = (255 * matplotlib.image.imread(path)[:, :, :3]).round().astype(int).reshape(-1, 3)
+    unique, counts = np.unique(image, axis=0, return_counts=True)
+    return {tuple(int(v) for v in colour): int(count) for colour, count in zip(unique, counts, strict=True)}
