@@ -34,7 +34,7 @@ def record(
 
 @pytest.fixture
 def campaign(tmp_path) -> Campaign:
-    """Two GPUs. a: 1-5; b: fails 1-3, again 3-7; c after a and b: 8-10. The node joins at 0.5, all ends at 12."""
+    """Two GPUs from 0.5 to 12. a: 1 to 5; b: fails 1 to 3, again 3 to 7; c after a and b: 8 to 10."""
     records = Records(tmp_path / "state/records/m.sqlite")
     records.insert("manager", id="m", host="h", started=1000.0, ended=1012.0, code_version="1")
     records.insert("node", name="n1", lump=0, block=0, cpus=4, gpus=2, joined=1000.5)
@@ -143,18 +143,13 @@ def test_page_in_a_browser(campaign, tmp_path):
         check=True, capture_output=True, timeout=120,
     )  # fmt: skip
     script = (
-        "<script>document.body.setAttribute('data-sizes', JSON.stringify([...document.querySelectorAll('svg')]"
-        ".map(s => [s.id, s.getBoundingClientRect().width, s.getBoundingClientRect().height])))</script></body>"
+        "<script>document.body.setAttribute('data-sizes', JSON.stringify("
+        "[...document.querySelectorAll('svg')].map(s => [s.id, s.getBoundingClientRect().width, s.getBoundingClientRect().height])))</script></body>"
     )
     probe = tmp_path / "probe.html"
     probe.write_text(page.read_text().replace("</body>", script))
-    dom = subprocess.run(
-        [browser, *options, "--dump-dom", probe.as_uri()],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    ).stdout
+    dump = [browser, *options, "--dump-dom", probe.as_uri()]
+    dom = subprocess.run(dump, check=True, capture_output=True, text=True, timeout=120).stdout
     sizes = re.search(r'data-sizes="([^"]+)"', dom)[1]
     found = re.findall(r"\[&quot;(\w+)&quot;,([\d.]+),([\d.]+)\]", sizes)
     assert [name for name, _, _ in found] == ["idle", "gantt", "throughput", "estimates", "graph"]
