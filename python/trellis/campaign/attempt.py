@@ -141,7 +141,7 @@ def environment_of(attempt: Attempt, campaign: Campaign, machine: Machine, manag
     for source in (task.environment, way.environment):
         for name, value in source.items():
             environment[name] = fill_at_launch(value, values, names, f"task {task.name!r}")
-    environment[MARKER] = f"{campaign.state}\n{task.name}\n{attempt.number}"
+    environment[MARKER] = f"{campaign.state}:{task.name}:{attempt.number}"
     environment[MANAGER] = manager
     return environment
 

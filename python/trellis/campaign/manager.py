@@ -35,7 +35,7 @@ from .health import NodeHealth
 from .launchers import make_launcher
 from .launchers.base import Ended, Launcher, Orphan
 from .model import Campaign, Failure, Machine, State, Task
-from .outputs import problem_of, renamed_outputs, set_aside, still_valid
+from .outputs import problem_of, set_aside, still_valid
 from .planner import Planner, Start
 from .progress import Progress
 from .records import Records
@@ -271,6 +271,8 @@ class Manager:
             self.records.event("invalid", task=name, detail=problem)
         elif history.end == "" and self.claims.is_alive(history.manager):
             self.foreign.add(name)
+        elif history.end == "" and (stored := self._take_over(task, history)) is not None:
+            return self._is_done(name, stored)
         elif self._retries_left(task, history) is None:
             last = history.failures[-1]
             self._give_up(name, Failure(last["failure"]), last["reason"], is_new=False)
@@ -365,7 +367,9 @@ class Manager:
         history = self.histories.get(name, History())
         number = history.attempt + 1
         places = [[p.node, p.ranks, list(p.cpus), list(p.gpus), p.share] for p in start.placement.places]
-        if not self.claims.claim(name, number, {"task": name, "places": places}):
+        if not self.claims.claim(
+            name, number, {"task": name, "places": places, "alternative": start.placement.alternative}
+        ):
             self._not_started(name)
             self.foreign.add(name)
             return
@@ -647,32 +651,30 @@ class Manager:
             return
         alive = {o.task for o in self.launcher.orphans(self.state, self.claims.known_managers())}
         for name in [name for name in self.awaited if name not in alive]:
-            orphan = self.awaited.pop(name)
-            task = self.tasks[name]
-            stored = self._outputs_of_orphan(task, orphan)
-            if stored is not None:
-                self.claims.end(name, orphan.attempt, "done", {"outputs": stored})
-                problem = still_valid(self.root, stored, task)
-                if problem is None:
-                    self._is_done(name, stored)
-                    continue
-            if self.progress.missing[name] == 0:
-                self._free(name)
+            del self.awaited[name]
+            history = self.histories[name] = self.claims.history(name)
+            made = self._judge_history(name, history)
+            for other in [name, *made]:
+                if self.progress.missing[other] == 0:
+                    self._free(other)
 
-    def _outputs_of_orphan(self, task: Task, orphan: Orphan) -> dict[str, Any] | None:
-        claim = self.claims.history(task.name).claim
-        if not task.outputs or claim.get("task") != task.name:
+    def _take_over(self, task: Task, history: History) -> dict[str, Any] | None:
+        """What a dead manager's attempt left, if all of it proves itself: then it need not run again."""
+        if task.name in self.awaited or not all(output.proves_itself for output in task.outputs):
             return None
-        renamed = renamed_outputs(task, 0)
         stored: dict[str, Any] = {}
-        for i, (output, written, _) in enumerate(outputs_of(task, orphan.attempt, 0, self.state)):
-            if i not in renamed and not output.proves_itself:
-                return None  # it may have been killed in the middle of a direct write
+        alternative = history.claim.get("alternative", 0)
+        for output, written, is_renamed in outputs_of(task, history.attempt, alternative, self.state):
             problem, facts = problem_of(self.root / written, output)
-            if problem is not None or (i in renamed and not output.proves_itself):
+            if problem is not None:
                 return None
-            stored[output.path] = {**facts, **({"temporary": written} if i in renamed else {})}
-        return stored
+            stored[output.path] = {**facts, **({"temporary": written} if is_renamed else {})}
+        number = history.attempt + 1
+        if not stored or not task.outputs or not self.claims.claim(task.name, number, {"task": task.name}):
+            return None
+        history.attempt = number
+        self.claims.end(task.name, number, "done", {"outputs": stored, "taken_over": True})
+        return stored if still_valid(self.root, stored, task) is None else None
 
     # The end
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..model import Machine, Placement
 
 #: In the environment of everything that an attempt starts: how left-over processes are found.
-MARKER = "TRELLIS_CAMPAIGN_ATTEMPT"  # state folder, task and attempt, each on a line
+MARKER = "TRELLIS_CAMPAIGN_ATTEMPT"  # <state folder>:<task>:<attempt>
 MANAGER = "TRELLIS_CAMPAIGN_MANAGER"  # the manager's identifier
 
 

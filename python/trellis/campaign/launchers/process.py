@@ -29,8 +29,8 @@ class ProcessHandle(Handle):
 class ProcessLauncher(Launcher):
     """Starts attempts with fork and exec; tasks of several ranks through mpirun.
 
-    Options (`[launcher_options]` of the machine file): `mpi`, the words before the command of a task of
-    several ranks, default ["mpirun", "-n", "{ranks}"]; `bind`, true to bind tasks to their cores with taskset.
+    Options (`[launcher_options]` of the machine file): `mpi`, the words before the command of a task
+    of several ranks, default ["mpirun", "-n", "{ranks}"]; `bind`, true to bind tasks to their cores with taskset.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -103,10 +103,9 @@ class ProcessLauncher(Launcher):
         """Processes of this campaign on this host, found by the marker in their environment."""
         found: dict[tuple[str, int], Orphan] = {}
         for pid, marker, manager in _marked_processes():
-            folder, _, rest = marker.partition("\n")
-            task, _, attempt = rest.rpartition("\n")
-            if folder != str(state) or managers.get(manager, False):
+            if not marker.startswith(f"{state}:") or managers.get(manager, False):
                 continue
+            task, _, attempt = marker.removeprefix(f"{state}:").rpartition(":")
             orphan = found.setdefault(
                 (task, int(attempt)), Orphan(task, int(attempt), manager, {"marker": marker, "pids": []})
             )

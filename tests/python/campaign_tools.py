@@ -1,0 +1,101 @@
+"""Small campaigns for tests: written, run in this process or in one of their own, and examined."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from trellis.campaign.files import load_campaign, parse_machine
+from trellis.campaign.manager import Manager, Result
+from trellis.campaign.model import Machine
+from trellis.campaign.records import read_records, records_of
+
+HEAD = '[campaign]\nname = "c"\nroot = "work"\nlease = 2\n\n'
+
+
+def machine_text(nodes: int = 2, cpus: int = 2, gpus: int = 0, more: str = "", allocation: str = "") -> str:
+    return (
+        f'[machine]\nname = "m"\n{more}\n[[nodes]]\ncount = {nodes}\ncpus = {cpus}\ngpus = {gpus}\n'
+        f"[allocation]\n{allocation}\n"
+    )
+
+
+def machine(nodes: int = 2, cpus: int = 2, gpus: int = 0, more: str = "", allocation: str = "") -> Machine:
+    return parse_machine(machine_text(nodes, cpus, gpus, more, allocation))
+
+
+def write(folder: Path, tasks: str, head: str = HEAD) -> Path:
+    """campaign.toml with these [[task]] tables."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "campaign.toml"
+    path.write_text(head + tasks)
+    return path
+
+
+def run(path: Path, where: Machine | None = None, **options) -> Result:
+    """In this process."""
+    return Manager(load_campaign(path), where or machine(), **options).run()
+
+
+def start(path: Path, where: str, **environment: str) -> subprocess.Popen:
+    """A manager in a process of its own, on a machine given as text."""
+    machine_file = path.parent / "machine.toml"
+    machine_file.write_text(where)
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "trellis",
+            "campaign",
+            "run",
+            str(path),
+            "--machine",
+            str(machine_file),
+            "--json",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def kill(process: subprocess.Popen) -> None:
+    """As the machine does it: no chance to clean up."""
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def wait_for(condition, seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def attempts(folder: Path, name: str = "c") -> list[dict]:
+    """Rows of all managers' attempts, oldest first."""
+    rows: list[dict] = []
+    for path in records_of(folder / "work" / f"{name}.state"):
+        with read_records(path) as base:
+            rows += map(dict, base.execute("SELECT * FROM attempt"))
+    return sorted(rows, key=lambda row: row["started"])
+
+
+def events(folder: Path, kind: str, name: str = "c") -> list[dict]:
+    rows: list[dict] = []
+    for path in records_of(folder / "work" / f"{name}.state"):
+        with read_records(path) as base:
+            rows += map(dict, base.execute("SELECT * FROM event WHERE kind = ?", [kind]))
+    return rows
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,162 @@
+"""Managers killed at any time, and several managers on one directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import campaign_tools as tools
+import pytest
+from campaign_tools import attempts, events, kill, machine, run, start, write
+
+from trellis.campaign.claims import Claims
+
+#: Each task notes when it began and when it ended, so that two at once would be seen.
+TASKS = """
+[[task]]
+name = "{kind}-{i}"
+over = { i = "1..COUNT", kind = ["a"] }
+command = "echo begin {attempt} >> n.{kind}.{i}; sleep 0.1; echo {i} end > {output}; echo end >> n.{kind}.{i}"
+outputs = [{ path = "{kind}.{i}", end_marker = "end" }]
+[[task]]
+name = "{kind}-{i}"
+over = { i = "1..COUNT", kind = ["b"] }
+after = ["a-{i}"]
+command = "echo begin {attempt} >> n.{kind}.{i}; sleep 0.1; cat a.{i} > {output}; echo end >> n.{kind}.{i}"
+outputs = ["{kind}.{i}"]
+"""
+MACHINE = tools.machine_text(nodes=2, cpus=4)
+
+
+def check_each_valid_exactly_once(folder: Path, count: int = 12) -> None:
+    """One attempt of each task counts, none follows it, and no two were at work at once."""
+    claims = Claims(folder / "work/c.state")
+    histories = claims.histories()
+    done = Counter(path.name.split(".")[0] for path in (folder / "work/c.state/claims").rglob("*.done"))
+    for kind in "ab":
+        for i in range(1, count + 1):
+            name = f"{kind}-{i}"
+            assert histories[name].end == "done", name
+            assert done[name] == 1, name
+            assert (folder / f"work/{kind}.{i}").read_text() == f"{i} end\n"
+            notes = (folder / f"work/n.{kind}.{i}").read_text().split("\n")[:-1]
+            numbers = [int(line.split()[1]) for line in notes if line.startswith("begin")]
+            assert numbers == sorted(set(numbers)), name
+            assert "end" not in notes or notes[-2:] == [f"begin {numbers[-1]}", "end"], name
+
+
+def kill_at_random(folder: Path, kills: int, count: int, seed: int) -> int:
+    """Kill managers after random times, until so many were killed or the campaign is done; how many were."""
+    path = write(folder, TASKS.replace("COUNT", str(count)))
+    scatter = random.Random(seed)
+    for killed in range(kills):
+        process = start(path, MACHINE)
+        try:
+            process.wait(timeout=0.45 + 0.9 * scatter.random())
+            return killed
+        except subprocess.TimeoutExpired:
+            kill(process)
+    return kills
+
+
+def test_random_kills_of_the_manager(tmp_path: Path) -> None:
+    killed = kill_at_random(tmp_path, 6, 12, seed=1)
+    assert killed >= 2
+    assert run(tmp_path / "campaign.toml", machine(nodes=2, cpus=4)).counts == {"done": 24}
+    check_each_valid_exactly_once(tmp_path)
+
+
+@pytest.mark.skipif(
+    "TRELLIS_CAMPAIGN_KILLS" not in os.environ, reason="TRELLIS_CAMPAIGN_KILLS=200 takes minutes"
+)
+def test_many_random_kills_in_one_campaign(tmp_path: Path) -> None:
+    wanted = int(os.environ["TRELLIS_CAMPAIGN_KILLS"])
+    count = 10 * wanted
+    killed = kill_at_random(tmp_path, wanted, count, seed=1)
+    result = run(tmp_path / "campaign.toml", machine(nodes=2, cpus=40))
+    assert result.counts == {"done": 2 * count}
+    check_each_valid_exactly_once(tmp_path, count)
+    tried = len(list((tmp_path / "work/c.state/claims").rglob("*.claim")))
+    print(f"{killed} kills, {2 * count} tasks, {tried} attempts")
+
+
+def test_orphans_are_ended_before_their_task_runs_again(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        '[[task]]\nname = "t"\ncommand = "echo $$ >> pids; test -e second || sleep 60; echo x > {output}"\n'
+        'outputs = ["t"]\n',
+    )
+    process = start(path, MACHINE)
+    tools.wait_for((tmp_path / "work/pids").exists)
+    tools.wait_for(lambda: (tmp_path / "work/pids").read_text().endswith("\n"))
+    kill(process)
+    pid = int((tmp_path / "work/pids").read_text())
+    assert tools.alive(pid)
+    (tmp_path / "work/second").touch()
+    assert run(path).counts == {"done": 1}
+    assert not tools.alive(pid)
+    assert [event["task"] for event in events(tmp_path, "orphan-ended")] == ["t"]
+
+
+def test_orphans_may_be_awaited(tmp_path: Path) -> None:
+    head = tools.HEAD.replace("lease = 2", 'lease = 2\norphans = "await"')
+    path = write(
+        tmp_path,
+        '[[task]]\nname = "t"\ncommand = "echo begun >> pids; sleep 2; echo end > {output}"\n'
+        'outputs = [{ path = "t", end_marker = "end" }]\n',
+        head,
+    )
+    process = start(path, MACHINE)
+    tools.wait_for((tmp_path / "work/pids").exists)
+    kill(process)
+    result = run(path)
+    assert result.counts == {"done": 1}
+    assert result.started == 0
+    assert (tmp_path / "work/pids").read_text() == "begun\n"
+
+
+def test_two_managers_on_one_directory(tmp_path: Path) -> None:
+    path = write(tmp_path, TASKS.replace("COUNT", "12"))
+    managers = [start(path, MACHINE) for _ in range(2)]
+    for process in managers:
+        text, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, text
+    check_each_valid_exactly_once(tmp_path)
+    rows = attempts(tmp_path)
+    assert len(rows) == 24
+    assert len({row["log"] for row in rows}) == 24
+
+
+def test_the_survivor_takes_over_from_a_killed_manager(tmp_path: Path) -> None:
+    path = write(tmp_path, TASKS.replace("COUNT", "12"))
+    first, second = start(path, MACHINE), start(path, MACHINE)
+    tools.wait_for(lambda: len(list((tmp_path / "work").glob("n.a.*"))) >= 4)
+    kill(first)
+    text, _ = second.communicate(timeout=60)
+    assert second.returncode == 0, text
+    check_each_valid_exactly_once(tmp_path)
+
+
+def test_only_one_claim_succeeds(tmp_path: Path) -> None:
+    managers = [Claims(tmp_path, lease_seconds=0.2) for _ in range(3)]
+    assert [manager.claim("x/y:z", 0, {"task": "x/y:z"}) for manager in managers] == [True, False, False]
+    assert managers[2].history("x/y:z").manager == managers[0].id
+    assert list(managers[1].histories()) == ["x/y:z"]
+
+
+def test_a_manager_elsewhere_is_dead_when_its_count_stands_still(tmp_path: Path) -> None:
+    observer = Claims(tmp_path, lease_seconds=0.3)
+    file = tmp_path / "managers/other.json"
+    file.parent.mkdir()
+    content = {"id": "other", "host": "another-host", "boot": "b", "pid": 1, "started": "1", "ended": False}
+    for count in range(3):
+        file.write_text(json.dumps({**content, "count": count}))
+        assert observer.is_alive("other")
+        time.sleep(0.2)
+    time.sleep(0.2)
+    assert not observer.is_alive("other")
