@@ -240,7 +240,8 @@ retries = {{ task = 0 }}
 
 def test_a_task_that_fails_everywhere_does_not_cost_nodes(tmp_path: Path) -> None:
     tasks = "[[task]]\nname = 'bad-{i}'\nover = { i = '1..6' }\ncommand = 'exit 1'\noutputs = ['b.{i}']\n"
-    tasks += ("[[task]]\nname = 'good-{i}'\nover = { i = '1..6' }\ncommand = 'echo > {output}'" "\noutputs = ['g.{i}']\n")
+    good = "command = 'echo > {output}'\noutputs = ['g.{i}']\n"
+    tasks += f"[[task]]\nname = 'good-{{i}}'\nover = {{ i = '1..6' }}\n{good}"
     result = run(write(tmp_path, tasks))
     assert result.counts == {"done": 6, "failed": 6}
     assert not events(tmp_path, "quarantine")
@@ -320,8 +321,10 @@ def test_a_full_disk_leaves_no_valid_output(tmp_path: Path) -> None:
 
 
 def test_wrong_estimates_change_no_result(tmp_path: Path) -> None:
-    tasks = ("[[task]]\nname = 'a-{i}'\nover = { i = '1..6' }\nestimate = 2\ncommand = 'sleep 0.05; echo > {output}'" "\noutputs = ['a.{i}']\n")
-    tasks += ("[[task]]\nname = 'b-{i}'\nover = { i = '1..4' }\nestimate = 0.03\ncommand = 'sleep 0.3; echo > {output}'" "\noutputs = ['b.{i}']\n")
+    a = "estimate = 2\ncommand = 'sleep 0.05; echo > {output}'\noutputs = ['a.{i}']\n"
+    b = "estimate = 0.03\ncommand = 'sleep 0.3; echo > {output}'\noutputs = ['b.{i}']\n"
+    tasks = f"[[task]]\nname = 'a-{{i}}'\nover = {{ i = '1..6' }}\n{a}"
+    tasks += f"[[task]]\nname = 'b-{{i}}'\nover = {{ i = '1..4' }}\n{b}"
     assert run(write(tmp_path, tasks)).counts == {"done": 10}
 
 
@@ -356,7 +359,10 @@ def test_a_changed_output_runs_its_task_again(tmp_path: Path) -> None:
 
 
 def test_tasks_make_tasks(tmp_path: Path) -> None:
-    made = ('[[task]]\\nname = "made-{i}"\\nover = { i = "1..3" }\\nafter = ["maker"]\\ncommand = "echo {i} > {output}"\' '\noutputs = ["m.{i}"]\\n')
+    made = (
+        '[[task]]\\nname = "made-{i}"\\nover = { i = "1..3" }\\nafter = ["maker"]\\n'
+        'command = "echo {i} > {output}"\\noutputs = ["m.{i}"]\\n'
+    )
     script = tmp_path / "maker.py"
     script.write_text(f"import sys\nopen(sys.argv[1], 'w').write('''{made}''')\n")
     path = write(

@@ -30,7 +30,8 @@ class ProcessLauncher(Launcher):
     """Starts attempts with fork and exec; tasks of several ranks through mpirun.
 
     Options (`[launcher_options]` of the machine file): `mpi`, the words before the command of a task
-    of several ranks, default ["mpirun", "-n", "{ranks}"]; `bind`, true to bind tasks to their cores with taskset.
+    of several ranks, default ["mpirun", "-n", "{ranks}"]; `bind`, true to bind tasks to
+    their cores with taskset.
     """
 
     def __init__(self, machine: Machine) -> None:
