@@ -204,7 +204,7 @@ void add_long_links_derivative(LinkDerivative& of_W, const GaugeField& W, const 
 
 GaugeField project_links_to_u3(const GaugeField& V) {
   GaugeField out(V.lattice_ptr(), V.lanes());
-  const U3ProjectionCall call{gauge_call(V, 0), out.raw()};
+  const U3ProjectionCall call{{V.raw(), V.tables()}, out.raw()};
   dispatch_gauge(
       V, [&]<class Layout, class Storage>() { launch_u3_projection<Layout, Storage>(call, inner_sites(V)); });
   out.halo_is_stale();
@@ -248,7 +248,7 @@ void HisqLinks::add_derivative(LinkDerivative& of_U, const std::vector<FlavourDe
   }
   of_X.halo_is_stale();
   add_fat_links_derivative(of_W, W_, hisq_coefficients(), of_X);
-  const U3DerivativeCall call{gauge_call(V_, 0), W_.raw(), of_W.raw(), cut};
+  const U3DerivativeCall call{{V_.raw(), V_.tables()}, W_.raw(), of_W.raw(), cut};
   dispatch_gauge(V_, [&]<class Layout, class Storage>() {
     launch_u3_derivative<Layout, Storage>(call, inner_sites(V_));
   });
