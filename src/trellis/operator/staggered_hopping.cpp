@@ -80,8 +80,8 @@ StaggeredHopping::StaggeredHopping(StaggeredLinksPtr links, const StaggeredPhase
 
 HopTables StaggeredHopping::make_tables(const HopFactors& near, const HopFactors& far) const {
   const auto table = [&](int distance, const HopFactors& factors) {
-    return std::make_shared<const PhaseTable>(lattice(), *links_->stencil(precision_, distance), factors,
-                                              precision_, links_->choice().backend);
+    return std::make_shared<const PhaseTable>(*links_->stencil(precision_, distance), factors, precision_,
+                                              links_->choice().backend);
   };
   HopTables tables{table(1, near), nullptr};
   if (links_->is_improved()) tables.far = table(3, far);

@@ -114,14 +114,13 @@ Memory stored(const std::vector<double>& values, Backend backend) {
 }
 }  // namespace
 
-PhaseTable::PhaseTable(const Lattice& lattice, const HopStencil& stencil, const HopFactors& factors,
-                       Precision precision, Backend backend) {
+PhaseTable::PhaseTable(const HopStencil& stencil, const HopFactors& factors, Precision precision,
+                       Backend backend) {
   const SiteLayout& layout = stencil.layout();
   const Geometry& geometry = layout.geometry();
   const Coord& L = geometry.lattice();
   const int W = layout.lanes(), d = stencil.distance();
   RowSet set(2 * W);
-  bool has_imaginary = false;
   std::vector<double> row(size_t(2 * W));
   for (int parity = 0; parity < 2; ++parity) {
     std::vector<int32_t> index(size_t(layout.blocks()) * legs);
@@ -134,7 +133,6 @@ PhaseTable::PhaseTable(const Lattice& lattice, const HopStencil& stencil, const 
           const std::complex<double> f = leg % 2 == 0 ? factors.forward(x, mu) : factors.backward(x, mu);
           row[size_t(lane)] = f.real() + 0.0;  // no -0: rows compare by bytes
           row[size_t(W + lane)] = f.imag() + 0.0;
-          has_imaginary = has_imaginary || f.imag() != 0.0;
         }
         index[size_t(block) * legs + size_t(leg)] = set.number_of(row);
       }
@@ -142,13 +140,12 @@ PhaseTable::PhaseTable(const Lattice& lattice, const HopStencil& stencil, const 
     index_[parity].copy_from_host(index.data(), index.size() * sizeof(int32_t));
   }
   rows_ = int(set.values().size()) / (2 * W);
-  is_real_ = !lattice.communicator().any(has_imaginary);
   memory_ = precision == Precision::double_precision ? stored<double>(set.values(), backend)
                                                      : stored<float>(set.values(), backend);
 }
 
 RawPhases PhaseTable::raw(int parity) const {
-  return {static_cast<const int32_t*>(index_[parity].data()), memory_.data(), is_real_};
+  return {static_cast<const int32_t*>(index_[parity].data()), memory_.data()};
 }
 
 }  // namespace trellis

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "trellis/device/memory.hpp"
-#include "trellis/field/lattice.hpp"
 #include "trellis/lattice/hop_stencil.hpp"
 #include "trellis/operator/wilson_params.hpp"
 #include "trellis/view/hop_view.hpp"
@@ -48,11 +47,10 @@ HopFactors dirac_factors(const StaggeredPhases& phases, const Coord& extents, in
                          double coefficient = 1.0);
 
 /// Factors of all legs in the order of a stencil, rows that are equal stored once (view/hop_view.hpp).
-/// Rows hold the factor in double, rounded once to the scalar of the arithmetic. Collective.
+/// Rows hold the factor in double, rounded once to the scalar of the arithmetic.
 class PhaseTable {
  public:
-  PhaseTable(const Lattice& lattice, const HopStencil& stencil, const HopFactors& factors,
-             Precision precision, Backend backend);
+  PhaseTable(const HopStencil& stencil, const HopFactors& factors, Precision precision, Backend backend);
   RawPhases raw(int parity) const;
   int rows() const { return rows_; }
   size_t bytes() const { return memory_.bytes() + index_[0].bytes() + index_[1].bytes(); }
@@ -60,7 +58,6 @@ class PhaseTable {
  private:
   Memory index_[2], memory_;
   int rows_ = 0;
-  bool is_real_ = false;
 };
 
 }  // namespace trellis

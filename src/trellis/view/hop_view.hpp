@@ -51,7 +51,6 @@ class HopStencilView {
 struct RawPhases {
   const int32_t* index = nullptr;  ///< [block][leg]
   const void* rows = nullptr;      ///< [row][re, im][lane], scalars of the arithmetic
-  bool is_real = false;            ///< no imaginary part anywhere
 };
 
 template <class Layout, class Scalar>
@@ -60,10 +59,8 @@ class PhaseView {
   static constexpr int W = Layout::lanes;
   using Real = LaneReal<Scalar, W>;
   PhaseView() = default;
-  explicit PhaseView(const RawPhases& raw)
-      : index_{raw.index}, rows_{static_cast<const Scalar*>(raw.rows)}, is_real_{raw.is_real} {}
+  explicit PhaseView(const RawPhases& raw) : index_{raw.index}, rows_{static_cast<const Scalar*>(raw.rows)} {}
 
-  TRELLIS_SITE_FN bool is_real() const { return is_real_; }
   TRELLIS_SITE_FN const Scalar* row(int block, int leg) const {
     return rows_ + size_t(index_[size_t(block) * 8 + leg]) * (2 * W);
   }
@@ -77,7 +74,6 @@ class PhaseView {
  private:
   const int32_t* index_ = nullptr;
   const Scalar* rows_ = nullptr;
-  bool is_real_ = false;
 };
 
 }  // namespace trellis

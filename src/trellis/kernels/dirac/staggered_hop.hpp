@@ -36,6 +36,12 @@ struct StaggeredHopCall {
   int slots = 1;
 };
 
+/// The vectors of S right-hand sides at a site.
+template <class R, int S>
+struct VectorBatch {
+  ColorVector<R> v[S];
+};
+
 /// One distance of a hop, for S right-hand sides at a time.
 template <class Layout, class Storage, int LinkReals>
 class HopLegs {
@@ -50,26 +56,15 @@ class HopLegs {
     for (int leg = 0; leg < 8; ++leg) ghosts_[leg] = GhostView(part.ghosts[leg]);
   }
 
+  template <int S>
+  using Batch = VectorBatch<Real, S>;
+
   /// sum += p_leg h_leg over all legs. The loop over mu stays one: nothing in it depends on the direction.
   template <int S>
-  TRELLIS_SITE_FN void add(ColorVector<Real> (&sum)[S], const Vectors& in, int block, int slot) const {
+  TRELLIS_SITE_FN void add(Batch<S>& sum, const Vectors& in, int block, int slot) const {
     for (int mu = 0; mu < 4; ++mu) {
-      ColorVector<Real> h[S], v[S];
-      const HopNeighbour ahead = stencil_.neighbour(block, 2 * mu);
-      if (ahead.is_plain)
-        unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v[s] = link_ready(in, ahead.index, slot + s); });
-      else
-        edge_forward(v, in, ahead, 2 * mu, slot);
-      rows_multiply(h, here_.rows(block, mu), v);
-      accumulate(sum, h, block, 2 * mu);
-      const HopNeighbour behind = stencil_.neighbour(block, 2 * mu + 1);
-      if (behind.is_plain) {
-        unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v[s] = link_ready(in, behind.index, slot + s); });
-        rows_dagger_multiply(h, there_.rows(behind.index, mu), v);
-      } else {
-        edge_backward(h, in, behind, mu, slot);
-      }
-      accumulate(sum, h, block, 2 * mu + 1);
+      add_forward(sum, in, block, mu, slot);
+      add_backward(sum, in, block, mu, slot);
     }
   }
 
@@ -77,51 +72,69 @@ class HopLegs {
   using GhostView = ColorVectorView<Layout, Scalar>;
 
   template <int S>
-  TRELLIS_SITE_FN void accumulate(ColorVector<Real> (&sum)[S], const ColorVector<Real> (&h)[S], int block,
-                                  int leg) const {
-    const Scalar* row = phases_.row(block, leg);
-    const Real re = phases_.real_part(row);
-    unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
-      Complex<Real>& c = sum[k / Nc].c[k % Nc];
-      const Complex<Real>& g = h[k / Nc].c[k % Nc];
-      c = {fma(re, g.re, c.re), fma(re, g.im, c.im)};
+  TRELLIS_SITE_FN void add_forward(Batch<S>& sum, const Vectors& in, int block, int mu, int slot) const {
+    const HopNeighbour n = stencil_.neighbour(block, 2 * mu);
+    Batch<S> v;
+    if (n.is_plain)
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v.v[s] = link_ready(in, n.index, slot + s); });
+    else
+      v = edge_forward<S>(in, n, 2 * mu, slot);
+    auto rows = here_.rows(block, mu);
+    const Scalar* factor = phases_.row(block, 2 * mu);
+    unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
+      const ColorRow<Real> row = rows.template row<i>();
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { accumulate(sum.v[s].c[i], factor, row * v.v[s]); });
     });
-    if (phases_.is_real()) return;
-    const Real im = phases_.imaginary_part(row);
+  }
+  template <int S>
+  TRELLIS_SITE_FN void add_backward(Batch<S>& sum, const Vectors& in, int block, int mu, int slot) const {
+    const HopNeighbour n = stencil_.neighbour(block, 2 * mu + 1);
+    Batch<S> h;
+    if (n.is_plain) {
+      Batch<S> v;
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v.v[s] = link_ready(in, n.index, slot + s); });
+      rows_dagger_multiply(h.v, there_.rows(n.index, mu), v.v);
+    } else {
+      h = edge_backward<S>(in, n, mu, slot);
+    }
+    const Scalar* factor = phases_.row(block, 2 * mu + 1);
     unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
-      Complex<Real>& c = sum[k / Nc].c[k % Nc];
-      const Complex<Real>& g = h[k / Nc].c[k % Nc];
-      c = {fnma(im, g.im, c.re), fma(im, g.re, c.im)};
+      accumulate(sum.v[k / Nc].c[k % Nc], factor, h.v[k / Nc].c[k % Nc]);
     });
+  }
+
+  /// sum += p g
+  TRELLIS_SITE_FN void accumulate(Complex<Real>& sum, const Scalar* factor, const Complex<Real>& g) const {
+    mul_add(sum, {phases_.real_part(factor), phases_.imaginary_part(factor)}, g);
   }
 
   /// Legs whose lanes move or that lie on another rank, out of line so that the plain path stays short.
   template <int S>
-  TRELLIS_EDGE_FN void edge_forward(ColorVector<Real> (&v)[S], const Vectors& in, HopNeighbour n, int leg,
-                                    int slot) const {
+  TRELLIS_EDGE_FN Batch<S> edge_forward(const Vectors& in, HopNeighbour n, int leg, int slot) const {
+    Batch<S> v;
     for (int s = 0; s < S; ++s) {
       if (n.is_ghost) {
-        v[s] = ghosts_[leg].load(n.index, slot + s);
+        v.v[s] = ghosts_[leg].load(n.index, slot + s);
       } else {
-        v[s] = link_ready(in, n.index, slot + s);
-        stencil_.template move_lanes<Real>(v[s], leg, n.moves);
+        v.v[s] = link_ready(in, n.index, slot + s);
+        stencil_.template move_lanes<Real>(v.v[s], leg, n.moves);
       }
     }
+    return v;
   }
   template <int S>
-  TRELLIS_EDGE_FN void edge_backward(ColorVector<Real> (&h)[S], const Vectors& in, HopNeighbour n, int mu,
-                                     int slot) const {
+  TRELLIS_EDGE_FN Batch<S> edge_backward(const Vectors& in, HopNeighbour n, int mu, int slot) const {
     const int leg = 2 * mu + 1;
-    for (int s = 0; s < S; ++s) {
-      if (n.is_ghost) {
-        h[s] = ghosts_[leg].load(n.index, slot + s);
-        continue;
-      }
-      ColorVector<Real> g[1], v[1] = {link_ready(in, n.index, slot + s)};
-      rows_dagger_multiply(g, there_.rows(n.index, mu), v);
-      stencil_.template move_lanes<Real>(g[0], leg, n.moves);
-      h[s] = g[0];
+    Batch<S> h;
+    if (n.is_ghost) {
+      for (int s = 0; s < S; ++s) h.v[s] = ghosts_[leg].load(n.index, slot + s);
+      return h;
     }
+    Batch<S> v;
+    unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v.v[s] = link_ready(in, n.index, slot + s); });
+    rows_dagger_multiply(h.v, there_.rows(n.index, mu), v.v);
+    for (int s = 0; s < S; ++s) stencil_.template move_lanes<Real>(h.v[s], leg, n.moves);
+    return h;
   }
 
   HopStencilView<Layout> stencil_;
@@ -151,13 +164,13 @@ class StaggeredHop {
   /// One block, right-hand sides slot..slot+S-1.
   template <int S>
   TRELLIS_SITE_FN void compute(int block, int slot) const {
-    ColorVector<Real> sum[S];
-    unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA { sum[k / Nc].c[k % Nc] = {Real(0), Real(0)}; });
+    VectorBatch<Real, S> sum;
+    unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA { sum.v[k / Nc].c[k % Nc] = {Real(0), Real(0)}; });
     near_.add(sum, in_, block, slot);
     if constexpr (FarReals != 0) far_.add(sum, in_, block, slot);
     const Real a(a_), b(b_);
     unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
-      ColorVector<Real> result = b * sum[s];
+      ColorVector<Real> result = b * sum.v[s];
       if (has_x_) {
         const ColorVector<Real> x = x_.load(block, slot + s);
         unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
