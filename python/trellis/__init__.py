@@ -25,6 +25,7 @@ __version__ = "0.1.0"
 conventions_version = "1"
 
 __all__ = [
+    "HISQ",
     "BadArgument",
     "ChecksumError",
     "Error",
@@ -38,6 +39,8 @@ __all__ = [
     "Propagator",
     "RunFileError",
     "SolveReport",
+    "Staggered",
+    "StaggeredObservables",
     "WilsonClover",
     "abort",
     "all_mesons",
@@ -88,6 +91,7 @@ _SUBMODULE_OF = {
         ["GaugeField", "Geometry", "read_gauge_field", "cold", "hot", "weak_field", "quenched"], "gauge"
     ),
     **dict.fromkeys(["WilsonClover"], "operators"),
+    **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "staggered"),
     **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "mr", "mixed_precision", "SolveReport"], "solvers"),
     **dict.fromkeys(
         [
@@ -132,6 +136,7 @@ if TYPE_CHECKING:
         wall_source,
     )
     from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision, mr
+    from .staggered import HISQ, Staggered, StaggeredObservables
 
 
 def __getattr__(name: str) -> object:

@@ -79,6 +79,32 @@ TEST(MultiShiftCg, normal_operator_without_shift_among_the_shifts) {
   }
 }
 
+/// The recursion in float, finished in mixed precision: the same promise on the true residual.
+TEST(MultiShiftCg, single_precision_inside) {
+  const LatticePtr lattice = make_lattice({4, 4, 2, 4});
+  const auto A = test::make_positive(lattice, 200);
+  const SpinorField b = test::random_source(*A, 3);
+  for (const double wanted : {1e-5, 1e-12}) {
+    std::vector<SpinorField> x = solutions(*A, shifts.size(), 3);
+    MultiShiftSpec spec{wanted};
+    spec.precision = Precision::single_precision;
+    const SolveReport report = multi_shift_cg(A, shifts, x, b, spec);
+    EXPECT_TRUE(report.converged) << report.summary();
+    EXPECT_GT(report.mean_active_shifts, 1.0);
+    EXPECT_LT(report.mean_active_shifts, double(shifts.size()));
+    for (size_t k = 0; k < shifts.size(); ++k)
+      for (int r = 0; r < 3; ++r) {
+        const double residual = residual_of(*A, shifts[k], x[k], b, r);
+        EXPECT_LE(residual, wanted * (1 + 1e-3)) << "shift " << shifts[k];
+        EXPECT_NEAR(report.relative_residual[3 * k + size_t(r)], residual, 1e-14);
+      }
+  }
+  std::vector<SpinorField> x = solutions(*A, 2, 1);
+  MultiShiftSpec half{1e-8};
+  half.precision = Precision::half_precision;
+  EXPECT_THROW(multi_shift_cg(A, {0.1, 1.0}, x, test::random_source(*A, 1), half), BadArgument);
+}
+
 /// The bits of a right-hand side depend neither on the others nor on the lanes.
 TEST(MultiShiftCg, same_bits_alone_and_for_every_lane_count) {
   const LatticePtr lattice = make_lattice({4, 4, 4, 8});

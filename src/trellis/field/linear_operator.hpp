@@ -24,6 +24,8 @@ class LinearOperator {
   virtual double bytes(int rhs) const = 0;
   /// The same operator in another storage.
   virtual std::shared_ptr<const LinearOperator> converted(Precision precision) const = 0;
+  /// A + shift where that costs no more than A itself, else null (solvers then add shift times the field).
+  virtual std::shared_ptr<const LinearOperator> with_shift(double /*shift*/) const { return nullptr; }
   virtual std::string name() const = 0;
 };
 

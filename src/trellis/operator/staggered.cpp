@@ -47,6 +47,16 @@ LinearOperatorPtr StaggeredOperator::converted(Precision precision) const {
   return std::make_shared<StaggeredOperator>(matrix_->converted(precision));
 }
 
+StaggeredSchur::StaggeredSchur(StaggeredMatrixPtr matrix, double shift)
+    : matrix_{std::move(matrix)}, shift_{shift} {
+  TRELLIS_REQUIRE(matrix_ != nullptr, "an even-odd staggered operator needs a matrix");
+  TRELLIS_REQUIRE(std::isfinite(shift), "the shift of an even-odd staggered operator is ", shift);
+}
+
+LinearOperatorPtr StaggeredSchur::with_shift(double shift) const {
+  return std::make_shared<StaggeredSchur>(matrix_, shift_ + shift);
+}
+
 SpinorField& StaggeredSchur::odd_workspace(int rhs) const {
   auto& field = workspace_[rhs];
   if (!field) field = std::make_unique<SpinorField>(matrix_->hopping().make_field(Subset::odd, rhs));
@@ -58,7 +68,7 @@ void StaggeredSchur::apply(SpinorField& out, const SpinorField& in) const {
   SpinorField& odd = odd_workspace(in.rhs());
   const double m = matrix_->mass();
   matrix_->hopping().apply(odd, 1, in, 0.5);
-  matrix_->hopping().apply(out, 0, odd, -0.5, &in, m * m);
+  matrix_->hopping().apply(out, 0, odd, -0.5, &in, m * m + shift_);
 }
 
 /// Per even site: two hops with their factors 1/2 and the mass term.
@@ -73,10 +83,11 @@ double StaggeredSchur::bytes(int rhs) const {
 }
 
 LinearOperatorPtr StaggeredSchur::converted(Precision precision) const {
-  return std::make_shared<StaggeredSchur>(matrix_->converted(precision));
+  return std::make_shared<StaggeredSchur>(matrix_->converted(precision), shift_);
 }
 
 void StaggeredSchur::prepare_source(SpinorField& even_source, const SpinorField& b) const {
+  TRELLIS_REQUIRE(shift_ == 0, "a shifted operator has no source of M x = b");
   TRELLIS_REQUIRE(b.subset() == Subset::full && even_source.subset() == Subset::even,
                   "prepare_source takes a full source and gives the even sites");
   matrix_->hopping().apply(even_source, 0, b, -0.5, &b, matrix_->mass());
@@ -85,7 +96,7 @@ void StaggeredSchur::prepare_source(SpinorField& even_source, const SpinorField&
 void StaggeredSchur::reconstruct(SpinorField& x, const SpinorField& even_solution,
                                  const SpinorField& b) const {
   const double m = matrix_->mass();
-  TRELLIS_REQUIRE(m != 0.0, "the odd sites of a staggered solution need a mass that is not 0");
+  TRELLIS_REQUIRE(m != 0.0 && shift_ == 0, "the odd sites of a staggered solution need a mass that is not 0");
   insert_parity(x, even_solution);
   matrix_->hopping().apply(x, 1, x, -0.5 / m, &b, 1.0 / m);
 }

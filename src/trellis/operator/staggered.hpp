@@ -54,10 +54,11 @@ class StaggeredOperator final : public LinearOperator {
   StaggeredMatrixPtr matrix_;
 };
 
-/// M^dagger M = m^2 - D_eo D_oe on the even sites, in two passes; positive for m != 0.
+/// M^dagger M + shift = m^2 + shift - D_eo D_oe on the even sites, in two passes; positive for m != 0 and no
+/// shift.
 class StaggeredSchur final : public LinearOperator {
  public:
-  explicit StaggeredSchur(StaggeredMatrixPtr matrix) : matrix_{std::move(matrix)} {}
+  explicit StaggeredSchur(StaggeredMatrixPtr matrix, double shift = 0);
 
   void apply(SpinorField& out, const SpinorField& in) const override;
   void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
@@ -68,10 +69,12 @@ class StaggeredSchur final : public LinearOperator {
   double flops() const override;
   double bytes(int rhs) const override;
   LinearOperatorPtr converted(Precision precision) const override;
+  LinearOperatorPtr with_shift(double shift) const override;
   std::string name() const override { return "even-odd staggered"; }
   const StaggeredMatrixPtr& matrix() const { return matrix_; }
+  double shift() const { return shift_; }
 
-  /// The right-hand side of M^dagger M x_e = c for M x = b: c = m b_e - D_eo b_o.
+  /// The right-hand side of M^dagger M x_e = c for M x = b: c = m b_e - D_eo b_o. @pre shift() == 0
   void prepare_source(SpinorField& even_source, const SpinorField& b) const;
   /// x (full) from the even solution: x_o = (b_o - D_oe x_e) / m. @pre m != 0
   void reconstruct(SpinorField& x, const SpinorField& even_solution, const SpinorField& b) const;
@@ -81,6 +84,7 @@ class StaggeredSchur final : public LinearOperator {
  private:
   SpinorField& odd_workspace(int rhs) const;
   StaggeredMatrixPtr matrix_;
+  double shift_;
   mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;
 };
 

@@ -2,6 +2,7 @@
 /// Conjugate gradients for many shifts of one operator at a time.
 #include <vector>
 
+#include "trellis/base/precision.hpp"
 #include "trellis/field/linear_operator.hpp"
 #include "trellis/solver/solve_report.hpp"
 
@@ -13,19 +14,27 @@ struct MultiShiftSpec {
   /// Of the common recursion; a shift that claims success and misses the tolerance gets as many of its own.
   int max_iterations = 10000;
   bool records_history = false;
+  /// Storage of the common recursion. In single, shifts that the recursion brought as far as float goes are
+  /// finished in mixed precision, a few at a time.
+  Precision precision = Precision::double_precision;
 };
 
 /// Solves (A + shifts[k]) x[k] = b for all k in the Krylov space of the smallest shift (B. Jegerlehner,
 /// hep-lat/9612014), from x = 0: what x holds on entry is not used. Every shift is checked afterwards, and
 /// one that misses the tolerance is finished by conjugate gradients of its own from there.
-///   Traffic per iteration: 1 apply + 5 fields (p.Ap 2, r and |r|^2 3; A^dagger A: 4) + 5 for each shift not
-///   yet done
+///   Traffic per iteration: 1 apply + 10 fields as for one shift (A^dagger A: 9), and for each further shift
+///   that is not yet done 2 fields: two iterations are taken in one pass (field/shift_updates.hpp), + 1 for
+///   all. A + the smallest shift costs nothing extra where the operator has with_shift().
 ///
-/// In the report, relative_residual is [shift][right-hand side], iterations counts the longest chain, and
-/// restarts the shifts that needed iterations of their own.
+/// In the report, relative_residual is [shift][right-hand side], iterations counts the longest chain,
+/// restarts the shifts that needed iterations of their own, and mean_active_shifts those that an iteration of
+/// the recursion updated, on average.
 /// @pre A is hermitian and in double; A + the smallest shift is positive; shifts are finite, x has one field
 /// for each
+///
+/// `inner` is A in spec.precision: pass it where many solves share it; null converts A for this solve.
 SolveReport multi_shift_cg(const LinearOperatorPtr& A, const std::vector<double>& shifts,
-                           std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec);
+                           std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec,
+                           const LinearOperatorPtr& inner = nullptr);
 
 }  // namespace trellis

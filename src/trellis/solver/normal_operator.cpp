@@ -61,4 +61,37 @@ LinearOperatorPtr ShiftedOperator::converted(Precision precision) const {
 
 std::string ShiftedOperator::name() const { return message(A_->name(), " + ", shift_); }
 
+ShiftedColumns::ShiftedColumns(LinearOperatorPtr A, Coefficients shifts)
+    : A_{std::move(A)}, shifts_{std::move(shifts)} {
+  TRELLIS_REQUIRE(A_ != nullptr, "ShiftedColumns needs an operator");
+  for (const double shift : shifts_)
+    TRELLIS_REQUIRE(std::isfinite(shift), "a shift of ", A_->name(), " is ", shift);
+}
+
+void ShiftedColumns::add_shifts(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(size_t(in.rhs()) == shifts_.size(), shifts_.size(), " shifts of ", A_->name(), " for ",
+                  in.rhs(), " right-hand sides");
+  combine(out, Coefficients(shifts_.size(), 1.0), out, shifts_, in);
+}
+
+void ShiftedColumns::apply(SpinorField& out, const SpinorField& in) const {
+  A_->apply(out, in);
+  add_shifts(out, in);
+}
+
+void ShiftedColumns::apply_dagger(SpinorField& out, const SpinorField& in) const {
+  A_->apply_dagger(out, in);
+  add_shifts(out, in);
+}
+
+/// Two operations on each real.
+double ShiftedColumns::flops() const {
+  const SpinorField f = A_->make_field(1);
+  return A_->flops() + 2.0 * double(f.sites()) * f.reals();
+}
+
+LinearOperatorPtr ShiftedColumns::converted(Precision precision) const {
+  return std::make_shared<ShiftedColumns>(A_->converted(precision), shifts_);
+}
+
 }  // namespace trellis

@@ -54,4 +54,26 @@ class ShiftedOperator final : public LinearOperator {
   double shift_;
 };
 
+/// A + shifts[i] on right-hand side i.
+class ShiftedColumns final : public LinearOperator {
+ public:
+  /// @pre A is not null; shifts are finite
+  ShiftedColumns(LinearOperatorPtr A, Coefficients shifts);
+
+  /// @pre as many right-hand sides as shifts
+  void apply(SpinorField& out, const SpinorField& in) const override;
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override;
+  bool is_hermitian() const override { return A_->is_hermitian(); }
+  SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
+  double flops() const override;
+  double bytes(int rhs) const override { return A_->bytes(rhs); }
+  LinearOperatorPtr converted(Precision precision) const override;
+  std::string name() const override { return A_->name() + " with shifts"; }
+
+ private:
+  void add_shifts(SpinorField& out, const SpinorField& in) const;
+  LinearOperatorPtr A_;
+  Coefficients shifts_;
+};
+
 }  // namespace trellis

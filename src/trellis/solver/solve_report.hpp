@@ -24,7 +24,8 @@ struct SolveReport {
   bool converged = false;
   StopReason reason = StopReason::max_iterations;
   int reliable_updates = 0;  ///< residuals recomputed in double on the way (first and last check not counted)
-  int restarts = 0;          ///< search spaces that were thrown away and begun anew
+  double mean_active_shifts = 0;  ///< multi-shift solves: updated in an iteration, on average
+  int restarts = 0;               ///< search spaces that were thrown away and begun anew
   double seconds = 0;
   double flops = 0;  ///< of all ranks: operators and linear algebra
   double bytes = 0;  ///< must-move bytes of all ranks

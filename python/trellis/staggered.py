@@ -1,0 +1,364 @@
+"""Staggered fermions: operators, solves, traces with noise, the Goldstone pion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .core import load
+from .errors import BadArgument, NotConverged
+from .operators import ANTIPERIODIC_IN_TIME
+from .solvers import EvenOdd, Solver, SolveReport, cg
+
+if TYPE_CHECKING:
+    from .gauge import GaugeField, Geometry
+
+#: Planes of the electromagnetic flux in the order of trellis._core.
+FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
+
+
+def _solve_report(found: Any) -> SolveReport:
+    seconds = max(found.seconds, 1e-12)
+    return SolveReport(
+        method=f"even-odd {found.method}",
+        iterations=found.iterations,
+        relative_residuals=tuple(found.relative_residual),
+        converged=found.converged,
+        reason=found.reason.replace("_", " "),
+        seconds=found.seconds,
+        gflops=found.flops / seconds * 1e-9,
+        gbytes_per_second=found.bytes / seconds * 1e-9,
+    )
+
+
+def _require_converged(report: SolveReport) -> SolveReport:
+    if not report.converged:
+        raise NotConverged(
+            f"{report.method}: {report.reason} after {report.iterations} iterations; the largest true "
+            f"residual is {report.largest_residual:.3e}",
+            report,
+        )
+    return report
+
+
+def _spec(solver: Solver | None) -> Any:
+    if solver is None:
+        solver = cg(tolerance=1e-10)
+    if isinstance(solver, EvenOdd):
+        raise BadArgument("staggered solves are always even-odd: give the solver without even_odd")
+    return solver._spec()
+
+
+@dataclass(frozen=True)
+class StaggeredObservables:
+    """Traces of one flavour entry on one configuration, bare, summed over its n_f (doc/conventions.md).
+
+    Arrays have one entry for each noise vector; their mean is the estimate.
+
+    Attributes
+    ----------
+    condensate
+        (n_f / 4) Tr M^-1 / V.
+    number_density
+        complex: (1 / (V_3 T^3)) d log Z / d(mu/T) for a real chemical potential.
+    susceptibility_connected
+        complex: the connected part of (1 / (V_3 T^3)) d^2 log Z / d(mu/T)^2, or None.
+    susceptibility_disconnected
+        complex: (V_3 T^3) n^2 from pairs of different noise vectors, without bias; None for one vector.
+    magnetisation
+        Plane -> (1 / V) d log Z / dk.
+    report
+        Of the solves.
+    """
+
+    condensate: NDArray[np.float64]
+    number_density: NDArray[np.complex128]
+    susceptibility_connected: NDArray[np.complex128] | None
+    susceptibility_disconnected: complex | None
+    magnetisation: dict[str, NDArray[np.float64]]
+    report: SolveReport
+
+
+class _StaggeredBase:
+    """What naive and improved staggered operators share."""
+
+    def __init__(
+        self,
+        U: GaugeField,
+        links: Any,
+        *,
+        mass: float,
+        boundary: Sequence[complex],
+        mu_over_ipiT: float,
+        charge_thirds: int,
+        b: Sequence[int],
+        e: Sequence[int],
+    ) -> None:
+        core = load()
+        for name, values, length in (("boundary", boundary, 4), ("b", b, 3), ("e", e, 3)):
+            if len(values) != length:
+                raise BadArgument(f"{name} has {length} numbers, found {len(values)}")
+        for name, values in (("charge_thirds", [charge_thirds]), ("b", b), ("e", e)):
+            if any(int(v) != v for v in values):
+                raise BadArgument(f"{name} is quantised: integers only, found {values}")
+        phases = core.StaggeredPhases()
+        phases.boundary = [complex(phase) for phase in boundary]
+        phases.mu_over_ipiT = mu_over_ipiT
+        phases.flux = core.flux_of(int(charge_thirds), [int(k) for k in b], [int(k) for k in e])
+        self._links = U
+        self._phases = phases
+        self._matrix = core.StaggeredMatrix(links, phases, mass)
+        self._core = core.StaggeredOperator(self._matrix)
+
+    @property
+    def geometry(self) -> Geometry:
+        """The lattice."""
+        return self._links.geometry
+
+    @property
+    def mass(self) -> float:
+        """m."""
+        return self._matrix.mass
+
+    @property
+    def flux(self) -> dict[str, int]:
+        """Quanta of each plane, the charge included."""
+        return dict(zip(FLUX_PLANES, self._phases.flux, strict=True))
+
+    def _vector(self, values: ArrayLike) -> Any:
+        return self._matrix.vector(np.ascontiguousarray(values, dtype=np.complex128))
+
+    def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
+        """M psi, or M^dagger psi. Collective.
+
+        Parameters
+        ----------
+        psi
+            complex, shape [t, z, y, x, colour], this rank's part.
+        """
+        field = self._vector(psi)
+        out = self._core.apply_dagger(field) if dagger else self._core.apply(field)
+        return self._matrix.to_numpy(out)
+
+    def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
+        """M psi; see :meth:`apply`."""
+        return self.apply(psi)
+
+    def solve(
+        self, b: ArrayLike, *, solver: Solver | None = None
+    ) -> tuple[NDArray[np.complex128], SolveReport]:
+        """x with M x = b, through the even sites. Collective.
+
+        Parameters
+        ----------
+        b
+            complex, shape [t, z, y, x, colour], this rank's part.
+        solver
+            :func:`cg` or :func:`mixed_precision` of it; default cg(tolerance=1e-10). Its tolerance holds on
+            the even sites; the report has |b - M x| / |b|.
+
+        Raises
+        ------
+        NotConverged
+            The tolerance was missed.
+        """
+        right = self._vector(b)
+        x = self._vector(np.zeros(np.shape(b)))
+        found = load().solve_staggered(self._matrix, x, right, _spec(solver))
+        return self._matrix.to_numpy(x), _require_converged(_solve_report(found))
+
+    def pion(
+        self, *, source: Sequence[int] = (0, 0, 0, 0), solver: Solver | None = None
+    ) -> NDArray[np.float64]:
+        """The pion of the Goldstone channel: C(t) = sum |M^-1(x, t; source)|^2, t after the source.
+
+        Raises
+        ------
+        NotConverged
+            The tolerance was missed.
+        """
+        found = load().goldstone_pion(self._matrix, [int(x) for x in source], _spec(solver))
+        _require_converged(_solve_report(found.report))
+        return np.array(found.correlator)
+
+    def observables(
+        self,
+        *,
+        n_f: float,
+        vectors: int,
+        seed: int,
+        noise: Literal["z2", "z4"] = "z4",
+        stream: int = 0,
+        configuration: int = 0,
+        first: int = 0,
+        susceptibility: bool = False,
+        planes: Sequence[str] = (),
+        solver: Solver | None = None,
+    ) -> StaggeredObservables:
+        """Condensate, number density, susceptibility and magnetisation by noise vectors. Collective.
+
+        Parameters
+        ----------
+        n_f
+            Flavours of this entry.
+        vectors
+            Number of noise vectors; they are solved in one batch.
+        seed, stream, configuration, first
+            Of the random numbers: `configuration` is its number, `first` that of the first vector.
+        susceptibility
+            Also the second derivatives: a second solve for each vector.
+        planes
+            Of the magnetisation, among "xy", "xz", "xt", "yz", "yt", "zt".
+
+        Raises
+        ------
+        NotConverged
+            The tolerance was missed.
+        """
+        if noise not in ("z2", "z4"):
+            raise BadArgument(f'noise must be "z2" or "z4", found {noise!r}')
+        for plane in planes:
+            if plane not in FLUX_PLANES:
+                raise BadArgument(f"plane must be one of {', '.join(FLUX_PLANES)}, found {plane!r}")
+        traces = load().staggered_noise_traces(
+            self._matrix,
+            noise == "z2",
+            seed,
+            stream,
+            configuration,
+            first,
+            vectors,
+            susceptibility,
+            [FLUX_PLANES.index(plane) for plane in planes],
+            _spec(solver),
+        )
+        report = _require_converged(_solve_report(traces.report))
+        lx, ly, lz, lt = self.geometry.extents
+        weight, volume, thermal = n_f / 4, lx * ly * lz * lt, lt**3 / (lx * ly * lz)
+        density = weight * np.array(traces.density)
+        curvature = thermal * weight * np.array(traces.curvature) if susceptibility else None
+        disconnected = None
+        if vectors > 1:
+            pairs = (density.sum() ** 2 - (density**2).sum()) / (vectors * (vectors - 1))
+            disconnected = complex(thermal * pairs)
+        return StaggeredObservables(
+            condensate=weight * np.array(traces.inverse).real / volume,
+            number_density=thermal * density,
+            susceptibility_connected=curvature,
+            susceptibility_disconnected=disconnected,
+            magnetisation={
+                plane: weight * np.array(values).real / volume
+                for plane, values in zip(planes, traces.magnetisation, strict=True)
+            },
+            report=report,
+        )
+
+
+class Staggered(_StaggeredBase):
+    """The naive staggered operator M = m + D with a U(1) field (doc/conventions.md, Staggered fermions).
+
+    Parameters
+    ----------
+    U
+        Thin or smeared links; they are copied.
+    mass
+        m.
+    boundary
+        Phases of modulus 1 for crossing the boundary in x, y, z, t.
+    mu_over_ipiT
+        Imaginary chemical potential: mu / (i pi T).
+    charge_thirds, b, e
+        Charge in thirds of e, and the quanta of the magnetic (b_x, b_y, b_z) and electric fields; integers.
+    link_reals
+        12 for links in SU(3), or 18.
+
+    Raises
+    ------
+    BadArgument
+        A phase that has not modulus 1, a flux that is not an integer, links that are not in SU(3).
+    """
+
+    def __init__(
+        self,
+        U: GaugeField,
+        *,
+        mass: float,
+        boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
+        mu_over_ipiT: float = 0.0,
+        charge_thirds: int = 0,
+        b: Sequence[int] = (0, 0, 0),
+        e: Sequence[int] = (0, 0, 0),
+        link_reals: int = 12,
+    ) -> None:
+        super().__init__(
+            U,
+            load().StaggeredLinks(U._core, link_reals),
+            mass=mass,
+            boundary=boundary,
+            mu_over_ipiT=mu_over_ipiT,
+            charge_thirds=charge_thirds,
+            b=b,
+            e=e,
+        )
+
+    def __repr__(self) -> str:
+        return f"Staggered(mass={self.mass:g}, mu_over_ipiT={self._phases.mu_over_ipiT:g})"
+
+
+class HISQ(_StaggeredBase):
+    """The HISQ operator on a thin gauge field: two levels of fat links, U(3) projection, Naik term.
+
+    Parameters
+    ----------
+    U
+        Thin links.
+    epsilon
+        Correction of the Naik term (heavy quarks); 0 for light ones.
+
+    The other parameters are those of :class:`Staggered`. Several flavours on one field share their links when
+    built with :meth:`flavour`.
+    """
+
+    def __init__(
+        self,
+        U: GaugeField,
+        *,
+        mass: float,
+        epsilon: float = 0.0,
+        boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
+        mu_over_ipiT: float = 0.0,
+        charge_thirds: int = 0,
+        b: Sequence[int] = (0, 0, 0),
+        e: Sequence[int] = (0, 0, 0),
+        _smeared: Any = None,
+    ) -> None:
+        core = load()
+        self._smeared = core.HisqLinks(U._core) if _smeared is None else _smeared
+        self.epsilon = epsilon
+        links = core.StaggeredLinks(
+            self._smeared.fat(epsilon),
+            self._smeared.long_field(),
+            core.hisq_long_coefficient(epsilon),
+            True,
+        )
+        super().__init__(
+            U,
+            links,
+            mass=mass,
+            boundary=boundary,
+            mu_over_ipiT=mu_over_ipiT,
+            charge_thirds=charge_thirds,
+            b=b,
+            e=e,
+        )
+
+    def flavour(self, *, mass: float, **parameters: Any) -> HISQ:
+        """Another flavour on the same smeared links; parameters as for the class."""
+        return HISQ(self._links, mass=mass, _smeared=self._smeared, **parameters)
+
+    def __repr__(self) -> str:
+        return f"HISQ(mass={self.mass:g}, epsilon={self.epsilon:g})"

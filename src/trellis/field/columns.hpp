@@ -1,0 +1,11 @@
+#pragma once
+/// Some of the right-hand sides of a fermion field.
+#include "trellis/field/spinor_field.hpp"
+
+namespace trellis {
+
+/// Copies `count` right-hand sides of `in`, from in_first on, to those of `out` from out_first on.
+/// @pre fields alike but for their number of right-hand sides; not on a GPU
+void copy_columns(SpinorField& out, int out_first, const SpinorField& in, int in_first, int count);
+
+}  // namespace trellis

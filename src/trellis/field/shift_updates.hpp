@@ -1,0 +1,19 @@
+#pragma once
+/// The fused updates of multi-shift solvers.
+#include <vector>
+
+#include "trellis/field/spinor_field.hpp"
+
+namespace trellis {
+
+/// One shift's coefficients of one iteration: x += a p, then p = r + b p, per right-hand side.
+struct ShiftStep {
+  std::vector<double> a, b;
+};
+/// For all k: the steps of one or two iterations, steps[k][t] with the residual residuals[t]. One pass
+/// (kernels/linalg/multi_shift_update.hpp). @pre fields alike, in double or single, not on a GPU
+void update_shifts(const std::vector<SpinorField*>& x, const std::vector<SpinorField*>& p,
+                   const std::vector<const SpinorField*>& residuals,
+                   const std::vector<std::vector<ShiftStep>>& steps);
+
+}  // namespace trellis

@@ -1,0 +1,163 @@
+#include "trellis/measure/staggered.hpp"
+
+#include "trellis/algebra/random.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
+#include "trellis/field/linear_algebra.hpp"
+
+namespace trellis {
+
+SolveReport solve_staggered(const StaggeredMatrixPtr& matrix, SpinorField& x, const SpinorField& b,
+                            const SolverSpec& spec) {
+  const StaggeredSchur S(matrix);
+  SpinorField source = S.make_field(b.rhs()), even = S.make_field(b.rhs());
+  S.prepare_source(source, b);
+  SolveReport report = solve(spec, S, even, source);
+  S.reconstruct(x, even, b);
+  report.relative_residual = relative_residual(StaggeredOperator(matrix), x, b);
+  return report;
+}
+
+SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, int count) {
+  TRELLIS_REQUIRE(count >= 1, "the number of noise vectors is ", count);
+  SpinorField field = matrix.hopping().make_field(Subset::full, count);
+  const Geometry& g = field.geometry();
+  const RandomKey key = random_key(noise.seed, noise.stream);
+  for_each_index(int(g.local_volume()), [&](int site) {
+    const Coord local = site_coord(site, g.local());
+    const SiteRandom<double> random(key, RandomPurpose::trace_noise, noise.configuration,
+                                    uint64_t(g.global_index(local)));
+    for (int r = 0; r < count; ++r) {
+      double reals[6] = {};
+      for (uint32_t c = 0; c < 3; ++c) {
+        const uint32_t draw = 3 * (noise.index + uint32_t(r)) + c;
+        if (noise.kind == NoiseKind::z2) {
+          reals[2 * c] = random.z2(draw);
+        } else {
+          const Complex<double> z = random.z4(draw);
+          reals[2 * c] = z.re;
+          reals[2 * c + 1] = z.im;
+        }
+      }
+      field.set_site(field.layout().position(local), r, reals);
+    }
+  });
+  return field;
+}
+
+namespace {
+/// Sum of w(x + j mu) over the sites j = 0..distance-1 that a hop passes.
+template <class Weight>
+double weight_along(const Weight& w, Coord x, int mu, int distance, const Coord& L) {
+  double sum = 0;
+  for (int j = 0; j < distance; ++j) {
+    sum += w(x, mu);
+    x[mu] = (x[mu] + 1) % L[mu];
+  }
+  return sum;
+}
+
+/// dM/ds for theta -> theta + s w: the factors of D times i w on forward and -i w on backward legs
+/// (rotation: i, generator of a real chemical potential: 1), to the given order in s.
+template <class Weight>
+HopTables derivative_tables(const StaggeredHopping& hopping, const Weight& w, std::complex<double> unit,
+                            int order) {
+  const Coord L = hopping.lattice().extents();
+  const auto factors = [&](int distance, double coefficient) {
+    const HopFactors dirac = dirac_factors(hopping.phases(), L, distance, coefficient);
+    const auto power = [w, L, distance, order](std::complex<double> z, const Coord& x, int mu) {
+      std::complex<double> p = 1.0;
+      for (int k = 0; k < order; ++k) p *= z * weight_along(w, x, mu, distance, L);
+      return p;
+    };
+    return HopFactors{[=](const Coord& x, int mu) { return dirac.forward(x, mu) * power(unit, x, mu); },
+                      [=](const Coord& y, int mu) { return dirac.backward(y, mu) * power(-unit, y, mu); }};
+  };
+  return hopping.make_tables(factors(1, 1.0), factors(3, hopping.links()->long_coefficient()));
+}
+
+void apply_derivative(const StaggeredHopping& hopping, const HopTables& tables, SpinorField& out,
+                      const SpinorField& in) {
+  for (int parity = 0; parity < 2; ++parity) hopping.apply(tables, out, parity, in, 0.5);
+}
+
+void add(SolveReport& report, const SolveReport& part) {
+  report.method = part.method;
+  report.iterations += part.iterations;
+  report.converged = part.converged && (report.seconds == 0 || report.converged);
+  report.reason = std::max(
+      report.reason == StopReason::max_iterations && report.seconds == 0 ? part.reason : report.reason,
+      part.reason);
+  report.relative_residual = part.relative_residual;
+  report.seconds += part.seconds;
+  report.flops += part.flops;
+  report.bytes += part.bytes;
+}
+}  // namespace
+
+StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorField& columns,
+                                 const TraceSpec& spec, const SolverSpec& solver) {
+  TRELLIS_REQUIRE(columns.subset() == Subset::full && columns.precision() == Precision::double_precision,
+                  "traces take full columns in double");
+  const StaggeredHopping& hopping = matrix->hopping();
+  const int Lt = hopping.lattice().extents()[3];
+  const auto potential = [Lt](const Coord&, int mu) { return mu == 3 ? 1.0 / Lt : 0.0; };
+  StaggeredTraces traces;
+  SpinorField X = SpinorField::like(columns), MX = X;
+  add(traces.report, solve_staggered(matrix, X, columns, solver));
+  traces.inverse = dot_each(columns, X);
+  const HopTables first = derivative_tables(hopping, potential, 1.0, 1);
+  apply_derivative(hopping, first, MX, X);
+  traces.density = dot_each(columns, MX);
+  for (const int plane : spec.planes) {
+    const Coord L = hopping.lattice().extents();
+    const auto flux = [plane, L](const Coord& x, int mu) { return flux_weight(plane, L, x, mu); };
+    SpinorField BX = SpinorField::like(columns);
+    apply_derivative(hopping, derivative_tables(hopping, flux, {0.0, 1.0}, 1), BX, X);
+    traces.magnetisation.push_back(dot_each(columns, BX));
+  }
+  if (!spec.has_curvature) return traces;
+  SpinorField second = SpinorField::like(columns), Y = SpinorField::like(columns);
+  apply_derivative(hopping, derivative_tables(hopping, potential, 1.0, 2), second, X);
+  traces.curvature = dot_each(columns, second);
+  add(traces.report, solve_staggered(matrix, Y, MX, solver));
+  apply_derivative(hopping, first, second, Y);
+  const auto loop = dot_each(columns, second);
+  for (size_t i = 0; i < loop.size(); ++i) traces.curvature[i] -= loop[i];
+  return traces;
+}
+
+GoldstonePion goldstone_pion(const StaggeredMatrixPtr& matrix, const Coord& source,
+                             const SolverSpec& solver) {
+  const Lattice& lattice = matrix->lattice();
+  const Geometry& g = lattice.geometry();
+  for (int mu = 0; mu < Nd; ++mu)
+    TRELLIS_REQUIRE(source[mu] >= 0 && source[mu] < lattice.extents()[mu], "the source ", to_string(source),
+                    " lies outside the lattice ", to_string(lattice.extents()));
+  SpinorField b = matrix->hopping().make_field(Subset::full, Nc), x = SpinorField::like(b);
+  if (g.owns(source))
+    for (int c = 0; c < Nc; ++c) {
+      double unit[6] = {};
+      unit[2 * c] = 1;
+      b.set_site(b.layout().position(g.to_local(source)), c, unit);
+    }
+  GoldstonePion pion;
+  pion.report = solve_staggered(matrix, x, b, solver);
+  const int Lt = lattice.extents()[3];
+  std::vector<ExactSum> sums{size_t(Lt)};
+  std::vector<double> values(size_t(g.local_volume()) * 6);
+  for (int c = 0; c < Nc; ++c) {
+    x.to_canonical(values.data(), c);
+    for (int64_t site = 0; site < g.local_volume(); ++site) {
+      double term = 0;
+      for (size_t i = 0; i < 6; ++i) term += values[size_t(site) * 6 + i] * values[size_t(site) * 6 + i];
+      const int t = g.to_global(site_coord(site, g.local()))[3];
+      sums[size_t((t - source[3] + Lt) % Lt)].add(term);
+    }
+  }
+  lattice.communicator().sum(sums.data(), Lt);
+  for (const ExactSum& s : sums) pion.correlator.push_back(s.value());
+  return pion;
+}
+
+}  // namespace trellis

@@ -1,0 +1,47 @@
+#pragma once
+/// Staggered measurements: solutions of M x = b, traces for the chiral condensate, quark-number density and
+/// susceptibility and the magnetisation, Goldstone-pion correlators (doc/operators/staggered.md).
+#include "trellis/measure/noise.hpp"
+#include "trellis/operator/staggered.hpp"
+#include "trellis/solver/solve.hpp"
+
+namespace trellis {
+
+/// Solves M x = b for full colour vectors through the even sites. relative_residual is |b - M x| / |b|, in
+/// double; converged says whether the solve on the even sites reached the spec's tolerance there.
+/// @pre the matrix is in double, m != 0
+SolveReport solve_staggered(const StaggeredMatrixPtr& matrix, SpinorField& x, const SpinorField& b,
+                            const SolverSpec& spec);
+
+/// `count` noise fields of colour vectors, numbers index, index + 1, ..., as right-hand sides of a full field
+/// in the storage of the matrix. Purpose trace_noise, draw = 3 index + colour.
+SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, int count);
+
+/// Estimates v^dagger A v of traces for each column v. With unit vectors for v their sum is the trace.
+struct StaggeredTraces {
+  using Values = std::vector<std::complex<double>>;  ///< one per column
+  Values inverse;                                    ///< M^-1
+  Values density;                                    ///< M' M^-1, M' = dM/d(mu/T) (real chemical potential)
+  Values curvature;  ///< M'' M^-1 - M' M^-1 M' M^-1, the connected part of the second derivative
+  std::vector<Values> magnetisation;  ///< (dM/dk) M^-1 for each plane asked for
+  SolveReport report;                 ///< of all solves; relative_residual of the last
+};
+
+struct TraceSpec {
+  bool has_curvature = false;  ///< costs a second solve
+  std::vector<int> planes;     ///< of the flux (StaggeredPhases)
+};
+
+/// Collective. @pre columns is full, in double; naive or improved links; m != 0
+StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorField& columns,
+                                 const TraceSpec& spec, const SolverSpec& solver);
+
+/// The pion of the Goldstone channel from a point source: C(t) = sum_{x, c, c'} |M^-1(x, t + t0; x0)|^2.
+/// Collective.
+struct GoldstonePion {
+  std::vector<double> correlator;
+  SolveReport report;
+};
+GoldstonePion goldstone_pion(const StaggeredMatrixPtr& matrix, const Coord& source, const SolverSpec& solver);
+
+}  // namespace trellis
