@@ -36,6 +36,7 @@ void bind_operator(nb::module_& m);
 void bind_solver(nb::module_& m);
 void bind_staggered(nb::module_& m);
 void bind_measure(nb::module_& m);
+void bind_domain_wall(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_hdf5(nb::module_& m);
 

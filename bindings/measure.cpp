@@ -108,22 +108,37 @@ Array<std::complex<double>> all_mesons(const Propagator& quark, const Propagator
   return to_numpy(table);
 }
 
-/// Octet, form `full`: tr[(1 + parity gamma_t)/2 < B Bbar >]; [1][momentum][time]
+Flavour flavour_by_name(const std::string& name) {
+  if (name == "up") return Flavour::up;
+  if (name == "down") return Flavour::down;
+  if (name == "strange") return Flavour::strange;
+  throw BadArgument(message("unknown flavour '", name, "'; legal: up, down, strange"));
+}
+
+/// Octet, form `full`: tr[(1 + parity gamma_t)/2 < B Bbar >], with `polarised` times -i gamma_x gamma_y;
+/// [1][momentum][time]. With an insertion: N(t) of the Feynman-Hellmann method.
 Array<std::complex<double>> full_baryon(const BaryonQuarks& quarks, const std::string& name, int parity,
-                                        const Momenta& momenta) {
+                                        const Momenta& momenta, bool polarised, const Propagator* inserted,
+                                        const std::string& flavour) {
   const CorrelatorTable table = [&] {
     const nb::gil_scoped_release release;
-    return octet_correlators(quarks, {name}, {parity_projector(parity)}, momenta);
+    const Insertion insertion{flavour_by_name(flavour), inserted};
+    return octet_correlators(quarks, {name},
+                             {polarised ? polarised_projector(parity) : parity_projector(parity)}, momenta,
+                             octet_diquark(), inserted ? &insertion : nullptr);
   }();
   return to_numpy(table);
 }
 
 /// Octet and decuplet, form `projected`; [spin state][momentum][time]
 Array<std::complex<double>> projected_baryon(const BaryonQuarks& quarks, const std::string& name, int parity,
-                                             const Momenta& momenta) {
+                                             const Momenta& momenta, const Propagator* inserted,
+                                             const std::string& flavour) {
   const CorrelatorTable table = [&] {
     const nb::gil_scoped_release release;
-    return projected_correlators(quarks, baryon_states({name}), momenta, parity);
+    const Insertion insertion{flavour_by_name(flavour), inserted};
+    return projected_correlators(quarks, baryon_states({name}), momenta, parity,
+                                 inserted ? &insertion : nullptr);
   }();
   return to_numpy(table);
 }
@@ -139,8 +154,10 @@ void bind_baryons(nb::module_& m) {
           nb::keep_alive<1, 4>());
   m.def("octet_names", &octet_names);
   m.def("decuplet_names", &decuplet_names);
-  m.def("full_baryon", full_baryon, "quarks"_a, "name"_a, "parity"_a, "momenta"_a);
-  m.def("projected_baryon", projected_baryon, "quarks"_a, "name"_a, "parity"_a, "momenta"_a);
+  m.def("full_baryon", full_baryon, "quarks"_a, "name"_a, "parity"_a, "momenta"_a, "polarised"_a = false,
+        "inserted"_a.none() = nb::none(), "flavour"_a = "up");
+  m.def("projected_baryon", projected_baryon, "quarks"_a, "name"_a, "parity"_a, "momenta"_a,
+        "inserted"_a.none() = nb::none(), "flavour"_a = "up");
 }
 
 void bind_propagator(nb::module_& m) {
@@ -169,10 +186,10 @@ void bind_propagator(nb::module_& m) {
   m.def("solve_propagator", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a, release_gil());
   m.def(
       "propagator_as_source",
-      [](const Propagator& S, const std::string& gamma) {
-        return propagator_as_source(S, gamma_by_name(gamma));
+      [](const Propagator& S, const std::string& gamma, const Momentum& momentum) {
+        return with_momentum(propagator_as_source(S, gamma_by_name(gamma)), momentum);
       },
-      "S"_a, "gamma"_a, release_gil());
+      "S"_a, "gamma"_a, "momentum"_a, release_gil());
   m.def(
       "sink_smeared",
       [](const Propagator& S, const GaugeField& U, double width, int steps) {

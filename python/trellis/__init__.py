@@ -32,6 +32,7 @@ __all__ = [
     "FileError",
     "GaugeField",
     "Geometry",
+    "MoebiusDomainWall",
     "NotAvailable",
     "NotConverged",
     "NumericError",
@@ -50,6 +51,7 @@ __all__ = [
     "cg",
     "cold",
     "even_odd",
+    "feynman_hellmann_propagator",
     "gaussian_source",
     "gcr",
     "hot",
@@ -60,13 +62,18 @@ __all__ = [
     "mr",
     "noise_source",
     "nucleon",
+    "nucleon_feynman_hellmann",
     "point_source",
+    "projected_feynman_hellmann",
+    "propagator_norm",
     "quenched",
     "rank",
     "ranks",
     "read_gauge_field",
     "read_propagator",
     "read_scidac_propagator",
+    "residual_mass",
+    "sequential_source",
     "wall_source",
     "weak_field",
 ]
@@ -92,6 +99,16 @@ _SUBMODULE_OF = {
     ),
     **dict.fromkeys(["WilsonClover"], "operators"),
     **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "staggered"),
+    **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "domain_wall"),
+    **dict.fromkeys(
+        [
+            "feynman_hellmann_propagator",
+            "nucleon_feynman_hellmann",
+            "projected_feynman_hellmann",
+            "sequential_source",
+        ],
+        "feynman_hellmann",
+    ),
     **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "mr", "mixed_precision", "SolveReport"], "solvers"),
     **dict.fromkeys(
         [
@@ -122,6 +139,13 @@ if TYPE_CHECKING:
         NumericError,
         OutOfMemory,
         RunFileError,
+    )
+    from .domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
+    from .feynman_hellmann import (
+        feynman_hellmann_propagator,
+        nucleon_feynman_hellmann,
+        projected_feynman_hellmann,
+        sequential_source,
     )
     from .gauge import GaugeField, Geometry, cold, hot, quenched, read_gauge_field, weak_field
     from .operators import WilsonClover

@@ -18,6 +18,7 @@ from .solvers import MixedPrecision, SolveReport
 
 if TYPE_CHECKING:
     from . import _core
+    from .domain_wall import MoebiusDomainWall
     from .operators import WilsonClover
     from .solvers import Solver
 
@@ -130,11 +131,19 @@ class Propagator:
     ----------
     report : SolveReport or None
         What the solves did; None if it was read or made from an array.
+    midpoint : Propagator or None
+        Domain-wall fermions with an even Ls: the quark of the middle of the fifth dimension, for m_res.
     """
 
-    def __init__(self, core: _core.Propagator, report: SolveReport | None = None) -> None:
+    def __init__(
+        self,
+        core: _core.Propagator,
+        report: SolveReport | None = None,
+        midpoint: _core.Propagator | None = None,
+    ) -> None:
         self._core = core
         self.report = report
+        self.midpoint: Propagator | None = None if midpoint is None else Propagator(midpoint, report)
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -277,7 +286,7 @@ def read_scidac_propagator(
 class BoundSolver:
     """A solver of M x = b: what `solver(M)` returns."""
 
-    def __init__(self, solver: Solver, M: WilsonClover) -> None:
+    def __init__(self, solver: Solver, M: WilsonClover | MoebiusDomainWall) -> None:
         self.solver = solver
         self.operator = M
 
@@ -298,11 +307,15 @@ class BoundSolver:
         """
         core = load()
         spec, form = self.solver._spec(), self.solver._schur_form()
-        S = core.solve_propagator(self.operator._core, spec, source._core, form)
+        M, midpoint = self.operator, None
+        if isinstance(M._core, core.DomainWallOperator):
+            S, midpoint = core.solve_domain_wall(M._core, spec, source._core, form, M._columns_per_solve)
+        else:
+            S = core.solve_propagator(M._core, spec, source._core, form)
         report = self._report(S.report.solve, S.report.true_residual, form)
         if not report.converged and not allow_not_converged:
             raise NotConverged(_not_converged_message(report), report)
-        return Propagator(S, report)
+        return Propagator(S, report, midpoint)
 
     def solve(
         self, b: ArrayLike, *, allow_not_converged: bool = False
@@ -327,6 +340,8 @@ class BoundSolver:
             raise BadArgument("solve() takes a solver without even_odd; propagator() takes both")
         core = load()
         M = self.operator
+        if isinstance(M._core, core.DomainWallOperator):
+            raise BadArgument("solve() is for 4-D fields; domain-wall operators have propagator()")
         right = core.SpinorField.from_numpy(M.geometry._core, np.ascontiguousarray(b, dtype=np.complex128))
         x = core.SpinorField.from_numpy(M.geometry._core, np.zeros_like(right.to_numpy()))
         found = core.solve(self.solver._spec(), M._core, x, right)

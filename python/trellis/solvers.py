@@ -16,6 +16,7 @@ from .core import load
 from .errors import BadArgument
 
 if TYPE_CHECKING:
+    from .domain_wall import MoebiusDomainWall
     from .operators import WilsonClover
     from .propagators import BoundSolver
 
@@ -26,7 +27,7 @@ SchurForm = Literal["symmetric", "asymmetric"]
 class Solver:
     """Base of all solver values. Calling one with an operator binds it: ``solve(M)``."""
 
-    def __call__(self, M: WilsonClover) -> BoundSolver:
+    def __call__(self, M: WilsonClover | MoebiusDomainWall) -> BoundSolver:
         """The solver of M x = b."""
         from .propagators import BoundSolver
 

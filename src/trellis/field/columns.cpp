@@ -29,15 +29,16 @@ void copy_columns(SpinorField& out, int out_first, const SpinorField& in, int in
   if (in.spec().backend == Backend::cuda) throw NotAvailable("copy_columns is for fields on the host");
   const bool is_cpu = in.spec().backend == Backend::cpu;
   const int sites = is_cpu ? in.layout().lanes() : GpuLayout::warp;  // of a group
+  const int slices = in.slices();
   const int groups = is_cpu ? in.layout().blocks() : (in.layout().blocks() + sites - 1) / sites;
   for (int parity = first_parity(in.subset()); parity <= last_parity(in.subset()); ++parity) {
     const RawField to = out.raw(parity), from = in.raw(parity);
-    copy_slots(static_cast<char*>(to.data), to.slots, out_first, static_cast<const char*>(from.data),
-               from.slots, in_first, count,
+    copy_slots(static_cast<char*>(to.data), to.slots, out_first * slices, static_cast<const char*>(from.data),
+               from.slots, in_first * slices, count * slices,
                size_t(sites) * size_t(in.reals()) * element_bytes(in.precision()), groups);
     if (to.scale)
-      copy_slots(reinterpret_cast<char*>(to.scale), to.slots, out_first,
-                 reinterpret_cast<const char*>(from.scale), from.slots, in_first, count,
+      copy_slots(reinterpret_cast<char*>(to.scale), to.slots, out_first * slices,
+                 reinterpret_cast<const char*>(from.scale), from.slots, in_first * slices, count * slices,
                  size_t(sites) * sizeof(float), groups);
   }
 }

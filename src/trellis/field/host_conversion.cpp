@@ -108,7 +108,7 @@ template <int lanes>
 void convert_block(const SpinorField& out, const RawField& to, const SpinorField& in, const RawField& from,
                    const int32_t* origin, int block) {
   const int n = out.reals();
-  for (int slot = 0; slot < out.rhs(); ++slot) {
+  for (int slot = 0; slot < out.slots(); ++slot) {
     const size_t first = (size_t(block) * size_t(to.slots) + size_t(slot)) * lanes;
     switch (out.precision()) {
       case Precision::double_precision:
@@ -153,9 +153,9 @@ void convert_sites(SpinorField& out, const SpinorField& in, int parity, const Or
     double reals[largest_site];
     const int32_t* origin = table.block(parity, block);
     for (int lane = 0; lane < lanes; ++lane)
-      for (int rhs = 0; rhs < out.rhs(); ++rhs) {
-        in.get_site({parity, origin[lane] / from_lanes, origin[lane] % from_lanes}, rhs, reals);
-        out.set_site({parity, block, lane}, rhs, reals);
+      for (int slot = 0; slot < out.slots(); ++slot) {
+        in.get_site({parity, origin[lane] / from_lanes, origin[lane] % from_lanes}, slot, reals);
+        out.set_site({parity, block, lane}, slot, reals);
       }
   });
 }
@@ -164,7 +164,7 @@ void convert_sites(SpinorField& out, const SpinorField& in, int parity, const Or
 
 void convert_on_host(SpinorField& out, const SpinorField& in) {
   TRELLIS_REQUIRE(out.lattice_ptr() == in.lattice_ptr() && out.subset() == in.subset() &&
-                      out.rhs() == in.rhs() && out.reals() == in.reals(),
+                      out.rhs() == in.rhs() && out.slices() == in.slices() && out.reals() == in.reals(),
                   "convert: fields differ in lattice, subset or number of right-hand sides");
   TRELLIS_REQUIRE(out.spec().backend != Backend::cuda && in.spec().backend != Backend::cuda,
                   "convert_on_host: a field is on the GPU");

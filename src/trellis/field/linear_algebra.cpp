@@ -21,22 +21,30 @@ void dispatch_field(const SpinorField& x, F&& f) {
   dispatch(x.spec().backend, x.precision(), x.layout().lanes(), f);
 }
 
-/// Coefficients as [slot][re, im].
-std::vector<double> interleaved(const Coefficients& a) {
-  std::vector<double> r(2 * a.size(), 0.0);
-  for (size_t i = 0; i < a.size(); ++i) r[2 * i] = a[i];
+/// Coefficients of right-hand sides as [slot][re, im].
+std::vector<double> interleaved(const SpinorField& field, const Coefficients& a) {
+  std::vector<double> r;
+  for (const double c : a)
+    for (int slice = 0; slice < field.slices(); ++slice) r.insert(r.end(), {c, 0.0});
   return r;
 }
-std::vector<double> interleaved(const ComplexCoefficients& a) {
-  std::vector<double> r(2 * a.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    r[2 * i] = a[i].real();
-    r[2 * i + 1] = a[i].imag();
-  }
+std::vector<double> interleaved(const SpinorField& field, const ComplexCoefficients& a) {
+  std::vector<double> r;
+  for (const auto& c : a)
+    for (int slice = 0; slice < field.slices(); ++slice) r.insert(r.end(), {c.real(), c.imag()});
+  return r;
+}
+std::vector<double> per_slot(const SpinorField& field, const Coefficients& a) {
+  std::vector<double> r;
+  for (const double c : a) r.insert(r.end(), size_t(field.slices()), c);
   return r;
 }
 
-Coefficients values(const SpinorField& x, std::vector<ExactSum>& sums) {
+/// The global sums of right-hand sides from the local ones of slots.
+Coefficients values(const SpinorField& x, const std::vector<ExactSum>& slots) {
+  const size_t slices = size_t(x.slices());
+  std::vector<ExactSum> sums(slots.size() / slices);
+  for (size_t i = 0; i < slots.size(); ++i) sums[i / slices].merge(slots[i]);
   x.lattice().communicator().sum(sums.data(), int(sums.size()));
   Coefficients r;
   for (const ExactSum& s : sums) r.push_back(s.value());
@@ -47,8 +55,8 @@ void run_combine(SpinorField& out, const std::vector<double>& a, const SpinorFie
                  const std::vector<double>& b, const SpinorField* y, bool is_complex, ExactSum* norms) {
   require_alike(out, x, "combine");
   if (y) require_alike(out, *y, "combine");
-  TRELLIS_REQUIRE(int(a.size()) == 2 * out.rhs(), "combine: ", a.size() / 2, " coefficients for ", out.rhs(),
-                  " right-hand sides");
+  TRELLIS_REQUIRE(int(a.size()) == 2 * out.slots(), "combine: ", a.size() / (2 * size_t(out.slices())),
+                  " coefficients for ", out.rhs(), " right-hand sides");
   for (int parity = first_parity(out.subset()); parity <= last_parity(out.subset()); ++parity) {
     CombineCall call;
     call.out = out.raw(parity);
@@ -60,7 +68,7 @@ void run_combine(SpinorField& out, const std::vector<double>& a, const SpinorFie
     call.has_y = y != nullptr;
     call.norms = norms;
     call.reals = out.reals();
-    call.slots = out.rhs();
+    call.slots = out.slots();
     dispatch_field(out, [&]<class Layout, class Storage>() {
       launch_combine<Layout, Storage>(call, SiteRange(out.layout().blocks()));
     });
@@ -75,7 +83,7 @@ void run_dot(const SpinorField& x, const SpinorField* y, ExactSum* re, ExactSum*
     call.re = re;
     call.im = im;
     call.reals = x.reals();
-    call.slots = x.rhs();
+    call.slots = x.slots();
     dispatch_field(x, [&]<class Layout, class Storage>() {
       launch_dot<Layout, Storage>(call, SiteRange(x.layout().blocks()));
     });
@@ -93,7 +101,7 @@ void copy(SpinorField& out, const SpinorField& in) {
 
 void convert(SpinorField& out, const SpinorField& in) {
   TRELLIS_REQUIRE(out.lattice_ptr() == in.lattice_ptr() && out.subset() == in.subset() &&
-                      out.rhs() == in.rhs() && out.reals() == in.reals(),
+                      out.rhs() == in.rhs() && out.slices() == in.slices() && out.reals() == in.reals(),
                   "convert: fields differ in lattice, subset or number of right-hand sides");
   if (in.spec().backend == Backend::cuda) return convert(out, in.host_copy());
   if (out.spec().backend == Backend::cuda) {
@@ -107,7 +115,7 @@ void convert(SpinorField& out, const SpinorField& in) {
 namespace {
 void copy_parity(SpinorField& out, const SpinorField& in, int parity) {
   TRELLIS_REQUIRE(out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() &&
-                      out.rhs() == in.rhs() && out.reals() == in.reals() &&
+                      out.slots() == in.slots() && out.slices() == in.slices() && out.reals() == in.reals() &&
                       out.spec().backend == in.spec().backend,
                   "parity copy: fields differ in more than their subset");
   const SpinorField& half = out.subset() == Subset::full ? in : out;
@@ -131,29 +139,29 @@ void insert_parity(SpinorField& out, const SpinorField& in) {
 }
 
 void scale(SpinorField& out, double a, const SpinorField& x) {
-  run_combine(out, interleaved(Coefficients(out.rhs(), a)), x, {}, nullptr, false, nullptr);
+  run_combine(out, interleaved(out, Coefficients(out.rhs(), a)), x, {}, nullptr, false, nullptr);
 }
 void combine(SpinorField& out, double a, const SpinorField& x, double b, const SpinorField& y) {
   combine(out, Coefficients(out.rhs(), a), x, Coefficients(out.rhs(), b), y);
 }
 void combine(SpinorField& out, const Coefficients& a, const SpinorField& x, const Coefficients& b,
              const SpinorField& y) {
-  run_combine(out, interleaved(a), x, interleaved(b), &y, false, nullptr);
+  run_combine(out, interleaved(out, a), x, interleaved(out, b), &y, false, nullptr);
 }
 void combine(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x,
              const ComplexCoefficients& b, const SpinorField& y) {
-  run_combine(out, interleaved(a), x, interleaved(b), &y, true, nullptr);
+  run_combine(out, interleaved(out, a), x, interleaved(out, b), &y, true, nullptr);
 }
 Coefficients combine_norm2(SpinorField& out, const Coefficients& a, const SpinorField& x,
                            const Coefficients& b, const SpinorField& y) {
-  std::vector<ExactSum> sums(out.rhs());
-  run_combine(out, interleaved(a), x, interleaved(b), &y, false, sums.data());
+  std::vector<ExactSum> sums(out.slots());
+  run_combine(out, interleaved(out, a), x, interleaved(out, b), &y, false, sums.data());
   return values(out, sums);
 }
 Coefficients combine_norm2(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x,
                            const ComplexCoefficients& b, const SpinorField& y) {
-  std::vector<ExactSum> sums(out.rhs());
-  run_combine(out, interleaved(a), x, interleaved(b), &y, true, sums.data());
+  std::vector<ExactSum> sums(out.slots());
+  run_combine(out, interleaved(out, a), x, interleaved(out, b), &y, true, sums.data());
   return values(out, sums);
 }
 
@@ -163,15 +171,16 @@ void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, Sp
   require_alike(x, r, "update_solution_and_direction");
   TRELLIS_REQUIRE(int(alpha.size()) == x.rhs() && int(beta.size()) == x.rhs(), alpha.size(), " and ",
                   beta.size(), " coefficients for ", x.rhs(), " right-hand sides");
+  const std::vector<double> alpha_of_slot = per_slot(x, alpha), beta_of_slot = per_slot(x, beta);
   for (int parity = first_parity(x.subset()); parity <= last_parity(x.subset()); ++parity) {
     UpdateCall call;
     call.x = x.raw(parity);
     call.r = r.raw(parity);
     call.p = p.raw(parity);
-    call.alpha = alpha.data();
-    call.beta = beta.data();
+    call.alpha = alpha_of_slot.data();
+    call.beta = beta_of_slot.data();
     call.reals = x.reals();
-    call.slots = x.rhs();
+    call.slots = x.slots();
     dispatch_field(x, [&]<class Layout, class Storage>() {
       launch_update<Layout, Storage>(call, SiteRange(x.layout().blocks()));
     });
@@ -179,7 +188,7 @@ void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, Sp
 }
 
 Coefficients norm2_each(const SpinorField& x) {
-  std::vector<ExactSum> sums(x.rhs());
+  std::vector<ExactSum> sums(x.slots());
   run_dot(x, nullptr, sums.data(), nullptr);
   return values(x, sums);
 }
@@ -187,8 +196,8 @@ Coefficients norm2_each(const SpinorField& x) {
 ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y) {
   require_alike(x, y, "dot");
   const int n = x.rhs();
-  std::vector<ExactSum> sums(size_t(2) * n);
-  run_dot(x, &y, sums.data(), sums.data() + n);
+  std::vector<ExactSum> sums(size_t(2) * x.slots());
+  run_dot(x, &y, sums.data(), sums.data() + x.slots());
   const Coefficients v = values(x, sums);
   ComplexCoefficients r;
   for (int i = 0; i < n; ++i) r.emplace_back(v[i], v[n + i]);

@@ -11,7 +11,8 @@ void update_shifts(const std::vector<SpinorField*>& x, const std::vector<SpinorF
                    const std::vector<std::vector<ShiftStep>>& steps) {
   if (x.empty()) return;
   const SpinorField& like = *x.front();
-  const size_t slots = size_t(like.rhs()), rows = MultiShiftUpdateCall::largest_count;
+  const size_t slots = size_t(like.slots()), slices = size_t(like.slices()),
+               rows = MultiShiftUpdateCall::largest_count;
   TRELLIS_REQUIRE(
       p.size() == x.size() && steps.size() == x.size() && !residuals.empty() && residuals.size() <= rows,
       "update of ", x.size(), " shifts with ", p.size(), " directions, ", steps.size(), " steps and ",
@@ -23,8 +24,8 @@ void update_shifts(const std::vector<SpinorField*>& x, const std::vector<SpinorF
         "update of shifts: fields differ");
     for (size_t t = 0; t < residuals.size(); ++t)
       for (size_t slot = 0; slot < slots; ++slot) {
-        a[(k * rows + t) * slots + slot] = steps[k][t].a[slot];
-        b[(k * rows + t) * slots + slot] = steps[k][t].b[slot];
+        a[(k * rows + t) * slots + slot] = steps[k][t].a[slot / slices];
+        b[(k * rows + t) * slots + slot] = steps[k][t].b[slot / slices];
       }
   }
   for (int parity = first_parity(like.subset()); parity <= last_parity(like.subset()); ++parity) {
@@ -42,7 +43,7 @@ void update_shifts(const std::vector<SpinorField*>& x, const std::vector<SpinorF
     call.a = a.data();
     call.b = b.data();
     call.reals = like.reals();
-    call.slots = like.rhs();
+    call.slots = like.slots();
     dispatch_host(like.spec().backend, like.precision(), like.layout().lanes(),
                   [&]<class Layout, class Storage>() {
                     launch_multi_shift_update<Layout, Storage>(call, SiteRange(like.layout().blocks()));

@@ -27,10 +27,11 @@ size_t element_bytes(Precision p) {
 SpinorField::SpinorField(LatticePtr lattice, FieldSpec spec)
     : lattice_{std::move(lattice)}, spec_{spec}, layout_{layout_for(*lattice_, spec)} {
   TRELLIS_REQUIRE(spec.rhs >= 1, "a field needs at least one right-hand side, not ", spec.rhs);
+  TRELLIS_REQUIRE(spec.slices >= 1, "a field needs at least one slice, not ", spec.slices);
   TRELLIS_REQUIRE(spec.reals == 24 || spec.reals == 6 || spec.reals == 72,
                   "a field has 24 reals a site (spinor), 6 (colour vector) or 72 (clover term), not ",
                   spec.reals);
-  const size_t site_lanes = size_t(stored_blocks()) * layout_->lanes() * spec.rhs;
+  const size_t site_lanes = size_t(stored_blocks()) * layout_->lanes() * slots();
   data_bytes_ = round_up(site_lanes * spec.reals * element_bytes(spec.precision), 64);
   scale_bytes_ = spec.precision == Precision::half_precision ? round_up(site_lanes * sizeof(float), 64) : 0;
   const int parities = spec.subset == Subset::full ? 2 : 1;
@@ -78,53 +79,53 @@ char* SpinorField::data(int parity) const {
 
 RawField SpinorField::raw(int parity) const {
   char* p = data(parity);
-  return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, spec_.rhs};
+  return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, slots()};
 }
 
-size_t SpinorField::element_offset(int block, int lane, int rhs, int component) const {
-  const int n = spec_.reals, slots = spec_.rhs;
+size_t SpinorField::element_offset(int block, int lane, int slot, int component) const {
+  const int n = spec_.reals, slots = this->slots();
   if (spec_.backend == Backend::cpu)
-    return ((size_t(block) * slots + rhs) * n + component) * layout_->lanes() + lane;
-  return (size_t(block / GpuLayout::warp) * slots + rhs) * n * GpuLayout::warp +
+    return ((size_t(block) * slots + slot) * n + component) * layout_->lanes() + lane;
+  return (size_t(block / GpuLayout::warp) * slots + slot) * n * GpuLayout::warp +
          gpu_component_offset(component, n, block % GpuLayout::warp,
                               int(16 / element_bytes(spec_.precision)));
 }
 
-float* SpinorField::scale(const SitePosition& at, int rhs) const {
+float* SpinorField::scale(const SitePosition& at, int slot) const {
   float* s = reinterpret_cast<float*>(data(at.parity) + data_bytes_);
   if (spec_.backend == Backend::cpu)
-    return s + (size_t(at.block) * spec_.rhs + rhs) * layout_->lanes() + at.lane;
-  return s + (size_t(at.block / GpuLayout::warp) * spec_.rhs + rhs) * GpuLayout::warp +
+    return s + (size_t(at.block) * slots() + slot) * layout_->lanes() + at.lane;
+  return s + (size_t(at.block / GpuLayout::warp) * slots() + slot) * GpuLayout::warp +
          at.block % GpuLayout::warp;
 }
 
-double SpinorField::get(const SitePosition& at, int rhs, int component) const {
+double SpinorField::get(const SitePosition& at, int slot, int component) const {
   const char* p =
-      data(at.parity) + element_offset(at.block, at.lane, rhs, component) * element_bytes(spec_.precision);
+      data(at.parity) + element_offset(at.block, at.lane, slot, component) * element_bytes(spec_.precision);
   switch (spec_.precision) {
     case Precision::double_precision:
       return *reinterpret_cast<const double*>(p);
     case Precision::single_precision:
       return *reinterpret_cast<const float*>(p);
     default:
-      return (*scale(at, rhs) * fixed_point_unit) * float(*reinterpret_cast<const int16_t*>(p));
+      return (*scale(at, slot) * fixed_point_unit) * float(*reinterpret_cast<const int16_t*>(p));
   }
 }
 
-void SpinorField::get_site(const SitePosition& at, int rhs, double* reals) const {
-  for (int i = 0; i < spec_.reals; ++i) reals[i] = get(at, rhs, i);
+void SpinorField::get_site(const SitePosition& at, int slot, double* reals) const {
+  for (int i = 0; i < spec_.reals; ++i) reals[i] = get(at, slot, i);
 }
 
-void SpinorField::set_site(const SitePosition& at, int rhs, const double* reals) {
+void SpinorField::set_site(const SitePosition& at, int slot, const double* reals) {
   char* base = data(at.parity);
   if (spec_.precision == Precision::double_precision) {
     for (int i = 0; i < spec_.reals; ++i)
-      reinterpret_cast<double*>(base)[element_offset(at.block, at.lane, rhs, i)] = reals[i];
+      reinterpret_cast<double*>(base)[element_offset(at.block, at.lane, slot, i)] = reals[i];
     return;
   }
   if (spec_.precision == Precision::single_precision) {
     for (int i = 0; i < spec_.reals; ++i)
-      reinterpret_cast<float*>(base)[element_offset(at.block, at.lane, rhs, i)] = float(reals[i]);
+      reinterpret_cast<float*>(base)[element_offset(at.block, at.lane, slot, i)] = float(reals[i]);
     return;
   }
   float r[largest_site], largest = 0;
@@ -132,10 +133,11 @@ void SpinorField::set_site(const SitePosition& at, int rhs, const double* reals)
     r[i] = float(reals[i]);
     largest = maximum(largest, absolute(r[i]));
   }
-  *scale(at, rhs) = largest;
+  *scale(at, slot) = largest;
   const float inverse = 32767.0f / maximum(largest, 1e-37f);
   for (int i = 0; i < spec_.reals; ++i)
-    store_fixed(reinterpret_cast<int16_t*>(base) + element_offset(at.block, at.lane, rhs, i), inverse * r[i]);
+    store_fixed(reinterpret_cast<int16_t*>(base) + element_offset(at.block, at.lane, slot, i),
+                inverse * r[i]);
 }
 
 namespace {
@@ -152,21 +154,21 @@ void for_each_position(const SiteLayout& layout, Subset subset, const F& f) {
 }
 }  // namespace
 
-void SpinorField::to_canonical(double* out, int rhs) const {
-  if (spec_.backend == Backend::cuda) return host_copy().to_canonical(out, rhs);
+void SpinorField::to_canonical(double* out, int slot) const {
+  if (spec_.backend == Backend::cuda) return host_copy().to_canonical(out, slot);
   for_each_position(*layout_, spec_.subset, [&](const SitePosition& at, int64_t site) {
-    get_site(at, rhs, out + site * spec_.reals);
+    get_site(at, slot, out + site * spec_.reals);
   });
 }
 
-void SpinorField::from_canonical(const double* in, int rhs) {
+void SpinorField::from_canonical(const double* in, int slot) {
   if (spec_.backend == Backend::cuda) {
     SpinorField host = host_copy();
-    host.from_canonical(in, rhs);
+    host.from_canonical(in, slot);
     return copy_from_host(host);
   }
   for_each_position(*layout_, spec_.subset, [&](const SitePosition& at, int64_t site) {
-    set_site(at, rhs, in + site * spec_.reals);
+    set_site(at, slot, in + site * spec_.reals);
   });
 }
 

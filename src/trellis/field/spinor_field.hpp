@@ -26,7 +26,8 @@ struct FieldSpec {
   int rhs = 1;
   int reals = 24;
   Backend backend = Backend::cpu;
-  int lanes = 0;  ///< 0: the vector width of this build; GPU layouts always have 1
+  int lanes = 0;   ///< 0: the vector width of this build; GPU layouts always have 1
+  int slices = 1;  ///< of a fifth dimension: a right-hand side is then `slices` spinors a site
 
   bool operator==(const FieldSpec&) const = default;
 };
@@ -50,6 +51,9 @@ class SpinorField {
   Precision precision() const { return spec_.precision; }
   Subset subset() const { return spec_.subset; }
   int rhs() const { return spec_.rhs; }
+  int slices() const { return spec_.slices; }
+  /// Objects a site: slot = rhs * slices() + slice. Element access and kernels count slots.
+  int slots() const { return spec_.rhs * spec_.slices; }
   int reals() const { return spec_.reals; }
   const SiteLayout& layout() const { return *layout_; }
   const SiteLayoutPtr& layout_ptr() const { return layout_; }
@@ -66,19 +70,19 @@ class SpinorField {
   const Memory& memory() const { return memory_; }
 
   /// One number: real `component` of a site (slow: set-up, tests, conversions). @pre not on a GPU
-  double get(const SitePosition& at, int rhs, int component) const;
+  double get(const SitePosition& at, int slot, int component) const;
   /// Sets all reals of a site (16-bit storage needs them together for its scale).
-  void set_site(const SitePosition& at, int rhs, const double* reals);
-  void get_site(const SitePosition& at, int rhs, double* reals) const;
+  void set_site(const SitePosition& at, int slot, const double* reals);
+  void get_site(const SitePosition& at, int slot, double* reals) const;
 
-  /// This rank's part of one right-hand side in the order [site, x fastest][spin][colour][re, im]; sites that
+  /// This rank's part of one slot in the order [site, x fastest][spin][colour][re, im]; sites that
   /// the subset lacks are left alone (reading) or ignored (writing).
-  void to_canonical(double* out, int rhs = 0) const;
-  void from_canonical(const double* in, int rhs = 0);
+  void to_canonical(double* out, int slot = 0) const;
+  void from_canonical(const double* in, int slot = 0);
 
  private:
-  size_t element_offset(int block, int lane, int rhs, int component) const;
-  float* scale(const SitePosition& at, int rhs) const;
+  size_t element_offset(int block, int lane, int slot, int component) const;
+  float* scale(const SitePosition& at, int slot) const;
   int stored_blocks() const;
   char* data(int parity) const;
   LatticePtr lattice_;

@@ -21,6 +21,24 @@ ThreeQuarks three_quarks(const BaryonQuarks& quarks, const std::array<Flavour, 3
   return three;
 }
 
+std::vector<ThreeQuarks> inserted(const ThreeQuarks& quarks, const std::array<Flavour, 3>& flavours,
+                                  const Insertion* insertion) {
+  if (insertion == nullptr) return {quarks};
+  const Propagator* F = insertion->propagator;
+  TRELLIS_REQUIRE(F != nullptr, "a Feynman-Hellmann insertion without a propagator");
+  TRELLIS_REQUIRE(F->lattice_ptr() == quarks[0]->lattice_ptr() &&
+                      F->columns().spec() == quarks[0]->columns().spec() &&
+                      F->source_at() == quarks[0]->source_at(),
+                  "the Feynman-Hellmann propagator differs from the quarks in lattice, storage or source");
+  std::vector<ThreeQuarks> all;
+  for (size_t i = 0; i < 3; ++i) {
+    if (flavours[i] != insertion->flavour) continue;
+    all.push_back(quarks);
+    all.back()[i] = F;
+  }
+  return all;
+}
+
 void remove_boundary_sign(CorrelatorTable& table, const ThreeQuarks& quarks) {
   const auto phase = quarks[0]->boundary()[3] * quarks[1]->boundary()[3] * quarks[2]->boundary()[3];
   if (phase != -1.0) return;

@@ -12,6 +12,11 @@ using ThreeQuarks = std::array<const Propagator*, 3>;
 /// The propagators of a term. Throws BadArgument where one is missing or they do not fit.
 ThreeQuarks three_quarks(const BaryonQuarks& quarks, const std::array<Flavour, 3>& flavours);
 
+/// The sets of propagators that a term stands for: itself, or with an insertion one for each quark of its
+/// flavour. Throws BadArgument where the insertion does not fit.
+std::vector<ThreeQuarks> inserted(const ThreeQuarks& quarks, const std::array<Flavour, 3>& flavours,
+                                  const Insertion* insertion);
+
 /// Removes the sign of three quarks that wrapped around the time boundary.
 void remove_boundary_sign(CorrelatorTable& table, const ThreeQuarks& quarks);
 

@@ -20,6 +20,15 @@ struct BaryonQuarks {
   const Propagator* strange = nullptr;
 };
 
+/// A Feynman-Hellmann insertion: each quark of `flavour` is replaced in turn by `propagator`, which is
+/// sum_z S(x, z) Gamma S(z, source) (propagator_as_source), and the terms are added. With this the two-point
+/// functions below become N(t) of doc/conventions.md: - d C / d lambda of D -> D + lambda Gamma on that
+/// flavour.
+struct Insertion {
+  Flavour flavour;
+  const Propagator* propagator;
+};
+
 /// A general spin matrix, [row][column].
 using SpinMatrix = std::array<std::array<std::complex<double>, 4>, 4>;
 SpinMatrix spin_matrix(const GammaMatrix& gamma);
@@ -34,14 +43,16 @@ SpinMatrix polarised_projector(int parity);
 CorrelatorTable octet_correlators(const BaryonQuarks& quarks, const std::vector<std::string>& baryons,
                                   const std::vector<SpinMatrix>& projectors,
                                   const Momenta& momenta = zero_momentum,
-                                  const GammaMatrix& diquark = octet_diquark());
+                                  const GammaMatrix& diquark = octet_diquark(),
+                                  const Insertion* insertion = nullptr);
 
 /// The same for any operators; one row for each projector.
 CorrelatorTable diquark_correlators(const BaryonQuarks& quarks, const DiquarkOperator& sink,
                                     const GammaMatrix& sink_diquark, const DiquarkOperator& source,
                                     const GammaMatrix& source_diquark,
                                     const std::vector<SpinMatrix>& projectors,
-                                    const Momenta& momenta = zero_momentum);
+                                    const Momenta& momenta = zero_momentum,
+                                    const Insertion* insertion = nullptr);
 
 /// A baryon of the form `projected` in one spin state.
 struct BaryonState {
@@ -55,7 +66,8 @@ std::vector<BaryonState> baryon_states(const std::vector<std::string>& baryons);
 /// parity gamma_t)/2 at source and sink (parity = +1: as lalibe does in the Dirac-Pauli basis). One row for
 /// each state. The sums over sites are shared by all baryons that have the same quarks.
 CorrelatorTable projected_correlators(const BaryonQuarks& quarks, const std::vector<BaryonState>& states,
-                                      const Momenta& momenta = zero_momentum, int parity = 1);
+                                      const Momenta& momenta = zero_momentum, int parity = 1,
+                                      const Insertion* insertion = nullptr);
 
 /// Bytes per rank that the contractions need beside the propagators.
 size_t baryon_bytes(const Geometry& geometry, int momenta);

@@ -96,7 +96,8 @@ SpinMatrix polarised_projector(int parity) {
 CorrelatorTable diquark_correlators(const BaryonQuarks& quarks, const DiquarkOperator& sink,
                                     const GammaMatrix& sink_diquark, const DiquarkOperator& source,
                                     const GammaMatrix& source_diquark,
-                                    const std::vector<SpinMatrix>& projectors, const Momenta& momenta) {
+                                    const std::vector<SpinMatrix>& projectors, const Momenta& momenta,
+                                    const Insertion* insertion) {
   TRELLIS_REQUIRE(!sink.empty() && !source.empty() && !projectors.empty(),
                   "baryon correlator without operators or projectors");
   const ThreeQuarks any = three_quarks(quarks, sink.front().quarks);
@@ -110,21 +111,23 @@ CorrelatorTable diquark_correlators(const BaryonQuarks& quarks, const DiquarkOpe
         for (size_t i = 0; i < 3; ++i)
           flavours_match = flavours_match && a.quarks[i] == b.quarks[size_t(pairing[i])];
         if (!flavours_match) continue;
-        const ThreeQuarks three = three_quarks(quarks, a.quarks);
-        auto& M = sums[{three, pairing}];
-        if (M.rows == 0) M = spin_matrix_sums(three, sink_diquark, source_diquark, pairing, momenta);
-        add_projected(C, projectors, a.coefficient * b.coefficient, M);
+        for (const ThreeQuarks& three : inserted(three_quarks(quarks, a.quarks), a.quarks, insertion)) {
+          auto& M = sums[{three, pairing}];
+          if (M.rows == 0) M = spin_matrix_sums(three, sink_diquark, source_diquark, pairing, momenta);
+          add_projected(C, projectors, a.coefficient * b.coefficient, M);
+        }
       }
   return C;
 }
 
 CorrelatorTable octet_correlators(const BaryonQuarks& quarks, const std::vector<std::string>& baryons,
                                   const std::vector<SpinMatrix>& projectors, const Momenta& momenta,
-                                  const GammaMatrix& diquark) {
+                                  const GammaMatrix& diquark, const Insertion* insertion) {
   CorrelatorTable all;
   for (const std::string& name : baryons) {
     const DiquarkOperator B = diquark_operator(name);
-    const CorrelatorTable C = diquark_correlators(quarks, B, diquark, B, diquark, projectors, momenta);
+    const CorrelatorTable C =
+        diquark_correlators(quarks, B, diquark, B, diquark, projectors, momenta, insertion);
     if (all.rows == 0) all = CorrelatorTable(0, C.momenta, C.times);
     all.rows += C.rows;
     all.values.insert(all.values.end(), C.values.begin(), C.values.end());

@@ -54,7 +54,7 @@ int component(const std::array<int, 3>& s, const std::array<int, 3>& s_source) {
 
 /// to += < sink sourcebar > of two terms.
 void add_contractions(CorrelatorTable& to, int row, const BaryonQuarks& quarks, const ProjectedTerm& sink,
-                      const ProjectedTerm& source, ProjectedSums& sums) {
+                      const ProjectedTerm& source, ProjectedSums& sums, const Insertion* insertion) {
   // T does not change when quarks are exchanged with their spins: order them by flavour, to find sums again.
   std::array<size_t, 3> order{0, 1, 2};
   std::stable_sort(order.begin(), order.end(),
@@ -71,10 +71,12 @@ void add_contractions(CorrelatorTable& to, int row, const BaryonQuarks& quarks, 
       flavours_match = flavours_match && flavours[i] == source.quarks[partner];
     }
     if (!flavours_match) continue;
-    const CorrelatorTable& T = sums.of(three_quarks(quarks, flavours));
     const double weight = sink.coefficient * source.coefficient;
-    for (int p = 0; p < to.momenta; ++p)
-      for (int t = 0; t < to.times; ++t) to.at(row, p, t) += weight * T.at(component(s, s_source), p, t);
+    for (const ThreeQuarks& three : inserted(three_quarks(quarks, flavours), flavours, insertion)) {
+      const CorrelatorTable& T = sums.of(three);
+      for (int p = 0; p < to.momenta; ++p)
+        for (int t = 0; t < to.times; ++t) to.at(row, p, t) += weight * T.at(component(s, s_source), p, t);
+    }
   }
 }
 }  // namespace
@@ -87,7 +89,7 @@ std::vector<BaryonState> baryon_states(const std::vector<std::string>& baryons) 
 }
 
 CorrelatorTable projected_correlators(const BaryonQuarks& quarks, const std::vector<BaryonState>& states,
-                                      const Momenta& momenta, int parity) {
+                                      const Momenta& momenta, int parity, const Insertion* insertion) {
   TRELLIS_REQUIRE(parity == 1 || parity == -1, "parity ", parity, " is not 1 or -1");
   TRELLIS_REQUIRE(!states.empty(), "no baryon states");
   std::vector<ProjectedOperator> operators;
@@ -99,7 +101,7 @@ CorrelatorTable projected_correlators(const BaryonQuarks& quarks, const std::vec
   for (int row = 0; row < C.rows; ++row)
     for (const ProjectedTerm& sink : operators[size_t(row)])
       for (const ProjectedTerm& source : operators[size_t(row)])
-        add_contractions(C, row, quarks, sink, source, sums);
+        add_contractions(C, row, quarks, sink, source, sums, insertion);
   return C;
 }
 

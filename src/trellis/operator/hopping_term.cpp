@@ -1,5 +1,8 @@
 #include "trellis/operator/hopping_term.hpp"
 
+#include <algorithm>
+
+#include "trellis/device/threads.hpp"
 #include "trellis/field/dispatch.hpp"
 
 namespace trellis {
@@ -30,13 +33,14 @@ HoppingTerm::HoppingTerm(const GaugeField& U, const WilsonParams& params, const 
   }
 }
 
-SpinorField HoppingTerm::make_field(Subset subset, int rhs) const {
+SpinorField HoppingTerm::make_field(Subset subset, int rhs, int slices) const {
   FieldSpec spec;
   spec.precision = choice_.precision;
   spec.subset = subset;
   spec.rhs = rhs;
   spec.backend = choice_.backend;
   spec.lanes = choice_.lanes;
+  spec.slices = slices;
   return SpinorField(links_->lattice_ptr(), spec);
 }
 
@@ -68,14 +72,24 @@ WilsonHalo& HoppingTerm::halo(int rhs) const {
   return *entry;
 }
 
+namespace {
+/// Blocks of a tile whose output of all threads stays in their L2 caches until `then` has read it.
+int tile(const SpinorField& out) {
+  constexpr size_t bytes_per_thread = 256 * 1024;
+  const size_t block =
+      size_t(out.slots() * out.reals() * out.layout().lanes()) * element_bytes(out.precision());
+  return int(std::max<size_t>(1, bytes_per_thread * size_t(thread_count()) / block));
+}
+}  // namespace
+
 void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const {
   TRELLIS_REQUIRE(out.precision() == choice_.precision && in.precision() == choice_.precision,
                   "hopping term in ", name_of(choice_.precision), " applied to fields in ",
                   name_of(in.precision()), " and ", name_of(out.precision()));
   TRELLIS_REQUIRE(&out.layout() == &links_->layout() && &in.layout() == &links_->layout(),
                   "hopping term: fields live on another lattice or lane split");
-  TRELLIS_REQUIRE(out.rhs() == in.rhs(), "hopping term: ", in.rhs(), " right-hand sides in, ", out.rhs(),
-                  " out");
+  TRELLIS_REQUIRE(out.slots() == in.slots(), "hopping term: ", in.slots(), " spinors a site in, ",
+                  out.slots(), " out");
   TRELLIS_REQUIRE(&out != &in || out.subset() == Subset::full, "hopping term cannot work in place");
   WilsonHopCall call;
   call.stencil = stencil(parity);
@@ -94,13 +108,22 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   call.hop_scalar[1] = task.hop_scalar.imag();
   call.coefficient = task.coefficient;
   call.is_dagger = task.is_dagger;
-  call.slots = out.rhs();
+  call.slots = out.slots();
   const SiteLayout& layout = links_->layout();
-  auto launch = [&](const SiteRange& sites) {
+  auto launch_hop = [&](const SiteRange& sites) {
     dispatch(choice_.backend, choice_.precision, layout.lanes(),
              [&]<class Layout, class Storage>() { launch_wilson_hop<Layout, Storage>(call, sites); });
   };
-  WilsonHalo& exchange = halo(out.rhs());
+  const int tile_blocks = choice_.backend == Backend::cpu ? tile(out) : layout.blocks();
+  auto launch = [&](const SiteRange& sites) {
+    if (!task.then) return launch_hop(sites);
+    for (SiteRange part = sites; part.begin < sites.end; part.begin = part.end) {
+      part.end = std::min(sites.end, part.begin + tile_blocks);
+      launch_hop(part);
+      task.then(part);
+    }
+  };
+  WilsonHalo& exchange = halo(out.slots());
   if (!exchange.is_needed()) return launch(SiteRange(layout.blocks()));
   for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
   exchange.start(in, 1 - parity, task.is_dagger);

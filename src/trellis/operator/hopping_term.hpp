@@ -1,10 +1,12 @@
 #pragma once
 /// The Wilson hopping term between the two parities, with halos, in one storage. Everything the even-odd
 /// operators need is one call: out = first(x) + second(H in).
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 
+#include "trellis/device/site_range.hpp"
 #include "trellis/field/wilson_halo.hpp"
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 #include "trellis/operator/wilson_params.hpp"
@@ -19,6 +21,8 @@ struct HopTask {
   std::complex<double> x_scalar = 0.0, hop_scalar = 1.0;  ///< a + i b stands for a + i b gamma5
   double coefficient = 1.0;
   bool is_dagger = false;
+  /// Called for each tile of output sites right after its hop, while it is in the cache; may be empty.
+  std::function<void(const SiteRange&)> then;
 };
 
 class HoppingTerm {
@@ -33,7 +37,7 @@ class HoppingTerm {
   const HopLinks& links() const { return *links_; }
   const KernelChoice& choice() const { return choice_; }
   /// A zero field of the right storage.
-  SpinorField make_field(Subset subset, int rhs) const;
+  SpinorField make_field(Subset subset, int rhs, int slices = 1) const;
   double flops_per_site() const { return wilson_hop_flops; }
   /// Must-move bytes per output site of one hop over `rhs` right-hand sides: 8 links, spinors in and out.
   double bytes_per_site(int rhs) const;

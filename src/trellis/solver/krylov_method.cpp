@@ -18,7 +18,7 @@ void SolveCost::add_applications(const LinearOperator& A, int rhs, int count) {
 }
 
 void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double flops_per_real) {
-  const double sites = double(f.sites()) * f.rhs();
+  const double sites = double(f.sites()) * f.slots();
   const double scale = f.precision() == Precision::half_precision ? sizeof(float) : 0;
   flops += sites * f.reals() * flops_per_real;
   bytes += sites * fields * (double(f.reals()) * double(element_bytes(f.precision())) + scale);

@@ -1,0 +1,123 @@
+"""Domain-wall fermions: Shamir and Moebius, doc/conventions.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .core import load
+from .errors import BadArgument
+from .operators import ANTIPERIODIC_IN_TIME
+from .propagators import Propagator
+
+if TYPE_CHECKING:
+    from .gauge import GaugeField, Geometry
+
+
+class MoebiusDomainWall:
+    """The Moebius domain-wall operator; Shamir's is b5 = 1, c5 = 0.
+
+    D5 psi_s = D_+ psi_s - D_- [P_- psi_{s+1} + P_+ psi_{s-1}], wrapped terms times -mass, with
+    D_+ = b5 D_W(-M5) + 1 and D_- = 1 - c5 D_W(-M5). A solver bound to it gives propagators of the 4-D quark
+    q = P_- psi_0 + P_+ psi_{Ls-1}, which is (D_ov^-1 - 1) / (1 - mass) already.
+
+    Parameters
+    ----------
+    U
+        The links; they are copied, in the precisions that solvers ask for.
+    mass
+        m_f.
+    b5, c5
+        One number, or one for each slice.
+    Ls
+        Slices, 2 to 32; even for m_res.
+    M5
+        Domain-wall height, between 0 and 2.
+    boundary
+        Phases for crossing the boundary in x, y, z, t; 0 in t is Dirichlet time.
+    link_reals
+        Reals that store a link: 18 or 12.
+    columns_per_solve
+        How many of a propagator's twelve columns are solved together; divides 12. The slices share links
+        already, so more columns cost memory and gain little.
+
+    Raises
+    ------
+    BadArgument
+        A value outside its range, or a list of another length than Ls.
+    """
+
+    def __init__(
+        self,
+        U: GaugeField,
+        *,
+        mass: float,
+        b5: float | Sequence[float] = 1.5,
+        c5: float | Sequence[float] = 0.5,
+        Ls: int = 12,
+        M5: float = 1.8,
+        boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
+        link_reals: int = 12,
+        columns_per_solve: int = 1,
+    ) -> None:
+        core = load()
+        if len(boundary) != 4:
+            raise BadArgument(f"boundary has a phase for each of x, y, z, t, found {len(boundary)}")
+        if columns_per_solve < 1 or 12 % columns_per_solve:
+            raise BadArgument(f"columns_per_solve divides 12, found {columns_per_solve}")
+        params = core.DomainWallParams()
+        params.mass, params.M5, params.Ls = mass, M5, Ls
+        params.b5 = [float(x) for x in np.atleast_1d(b5)]
+        params.c5 = [float(x) for x in np.atleast_1d(c5)]
+        params.boundary = [complex(phase) for phase in boundary]
+        self._params = params
+        self._core = core.DomainWallOperator(U._core, params, link_reals)
+        self._links = U
+        self._columns_per_solve = columns_per_solve
+
+    @property
+    def geometry(self) -> Geometry:
+        """The 4-D lattice."""
+        return self._links.geometry
+
+    @property
+    def mass(self) -> float:
+        """m_f."""
+        return self._params.mass
+
+    @property
+    def Ls(self) -> int:
+        """Number of slices."""
+        return self._params.Ls
+
+    @property
+    def boundary(self) -> tuple[complex, complex, complex, complex]:
+        """Phases in x, y, z, t."""
+        return tuple(self._params.boundary)
+
+    def __repr__(self) -> str:
+        p = self._params
+        b5, c5 = (x[0] if len(x) == 1 else list(x) for x in (p.b5, p.c5))
+        return f"MoebiusDomainWall(mass={p.mass:g}, b5={b5}, c5={c5}, Ls={p.Ls}, M5={p.M5:g})"
+
+
+def propagator_norm(S: Propagator) -> NDArray[np.float64]:
+    """sum over space, spins and colours of |S|^2, shape [time], time from the source. Collective."""
+    return np.asarray(load().propagator_norm(S._core))
+
+
+def residual_mass(S: Propagator) -> NDArray[np.float64]:
+    """m_res(t) = sum |q_mid|^2 / sum |q|^2 of a domain-wall propagator, shape [time]. Collective.
+
+    Raises
+    ------
+    BadArgument
+        The propagator has no midpoint: it is not one of domain-wall fermions with an even Ls, or was read
+        from a file.
+    """
+    if S.midpoint is None:
+        raise BadArgument("this propagator has no midpoint; m_res needs domain-wall fermions with an even Ls")
+    return propagator_norm(S.midpoint) / propagator_norm(S)

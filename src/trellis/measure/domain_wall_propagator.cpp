@@ -1,0 +1,163 @@
+#include "trellis/measure/domain_wall_propagator.hpp"
+
+#include <algorithm>
+
+#include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
+#include "trellis/field/linear_algebra.hpp"
+
+namespace trellis {
+
+namespace {
+constexpr int column_count = Propagator::columns_per_propagator;
+
+/// f(coordinates) for all local sites.
+template <class F>
+void for_each_local(const Geometry& g, const F& f) {
+  for_each_index(int(g.local_volume()), [&](int site) { f(site_coord(site, g.local())); });
+}
+
+/// The report of all batches as one: sums, and the worst.
+void merge(PropagatorReport& all, const SolveReport& solve, const std::vector<double>& residuals) {
+  SolveReport& r = all.solve;
+  const bool is_first = all.true_residual.empty();
+  r.method = solve.method;
+  r.iterations = std::max(r.iterations, solve.iterations);
+  r.relative_residual.insert(r.relative_residual.end(), solve.relative_residual.begin(),
+                             solve.relative_residual.end());
+  r.converged = solve.converged && (is_first || r.converged);
+  // a zero column is not the reason of a batch of several
+  const bool is_zero = solve.reason == StopReason::zero_source;
+  if (is_first)
+    r.reason = solve.reason;
+  else if (r.reason == StopReason::zero_source || !is_zero)
+    r.reason = r.reason == StopReason::zero_source ? solve.reason : std::max(r.reason, solve.reason);
+  r.reliable_updates = std::max(r.reliable_updates, solve.reliable_updates);
+  r.restarts += solve.restarts;
+  r.seconds += solve.seconds;
+  r.flops += solve.flops;
+  r.bytes += solve.bytes;
+  all.true_residual.insert(all.true_residual.end(), residuals.begin(), residuals.end());
+}
+
+SpinorField four_dimensional(const LatticePtr& lattice) {
+  FieldSpec spec;
+  spec.rhs = column_count;
+  return SpinorField(lattice, spec);
+}
+
+/// Solves D5 psi = b through one form; psi = 0 on entry.
+class BatchSolver {
+ public:
+  BatchSolver(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how)
+      : how_{how}, full_{matrix}, is_even_odd_{how.even_odd.has_value()} {
+    if (is_even_odd_) schur_.emplace(matrix, *how.even_odd);
+    if (const auto* mixed = std::get_if<MixedPrecisionSpec>(&how.solver))
+      inner_ = system().converted(mixed->precision);
+  }
+
+  SolveReport solve(SpinorField& psi, const SpinorField& b) const {
+    if (!is_even_odd_) return trellis::solve(how_.solver, full_, psi, b, inner_);
+    SpinorField source = schur_->make_field(b.rhs()), solution = schur_->make_field(b.rhs());
+    schur_->prepare_source(source, b);
+    const SolveReport report = trellis::solve(how_.solver, *schur_, solution, source, inner_);
+    schur_->reconstruct(psi, solution, b);
+    return report;
+  }
+  const DomainWallOperator& full() const { return full_; }
+
+ private:
+  const LinearOperator& system() const {
+    if (is_even_odd_) return *schur_;
+    return full_;
+  }
+  const DomainWallSolve& how_;
+  DomainWallOperator full_;
+  bool is_even_odd_;
+  std::optional<DomainWallSchur> schur_;
+  LinearOperatorPtr inner_;
+};
+}  // namespace
+
+void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const SpinorField& columns,
+                     int first) {
+  SpinorField eta = SpinorField::like(out);
+  const int Ls = out.slices();
+  for_each_local(out.geometry(), [&](const Coord& x) {
+    const SitePosition from = columns.layout().position(x), to = eta.layout().position(x);
+    for (int r = 0; r < eta.rhs(); ++r) {
+      double b[24], part[24] = {};
+      columns.get_site(from, first + r, b);
+      std::copy(b, b + 12, part);  // P_+: spins 0 and 1
+      eta.set_site(to, r * Ls, part);
+      std::fill(part, part + 12, 0.0);
+      std::copy(b + 12, b + 24, part + 12);
+      eta.set_site(to, r * Ls + Ls - 1, part);
+    }
+  });
+  matrix.apply_D_minus(out, eta);
+}
+
+void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int slice_minus, int slice_plus) {
+  const int Ls = psi.slices();
+  for_each_local(out.geometry(), [&](const Coord& x) {
+    const SitePosition from = psi.layout().position(x), to = out.layout().position(x);
+    for (int r = 0; r < psi.rhs(); ++r) {
+      double plus[24], minus[24];
+      psi.get_site(from, r * Ls + slice_plus, plus);
+      psi.get_site(from, r * Ls + slice_minus, minus);
+      std::copy(plus, plus + 12, minus);
+      out.set_site(to, first + r, minus);
+    }
+  });
+}
+
+DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
+                                       const Source& source) {
+  TRELLIS_REQUIRE(
+      matrix->choice().precision == Precision::double_precision,
+      "propagators are solved with an operator in double (its inner precision is part of the solver)");
+  TRELLIS_REQUIRE(source.columns.lattice_ptr() == matrix->hop().lattice_ptr(),
+                  "source and operator live on different lattices");
+  TRELLIS_REQUIRE(how.columns_per_solve >= 1 && column_count % how.columns_per_solve == 0,
+                  "columns per solve: ", how.columns_per_solve, " does not divide ", column_count);
+  const int Ls = matrix->params().Ls, batch = how.columns_per_solve;
+  const bool has_midpoint = Ls % 2 == 0;
+  const BatchSolver solver(matrix, how);
+  SpinorField quark = four_dimensional(source.columns.lattice_ptr());
+  std::optional<SpinorField> midpoint;
+  if (has_midpoint) midpoint.emplace(SpinorField::like(quark));
+  PropagatorReport report;
+  std::vector<SpinorField> five;
+  for (int first = 0; first < column_count; first += batch) {
+    SpinorField b = solver.full().make_field(batch), psi = SpinorField::like(b);
+    set_wall_source(b, *matrix, source.columns, first);
+    const SolveReport solve = solver.solve(psi, b);
+    merge(report, solve, relative_residual(solver.full(), psi, b));
+    set_chiral_quark(quark, first, psi, 0, Ls - 1);
+    if (midpoint) set_chiral_quark(*midpoint, first, psi, Ls / 2, Ls / 2 - 1);
+    if (how.keeps_five) five.push_back(std::move(psi));
+  }
+  const auto& boundary = matrix->params().boundary;
+  DomainWallPropagator S{Propagator(std::move(quark), source.at, boundary, report, source.description),
+                         std::nullopt, std::move(five)};
+  if (midpoint)
+    S.midpoint.emplace(std::move(*midpoint), source.at, boundary, report, source.description + ", midpoint");
+  return S;
+}
+
+std::vector<double> residual_mass(const DomainWallPropagator& S) {
+  TRELLIS_REQUIRE(S.midpoint.has_value(), "m_res needs an even Ls");
+  const std::vector<double> pion = propagator_norm(S.quark), midpoint = propagator_norm(*S.midpoint);
+  std::vector<double> m_res;
+  for (size_t t = 0; t < pion.size(); ++t) m_res.push_back(midpoint[t] / pion[t]);
+  return m_res;
+}
+
+/// Source, solution, source before D_- and the residual's field on all sites; the Schur system's on half.
+size_t domain_wall_solve_bytes(const Geometry& geometry, int Ls, int columns_per_solve, int work_fields) {
+  const size_t full = size_t(geometry.local_volume()) * 24 * sizeof(double) * size_t(Ls * columns_per_solve);
+  return 5 * full + full / 2 * size_t(5 + work_fields) + 3 * propagator_bytes(geometry);
+}
+
+}  // namespace trellis

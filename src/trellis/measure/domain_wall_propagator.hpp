@@ -1,0 +1,41 @@
+#pragma once
+/// Quark propagators of domain-wall fermions: D5 psi = D_- [P_+ b at s = 0, P_- b at s = Ls - 1] for the
+/// twelve columns of a source, q = P_- psi_0 + P_+ psi_{Ls-1}. This q is (D_ov^-1 - 1)/(1 - m_f): nothing is
+/// subtracted or multiplied again (doc/conventions.md).
+#include "trellis/measure/propagator.hpp"
+#include "trellis/operator/domain_wall.hpp"
+
+namespace trellis {
+
+struct DomainWallSolve {
+  SolverSpec solver = MixedPrecisionSpec{CgSpec{}, Precision::half_precision};
+  std::optional<SchurForm> even_odd = SchurForm::symmetric;  ///< none: D5 itself
+  int columns_per_solve = 1;  ///< links are shared by the slices already; more columns need more memory
+  bool keeps_five = false;    ///< for conserved currents
+};
+
+struct DomainWallPropagator {
+  Propagator quark;
+  /// q_mid = P_- psi_{Ls/2} + P_+ psi_{Ls/2-1}; m_res(t) = sum |q_mid|^2 / sum |q|^2.
+  std::optional<Propagator> midpoint;  ///< even Ls only
+  std::vector<SpinorField> five;       ///< psi of each solve, where asked for
+};
+
+/// A missed tolerance is no error: it is in the report, whose residuals are those of D5 in double.
+/// Collective.
+/// @pre matrix in double; source on its lattice; columns_per_solve divides 12
+DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
+                                       const Source& source);
+
+/// D_- [P_+ b at s = 0, P_- b at s = Ls - 1] of columns first, first + 1, ... first + out.rhs() - 1.
+void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const SpinorField& columns, int first);
+/// P_- psi_minus + P_+ psi_plus of every right-hand side into out's columns from `first` on.
+void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int slice_minus, int slice_plus);
+
+/// m_res(t) = midpoint(t) / pion(t), t from the source. @pre S has a midpoint
+std::vector<double> residual_mass(const DomainWallPropagator& S);
+
+/// Bytes per rank of a solve at its peak, the operator not counted.
+size_t domain_wall_solve_bytes(const Geometry& geometry, int Ls, int columns_per_solve, int work_fields = 6);
+
+}  // namespace trellis

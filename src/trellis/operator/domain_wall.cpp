@@ -1,0 +1,163 @@
+#include "trellis/operator/domain_wall.hpp"
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
+
+namespace trellis {
+
+namespace {
+std::string describe(const DomainWallParams& p) {
+  const bool is_shamir = p.b5 == std::vector<double>{1.0} && p.c5 == std::vector<double>{0.0};
+  return message(is_shamir ? "Shamir" : "Moebius", " domain wall, Ls = ", p.Ls);
+}
+double five_volume(const DomainWallMatrix& m) { return double(m.lattice().volume()) * m.params().Ls; }
+double spinor_bytes(const DomainWallMatrix& m) {
+  const double scale = m.choice().precision == Precision::half_precision ? 4.0 : 0.0;
+  return 24.0 * double(element_bytes(m.choice().precision)) + scale;
+}
+}  // namespace
+
+SpinorField& DomainWallOperator::workspace(int rhs) const {
+  auto& field = workspace_[rhs];
+  if (!field) field = std::make_unique<SpinorField>(make_field(rhs));
+  return *field;
+}
+
+/// out = M in - 1/2 H B in
+void DomainWallOperator::apply(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(&out != &in, "DomainWallOperator cannot work in place");
+  SpinorField& shifted = workspace(in.rhs());
+  for (int parity = 0; parity < 2; ++parity) {
+    matrix_->apply_fifth(shifted, in, parity, FifthMatrix::B, false);
+    matrix_->apply_fifth(out, in, parity, FifthMatrix::M, false);
+  }
+  for (int parity = 0; parity < 2; ++parity) matrix_->apply_hop_plus(out, parity, shifted, -0.5, out, false);
+}
+
+/// out = M^dagger in - 1/2 B^dagger H^dagger in
+void DomainWallOperator::apply_dagger(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(&out != &in, "DomainWallOperator cannot work in place");
+  SpinorField& diagonal = workspace(in.rhs());
+  for (int parity = 0; parity < 2; ++parity) {
+    matrix_->apply_fifth(diagonal, in, parity, FifthMatrix::M, true);
+    matrix_->apply_hop_then_fifth(out, parity, in, FifthMatrix::B, true, -0.5, &diagonal);
+  }
+}
+
+double DomainWallOperator::flops() const {
+  return five_volume(*matrix_) * (wilson_hop_flops + 48.0 + matrix_->fifth_flops(FifthMatrix::B) +
+                                  matrix_->fifth_flops(FifthMatrix::M));
+}
+
+double DomainWallOperator::bytes(int rhs) const {
+  const double volume = double(matrix_->lattice().volume());
+  return volume * matrix_->hop().bytes_per_site(rhs * matrix_->params().Ls) +
+         5 * rhs * five_volume(*matrix_) * spinor_bytes(*matrix_);
+}
+
+LinearOperatorPtr DomainWallOperator::converted(Precision precision) const {
+  return std::make_shared<DomainWallOperator>(matrix_->converted(precision));
+}
+
+std::string DomainWallOperator::name() const { return describe(matrix_->params()); }
+
+DomainWallSchur::DomainWallSchur(DomainWallMatrixPtr matrix, SchurForm form, int parity)
+    : matrix_{std::move(matrix)}, form_{form}, parity_{parity} {
+  TRELLIS_REQUIRE(parity == 0 || parity == 1, "parity ", parity, " is not 0 (even) or 1 (odd)");
+}
+
+SpinorField& DomainWallSchur::workspace(int which, int parity, int rhs) const {
+  auto& field = workspace_[{which, parity, rhs}];
+  if (!field) field = std::make_unique<SpinorField>(matrix_->make_field(subset_of(parity), rhs));
+  return *field;
+}
+
+/// out = in - 1/4 H K H K in
+void DomainWallSchur::apply_symmetric(SpinorField& out, const SpinorField& in) const {
+  SpinorField& even = workspace(0, parity_, in.rhs());
+  SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
+  matrix_->apply_fifth(even, in, parity_, FifthMatrix::K, false);
+  matrix_->apply_hop_then_fifth(odd, 1 - parity_, even, FifthMatrix::K, false);
+  matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false);
+}
+
+/// out = in - 1/4 K^dagger H^dagger K^dagger H^dagger in
+void DomainWallSchur::apply_symmetric_dagger(SpinorField& out, const SpinorField& in) const {
+  SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
+  matrix_->apply_hop_then_fifth(odd, 1 - parity_, in, FifthMatrix::K, true);
+  matrix_->apply_hop_then_fifth(out, parity_, odd, FifthMatrix::K, true, -0.25, &in);
+}
+
+/// The asymmetric form is the symmetric one times M.
+void DomainWallSchur::apply(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(&out != &in, "DomainWallSchur cannot work in place");
+  if (form_ == SchurForm::symmetric) return apply_symmetric(out, in);
+  SpinorField& diagonal = workspace(2, parity_, in.rhs());
+  SpinorField& even = workspace(0, parity_, in.rhs());
+  SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
+  matrix_->apply_fifth(diagonal, in, parity_, FifthMatrix::M, false);
+  matrix_->apply_fifth(even, in, parity_, FifthMatrix::B, false);
+  matrix_->apply_hop_then_fifth(odd, 1 - parity_, even, FifthMatrix::K, false);
+  matrix_->apply_hop_plus(out, parity_, odd, -0.25, diagonal, false);
+}
+
+/// out = M^dagger in - 1/4 B^dagger H^dagger K^dagger H^dagger in
+void DomainWallSchur::apply_dagger(SpinorField& out, const SpinorField& in) const {
+  TRELLIS_REQUIRE(&out != &in, "DomainWallSchur cannot work in place");
+  if (form_ == SchurForm::symmetric) return apply_symmetric_dagger(out, in);
+  SpinorField& diagonal = workspace(2, parity_, in.rhs());
+  SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
+  matrix_->apply_fifth(diagonal, in, parity_, FifthMatrix::M, true);
+  matrix_->apply_hop_then_fifth(odd, 1 - parity_, in, FifthMatrix::K, true);
+  matrix_->apply_hop_then_fifth(out, parity_, odd, FifthMatrix::B, true, -0.25, &diagonal);
+}
+
+double DomainWallSchur::flops() const {
+  const double fifth = form_ == SchurForm::symmetric
+                           ? 2 * matrix_->fifth_flops(FifthMatrix::K)
+                           : matrix_->fifth_flops(FifthMatrix::K) + matrix_->fifth_flops(FifthMatrix::M) +
+                                 matrix_->fifth_flops(FifthMatrix::B);
+  return 0.5 * five_volume(*matrix_) * (2 * wilson_hop_flops + 48.0 + fifth);
+}
+
+/// The field's convention: the fifth dimension as two dense Ls x Ls matrices.
+double DomainWallSchur::conventional_flops() const {
+  return 0.5 * five_volume(*matrix_) * (2 * wilson_hop_flops + 48.0 + 2 * matrix_->dense_fifth_flops());
+}
+
+double DomainWallSchur::bytes(int rhs) const {
+  const double half = 0.5 * double(matrix_->lattice().volume());
+  return half * 2 * matrix_->hop().bytes_per_site(rhs * matrix_->params().Ls) +
+         1.5 * rhs * five_volume(*matrix_) * spinor_bytes(*matrix_);
+}
+
+LinearOperatorPtr DomainWallSchur::converted(Precision precision) const {
+  return std::make_shared<DomainWallSchur>(matrix_->converted(precision), form_, parity_);
+}
+
+std::string DomainWallSchur::name() const {
+  return "even-odd " + describe(matrix_->params()) +
+         (form_ == SchurForm::symmetric ? " (symmetric)" : " (asymmetric)");
+}
+
+void DomainWallSchur::prepare_source(SpinorField& schur_source, const SpinorField& b) const {
+  SpinorField& odd = workspace(1, 1 - parity_, b.rhs());
+  matrix_->apply_fifth(odd, b, 1 - parity_, FifthMatrix::K, false);
+  matrix_->apply_hop_plus(schur_source, parity_, odd, 0.5, b, false);
+}
+
+void DomainWallSchur::reconstruct(SpinorField& x, const SpinorField& schur_solution,
+                                  const SpinorField& b) const {
+  SpinorField& even = workspace(0, parity_, b.rhs());
+  SpinorField& odd = workspace(1, 1 - parity_, b.rhs());
+  const bool is_symmetric = form_ == SchurForm::symmetric;
+  if (is_symmetric)
+    matrix_->apply_fifth(x, schur_solution, parity_, FifthMatrix::M_inverse, false);
+  else
+    insert_parity(x, schur_solution);
+  matrix_->apply_fifth(even, x, parity_, FifthMatrix::B, false);
+  matrix_->apply_hop_plus(odd, 1 - parity_, even, 0.5, b, false);
+  matrix_->apply_fifth(x, odd, 1 - parity_, FifthMatrix::M_inverse, false);
+}
+
+}  // namespace trellis

@@ -1,0 +1,114 @@
+#pragma once
+/// Domain-wall fermions, Shamir and Moebius, on fields with Ls slices, and their red-black Schur complements.
+/// With D_W(-M5) = A - H/2 and (L psi)_s = P_- psi_{s+1} + P_+ psi_{s-1} (wrapped terms times -m_f),
+///
+///   D5 = D_+ - D_- L = M - 1/2 H B,   M = 1 - L + A B,   B = b5 + c5 L
+///
+/// M and B are local to a 4-D site and cyclic-bidiagonal in the slices (kernels/dirac/fifth_dimension.hpp).
+/// With K = B M^-1:
+///
+///   symmetric    S = 1 - 1/4 H_eo K H_oe K        (x_e = M^-1 times the solution of S y = b_e + 1/2 H K b_o)
+///   asymmetric   S = M - 1/4 H_eo K H_oe B
+///
+/// K is applied to each tile of sites right after the hop that wrote it, while it is in the cache.
+#include "trellis/kernels/dirac/fifth_dimension.hpp"
+#include "trellis/operator/domain_wall_params.hpp"
+#include "trellis/operator/wilson.hpp"
+
+namespace trellis {
+
+/// Matrices along the fifth dimension.
+enum class FifthMatrix { M, B, M_inverse, K, D_minus_diagonal, half_c5 };
+
+/// Links and coefficients in one storage: what the operators below share.
+class DomainWallMatrix {
+ public:
+  DomainWallMatrix(const GaugeField& U, const DomainWallParams& params, const KernelChoice& choice = {});
+  std::shared_ptr<const DomainWallMatrix> converted(Precision precision) const;
+
+  const DomainWallParams& params() const { return params_; }
+  const KernelChoice& choice() const { return hop_->choice(); }
+  const HoppingTerm& hop() const { return *hop_; }
+  const Lattice& lattice() const { return *hop_->lattice_ptr(); }
+  const GaugeField& links() const { return *U_; }
+  SpinorField make_field(Subset subset, int rhs) const { return hop_->make_field(subset, rhs, params_.Ls); }
+
+  /// out = T in on the sites of one parity, or T^dagger in; out and in may be the same.
+  void apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T, bool is_dagger) const;
+  /// out = T (H in), or x + coefficient T (H in)
+  void apply_hop_then_fifth(SpinorField& out, int parity, const SpinorField& in, FifthMatrix T,
+                            bool is_dagger, double coefficient = 1.0, const SpinorField* x = nullptr) const;
+  /// out = x + coefficient H in
+  void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                      const SpinorField& x, bool is_dagger) const;
+  /// out = D_- in = (1 - c5 A) in + c5/2 H in, on full fields.
+  void apply_D_minus(SpinorField& out, const SpinorField& in) const;
+
+  double fifth_flops(FifthMatrix T) const;  ///< per site and slice
+  double dense_fifth_flops() const;         ///< of a dense Ls x Ls matrix, per site and slice
+
+ private:
+  FifthDimensionCall fifth_call(const SpinorField& out, const SpinorField& in, int parity, FifthMatrix T,
+                                bool is_dagger) const;
+  std::shared_ptr<const GaugeField> U_;  ///< kept to build the matrix in other storages
+  DomainWallParams params_;
+  std::shared_ptr<const HoppingTerm> hop_;
+  CyclicBidiagonal M_[2], B_[2];  ///< [is_dagger]
+  CyclicInverse M_inverse_[2];
+};
+using DomainWallMatrixPtr = std::shared_ptr<const DomainWallMatrix>;
+
+/// D5 on full fields.
+class DomainWallOperator final : public LinearOperator {
+ public:
+  explicit DomainWallOperator(DomainWallMatrixPtr matrix) : matrix_{std::move(matrix)} {}
+  DomainWallOperator(const GaugeField& U, const DomainWallParams& params, const KernelChoice& choice = {})
+      : DomainWallOperator(std::make_shared<DomainWallMatrix>(U, params, choice)) {}
+
+  void apply(SpinorField& out, const SpinorField& in) const override;
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override;
+  SpinorField make_field(int rhs = 1) const override { return matrix_->make_field(Subset::full, rhs); }
+  double flops() const override;
+  double bytes(int rhs) const override;
+  LinearOperatorPtr converted(Precision precision) const override;
+  std::string name() const override;
+  const DomainWallMatrixPtr& matrix() const { return matrix_; }
+
+ private:
+  SpinorField& workspace(int rhs) const;
+  DomainWallMatrixPtr matrix_;
+  mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;
+};
+
+/// The Schur complement on the sites of one parity, with the preparation and reconstruction that solve
+/// D5 x = b.
+class DomainWallSchur final : public LinearOperator {
+ public:
+  DomainWallSchur(DomainWallMatrixPtr matrix, SchurForm form, int parity = 0);
+
+  void apply(SpinorField& out, const SpinorField& in) const override;
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override;
+  SpinorField make_field(int rhs = 1) const override { return matrix_->make_field(subset_of(parity_), rhs); }
+  double flops() const override;
+  /// With the fifth dimension counted as dense matrices, as papers do.
+  double conventional_flops() const;
+  double bytes(int rhs) const override;
+  LinearOperatorPtr converted(Precision precision) const override;
+  std::string name() const override;
+
+  /// b_e + 1/2 H_eo K b_o
+  void prepare_source(SpinorField& schur_source, const SpinorField& b) const;
+  /// x (full) from the Schur solution y: x_e = M^-1 y (symmetric) or y, x_o = M^-1 (b_o + 1/2 H_oe B x_e).
+  void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const;
+
+ private:
+  SpinorField& workspace(int which, int parity, int rhs) const;
+  void apply_symmetric(SpinorField& out, const SpinorField& in) const;
+  void apply_symmetric_dagger(SpinorField& out, const SpinorField& in) const;
+  DomainWallMatrixPtr matrix_;
+  SchurForm form_;
+  int parity_;
+  mutable std::map<std::array<int, 3>, std::unique_ptr<SpinorField>> workspace_;
+};
+
+}  // namespace trellis

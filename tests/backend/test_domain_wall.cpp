@@ -1,0 +1,232 @@
+/// Domain-wall operators: equal to reference/ in every storage, the same bits for every lane count and for
+/// the GPU layout, gauge covariance, Gamma5 R hermiticity, plane waves, Schur complements.
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+#include "tests/support/five_fields.hpp"
+#include "tests/support/tolerance.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
+
+namespace trellis {
+namespace {
+
+using reference::FiveVector;
+
+std::vector<DomainWallParams> all_physics() {
+  DomainWallParams phases = test::moebius(0.03, 6, 1.5, 0.5);
+  phases.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
+  phases.M5 = 1.3;
+  return {test::moebius(0.1, 4, 1.0, 0.0), test::moebius(0.05, 8, 1.5, 0.5), test::moebius(0.2, 3, 2.0, 1.0),
+          phases};
+}
+
+class DomainWallTest : public ::testing::TestWithParam<Coord> {
+ protected:
+  LatticePtr lattice = make_lattice(GetParam());
+  reference::Gauge U = test::random_gauge(GetParam(), 11);
+
+  /// D5 psi (or its dagger) by the product; all right-hand sides must agree bit for bit.
+  SpinorField apply(const DomainWallParams& params, const KernelChoice& choice, const FiveVector& psi,
+                    bool is_dagger, int rhs = 1) {
+    const DomainWallOperator D(test::to_product(lattice, U), params, choice);
+    SpinorField in = D.make_field(rhs), out = D.make_field(rhs);
+    for (int r = 0; r < rhs; ++r) test::to_product(in, psi, r);
+    is_dagger ? D.apply_dagger(out, in) : D.apply(out, in);
+    for (int r = 1; r < rhs; ++r) EXPECT_EQ(test::canonical_five(out, 0), test::canonical_five(out, r));
+    return out;
+  }
+};
+
+TEST_P(DomainWallTest, equals_reference_in_every_storage) {
+  for (const DomainWallParams& p : all_physics()) {
+    const FiveVector psi = test::random_five(GetParam(), p.Ls, 12);
+    const reference::DomainWallOperator D(U, test::to_reference_params(p));
+    for (const bool is_dagger : {false, true}) {
+      const FiveVector expected = is_dagger ? D.apply_dagger(psi) : D.apply(psi);
+      for (const Backend backend : {Backend::cpu, Backend::gpu_emulated}) {
+        KernelChoice choice{Precision::double_precision, 18, backend, 0};
+        EXPECT_LT(reference::relative_error(test::to_five(apply(p, choice, psi, is_dagger, 2)), expected),
+                  test::rounding(100));
+        choice.precision = Precision::single_precision;
+        EXPECT_LT(reference::relative_error(test::to_five(apply(p, choice, psi, is_dagger)), expected),
+                  test::rounding<float>(100));
+        // 16-bit: links and the spinors in, between and out round to half a unit of 1/32767
+        choice.precision = Precision::half_precision;
+        EXPECT_LT(reference::relative_error(test::to_five(apply(p, choice, psi, is_dagger)), expected),
+                  20.0 / 32767);
+      }
+    }
+  }
+}
+
+TEST_P(DomainWallTest, has_the_same_bits_for_every_lane_count_and_layout) {
+  for (const DomainWallParams& p : all_physics()) {
+    const FiveVector psi = test::random_five(GetParam(), p.Ls, 13);
+    for (const Precision precision :
+         {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+      for (const bool is_dagger : {false, true}) {
+        const auto expected =
+            test::canonical_five(apply(p, {precision, 18, Backend::cpu, 1}, psi, is_dagger));
+        for (const int lanes : {4, 8, 16})
+          EXPECT_EQ(expected,
+                    test::canonical_five(apply(p, {precision, 18, Backend::cpu, lanes}, psi, is_dagger)))
+              << name_of(precision) << " lanes " << lanes;
+        EXPECT_EQ(expected,
+                  test::canonical_five(apply(p, {precision, 18, Backend::gpu_emulated, 1}, psi, is_dagger)))
+            << name_of(precision) << " GPU layout";
+      }
+  }
+}
+
+TEST_P(DomainWallTest, is_gauge_covariant) {
+  const DomainWallParams p = all_physics()[1];
+  const auto g = test::random_transformation(GetParam(), 14);
+  const auto rotated = [&](FiveVector v) {
+    for (auto& slice : v)
+      for (size_t x = 0; x < slice.size(); ++x) slice[x] = reference::operator*(g[x], slice[x]);
+    return v;
+  };
+  const FiveVector psi = test::random_five(GetParam(), p.Ls, 15);
+  const FiveVector right = rotated(test::to_five(apply(p, {}, psi, false)));
+  U = reference::gauge_transformed(U, g);
+  EXPECT_LT(reference::relative_error(test::to_five(apply(p, {}, rotated(psi), false)), right),
+            test::rounding(100));
+}
+
+/// D5 Gamma5 R D_-^dagger = D_- Gamma5 R D5^dagger, R the reflection of the slices (Shamir: D_- = 1).
+TEST_P(DomainWallTest, is_gamma5_R_hermitian) {
+  const GammaMatrix gamma5 = gamma_product(15);
+  for (const DomainWallParams& p : all_physics()) {
+    const DomainWallOperator D(test::to_product(lattice, U), p);
+    const FiveVector psi = test::random_five(GetParam(), p.Ls, 16);
+    const auto times_gamma5 = [&](FiveVector v) {
+      for (auto& slice : v) slice = reference::multiply(gamma5, slice);
+      return v;
+    };
+    const auto reflected = [&](FiveVector v) {
+      std::reverse(v.begin(), v.end());
+      return times_gamma5(v);
+    };
+    SpinorField in = D.make_field(), out = D.make_field();
+    const auto apply = [&](const FiveVector& v, auto f) {
+      test::to_product(in, v);
+      f();
+      return test::to_five(out);
+    };
+    const auto D_minus = [&](const FiveVector& v) {
+      return apply(v, [&] { D.matrix()->apply_D_minus(out, in); });
+    };
+    const FiveVector D_minus_dagger = times_gamma5(D_minus(times_gamma5(psi)));
+    const FiveVector left = apply(reflected(D_minus_dagger), [&] { D.apply(out, in); });
+    const FiveVector right = D_minus(reflected(apply(psi, [&] { D.apply_dagger(out, in); })));
+    EXPECT_LT(reference::relative_error(left, right), test::rounding(100));
+  }
+}
+
+/// On unit links D_W(-M5) exp(i p x) w = [-M5 + sum (1 - cos p) + i sum gamma sin p] exp(i p x) w.
+TEST_P(DomainWallTest, plane_waves_on_unit_links) {
+  U = reference::unit_gauge(GetParam());
+  DomainWallParams p = all_physics()[1];
+  const std::array<double, 4> theta{0.4, 0.0, std::numbers::pi, std::numbers::pi};
+  for (size_t mu = 0; mu < 4; ++mu) p.boundary[mu] = std::polar(1.0, theta[mu]);
+  test::Random random(17);
+  std::array<double, 4> k{};
+  for (int mu = 0; mu < 4; ++mu) k[size_t(mu)] = (2 * std::numbers::pi + theta[size_t(mu)]) / GetParam()[mu];
+  std::vector<Spinor<double>> w;
+  for (int s = 0; s < p.Ls; ++s) w.push_back(test::random_spinor(random));
+  const auto kernel = [&](const Spinor<double>& v) {
+    using reference::operator*, reference::operator+;
+    Spinor<double> r = Complex<double>{-p.M5, 0} * v;
+    for (int mu = 0; mu < 4; ++mu)
+      r = r + Complex<double>{1 - std::cos(k[size_t(mu)]), 0} * v +
+          Complex<double>{0, std::sin(k[size_t(mu)])} * (gamma_mu(mu) * v);
+    return r;
+  };
+  FiveVector psi(size_t(p.Ls), reference::zero_spinors(U.volume())), expected = psi;
+  for (int s = 0; s < p.Ls; ++s) {
+    using reference::operator*, reference::operator+, reference::operator-;
+    const auto& above = w[size_t((s + 1) % p.Ls)];
+    const auto& below = w[size_t((s + p.Ls - 1) % p.Ls)];
+    Spinor<double> shifted{};
+    for (int spin = 0; spin < 4; ++spin) {
+      const double wrap = (spin < 2 ? s == 0 : s == p.Ls - 1) ? -p.mass : 1.0;
+      for (int c = 0; c < 3; ++c) {
+        const Complex<double> z = spin < 2 ? below.s[spin].c[c] : above.s[spin].c[c];
+        shifted.s[spin].c[c] = {wrap * z.re, wrap * z.im};
+      }
+    }
+    const Spinor<double> Dw = Complex<double>{p.b(s), 0} * kernel(w[size_t(s)]) + w[size_t(s)] - shifted +
+                              Complex<double>{p.c(s), 0} * kernel(shifted);
+    for (size_t site = 0; site < psi[0].size(); ++site) {
+      const Coord x = site_coord(int64_t(site), GetParam());
+      double angle = 0;
+      for (int mu = 0; mu < 4; ++mu) angle += k[size_t(mu)] * x[mu];
+      psi[size_t(s)][site] = reference::to_complex(std::polar(1.0, angle)) * w[size_t(s)];
+      expected[size_t(s)][site] = reference::to_complex(std::polar(1.0, angle)) * Dw;
+    }
+  }
+  EXPECT_LT(reference::relative_error(test::to_five(apply(p, {}, psi, false)), expected),
+            test::rounding(100));
+}
+
+TEST_P(DomainWallTest, schur_complements_reproduce_the_full_operator) {
+  std::vector<DomainWallParams> physics = all_physics();
+  DomainWallParams slices = test::moebius(0.08, 4, 1.0, 0.0);  // coefficients of each slice
+  slices.b5 = {1.5, 1.2, 1.1, 1.7};
+  slices.c5 = {0.5, 0.2, 0.1, 0.7};
+  physics.push_back(slices);
+  for (const DomainWallParams& p : physics)
+    for (const SchurForm form : {SchurForm::asymmetric, SchurForm::symmetric})
+      for (const int parity : {0, 1}) {
+        const auto matrix = std::make_shared<DomainWallMatrix>(test::to_product(lattice, U), p);
+        const DomainWallOperator D(matrix);
+        const DomainWallSchur S(matrix, form, parity);
+        SpinorField x = D.make_field(), b = D.make_field(), rebuilt = D.make_field();
+        test::to_product(x, test::random_five(GetParam(), p.Ls, 18));
+        D.apply(b, x);
+        // the Schur unknown that belongs to x: x_e (asymmetric), M x_e (symmetric)
+        SpinorField y = S.make_field(), source = S.make_field(), Sy = S.make_field(), z = S.make_field();
+        if (form == SchurForm::symmetric)
+          matrix->apply_fifth(y, x, parity, FifthMatrix::M, false);
+        else
+          extract_parity(y, x);
+        S.prepare_source(source, b);
+        S.apply(Sy, y);
+        combine(Sy, 1.0, Sy, -1.0, source);
+        EXPECT_LT(std::sqrt(norm2(Sy) / norm2(source)), test::rounding(500)) << S.name();
+        S.reconstruct(rebuilt, y, b);
+        combine(rebuilt, 1.0, rebuilt, -1.0, x);
+        EXPECT_LT(std::sqrt(norm2(rebuilt) / norm2(x)), test::rounding(500)) << S.name();
+        // <z, S y> = <S^dagger z, y>
+        SpinorField Sz = S.make_field();
+        extract_parity(z, b);
+        S.apply(Sy, y);
+        S.apply_dagger(Sz, z);
+        EXPECT_LT(std::abs(dot(z, Sy) - dot(Sz, y)), test::rounding(500) * std::sqrt(norm2(z) * norm2(Sy)))
+            << S.name();
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lattices, DomainWallTest,
+                         ::testing::Values(Coord{4, 4, 4, 4}, Coord{2, 4, 2, 6}, Coord{2, 2, 2, 2}),
+                         [](const auto& info) { return to_string(info.param); });
+
+TEST(DomainWall, refuses_what_it_cannot_do) {
+  const GaugeField U = test::to_product(make_lattice({2, 2, 2, 2}), reference::unit_gauge({2, 2, 2, 2}));
+  EXPECT_THROW(DomainWallMatrix(U, test::moebius(0.1, 1, 1, 0)), BadArgument);
+  EXPECT_THROW(DomainWallMatrix(U, test::moebius(0.1, largest_Ls + 1, 1, 0)), BadArgument);
+  DomainWallParams p = test::moebius(0.1, 4, 1, 0);
+  p.M5 = 2.0;
+  EXPECT_THROW(DomainWallMatrix(U, p), BadArgument);
+  p.M5 = 1.8;
+  p.b5 = {1.0, 2.0};
+  EXPECT_THROW(DomainWallMatrix(U, p), BadArgument);
+  const DomainWallOperator D(U, test::moebius(0.1, 4, 1, 0)), E(U, test::moebius(0.1, 6, 1, 0));
+  SpinorField in = D.make_field(), out = E.make_field();
+  EXPECT_THROW(D.apply(out, in), BadArgument);
+}
+
+}  // namespace
+}  // namespace trellis
