@@ -129,6 +129,7 @@ _SUBMODULES = ("analysis", "errors", "report", "run_files")
 
 if TYPE_CHECKING:
     from .correlators import all_mesons, baryon, meson, mesons, momenta_up_to, nucleon
+    from .domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
     from .errors import (
         BadArgument,
         ChecksumError,
@@ -140,7 +141,6 @@ if TYPE_CHECKING:
         OutOfMemory,
         RunFileError,
     )
-    from .domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
     from .feynman_hellmann import (
         feynman_hellmann_propagator,
         nucleon_feynman_hellmann,

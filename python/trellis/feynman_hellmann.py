@@ -71,7 +71,7 @@ def nucleon_feynman_hellmann(
     parity: Literal[1, -1] = 1,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
-    """N(t) of the proton of two equal flavours, form "full": each S of a flavour replaced in turn. Collective.
+    """N(t) of the proton, form "full", equal flavours: each S of one replaced in turn. Collective.
 
     UU is insertion="up" (two terms), DD insertion="down". The effective charge is
     g(t) = N(t+1)/C(t+1) - N(t)/C(t) with C the plain two-point function.

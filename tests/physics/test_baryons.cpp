@@ -51,29 +51,14 @@ TEST(Baryons, are_gauge_invariant) {
   }
 }
 
-/// S of `flavour` replaced in turn by F: the derivative of C(S + lambda F) at 0, by central differences,
-/// which are exact for a polynomial of degree two.
 struct NucleonForms {
   CorrelatorTable full, projected;  // rows: unpolarised, polarised; up, down
 };
-NucleonForms nucleon(const Propagator& u, const Propagator& d) {
-  return {octet_correlators({&u, &d, nullptr}, {"proton"}, {parity_projector(1), polarised_projector(1)}),
-          projected_correlators({&u, &d, nullptr}, {{"proton", 1}, {"proton", -1}})};
-}
-Propagator shifted(const Propagator& S, double lambda, const Propagator& F) {
-  SpinorField columns = S.columns();
-  combine(columns, 1.0, S.columns(), lambda, F.columns());
-  return Propagator(std::move(columns), S.source_at(), S.boundary());
-}
-NucleonForms replaced_in_turn(const Propagator& S, const Propagator& F, bool is_up) {
-  const Propagator plus = shifted(S, 1.0, F), minus = shifted(S, -1.0, F);
-  NucleonForms a = is_up ? nucleon(plus, S) : nucleon(S, plus);
-  const NucleonForms b = is_up ? nucleon(minus, S) : nucleon(S, minus);
-  for (size_t i = 0; i < a.full.values.size(); ++i)
-    a.full.values[i] = 0.5 * (a.full.values[i] - b.full.values[i]);
-  for (size_t i = 0; i < a.projected.values.size(); ++i)
-    a.projected.values[i] = 0.5 * (a.projected.values[i] - b.projected.values[i]);
-  return a;
+NucleonForms nucleon(const Propagator& S, const Insertion* insertion = nullptr) {
+  const BaryonQuarks quarks{&S, &S, nullptr};
+  return {octet_correlators(quarks, {"proton"}, {parity_projector(1), polarised_projector(1)}, zero_momentum,
+                            octet_diquark(), insertion),
+          projected_correlators(quarks, {{"proton", 1}, {"proton", -1}}, zero_momentum, 1, insertion)};
 }
 
 /// gold's keys: full, nr = 2 (up + down), each with _Sz; and lalibe's operators.
@@ -106,11 +91,12 @@ void expect_nucleon_of_gold(const std::string& id, std::complex<double> boundary
   const auto matrix = clover(lattice, U, kappa_to_mass(0.13), 1.0, boundary_t);
   const Propagator S = solve_propagator(matrix, accurate, point_source(lattice, {0, 0, 0, 0}));
   const auto& gold = test::gold(id);
-  expect_forms(gold, "C2_", nucleon(S, S));
+  expect_forms(gold, "C2_", nucleon(S));
   for (const auto& [name, gamma] : {std::pair{"V4_", "gamma_t"}, {"A3_", "gamma_z gamma5"}}) {
     const Propagator F = solve_propagator(matrix, accurate, propagator_as_source(S, gamma_by_name(gamma)));
-    expect_forms(gold, std::string(name) + "UU_", replaced_in_turn(S, F, true));
-    expect_forms(gold, std::string(name) + "DD_", replaced_in_turn(S, F, false));
+    const Insertion up{Flavour::up, &F}, down{Flavour::down, &F};
+    expect_forms(gold, std::string(name) + "UU_", nucleon(S, &up));
+    expect_forms(gold, std::string(name) + "DD_", nucleon(S, &down));
   }
 }
 

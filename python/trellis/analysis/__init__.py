@@ -10,9 +10,11 @@ that results can be analysed on any machine.
 
 from .autocorrelation import Autocorrelation, autocorrelation, bin_series
 from .averaging import ModelAverage, model_average, model_weights
+from .charges import ChargeOptions, ChargeResult, effective_charge, fit_charges, neutron_lifetime
 from .effective_mass import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
 from .errors import AnalysisError, FitFailed, MeasurementFileError, TooFewConfigurations
 from .models import SpectralModel
+from .nucleon import read_lalibe
 from .options import AnalysisOptions
 from .pipeline import analyze
 from .readers import Measurements, read_measurements
@@ -25,6 +27,8 @@ __all__ = [
     "AnalysisError",
     "AnalysisOptions",
     "Autocorrelation",
+    "ChargeOptions",
+    "ChargeResult",
     "FitFailed",
     "MeasurementFileError",
     "Measurements",
@@ -39,6 +43,8 @@ __all__ = [
     "arccosh_effective_mass",
     "autocorrelation",
     "bin_series",
+    "effective_charge",
+    "fit_charges",
     "fit_particle",
     "fit_window",
     "format_error",
@@ -46,6 +52,8 @@ __all__ = [
     "make_weights",
     "model_average",
     "model_weights",
+    "neutron_lifetime",
     "periodic_effective_mass",
+    "read_lalibe",
     "read_measurements",
 ]

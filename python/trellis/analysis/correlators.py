@@ -135,7 +135,7 @@ def _at_momentum(data: CorrelatorData, squared: int) -> NDArray:
 
 def _groups(measurements: Measurements, options: AnalysisOptions) -> dict[str, list[str]]:
     """Result name -> datasets to average per configuration."""
-    names = list(measurements.correlators)
+    names = [n for n, c in measurements.correlators.items() if c.attributes["type"] in ("meson", "baryon")]
     groups: dict[str, list[str]] = {}
     if options.averages is not None:
         for name, members in options.averages.items():

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from .charges import ChargeOptions
+
 
 class AnalysisOptions(BaseModel):
     """Options of :func:`trellis.analysis.analyze`; unknown names are refused.
@@ -70,6 +72,9 @@ class AnalysisOptions(BaseModel):
     ratios: list[tuple[str, str]] = Field(
         default=[("pion", "rho"), ("nucleon", "rho")],
         description="Mass ratios to form where both masses exist.",
+    )
+    charges: ChargeOptions = Field(
+        default_factory=ChargeOptions, description="Nucleon charges from Feynman-Hellmann correlators."
     )
     bin_size: int = Field(default=1, ge=1, description="Configurations per bin; 1: no binning.")
     jackknife: bool = Field(

@@ -14,6 +14,7 @@ from .assemble import observable_results, particle_result, solver_result
 from .correlators import Correlator, particle_correlators
 from .errors import AnalysisError, FitFailed
 from .models import BackwardState
+from .nucleon import nucleon_charges, residual_mass
 from .options import AnalysisOptions
 from .readers import CorrelatorData, Measurements, ObservableSeries, read_measurements
 from .results import ConfigurationSummary, Provenance, RatioResult, Results
@@ -80,6 +81,11 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         f"mass of {n}": (p.tau_int, p.tau_int_error) for n, p in particles.items() if p.tau_int is not None
     }
     _warn(measurements, particles, notes, warnings)
+    charges = None
+    try:
+        charges = nucleon_charges(measurements, options)
+    except FitFailed as error:
+        not_fitted["nucleon charges"] = str(error)
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"
@@ -92,6 +98,8 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         configurations=_configurations(measurements),
         particles=particles,
         ratios=_ratios(fits, options),
+        nucleon_charges=charges,
+        m_res=residual_mass(measurements),
         observables=observables,
         tau_int=tau_int,
         not_fitted=not_fitted,
@@ -220,7 +228,7 @@ def _warn(measurements: Measurements, particles: dict, notes: list[str], warning
 
 def _fermion(measurements: Measurements) -> dict[str, object]:
     for c in measurements.correlators.values():
-        keys = ("fermion", "kappa", "mass", "csw", "boundary_t")
+        keys = ("fermion", "kappa", "mass", "csw", "b5", "c5", "M5", "Ls", "boundary_t")
         return {k: c.attributes[k] for k in keys if k in c.attributes}
     return {}
 

@@ -22,7 +22,21 @@ MEASUREMENT = "measurement"
 GAUGE_STREAM = "gauge_stream"
 _SUFFIXES = (".h5", ".hdf5")
 #: Attributes of a correlator that have to agree in all files.
-_IDENTITY = ("type", "particle", "source", "sink", "boundary_t", "kappa", "csw", "mass", "fermion")
+_IDENTITY = (
+    "type",
+    "particle",
+    "source",
+    "sink",
+    "boundary_t",
+    "kappa",
+    "csw",
+    "mass",
+    "fermion",
+    "b5",
+    "c5",
+    "M5",
+    "Ls",
+)
 _REQUIRED = ("type", "boundary_t")
 
 

@@ -165,6 +165,47 @@ class ConfigurationSummary(_Record):
     sources_per_configuration: list[int]
 
 
+class ChargeRecord(_Record):
+    """A number with its statistical error and the spread of the models."""
+
+    value: float
+    error: float
+    statistical_error: float
+    model_error: float
+    tau_int: float | None = None
+
+    @property
+    def formatted(self) -> str:
+        """1.271(13)."""
+        return format_error(self.value, self.error)
+
+
+class ChargeWindowRecord(_Record):
+    """One fit to two-point and Feynman-Hellmann data together."""
+
+    t_min: int
+    t_max: int
+    states: int
+    values: dict[str, float]
+    errors: dict[str, float]
+    chi2: float
+    points: int
+    weight: float
+
+
+class NucleonCharges(_Record):
+    """Isovector charges of the nucleon (charges.ChargeResult); bare, but for g_a_over_g_v. tau_n in s."""
+
+    charges: dict[str, ChargeRecord]
+    g_a_over_g_v: ChargeRecord | None
+    z_v: ChargeRecord | None
+    tau_n: ChargeRecord | None
+    energy: ChargeRecord
+    windows: list[ChargeWindowRecord]
+    effective: dict[str, Series]
+    subtracted: dict[str, Series]
+
+
 class Results(_Record):
     """Everything that an analysis found; written to results.json."""
 
@@ -177,6 +218,8 @@ class Results(_Record):
     configurations: ConfigurationSummary
     particles: dict[str, ParticleResult]
     ratios: dict[str, RatioResult]
+    nucleon_charges: NucleonCharges | None = None
+    m_res: ChargeRecord | None = None
     observables: dict[str, AutocorrelationResult]
     tau_int: dict[str, tuple[float, float]]
     not_fitted: dict[str, str]

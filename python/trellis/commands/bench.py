@@ -27,6 +27,8 @@ def bench(arguments: list[str]) -> int:
         raise NotAvailable(
             "this build has no benchmark programs; ./bootstrap build makes them in build/release/bench"
         )
+    if arguments and not arguments[0].startswith("-"):
+        arguments = [arguments[0].replace("-", "_"), *arguments[1:]]
     if not arguments or arguments[0] not in available:
         names = ", ".join(available)
         asked = arguments[:1] in (["--help"], ["-h"])

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from ..channels import NAMED_BARYONS, MesonChannel, meson_channels
 from ..core import load
 from ..correlators import baryon, mesons, momenta_up_to
+from ..domain_wall import MoebiusDomainWall, propagator_norm
 from ..errors import BadArgument, NotConverged
+from ..feynman_hellmann import feynman_hellmann_propagator, nucleon_feynman_hellmann
 from ..gauge import GaugeField, Geometry, read_gauge_field
 from ..operators import WilsonClover
 from ..parallel import on_root, rank
@@ -29,6 +31,13 @@ from .console import Output
 from .setup import gauge_field_bytes, load_run, require_memory, set_threads
 
 _PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
+# Feynman-Hellmann currents: gamma matrix, factor, projector
+_CURRENTS: dict[str, tuple[str, complex, Any]] = {
+    "V4": ("gamma_t", 1, "unpolarised"),
+    "A3": ("gamma_z gamma5", -1j, "polarised"),
+    "S": ("1", 1, "unpolarised"),
+    "T12": ("sigma_xy", -1, "polarised"),  # sigma_xy = i gamma_x gamma_y
+}
 _NUMBER = re.compile(r"(\d+)\D*$")
 
 
@@ -120,7 +129,7 @@ def _physics(run: MeasureRun) -> str:
     """What all files of a measurement have to share, as JSON text."""
     tables = {
         name: getattr(run, name).model_dump(mode="json")
-        for name in ("fermion", "solver", "source", "sink", "smearing", "correlators")
+        for name in ("fermion", "solver", "source", "sink", "smearing", "correlators", "feynman_hellmann")
     }
     return json_text.dumps(tables, sort_keys=True)
 
@@ -151,8 +160,19 @@ def make_solver(table: SolverTable) -> Solver:
     return solver if table.even_odd == "none" else even_odd(solver, form=table.even_odd)
 
 
-def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover:
+def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover | MoebiusDomainWall:
     """The Dirac operator that a run file describes."""
+    if table.type == "moebius":
+        assert table.mass is not None
+        return MoebiusDomainWall(
+            U,
+            mass=table.mass,
+            b5=table.b5,
+            c5=table.c5,
+            M5=table.M5,
+            Ls=table.Ls,
+            boundary=(1, 1, 1, _PHASE_IN_TIME[table.boundary_t]),
+        )
     return WilsonClover(
         U,
         kappa=table.kappa,
@@ -221,12 +241,17 @@ class _Measurement:
                 raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
             assert S.report is not None
             reports.append(S.report)
+            currents = self._feynman_hellmann(solve, S, path)
+            reports += [F.report for F in currents.values() if F.report is not None]
             if run.output.propagators:
                 name = f"propagator.{number:06d}.{index}.h5"
                 S.write(folder / name, run_file=self.text)
+            table = self._midpoint(S)
             if run.sink.type == "gaussian":
-                S = S.smear_sink(links, width=run.source.width, steps=run.source.steps)
-            tables.append(self._contract(S))
+                smear = {"width": run.source.width, "steps": run.source.steps}
+                S = S.smear_sink(links, **smear)
+                currents = {name: F.smear_sink(links, **smear) for name, F in currents.items()}
+            tables.append(table | self._contract(S) | self._contract_currents(S, currents))
             show(count * len(positions) + index + 1)
         self._write(result_file(folder, number), number, path, U, positions, tables, reports)
         self.reports += reports
@@ -244,8 +269,12 @@ class _Measurement:
         field = gauge_field_bytes(geometry.local_extents, geometry.grid)
         is_even_odd = self.run.solver.even_odd != "none"
         solve = core.propagator_solve_bytes(geometry._core, is_even_odd)
+        fermion = self.run.fermion
+        if fermion.type == "moebius":
+            solve = core.domain_wall_solve_bytes(geometry._core, fermion.Ls, 1)
+        currents = len(self.run.feynman_hellmann.currents)
         # Links, links in the operator's storages, clover term and its inverse; the solve; its propagator.
-        needed = 5 * field + solve + 2 * core.propagator_bytes(geometry._core)
+        needed = 5 * field + solve + (2 + 2 * currents) * core.propagator_bytes(geometry._core)
         require_memory(needed, "this run", self.run.machine, self.output)
 
     def _smeared(self, U: GaugeField) -> GaugeField:
@@ -272,6 +301,40 @@ class _Measurement:
         for name in self.run.correlators.baryons:
             channel = NAMED_BARYONS[name]
             result[name] = baryon(channel.operator, up=S, down=S, form=channel.form, momenta=self.momenta)
+        return result
+
+    def _feynman_hellmann(self, solve: Any, S: Propagator, path: str) -> dict[str, Propagator]:
+        """Current -> sum_z S Gamma S."""
+        result = {}
+        for name in self.run.feynman_hellmann.currents:
+            try:
+                result[name] = feynman_hellmann_propagator(solve, S, _CURRENTS[name][0])
+            except NotConverged as error:
+                raise NotConverged(f"{path}, current {name}: {error}", error.report) from error
+        return result
+
+    def _contract_currents(
+        self, S: Propagator, currents: dict[str, Propagator]
+    ) -> dict[str, NDArray[np.complex128]]:
+        """fh_NAME_UU and fh_NAME_DD -> [momentum, time]."""
+        result = {}
+        for name, F in currents.items():
+            _, factor, spin = _CURRENTS[name]
+            for insertion, label in (("up", "UU"), ("down", "DD")):
+                N = nucleon_feynman_hellmann(S, F, insertion=insertion, spin=spin, momenta=self.momenta)
+                result[f"fh_{name}_{label}"] = factor * N
+        return result
+
+    def _midpoint(self, S: Propagator) -> dict[str, NDArray[np.complex128]]:
+        """Domain wall: the numerator of m_res (its denominator is the pion of point sinks), zero momentum."""
+        if S.midpoint is None:
+            return {}
+        norms = {"midpoint": propagator_norm(S.midpoint), "midpoint_pion": propagator_norm(S)}
+        zero = np.zeros((len(self.momenta), S.geometry.extents[3]), dtype=np.complex128)
+        result = {}
+        for name, values in norms.items():
+            result[name] = zero.copy()
+            result[name][0] = values
         return result
 
     def _write(
@@ -317,20 +380,29 @@ class _Measurement:
     def _attributes(self, name: str, channel: MesonChannel | None) -> dict[str, str | float]:
         fermion, source = self.run.fermion, self.run.source
         mass = fermion.mass if fermion.kappa is None else 1 / (2 * fermion.kappa) - 4
+        if name in ("midpoint", "midpoint_pion"):
+            kind, particle = "midpoint", name
+        elif name.startswith("fh_"):
+            kind, particle = "feynman_hellmann", "nucleon"
+        else:
+            kind = "meson" if channel else "baryon"
+            particle = channel.particle if channel else NAMED_BARYONS[name].particle
         smearing = f"gaussian width={source.width:g} steps={source.steps}"
         return {
-            "type": "meson" if channel else "baryon",
-            "particle": channel.particle if channel else NAMED_BARYONS[name].particle,
+            "type": kind,
+            "particle": particle,
             "sink": channel.sink if channel else name,
             "source": channel.source if channel else name,
             "source_smearing": smearing if source.type == "gaussian" else source.type,
             "sink_smearing": smearing if self.run.sink.type == "gaussian" else "point",
             "boundary_t": fermion.boundary_t,
             "fermion": fermion.type,
-            "kappa": float(1 / (2 * (4 + mass))),
             "mass": float(mass),
-            "csw": float(fermion.csw),
-        }
+        } | (
+            {"b5": fermion.b5, "c5": fermion.c5, "M5": fermion.M5, "Ls": float(fermion.Ls)}
+            if fermion.type == "moebius"
+            else {"kappa": float(1 / (2 * (4 + mass))), "csw": float(fermion.csw)}
+        )
 
 
 def _write_solves(group: Any, reports: list[SolveReport]) -> None:

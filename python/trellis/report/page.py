@@ -25,6 +25,8 @@ def make_figures(results: Results) -> dict[str, Figure]:
         made["effective_masses"] = figures.effective_masses(results)
     for name in results.particles:
         made[f"fit_{name}"] = figures.particle_figure(name, results)
+    if results.nucleon_charges is not None:
+        made["effective_charges"] = figures.effective_charges(results)
     for name in _PLOTTED_OBSERVABLES:
         if name in results.observables and results.observables[name].series is not None:
             made[f"series_{name}"] = figures.observable_figure(name, results.observables[name])

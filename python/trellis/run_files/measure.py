@@ -26,7 +26,10 @@ class ConfigurationsTable(Table):
 class FermionTable(Table):
     """[fermion]: doc/conventions.md "Gamma matrices and Wilson fermions"."""
 
-    type: Literal["wilson_clover"] = "wilson_clover"
+    type: Literal["wilson_clover", "moebius"] = Field(
+        default="wilson_clover",
+        description="moebius: domain wall, with mass as m_f; Shamir is b5 = 1, c5 = 0.",
+    )
     kappa: float | None = Field(default=None, gt=0, description="Hopping parameter; this or mass.")
     mass: float | None = Field(default=None, description="Bare mass 1/(2 kappa) - 4; this or kappa.")
     csw: float = Field(default=0.0, description="Clover coefficient; 0 is the Wilson operator.")
@@ -39,11 +42,20 @@ class FermionTable(Table):
         default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
     )
     twisted_mass: float = Field(default=0.0, description="mu of + i mu gamma5.")
+    b5: float = Field(default=1.5, description="moebius: D_+ = b5 D_W(-M5) + 1.")
+    c5: float = Field(default=0.5, description="moebius: D_- = 1 - c5 D_W(-M5).")
+    M5: float = Field(default=1.8, gt=0, lt=2, description="moebius: domain-wall height.")
+    Ls: int = Field(default=12, ge=2, le=32, description="moebius: slices; even for m_res.")
 
     @model_validator(mode="after")
     def _one_mass(self) -> Self:
         if (self.kappa is None) == (self.mass is None):
             raise ValueError("give fermion.kappa or fermion.mass, and not both")
+        given = self.model_fields_set
+        other = {"kappa", "csw", "csw_temporal", "nu", "xi0", "twisted_mass"}
+        wrong = given & (other if self.type == "moebius" else {"b5", "c5", "M5", "Ls"})
+        if wrong:
+            raise ValueError(f"fermion of type {self.type} does not take {', '.join(sorted(wrong))}")
         return self
 
 
@@ -130,6 +142,16 @@ class CorrelatorsTable(Table):
     )
 
 
+class FeynmanHellmannTable(Table):
+    """[feynman_hellmann]: nucleon with a current, one further propagator for each."""
+
+    currents: list[Literal["A3", "V4", "S", "T12"]] = Field(
+        default=[],
+        description="V4: gamma_t; A3: -i gamma_z gamma5; S: 1; T12: -i gamma_x gamma_y. A3 and T12 with the "
+        "polarised projector. Datasets fh_A3_UU, fh_A3_DD, ... (doc/operators/feynman_hellmann.md).",
+    )
+
+
 class MeasureOutputTable(Table):
     """[output]"""
 
@@ -140,7 +162,7 @@ class MeasureOutputTable(Table):
 
 
 class MeasureRun(Table):
-    """Correlators of Wilson-clover quarks, one file per configuration."""
+    """Correlators of Wilson-clover or domain-wall quarks, one file per configuration."""
 
     configurations: ConfigurationsTable
     fermion: FermionTable
@@ -149,5 +171,6 @@ class MeasureRun(Table):
     sink: SinkTable = SinkTable()
     smearing: SmearingTable = SmearingTable()
     correlators: CorrelatorsTable = CorrelatorsTable()
+    feynman_hellmann: FeynmanHellmannTable = FeynmanHellmannTable()
     output: MeasureOutputTable
     machine: MachineTable = MachineTable()

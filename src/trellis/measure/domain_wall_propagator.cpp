@@ -79,11 +79,10 @@ class BatchSolver {
 };
 }  // namespace
 
-void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const SpinorField& columns,
-                     int first) {
-  SpinorField eta = SpinorField::like(out);
-  const int Ls = out.slices();
-  for_each_local(out.geometry(), [&](const Coord& x) {
+void set_walls(SpinorField& eta, const SpinorField& columns, int first) {
+  const int Ls = eta.slices();
+  set_zero(eta);
+  for_each_local(eta.geometry(), [&](const Coord& x) {
     const SitePosition from = columns.layout().position(x), to = eta.layout().position(x);
     for (int r = 0; r < eta.rhs(); ++r) {
       double b[24], part[24] = {};
@@ -95,6 +94,12 @@ void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const Spi
       eta.set_site(to, r * Ls + Ls - 1, part);
     }
   });
+}
+
+void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const SpinorField& columns,
+                     int first) {
+  SpinorField eta = SpinorField::like(out);
+  set_walls(eta, columns, first);
   matrix.apply_D_minus(out, eta);
 }
 
@@ -114,24 +119,31 @@ void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int s
 
 DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                        const Source& source) {
+  TRELLIS_REQUIRE(source.columns.lattice_ptr() == matrix->hop().lattice_ptr(),
+                  "source and operator live on different lattices");
+  return solve_domain_wall(matrix, how, source.at, source.description, [&](SpinorField& b, int first) {
+    set_wall_source(b, *matrix, source.columns, first);
+  });
+}
+
+DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
+                                       const Coord& at, const std::string& description,
+                                       const std::function<void(SpinorField& b, int first)>& set_source) {
   TRELLIS_REQUIRE(
       matrix->choice().precision == Precision::double_precision,
       "propagators are solved with an operator in double (its inner precision is part of the solver)");
-  TRELLIS_REQUIRE(source.columns.lattice_ptr() == matrix->hop().lattice_ptr(),
-                  "source and operator live on different lattices");
   TRELLIS_REQUIRE(how.columns_per_solve >= 1 && column_count % how.columns_per_solve == 0,
                   "columns per solve: ", how.columns_per_solve, " does not divide ", column_count);
   const int Ls = matrix->params().Ls, batch = how.columns_per_solve;
-  const bool has_midpoint = Ls % 2 == 0;
   const BatchSolver solver(matrix, how);
-  SpinorField quark = four_dimensional(source.columns.lattice_ptr());
+  SpinorField quark = four_dimensional(matrix->hop().lattice_ptr());
   std::optional<SpinorField> midpoint;
-  if (has_midpoint) midpoint.emplace(SpinorField::like(quark));
+  if (Ls % 2 == 0) midpoint.emplace(SpinorField::like(quark));
   PropagatorReport report;
   std::vector<SpinorField> five;
   for (int first = 0; first < column_count; first += batch) {
     SpinorField b = solver.full().make_field(batch), psi = SpinorField::like(b);
-    set_wall_source(b, *matrix, source.columns, first);
+    set_source(b, first);
     const SolveReport solve = solver.solve(psi, b);
     merge(report, solve, relative_residual(solver.full(), psi, b));
     set_chiral_quark(quark, first, psi, 0, Ls - 1);
@@ -139,10 +151,9 @@ DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const 
     if (how.keeps_five) five.push_back(std::move(psi));
   }
   const auto& boundary = matrix->params().boundary;
-  DomainWallPropagator S{Propagator(std::move(quark), source.at, boundary, report, source.description),
-                         std::nullopt, std::move(five)};
-  if (midpoint)
-    S.midpoint.emplace(std::move(*midpoint), source.at, boundary, report, source.description + ", midpoint");
+  DomainWallPropagator S{Propagator(std::move(quark), at, boundary, report, description), std::nullopt,
+                         std::move(five)};
+  if (midpoint) S.midpoint.emplace(std::move(*midpoint), at, boundary, report, description + ", midpoint");
   return S;
 }
 

@@ -2,6 +2,8 @@
 /// Quark propagators of domain-wall fermions: D5 psi = D_- [P_+ b at s = 0, P_- b at s = Ls - 1] for the
 /// twelve columns of a source, q = P_- psi_0 + P_+ psi_{Ls-1}. This q is (D_ov^-1 - 1)/(1 - m_f): nothing is
 /// subtracted or multiplied again (doc/conventions.md).
+#include <functional>
+
 #include "trellis/measure/propagator.hpp"
 #include "trellis/operator/domain_wall.hpp"
 
@@ -27,6 +29,14 @@ struct DomainWallPropagator {
 DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                        const Source& source);
 
+/// The same for any right-hand sides: set_source(b, first) fills those of columns first, first + 1, ... `at`
+/// and `description` are the source's.
+DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
+                                       const Coord& at, const std::string& description,
+                                       const std::function<void(SpinorField& b, int first)>& set_source);
+
+/// eta = [P_+ b at s = 0, P_- b at s = Ls - 1] of columns first, first + 1, ... first + out.rhs() - 1.
+void set_walls(SpinorField& eta, const SpinorField& columns, int first);
 /// D_- [P_+ b at s = 0, P_- b at s = Ls - 1] of columns first, first + 1, ... first + out.rhs() - 1.
 void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const SpinorField& columns, int first);
 /// P_- psi_minus + P_+ psi_plus of every right-hand side into out's columns from `first` on.

@@ -65,6 +65,8 @@ class DomainWallOperator final : public LinearOperator {
   DomainWallOperator(const GaugeField& U, const DomainWallParams& params, const KernelChoice& choice = {})
       : DomainWallOperator(std::make_shared<DomainWallMatrix>(U, params, choice)) {}
 
+  DomainWallOperator(const DomainWallOperator&) = delete;  // owns its workspace
+
   void apply(SpinorField& out, const SpinorField& in) const override;
   void apply_dagger(SpinorField& out, const SpinorField& in) const override;
   SpinorField make_field(int rhs = 1) const override { return matrix_->make_field(Subset::full, rhs); }

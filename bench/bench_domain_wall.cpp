@@ -1,0 +1,141 @@
+/// Moebius domain wall: the pair of hops on all slices, and the whole red-black operator that is built on
+/// it. --rhs is the number of slices Ls.
+#include <cmath>
+#include <cstdio>
+
+#include "bench/measurement.hpp"
+#include "bench/random_su3.hpp"
+#include "reference/domain_wall.hpp"
+#include "trellis/comm/single/single_communicator.hpp"
+#include "trellis/operator/domain_wall.hpp"
+
+namespace trellis::bench {
+namespace {
+
+/// Deterministic numbers of order one at every site of this rank.
+void fill(SpinorField& field) {
+  const Geometry& g = field.geometry();
+  std::vector<double> canonical(size_t(g.local_volume()) * 24);
+  for (int slot = 0; slot < field.slots(); ++slot) {
+    for (int64_t site = 0; site < g.local_volume(); ++site)
+      for (int i = 0; i < 24; ++i)
+        canonical[size_t(site) * 24 + size_t(i)] =
+            std::sin(1.0 + 0.37 * double(g.global_index(site_coord(site, g.local())) % 1009) + i + 5 * slot);
+    field.from_canonical(canonical.data(), slot);
+  }
+}
+
+DomainWallParams params(int Ls) {
+  DomainWallParams p;
+  p.mass = 0.05;
+  p.Ls = Ls;
+  p.b5 = {1.5};
+  p.c5 = {0.5};
+  return p;
+}
+
+/// x = [M^-1 y, 1/2 M^-1 H B M^-1 y] makes (D5 x)_e = S y: against reference/, on one process.
+double error_against_reference(const GaugeField& U, const DomainWallSchur& S, const DomainWallMatrix& matrix,
+                               const SpinorField& y, const SpinorField& Sy) {
+  SpinorField x = matrix.make_field(Subset::full, 1);
+  const SpinorField zero = SpinorField::like(x);
+  S.reconstruct(x, y, zero);
+  const Coord& extents = U.geometry().lattice();
+  reference::Gauge links{extents, std::vector<ColorMatrix<double>>(size_t(4 * product(extents)))};
+  U.to_canonical(reinterpret_cast<double*>(links.links.data()));
+  reference::DomainWallParameters p;
+  p.mass = 0.05;
+  p.Ls = matrix.params().Ls;
+  p.b5 = 1.5;
+  p.c5 = 0.5;
+  const reference::DomainWallOperator D(links, p);
+  reference::FiveVector psi = D.zero(), found = psi;
+  for (int s = 0; s < p.Ls; ++s) {
+    x.to_canonical(reinterpret_cast<double*>(psi[size_t(s)].data()), s);
+    Sy.to_canonical(reinterpret_cast<double*>(found[size_t(s)].data()), s);
+  }
+  reference::FiveVector expected = D.apply(psi);
+  for (auto& slice : expected) slice = reference::restricted_to(slice, 0, extents);
+  return reference::relative_error(found, expected);
+}
+
+Result common(const char* kernel, const DomainWallMatrix& matrix) {
+  Result r;
+  r.kernel = kernel;
+  r.precision = matrix.choice().precision;
+  r.link_reals = matrix.choice().link_reals;
+  r.lattice = matrix.lattice().geometry().lattice();
+  r.rhs = matrix.params().Ls;
+  return r;
+}
+
+void run(std::vector<Result>& results, const GaugeField& U, Precision precision, int link_reals, int Ls,
+         const Options& options) {
+  const auto matrix =
+      std::make_shared<DomainWallMatrix>(U, params(Ls), KernelChoice{precision, link_reals, Backend::cpu, 0});
+  const DomainWallSchur S(matrix, SchurForm::symmetric);
+  SpinorField even = S.make_field(), odd = matrix->make_field(Subset::odd, 1), out = S.make_field();
+  fill(even);
+  const double five_volume = double(U.geometry().volume()) * Ls;
+  const double links = double(matrix->hop().links().bytes()), field = double(even.bytes());
+  Result hops = common("domain_wall_hops", *matrix);
+  hops.flops = wilson_hop_flops * five_volume;  // of the pair D_oe, D_eo
+  hops.must_move_bytes = matrix->hop().bytes_per_site(Ls) * double(U.geometry().volume());
+  hops.working_set = (links + 3 * field) * world()->size();
+  const HopTask task;
+  measure(hops, options, [&] {
+    matrix->hop().apply(odd, 1, even, task);
+    matrix->hop().apply(out, 0, odd, task);
+  });
+  results.push_back(hops);
+  for (const bool is_dagger : {false, true}) {
+    Result whole = common(is_dagger ? "domain_wall_schur_dagger" : "domain_wall_schur", *matrix);
+    whole.flops = S.flops();
+    whole.must_move_bytes = S.bytes(1);
+    whole.working_set = (links + 4 * field) * world()->size();
+    measure(whole, options, [&] { is_dagger ? S.apply_dagger(out, even) : S.apply(out, even); });
+    if (!is_dagger && options.check && world()->size() == 1)
+      whole.error = error_against_reference(U, S, *matrix, even, out);
+    results.push_back(whole);
+  }
+}
+
+int bench(int argc, char** argv) {
+  Options defaults;
+  defaults.lattices = {{8, 8, 8, 8}, {16, 16, 16, 16}};
+  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.link_reals = {12};
+  defaults.rhs = {12};
+  const Options options = parse_options(argc, argv, defaults);
+  std::vector<Result> results;
+  for (const Coord& extents : options.lattices) {
+    GaugeField U(make_lattice(extents));
+    fill_random_su3(U, 1);
+    for (const Precision precision : options.precisions)
+      for (const int link_reals : options.link_reals)
+        for (const int Ls : options.rhs) run(results, U, precision, link_reals, Ls, options);
+  }
+  report(results, options);
+  for (const Result& r : results) {
+    const double allowed = r.precision == Precision::double_precision   ? 1e-13
+                           : r.precision == Precision::single_precision ? 1e-5
+                                                                        : 2e-3;
+    if (r.error > allowed) {
+      std::fprintf(stderr, "check failed: error %.3e against reference exceeds %.0e\n", r.error, allowed);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace trellis::bench
+
+int main(int argc, char** argv) {
+  try {
+    return trellis::bench::bench(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,180 @@
+"""Nucleon charges and m_res of a set of measurements: from Trellis' files and from lalibe's layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from .autocorrelation import autocorrelation
+from .charges import ChargeEstimate, ChargeResult, fit_charges
+from .errors import AnalysisError, FitFailed, MeasurementFileError
+from .options import AnalysisOptions
+from .readers import Measurements
+from .results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series
+
+#: Current of a dataset fh_CURRENT_UU -> name of its charge.
+CHARGE_OF_CURRENT = {"A3": "A", "V4": "V", "S": "S", "T12": "T"}
+
+
+def isovector_numerators(measurements: Measurements) -> dict[str, NDArray]:
+    """UU - DD of each current at zero momentum, real, shape [configuration, time]."""
+    numerators = {}
+    for current, charge in CHARGE_OF_CURRENT.items():
+        pair = [measurements.correlators.get(f"fh_{current}_{flavour}") for flavour in ("UU", "DD")]
+        if None not in pair:
+            numerators[charge] = _at_rest(pair[0]) - _at_rest(pair[1])
+    return numerators
+
+
+def nucleon_charges(measurements: Measurements, options: AnalysisOptions) -> NucleonCharges | None:
+    """The record of results.json; None without Feynman-Hellmann correlators.
+
+    Raises
+    ------
+    AnalysisError
+        There are some, but no nucleon.
+    FitFailed
+    """
+    numerators = isovector_numerators(measurements)
+    if not numerators:
+        return None
+    if "nucleon" not in measurements.correlators:
+        raise AnalysisError(
+            "Feynman-Hellmann correlators need the two-point function: correlators.nucleon is missing"
+        )
+    two_point = _at_rest(measurements.correlators["nucleon"])
+    found = fit_charges(
+        two_point, numerators, trajectories=measurements.configurations, options=options.charges
+    )
+    return charges_record(found)
+
+
+def charges_record(found: ChargeResult) -> NucleonCharges:
+    """Plain numbers."""
+
+    def record(e: ChargeEstimate | None) -> ChargeRecord | None:
+        if e is None:
+            return None
+        return ChargeRecord(
+            value=e.value,
+            error=e.error,
+            statistical_error=e.statistical_error,
+            model_error=e.model_error,
+            tau_int=e.tau_int,
+        )
+
+    def points(table: dict) -> dict[str, Series]:
+        return {
+            name: Series(x=t.astype(float).tolist(), value=v.tolist(), error=e.tolist())
+            for name, (t, v, e) in table.items()
+        }
+
+    return NucleonCharges(
+        charges={name: record(e) for name, e in found.charges.items()},
+        g_a_over_g_v=record(found.ratio),
+        z_v=record(found.z_v),
+        tau_n=record(found.tau_n),
+        energy=record(found.energy),
+        windows=[ChargeWindowRecord(**w.__dict__) for w in found.windows],
+        effective=points(found.effective),
+        subtracted=points(found.subtracted),
+    )
+
+
+def residual_mass(measurements: Measurements) -> ChargeRecord | None:
+    """m_res: the mean over 2 <= t <= Lt - 2 of midpoint(t) / pion(t), domain-wall quarks only."""
+    data = [measurements.correlators.get(name) for name in ("midpoint", "midpoint_pion")]
+    if None in data:
+        return None
+    midpoint, pion = (_at_rest(d) for d in data)
+    first = min(2, midpoint.shape[1] // 2)
+    chosen = slice(first, midpoint.shape[1] - first + 1)
+    M, P = midpoint.mean(axis=0)[chosen], pion.mean(axis=0)[chosen]
+    influence = ((midpoint[:, chosen] - pion[:, chosen] * (M / P)) / P).mean(axis=1)
+    error = float(np.sqrt((influence**2).sum() / (len(influence) * max(len(influence) - 1, 1))))
+    tau = autocorrelation("m_res", influence, measurements.configurations)
+    is_long = tau is not None and tau.significant
+    error = max(error, tau.error) if is_long else error
+    return ChargeRecord(
+        value=float((M / P).mean()),
+        error=error,
+        statistical_error=error,
+        model_error=0.0,
+        tau_int=tau.tau_int if is_long else None,
+    )
+
+
+def read_lalibe(
+    two_point: Iterable[Path | str],
+    numerators: dict[str, Iterable[Path | str]],
+    *,
+    smearing: str = "PS",
+    source: str = "x0_y0_z0_t0",
+) -> tuple[NDArray, dict[str, NDArray]]:
+    """C and the isovector N of lalibe's HDF5 files, one file for each configuration.
+
+    Parameters
+    ----------
+    two_point
+        Files with /SMEARING/proton/spin_up and spin_dn.
+    numerators
+        "A" -> files with /SMEARING/fh_proton_A3_UU and _DD, "V" -> fh_proton_V4_..., in the same order.
+        lalibe stores gamma_z gamma5; the -i of doc/conventions.md is applied here, and spin up minus spin
+        down is taken for A.
+
+    Returns
+    -------
+    two_point, numerators
+        As :func:`fit_charges` takes them: real, shape [configuration, time].
+
+    Raises
+    ------
+    MeasurementFileError
+        A dataset is missing.
+    AnalysisError
+        Unequal numbers of files.
+    """
+    current = {"A": ("A3", -1j, -1.0), "V": ("V4", 1.0, 1.0)}
+
+    def read(path: Path | str, hadron: str, sign: float) -> NDArray:
+        values = []
+        with h5py.File(path, "r") as file:
+            for spin in ("spin_up", "spin_dn"):
+                where = f"/{smearing}/{hadron}/{spin}/{source}/px0_py0_pz0"
+                if where not in file:
+                    raise MeasurementFileError(Path(path), "dataset", expected=where, found="nothing there")
+                values.append(np.asarray(file[where][()], dtype=np.complex128))
+        return values[0] + sign * values[1]
+
+    C = np.array([read(p, "proton", 1.0).real for p in two_point])
+    result = {}
+    for name, paths in numerators.items():
+        if name not in current:
+            raise AnalysisError(f"charge: expected one of {sorted(current)}, found {name!r}")
+        label, factor, sign = current[name]
+        paths = list(paths)
+        if len(paths) != len(C):
+            raise AnalysisError(f"charge {name}: expected {len(C)} files, found {len(paths)}")
+        uu = np.array([read(p, f"fh_proton_{label}_UU", sign) for p in paths])
+        dd = np.array([read(p, f"fh_proton_{label}_DD", sign) for p in paths])
+        result[name] = (factor * (uu - dd)).real
+    return C, result
+
+
+def _at_rest(data) -> NDArray:
+    chosen = (data.momenta**2).sum(axis=1) == 0
+    return data.values[:, chosen].mean(axis=1).real
+
+
+__all__ = [
+    "FitFailed",
+    "charges_record",
+    "isovector_numerators",
+    "nucleon_charges",
+    "read_lalibe",
+    "residual_mass",
+]

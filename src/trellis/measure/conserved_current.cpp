@@ -1,0 +1,86 @@
+#include "trellis/measure/conserved_current.hpp"
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
+
+namespace trellis {
+
+namespace {
+constexpr std::complex<double> i1{0.0, 1.0};
+
+/// i w U: its hop is i (forward - backward) hops with weights w.
+GaugeField weighted(const GaugeField& U, const LinkWeights& weights) {
+  const Geometry& g = U.geometry();
+  std::vector<std::complex<double>> links(size_t(g.local_volume()) * 36);
+  U.to_canonical(reinterpret_cast<double*>(links.data()));
+  for (int64_t site = 0; site < g.local_volume(); ++site) {
+    const Coord x = g.to_global(site_coord(site, g.local()));
+    for (int mu = 0; mu < 4; ++mu) {
+      const std::complex<double> factor = i1 * weights(x, mu);
+      for (size_t k = 0; k < 9; ++k) links[size_t(36 * site + 9 * mu) + k] *= factor;
+    }
+  }
+  GaugeField V = U;
+  V.from_canonical(reinterpret_cast<const double*>(links.data()));
+  return V;
+}
+}  // namespace
+
+LinkWeights charge_weights() {
+  return [](const Coord&, int mu) { return mu == 3 ? 1.0 : 0.0; };
+}
+
+LinkWeights divergence_weights(const Coord& y, const Coord& extents) {
+  return [=](const Coord& x, int mu) {
+    Coord ahead = x;
+    ahead[mu] = (x[mu] + 1) % extents[mu];
+    return double(ahead == y) - double(x == y);
+  };
+}
+
+ConservedCurrent::ConservedCurrent(const GaugeField& U, const BoundaryPhases& boundary,
+                                   const LinkWeights& weights) {
+  WilsonParams params;
+  params.boundary = boundary;
+  hop_ = std::make_unique<HoppingTerm>(weighted(U, weights), params, KernelChoice{});
+}
+
+/// 1/2 (backward - forward) = i/2 H[i w U]
+void ConservedCurrent::apply(SpinorField& out, const SpinorField& in) const {
+  const HopTask task;
+  for (int parity = 0; parity < 2; ++parity) hop_->apply(out, parity, in, task);
+  const ComplexCoefficients half_i(size_t(out.rhs()), 0.5 * i1), zero(size_t(out.rhs()), 0.0);
+  combine(out, half_i, out, zero, out);
+}
+
+Source conserved_current_source(const Propagator& S, const ConservedCurrent& current) {
+  TRELLIS_REQUIRE(S.precision() == Precision::double_precision,
+                  "the conserved current is inserted in double: convert the propagator");
+  SpinorField columns = SpinorField::like(S.columns());
+  current.apply(columns, S.columns());
+  return {std::move(columns), S.source_at(), S.description() + ", conserved current"};
+}
+
+DomainWallPropagator conserved_current_propagator(const DomainWallMatrixPtr& matrix,
+                                                  const DomainWallSolve& how, const DomainWallPropagator& S,
+                                                  const Source& source, const LinkWeights& weights) {
+  const int batch = how.columns_per_solve;
+  TRELLIS_REQUIRE(batch >= 1 && int(S.five.size()) * batch == Propagator::columns_per_propagator,
+                  "the conserved current of domain walls needs the propagator's 5-D fields in ", "solves of ",
+                  batch, " columns, not ", S.five.size(), " of them");
+  const ConservedCurrent current(matrix->links(), matrix->params().boundary, weights);
+  const auto set_source = [&](SpinorField& b, int first) {
+    const SpinorField& psi = S.five[size_t(first / batch)];
+    SpinorField eta = SpinorField::like(psi), inserted = SpinorField::like(psi);
+    set_walls(eta, source.columns, first);
+    for (int parity = 0; parity < 2; ++parity) {
+      matrix->apply_fifth(eta, eta, parity, FifthMatrix::half_c5, false);
+      matrix->apply_fifth(inserted, psi, parity, FifthMatrix::B, false);
+    }
+    combine(inserted, 1.0, inserted, 2.0, eta);
+    current.apply(b, inserted);
+  };
+  return solve_domain_wall(matrix, how, source.at, source.description + ", conserved current", set_source);
+}
+
+}  // namespace trellis

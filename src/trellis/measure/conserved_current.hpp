@@ -1,0 +1,46 @@
+#pragma once
+/// The conserved vector current inserted with weights on links,
+///
+///   Gamma_w psi(x) = sum_mu 1/2 [ w_mu(x-mu) (1 + gamma_mu) U_mu(x-mu)^dagger psi(x-mu)
+///                               - w_mu(x) (1 - gamma_mu) U_mu(x) psi(x+mu) ],
+///
+/// which is D_W -> D_W - lambda Gamma_w for U -> exp(-lambda w) U forward and exp(lambda w) backward, with
+/// the boundary phases. w = 1 on temporal links: the charge summed over all times; w = 1 on those of one time
+/// slice: the charge at that time; w = the gradient of a site's delta function: the divergence there, which
+/// vanishes away from source and sink. All exact on any field, to the precision of the solve.
+#include <functional>
+
+#include "trellis/measure/domain_wall_propagator.hpp"
+
+namespace trellis {
+
+/// w_mu(x), x in global coordinates.
+using LinkWeights = std::function<double(const Coord& x, int mu)>;
+/// 1 on temporal links.
+LinkWeights charge_weights();
+/// w_mu(x) = f(x + mu) - f(x) with f = 1 at y and 0 elsewhere.
+LinkWeights divergence_weights(const Coord& y, const Coord& extents);
+
+/// The Wilson-type insertion as an operator on spinor fields in double.
+class ConservedCurrent {
+ public:
+  /// Wilson, clover and twisted mass share it (their further terms do not hop).
+  ConservedCurrent(const GaugeField& U, const BoundaryPhases& boundary, const LinkWeights& weights);
+  /// out = Gamma_w in on full fields of any number of slots. @pre double; out is not in
+  void apply(SpinorField& out, const SpinorField& in) const;
+
+ private:
+  std::unique_ptr<HoppingTerm> hop_;
+};
+
+/// The source Gamma_w S: its propagator is sum S Gamma_w S (Wilson and clover, isotropic).
+Source conserved_current_source(const Propagator& S, const ConservedCurrent& current);
+
+/// d q / d lambda of the domain-wall quark: D5 phi = Gamma_w (B psi + c5 eta), eta the walls of the source,
+/// as D_- on the source carries the current too.
+/// @pre S was solved from `source` with keeps_five and the same columns_per_solve
+DomainWallPropagator conserved_current_propagator(const DomainWallMatrixPtr& matrix,
+                                                  const DomainWallSolve& how, const DomainWallPropagator& S,
+                                                  const Source& source, const LinkWeights& weights);
+
+}  // namespace trellis

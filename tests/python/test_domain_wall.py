@@ -1,0 +1,115 @@
+"""Domain wall and Feynman-Hellmann from Python and from run files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from command_line import run
+
+import trellis as tr
+
+EXTENTS = (2, 2, 2, 4)
+
+
+@pytest.fixture(scope="module")
+def U() -> tr.GaugeField:
+    return tr.quenched(lattice=EXTENTS, beta=6.0, seed=4, sweeps=10)
+
+
+def propagator(M: object, U: tr.GaugeField) -> tr.Propagator:
+    solve = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-11), inner="half"))
+    return solve(M).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
+
+
+def test_axial_ward_identity_and_residual_mass(U: tr.GaugeField) -> None:
+    M = tr.MoebiusDomainWall(U, mass=0.1, b5=1.5, c5=0.5, Ls=6, M5=1.8, columns_per_solve=3)
+    S = propagator(M, U)
+    assert S.report is not None
+    assert S.report.converged
+    assert len(S.report.relative_residuals) == 12
+    pion = tr.meson(S, S, "gamma5", "gamma5")[0].real
+    np.testing.assert_allclose(pion, tr.propagator_norm(S), rtol=1e-12)
+    assert S.midpoint is not None
+    total = 0.1 * pion.sum() + tr.propagator_norm(S.midpoint).sum()
+    trace = np.einsum("sscc->", S.to_numpy()[0, 0, 0, 0]).real
+    assert total == pytest.approx(trace, rel=1e-9)
+    shamir = propagator(tr.MoebiusDomainWall(U, mass=0.1, b5=1, c5=0, Ls=6), U)
+    assert 0 < tr.residual_mass(S)[2] < tr.residual_mass(shamir)[2]
+
+
+def test_feynman_hellmann_is_a_derivative_in_the_mass(U: tr.GaugeField) -> None:
+    # D -> D - lambda is the mass minus lambda; all quarks: N = UU + DD
+    def nucleon(mass: float) -> np.ndarray:
+        return tr.nucleon(propagator(tr.WilsonClover(U, mass=mass, csw=1.0), U))[0]
+
+    M = tr.WilsonClover(U, mass=0.3, csw=1.0)
+    solve = tr.even_odd(tr.cg(tolerance=1e-12))(M)
+    S = solve.propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
+    F = tr.feynman_hellmann_propagator(solve, S, "1")
+    N = sum(tr.nucleon_feynman_hellmann(S, F, insertion=q)[0] for q in ("up", "down"))
+    h = 1e-3
+    derivative = (nucleon(0.3 - h) - nucleon(0.3 + h)) / (2 * h)
+    np.testing.assert_allclose(N, derivative, rtol=0, atol=3e-5 * np.abs(N).max())
+
+
+def test_mistakes_are_refused(U: tr.GaugeField) -> None:
+    with pytest.raises(tr.BadArgument, match="Ls"):
+        tr.MoebiusDomainWall(U, mass=0.1, Ls=1)
+    with pytest.raises(tr.BadArgument, match="M5"):
+        tr.MoebiusDomainWall(U, mass=0.1, M5=2.5)
+    with pytest.raises(tr.BadArgument, match="divides 12"):
+        tr.MoebiusDomainWall(U, mass=0.1, columns_per_solve=5)
+    S = tr.even_odd(tr.cg())(tr.WilsonClover(U, mass=0.3)).propagator(
+        tr.point_source(U.geometry, (0, 0, 0, 0))
+    )
+    with pytest.raises(tr.BadArgument, match="midpoint"):
+        tr.residual_mass(S)
+    with pytest.raises(tr.BadArgument, match="insertion"):
+        tr.nucleon_feynman_hellmann(S, S, insertion="strange")  # type: ignore[arg-type]
+
+
+RUN = """\
+[configurations]
+files = "configuration.1.ildg"
+[fermion]
+type = "moebius"
+mass = 0.1
+Ls = 4
+[solver]
+tolerance = 1e-9
+[correlators]
+mesons = ["pion"]
+[feynman_hellmann]
+currents = ["A3", "V4"]
+[output]
+directory = "out"
+"""
+
+
+def test_run_file(U: tr.GaugeField, tmp_path: Path) -> None:
+    U.write(tmp_path / "configuration.1.ildg")
+    (tmp_path / "measure.toml").write_text(RUN)
+    run("measure", "measure.toml", cwd=tmp_path)
+    with h5py.File(tmp_path / "out" / "correlators.000001.h5") as file:
+        correlators = file["correlators"]
+        names = {"pion", "nucleon", "midpoint", "midpoint_pion"}
+        names |= {f"fh_{current}_{quark}" for current in ("A3", "V4") for quark in ("UU", "DD")}
+        assert set(correlators) == names
+        assert correlators["pion"].attrs["Ls"] == 4
+        np.testing.assert_allclose(correlators["pion"][...], correlators["midpoint_pion"][...], rtol=1e-11)
+        M = tr.MoebiusDomainWall(U, mass=0.1, Ls=4)
+        solve = tr.even_odd(tr.cg(tolerance=1e-11))(M)
+        S = solve.propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
+        F = tr.feynman_hellmann_propagator(solve, S, "gamma_z gamma5")
+        N = -1j * tr.nucleon_feynman_hellmann(S, F, insertion="up", spin="polarised")[0]
+        np.testing.assert_allclose(correlators["fh_A3_UU"][0, 0, 0], N, rtol=0, atol=1e-7 * np.abs(N).max())
+
+
+def test_run_file_refuses_what_the_fermion_does_not_take(tmp_path: Path) -> None:
+    for old, new, word in (("Ls = 4", "Ls = 4\ncsw = 1.0", "csw"), ('"moebius"', '"wilson_clover"', "Ls")):
+        (tmp_path / "measure.toml").write_text(RUN.replace(old, new))
+        result = run("measure", "measure.toml", cwd=tmp_path, status=None)
+        assert word in result.stderr
