@@ -133,7 +133,7 @@ class TaskTable(RequestTable):
     @model_validator(mode="after")
     def _one_command(self) -> Self:
         if self.kind == "command":
-            if self.command is None and not all(a.command for a in self.alternatives or [None]):
+            if self.command is None and not (self.alternatives and all(a.command for a in self.alternatives)):
                 raise ValueError("a task of kind 'command' needs `command`")
             if self.run_file is not None or self.set:
                 raise ValueError(f"`run_file` and `set` are for stages, and kind is {self.kind!r}")

@@ -1,0 +1,159 @@
+"""Campaign and machine files: expansion, messages, schema; no compiled part."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from campaign_tools import HEAD
+from typer.testing import CliRunner
+
+from trellis.campaign.files import load_machine, machine_names, parse_campaign, parse_machine
+from trellis.campaign.times import parse_seconds, show_seconds
+from trellis.cli import app
+from trellis.errors import BadArgument, Error
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def parse(tasks: str, head: str = HEAD):
+    return parse_campaign(head + tasks, Path("/tmp")).tasks
+
+
+def test_expansion_over_streams_configurations_and_rows() -> None:
+    head = HEAD + '[variables]\nstreams = ["a", "b"]\nvolume = 100\n'
+    tasks = parse(
+        """
+[[task]]
+name = "generate-{s}-{n}"
+over = { s = "streams", n = "10..30..10" }
+command = ["run", "{s}", "{n:04d}", "{output}"]
+after = ["generate-{s}-{n-10}?"]
+outputs = ["{s}.{n:04d}"]
+estimate = { formula = "0.1 * volume * n" }
+[[task]]
+name = "measure-{s}-{n}-{mass}"
+over = { s = "streams", n = "10..30..10" }
+rows = [{ mass = 0.1, k = 1 }, { mass = 0.2, k = 2 }]
+command = "measure {s} {n} {mass} {k}"
+after = ["generate-{s}-{n}"]
+estimate = { by = "mass", table = { "0.1" = "1h", "0.2" = "30min" } }
+[[task]]
+name = "analyse-{s}"
+over = { s = "streams" }
+command = "analyse"
+after = ["measure-{s}-*"]
+[[task]]
+name = "all"
+command = "all"
+after = ["analyse"]
+""",
+        head,
+    )
+    assert len(tasks) == 6 + 12 + 2 + 1
+    assert tasks["generate-a-10"].after == ()
+    assert tasks["generate-b-30"].after == ("generate-b-20",)
+    assert tasks["generate-a-20"].command == ("run", "a", "0020", "{output}")
+    assert tasks["generate-a-20"].estimate == 200.0
+    assert tasks["measure-a-10-0.2"].command == ("/bin/sh", "-c", "measure a 10 0.2 2")
+    assert tasks["measure-a-10-0.2"].estimate == 1800.0
+    assert len(tasks["analyse-a"].after) == 6
+    assert tasks["all"].after == ("analyse-a", "analyse-b")
+
+
+@pytest.mark.parametrize(
+    "tasks, message",
+    [
+        ("[[task]]\nname = 'a'\ncomand = 'x'\n", "unknown key; did you mean 'command'"),
+        ("[[task]]\nname = 'a-{strem}'\nover = { stream = ['x'] }\ncommand = 'x'\n", "did you mean {stream}"),
+        ("[[task]]\nname = 'a'\ncommand = 'x'\nafter = ['bb']\n", "there is no task 'bb'"),
+        ("[[task]]\nname = 'a'\ncommand = 'x'\nafter = ['b*']\n", "nothing matches 'b*'"),
+        (
+            "[[task]]\nname = 'a'\ncommand = 'x'\n[[task]]\nname = 'a'\ncommand = 'x'\n",
+            "two tasks are called",
+        ),
+        (
+            "[[task]]\nname = 'a'\ncommand = 'x'\nafter = ['b']\n"
+            "[[task]]\nname = 'b'\ncommand = 'x'\nafter = ['a']\n",
+            "wait for each other: a -> b -> a",
+        ),
+        ("[[task]]\nname = 'a'\nover = { i = '5..1' }\ncommand = 'x'\n", "expected a list, a range"),
+        ("[[task]]\nname = 'a'\ncommand = 'x {output:1}'\noutputs = ['o']\n", "it has 1 outputs"),
+        ("[[task]]\nname = 'a'\ncommand = 'x'\nestimate = '5 parsecs'\n", "not a duration"),
+        (
+            "[[task]]\nname = 'a'\ncommand = 'x'\nestimate = { formula = '__import__(1)' }\n",
+            "is not understood",
+        ),
+        ("[[task]]\nname = 'a'\ncommand = 'x'\nnodes = 3\nranks = 2\n", "3 nodes for 2 ranks"),
+        ("[[task]]\nname = 'a'\ncommand = 'x'\ngpus_per_rank = 1.5\n", "a fraction below 1"),
+        ("[[task]]\nname = 'a'\n", "needs `command`"),
+    ],
+)
+def test_mistakes_are_named(tasks: str, message: str) -> None:
+    with pytest.raises(Error) as error:
+        parse(tasks)
+    assert message in str(error.value)
+
+
+def test_durations() -> None:
+    words = {"90": 90, "1.5min": 90, "2h": 7200, "1d": 86400, "2hr": 7200, "10:30": 630, "1:00:00": 3600}
+    words["2-00:00:00"] = 172800
+    assert {word: parse_seconds(word) for word in words} == words
+    assert parse_seconds(5) == 5.0
+    assert [show_seconds(s) for s in (5, 90, 7260, 90000)] == ["5 s", "1 min 30 s", "2 h 1 min", "1 d 1 h"]
+    with pytest.raises(BadArgument):
+        parse_seconds("-3")
+
+
+def test_stages_get_checked_run_files(tmp_path: Path) -> None:
+    (tmp_path / "q.toml").write_text((EXAMPLES / "quenched.toml").read_text())
+    text = """
+[[task]]
+name = "g-{n}"
+over = { n = [20, 40] }
+kind = "generate"
+run_file = "q.toml"
+set = { "sweeps.total" = "{n}", "heatbath.seed" = 7 }
+arguments = ["--resume"]
+outputs = ["ensemble/configuration.{n:06d}.ildg"]
+"""
+    tasks = parse_campaign(
+        HEAD + text.replace('"{n}"', '"{n}", "sweeps.thermalisation" = 10'), tmp_path
+    ).tasks
+    assert "total = 40" in tasks["g-40"].run_file
+    assert tasks["g-40"].outputs[0].is_atomic
+    assert tasks["g-40"].command[-3:] == ("generate", "{run_file}", "--resume")
+    with pytest.raises(BadArgument, match="sweeps"):
+        parse_campaign(HEAD + text.replace("sweeps.total", "sweeps.totl"), tmp_path)
+
+
+def test_machines_that_come_with_it() -> None:
+    assert {"laptop", "slurm_cpu", "node_4gpu", "node_6gpu", "virtual"} <= set(machine_names())
+    large = load_machine("node_4gpu")
+    assert len(large.nodes) == 4000
+    assert large.nodes[159].lump == 0
+    assert large.nodes[160].lump == 1
+    assert large.nodes[16].block == 1
+    assert load_machine("node_6gpu").nodes[0].gpus[5].cpus == (15, 16, 17)
+    with pytest.raises(BadArgument, match="no machine 'nowhere'"):
+        load_machine("nowhere")
+    with pytest.raises(Error, match="do not consist of blocks"):
+        parse_machine("[machine]\nname='m'\n[[nodes]]\ncount=4\ncpus=1\n[allocation]\nlump=4\nblock=3\n")
+    bad = parse_machine("[machine]\nname='m'\n[[nodes]]\ncount=4\ncpus=1\n[allocation]\nbad_hosts=['n2']\n")
+    assert [node.name for node in bad.usable] == ["n1", "n3", "n4"]
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("campaign_*.toml")), ids=lambda path: path.stem)
+def test_examples_are_valid(path: Path) -> None:
+    text = path.read_text().replace("1..14300", "1..30")
+    assert parse_campaign(text, EXAMPLES).tasks
+
+
+def test_schema_and_no_compiled_part() -> None:
+    found = CliRunner().invoke(app, ["campaign", "plan", "--schema"])
+    assert "task" in json.loads(found.stdout)["properties"]
+    code = "import sys, trellis.campaign.manager, trellis.cli; sys.exit('trellis._core' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
