@@ -13,6 +13,9 @@
 namespace trellis {
 
 namespace {
+/// Below, corrections of a float recursion cost more than they save.
+constexpr double smallest_float_tolerance = 1e-11;
+
 void fill_normal(SpinorField& eta, const TrajectoryKey& key, RandomPurpose purpose, uint32_t id) {
   TRELLIS_REQUIRE(id < 4096 && eta.rhs() <= 4096, "random field ", id, " with ", eta.rhs(), " vectors");
   const RandomKey random_words = random_key(key.seed, key.stream);
@@ -67,15 +70,21 @@ void set_normal(SpinorField& eta, const TrajectoryKey& key, uint32_t id) {
   fill_normal(eta, key, RandomPurpose::pseudofermion, id);
 }
 
-void solve_shifts(std::vector<SpinorField>& x, const LinearOperatorPtr& A, const RationalSolve& solve,
+void solve_shifts(std::vector<SpinorField>& x, SquaredOperator& fermion, const RationalSolve& solve,
                   const SpinorField& b, Monomial& monomial) {
   const size_t n = solve.function.shifts.size();
   while (x.size() > n) x.pop_back();
   while (x.size() < n) x.push_back(SpinorField::like(b));
   PartCost& cost = monomial.costs()[Part::solver];
   const PartTimer timer(cost);
-  const SolveReport report =
-      multi_shift_cg(A, solve.function.shifts, x, b, {solve.tolerance, solve.max_iterations});
+  const LinearOperatorPtr A = fermion.op();
+  MultiShiftSpec spec{solve.tolerance, solve.max_iterations};
+  LinearOperatorPtr inner;
+  if (solve.tolerance >= smallest_float_tolerance) {
+    spec.precision = Precision::single_precision;
+    inner = fermion.converted_op(Precision::single_precision);
+  }
+  const SolveReport report = multi_shift_cg(A, solve.function.shifts, x, b, spec, inner);
   cost.flops += report.flops;
   cost.bytes += report.bytes;
   SolveCount& count = monomial.solve_count();
@@ -88,9 +97,9 @@ void solve_shifts(std::vector<SpinorField>& x, const LinearOperatorPtr& A, const
                                " iterations (asked: ", solve.tolerance, "; ", name_of(report.reason), ")"));
 }
 
-void apply_rational(SpinorField& out, std::vector<SpinorField>& x, const LinearOperatorPtr& A,
+void apply_rational(SpinorField& out, std::vector<SpinorField>& x, SquaredOperator& fermion,
                     const RationalSolve& solve, const SpinorField& b, Monomial& monomial) {
-  solve_shifts(x, A, solve, b, monomial);
+  solve_shifts(x, fermion, solve, b, monomial);
   scale(out, solve.function.constant, b);
   for (size_t k = 0; k < x.size(); ++k) combine(out, 1.0, out, solve.function.residues[k], x[k]);
 }

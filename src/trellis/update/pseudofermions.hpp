@@ -5,6 +5,7 @@
 
 #include "trellis/field/linear_operator.hpp"
 #include "trellis/update/monomial.hpp"
+#include "trellis/update/squared_operator.hpp"
 
 namespace trellis {
 
@@ -25,12 +26,13 @@ struct RationalSolve {
   int max_iterations = 20000;
 };
 
-/// x_k = (A + shifts[k])^-1 b, into fields that are made if need be. Counts time and iterations; throws
+/// x_k = (A + shifts[k])^-1 b, into fields that are made if need be; in float inside where the tolerance
+/// allows it. Counts time and iterations; throws
 /// NumericError if a shift misses the tolerance. Collective.
-void solve_shifts(std::vector<SpinorField>& x, const LinearOperatorPtr& A, const RationalSolve& solve,
+void solve_shifts(std::vector<SpinorField>& x, SquaredOperator& fermion, const RationalSolve& solve,
                   const SpinorField& b, Monomial& monomial);
 /// out = r(A) b
-void apply_rational(SpinorField& out, std::vector<SpinorField>& x, const LinearOperatorPtr& A,
+void apply_rational(SpinorField& out, std::vector<SpinorField>& x, SquaredOperator& fermion,
                     const RationalSolve& solve, const SpinorField& b, Monomial& monomial);
 
 /// Ritz values of `steps` Lanczos steps from a random vector: the largest is below the largest eigenvalue of

@@ -19,11 +19,10 @@ void RationalMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
   key_ = key;
   const GaugeField& V = links()->at(U);  // before version()
   fermion_->set_links(V, links()->version());
-  const LinearOperatorPtr A = fermion_->op();
-  SpinorField eta = A->make_field(params_.pseudofermions);
+  SpinorField eta = fermion_->op()->make_field(params_.pseudofermions);
   set_normal(eta, key, params_.id);
   if (!phi_) phi_ = std::make_unique<SpinorField>(SpinorField::like(eta));
-  apply_rational(*phi_, x_, A, params_.heat_bath, eta, *this);
+  apply_rational(*phi_, x_, *fermion_, params_.heat_bath, eta, *this);
   drawn_action_ = norm2(eta);
   drawn_version_ = links()->version();
 }
@@ -33,7 +32,7 @@ double RationalMonomial::action(const GaugeField& U) {
   const GaugeField& V = links()->at(U);
   if (links()->version() == drawn_version_) return drawn_action_;
   fermion_->set_links(V, links()->version());
-  solve_shifts(x_, fermion_->op(), params_.metropolis, *phi_, *this);
+  solve_shifts(x_, *fermion_, params_.metropolis, *phi_, *this);
   const PartTimer timer(costs()[Part::action]);
   const RationalFunction& r = params_.metropolis.function;
   double sum = r.constant * norm2(*phi_);
@@ -45,7 +44,7 @@ double RationalMonomial::action(const GaugeField& U) {
 void RationalMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) {
   TRELLIS_REQUIRE(phi_ != nullptr, "monomial ", name(), " has no pseudofermions yet");
   fermion_->set_links(V, links()->version());
-  solve_shifts(x_, fermion_->op(), params_.dynamics, *phi_, *this);
+  solve_shifts(x_, *fermion_, params_.dynamics, *phi_, *this);
   const PartTimer timer(costs()[Part::fermion_force]);
   std::vector<const SpinorField*> X;
   std::vector<double> c;

@@ -34,6 +34,13 @@ LinearOperatorPtr StaggeredFermion::op() const {
   return schur_;
 }
 
+/// The copies share links that are updated in place: they stay valid.
+LinearOperatorPtr StaggeredFermion::converted_op(Precision precision) {
+  LinearOperatorPtr& entry = converted_[precision];
+  if (!entry) entry = op()->converted(precision);
+  return entry;
+}
+
 void StaggeredFermion::add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                                       const std::vector<double>& c) {
   derivative_->add(G, nullptr, X, c);

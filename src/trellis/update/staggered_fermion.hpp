@@ -23,7 +23,7 @@ class StaggeredFermion : public SquaredOperator {
   StaggeredFermion(std::shared_ptr<StaggeredSea> sea, const StaggeredPhases& phases, double mass);
   void set_links(const GaugeField& V, int64_t version) override;
   LinearOperatorPtr op() const override;
-  LinearOperatorPtr converted_op(Precision precision) override { return op()->converted(precision); }
+  LinearOperatorPtr converted_op(Precision precision) override;
   void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                       const std::vector<double>& c) override;
   double derivative_flops(int fields) const override;
@@ -36,6 +36,7 @@ class StaggeredFermion : public SquaredOperator {
   StaggeredMatrixPtr matrix_;
   std::shared_ptr<StaggeredSchur> schur_;
   std::unique_ptr<StaggeredLinkDerivative> derivative_;
+  std::map<Precision, LinearOperatorPtr> converted_;
 };
 
 }  // namespace trellis
