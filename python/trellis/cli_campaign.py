@@ -110,3 +110,59 @@ def simulate(
     console.run(
         lambda: command(file, machine=machine, seed=seed, period=period, naive=naive, json=json), json
     )
+
+
+@app.command()
+def report(
+    file: File,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The page; default: report.html in the state folder."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """One HTML page: Gantt chart, idle time by cause, throughput, failures, estimates, task graph."""
+    from .commands.campaign_files import report as command
+
+    console.run(lambda: command(file, output, json=json), json)
+
+
+@app.command("import-metaq")
+def import_metaq(
+    folder: Annotated[Path, typer.Argument(metavar="METAQ", help="The folder with todo/ and priority/.")],
+    file: Annotated[Path, typer.Argument(metavar="CAMPAIGN.toml", help="The campaign file to write.")],
+    name: Annotated[str | None, typer.Option(help="Of the campaign; default: the file's.")] = None,
+    machine: Annotated[str, typer.Option(help="Of the folders below working/ and jobs/.")] = "machine",
+    strict: Annotated[bool, typer.Option(help="Non-zero status: failed/, not finished/.")] = False,
+    cores_per_node: Annotated[int, typer.Option(min=1, help="What NODES reserve of each node.")] = 1,
+    json: Json = False,
+) -> None:
+    """A campaign file whose tasks are the scripts of a METAQ directory."""
+    from .commands.campaign_files import import_metaq as command
+
+    console.run(
+        lambda: command(
+            folder, file, name=name, machine=machine, strict=strict, cores_per_node=cores_per_node, json=json
+        ),
+        json,
+    )
+
+
+@app.command()
+def submit(
+    file: File,
+    machine: MachineName,
+    allocations: Annotated[
+        int, typer.Option("--allocations", "-n", min=1, help="At most so many, one after the other.")
+    ] = 1,
+    option: Annotated[
+        list[str] | None, typer.Option(help="For sbatch, e.g. --option=--partition=gpu.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Submit it to Slurm, renewed until it is done."""
+    from .commands.campaign_files import submit as command
+
+    console.run(
+        lambda: command(file, machine=machine, allocations=allocations, options=option or [], json=json), json
+    )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from trellis.campaign import metaq, metaq_queue
+from trellis.campaign.files import load_campaign
 from trellis.errors import BadArgument, FileError
 
 
@@ -194,3 +198,38 @@ def test_orphans_of_a_dead_job_go_back(queue):
     assert other.reset(orphans[0]) == queue.root / "priority/good"
     assert other.abandon(orphans[1]) == queue.root / "hold/poor"
     assert [task.name for task in metaq.read_directory(queue.root).tasks] == ["good"]
+
+
+def test_imported_directory_runs(tmp_path):
+    """import-metaq, run, and the layout is METAQ's; in strict mode failures count."""
+    root = tmp_path / "queue"
+    script(
+        root / "todo/sub/good",
+        "#METAQ NODES 2",
+        "#METAQ GPUS 2",
+        "#METAQ MIN_WC_TIME 0:02",
+        "echo ran >> ran",
+    )
+    script(root / "priority/poor", "#METAQ NODES 1", "exit 7")
+    file = tmp_path / "old.toml"
+    words = [sys.executable, "-m", "trellis", "campaign"]
+    subprocess.run(
+        [*words, "import-metaq", str(root), str(file), "--strict"], check=True, capture_output=True
+    )
+    campaign = load_campaign(file)
+    assert list(campaign.tasks) == ["priority/poor", "todo/sub/good"]
+    good = campaign.tasks["todo/sub/good"]
+    assert (good.request.nodes, good.request.gpus, good.estimate) == (2, 2, 2.0)
+    ended = subprocess.run(
+        [*words, "run", str(file), "-m", "virtual", "--json"], capture_output=True, text=True, timeout=60
+    )
+    assert json.loads(ended.stdout)["tasks"] == {"done": 1, "failed": 1}
+    assert ended.returncode == 1
+    assert (root / "finished/good").is_file()
+    assert (root / "failed/poor").is_file()
+    assert (root / "ran").read_text() == "ran\n"  # once, though it reserves two nodes
+    status = json.loads((root / "old.state/metaq/todo/sub/good.json").read_text())
+    assert status["status"] == 0
+    again = subprocess.run([*words, "import-metaq", str(root), str(file)], capture_output=True, text=True)
+    assert again.returncode == 1
+    assert "not overwritten" in again.stderr

@@ -78,11 +78,12 @@ class Manager:
         say: Callable[[str], None] = lambda line: None,
         seconds: float | None = None,
     ) -> None:
+        self.launcher = launcher or make_launcher(machine)
+        machine = self.launcher.machine  # with the nodes of this allocation
         self.campaign, self.machine, self.say = campaign, machine, say
         self.root, self.state = Path(campaign.root), Path(campaign.state)
         self.tasks = campaign.tasks
         check_requests(self.tasks.values(), machine)
-        self.launcher = launcher or make_launcher(machine)
         self.state.mkdir(parents=True, exist_ok=True)
         self.claims = Claims(self.state, lease_seconds=campaign.lease_seconds)
         self.records = Records(self.state / "records" / f"{self.claims.id}.sqlite")

@@ -54,11 +54,11 @@ def _start(**options: int):
 class Allocation:
     """A job of all nodes that only waits, and this process's environment set as if it were inside."""
 
-    def __init__(self, cluster: VirtualCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, cluster: VirtualCluster, monkeypatch: pytest.MonkeyPatch, minutes: int = 30) -> None:
         self.cluster = cluster
         nodes = len(cluster.node_names)
         self.job = cluster.output(
-            "sbatch", "--parsable", "--no-kill", f"-N{nodes}", "--exclusive", "--time=30",
+            "sbatch", "--parsable", "--no-kill", f"-N{nodes}", "--exclusive", f"--time={minutes}",
             f"--gres=gpu:{cluster.gpus}", "--output=/dev/null", "--wrap=sleep 1000",
         )  # fmt: skip
         deadline = time.monotonic() + 20

@@ -18,21 +18,10 @@ from trellis.campaign.launchers.agents import AgentLauncher
 from trellis.campaign.launchers.slurm import SlurmLauncher
 
 
-def all_agents(launcher, count: int = 4) -> set[str]:
-    joined: set[str] = set()
-    deadline = time.monotonic() + 30
-    while len(joined) < count:
-        assert time.monotonic() < deadline, f"only {joined} reported"
-        launcher.poll(0.1)
-        joined |= set(launcher.node_changes()[0])
-    return joined
-
-
 @pytest.fixture
 def agents(allocation):
     launcher = AgentLauncher(attempts.machine())
     launcher.start()
-    all_agents(launcher)
     yield launcher
     launcher.close()
 
@@ -101,7 +90,6 @@ def test_nothing_outlives_the_manager(allocation, tmp_path):
     """The manager's connections end, as the kernel ends them when it is killed: agents and tasks are gone."""
     launcher = AgentLauncher(attempts.machine())
     launcher.start()
-    all_agents(launcher)
     launch(launcher, tmp_path, "long", ["sh", "-c", "echo $$ > child; exec sleep 302"], place("n2"))
     while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
         time.sleep(0.02)
@@ -114,7 +102,6 @@ def test_nothing_outlives_the_manager(allocation, tmp_path):
 def test_killed_agent_takes_its_node_and_its_children(allocation, tmp_path):
     launcher = AgentLauncher(attempts.machine())
     launcher.start()
-    all_agents(launcher)
     command = ["sh", "-c", "echo $PPID > parent; exec sleep 303"]
     launch(launcher, tmp_path, "doomed", command, place("n3"))
     while not (tmp_path / "parent").exists() or not (tmp_path / "parent").read_text():
@@ -137,7 +124,6 @@ def test_killed_agent_takes_its_node_and_its_children(allocation, tmp_path):
 def test_agents_and_steps_together(allocation, tmp_path):
     launcher = SlurmLauncher(attempts.machine())
     launcher.start()
-    all_agents(launcher)
     command = ["sh", "-c", "echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES $SLURM_STEP_NUM_TASKS; sleep 0.5"]
     launch(launcher, tmp_path, "pair", command, place("n1", gpus=(1,)), place("n2", gpus=(0,)))
     launch(launcher, tmp_path, "small", command, place("n1", gpus=(0,)))

@@ -290,19 +290,17 @@ class VirtualCluster:
         return "\n".join(texts)
 
     def _step_daemons(self, names: list[str]) -> list[int]:
-        """slurmstepd processes of these nodes; the folder of their cluster is in their environment."""
+        """slurmstepd processes of these nodes: they have their node's log open."""
+        logs = {f"{self.root}/log/slurmd.{name}.log" for name in names}
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
-                if not (folder / "comm").read_text().startswith("slurmstepd"):
-                    continue
-                parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
-                text = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+                if (folder / "comm").read_text().startswith("slurmstepd") and logs & {
+                    os.readlink(descriptor) for descriptor in (folder / "fd").iterdir()
+                }:
+                    found.append(int(folder.name))
             except OSError:
                 continue
-            owned = {self._daemons[name].pid for name in names if name in self._daemons}
-            if str(self.root).encode() in text and (set(names) == set(self.node_names) or parent in owned):
-                found.append(int(folder.name))
         return found
 
     def _end_step_daemons(self, names: list[str]) -> None:

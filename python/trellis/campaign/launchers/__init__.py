@@ -14,6 +14,7 @@ LAUNCHERS: dict[str, tuple[str, str]] = {
     "slurm": ("slurm", "SlurmLauncher"),
     "slurm_agents": ("agents", "AgentLauncher"),
     "slurm_steps": ("slurm_steps", "SlurmStepLauncher"),
+    "template": ("template", "TemplateLauncher"),
 }
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from ...errors import NotAvailable
 from ..model import Machine, Placement
 from . import slurm_system
-from .base import Ended, Handle, Launch, Launcher
+from .base import LAUNCH_ONCE, Ended, Handle, Launch, Launcher
 
 
 @dataclass(slots=True)
@@ -61,8 +61,19 @@ class AgentLauncher(Launcher):
     # ------------------------------------------------------------------ start and end
 
     def start(self) -> None:
-        """Start all agents and wait for the first; later ones are reported by :meth:`node_changes`."""
+        """Start all agents and wait for them for the machine's `join_timeout`.
+
+        Nodes whose agents have not reported then are lost, and join when they do.
+
+        Raises
+        ------
+        NotAvailable
+            No agent has reported.
+        """
         names = [node.name for node in self.machine.usable]
+        if not self._words:
+            dead = slurm_system.lost_nodes(names)  # with one of them srun would start nothing
+            names = [name for name in names if name not in dead]
         self._listener = socket.create_server(("", 0), backlog=4096)
         self._poll.register(self._listener, select.POLLIN)
         words = self._words or self._srun(names)
@@ -76,13 +87,13 @@ class AgentLauncher(Launcher):
             start_new_session=True,
         )
         deadline = time.monotonic() + self.machine.join_timeout
-        while not self._agents:
-            if self._starter.poll() is not None or time.monotonic() > deadline:
-                self.close()
-                raise NotAvailable(
-                    f"no agent reported within {self.machine.join_timeout:g} s: {' '.join(words)}"
-                )
+        while len(self._agents) < len(names) and self._starter.poll() is None and time.monotonic() < deadline:
             self._listen(0.1)
+        if not self._agents:
+            self.close()
+            raise NotAvailable(f"no agent reported within {self.machine.join_timeout:g} s: {' '.join(words)}")
+        self._joined.clear()
+        self._lost += [node.name for node in self.machine.usable if node.name not in self._agents]
 
     def _srun(self, names: Sequence[str]) -> list[str]:
         slurm_system.require_slurm("srun")
@@ -115,12 +126,13 @@ class AgentLauncher(Launcher):
         place = placement.places[0]
         handle = AgentHandle(launch, placement, number=self._next, node=place.node)
         self._next += 1
-        if len(placement.places) > 1 or place.ranks > 1:
+        is_single = placement.ranks == 1 or environment.get(LAUNCH_ONCE) == "1"
+        if not is_single:
             self._ended.append((handle, Ended(None, launcher_error="agents start single ranks only")))
             return handle
         agent = self._agents.get(place.node)
         if agent is None:
-            self._ended.append((handle, Ended(None, (place.node,), f"no agent on {place.node}")))
+            self._ended.append((handle, Ended(None, lost_nodes=(place.node,))))
             return handle
         launch.log.parent.mkdir(parents=True, exist_ok=True)
         handle.identity = {"agent": place.node, "number": handle.number}

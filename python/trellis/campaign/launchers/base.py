@@ -11,6 +11,8 @@ from ..model import Machine, Placement
 
 #: In the environment of everything that an attempt starts: how left-over processes are found.
 MARKER = "TRELLIS_CAMPAIGN_ATTEMPT"  # <state folder>:<task>:<attempt>
+#: In the environment of a task that is one process on its first node, whatever it reserves: "1".
+LAUNCH_ONCE = "TRELLIS_LAUNCH_ONCE"
 MANAGER = "TRELLIS_CAMPAIGN_MANAGER"  # the manager's identifier
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...errors import NotAvailable
 from ..model import Machine, Placement
-from .base import MANAGER, MARKER, Ended, Handle, Launch, Launcher, Orphan
+from .base import LAUNCH_ONCE, MANAGER, MARKER, Ended, Handle, Launch, Launcher, Orphan
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class ProcessLauncher(Launcher):
     def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
         handle = ProcessHandle(launch, placement)
         command = list(launch.command)
-        if placement.ranks > 1:
+        if placement.ranks > 1 and environment.get(LAUNCH_ONCE) != "1":
             command = [word.replace("{ranks}", str(placement.ranks)) for word in self.mpi] + command
         if self.is_bound:
             cores = ",".join(str(cpu) for place in placement.places for cpu in place.cpus)

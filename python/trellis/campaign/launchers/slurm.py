@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..model import Machine, Placement
 from .agents import AgentHandle, AgentLauncher
-from .base import Ended, Handle, Launch, Launcher, Orphan
+from .base import LAUNCH_ONCE, Ended, Handle, Launch, Launcher, Orphan
 from .slurm_steps import SlurmStepLauncher
 
 
@@ -29,7 +29,7 @@ class SlurmLauncher(Launcher):
         self._agents.start()
 
     def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
-        is_small = len(placement.places) == 1 and placement.ranks == 1
+        is_small = placement.ranks == 1 or environment.get(LAUNCH_ONCE) == "1"
         launcher = self._agents if is_small else self._steps
         return launcher.launch(launch, placement, environment)
 

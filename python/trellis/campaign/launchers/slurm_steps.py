@@ -10,6 +10,7 @@ file of their own, <log>.srun, where node failures and steps that could not be m
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import os
 import re
@@ -26,7 +27,7 @@ from pathlib import Path
 from ...errors import NotAvailable
 from ..model import Machine, Placement
 from . import slurm_system
-from .base import MANAGER, MARKER, Ended, Handle, Launch, Launcher, Orphan
+from .base import LAUNCH_ONCE, MANAGER, Ended, Handle, Launch, Launcher, Orphan
 
 _NODE_FAILURE = re.compile(r"[Nn]ode failure on ([\w.,\[\]-]+)")
 _NO_NODE = re.compile(
@@ -97,8 +98,10 @@ class SlurmStepLauncher(Launcher):
 
     def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
         handle = StepHandle(launch, placement)
-        handle.name = _step_name(environment)
-        words = self.command(launch, placement, handle.name)
+        handle.name = _step_name(launch, environment)
+        if environment.get(LAUNCH_ONCE) == "1":
+            placement = Placement((dataclasses.replace(placement.places[0], ranks=1),))
+        words = self.command(launch, placement, handle.name, once=environment.get(LAUNCH_ONCE) == "1")
         complete = slurm_system.step_environment(environment) | self._environment
         if len({place.ranks for place in placement.places}) > 1:
             complete["SLURM_HOSTFILE"] = str(_host_file(launch, placement))
@@ -123,7 +126,7 @@ class SlurmStepLauncher(Launcher):
         self._poll.register(handle.descriptor, select.POLLIN)
         return handle
 
-    def command(self, launch: Launch, placement: Placement, name: str) -> list[str]:
+    def command(self, launch: Launch, placement: Placement, name: str, *, once: bool = False) -> list[str]:
         """The srun that runs an attempt."""
         places = placement.places
         uniform = len({(p.ranks, len(p.cpus), len(p.gpus)) for p in places}) == 1
@@ -146,7 +149,7 @@ class SlurmStepLauncher(Launcher):
             words += [f"--mpi={self._mpi}"]
         if all(place.memory_mib for place in places):
             words += [f"--mem={max(place.memory_mib for place in places)}M"]
-        if self._overlap or shared or not uniform:
+        if self._overlap or shared or once or not uniform:
             return [*words, "--overlap", *self._options, *_with_own_gpus(launch.command, placement)]
         gpus = len(places[0].gpus)
         words += ["--exact", f"--gres=gpu:{gpus}" if gpus else "--gres=none"]
@@ -195,7 +198,8 @@ class SlurmStepLauncher(Launcher):
             with contextlib.suppress(NotAvailable):
                 lost |= slurm_system.lost_nodes(handle.placement.nodes)
         self._lost |= lost
-        error = text.strip().splitlines()[-1] if status != 0 and _NO_STEP.search(text) else None
+        is_refused = status != 0 and not lost and _NO_STEP.search(text)
+        error = text.strip().splitlines()[-1] if is_refused else None
         return Ended(
             status if status < 128 or status > 192 else 128 - status,
             lost_nodes=tuple(sorted(lost)),
@@ -229,21 +233,28 @@ class SlurmStepLauncher(Launcher):
     # ------------------------------------------------------------------ left-overs
 
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
+        """Steps, and sruns of this host that still wait for their step."""
         found = []
-        for step, name in _steps():
+        for name in {name for _, name in (*_steps(), *_local_sruns())}:
             parts = name.split("|", 4)
             if (
                 len(parts) == 5
                 and parts[:2] == [_NAME, _short(str(state))]
                 and not managers.get(parts[2], False)
             ):
-                found.append(Orphan(parts[4], int(parts[3]), parts[2], {"step": step}))
+                found.append(Orphan(parts[4], int(parts[3]), parts[2], {"step": name}))
         return found
 
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
-        step = str(orphan.identity["step"])
-        _signal_steps([step], hard=hard)
-        return any(step == other for other, _ in _steps())
+        name = str(orphan.identity["step"])
+        steps = _steps_named(name)
+        if steps:
+            _signal_steps(steps, hard=hard)
+        for process, other in _local_sruns():
+            if other == name and (hard or not steps):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL if hard else signal.SIGTERM)
+        return any(name == other for _, other in (*_steps(), *_local_sruns()))
 
     def close(self) -> None:
         if self._watch:
@@ -294,11 +305,10 @@ def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
-def _step_name(environment: Mapping[str, str]) -> str:
+def _step_name(launch: Launch, environment: Mapping[str, str]) -> str:
     """By which a later manager finds the step: trellis|campaign|manager|attempt|task."""
-    state, _, rest = environment.get(MARKER, "::").partition(":")
-    task, _, attempt = rest.rpartition(":")
-    return "|".join((_NAME, _short(state), environment.get(MANAGER, ""), attempt, task))
+    state = str(launch.log.parent.parent)  # logs lie in <state>/logs
+    return "|".join((_NAME, _short(state), environment.get(MANAGER, ""), str(launch.attempt), launch.task))
 
 
 def _host_file(launch: Launch, placement: Placement) -> Path:
@@ -321,6 +331,20 @@ def _steps() -> list[tuple[str, str]]:
     """Identifier and name of each of this user's steps."""
     lines = slurm_system.ask("squeue", "--steps", "-h", "-u", str(os.getuid()), "-o", "%i %j").splitlines()
     return [(step, name) for step, _, name in (line.partition(" ") for line in lines)]
+
+
+def _local_sruns() -> list[tuple[int, str]]:
+    """Process and step name of the sruns of this host that a campaign has started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if os.path.basename(words[0]) == "srun":
+            names = [word.removeprefix("--job-name=") for word in words if word.startswith("--job-name=")]
+            found += [(int(folder.name), name) for name in names if name.startswith(f"{_NAME}|")]
+    return found
 
 
 def _steps_named(name: str) -> list[str]:

@@ -1,0 +1,115 @@
+"""Allocations of a campaign: submitted with sbatch, renewed until the campaign is done.
+
+Each batch job first submits its successor, which waits for its end; when the campaign is over it cancels the
+successor. So nothing has to live outside the allocations, and a job that is killed, by its end or with its
+node, is followed by the next all the same. The number of jobs is limited.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from ..errors import BadArgument
+from .launchers.slurm_system import ask, require_slurm
+from .model import Campaign, Machine
+
+_SCRIPT = """\
+#!/bin/bash
+#SBATCH --job-name={job}
+#SBATCH --nodes={nodes}
+#SBATCH --no-kill
+#SBATCH --output={log}
+#SBATCH --signal=B:TERM@{drain}
+{options}
+left=${{TRELLIS_ALLOCATIONS_LEFT:-1}}
+next=
+if [ "$left" -gt 1 ]; then
+  next=$(TRELLIS_ALLOCATIONS_LEFT=$((left - 1)) sbatch --parsable --export=ALL \\
+    --dependency=afterany:"$SLURM_JOB_ID" {script}) || next=
+fi
+cd {folder} || exit 1
+{python} -m trellis campaign run {file} --machine {machine} --json > {state}/allocation.$SLURM_JOB_ID.json &
+manager=$!
+trap 'kill -TERM $manager' TERM
+while kill -0 $manager 2>/dev/null; do wait $manager; status=$?; done
+over='import json, sys; sys.exit(bool(set(json.load(sys.stdin)["tasks"]) - {{"done", "failed", "skipped"}}))'
+if [ -n "$next" ] && {python} -m trellis campaign status {file} --json | {python} -c "$over"; then
+  scancel "$next"
+fi
+exit $status
+"""
+
+
+def batch_script(
+    campaign: Campaign, file: Path, machine: Machine, machine_file: str, *, options: list[str] | None = None
+) -> str:
+    """The text of the batch script. `options`: further words of sbatch, e.g. ``--partition=gpu``.
+
+    Raises
+    ------
+    BadArgument
+        The machine has no allocation length, or an option is not one.
+    """
+    if machine.allocation_seconds is None:
+        raise BadArgument(f"machine {machine.name}: `length` is needed in [allocation] to submit one")
+    given = [f"--time={max(1, round(machine.allocation_seconds / 60))}"]
+    gpus = max(len(node.gpus) for node in machine.nodes)
+    if gpus:
+        given.append(f"--gres=gpu:{gpus}")
+    for option in options or []:
+        if not re.fullmatch(r"--[a-z][a-z-]*(=\S+)?", option):
+            raise BadArgument(f"not an option of sbatch: {option!r}; write --name=value")
+        given.append(option)
+    state = Path(campaign.state)
+    is_path = os.sep in machine_file or machine_file.endswith(".toml")
+    return _SCRIPT.format(
+        job=f"trellis-{campaign.name}",
+        nodes=len(machine.nodes),
+        log=state / "allocation.%j.log",
+        drain=max(1, round(machine.drain_seconds or min(60, machine.allocation_seconds / 10))),
+        options="\n".join(f"#SBATCH {option}" for option in given),
+        script=shlex.quote(str(state / "allocation.sh")),
+        folder=shlex.quote(str(file.resolve().parent)),
+        python=shlex.quote(sys.executable),
+        file=shlex.quote(str(file.resolve())),
+        machine=shlex.quote(str(Path(machine_file).resolve()) if is_path else machine_file),
+        state=shlex.quote(str(state)),
+    )
+
+
+def submit(
+    campaign: Campaign,
+    file: Path,
+    machine: Machine,
+    machine_file: str,
+    *,
+    allocations: int = 1,
+    options: list[str] | None = None,
+) -> str:
+    """Submit the first of at most so many allocations, one after the other; its job identifier.
+
+    Raises
+    ------
+    NotAvailable
+        There is no Slurm, or it refused.
+    """
+    require_slurm("sbatch", "squeue", "scancel")
+    if allocations < 1:
+        raise BadArgument(f"at least one allocation is needed, not {allocations}")
+    state = Path(campaign.state)
+    state.mkdir(parents=True, exist_ok=True)
+    script = state / "allocation.sh"
+    script.write_text(batch_script(campaign, file, machine, machine_file, options=options))
+    words = [
+        "env",
+        f"TRELLIS_ALLOCATIONS_LEFT={allocations}",
+        "sbatch",
+        "--parsable",
+        "--export=ALL",
+        str(script),
+    ]
+    return ask(*words).split(";")[0]
