@@ -55,7 +55,7 @@ def claimed(folder: Path) -> int:
 
 
 def kill_at_random(folder: Path, kills: int, count: int, where: str, seed: int) -> int:
-    """Kill managers at random times of their work, until so many were or the campaign is done; how many were."""
+    """Kill managers at random times of their work, so many or until the campaign is done; how many were."""
     path = write(folder, TASKS.replace("COUNT", str(count)))
     scatter = random.Random(seed)
     for killed in range(kills):
