@@ -150,11 +150,7 @@ class Claims:
         """Say how an attempt ended: the point from which it is done, or may be repeated."""
         path = self._path(task, attempt, kind)
         partial = path.with_name(f"{path.name}.{self.id}.partial")
-        with open(partial, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-            file.flush()
-            if kind == "done":
-                os.fsync(file.fileno())
+        partial.write_text(json.dumps(content))
         os.replace(partial, path)
 
     def allow_retry(self, task: str, attempt: int) -> None:
@@ -184,8 +180,11 @@ class Claims:
         history.manager = history.claim.get("manager", "")
         for kind in ENDS:
             if attempt in files.get(kind, ()):
+                try:
+                    history.content = self._read(task, attempt, kind)
+                except FileError:  # cut by a power failure: as if it had not been written
+                    continue
                 history.end = kind
-                history.content = self._read(task, attempt, kind)
                 break
         forgiven = max(files.get("retry", [-1]))
         history.failures = [
