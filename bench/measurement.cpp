@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -46,17 +47,21 @@ void measure(Result& result, const Options& options, const std::function<void()>
   result.ranks = ranks;
   ReadBandwidth bandwidth(size_t(result.working_set / ranks), options.threads);
   const int calls = std::max(1, int(options.seconds / seconds_per_call(apply, 2)));
-  std::vector<double> seconds, reads, peaks;
+  const size_t triad_bytes = std::max(size_t(1) << 16, size_t(result.working_set / ranks));
+  std::vector<double> seconds, reads, peaks, triads;
   for (int round = 0; round < options.rounds; ++round) {
     world()->barrier();
     reads.push_back(bandwidth.measure(options.seconds / 2) * ranks);
     world()->barrier();
     peaks.push_back(measure_fma_peak(result.precision, options.threads, options.seconds / 4) * ranks);
+    world()->barrier();
+    triads.push_back(measure_triad_bandwidth(triad_bytes, options.threads, options.seconds / 4) * ranks);
     seconds.push_back(seconds_per_call(apply, calls));
   }
   result.seconds = median(seconds);
   result.read_bandwidth = median(reads);
   result.peak = median(peaks);
+  result.triad_bandwidth = median(triads);
 }
 
 namespace {
@@ -77,6 +82,7 @@ void print_json(const std::vector<Result>& results) {
         << ", \"seconds\": " << r.seconds << ", \"gflops\": " << r.flops / r.seconds * 1e-9
         << ", \"must_move_gbytes_per_second\": " << r.must_move_bytes / r.seconds * 1e-9
         << ", \"read_bandwidth_gbytes_per_second\": " << r.read_bandwidth * 1e-9
+        << ", \"triad_bandwidth_gbytes_per_second\": " << r.triad_bandwidth * 1e-9
         << ", \"peak_gflops\": " << r.peak * 1e-9
         << ", \"fraction_of_bandwidth\": " << r.must_move_bytes / r.seconds / r.read_bandwidth
         << ", \"fraction_of_peak\": " << r.flops / r.seconds / r.peak;
@@ -88,21 +94,47 @@ void print_json(const std::vector<Result>& results) {
 }
 
 void print_table(const std::vector<Result>& results) {
-  std::printf("%-22s %-7s %5s %-13s %4s %3s %3s %9s %8s %8s %8s %6s %6s %s\n", "kernel", "storage", "links",
-              "lattice", "rhs", "thr", "rnk", "us", "GF/s", "GB/s", "read", "of bw", "of pk", "error");
+  std::printf("%-22s %-7s %5s %-13s %4s %3s %3s %9s %8s %8s %8s %8s %6s %6s %s\n", "kernel", "storage",
+              "links", "lattice", "rhs", "thr", "rnk", "us", "GF/s", "GB/s", "read", "triad", "of bw",
+              "of pk", "error");
   for (const Result& r : results) {
-    std::printf("%-22s %-7s %5d %-13s %4d %3d %3d %9.1f %8.2f %8.2f %8.2f %6.2f %6.2f ", r.kernel.c_str(),
-                name_of(r.precision), r.link_reals, to_string(r.lattice).c_str(), r.rhs, r.threads, r.ranks,
-                r.seconds * 1e6, r.flops / r.seconds * 1e-9, r.must_move_bytes / r.seconds * 1e-9,
-                r.read_bandwidth * 1e-9, r.must_move_bytes / r.seconds / r.read_bandwidth,
-                r.flops / r.seconds / r.peak);
+    std::printf("%-22s %-7s %5d %-13s %4d %3d %3d %9.1f %8.2f %8.2f %8.2f %8.2f %6.2f %6.2f ",
+                r.kernel.c_str(), name_of(r.precision), r.link_reals, to_string(r.lattice).c_str(), r.rhs,
+                r.threads, r.ranks, r.seconds * 1e6, r.flops / r.seconds * 1e-9,
+                r.must_move_bytes / r.seconds * 1e-9, r.read_bandwidth * 1e-9, r.triad_bandwidth * 1e-9,
+                r.must_move_bytes / r.seconds / r.read_bandwidth, r.flops / r.seconds / r.peak);
     r.error >= 0 ? std::printf("%.1e\n", r.error) : std::printf("-\n");
+  }
+}
+/// A section of doc/roofline.md.
+void print_markdown(const std::vector<Result>& results, const Options& options) {
+  const std::time_t today = std::time(nullptr);
+  char date[16] = "";
+  std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&today));
+  std::printf("`%s`, %s, %s, %u cores, lanes %d double, %d float\n\n", options.command.c_str(), date,
+              cpu_model().c_str(), std::thread::hardware_concurrency(),
+              native_lanes(Precision::double_precision), native_lanes(Precision::single_precision));
+  std::puts(
+      "| kernel | storage | link reals | lattice | rhs | threads | ranks | us | GF/s | GB/s | read GB/s | "
+      "triad "
+      "GB/s | peak GF/s | of read | of triad | of peak |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+  for (const Result& r : results) {
+    const double rate = r.must_move_bytes / r.seconds;
+    std::printf(
+        "| %s | %s | %d | %s | %d | %d | %d | %.1f | %.2f | %.2f | %.2f | %.2f | %.1f | %.2f | %.2f | %.2f "
+        "|\n",
+        r.kernel.c_str(), name_of(r.precision), r.link_reals, to_string(r.lattice).c_str(), r.rhs, r.threads,
+        r.ranks, r.seconds * 1e6, r.flops / r.seconds * 1e-9, rate * 1e-9, r.read_bandwidth * 1e-9,
+        r.triad_bandwidth * 1e-9, r.peak * 1e-9, rate / r.read_bandwidth, rate / r.triad_bandwidth,
+        r.flops / r.seconds / r.peak);
   }
 }
 }  // namespace
 
 void report(const std::vector<Result>& results, const Options& options) {
   if (world()->rank() != 0) return;
+  if (options.markdown) return print_markdown(results, options);
   options.json ? print_json(results) : print_table(results);
 }
 

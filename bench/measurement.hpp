@@ -19,6 +19,7 @@ struct Result {
   double flops = 0, must_move_bytes = 0;  ///< of one application, all ranks
   double working_set = 0;                 ///< bytes that the sequence touches, all ranks
   double read_bandwidth = 0, peak = 0;    ///< all ranks, medians of the same rounds
+  double triad_bandwidth = 0;             ///< likewise
   double error = -1;                      ///< relative to reference/; negative: not checked
 };
 

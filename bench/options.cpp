@@ -11,7 +11,7 @@ namespace {
 constexpr const char* usage =
     "usage: [--lattice X.Y.Z.T[,...]] [--precision double|float|half[,...]] [--link-reals 18|12[,...]] "
     "[--rhs N[,...]]\n"
-    "       [--threads N] [--seconds S] [--rounds N] [--json] [--check]\n";
+    "       [--threads N] [--seconds S] [--rounds N] [--json | --markdown] [--check]\n";
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -69,11 +69,16 @@ void set_option(Options& options, const std::string& name, const std::string& va
 
 Options parse_options(int argc, char** argv, const Options& defaults) {
   Options options = defaults;
+  const std::string program = argv[0];
+  options.command = program.substr(program.find_last_of('/') + 1);
+  for (int i = 1; i < argc; ++i) options.command += std::string(" ") + argv[i];
   try {
     for (int i = 1; i < argc; ++i) {
       const std::string name = argv[i];
       if (name == "--json") {
         options.json = true;
+      } else if (name == "--markdown") {
+        options.markdown = true;
       } else if (name == "--check") {
         options.check = true;
       } else {

@@ -22,8 +22,13 @@ std::vector<FieldSpec> all_specs(int reals, int rhs) {
 }
 
 TEST(FieldConversion, equals_reading_and_storing_sites) {
-  const LatticePtr lattice = make_lattice({4, 2, 6, 8});
-  for (const int reals : {6, 24, 72}) {
+  // the second lattice splits into 16 lanes: pairs of blocks of 8
+  for (const auto& [reals, lattice] :
+       std::vector<std::pair<int, LatticePtr>>{{6, make_lattice({4, 2, 6, 8})},
+                                               {24, make_lattice({4, 2, 6, 8})},
+                                               {72, make_lattice({4, 2, 6, 8})},
+                                               {6, make_lattice({4, 4, 4, 8})},
+                                               {24, make_lattice({4, 4, 4, 8})}}) {
     const size_t size = size_t(lattice->geometry().local_volume()) * size_t(reals);
     test::Random random(uint64_t(reals) + 1);
     std::vector<double> values(size), read(size), found(size), expected(size);

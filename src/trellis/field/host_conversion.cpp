@@ -7,6 +7,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/lane_conversion.hpp"
 
 namespace trellis {
 
@@ -126,7 +127,47 @@ void convert_block(const SpinorField& out, const RawField& to, const SpinorField
   }
 }
 
+/// The pairs of storages of a mixed-precision solver, vectorised; false where the lanes do not come in pairs
+/// of blocks. The same bits as convert_block().
+template <class Storage, int N>
+bool convert_pair(const SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
+  const bool narrows = out.layout().lanes() == 16;
+  const int lanes = out.layout().lanes(), from_lanes = in.layout().lanes();
+  LaneOrigin first;
+  if (!first.find(table.block(parity, 0), lanes, from_lanes)) return false;
+  if (!narrows && first.block[0] != first.block[1]) return false;
+  const SiteArray<CpuLayout<16>, Storage, N> low(narrows ? out.raw(parity) : in.raw(parity));
+  const SiteArray<CpuLayout<8>, double, N> high(narrows ? in.raw(parity) : out.raw(parity));
+  for_each_index(out.layout().blocks(), [&](int block) {
+    LaneOrigin origin;
+    origin.find(table.block(parity, block), lanes, from_lanes);
+    for (int slot = 0; slot < out.slots(); ++slot)
+      narrows ? narrow_block(low, block, high, origin, slot) : widen_block(high, block, low, origin, slot);
+  });
+  return true;
+}
+
+template <int N>
+bool convert_pair(const SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
+  const SpinorField& low = out.layout().lanes() == 16 ? out : in;
+  return low.precision() == Precision::half_precision ? convert_pair<Half, N>(out, in, parity, table)
+                                                      : convert_pair<float, N>(out, in, parity, table);
+}
+
+bool is_pair(const SpinorField& high, const SpinorField& low) {
+  return high.precision() == Precision::double_precision && high.layout().lanes() == 8 &&
+         low.precision() != Precision::double_precision && low.layout().lanes() == 16;
+}
+
+bool try_convert_pair(const SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
+  if (!is_pair(out, in) && !is_pair(in, out)) return false;
+  if (out.reals() == 24) return convert_pair<24>(out, in, parity, table);
+  if (out.reals() == 6) return convert_pair<6>(out, in, parity, table);
+  return false;
+}
+
 void convert_parity(const SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
+  if (try_convert_pair(out, in, parity, table)) return;
   const RawField to = out.raw(parity), from = in.raw(parity);
   const auto convert_all = [&]<int lanes>() {
     for_each_index(out.layout().blocks(), [&](int block) {

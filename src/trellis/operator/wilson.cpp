@@ -54,27 +54,26 @@ void WilsonSchur::apply(SpinorField& out, const SpinorField& in) const {
   TRELLIS_REQUIRE(&out != &in, "WilsonSchur cannot work in place");
   SpinorField& odd = workspace(0, 1 - parity_, in.rhs());
   matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, false);
-  if (form_ == SchurForm::asymmetric) {
+  if (form_ == SchurForm::asymmetric)
     matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, false);
-    return;
-  }
-  SpinorField& even = workspace(1, parity_, in.rhs());
-  matrix_->apply_inverse_hop(even, parity_, odd, -0.25, false);
-  combine(out, 1.0, in, 1.0, even);
+  else
+    matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, false);
 }
 
 void WilsonSchur::apply_dagger(SpinorField& out, const SpinorField& in) const {
   TRELLIS_REQUIRE(&out != &in, "WilsonSchur cannot work in place");
   SpinorField& odd = workspace(0, 1 - parity_, in.rhs());
-  if (form_ == SchurForm::asymmetric) {
-    matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, true);
-    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, true);
-    return;
+  if (form_ == SchurForm::symmetric && !matrix_->has_real_diagonal()) {
+    SpinorField& even = workspace(1, parity_, in.rhs());
+    matrix_->apply_diagonal_inverse(even, in, parity_, true);
+    matrix_->apply_inverse_hop(odd, 1 - parity_, even, 1.0, true);
+    return matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false, true);
   }
-  SpinorField& even = workspace(1, parity_, in.rhs());
-  matrix_->apply_diagonal_inverse(even, in, parity_, true);
-  matrix_->apply_inverse_hop(odd, 1 - parity_, even, 1.0, true);
-  matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false, true);
+  matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, true);
+  if (form_ == SchurForm::asymmetric)
+    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, true);
+  else
+    matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, true);
 }
 
 double WilsonSchur::flops() const {

@@ -31,11 +31,17 @@ class WilsonMatrix {
   /// out = A x + coefficient H in; with_diagonal = false: out = x + coefficient H in
   void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                       const SpinorField& x, bool with_diagonal, bool is_dagger) const;
+  /// out = x + A^-1 (coefficient H in)
+  void apply_inverse_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                              const SpinorField& x, bool is_dagger) const;
+  /// A is a real number, which commutes with H.
+  bool has_real_diagonal() const { return !clover_ && params_.twisted_mass == 0; }
 
   double diagonal_flops() const;  ///< of one A or A^-1, per site
   double diagonal_bytes() const;  ///< its reals, per site
 
  private:
+  HopTask inverse_hop_task(double coefficient, bool is_dagger) const;
   std::complex<double> diagonal(bool is_dagger) const;
   std::complex<double> inverse_diagonal(bool is_dagger) const;
   std::shared_ptr<const GaugeField> U_;  ///< kept to build the matrix in other storages

@@ -80,8 +80,7 @@ void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& i
   site_diagonal(out, in, parity, clover_inverse_.get(), inverse_diagonal(is_dagger));
 }
 
-void WilsonMatrix::apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
-                                     bool is_dagger) const {
+HopTask WilsonMatrix::inverse_hop_task(double coefficient, bool is_dagger) const {
   HopTask task;
   task.is_dagger = is_dagger;
   if (clover_) {
@@ -91,6 +90,20 @@ void WilsonMatrix::apply_inverse_hop(SpinorField& out, int parity, const SpinorF
   } else {
     task.hop_scalar = coefficient * inverse_diagonal(is_dagger);
   }
+  return task;
+}
+
+void WilsonMatrix::apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                                     bool is_dagger) const {
+  hop_->apply(out, parity, in, inverse_hop_task(coefficient, is_dagger));
+}
+
+void WilsonMatrix::apply_inverse_hop_plus(SpinorField& out, int parity, const SpinorField& in,
+                                          double coefficient, const SpinorField& x, bool is_dagger) const {
+  HopTask task = inverse_hop_task(coefficient, is_dagger);
+  task.x = &x;
+  task.x_term = SiteTerm::chiral_scalar;
+  task.x_scalar = 1.0;
   hop_->apply(out, parity, in, task);
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "trellis/base/error.hpp"
+#include "trellis/solver/batches.hpp"
 #include "trellis/solver/bicgstab.hpp"
 #include "trellis/solver/conjugate_gradient.hpp"
 #include "trellis/solver/gcr.hpp"
@@ -18,7 +19,7 @@ namespace {
 /// iterations hardly depends on this (condition number 10^4 to 1e-10: 1060 in double, 1165 to 1180 in float,
 /// 1300 to 1330 in half for thresholds from 0.1 to 0.001); the others begin anew and want few updates.
 double default_threshold(bool is_cg, Precision precision) {
-  if (precision == Precision::half_precision) return 0.03;
+  if (precision == Precision::half_precision) return 0.01;
   return is_cg ? 1e-2 : 1e-4;
 }
 
@@ -67,7 +68,13 @@ SolveReport run(const MixedPrecisionSpec& spec, const LinearOperator& A, const L
 
 SolveReport solve(const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b,
                   const LinearOperatorPtr& inner) {
-  return std::visit([&](const auto& s) { return run(s, A, inner, x, b); }, spec);
+  LinearOperatorPtr low = inner;
+  if (const auto* mixed = std::get_if<MixedPrecisionSpec>(&spec); mixed && !low)
+    low = A.converted(mixed->precision);  // once for all batches
+  const int size = b.rhs() > 1 ? columns_per_batch(low ? *low : A) : 1;
+  return solve_in_batches(size, x, b, [&](SpinorField& part_x, const SpinorField& part_b) {
+    return std::visit([&](const auto& s) { return run(s, A, low, part_x, part_b); }, spec);
+  });
 }
 
 SolveReport solve_mixed_precision(const MixedPrecisionSpec& spec, const LinearOperator& A,

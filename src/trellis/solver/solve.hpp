@@ -8,7 +8,7 @@ namespace trellis {
 
 /// Solves A x = b as the spec says, x being the first guess and b having any number of right-hand sides. CG
 /// takes the normal equations where A is not hermitian; the report names what was done. Not converging is no
-/// error.
+/// error. Many right-hand sides are solved in batches (batches.hpp).
 ///
 /// `inner` is A in the storage of a mixed-precision spec: pass it (A.converted(precision)) where many solves
 /// share it; null converts A for this solve.

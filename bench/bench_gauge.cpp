@@ -1,0 +1,182 @@
+/// Gauge kernels (plaquette, force, heat bath, over-relaxation, stout smearing) and the linear algebra of
+/// spinor fields, on well mixed links.
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+#include "bench/measurement.hpp"
+#include "bench/random_su3.hpp"
+#include "reference/loops.hpp"
+#include "reference/smearing.hpp"
+#include "trellis/comm/communicator.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/gauge/action.hpp"
+#include "trellis/gauge/loops.hpp"
+#include "trellis/gauge/smearing.hpp"
+#include "trellis/kernels/gauge/action.hpp"
+#include "trellis/kernels/gauge/heatbath.hpp"
+#include "trellis/kernels/gauge/link_fields.hpp"
+#include "trellis/kernels/gauge/loops.hpp"
+#include "trellis/kernels/gauge/smearing.hpp"
+#include "trellis/update/heatbath.hpp"
+
+namespace trellis::bench {
+namespace {
+
+reference::Gauge to_reference(const GaugeField& U) {
+  const Coord& extents = U.geometry().lattice();
+  reference::Gauge links{extents, std::vector<ColorMatrix<double>>(size_t(4 * product(extents)))};
+  U.to_canonical(reinterpret_cast<double*>(links.links.data()));
+  return links;
+}
+
+/// One kernel: its cost per site, what runs, and (with --check) its error against reference/.
+struct Case {
+  const char* name;
+  KernelCost cost;
+  std::function<void()> apply;
+  std::function<double()> error;  ///< may be empty
+};
+
+Result run(const Case& c, const GaugeField& U, const Options& options, double working_set) {
+  const double sites = double(U.geometry().volume());
+  Result r;
+  r.kernel = c.name;
+  r.lattice = U.geometry().lattice();
+  r.flops = c.cost.flops * sites;
+  r.must_move_bytes = c.cost.bytes * sites;
+  r.working_set = working_set * sites;
+  measure(r, options, c.apply);
+  if (options.check && c.error && world()->size() == 1) r.error = c.error();
+  return r;
+}
+
+/// |found - expected| / |expected| over all links.
+double relative_error(const reference::Gauge& found, const reference::Gauge& expected) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < expected.links.size(); ++i) {
+    const auto d = found.links[i] - expected.links[i];
+    difference += real_trace_mul_dagger(d, d);
+    size += real_trace_mul_dagger(expected.links[i], expected.links[i]);
+  }
+  return std::sqrt(difference / size);
+}
+
+void gauge_kernels(std::vector<Result>& results, const Coord& extents, const Options& options) {
+  const LatticePtr lattice = make_lattice(extents);
+  GaugeField U(lattice), chain(lattice), smeared(lattice);
+  fill_random_su3(U, 1);
+  fill_random_su3(chain, 2);
+  AlgebraField F(U);
+  const GaugeAction wilson = GaugeAction::wilson(6.0), symanzik = GaugeAction::symanzik(6.0);
+  const double links = 72 * 8;
+  Heatbath heatbath({6.0, 1, 0}), overrelaxation({6.0, 0, 1});
+  const auto update_cost = [&](const KernelCost& sweep) {
+    return KernelCost{4 * sweep.flops + reunitarise_cost.flops, 4 * sweep.bytes + reunitarise_cost.bytes};
+  };
+  double sink = 0;
+  uint32_t trajectory = 0;
+  const StoutWeights rho = isotropic_stout(0.1);
+  const std::vector<std::pair<Case, double>> cases = {
+      {{"plaquette", plaquette_cost, [&] { sink += plaquette(U); },
+        [&] {
+          const double expected = reference::plaquette(to_reference(U)).all;
+          return std::fabs(plaquette(U) - expected);
+        }},
+       links},
+      {{"plaquette_force", plaquette_force_cost, [&] { add_force(F, wilson, U); }, nullptr}, links + 256},
+      {{"rectangle_force",
+        {plaquette_force_cost.flops + rectangle_force_cost.flops, rectangle_force_cost.bytes},
+        [&] { add_force(F, symanzik, U); },
+        nullptr},
+       links + 256},
+      {{"heatbath", update_cost(heatbath_cost), [&] { heatbath.update(chain, 1, 0, trajectory++); }, nullptr},
+       links},
+      {{"overrelaxation", update_cost(overrelaxation_cost),
+        [&] { overrelaxation.update(chain, 1, 0, trajectory++); }, nullptr},
+       links},
+      {{"stout", stout_cost, [&] { stout_level(smeared, U, rho); },
+        [&] {
+          stout_level(smeared, U, rho);
+          return relative_error(to_reference(smeared),
+                                reference::stout_smeared(to_reference(U), reference::isotropic_stout(0.1)));
+        }},
+       2 * links}};
+  for (const auto& [c, working_set] : cases) results.push_back(run(c, U, options, working_set));
+  if (!std::isfinite(sink)) throw std::runtime_error("the plaquette is not finite");
+}
+
+/// Fields of one parity, as the even-odd solvers use them; traffic in fields read and written.
+void linear_algebra(std::vector<Result>& results, const Coord& extents, Precision precision, int rhs,
+                    const Options& options) {
+  const LatticePtr lattice = make_lattice(extents);
+  SpinorField x(lattice, {precision, Subset::even, rhs}), r = SpinorField::like(x), p = SpinorField::like(x);
+  std::vector<double> canonical(size_t(lattice->geometry().local_volume()) * 24);
+  for (size_t i = 0; i < canonical.size(); ++i) canonical[i] = std::sin(1.0 + double(i));
+  for (int i = 0; i < rhs; ++i) {
+    x.from_canonical(canonical.data(), i);
+    r.from_canonical(canonical.data(), i);
+    p.from_canonical(canonical.data(), i);
+  }
+  const Coefficients a(size_t(rhs), 0.999), b(size_t(rhs), 1e-3);
+  const double scale = precision == Precision::half_precision ? 4.0 : 0.0;
+  const double field = 24.0 * double(element_bytes(precision)) + scale;
+  struct Operation {
+    const char* name;
+    double fields, flops;
+    std::function<void()> apply;
+  };
+  for (const Operation& o :
+       std::vector<Operation>{{"combine", 3, 3 * 24, [&] { combine(r, a, r, b, p); }},
+                              {"combine_norm2", 3, 5 * 24, [&] { combine_norm2(r, a, r, b, p); }},
+                              {"norm2", 1, 2 * 24, [&] { norm2_each(r); }},
+                              {"dot", 2, 4 * 24, [&] { dot_each(r, p); }},
+                              {"update", 5, 4 * 24, [&] { update_solution_and_direction(x, b, p, a, r); }}}) {
+    const double sites = 0.5 * double(lattice->geometry().volume()) * rhs;
+    Result result;
+    result.kernel = o.name;
+    result.precision = precision;
+    result.link_reals = 0;
+    result.lattice = extents;
+    result.rhs = rhs;
+    result.flops = o.flops * sites;
+    result.must_move_bytes = o.fields * field * sites;
+    result.working_set = 3 * field * sites;
+    measure(result, options, o.apply);
+    results.push_back(result);
+  }
+}
+
+int bench(int argc, char** argv) {
+  Options defaults;
+  defaults.lattices = {{8, 8, 8, 8}, {16, 16, 16, 16}};
+  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.rhs = {1};
+  const Options options = parse_options(argc, argv, defaults);
+  std::vector<Result> results;
+  for (const Coord& extents : options.lattices) {
+    gauge_kernels(results, extents, options);
+    for (const Precision precision : options.precisions)
+      for (const int rhs : options.rhs) linear_algebra(results, extents, precision, rhs, options);
+  }
+  report(results, options);
+  for (const Result& r : results)
+    if (r.error > 1e-13) {
+      std::fprintf(stderr, "check failed: %s: error %.3e against reference exceeds 1e-13\n", r.kernel.c_str(),
+                   r.error);
+      return 1;
+    }
+  return 0;
+}
+
+}  // namespace
+}  // namespace trellis::bench
+
+int main(int argc, char** argv) {
+  try {
+    return trellis::bench::bench(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  }
+}

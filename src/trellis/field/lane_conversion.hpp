@@ -1,0 +1,56 @@
+#pragma once
+/// Conversion between blocks of 8 double and 16 float or 16-bit lanes, the two widths of one machine: a block
+/// of 16 lanes takes them from two of 8, in an order that is the same for all components.
+#include "trellis/view/site_array.hpp"
+
+namespace trellis {
+
+/// Lanes of a block in another order: block[0] and block[1] of the source, and for each lane of the target
+/// its place among the lanes of both. Entries are block * from_lanes + lane.
+struct LaneOrigin {
+  int block[2];
+  alignas(64) int32_t place[max_lanes] = {};
+
+  /// False where the lanes come from more than two blocks.
+  bool find(const int32_t* origin, int lanes, int from_lanes) {
+    block[0] = block[1] = origin[0] / from_lanes;
+    for (int i = 0; i < lanes; ++i) {
+      const int source = origin[i] / from_lanes;
+      if (source != block[0] && block[1] == block[0]) block[1] = source;
+      if (source != block[0] && source != block[1]) return false;
+      place[i] = origin[i] % from_lanes + (source == block[0] ? 0 : from_lanes);
+    }
+    return true;
+  }
+};
+
+/// 16 lanes of float (or 16 bit) from two blocks of 8 double lanes.
+template <class Storage, int N>
+void narrow_block(const SiteArray<CpuLayout<16>, Storage, N>& out, int block,
+                  const SiteArray<CpuLayout<8>, double, N>& in, const LaneOrigin& origin, int slot) {
+  const Lanes<double, 8> one(1.0);
+  Lanes<float, 16> r[N];
+  alignas(64) float both[16];
+  for (int i = 0; i < N; ++i) {
+    convert_lanes<float>(in.component(origin.block[0], slot, i, one)).store(both);
+    convert_lanes<float>(in.component(origin.block[1], slot, i, one)).store(both + 8);
+    r[i] = permute(Lanes<float, 16>::load(both), origin.place);
+  }
+  out.store(block, slot, r);
+}
+
+/// 8 double lanes from one block of 16 lanes.
+template <class Storage, int N>
+void widen_block(const SiteArray<CpuLayout<8>, double, N>& out, int block,
+                 const SiteArray<CpuLayout<16>, Storage, N>& in, const LaneOrigin& origin, int slot) {
+  const auto unit = in.load_unit(origin.block[0], slot);
+  Lanes<double, 8> r[N];
+  alignas(64) float all[16];
+  for (int i = 0; i < N; ++i) {
+    permute(in.component(origin.block[0], slot, i, unit), origin.place).store(all);
+    r[i] = convert_lanes<double>(Lanes<float, 8>::load(all));
+  }
+  out.store(block, slot, r);
+}
+
+}  // namespace trellis

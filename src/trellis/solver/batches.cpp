@@ -1,0 +1,71 @@
+#include "trellis/solver/batches.hpp"
+
+#include <algorithm>
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/columns.hpp"
+
+namespace trellis {
+
+namespace {
+/// The largest residual after each iteration; a batch that is done keeps its last.
+void merge_histories(std::vector<double>& all, const std::vector<double>& one) {
+  if (one.empty()) return;
+  const double last = all.empty() ? 0.0 : all.back();
+  if (all.size() < one.size()) all.resize(one.size(), last);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], one[std::min(i, one.size() - 1)]);
+}
+
+void merge(SolveReport& all, const SolveReport& one) {
+  const bool all_zero = all.reason == StopReason::zero_source,
+             one_zero = one.reason == StopReason::zero_source;
+  all.reason = all_zero ? one.reason : one_zero ? all.reason : std::max(all.reason, one.reason);
+  all.converged = all.converged && one.converged;
+  all.iterations = std::max(all.iterations, one.iterations);
+  all.relative_residual.insert(all.relative_residual.end(), one.relative_residual.begin(),
+                               one.relative_residual.end());
+  all.reliable_updates = std::max(all.reliable_updates, one.reliable_updates);
+  all.restarts += one.restarts;
+  all.seconds += one.seconds;
+  all.flops += one.flops;
+  all.bytes += one.bytes;
+  merge_histories(all.history, one.history);
+}
+}  // namespace
+
+int columns_per_batch(const LinearOperator& A) {
+  constexpr double nominal_cache = 24e6, far_out = 4 * nominal_cache;
+  constexpr int recursion_fields = 7;  // of CG on the normal equations, with the operator's own two
+  constexpr int batch_in_memory = 4;
+  const SpinorField field = A.make_field(1);
+  const double fields = recursion_fields * double(field.sites()) * field.slots() * field.reals() *
+                        double(element_bytes(field.precision()));
+  const double links = (2 * A.bytes(1) - A.bytes(2)) / 2;  // an application reads each link twice
+  if (links + fields > far_out) return batch_in_memory;
+  return std::max(1, int((nominal_cache - links) / fields));
+}
+
+SolveReport solve_in_batches(int size, SpinorField& x, const SpinorField& b,
+                             const std::function<SolveReport(SpinorField&, const SpinorField&)>& solve) {
+  TRELLIS_REQUIRE(size >= 1, "a batch has at least one right-hand side, not ", size);
+  if (b.rhs() <= size || b.spec().backend == Backend::cuda || x.rhs() != b.rhs()) return solve(x, b);
+  const int batches = (b.rhs() + size - 1) / size;
+  SolveReport all;
+  for (int batch = 0; batch < batches; ++batch) {
+    const int first = batch * b.rhs() / batches, count = (batch + 1) * b.rhs() / batches - first;
+    FieldSpec spec = b.spec();
+    spec.rhs = count;
+    SpinorField part_x(b.lattice_ptr(), spec), part_b(b.lattice_ptr(), spec);
+    copy_columns(part_b, 0, b, first, count);
+    copy_columns(part_x, 0, x, first, count);
+    const SolveReport one = solve(part_x, part_b);
+    copy_columns(x, first, part_x, 0, count);
+    if (batch == 0)
+      all = one;
+    else
+      merge(all, one);
+  }
+  return all;
+}
+
+}  // namespace trellis

@@ -1,0 +1,23 @@
+#pragma once
+/// Many right-hand sides in batches. A batch shares every link load; a small one keeps the fields of the
+/// recursion near the core, which is worth more than sharing links among all of them.
+#include <functional>
+
+#include "trellis/field/linear_operator.hpp"
+#include "trellis/solver/solve_report.hpp"
+
+namespace trellis {
+
+/// Right-hand sides to solve together with an operator, given in the storage in which a solver iterates: as
+/// many as keep links and fields within a nominal cache of 24 MB, at least one; four where even one is far
+/// out of it, as the links then come from memory. It depends on the whole lattice and not on ranks or the
+/// machine: a mixed-precision solve recomputes the residuals of all its columns when one of them asks for it,
+/// so its last bits depend on the batch.
+int columns_per_batch(const LinearOperator& A);
+
+/// solve(x, b) for batches of at most `size` right-hand sides; one call where they fit (or lie on a GPU).
+/// The report holds the residuals of all of them and the worst reason.
+SolveReport solve_in_batches(int size, SpinorField& x, const SpinorField& b,
+                             const std::function<SolveReport(SpinorField&, const SpinorField&)>& solve);
+
+}  // namespace trellis
