@@ -34,7 +34,7 @@ void merge(SolveReport& all, const SolveReport& one) {
 }  // namespace
 
 int columns_per_batch(const LinearOperator& A) {
-  constexpr double nominal_cache = 24e6, far_out = 4 * nominal_cache;
+  constexpr double nominal_cache = 2.5e6, far_out = 100e6;
   constexpr int recursion_fields = 7;  // of CG on the normal equations, with the operator's own two
   constexpr int batch_in_memory = 4;
   const SpinorField field = A.make_field(1);

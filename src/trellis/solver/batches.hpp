@@ -9,10 +9,10 @@
 namespace trellis {
 
 /// Right-hand sides to solve together with an operator, given in the storage in which a solver iterates: as
-/// many as keep links and fields within a nominal cache of 24 MB, at least one; four where even one is far
-/// out of it, as the links then come from memory. It depends on the whole lattice and not on ranks or the
-/// machine: a mixed-precision solve recomputes the residuals of all its columns when one of them asks for it,
-/// so its last bits depend on the batch.
+/// many as keep links and fields within a nominal cache of 2.5 MB, at least one; four where even one takes
+/// more than 100 MB, as the links then come from memory. It depends on the whole lattice and not on ranks or
+/// the machine: a mixed-precision solve recomputes the residuals of all its columns when one of them asks for
+/// it, so its last bits depend on the batch.
 int columns_per_batch(const LinearOperator& A);
 
 /// solve(x, b) for batches of at most `size` right-hand sides; one call where they fit (or lie on a GPU).
