@@ -144,7 +144,8 @@ def test_page_in_a_browser(campaign, tmp_path):
     )  # fmt: skip
     script = (
         "<script>document.body.setAttribute('data-sizes', JSON.stringify("
-        "[...document.querySelectorAll('svg')].map(s => [s.id, s.getBoundingClientRect().width, s.getBoundingClientRect().height])))</script></body>"
+        "[...document.querySelectorAll('svg')].map(s => [s.id, s.clientWidth, s.clientHeight])))"
+        "</script></body>"
     )
     probe = tmp_path / "probe.html"
     probe.write_text(page.read_text().replace("</body>", script))
