@@ -1,3 +1,4 @@
+// sanitize: 1
 // ranks: 1 2 4 8
 /// Smearing, forces, flow and charge on every process grid have the bits of a single process.
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 /// Files do not depend on the number of ranks or their grid; errors are thrown by all ranks together.
 // ranks: 1 2 3 4 8
+// sanitize: 1
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

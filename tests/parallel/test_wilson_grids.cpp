@@ -1,3 +1,4 @@
+// sanitize: 1
 // ranks: 1 2 3 4 8
 /// The Wilson operators and linear algebra on every process grid give the bits of a single process.
 #include <gtest/gtest.h>
