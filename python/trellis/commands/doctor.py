@@ -92,6 +92,7 @@ def _parallel() -> dict[str, Any]:
         "communicator": core.communicator_name(),
         "threads_per_rank": core.thread_count(),
         "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
+        "omp_wait_policy": os.environ.get("OMP_WAIT_POLICY"),
     }
 
 
