@@ -11,6 +11,28 @@
 set_property(GLOBAL PROPERTY TRELLIS_FOLDER_TARGETS "")
 set_property(GLOBAL PROPERTY TRELLIS_CUDA_TARGETS "")
 
+# trellis_precompile(<target> [<header>...]): cmake/precompiled.hpp, and more, before each of its files.
+function(trellis_precompile target)
+  if(NOT TRELLIS_PRECOMPILE OR TRELLIS_SANITIZE)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:${CMAKE_SOURCE_DIR}/cmake/precompiled.hpp>" ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # for ccache
+  endif()
+endfunction()
+
+# trellis_reuse_precompiled(<target> <other>): what trellis_precompile made for a target with the same flags.
+function(trellis_reuse_precompiled target other)
+  if(TRELLIS_PRECOMPILE AND NOT TRELLIS_SANITIZE)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -fpch-preprocess)
+    endif()
+  endif()
+endfunction()
+
 function(trellis_add_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 folder "" "" "SEES;USES;PUBLIC_USES")
   set(root ${CMAKE_SOURCE_DIR}/src/trellis/${name})
@@ -56,6 +78,9 @@ function(trellis_add_folder name)
   endforeach()
   target_link_libraries(${target} ${public} ${visible} ${folder_PUBLIC_USES})
   target_link_libraries(${target} ${private} ${folder_USES})
+  if(files)
+    trellis_precompile(${target})
+  endif()
   if(cuda_files)
     # An object library, so that CI can compile the CUDA part alone: target trellis_cuda.
     add_library(${target}_cuda OBJECT ${cuda_files})

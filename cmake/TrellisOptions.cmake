@@ -7,6 +7,7 @@ option(TRELLIS_TESTS "Compile the C++ tests" ON)
 option(TRELLIS_BENCH "Compile the benchmarks" ON)
 option(TRELLIS_SANITIZE "Compile with the address and undefined-behaviour sanitizers" OFF)
 option(TRELLIS_FUZZ "Compile the libFuzzer programs of tests/fuzz (needs clang++)" OFF)
+option(TRELLIS_PRECOMPILE "Precompile standard headers (a third of the time of a build)" ON)
 set(TRELLIS_ARCH native CACHE STRING "Instruction set, as -march takes it")
 set(TRELLIS_CUDA_ARCHITECTURES "80;90" CACHE STRING "CUDA compute capabilities")
 
@@ -24,7 +25,8 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 find_program(TRELLIS_CCACHE ccache)
 if(TRELLIS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${TRELLIS_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TRELLIS_CCACHE})
+  # Without these, ccache passes by whatever uses a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TRELLIS_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TRELLIS_CCACHE})
 endif()
 

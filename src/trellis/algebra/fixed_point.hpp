@@ -90,7 +90,8 @@ TRELLIS_SITE_FN void store_fixed(int16_t* p, const Lanes<float, W, fits>& x) {
 #endif
 #if defined(__AVX512VL__)
   if constexpr (W == 8) {
-    _mm_store_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtsepi32_epi16(_mm256_cvtps_epi32(x.v)));
+    _mm_store_si128(reinterpret_cast<__m128i*>(p),
+                    _mm256_maskz_cvtsepi32_epi16(0xff, _mm256_maskz_cvtps_epi32(0xff, x.v)));
     return;
   }
 #endif
