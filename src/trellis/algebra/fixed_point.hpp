@@ -14,7 +14,7 @@ TRELLIS_SITE_FN void store_fixed(int16_t* p, float x) {
 #if defined(__CUDA_ARCH__)
   *p = int16_t(__float2int_rn(x));
 #else
-  *p = int16_t(__builtin_rintf(x));
+  *p = x == x ? int16_t(__builtin_rintf(x)) : int16_t(0);  // the scale of a site with NaN is NaN too
 #endif
 }
 
