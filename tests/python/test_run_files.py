@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from trellis.campaign.files import load_campaign
 from trellis.channels import gamma_product_name, meson_channels
 from trellis.errors import RunFileError
-from trellis.run_files import GenerateRun, MeasureRun, load_run_file, parse_run_file
-from trellis.run_files.loading import line_of
+from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
+from trellis.run_files.loading import has_table, line_of
 from trellis.run_files.measure import CorrelatorsTable
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -44,7 +45,12 @@ directory = "out"
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
 def test_examples_are_valid(path: Path) -> None:
-    model = GenerateRun if "trellis generate" in path.read_text() else MeasureRun
+    if path.name.startswith("campaign"):
+        assert load_campaign(path).tasks
+        return
+    model: type = GenerateRun if "trellis generate" in path.read_text() else MeasureRun
+    if has_table(path, "molecular_dynamics"):
+        model = HmcRun
     run, text = load_run_file(path, model)
     assert isinstance(run, model)
     assert text == path.read_text()
