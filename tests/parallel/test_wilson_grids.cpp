@@ -56,14 +56,14 @@ std::vector<double> local_part(const Geometry& g, const std::vector<double>& who
   return part;
 }
 
-void check_lattice(const Coord& extents) {
+void check_lattice(const Coord& extents, int link_reals = 18) {
   const int ranks = world()->size();
   const auto U = test::random_gauge(extents, 21);
   const auto psi = test::random_spinors(extents, 22);
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
   for (const Precision precision :
        {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
-    const Result expected = compute(alone, U, psi, {precision, 18, Backend::cpu, 1}, 1, 1);
+    const Result expected = compute(alone, U, psi, {precision, link_reals, Backend::cpu, 1}, 1, 1);
     for (const Coord& grid : legal_process_grids(extents, ranks)) {
       const auto lattice = make_lattice(extents, grid);
       const auto part = local_part(lattice->geometry(), expected.field, 24);
@@ -71,7 +71,7 @@ void check_lattice(const Coord& extents) {
         for (const Backend backend : {Backend::cpu, Backend::gpu_emulated}) {
           if (backend == Backend::gpu_emulated && lanes != 1) continue;
           const Result found =
-              compute(lattice, U, psi, {precision, 18, backend, lanes}, lanes, lanes == 4 ? 2 : 1);
+              compute(lattice, U, psi, {precision, link_reals, backend, lanes}, lanes, lanes == 4 ? 2 : 1);
           const std::string where = message(to_string(extents), " grid ", to_string(grid), " lanes ", lanes,
                                             " ", name_of(backend), " ", name_of(precision));
           EXPECT_EQ(part, found.field) << where;
@@ -88,6 +88,8 @@ TEST(WilsonGrids, every_grid_gives_the_bits_of_one_process) {
 }
 
 TEST(WilsonGrids, lanes_and_ranks_may_split_the_same_direction) { check_lattice({2, 2, 8, 16}); }
+
+TEST(WilsonGrids, compressed_links_too) { check_lattice({2, 4, 4, 16}, 8); }
 
 TEST(WilsonGrids, a_nan_on_one_rank_is_seen_by_all) {
   const auto lattice = make_lattice({4, 4, 8, 12});

@@ -6,6 +6,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/link_compression.hpp"
 
 namespace trellis {
 
@@ -29,21 +30,6 @@ double violation(const Link& U) {
     worst = std::max(worst, std::abs(U[6 + j] - std::conj(U[k] * U[3 + l] - U[l] * U[3 + k])));
   }
   return worst;
-}
-
-std::complex<double> determinant(const Link& U) {
-  std::complex<double> d = 0.0;
-  for (int j = 0; j < 3; ++j) {
-    const int k = (j + 1) % 3, l = (j + 2) % 3;
-    d += U[6 + j] * (U[k] * U[3 + l] - U[l] * U[3 + k]);
-  }
-  return d;
-}
-
-/// Real i of a link as it is stored: with 14 reals the determinant stands for the third row.
-double stored_real(const Link& U, int reals, int i) {
-  const std::complex<double> c = reals == 14 && i >= 12 ? determinant(U) : U[size_t(i / 2)];
-  return i % 2 ? c.imag() : c.real();
 }
 
 /// Largest value of f(link) over all local links.
@@ -73,20 +59,21 @@ double largest_u3_violation(const GaugeField& U) { return largest_over_links(U, 
 
 HopLinks::HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend, int lanes)
     : lattice_{U.lattice_ptr()}, precision_{precision}, backend_{backend}, link_reals_{link_reals} {
-  TRELLIS_REQUIRE(link_reals == 18 || link_reals == 14 || link_reals == 12, "links of ", link_reals,
-                  " reals are not among 18, 14, 12");
+  TRELLIS_REQUIRE(link_reals == 18 || link_reals == 14 || link_reals == 12 || link_reals == 8, "links of ",
+                  link_reals, " reals are not among 18, 14, 12, 8");
   if (link_reals != 18) {
-    const double worst = link_reals == 12 ? largest_su3_violation(U) : largest_u3_violation(U);
+    const double worst = link_reals == 14 ? largest_u3_violation(U) : largest_su3_violation(U);
     const double allowed = precision == Precision::double_precision ? 1e-10 : 1e-5;
     if (worst > allowed)
-      throw BadArgument(message("links violate ", link_reals == 12 ? "SU(3)" : "U(3)", " by ", worst,
+      throw BadArgument(message("links violate ", link_reals == 14 ? "U(3)" : "SU(3)", " by ", worst,
                                 " (allowed ", allowed, "): they cannot be stored as ", link_reals,
                                 " reals, use 18"));
   }
   if (backend != Backend::cpu) lanes = 1;
   layout_ = lattice_->layout(lanes == 0 ? native_lanes(precision) : lanes);
-  const double largest =
-      precision == Precision::half_precision ? largest_over_links(U, largest_component) : 0;
+  const double largest = precision == Precision::half_precision && link_reals != 8
+                             ? largest_over_links(U, largest_component)
+                             : 0;
   const int blocks = backend == Backend::cpu ? layout_->blocks() : (layout_->blocks() + 31) / 32 * 32;
   const size_t sites = size_t(blocks) * layout_->lanes();
   const size_t element = precision == Precision::double_precision   ? 8
@@ -143,7 +130,9 @@ void HopLinks::fill_blocks(const GaugeField& U) {
             Link link;
             for (int k = 0; k < 9; ++k)
               link[size_t(k)] = {in[2 * k * from_lanes], in[(2 * k + 1) * from_lanes]};
-            for (int i = 12; i < 14; ++i) out[i * W + lane] = Element(stored_real(link, n, i));
+            double reals[18];
+            stored_reals(link, n, reals);
+            for (int i = 12; i < 14; ++i) out[i * W + lane] = Element(reals[i]);
           }
         }
       }
@@ -161,7 +150,7 @@ void HopLinks::refill(const GaugeField& U) {
 void HopLinks::fill(const GaugeField& U) {
   const int W = layout_->lanes(), n = link_reals_;
   const bool is_cpu = backend_ == Backend::cpu;
-  if (is_cpu && precision_ != Precision::half_precision) {
+  if (is_cpu && precision_ != Precision::half_precision && n != 8) {
     if (origins_[0].empty()) build_origins(U.layout());
     return precision_ == Precision::double_precision ? fill_blocks<double>(U) : fill_blocks<float>(U);
   }
@@ -177,8 +166,10 @@ void HopLinks::fill(const GaugeField& U) {
             field.scale[is_cpu ? (size_t(block) * Nd + mu) * W + lane
                                : (size_t(block / 32) * Nd + mu) * 32 + block % 32] = s;
           }
+          double reals[18];
+          stored_reals(link, n, reals);
           for (int i = 0; i < n; ++i) {
-            const double value = stored_real(link, n, i);
+            const double value = reals[i];
             const int vector = precision_ == Precision::double_precision   ? 2
                                : precision_ == Precision::single_precision ? 4
                                                                            : 8;

@@ -1,5 +1,5 @@
 #pragma once
-/// Links as the hopping kernels want them: even-odd order, any storage, 18, 14 or 12 reals.
+/// Links as the hopping kernels want them: even-odd order, any storage, 18, 14, 12 or 8 reals.
 #include <vector>
 
 #include "trellis/field/gauge_field.hpp"
@@ -9,7 +9,8 @@ namespace trellis {
 class HopLinks {
  public:
   /// A copy of U. @pre link_reals 18, or 12 for special unitary links (the third row is rebuilt from the
-  /// first two), or 14 for unitary ones (two rows and the determinant); links that are not SU(3) or U(3) to
+  /// first two), or 14 for unitary ones (two rows and the determinant), or 8 for special unitary ones
+  /// (view/eight_real_links.hpp); links that are not SU(3) or U(3) to
   /// 1e-10, single precision 1e-5, are refused.
   HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = Backend::cpu,
            int lanes = 0);

@@ -1,6 +1,7 @@
 #include "trellis/field/wilson_halo.hpp"
 
 #include "trellis/field/dispatch.hpp"
+#include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
 
 namespace trellis {
 
@@ -68,7 +69,11 @@ void WilsonHalo::start(const SpinorField& in, int in_parity, bool is_dagger) {
     call.face = face.data();
     call.is_dagger = is_dagger;
     dispatch(links_->backend(), links_->precision(), layout.lanes(), [&]<class Layout, class Storage>() {
-      launch_wilson_pack<Layout, Storage>(call, SiteRange(int(face.size())));
+      const SiteRange sites(int(face.size()));
+      if (call.link_reals == 8)
+        launch_wilson_pack_compressed<Layout, Storage>(call, sites);
+      else
+        launch_wilson_pack<Layout, Storage>(call, sites);
     });
   }
   if (exchange_) exchange_->start();

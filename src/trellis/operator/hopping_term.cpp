@@ -4,6 +4,7 @@
 
 #include "trellis/device/threads.hpp"
 #include "trellis/field/dispatch.hpp"
+#include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
 
 namespace trellis {
 
@@ -111,8 +112,12 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   call.slots = out.slots();
   const SiteLayout& layout = links_->layout();
   auto launch_hop = [&](const SiteRange& sites) {
-    dispatch(choice_.backend, choice_.precision, layout.lanes(),
-             [&]<class Layout, class Storage>() { launch_wilson_hop<Layout, Storage>(call, sites); });
+    dispatch(choice_.backend, choice_.precision, layout.lanes(), [&]<class Layout, class Storage>() {
+      if (call.link_reals == 8)
+        launch_wilson_hop_compressed<Layout, Storage>(call, sites);
+      else
+        launch_wilson_hop<Layout, Storage>(call, sites);
+    });
   };
   const int tile_blocks = choice_.backend == Backend::cpu ? tile(out) : layout.blocks();
   auto launch = [&](const SiteRange& sites) {

@@ -1,0 +1,11 @@
+#pragma once
+/// SU(3) links as fewer reals than the 18 of a 3x3 matrix.
+#include "trellis/field/gauge_field.hpp"
+
+namespace trellis {
+
+/// Writes the reals of a link as they are stored: 18 (all), 14 (two rows and the determinant), 12 (two rows),
+/// or 8 (view/eight_real_links.hpp). @pre 14: U is unitary, 12 and 8: special unitary, to rounding
+void stored_reals(const Link& U, int link_reals, double* out);
+
+}  // namespace trellis
