@@ -76,8 +76,8 @@ TEST(LinkCompression, eight_reals_give_the_link_back) {
   }
   RecordProperty("largest_error", message(worst_double, " ", worst_float, " ", worst_half));
   EXPECT_LT(worst_double, 2e-14);
-  EXPECT_LT(worst_float, 7e-6);
-  EXPECT_LT(worst_half, 2.5e-4);
+  EXPECT_LT(worst_float, 2e-6);
+  EXPECT_LT(worst_half, 2e-4);
 }
 
 TEST(LinkCompression, links_that_are_not_special_unitary_are_refused) {

@@ -183,6 +183,7 @@ def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover | MoebiusD
         xi0=table.xi0,
         csw_temporal=table.csw_temporal,
         twisted_mass=table.twisted_mass,
+        link_reals=table.link_reals,
     )
 
 

@@ -46,6 +46,11 @@ class FermionTable(Table):
     c5: float = Field(default=0.5, description="moebius: D_- = 1 - c5 D_W(-M5).")
     M5: float = Field(default=1.8, gt=0, lt=2, description="moebius: domain-wall height.")
     Ls: int = Field(default=12, ge=2, le=32, description="moebius: slices; even for m_res.")
+    link_reals: Literal[18, 12, 8] = Field(
+        default=12,
+        description="Reals of a stored link: 18, or 12 or 8 where links are special unitary. 8 saves memory "
+        "traffic for arithmetic: it is meant for GPUs.",
+    )
 
     @model_validator(mode="after")
     def _one_mass(self) -> Self:
