@@ -79,7 +79,7 @@ int bench(int argc, char** argv) {
   }
   report(results, options);
   for (const Result& r : results) {
-    const double allowed = r.precision == Precision::double_precision   ? (r.link_reals == 8 ? 2e-14 : 1e-14)
+    const double allowed = r.precision == Precision::double_precision   ? 1e-14
                            : r.precision == Precision::single_precision ? 1e-5
                                                                         : 1e-3;
     if (r.error > allowed) {

@@ -1,6 +1,7 @@
 /// Gauge fields, their observables, and their generation.
 #include "bindings.hpp"
 #include "trellis/field/gauge_field.hpp"
+#include "trellis/gauge/flow.hpp"
 #include "trellis/gauge/loops.hpp"
 #include "trellis/gauge/smearing.hpp"
 #include "trellis/gauge/topological_charge.hpp"
@@ -38,9 +39,46 @@ nb::dict loops(const GaugeField& U) {
   d["unitarity_violation"] = found.unitarity_violation;
   return d;
 }
+
+nb::dict flow_observables(const AdaptiveFlow& flow) {
+  double values[4];
+  {
+    const nb::gil_scoped_release release;
+    const GaugeField& V = flow.field();
+    values[0] = energy_density_clover(V);
+    values[1] = energy_density_plaquette(V);
+    values[2] = topological_charge(V, ChargeDefinition::clover);
+    values[3] = topological_charge(V, ChargeDefinition::improved);
+  }
+  nb::dict d;
+  d["energy_clover"] = values[0];
+  d["energy_plaquette"] = values[1];
+  d["charge_clover"] = values[2];
+  d["charge_improved"] = values[3];
+  return d;
+}
+
+void bind_flow(nb::module_& m) {
+  nb::class_<AdaptiveFlow>(m, "GradientFlow")
+      .def(
+          "__init__",
+          [](AdaptiveFlow* self, const GaugeField& U, double c1, double tolerance, double first,
+             double largest) {
+            new (self) AdaptiveFlow(U, c1, {tolerance, first, largest});
+          },
+          "links"_a, "c1"_a, "tolerance"_a, "first_step"_a, "largest_step"_a)
+      .def("advance", &AdaptiveFlow::advance, "time"_a, release_gil())
+      .def_prop_ro("time", &AdaptiveFlow::time)
+      .def_prop_ro("steps", &AdaptiveFlow::steps)
+      .def("observables", flow_observables)
+      .def(
+          "field", [](const AdaptiveFlow& flow) { return std::make_shared<GaugeField>(flow.field()); },
+          release_gil());
+}
 }  // namespace
 
 void bind_gauge(nb::module_& m) {
+  bind_flow(m);
   nb::class_<GaugeField>(m, "GaugeField")
       .def(
           "__init__",
@@ -58,6 +96,12 @@ void bind_gauge(nb::module_& m) {
       .def(
           "stout", [](const GaugeField& U, double rho, int steps) { return stout_smear(U, rho, steps); },
           "rho"_a, "steps"_a, release_gil())
+      .def(
+          "ape",
+          [](const GaugeField& U, double alpha, int steps, bool is_spatial_only) {
+            return ape_smear(U, {alpha, steps, is_spatial_only, Su3Projection::maximal_trace});
+          },
+          "alpha"_a, "steps"_a, "spatial"_a, release_gil())
       .def(
           "topological_charge",
           [](const GaugeField& U) { return topological_charge(U, ChargeDefinition::clover); }, release_gil())

@@ -3,6 +3,7 @@
 #include "trellis/base/build_configuration.hpp"
 #include "trellis/base/instruction_set.hpp"
 #include "trellis/comm/communicator.hpp"
+#include "trellis/comm/exchange_policy.hpp"
 #include "trellis/device/machine_speed.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/device/threads.hpp"
@@ -61,6 +62,10 @@ void bind_machine(nb::module_& m) {
   m.def("rank", [] { return world()->rank(); });
   m.def("size", [] { return world()->size(); });
   m.def("communication_library", &communication_library);
+  m.def("exchange_policy", [] { return std::string(name_of(exchange_policy())); });
+  m.def(
+      "set_exchange_policy",
+      [](const std::string& name) { set_exchange_policy(exchange_policy_by_name(name)); }, "name"_a);
   m.def("communicator_name", [] { return std::string(world()->name()); });
   m.def(
       "barrier", [] { world()->barrier(); }, release_gil());

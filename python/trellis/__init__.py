@@ -30,8 +30,10 @@ __all__ = [
     "ChecksumError",
     "Error",
     "FileError",
+    "FlowHistory",
     "GaugeField",
     "Geometry",
+    "GradientFlow",
     "MoebiusDomainWall",
     "NotAvailable",
     "NotConverged",
@@ -52,6 +54,7 @@ __all__ = [
     "cold",
     "even_odd",
     "feynman_hellmann_propagator",
+    "flow_history",
     "gaussian_source",
     "gcr",
     "hot",
@@ -72,8 +75,10 @@ __all__ = [
     "read_gauge_field",
     "read_propagator",
     "read_scidac_propagator",
+    "reference_time",
     "residual_mass",
     "sequential_source",
+    "w0_scale",
     "wall_source",
     "weak_field",
 ]
@@ -97,6 +102,8 @@ _SUBMODULE_OF = {
     **dict.fromkeys(
         ["GaugeField", "Geometry", "read_gauge_field", "cold", "hot", "weak_field", "quenched"], "gauge"
     ),
+    **dict.fromkeys(["FlowHistory", "GradientFlow", "flow_history"], "flow"),
+    **dict.fromkeys(["reference_time", "w0_scale"], "scales"),
     **dict.fromkeys(["WilsonClover"], "operators"),
     **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "staggered"),
     **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "domain_wall"),
@@ -147,6 +154,7 @@ if TYPE_CHECKING:
         projected_feynman_hellmann,
         sequential_source,
     )
+    from .flow import FlowHistory, GradientFlow, flow_history
     from .gauge import GaugeField, Geometry, cold, hot, quenched, read_gauge_field, weak_field
     from .operators import WilsonClover
     from .parallel import abort, barrier, rank, ranks
@@ -159,6 +167,7 @@ if TYPE_CHECKING:
         read_scidac_propagator,
         wall_source,
     )
+    from .scales import reference_time, w0_scale
     from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision, mr
     from .staggered import HISQ, Staggered, StaggeredObservables
 

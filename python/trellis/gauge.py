@@ -149,6 +149,19 @@ class GaugeField:
         """Stout-smeared links (Morningstar and Peardon), isotropic rho, `steps` times. Collective."""
         return GaugeField(self._core.stout(rho, steps))
 
+    def ape(self, *, alpha: float, steps: int, spatial: bool = False) -> GaugeField:
+        """APE-smeared links, `steps` times. Collective.
+
+        Parameters
+        ----------
+        alpha
+            Weight of the staples: U' = P[(1 - alpha) U + alpha / n (sum of the n staples)], P the projection
+            to SU(3) with the largest Re tr, n = 6, or 4 if spatial.
+        spatial
+            Spatial links by their spatial staples; temporal links stay as they are.
+        """
+        return GaugeField(self._core.ape(alpha, steps, spatial))
+
     @property
     def topological_charge(self) -> float:
         """Clover definition, of the links as they are (no flow). Collective."""

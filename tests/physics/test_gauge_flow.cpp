@@ -103,6 +103,60 @@ TEST(GaugeFlow, flow_of_gold) {
   expect_gold(flow.field(), test::gold("flow.rk3eps0.02.t1.F4"));
 }
 
+/// The error estimate is of third order in the step: it belongs to a second-order step.
+TEST(GaugeFlow, error_estimate_is_of_third_order) {
+  const Coord extents{4, 4, 4, 4};
+  const GaugeField U = test::to_product(make_lattice(extents), test::random_gauge(extents, 85, 0.6));
+  GradientFlow flow(U);
+  const double coarse = flow.step_with_error(0.02);
+  flow.undo_step();
+  EXPECT_EQ(flow.time(), 0.0);
+  const double fine = flow.step_with_error(0.01);
+  EXPECT_GT(coarse / fine, 6.5);
+  EXPECT_LT(coarse / fine, 9.5);
+  GradientFlow plain(U);
+  plain.step(0.01);
+  EXPECT_EQ(plaquette(plain.field()), plaquette(flow.field()));  // the same step as without the estimate
+  flow.undo_step();
+  EXPECT_EQ(plaquette(U), plaquette(flow.field()));
+  EXPECT_THROW(flow.undo_step(), BadArgument);
+}
+
+TEST(GaugeFlow, adaptive_steps_reach_the_exact_flow_of_gold) {
+  TRELLIS_NEEDS_DATA();
+  const auto U = test::field_F4();
+  const auto& half = test::gold("flow.exact.t0.5.F4");
+  const auto& one = test::gold("flow.exact.t1.F4");
+  double last_error = 1;
+  for (const double tolerance : {1e-4, 1e-6, 1e-8}) {
+    AdaptiveFlow flow(test::to_product(make_lattice(U.extents), U), 0.0, {tolerance, 0.01, 0.2});
+    flow.advance(0.5);
+    EXPECT_EQ(flow.time(), 0.5);
+    const double error =
+        test::relative_error(energy_density_clover(flow.field()), half.at("E_clover").get<double>());
+    EXPECT_LT(error, 10 * tolerance);
+    EXPECT_LT(error, last_error / 5);
+    last_error = error;
+    flow.advance(1.0);
+    EXPECT_LT(test::relative_error(energy_density_clover(flow.field()), one.at("E_clover").get<double>()),
+              10 * tolerance);
+    EXPECT_NEAR(topological_charge(flow.field(), ChargeDefinition::clover), one.at("Q_clover").get<double>(),
+                10 * tolerance);
+  }
+}
+
+TEST(GaugeFlow, adaptive_steps_of_the_symanzik_flow) {
+  const Coord extents{4, 4, 4, 4};
+  const GaugeField U = test::to_product(make_lattice(extents), test::random_gauge(extents, 86, 0.6));
+  const double expected = flow_history(U, 0.4, 0.0025, 1000, -1.0 / 12).back().energy_clover;
+  AdaptiveFlow flow(U, -1.0 / 12, {1e-6, 0.1, 0.2});
+  flow.advance(0.4);
+  EXPECT_GT(flow.repeated_steps(), 0);  // the first step was too long
+  EXPECT_LT(test::relative_error(energy_density_clover(flow.field()), expected), 1e-5);
+  EXPECT_THROW(flow.advance(0.3), BadArgument);
+  EXPECT_THROW(AdaptiveFlow(U, 0.0, {0.0, 0.01, 0.2}), BadArgument);
+}
+
 TEST(GaugeFlow, charge_of_metaqcd) {
   TRELLIS_NEEDS_DATA();
   const auto U = test::read_text_gauge(test::data_file("metaqcd/testconf.txt"), {4, 4, 4, 4});

@@ -249,3 +249,32 @@ def test_a_full_disk_loses_nothing(plain: Path, tmp_path: Path) -> None:
     run("generate", "run.toml", "--resume", cwd=folder)
     same = content(folder)
     assert {n: same[n] for n in content(plain)} == content(plain)
+
+
+def test_sigterm_finishes_the_sweep(tmp_path: Path) -> None:
+    text = (
+        "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 5\n[sweeps]\n"
+        'total = {}\ncheckpoint_every = {}\nkeep_every = 1000000\n[output]\ndirectory = "{}"\n'
+    )
+    (tmp_path / "long.toml").write_text(text.format(1000000, 1000000, "long"))
+    process = subprocess.Popen(
+        command("generate", "long.toml", "--json"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "long").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGTERM)
+    found = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode == 0
+    assert found["stopped"]
+    last = found["sweeps"]
+    assert 0 < last < 1000000
+    assert (tmp_path / "long" / f"checkpoint.{last:06d}.json").exists()
+    (tmp_path / "plain.toml").write_text(text.format(last, 1000000, "plain"))
+    plain = json.loads(run("generate", "plain.toml", "--json", cwd=tmp_path).stdout)
+    assert plain["plaquette_last"] == found["plaquette_last"]

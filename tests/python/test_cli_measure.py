@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from command_line import run
+from command_line import command, environment, run
 
 import trellis as tr
 
@@ -259,3 +262,27 @@ def test_two_files_of_one_number(measured: Path) -> None:
         measured, ('"ensemble/configuration.*.ildg"', '["ensemble/configuration.*.ildg", "copy.6.ildg"]')
     )
     assert "configuration 6 twice" in run("measure", name, cwd=measured, status=1).stderr
+
+
+def test_sigterm_finishes_the_configuration(ensemble: Path) -> None:
+    """The finished one is saved, the other is left to --resume, and the bits are those of a plain run."""
+    text = MEASURE.replace('"out"', '"stopped"').replace("1e-9", "1e-13")
+    (ensemble / "stopped.toml").write_text(text)
+    process = subprocess.Popen(
+        command("measure", "stopped.toml", "--json"),
+        cwd=ensemble,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(ensemble.glob("stopped/*.h5*")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGTERM)
+    found = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode == 0
+    assert found["stopped"]
+    assert found["configurations"] == [6]
+    resumed = json.loads(run("measure", "stopped.toml", "--json", "--resume", cwd=ensemble).stdout)
+    assert not resumed["stopped"]
+    assert (resumed["skipped"], resumed["configurations"]) == (1, [6, 12])

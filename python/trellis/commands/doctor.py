@@ -91,6 +91,7 @@ def _parallel() -> dict[str, Any]:
         "ranks": core.size(),
         "communicator": core.communicator_name(),
         "threads_per_rank": core.thread_count(),
+        "exchange": core.exchange_policy(),
         "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
         "omp_wait_policy": os.environ.get("OMP_WAIT_POLICY"),
     }
@@ -167,6 +168,7 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "GPUs": ", ".join(machine["gpus"]) or "none",
             "ranks": f"{parallel['ranks']} ({parallel['communicator']})",
             "threads per rank": str(parallel["threads_per_rank"]),
+            "halo exchange": f"{parallel['exchange']} (TRELLIS_EXCHANGE=persistent or shared)",
         },
     )
     lattice = found["lanes"]

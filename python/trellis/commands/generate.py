@@ -20,6 +20,7 @@ from ..run_files import GenerateRun, HmcRun
 from ..run_files.loading import has_table
 from .console import Output
 from .setup import gauge_field_bytes, load_run, require_memory, set_threads
+from .stopping import StopRequest
 
 
 def generate(
@@ -80,12 +81,19 @@ class _Generation:
             f"{run.sweeps.total} into {self.folder}"
         )
         first, start = self.sweep, time.perf_counter()
-        with output.progress("sweeps", run.sweeps.total, self.sweep) as show:
-            while self.sweep < run.sweeps.total:
-                self._one_sweep(U)
+        stop, is_saved = StopRequest(), True
+        with stop, output.progress("sweeps", run.sweeps.total, self.sweep) as show:
+            while self.sweep < run.sweeps.total and not stop.is_wanted():
+                is_saved = self._one_sweep(U)
                 show(self.sweep)
-        seconds = time.perf_counter() - start
-        return self._summary(U, first, seconds)
+            if not is_saved:
+                self._save(U, "checkpoint")
+        stopped = self.sweep < run.sweeps.total
+        if stopped:
+            output.line(
+                f"{stop.reason}: stopped after sweep {self.sweep}; its state is saved, go on with --resume"
+            )
+        return self._summary(U, first, time.perf_counter() - start, stopped=stopped)
 
     def _state(self, resume: bool) -> GaugeField:
         """The links to go on with."""
@@ -141,7 +149,8 @@ class _Generation:
                     f"{stored.get(table)}; a changed run needs another folder"
                 )
 
-    def _one_sweep(self, U: GaugeField) -> None:
+    def _one_sweep(self, U: GaugeField) -> bool:
+        """Whether the state was saved after it."""
         sweeps = self.run.sweeps
         self.sweep += 1
         start = time.perf_counter()
@@ -155,6 +164,9 @@ class _Generation:
             self._save(U, "configuration")
         elif self.sweep % sweeps.checkpoint_every == 0 or self.sweep == sweeps.total:
             self._save(U, "checkpoint")
+        else:
+            return False
+        return True
 
     def _save(self, U: GaugeField, kind: str) -> None:
         """The stream first: a state never knows of sweeps that the stream lacks."""
@@ -167,7 +179,7 @@ class _Generation:
         }
         save_state(State(kind, self.sweep, self.folder), U, content)
 
-    def _summary(self, U: GaugeField, first: int, seconds: float) -> dict[str, Any]:
+    def _summary(self, U: GaugeField, first: int, seconds: float, *, stopped: bool) -> dict[str, Any]:
         run = self.run
         plaquettes = self.stream.values["plaquette"][run.sweeps.thermalisation :]
         kept = [str(s.links) for s in broadcast(states(self.folder)) if s.kind == "configuration"]
@@ -183,6 +195,7 @@ class _Generation:
             "beta": run.action.beta,
             "sweeps": self.sweep,
             "resumed_from": self.resumed_from,
+            "stopped": stopped,
             "configurations": kept,
             "plaquette_mean": float(np.mean(plaquettes)) if plaquettes else None,
             "plaquette_last": U.plaquette,

@@ -19,6 +19,7 @@ from ..correlators import baryon, mesons, momenta_up_to
 from ..domain_wall import MoebiusDomainWall, propagator_norm
 from ..errors import BadArgument, NotConverged
 from ..feynman_hellmann import feynman_hellmann_propagator, nucleon_feynman_hellmann
+from ..flow import FlowHistory, flow_history
 from ..gauge import GaugeField, Geometry, read_gauge_field
 from ..operators import WilsonClover
 from ..parallel import on_root, rank
@@ -29,6 +30,7 @@ from ..run_files.measure import ConfigurationsTable, FermionTable, SolverTable, 
 from ..solvers import Solver, SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision
 from .console import Output
 from .setup import gauge_field_bytes, load_run, require_memory, set_threads
+from .stopping import StopRequest
 
 _PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
 # Feynman-Hellmann currents: gamma matrix, factor, projector
@@ -69,18 +71,28 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
     if done:
         output.line(f"{len(done)} of {len(found)} configurations are done already")
     start = time.perf_counter()
-    with output.progress("propagators", len(todo) * len(run.source.positions)) as show:
-        for count, (number, path) in enumerate(todo):
-            measurement.measure_configuration(number, path, folder, show, count)
+    stop, measured = StopRequest(), 0
+    with stop, output.progress("propagators", len(todo) * len(run.source.positions)) as show:
+        while measured < len(todo) and not stop.is_wanted():
+            number, path = todo[measured]
+            measurement.measure_configuration(number, path, folder, show, measured)
+            measured += 1
     seconds = time.perf_counter() - start
     reports = measurement.reports
-    output.line(f"{len(todo)} configurations in {seconds:.1f} s; results in {folder}")
+    finished = sorted([*done, *(number for number, _ in todo[:measured])])
+    if measured < len(todo):
+        output.line(
+            f"{stop.reason}: stopped before configuration {todo[measured][0]}; the finished ones are "
+            "saved, go on with --resume"
+        )
+    output.line(f"{measured} configurations in {seconds:.1f} s; results in {folder}")
     return {
         "run": "measure",
         "directory": str(folder),
-        "files": [str(result_file(folder, number)) for number, _ in found],
-        "configurations": [number for number, _ in found],
+        "files": [str(result_file(folder, number)) for number in finished],
+        "configurations": finished,
         "skipped": len(done),
+        "stopped": measured < len(todo),
         "seconds": seconds,
         "solves": len(reports),
         "iterations_max": max((r.iterations for r in reports), default=None),
@@ -127,10 +139,19 @@ def _find_configurations(table: ConfigurationsTable) -> list[tuple[int, str]]:
 
 def _physics(run: MeasureRun) -> str:
     """What all files of a measurement have to share, as JSON text."""
-    tables = {
-        name: getattr(run, name).model_dump(mode="json")
-        for name in ("fermion", "solver", "source", "sink", "smearing", "correlators", "feynman_hellmann")
-    }
+    tables = {}
+    for name in (
+        "fermion",
+        "solver",
+        "source",
+        "sink",
+        "smearing",
+        "correlators",
+        "feynman_hellmann",
+        "flow",
+    ):
+        table = getattr(run, name)
+        tables[name] = None if table is None else table.model_dump(mode="json")
     return json_text.dumps(tables, sort_keys=True)
 
 
@@ -231,6 +252,36 @@ class _Measurement:
         assert U.report is not None
         for warning in U.report.warnings:
             self.output.warning(f"{path}: {warning}")
+        history = self._flow(U)
+        tables, reports, positions = self._correlators(U, number, path, show, count, folder)
+        self._write(result_file(folder, number), number, path, U, positions, tables, reports, history)
+        self.reports += reports
+        said = f"configuration {number}: "
+        if reports:
+            worst = max(r.largest_residual for r in reports)
+            said += (
+                f"{len(reports)} propagators, {max(r.iterations for r in reports)} iterations, residual "
+                f"{worst:.1e}, "
+            )
+        if history is not None:
+            said += f"t0/a^2 = {history.t0:.4f}, w0/a = {history.w0:.4f}, "
+        self.output.line(f"{said}{time.perf_counter() - start:.1f} s")
+
+    def _flow(self, U: GaugeField) -> FlowHistory | None:
+        table = self.run.flow
+        if table is None:
+            return None
+        return flow_history(
+            U, time=table.time, spacing=table.spacing, action=table.action, tolerance=table.tolerance
+        )
+
+    def _correlators(
+        self, U: GaugeField, number: int, path: str, show: Any, count: int, folder: Path
+    ) -> tuple[list[dict[str, NDArray]], list[SolveReport], list[tuple[int, ...]]]:
+        """Tables, reports and positions of the sources; nothing without [fermion]."""
+        run = self.run
+        if run.fermion is None:
+            return [], [], []
         links = self._smeared(U)
         solve = self.solver(make_operator(run.fermion, links))
         positions = source_positions(run.source, number, U.geometry.extents)
@@ -254,13 +305,7 @@ class _Measurement:
                 currents = {name: F.smear_sink(links, **smear) for name, F in currents.items()}
             tables.append(table | self._contract(S) | self._contract_currents(S, currents))
             show(count * len(positions) + index + 1)
-        self._write(result_file(folder, number), number, path, U, positions, tables, reports)
-        self.reports += reports
-        worst = max(r.largest_residual for r in reports)
-        self.output.line(
-            f"configuration {number}: {len(reports)} propagators, {max(r.iterations for r in reports)} "
-            f"iterations, residual {worst:.1e}, {time.perf_counter() - start:.1f} s"
-        )
+        return tables, reports, positions
 
     def _check_memory(self, geometry: Geometry) -> None:
         if self.memory_is_checked:
@@ -269,9 +314,9 @@ class _Measurement:
         core = load()
         field = gauge_field_bytes(geometry.local_extents, geometry.grid)
         is_even_odd = self.run.solver.even_odd != "none"
-        solve = core.propagator_solve_bytes(geometry._core, is_even_odd)
+        solve = core.propagator_solve_bytes(geometry._core, is_even_odd) if self.run.fermion else 0
         fermion = self.run.fermion
-        if fermion.type == "moebius":
+        if fermion is not None and fermion.type == "moebius":
             solve = core.domain_wall_solve_bytes(geometry._core, fermion.Ls, 1)
         currents = len(self.run.feynman_hellmann.currents)
         # Links, links in the operator's storages, clover term and its inverse; the solve; its propagator.
@@ -280,6 +325,8 @@ class _Measurement:
 
     def _smeared(self, U: GaugeField) -> GaugeField:
         smearing = self.run.smearing
+        if smearing.ape_steps > 0:
+            U = U.ape(alpha=smearing.ape_alpha, steps=smearing.ape_steps, spatial=smearing.ape_spatial)
         if smearing.stout_steps == 0:
             return U
         return U.stout(steps=smearing.stout_steps, rho=smearing.stout_rho)
@@ -347,6 +394,7 @@ class _Measurement:
         positions: list[tuple[int, ...]],
         tables: list[dict[str, NDArray]],
         reports: list[SolveReport],
+        history: FlowHistory | None,
     ) -> None:
         """The file of one configuration: under another name, then renamed."""
         file = load().Hdf5File.create(str(target))
@@ -362,8 +410,11 @@ class _Measurement:
         if beta is not None:
             root.set_real("beta", beta)
         root.write_int64("configurations", np.array([number], dtype=np.int64))
-        self._write_correlators(root.make_group("correlators"), positions, tables)
-        _write_solves(root.make_group("solves"), reports)
+        if tables:
+            self._write_correlators(root.make_group("correlators"), positions, tables)
+            _write_solves(root.make_group("solves"), reports)
+        if history is not None:
+            _write_flow(root.make_group("flow"), history)
         file.commit()
 
     def _write_correlators(
@@ -380,6 +431,7 @@ class _Measurement:
 
     def _attributes(self, name: str, channel: MesonChannel | None) -> dict[str, str | float]:
         fermion, source = self.run.fermion, self.run.source
+        assert fermion is not None
         mass = fermion.mass if fermion.kappa is None else 1 / (2 * fermion.kappa) - 4
         if name in ("midpoint", "midpoint_pion"):
             kind, particle = "midpoint", name
@@ -404,6 +456,13 @@ class _Measurement:
             if fermion.type == "moebius"
             else {"kappa": float(1 / (2 * (4 + mass))), "csw": float(fermion.csw)}
         )
+
+
+def _write_flow(group: Any, history: FlowHistory) -> None:
+    """Columns over flow times; time alone has no first axis of configurations."""
+    group.write_float64("time", history.time)
+    for name in ("energy_clover", "energy_plaquette", "charge_clover", "charge_improved"):
+        group.write_float64(name, getattr(history, name)[np.newaxis])
 
 
 def _write_solves(group: Any, reports: list[SolveReport]) -> None:

@@ -24,9 +24,11 @@ def load_run(path: Path, model: type[Run]) -> tuple[Run, str]:
 
 
 def set_threads(machine: MachineTable) -> None:
-    """Threads of the run file, if it names them."""
+    """Threads and halo exchange of the run file, if it names them."""
     if machine.threads is not None:
         load().set_thread_count(machine.threads)
+    if machine.exchange is not None:
+        load().set_exchange_policy(machine.exchange)
 
 
 def require_memory(bytes: float, what: str, machine: MachineTable, output: Output) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -47,6 +47,11 @@ class MachineTable(Table):
     )
     threads: int | None = Field(
         default=None, ge=1, description="Threads per rank; default: OMP_NUM_THREADS, or all cores."
+    )
+    exchange: Literal["persistent", "shared"] | None = Field(
+        default=None,
+        description="How halos travel: MPI's persistent requests, or shared memory between the ranks of a "
+        "node; default: the environment variable TRELLIS_EXCHANGE, or persistent.",
     )
     memory_gib: float | None = Field(
         default=None,

@@ -57,7 +57,7 @@ class FermionTable(Table):
         if (self.kappa is None) == (self.mass is None):
             raise ValueError("give fermion.kappa or fermion.mass, and not both")
         given = self.model_fields_set
-        other = {"kappa", "csw", "csw_temporal", "nu", "xi0", "twisted_mass"}
+        other = {"kappa", "csw", "csw_temporal", "nu", "xi0", "twisted_mass", "link_reals"}
         wrong = given & (other if self.type == "moebius" else {"b5", "c5", "M5", "Ls"})
         if wrong:
             raise ValueError(f"fermion of type {self.type} does not take {', '.join(sorted(wrong))}")
@@ -102,10 +102,27 @@ class SourceTable(Table):
 
 
 class SmearingTable(Table):
-    """[smearing]: stout smearing of the links that the fermions see; none by default."""
+    """[smearing]: smearing of the links that the fermions see; none by default. APE comes before stout."""
 
     stout_steps: int = Field(default=0, ge=0)
     stout_rho: float = Field(default=0.1, gt=0, lt=0.25)
+    ape_steps: int = Field(default=0, ge=0)
+    ape_alpha: float = Field(default=0.5, gt=0, le=1, description="Weight of the staples' mean.")
+    ape_spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
+
+
+class FlowTable(Table):
+    """[flow]: the gradient flow of the links, for E(t), t0, w0 and the charge; none without it."""
+
+    action: Literal["wilson", "symanzik"] = "wilson"
+    time: float = Field(gt=0, description="Where the flow ends, t / a^2.")
+    spacing: float = Field(default=0.1, gt=0, description="Between two measurements, t / a^2.")
+    tolerance: float = Field(
+        default=1e-6,
+        gt=0,
+        lt=1,
+        description="Of the estimated error of a step, which sets its length.",
+    )
 
 
 class SinkTable(Table):
@@ -170,7 +187,8 @@ class MeasureRun(Table):
     """Correlators of Wilson-clover or domain-wall quarks, one file per configuration."""
 
     configurations: ConfigurationsTable
-    fermion: FermionTable
+    fermion: FermionTable | None = Field(default=None, description="Without it no correlators are measured.")
+    flow: FlowTable | None = None
     solver: SolverTable = SolverTable()
     source: SourceTable = SourceTable()
     sink: SinkTable = SinkTable()
@@ -179,3 +197,9 @@ class MeasureRun(Table):
     feynman_hellmann: FeynmanHellmannTable = FeynmanHellmannTable()
     output: MeasureOutputTable
     machine: MachineTable = MachineTable()
+
+    @model_validator(mode="after")
+    def _something_to_measure(self) -> Self:
+        if self.fermion is None and self.flow is None:
+            raise ValueError("give [fermion] for correlators, or [flow], or both")
+        return self

@@ -1,5 +1,6 @@
 #include "trellis/field/spinor_halo.hpp"
 
+#include "trellis/comm/exchange_policy.hpp"
 #include "trellis/field/host_dispatch.hpp"
 
 namespace trellis {
@@ -49,7 +50,7 @@ SpinorHalo::SpinorHalo(std::shared_ptr<const HopLinks> links, int rhs, int direc
       receives.push_back({geometry.neighbour_rank(mu, step), kept.leg, target, bytes});
     }
   }
-  if (is_needed()) exchange_ = links_->lattice_ptr()->communicator().make_exchange(sends, receives);
+  if (is_needed()) exchange_ = make_halo_exchange(links_->lattice_ptr()->communicator(), sends, receives);
 }
 
 SpinorFaceCall SpinorHalo::face_call(const Leg& leg) const {

@@ -1,5 +1,6 @@
 #include "trellis/field/vector_halo.hpp"
 
+#include "trellis/comm/exchange_policy.hpp"
 #include "trellis/field/dispatch.hpp"
 
 namespace trellis {
@@ -40,7 +41,7 @@ VectorHalo::VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity,
       receives.push_back({geometry.neighbour_rank(mu, step), tag, legs_.back().receive.data(), bytes});
     }
   }
-  if (is_needed()) exchange_ = links.lattice_ptr()->communicator().make_exchange(sends, receives);
+  if (is_needed()) exchange_ = make_halo_exchange(links.lattice_ptr()->communicator(), sends, receives);
 }
 
 VectorFaceCall VectorHalo::face_call(const Leg& leg) const {

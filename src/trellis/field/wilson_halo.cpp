@@ -1,5 +1,6 @@
 #include "trellis/field/wilson_halo.hpp"
 
+#include "trellis/comm/exchange_policy.hpp"
 #include "trellis/field/dispatch.hpp"
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
 
@@ -42,7 +43,7 @@ WilsonHalo::WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs) : links_{
       receives.push_back({geometry.neighbour_rank(mu, step), kept.leg, target, bytes});
     }
   }
-  if (is_needed()) exchange_ = links_->lattice_ptr()->communicator().make_exchange(sends, receives);
+  if (is_needed()) exchange_ = make_halo_exchange(links_->lattice_ptr()->communicator(), sends, receives);
 }
 
 WilsonFaceCall WilsonHalo::face_call(const Leg& leg) const {

@@ -1,10 +1,14 @@
 #include "trellis/gauge/flow.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "trellis/base/error.hpp"
+#include "trellis/gauge/force.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/kernels/gauge/flow.hpp"
+#include "trellis/kernels/gauge/link_distance.hpp"
 
 namespace trellis {
 
@@ -33,6 +37,69 @@ void GradientFlow::step(double epsilon) {
   stage(epsilon * 8 / 9, -17.0 / 9);
   stage(epsilon * 3 / 4, -1);
   time_ += epsilon;
+}
+
+/// The stages leave W1 = Z0/4 and W2 = 8/9 Z1 - 17/9 W1 in the generator: 2 Z1 - Z0 = 9/4 W2 + 1/4 W1.
+double GradientFlow::step_with_error(double epsilon) {
+  if (!embedded_) embedded_.reset(new Embedded{V_, V_, AlgebraField(V_)});
+  Embedded& e = *embedded_;
+  e.before = V_;
+  e.time_before = time_;
+  e.generator.set_zero();
+  stage(epsilon / 4, 0);
+  add(e.generator, 1.0 / 4, generator_);
+  stage(epsilon * 8 / 9, -17.0 / 9);
+  add(e.generator, 9.0 / 4, generator_);
+  stage(epsilon * 3 / 4, -1);
+  time_ += epsilon;
+  e.field = e.before;
+  drift(e.field, e.generator, 1.0);
+  e.has_step = true;
+  double largest = 0;
+  dispatch_gauge(V_, [&]<class Layout, class Storage>() {
+    largest = launch_link_distance<Layout, Storage>(V_.raw(), e.field.raw(), inner_sites(V_));
+  });
+  return std::sqrt(V_.lattice().communicator().maximum(largest)) / 9;
+}
+
+void GradientFlow::undo_step() {
+  TRELLIS_REQUIRE(embedded_ && embedded_->has_step, "there is no step to undo");
+  V_ = embedded_->before;
+  time_ = embedded_->time_before;
+  embedded_->has_step = false;
+}
+
+AdaptiveFlow::AdaptiveFlow(const GaugeField& U, double c1, const AdaptiveSteps& steps)
+    : flow_{U, c1}, limits_{steps}, next_{steps.first} {
+  TRELLIS_REQUIRE(steps.tolerance > 0, "flow tolerance ", steps.tolerance);
+  TRELLIS_REQUIRE(steps.first > 0 && steps.largest >= steps.first, "first flow step ", steps.first,
+                  ", largest ", steps.largest);
+}
+
+void AdaptiveFlow::advance(double time) {
+  TRELLIS_REQUIRE(time >= time_, "the flow is at t = ", time_, ", it cannot go back to ", time);
+  while (time_ < time) {
+    const double rest = time - time_;
+    const bool is_last = rest <= next_;
+    const double epsilon = is_last ? rest : std::min(next_, rest / 2);
+    const double error = flow_.step_with_error(epsilon);
+    if (!std::isfinite(error))
+      throw NumericError(message("the flow left the finite numbers at t = ", time_));
+    const double factor = std::clamp(0.95 * std::cbrt(limits_.tolerance / std::max(error, 1e-300)), 0.2, 2.0);
+    const double proposal = std::min(limits_.largest, epsilon * factor);
+    if (error > limits_.tolerance) {
+      flow_.undo_step();
+      ++repeated_;
+      next_ = std::min(proposal, 0.95 * epsilon);
+      if (next_ < 1e-9)
+        throw NumericError(message("a flow step at t = ", time_, " has the error ", error, ", above ",
+                                     limits_.tolerance, ", at any length: the tolerance is too small"));
+      continue;
+    }
+    ++steps_;
+    next_ = epsilon < next_ ? std::max(next_, proposal) : proposal;
+    time_ = is_last ? time : time_ + epsilon;
+  }
 }
 
 std::vector<FlowPoint> flow_history(const GaugeField& U, double time, double epsilon, int measure_every,

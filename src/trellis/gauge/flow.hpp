@@ -1,5 +1,6 @@
 #pragma once
 /// The gradient flow (doc/conventions.md, Smearing and flow).
+#include <memory>
 #include <vector>
 
 #include "trellis/field/algebra_field.hpp"
@@ -15,14 +16,56 @@ class GradientFlow {
 
   /// One step of length epsilon. Error of a step: O(epsilon^4).
   void step(double epsilon);
+  /// The same step, and an estimate of its error: the largest |V - V'| / 9 of a link (Frobenius norm), with
+  /// V' of the embedded second-order step exp(2 Z1 - Z0) V0 (P. Fritzsch and A. Ramos, arXiv:1301.4388,
+  /// sec. 4.1). Collective.
+  double step_with_error(double epsilon);
+  /// Goes back to before the last step_with_error(). @pre there was one, and nothing since
+  void undo_step();
+
   double time() const { return time_; }  ///< t / a^2
   const GaugeField& field() const { return V_; }
 
  private:
+  /// What the error estimate needs: the field before the step, V' and its generator.
+  struct Embedded {
+    GaugeField before, field;
+    AlgebraField generator;
+    double time_before = 0;
+    bool has_step = false;
+  };
   void stage(double a, double b);
   GaugeField V_, next_;
   AlgebraField generator_;
+  std::unique_ptr<Embedded> embedded_;
   double c1_, time_ = 0;
+};
+
+struct AdaptiveSteps {
+  double tolerance = 1e-6;  ///< of the error estimate of a step
+  double first = 0.01;      ///< length of the first step
+  double largest = 0.2;     ///< no step is longer
+};
+
+/// The flow with steps as long as the tolerance allows: after a step with the error e the next one has 0.95
+/// (tolerance / e)^(1/3) times its length, and a step with e > tolerance is repeated. The same steps for
+/// every decomposition.
+class AdaptiveFlow {
+ public:
+  explicit AdaptiveFlow(const GaugeField& U, double c1 = 0.0, const AdaptiveSteps& steps = {});
+
+  /// Flows on to t / a^2 = time, where the last step ends. @pre time >= time()
+  void advance(double time);
+  double time() const { return time_; }
+  const GaugeField& field() const { return flow_.field(); }
+  int steps() const { return steps_; }
+  int repeated_steps() const { return repeated_; }
+
+ private:
+  GradientFlow flow_;
+  AdaptiveSteps limits_;
+  double next_, time_ = 0;
+  int steps_ = 0, repeated_ = 0;
 };
 
 struct FlowPoint {

@@ -1,12 +1,10 @@
 /// Communicator over MPI: persistent requests, exact sums by a user-defined reduction.
-#define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
-#include <mpi.h>
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "trellis/base/error.hpp"
-#include "trellis/comm/communicator.hpp"
+#include "trellis/comm/exchange_policy.hpp"
+#include "trellis/comm/mpi/shared_exchange.hpp"
 
 namespace trellis {
 
@@ -60,6 +58,11 @@ class PersistentExchange final : public Exchange {
   std::vector<MPI_Request> requests_;
 };
 
+std::unique_ptr<Exchange> make_persistent(MPI_Comm comm, const std::vector<Message>& sends,
+                                          const std::vector<Message>& receives) {
+  return std::make_unique<PersistentExchange>(comm, sends, receives);
+}
+
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(MPI_Comm comm) : comm_{comm} {
@@ -98,13 +101,19 @@ class MpiCommunicator final : public Communicator {
   }
   std::unique_ptr<Exchange> make_exchange(const std::vector<Message>& sends,
                                           const std::vector<Message>& receives) override {
-    return std::make_unique<PersistentExchange>(comm_, sends, receives);
+    return make_persistent(comm_, sends, receives);
+  }
+  std::unique_ptr<Exchange> make_shared(const std::vector<Message>& sends,
+                                        const std::vector<Message>& receives) {
+    if (!segments_) segments_ = std::make_unique<SharedSegments>(comm_);
+    return make_shared_exchange(comm_, *segments_, sends, receives, make_persistent);
   }
 
  private:
   MPI_Comm comm_;
   MPI_Datatype exact_sum_type_;
   MPI_Op exact_sum_op_;
+  std::unique_ptr<SharedSegments> segments_;  ///< made with the first shared exchange
   int rank_ = 0, size_ = 1;
 };
 
@@ -130,6 +139,14 @@ CommunicatorPtr make_world() {
 CommunicatorPtr world() {
   static CommunicatorPtr communicator = make_world();
   return communicator;
+}
+
+std::unique_ptr<Exchange> make_halo_exchange(Communicator& communicator, const std::vector<Message>& sends,
+                                             const std::vector<Message>& receives) {
+  auto* mpi = dynamic_cast<MpiCommunicator*>(&communicator);
+  if (mpi == nullptr || exchange_policy() == ExchangePolicy::persistent)
+    return communicator.make_exchange(sends, receives);
+  return mpi->make_shared(sends, receives);
 }
 
 std::string communication_library() {

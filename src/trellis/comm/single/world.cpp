@@ -1,5 +1,6 @@
 /// world() of a build without MPI.
 #ifndef TRELLIS_WITH_MPI
+#include "trellis/comm/exchange_policy.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
 
 namespace trellis {
@@ -7,6 +8,11 @@ namespace trellis {
 CommunicatorPtr world() {
   static CommunicatorPtr communicator = std::make_shared<SingleCommunicator>();
   return communicator;
+}
+
+std::unique_ptr<Exchange> make_halo_exchange(Communicator& communicator, const std::vector<Message>& sends,
+                                             const std::vector<Message>& receives) {
+  return communicator.make_exchange(sends, receives);
 }
 
 std::string communication_library() { return "none"; }

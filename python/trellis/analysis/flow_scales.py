@@ -1,0 +1,98 @@
+"""t0 and w0 of an ensemble with errors, from the files of `trellis measure`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pyerrors as pe
+from numpy.typing import NDArray
+
+from ..scales import reference_time, w0_scale
+
+_Scale = Callable[[NDArray, NDArray, float], float]
+
+
+def _gradient(function: Callable[[NDArray], np.float64], at: NDArray) -> list[float]:
+    """Central differences with steps of 1e-5 of each value."""
+    gradient = []
+    for i, value in enumerate(at):
+        step = np.zeros_like(at)
+        step[i] = 1e-5 * abs(value)
+        up, down = function(at + step), function(at - step)
+        gradient.append(float((up - down) / (2 * step[i])) if step[i] > 0 else 0.0)
+    return gradient
+
+
+@dataclass(frozen=True)
+class FlowScales:
+    """t0 / a^2, sqrt(8 t0) / a and w0 / a with errors (Gamma method), and their configurations."""
+
+    t0: pe.Obs
+    sqrt_8t0: pe.Obs
+    w0: pe.Obs
+    configurations: list[int]
+
+
+def ensemble_scales(
+    files: Sequence[str | Path], *, target: float = 0.3, name: str = "ensemble"
+) -> FlowScales:
+    """t0 and w0 of the files that `trellis measure` wrote for a run with a table [flow].
+
+    Parameters
+    ----------
+    files
+        One file per configuration, in any order.
+    target
+        Of t^2 E and of t d/dt (t^2 E).
+    name
+        Of the ensemble, for pyerrors.
+
+    Returns
+    -------
+    FlowScales
+        Errors by the Gamma method from the mean E(t), autocorrelation included.
+
+    Raises
+    ------
+    ValueError
+        A file has no flow, flow times differ, a configuration comes twice, or the flow does not reach the
+        target.
+    """
+    times: NDArray | None = None
+    found: dict[int, NDArray] = {}
+    for path in files:
+        with h5py.File(path) as file:
+            if "flow" not in file:
+                raise ValueError(f"{path}: no group 'flow'; was it measured with a table [flow]?")
+            own = file["flow/time"][()]
+            if times is not None and not np.array_equal(own, times):
+                raise ValueError(f"{path}: other flow times than in {files[0]}")
+            times = own
+            number = int(file["configurations"][0])
+            if number in found:
+                raise ValueError(f"{path}: configuration {number} a second time")
+            found[number] = file["flow/energy_clover"][0]
+    if times is None:
+        raise ValueError("no files")
+    numbers = sorted(found)
+    energies = np.array([found[n] for n in numbers])
+    observables = [pe.Obs([energies[:, i]], [name], idl=[numbers]) for i in range(len(times))]
+    scales = []
+    for scale in (reference_time, w0_scale):
+        if not np.isfinite(scale(times, energies.mean(axis=0), target)):
+            raise ValueError(f"the flow ends at t = {times[-1]:g}, before {scale.__name__} is reached")
+
+        def of_mean(values: NDArray, scale: _Scale = scale, **_: object) -> np.float64:
+            return np.float64(scale(times, values, target))
+
+        gradient = _gradient(of_mean, energies.mean(axis=0))
+        scales.append(pe.derived_observable(of_mean, observables, man_grad=gradient))
+    t0, w0 = scales
+    root = (8 * t0) ** 0.5
+    for observable in (t0, w0, root):
+        observable.gamma_method()
+    return FlowScales(t0, root, w0, numbers)

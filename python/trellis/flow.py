@@ -1,0 +1,155 @@
+"""The gradient flow of a gauge field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .core import load
+from .errors import BadArgument
+from .gauge import GaugeField
+from .scales import reference_time, w0_scale
+
+FlowAction = Literal["wilson", "symanzik"]
+_C1 = {"wilson": 0.0, "symanzik": -1.0 / 12.0}
+
+
+class GradientFlow:
+    """dV/dt = -(dS/dV) V from the links of a field (doc/conventions.md "Smearing and flow").
+
+    Third-order Runge-Kutta steps whose length follows an error estimate.
+
+    Parameters
+    ----------
+    U
+        Where it starts; left alone.
+    action
+        "wilson" or "symanzik" (tree level).
+    tolerance
+        Of the estimated error of a step, a Frobenius norm of links.
+    first_step, largest_step
+        Of t / a^2.
+
+    Raises
+    ------
+    BadArgument
+        Unknown action, or a value outside its range.
+    """
+
+    def __init__(
+        self,
+        U: GaugeField,
+        *,
+        action: FlowAction = "wilson",
+        tolerance: float = 1e-6,
+        first_step: float = 0.01,
+        largest_step: float = 0.2,
+    ) -> None:
+        if action not in _C1:
+            raise BadArgument(f'the flow of {action!r} is not among "wilson", "symanzik"')
+        self._core = load().GradientFlow(U._core, _C1[action], tolerance, first_step, largest_step)
+
+    def advance(self, time: float) -> None:
+        """Flow on to t / a^2 = time. Collective.
+
+        Raises
+        ------
+        BadArgument
+            The flow is beyond that time.
+        NumericError
+            No step length meets the tolerance.
+        """
+        self._core.advance(time)
+
+    @property
+    def time(self) -> float:
+        """t / a^2."""
+        return self._core.time
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return self._core.steps
+
+    @property
+    def field(self) -> GaugeField:
+        """A copy of the flowed links."""
+        return GaugeField(self._core.field())
+
+    def observables(self) -> dict[str, float]:
+        """energy_clover, energy_plaquette, charge_clover, charge_improved of the flowed links. Collective."""
+        return self._core.observables()
+
+
+@dataclass(frozen=True)
+class FlowHistory:
+    """What was measured along a flow; arrays over flow times.
+
+    Attributes
+    ----------
+    time
+        t / a^2.
+    energy_clover, energy_plaquette
+        a^4 E from the clover and from the plaquette.
+    charge_clover, charge_improved
+        Topological charge; improved: 5/3 clover - 1/6 rectangle.
+    """
+
+    time: NDArray[np.float64]
+    energy_clover: NDArray[np.float64]
+    energy_plaquette: NDArray[np.float64]
+    charge_clover: NDArray[np.float64]
+    charge_improved: NDArray[np.float64]
+
+    @property
+    def t0(self) -> float:
+        """t0 / a^2: t^2 E_clover = 0.3; NaN if it is not reached."""
+        return reference_time(self.time, self.energy_clover)
+
+    @property
+    def w0(self) -> float:
+        """w0 / a: t d/dt (t^2 E_clover) = 0.3 at t = w0^2; NaN if it is not reached."""
+        return w0_scale(self.time, self.energy_clover)
+
+
+def flow_history(
+    U: GaugeField,
+    *,
+    time: float,
+    spacing: float = 0.1,
+    action: FlowAction = "wilson",
+    tolerance: float = 1e-6,
+    progress: Callable[[float], None] | None = None,
+) -> FlowHistory:
+    """Flow to `time` and measure at 0, spacing, 2 spacing, ... and at the end. Collective.
+
+    Parameters
+    ----------
+    time, spacing
+        t / a^2; both positive.
+    action, tolerance
+        As of :class:`GradientFlow`.
+    progress
+        Called with each flow time that was measured.
+
+    Returns
+    -------
+    FlowHistory
+    """
+    if not time > 0 or not spacing > 0:
+        raise BadArgument(f"flow time and spacing must be positive, found {time} and {spacing}")
+    flow = GradientFlow(U, action=action, tolerance=tolerance)
+    count = int(np.ceil(time / spacing * (1 - 1e-12)))
+    times = np.minimum(spacing * np.arange(count + 1), time)
+    rows = []
+    for t in times:
+        flow.advance(float(t))
+        rows.append(flow.observables())
+        if progress:
+            progress(float(t))
+    columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return FlowHistory(time=times, **columns)

@@ -1,0 +1,61 @@
+"""t0 and w0 of one history of the gradient flow. NumPy only: analysis and the compiled core both use it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def reference_time(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> float:
+    """t0 / a^2, where t^2 E first reaches the target.
+
+    Parameters
+    ----------
+    times
+        Flow times t / a^2, ascending, at least four; the first may be 0.
+    energy
+        E(t) at these times.
+
+    Returns
+    -------
+    float
+        By cubic interpolation of t^2 E; NaN if the target is not reached.
+    """
+    t, f = np.asarray(times, dtype=float), np.asarray(energy, dtype=float)
+    return _crossing(t, t**2 * f, target)
+
+
+def w0_scale(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> float:
+    """w0 / a: t d/dt (t^2 E) reaches the target at t = w0^2.
+
+    The derivative is that of the polynomial through five neighbouring times; NaN if the target is not
+    reached. Parameters as in :func:`reference_time`, at least five times.
+    """
+    t, f = np.asarray(times, dtype=float), np.asarray(energy, dtype=float)
+    slope = np.array([_slope(t, t**2 * f, i) for i in range(len(t))])
+    return float(np.sqrt(_crossing(t, t * slope, target)))
+
+
+def _slope(t: NDArray, f: NDArray, i: int) -> float:
+    first = min(max(i - 2, 0), len(t) - 5)
+    near = slice(first, first + 5)
+    coefficients = np.polyfit(t[near] - t[i], f[near], 4)
+    return float(coefficients[-2])
+
+
+def _crossing(t: NDArray, f: NDArray, target: float) -> float:
+    """First t with f = target, f rising, on the cubic through the four points around it."""
+    if len(t) < 4:
+        raise ValueError(f"interpolation needs four flow times, found {len(t)}")
+    for i in range(1, len(t)):
+        if not f[i - 1] <= target <= f[i] or f[i] == f[i - 1]:
+            continue
+        first = min(max(i - 2, 0), len(t) - 4)
+        near = slice(first, first + 4)
+        cubic = np.polynomial.Polynomial.fit(t[near], f[near], 3)
+        low, high = t[i - 1], t[i]
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if cubic(middle) < target else (low, middle)
+        return float(0.5 * (low + high))
+    return float("nan")

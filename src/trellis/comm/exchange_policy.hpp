@@ -1,0 +1,29 @@
+#pragma once
+/// How halos travel. All policies move the same bytes into the same buffers.
+#include <string>
+
+#include "trellis/comm/communicator.hpp"
+
+namespace trellis {
+
+enum class ExchangePolicy {
+  persistent,  ///< MPI persistent requests
+  shared       ///< between ranks of one node through shared memory (MPI-3 windows), others as persistent
+};
+
+/// What exchanges made from now on use. At the start: the environment variable TRELLIS_EXCHANGE (persistent
+/// or shared; BadArgument for other words), or persistent.
+ExchangePolicy exchange_policy();
+/// Collective by agreement: all ranks have to set the same. A build without MPI copies in any case.
+void set_exchange_policy(ExchangePolicy policy);
+
+/// The exchange of a halo, by the policy. Unlike Communicator::make_exchange it is collective: all ranks make
+/// it, in the same order as other such exchanges.
+std::unique_ptr<Exchange> make_halo_exchange(Communicator& communicator, const std::vector<Message>& sends,
+                                             const std::vector<Message>& receives);
+
+const char* name_of(ExchangePolicy policy);
+/// Throws BadArgument with the legal names.
+ExchangePolicy exchange_policy_by_name(const std::string& name);
+
+}  // namespace trellis

@@ -1,0 +1,51 @@
+#pragma once
+/// Messages between ranks of one node through MPI-3 shared memory.
+#define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
+#include <mpi.h>
+
+#include <memory>
+#include <vector>
+
+#include "trellis/comm/communicator.hpp"
+
+namespace trellis {
+
+/// Shared memory of the ranks of a node, in segments that are leased to exchanges. Segments live as long as
+/// the process: exchanges may end in any order on any rank, and windows can only be freed by all ranks
+/// together.
+class SharedSegments {
+ public:
+  /// Collective over comm.
+  explicit SharedSegments(MPI_Comm comm);
+
+  /// Rank within the node of a rank of comm, -1 for ranks of other nodes.
+  int node_rank(int rank) const { return node_rank_[size_t(rank)]; }
+  int ranks_of_node() const { return node_size_; }
+
+  struct Segment {
+    size_t bytes;              ///< of each rank's part
+    std::vector<char*> parts;  ///< by rank within the node
+    bool is_leased;
+  };
+  /// A segment with at least `bytes` in each part, the same on all ranks; it returns when the pointer dies.
+  /// Collective over the node, with a barrier.
+  std::shared_ptr<Segment> lease(size_t bytes);
+  char* own(const Segment& segment) const { return segment.parts[size_t(own_rank_)]; }
+  void barrier();
+
+ private:
+  MPI_Comm node_;
+  int own_rank_ = 0, node_size_ = 1;
+  std::vector<int> node_rank_;
+  std::vector<std::shared_ptr<Segment>> segments_;
+};
+
+/// An exchange whose messages within the node are copied by the receiver from the sender's part of a segment.
+/// Collective over all ranks of the communicator.
+std::unique_ptr<Exchange> make_shared_exchange(
+    MPI_Comm comm, SharedSegments& segments, const std::vector<Message>& sends,
+    const std::vector<Message>& receives,
+    std::unique_ptr<Exchange> (*make_remote)(MPI_Comm, const std::vector<Message>&,
+                                             const std::vector<Message>&));
+
+}  // namespace trellis

@@ -1,0 +1,19 @@
+// instantiate: STORAGE=double LANES=1,4,8,16
+#include "trellis/kernels/gauge/link_distance.hpp"
+
+#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+double launch_link_distance(const RawField& a, const RawField& b, const SiteRange& inner_blocks) {
+  const LinkDistance<Layout, Storage> kernel(a, b);
+  return cpu::maximum_over_sites(inner_blocks, [&](int block) { return kernel(block); });
+}
+
+template double launch_link_distance<InstantiatedLayout, InstantiatedStorage>(const RawField&,
+                                                                              const RawField&,
+                                                                              const SiteRange&);
+
+}  // namespace trellis

@@ -1,0 +1,153 @@
+// ranks: 1 2 4 8
+/// Shared memory inside a node moves the same bytes as persistent requests: raw messages, ends in any order,
+/// and the Wilson hop on every process grid.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/support/product_fields.hpp"
+#include "tests/support/random_fields.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/comm/exchange_policy.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/operator/wilson.hpp"
+
+namespace trellis {
+namespace {
+
+/// Sets the policy and puts the old one back.
+class WithPolicy {
+ public:
+  explicit WithPolicy(ExchangePolicy policy) : before_{exchange_policy()} { set_exchange_policy(policy); }
+  ~WithPolicy() { set_exchange_policy(before_); }
+
+ private:
+  ExchangePolicy before_;
+};
+
+/// Every rank sends `count` messages of different lengths to every rank, itself too.
+struct Everything {
+  explicit Everything(int count) {
+    Communicator& comm = *world();
+    std::vector<Message> sends, receives;
+    for (int peer = 0; peer < comm.size(); ++peer)
+      for (int k = 0; k < count; ++k) {
+        out.emplace_back(length(comm.rank(), peer, k));
+        in.emplace_back(length(peer, comm.rank(), k), -1);
+        sends.push_back({peer, k, out.back().data(), out.back().size() * sizeof(int)});
+        receives.push_back({peer, k, in.back().data(), in.back().size() * sizeof(int)});
+      }
+    messages = count;
+    exchange = make_halo_exchange(comm, sends, receives);
+  }
+  static size_t length(int from, int to, int k) { return size_t(1 + (7 * from + 3 * to + 501 * k) % 1000); }
+  static int number(int from, int to, int k, int turn, size_t i) {
+    return turn + 10 * int(i) + 20011 * (k + 5 * (to + 16 * from));
+  }
+  /// Sends, receives, and counts what is wrong.
+  int run(int turn) {
+    const int rank = world()->rank(), ranks = world()->size();
+    for (int peer = 0; peer < ranks; ++peer)
+      for (int k = 0; k < messages; ++k) {
+        auto& data = out[size_t(peer * messages + k)];
+        for (size_t i = 0; i < data.size(); ++i) data[i] = number(rank, peer, k, turn, i);
+      }
+    exchange->start();
+    exchange->wait();
+    int wrong = 0;
+    for (int peer = 0; peer < ranks; ++peer)
+      for (int k = 0; k < messages; ++k) {
+        const auto& data = in[size_t(peer * messages + k)];
+        for (size_t i = 0; i < data.size(); ++i) wrong += data[i] != number(peer, rank, k, turn, i);
+      }
+    return wrong;
+  }
+  int messages = 0;
+  std::vector<std::vector<int>> out, in;
+  std::unique_ptr<Exchange> exchange;
+};
+
+TEST(SharedExchange, delivers_every_message_every_time) {
+  const WithPolicy shared(ExchangePolicy::shared);
+  Everything a(3), b(1);
+  for (int turn = 0; turn < 40; ++turn) {
+    EXPECT_EQ(a.run(turn), 0);
+    if (turn % 3 == 0) EXPECT_EQ(b.run(turn), 0);
+  }
+}
+
+/// A sender may be one exchange ahead, not two.
+TEST(SharedExchange, one_way_messages_are_not_overrun) {
+  const WithPolicy shared(ExchangePolicy::shared);
+  Communicator& comm = *world();
+  if (comm.size() == 1) GTEST_SKIP() << "needs two ranks";
+  std::vector<double> data(5000);
+  const Message message{comm.rank() == 0 ? 1 : 0, 5, data.data(), data.size() * sizeof(double)};
+  std::vector<Message> sends, receives;
+  if (comm.rank() == 0) sends.push_back(message);
+  if (comm.rank() == 1) receives.push_back(message);
+  const auto exchange = make_halo_exchange(comm, sends, receives);
+  for (int turn = 0; turn < 200; ++turn) {
+    if (comm.rank() == 0) std::fill(data.begin(), data.end(), double(turn));
+    exchange->start();
+    exchange->wait();
+    if (comm.rank() == 1) EXPECT_EQ(std::count(data.begin(), data.end(), double(turn)), 5000);
+  }
+}
+
+TEST(SharedExchange, segments_return_when_all_ranks_have_let_go) {
+  const WithPolicy shared(ExchangePolicy::shared);
+  std::vector<std::unique_ptr<Everything>> kept;
+  for (int turn = 0; turn < 12; ++turn) {
+    kept.push_back(std::make_unique<Everything>(1 + turn % 3));
+    EXPECT_EQ(kept.back()->run(turn), 0);
+    // ranks end their exchanges in different orders
+    if (kept.size() > 3) kept.erase(kept.begin() + (world()->rank() + turn) % 3);
+    EXPECT_EQ(kept.back()->run(turn + 100), 0);
+  }
+}
+
+TEST(SharedExchange, messages_that_do_not_match_are_refused) {
+  const WithPolicy shared(ExchangePolicy::shared);
+  Communicator& comm = *world();
+  double x[2] = {}, y[2] = {};
+  const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
+  EXPECT_THROW(make_halo_exchange(comm, {{next, 1, x, 16}}, {{last, 1, y, 8}}), BadArgument);
+  EXPECT_THROW(make_halo_exchange(comm, {{next, 1, x, 16}}, {{last, 2, y, 16}}), BadArgument);
+}
+
+TEST(SharedExchange, names_of_policies) {
+  EXPECT_EQ(exchange_policy_by_name("shared"), ExchangePolicy::shared);
+  EXPECT_STREQ(name_of(ExchangePolicy::persistent), "persistent");
+  EXPECT_THROW(exchange_policy_by_name("carrier pigeon"), BadArgument);
+}
+
+/// (M psi, |M psi|^2) in one storage.
+std::pair<std::vector<double>, double> apply(const LatticePtr& lattice, const reference::Gauge& U,
+                                             const reference::SpinorVector& psi, Precision precision) {
+  WilsonParams params;
+  params.csw_spatial = params.csw_temporal = 1.1;
+  const WilsonOperator M(test::to_product(lattice, U), params, {precision, 12, Backend::cpu, 4});
+  SpinorField in = M.make_field(2), out = M.make_field(2);
+  for (int r = 0; r < 2; ++r) test::to_product(in, psi, r);
+  M.apply(out, in);
+  M.apply_dagger(in, out);
+  return {test::canonical_part(in, 1), norm2(in)};
+}
+
+TEST(SharedExchange, gives_the_bits_of_persistent_requests) {
+  const Coord extents{4, 4, 8, 8};
+  const auto U = test::random_gauge(extents, 41);
+  const auto psi = test::random_spinors(extents, 42);
+  for (const Coord& grid : legal_process_grids(extents, world()->size()))
+    for (const Precision precision : {Precision::double_precision, Precision::half_precision}) {
+      const LatticePtr lattice = make_lattice(extents, grid);
+      set_exchange_policy(ExchangePolicy::persistent);
+      const auto expected = apply(lattice, U, psi, precision);
+      const WithPolicy shared(ExchangePolicy::shared);
+      EXPECT_TRUE(apply(lattice, U, psi, precision) == expected) << to_string(grid) << name_of(precision);
+    }
+}
+
+}  // namespace
+}  // namespace trellis

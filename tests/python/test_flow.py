@@ -1,0 +1,105 @@
+"""Gradient flow: the API, t0 and w0 of known curves, run files, errors of an ensemble."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from command_line import run
+
+import trellis as tr
+
+
+def test_scales_of_a_known_curve() -> None:
+    """t^2 E = 0.3 (t/2)^(3/2): t0 = 2, and t d/dt (t^2 E) = 0.3 at t = 2 (2/3)^(2/3)."""
+    t = np.linspace(0.0, 4.0, 81)
+    energy = np.zeros_like(t)
+    energy[1:] = 0.3 * (t[1:] / 2) ** 1.5 / t[1:] ** 2
+    assert tr.reference_time(t, energy) == pytest.approx(2.0, rel=1e-7)
+    assert tr.w0_scale(t, energy) == pytest.approx(np.sqrt(2 * (2 / 3) ** (2 / 3)), rel=1e-6)
+    assert np.isnan(tr.reference_time(t[:20], energy[:20]))
+    assert tr.reference_time(t, energy, target=0.1) == pytest.approx(2 * 3 ** (-2 / 3), rel=1e-5)
+
+
+def test_flow_smooths_and_stops_where_asked() -> None:
+    U = tr.weak_field((4, 4, 4, 4), seed=3, spread=0.6)
+    before = U.plaquette
+    flow = tr.GradientFlow(U, action="symanzik")
+    flow.advance(0.35)
+    assert flow.time == 0.35
+    assert U.plaquette == before < flow.field.plaquette
+    found = flow.observables()
+    assert found["energy_plaquette"] == pytest.approx(36 * (1 - flow.field.plaquette), rel=1e-12)
+    with pytest.raises(tr.BadArgument, match="cannot go back"):
+        flow.advance(0.3)
+    with pytest.raises(tr.BadArgument, match="iwasaki"):
+        tr.GradientFlow(U, action="iwasaki")
+    history = tr.flow_history(U, time=0.25, spacing=0.1)
+    assert history.time.tolist() == [0.0, 0.1, 0.2, 0.25]
+    assert np.all(np.diff(history.energy_clover) < 0)
+    finer = tr.flow_history(U, time=0.25, spacing=0.05, tolerance=1e-8)
+    assert history.energy_clover[-1] == pytest.approx(finer.energy_clover[-1], rel=1e-5)
+
+
+RUN = """\
+[configurations]
+files = "configuration.*.ildg"
+[flow]
+action = "wilson"
+time = 0.5
+spacing = 0.1
+[output]
+directory = "out"
+"""
+
+
+def test_run_file_with_flow_only(tmp_path: Path) -> None:
+    U = tr.weak_field((4, 4, 4, 4), seed=7, spread=0.6)
+    U.write(tmp_path / "configuration.000003.ildg")
+    (tmp_path / "run.toml").write_text(RUN)
+    found = json.loads(run("measure", "run.toml", "--json", cwd=tmp_path).stdout)
+    assert found["solves"] == 0
+    expected = tr.flow_history(U, time=0.5, spacing=0.1)
+    run("measure", "run.toml", cwd=tmp_path, status=None)  # results are there already
+    (tmp_path / "two.toml").write_text(RUN.replace('"out"', '"two"'))
+    run("measure", "two.toml", cwd=tmp_path, ranks=2, TRELLIS_EXCHANGE="shared")
+    for folder in ("out", "two"):
+        with h5py.File(tmp_path / folder / "correlators.000003.h5") as file:
+            assert "correlators" not in file
+            assert np.array_equal(file["flow/time"][()], expected.time)
+            for name in ("energy_clover", "energy_plaquette", "charge_clover", "charge_improved"):
+                assert np.array_equal(file["flow"][name][0], getattr(expected, name)), (folder, name)
+
+
+def test_run_file_without_anything_to_measure(tmp_path: Path) -> None:
+    text = RUN.replace('[flow]\naction = "wilson"\ntime = 0.5\nspacing = 0.1\n', "")
+    (tmp_path / "run.toml").write_text(text)
+    assert "[flow]" in run("measure", "run.toml", cwd=tmp_path, status=None).stderr
+
+
+def test_errors_of_an_ensemble(tmp_path: Path) -> None:
+    """t^2 E = a_n t with normal a_n: t0 = 0.3 / mean a, and its error is that of the mean."""
+    from trellis.analysis.flow_scales import ensemble_scales
+
+    t = np.linspace(0, 3, 31)
+    slopes = 0.15 * (1 + 0.05 * np.random.default_rng(1).normal(size=200))
+    files = []
+    for number, slope in enumerate(slopes, start=1):
+        path = tmp_path / f"correlators.{number:06d}.h5"
+        with h5py.File(path, "w") as file:
+            file["configurations"] = np.array([number])
+            file["flow/time"] = t
+            file["flow/energy_clover"] = np.concatenate([[0.0], slope / t[1:]])[np.newaxis]
+        files.append(path)
+    scales = ensemble_scales(files[::-1])
+    mean, error = slopes.mean(), slopes.std(ddof=1) / np.sqrt(200)
+    assert scales.t0.value == pytest.approx(0.3 / mean, rel=1e-10)
+    assert scales.t0.dvalue == pytest.approx(0.3 / mean**2 * error, rel=0.3)
+    assert scales.w0.value == pytest.approx(np.sqrt(0.3 / mean), rel=1e-8)
+    assert scales.sqrt_8t0.value == pytest.approx(np.sqrt(8 * scales.t0.value))
+    assert scales.configurations == list(range(1, 201))
+    with pytest.raises(ValueError, match="before reference_time"):
+        ensemble_scales(files, target=5.0)
