@@ -1,6 +1,6 @@
 #pragma once
-/// What most files include anyway, parsed once for each folder's target (option TRELLIS_PRECOMPILE). Every file still
-/// includes what it uses: the presets fuzz, debug-sanitize and cuda compile without this.
+/// What most files include anyway, parsed once for each folder's target (option TRELLIS_PRECOMPILE). Every
+/// file still includes what it uses: the presets fuzz, debug-sanitize and cuda compile without this.
 #include <algorithm>
 #include <array>
 #include <cmath>

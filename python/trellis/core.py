@@ -11,8 +11,8 @@ from .errors import NotAvailable
 def load() -> ModuleType:
     """The module trellis._core.
 
-    Unless OMP_WAIT_POLICY is set, threads sleep at barriers instead of spinning: on a core that something else
-    uses too, spinning was seen to cost a factor of five, and nothing was seen to be lost on free ones.
+    Unless OMP_WAIT_POLICY is set, threads sleep at barriers instead of spinning: on a core that something
+    else uses too, spinning was seen to cost a factor of five, and nothing was seen to be lost on free ones.
 
     Raises
     ------

@@ -72,7 +72,8 @@ TEST(Monomials, forces_of_two_wilson_flavours) {
       const auto fermion = std::make_shared<WilsonFermion>(params);
       SCOPED_TRACE(message("csw ", params.csw_temporal, " mu ", params.twisted_mass, " levels ", levels));
       for (const TwoFlavourParams& p : {tight(0), tight(0.2), tight(0, 0.2), tight(0.2, 0.7)}) {
-        TwoFlavourMonomial monomial(message("light ", p.shift, " ", p.numerator.value_or(0)), links, fermion, p);
+        TwoFlavourMonomial monomial(message("light ", p.shift, " ", p.numerator.value_or(0)), links, fermion,
+                                    p);
         check_force(monomial, U);
       }
       if (!params.has_clover()) continue;

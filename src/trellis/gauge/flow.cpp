@@ -83,8 +83,7 @@ void AdaptiveFlow::advance(double time) {
     const bool is_last = rest <= next_;
     const double epsilon = is_last ? rest : std::min(next_, rest / 2);
     const double error = flow_.step_with_error(epsilon);
-    if (!std::isfinite(error))
-      throw NumericError(message("the flow left the finite numbers at t = ", time_));
+    if (!std::isfinite(error)) throw NumericError(message("the flow left the finite numbers at t = ", time_));
     const double factor = std::clamp(0.95 * std::cbrt(limits_.tolerance / std::max(error, 1e-300)), 0.2, 2.0);
     const double proposal = std::min(limits_.largest, epsilon * factor);
     if (error > limits_.tolerance) {
@@ -93,7 +92,7 @@ void AdaptiveFlow::advance(double time) {
       next_ = std::min(proposal, 0.95 * epsilon);
       if (next_ < 1e-9)
         throw NumericError(message("a flow step at t = ", time_, " has the error ", error, ", above ",
-                                     limits_.tolerance, ", at any length: the tolerance is too small"));
+                                   limits_.tolerance, ", at any length: the tolerance is too small"));
       continue;
     }
     ++steps_;
