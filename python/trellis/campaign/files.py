@@ -15,7 +15,7 @@ from .model import Campaign, Gpu, Machine, Node, StartUp, Task
 from .tables import CampaignFile, MachineFile, MadeTasksFile, NodesTable
 from .times import parse_seconds
 
-#: The folder with the machine files that come with trellis, in a source tree.
+#: The machine files that come with trellis, in an installed package; a source tree has them in machines/.
 MACHINES = Path(__file__).parent / "machine_files"
 
 

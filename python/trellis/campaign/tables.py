@@ -58,9 +58,6 @@ class EstimateTable(Table):
     formula: str | None = Field(default=None, description='e.g. "3e-4 * volume / mass"')
     by: str | None = Field(default=None, description="Name of the parameter that `table` is keyed by.")
     table: dict[str, Duration] | None = None
-    learn: list[str] = Field(
-        default=[], description="Numeric parameters in the fitted model log(seconds) = a + sum b_i log(p_i)."
-    )
 
     @model_validator(mode="after")
     def _one(self) -> Self:
