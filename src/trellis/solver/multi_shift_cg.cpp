@@ -362,10 +362,11 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
       copy_columns(sources, int(k * n), b, 0, int(n));
       column_shifts.insert(column_shifts.end(), n, shifts[order[first + k]]);
     }
+    // Not solve(), which may split the columns: each has its own shift.
     const SolveReport part =
-        solve(MixedPrecisionSpec{CgSpec{spec.tolerance, spec.max_iterations}, spec.precision},
-              ShiftedColumns(A, column_shifts), columns, sources,
-              std::make_shared<ShiftedColumns>(low, column_shifts));
+        solve_mixed_precision(MixedPrecisionSpec{CgSpec{spec.tolerance, spec.max_iterations}, spec.precision},
+                              ShiftedColumns(A, column_shifts),
+                              std::make_shared<ShiftedColumns>(low, column_shifts), columns, sources);
     for (size_t k = 0; k < count; ++k) {
       copy_columns(x[order[first + k]], 0, columns, int(k * n), int(n));
       std::copy_n(part.relative_residual.begin() + std::ptrdiff_t(k * n), n,
