@@ -5,6 +5,7 @@
 
 #include "tests/unit/solver_test_operators.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/solver/batches.hpp"
 #include "trellis/solver/multi_shift_cg.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/solve.hpp"
@@ -103,6 +104,24 @@ TEST(MultiShiftCg, single_precision_inside) {
   MultiShiftSpec half{1e-8};
   half.precision = Precision::half_precision;
   EXPECT_THROW(multi_shift_cg(A, {0.1, 1.0}, x, test::random_source(*A, 1), half), BadArgument);
+}
+
+/// Where solve() would take one column at a time, the columns that finish a solve still keep their own
+/// shifts.
+TEST(MultiShiftCg, single_precision_inside_on_fields_larger_than_a_batch) {
+  const LatticePtr lattice = make_lattice({8, 8, 8, 8});
+  const auto A = test::make_positive(lattice, 30);
+  ASSERT_EQ(columns_per_batch(*A->converted(Precision::single_precision)), 1);
+  const SpinorField b = test::random_source(*A, 2);
+  const std::vector<double> three{0.02, 3.0, 0.5};
+  std::vector<SpinorField> x = solutions(*A, three.size(), 2);
+  MultiShiftSpec spec{1e-10};
+  spec.precision = Precision::single_precision;
+  const SolveReport report = multi_shift_cg(A, three, x, b, spec);
+  EXPECT_TRUE(report.converged) << report.summary();
+  for (size_t k = 0; k < three.size(); ++k)
+    for (int r = 0; r < 2; ++r)
+      EXPECT_LE(residual_of(*A, three[k], x[k], b, r), 1e-10 * (1 + 1e-3)) << "shift " << three[k];
 }
 
 /// The bits of a right-hand side depend neither on the others nor on the lanes.
