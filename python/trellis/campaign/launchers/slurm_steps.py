@@ -197,6 +197,7 @@ class SlurmStepLauncher(Launcher):
         if _NO_NODE.search(text) or lost:
             with contextlib.suppress(NotAvailable):
                 lost |= slurm_system.lost_nodes(handle.placement.nodes)
+        lost &= {node.name for node in self.machine.nodes}  # another name is a mistake, not a loss
         self._lost |= lost
         is_refused = status != 0 and not lost and _NO_STEP.search(text)
         error = text.strip().splitlines()[-1] if is_refused else None
