@@ -160,23 +160,10 @@ int bench(int argc, char** argv) {
       for (const int rhs : options.rhs) linear_algebra(results, extents, precision, rhs, options);
   }
   report(results, options);
-  for (const Result& r : results)
-    if (r.error > 1e-13) {
-      std::fprintf(stderr, "check failed: %s: error %.3e against reference exceeds 1e-13\n", r.kernel.c_str(),
-                   r.error);
-      return 1;
-    }
-  return 0;
+  return status_of_checks(results, {1e-13, 1e-5, 1e-3});
 }
 
 }  // namespace
 }  // namespace trellis::bench
 
-int main(int argc, char** argv) {
-  try {
-    return trellis::bench::bench(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return trellis::bench::run_benchmark(trellis::bench::bench, argc, argv); }

@@ -115,11 +115,4 @@ int bench(int argc, char** argv) {
 }  // namespace
 }  // namespace trellis::bench
 
-int main(int argc, char** argv) {
-  try {
-    return trellis::bench::bench(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return trellis::bench::run_benchmark(trellis::bench::bench, argc, argv); }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "bench/measurement.hpp"
 #include "bench/options.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/threads.hpp"
@@ -114,11 +115,4 @@ int bench(int argc, char** argv) {
 }  // namespace
 }  // namespace trellis::bench
 
-int main(int argc, char** argv) {
-  try {
-    return trellis::bench::bench(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return trellis::bench::run_benchmark(trellis::bench::bench, argc, argv); }

@@ -78,26 +78,10 @@ int bench(int argc, char** argv) {
         for (const int rhs : options.rhs) results.push_back(run(U, precision, link_reals, rhs, options));
   }
   report(results, options);
-  for (const Result& r : results) {
-    const double allowed = r.precision == Precision::double_precision   ? 1e-14
-                           : r.precision == Precision::single_precision ? 1e-5
-                                                                        : 1e-3;
-    if (r.error > allowed) {
-      std::fprintf(stderr, "check failed: error %.3e against reference exceeds %.0e\n", r.error, allowed);
-      return 1;
-    }
-  }
-  return 0;
+  return status_of_checks(results);
 }
 
 }  // namespace
 }  // namespace trellis::bench
 
-int main(int argc, char** argv) {
-  try {
-    return trellis::bench::bench(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return trellis::bench::run_benchmark(trellis::bench::bench, argc, argv); }

@@ -138,4 +138,27 @@ void report(const std::vector<Result>& results, const Options& options) {
   options.json ? print_json(results) : print_table(results);
 }
 
+int status_of_checks(const std::vector<Result>& results, const AllowedErrors& allowed) {
+  for (const Result& r : results) {
+    const double limit = r.precision == Precision::double_precision   ? allowed.in_double
+                         : r.precision == Precision::single_precision ? allowed.in_float
+                                                                      : allowed.in_half;
+    if (!(r.error <= limit)) {
+      std::fprintf(stderr, "check failed: %s: error %.3e against reference exceeds %.0e\n", r.kernel.c_str(),
+                   r.error, limit);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int run_benchmark(int (*bench)(int, char**), int argc, char** argv) {
+  try {
+    return bench(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  }
+}
+
 }  // namespace trellis::bench

@@ -30,4 +30,14 @@ void measure(Result& result, const Options& options, const std::function<void()>
 /// Prints all results on rank 0: a table, or with --json one object {machine, results}.
 void report(const std::vector<Result>& results, const Options& options);
 
+/// The errors against reference/ that a check allows, by storage.
+struct AllowedErrors {
+  double in_double = 1e-14, in_float = 1e-5, in_half = 1e-3;
+};
+/// 1, with a message, if a checked result's error is larger; else 0: the exit status of a benchmark.
+int status_of_checks(const std::vector<Result>& results, const AllowedErrors& allowed = {});
+
+/// main() of a benchmark: runs it; status 2, with its message, if it throws.
+int run_benchmark(int (*bench)(int, char**), int argc, char** argv);
+
 }  // namespace trellis::bench

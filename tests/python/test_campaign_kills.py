@@ -166,3 +166,20 @@ def test_a_manager_elsewhere_is_dead_when_its_count_stands_still(tmp_path: Path)
         time.sleep(0.2)
     time.sleep(0.2)
     assert not observer.is_alive("other")
+
+
+def test_records_cut_by_a_power_failure_do_not_stop_a_restart(tmp_path: Path) -> None:
+    """A cut claim is a dead manager's after a lease, a cut failure counts no more."""
+    claims = Claims(tmp_path, lease_seconds=0.0)
+    assert claims.claim("one", 0, {"task": "one"})
+    assert claims.claim("two", 0, {"task": "two"})
+    claims.end("two", 0, "failed", {"failure": "task", "reason": "status 1", "nodes": []})
+    for path in tmp_path.rglob("*"):
+        if path.name in ("one.0.claim", "two.0.failed"):
+            path.write_text(path.read_text()[:7])
+    other = Claims(tmp_path, lease_seconds=0.0)
+    histories = other.histories()
+    assert (histories["one"].attempt, histories["one"].manager, histories["one"].end) == (0, "", "")
+    assert not other.is_alive(histories["one"].manager)
+    assert other.claim("one", 1, {"task": "one"})
+    assert histories["two"].failures == []

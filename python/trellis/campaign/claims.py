@@ -13,6 +13,7 @@ clock: no two clocks are ever compared.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -176,7 +177,10 @@ class Claims:
         if not files.get("claim"):
             return history
         history.attempt = attempt = max(files["claim"])
-        history.claim = self._read(task, attempt, "claim")
+        try:
+            history.claim = self._read(task, attempt, "claim")
+        except FileError:  # cut by a power failure: nobody's, so its manager is dead after a lease
+            history.claim = {}
         history.manager = history.claim.get("manager", "")
         for kind in ENDS:
             if attempt in files.get(kind, ()):
@@ -187,11 +191,10 @@ class Claims:
                 history.end = kind
                 break
         forgiven = max(files.get("retry", [-1]))
-        history.failures = [
-            self._read(task, number, "failed")
-            for number in sorted(files.get("failed", ()))
-            if number > forgiven
-        ]
+        for number in sorted(files.get("failed", ())):
+            with contextlib.suppress(FileError):  # likewise
+                if number > forgiven:
+                    history.failures.append(self._read(task, number, "failed"))
         return history
 
     def _files(self, shard: Path) -> dict[str, dict[str, list[int]]]:

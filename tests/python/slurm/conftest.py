@@ -1,7 +1,7 @@
 """Tests that need a real Slurm: `cluster` is one with four virtual nodes, shared by the session.
 
-They are skipped, with the reason, where it cannot be started. TRELLIS_INSTALL_SLURM=1 installs the packages
-first.
+They are skipped, with the reason, where it cannot be started, and fail there if TRELLIS_REQUIRE_SLURM=1.
+TRELLIS_INSTALL_SLURM=1 installs the packages first.
 """
 
 from __future__ import annotations
@@ -20,13 +20,19 @@ sys.path.insert(0, str(SUPPORT))
 from virtual_cluster import Unavailable, VirtualCluster, reason_not_available  # noqa: E402
 
 
+def _not_available(reason: str) -> None:
+    if os.environ.get("TRELLIS_REQUIRE_SLURM") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 @pytest.fixture(scope="session")
 def installed() -> None:
     """Slurm's packages are there, or the test is skipped."""
     if reason_not_available() and os.environ.get("TRELLIS_INSTALL_SLURM") == "1":
         subprocess.run([SUPPORT / "install.sh"], check=True)
     if reason := reason_not_available():
-        pytest.skip(reason)
+        _not_available(reason)
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +52,7 @@ def _start(**options: int):
     try:
         machine.start()
     except Unavailable as error:
-        pytest.skip(f"no virtual Slurm cluster: {error}")
+        _not_available(f"no virtual Slurm cluster: {error}")
     yield machine
     machine.stop()
 
