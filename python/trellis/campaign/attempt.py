@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,12 @@ _NO_MEMORY = re.compile(
     rb"|Cannot allocate memory"
 )
 
+_TOO_LONG = {
+    "timeout": "ran longer than its timeout",
+    "hang": "ran so many times its estimate (hang_factor) that it is taken for hanging",
+    "silence": "neither log nor outputs grew",
+}
+
 
 @dataclass(slots=True)
 class Attempt:
@@ -30,8 +35,12 @@ class Attempt:
     ----------
     deadline, grown_at, size
         For time-outs, by the monotonic clock; size is that of log and outputs at the last look.
+    limit
+        What the deadline comes from: the task's "timeout", or "hang" from the campaign's hang limit.
     killed_for
-        Why the manager ended it; "" if it did not.
+        Why the manager ended it: "timeout", "hang", "silence", "shutdown"; "" if it did not.
+    is_alive
+        Whether it had written anything when it was ended.
     """
 
     task: Task
@@ -44,8 +53,9 @@ class Attempt:
     started_at: float
     handle: Handle | None = None
     deadline: float | None = None
+    limit: str = "timeout"
     killed_for: str = ""
-    killed_at: float = 0.0
+    is_alive: bool = True
     grown_at: float = 0.0
     size: int = -1
     inputs: dict[str, Any] = field(default_factory=dict)
@@ -168,9 +178,10 @@ def publish(attempt: Attempt, root: Path) -> None:
 
 def classify(attempt: Attempt, ended: Ended, problem: str) -> tuple[Failure, str]:
     """Class and reason of a failure. `problem` is what is wrong with the outputs."""
-    if attempt.killed_for in ("timeout", "silence"):
-        reason = {"timeout": "ran longer than its timeout", "silence": "neither log nor outputs grew"}
-        return Failure.TIMEOUT, reason[attempt.killed_for]
+    if attempt.killed_for == "hang" and not attempt.is_alive:
+        return Failure.LAUNCHER, "hangs: nothing was written up to the hang limit, as if it had never begun"
+    if attempt.killed_for in _TOO_LONG:
+        return Failure.TIMEOUT, _TOO_LONG[attempt.killed_for]
     if ended.launcher_error is not None:
         return Failure.LAUNCHER, ended.launcher_error
     if ended.lost_nodes:
@@ -201,12 +212,3 @@ def grown_size(attempt: Attempt, root: Path) -> int:
         except OSError:
             continue
     return total
-
-
-def input_facts(task: Task, done: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Sizes and checksums of what an attempt reads, as recorded when it was made."""
-    facts: dict[str, Any] = {}
-    for name in task.after[:1000]:
-        for path, stored in done.get(name, {}).items():
-            facts[path] = {key: stored[key] for key in ("bytes", "sha256") if key in stored}
-    return facts

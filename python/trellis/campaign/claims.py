@@ -6,7 +6,8 @@ another name and renamed. Attempt g+1 may be claimed when attempt g has ended or
 that taking over a claim of a dead manager is again the creation of one file. `<task>.<g>.retry` makes
 earlier failures not count.
 
-A manager shows that it is alive in `managers/<id>.json`, where it counts up. On its own host it is dead
+A manager shows that it is alive in `managers/<id>.json`, where it counts up. On its own host (the same name,
+boot and space of process numbers: virtual nodes and containers share names) it is dead
 when its process is; elsewhere, when the count has stood still for a lease by the observer's own monotonic
 clock: no two clocks are ever compared.
 """
@@ -71,6 +72,23 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
+def process_space() -> str:
+    """In which process numbers mean the same: containers on one host may each have their own."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def _is_of_this_host(manager: Mapping[str, Any]) -> bool:
+    """Whether a manager's process can be looked up here: a host of this name may be another one."""
+    return (
+        manager.get("host") == socket.gethostname()
+        and manager.get("boot") == boot_id()
+        and manager.get("processes") == process_space()
+    )
+
+
 class Claims:
     """The claims of a campaign, seen by one manager (or by a reader, who claims nothing)."""
 
@@ -95,6 +113,7 @@ class Claims:
             "id": self.id,
             "host": socket.gethostname(),
             "boot": boot_id(),
+            "processes": process_space(),
             "pid": os.getpid(),
             "started": process_start(os.getpid()),
             "count": self._count,
@@ -113,9 +132,8 @@ class Claims:
         except (OSError, ValueError):
             content = {"count": -1, "ended": False}
         alive = not content["ended"]
-        if alive and content.get("host") == socket.gethostname():
-            same = content["boot"] == boot_id()
-            alive = same and process_start(content["pid"]) == content["started"]
+        if alive and _is_of_this_host(content):
+            alive = process_start(content["pid"]) == content["started"]
         elif alive:
             now = time.monotonic()
             count, since = self._seen.get(manager, (None, now))
@@ -142,7 +160,8 @@ class Claims:
         try:
             os.link(partial, path)
         except FileExistsError:
-            return False
+            # NFS may have made the link and lost the answer: then the second try finds our own.
+            return os.stat(partial).st_nlink == 2
         finally:
             partial.unlink()
         return True
@@ -182,14 +201,13 @@ class Claims:
         except FileError:  # cut by a power failure: nobody's, so its manager is dead after a lease
             history.claim = {}
         history.manager = history.claim.get("manager", "")
-        for kind in ENDS:
-            if attempt in files.get(kind, ()):
-                try:
-                    history.content = self._read(task, attempt, kind)
-                except FileError:  # cut by a power failure: as if it had not been written
-                    continue
-                history.end = kind
-                break
+        for kind in ENDS:  # by name: a listing may be older than the last rename
+            try:
+                history.content = self._read(task, attempt, kind)
+            except (FileNotFoundError, FileError):  # cut by a power failure: as if it had not been written
+                continue
+            history.end = kind
+            break
         forgiven = max(files.get("retry", [-1]))
         for number in sorted(files.get("failed", ())):
             with contextlib.suppress(FileError):  # likewise

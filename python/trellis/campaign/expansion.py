@@ -192,6 +192,7 @@ class _Maker:
             estimate=self._seconds(estimate, parameters),
             environment={k: text(v) for k, v in table.environment.items()},
             command=_words(table.command, text) or None,
+            is_estimated=estimate is not None,
         )
 
     def _seconds(self, estimate: Estimate | None, parameters: dict[str, Any]) -> float:

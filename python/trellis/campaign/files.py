@@ -12,7 +12,7 @@ from ..run_files.loading import load_run_file, parse_run_file
 from .expansion import expand
 from .graph import check_graph
 from .model import Campaign, Gpu, Machine, Node, StartUp, Task
-from .tables import CampaignFile, MachineFile, MadeTasksFile, NodesTable
+from .tables import CampaignFile, CampaignTable, MachineFile, MachineTable, MadeTasksFile, NodesTable
 from .times import parse_seconds
 
 #: The machine files that come with trellis, in an installed package; a source tree has them in machines/.
@@ -37,14 +37,21 @@ def load_campaign(path: Path | str) -> Campaign:
     tasks: dict[str, Task] = {}
     expand(file.task, file.variables, folder, into=tasks, where=str(path))
     check_graph(tasks, str(path))
+    return _campaign(file.campaign, root, state, tasks, text)
+
+
+def _campaign(table: CampaignTable, root: Path, state: Path, tasks: dict[str, Task], text: str) -> Campaign:
     return Campaign(
-        name=file.campaign.name,
+        name=table.name,
         root=str(root),
         state=str(state),
         tasks=tasks,
-        lease_seconds=parse_seconds(file.campaign.lease),
-        orphans=file.campaign.orphans,
+        lease_seconds=parse_seconds(table.lease),
+        orphans=table.orphans,
         text=text,
+        hang_factor=table.hang_factor,
+        hang_least_seconds=parse_seconds(table.hang_least),
+        hash_inputs_bytes=round(table.hash_inputs_mib * (1 << 20)),
     )
 
 
@@ -123,8 +130,15 @@ def _machine(file: MachineFile, where: str) -> Machine:
         join_timeout=parse_seconds(allocation.join_timeout),
         health=tuple(file.machine.health),
         node_failures=file.machine.node_failures,
+        settle_seconds=_settle_seconds(file.machine),
         start_up=StartUp(**file.start_up.model_dump()),
     )
+
+
+def _settle_seconds(table: MachineTable) -> float:
+    if table.settle is not None:
+        return parse_seconds(table.settle)
+    return 0.0 if table.launcher == "process" else 2.0
 
 
 def _node(name: str, table: NodesTable, lump: int, block: int, where: str) -> Node:
@@ -159,15 +173,7 @@ def parse_campaign(text: str, folder: Path | str, name: str = "campaign file") -
     expand(file.task, file.variables, Path(folder).resolve(), into=tasks, where=name)
     check_graph(tasks, name)
     state = root / (file.campaign.state or f"{file.campaign.name}.state")
-    return Campaign(
-        name=file.campaign.name,
-        root=str(root),
-        state=str(state),
-        tasks=tasks,
-        lease_seconds=parse_seconds(file.campaign.lease),
-        orphans=file.campaign.orphans,
-        text=text,
-    )
+    return _campaign(file.campaign, root, state, tasks, text)
 
 
 def read_toml(path: Path, where: str) -> dict[str, Any]:

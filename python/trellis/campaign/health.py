@@ -48,6 +48,12 @@ class NodeHealth:
                     guilty.append(node)
         return guilty
 
+    def release(self, node: str) -> None:
+        """It may be used again."""
+        del self.quarantined[node]
+        self.counted.pop(node, None)
+        (self.folder / f"{node}.json").unlink(missing_ok=True)
+
     def quarantine(self, node: str, reason: str) -> None:
         self.quarantined[node] = reason
         self.folder.mkdir(parents=True, exist_ok=True)

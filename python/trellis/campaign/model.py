@@ -97,6 +97,8 @@ class Machine:
         A command run on a node after a failure there; if it fails, the node is at fault.
     node_failures
         So many node failures quarantine a node.
+    settle_seconds
+        Outputs of a task that ended with status 0 may be seen so much later (parallel file systems).
     """
 
     name: str
@@ -109,6 +111,7 @@ class Machine:
     join_timeout: float = 30.0
     health: tuple[str, ...] = ()
     node_failures: int = 1
+    settle_seconds: float = 0.0
     start_up: StartUp = StartUp()
 
     @property
@@ -161,13 +164,14 @@ class Request:
 class Alternative:
     """One way to run a task, with its own time estimate (seconds), environment and command.
 
-    A command of None is the task's own.
+    A command of None is the task's own. `is_estimated` is false if the file gives no estimate.
     """
 
     request: Request = Request()
     estimate: float = 60.0
     environment: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] | None = None
+    is_estimated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +336,10 @@ class Campaign:
         Absolute; all relative paths of tasks start here.
     state
         Absolute folder with claims, records and logs; shared by all managers of the campaign.
+    hang_factor, hang_least_seconds
+        An attempt without a timeout of its own hangs after max(least, factor * estimate); factor 0: never.
+    hash_inputs_bytes
+        Files of `needs` up to this size are hashed for the provenance.
     """
 
     name: str
@@ -341,3 +349,6 @@ class Campaign:
     lease_seconds: float = 60.0
     orphans: str = "end"
     text: str = ""
+    hang_factor: float = 20.0
+    hang_least_seconds: float = 3600.0
+    hash_inputs_bytes: int = 1 << 26

@@ -78,7 +78,7 @@ class Records:
     def update(self, table: str, key: Mapping[str, Any], **values: Any) -> None:
         """Change the rows of a table that have these values."""
         columns = ", ".join(f"{name} = ?" for name in values)
-        where = " AND ".join(f"{name} = ?" for name in key)
+        where = " AND ".join(f"{name} IS ?" for name in key)
         self._base.execute(
             f"UPDATE {table} SET {columns} WHERE {where}",
             [*(_plain(v) for v in values.values()), *key.values()],

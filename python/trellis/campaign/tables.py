@@ -25,6 +25,15 @@ class CampaignTable(Table):
     orphans: Literal["end", "await"] = Field(
         default="end", description="What happens to tasks that outlived their manager."
     )
+    hang_factor: float = Field(
+        default=20.0,
+        ge=0,
+        description="A task without a timeout that runs so many times its estimate hangs; 0: never.",
+    )
+    hang_least: Duration = Field(default="1h", description="No task hangs before so long.")
+    hash_inputs_mib: float = Field(
+        default=64.0, ge=0, description="Files of `needs` up to this size are hashed for the provenance."
+    )
 
 
 class OutputTable(Table):
@@ -202,6 +211,11 @@ class MachineTable(Table):
     launcher: str = "process"
     health: list[str] = Field(default=[], description="Run on a node after a failure there; status 0: sound.")
     node_failures: int = Field(default=1, ge=1, description="So many quarantine a node.")
+    settle: Duration | None = Field(
+        default=None,
+        description="Files may be seen so much later than their task's end with status 0; default: 0 with "
+        "the launcher 'process', else 2 s.",
+    )
 
 
 class MachineFile(Table):

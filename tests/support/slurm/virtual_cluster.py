@@ -189,6 +189,10 @@ class VirtualCluster:
             _kill(pid)
         daemon.wait()
 
+    def daemon(self, name: str) -> int:
+        """Process number of a node's daemon."""
+        return self._daemons[name].pid
+
     def idle_nodes(self) -> list[str]:
         """Names of the nodes that are up and have nothing to do."""
         return self.output("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()

@@ -1,18 +1,20 @@
 """The resident agent of a node: starts programs that its manager sends over one TCP connection.
 
 Started once per node by one srun (:mod:`.agents`). Lines of JSON go both ways. When the connection ends, the
-agent kills all that it started and ends too, so that nothing outlives its manager; when the agent is killed,
-its children get SIGKILL from the kernel. Standard library only: it starts thousands of times at once.
+agent kills all that it started and ends too, so that nothing outlives its manager; when it is killed, its
+children get SIGKILL from the kernel. What leaves its program's session (a daemon, an MPI rank) becomes the
+agent's child when the program ends, and is ended then. Standard library only: thousands start at once.
 
     manager -> agent   {"launch": id, "command": [], "environment": {}, "directory": "",
                         "log": "", "cpus": []}
                        {"kill": id, "hard": true}
-    agent -> manager   {"agent": node, "secret": "..."}, then
+    agent -> manager   {"agent": node, "secret": "...", "protocol": 1}, then
                        {"ended": id, "status": 0} or {"ended": id, "error": "..."}
 """
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import json
 import os
@@ -21,13 +23,111 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
-_PR_SET_PDEATHSIG = 1
+#: Of the messages. A manager turns agents with another one away: `python` on the nodes may be an old one.
+PROTOCOL = 1
+#: In the environment of everything that an attempt of a campaign starts.
+MARKER = "TRELLIS_CAMPAIGN_ATTEMPT"
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def _die_with_parent() -> None:
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+class EscapedProcesses:
+    """What attempts leave behind, in their sessions or outside, still holding cores and GPUs.
+
+    This process adopts the children of its dead descendants. Those with a campaign's marker in
+    their environment whose attempt is over are killed.
+    """
+
+    def __init__(self) -> None:
+        self._own = _marker(os.getpid())  # of the task that this process belongs to, if it is one
+        self._sessions: collections.deque[int] = collections.deque(maxlen=1000)
+
+    def start(self) -> None:
+        """Adopt from now on."""
+        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def stop(self) -> None:
+        """Leave orphans to the system again."""
+        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+    def end(self, running: list[int], ended: list[int]) -> None:
+        """Kill what belongs to no running attempt.
+
+        Parameters
+        ----------
+        running, ended
+            First processes of attempts, each of which has a session of its own.
+        """
+        self._sessions.extend(ended)
+        deadline = time.monotonic() + 1.0  # what does not die at once is looked at again next time
+        while time.monotonic() < deadline:
+            strangers = [pid for pid in _children() if pid not in running]
+            kept = {self._own, *map(_marker, running)} if strangers else set()
+            found = [pid for pid in strangers if self._is_left_over(pid, kept)]
+            if not found:
+                return
+            for pid in found:
+                _kill_one(pid)
+            if not any([_is_reaped(pid) for pid in found]):
+                time.sleep(0.001)
+
+    def _is_left_over(self, pid: int, kept: set[bytes | None]) -> bool:
+        marker = _marker(pid)
+        if marker is None:  # not of a campaign, or dying: then its session tells
+            return _session(pid) in self._sessions
+        return marker not in kept
+
+
+def _children() -> list[int]:
+    """Of this process, of all its threads."""
+    found: list[int] = []
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{thread}/children") as file:
+                found += map(int, file.read().split())
+        except OSError:
+            continue
+    return found
+
+
+def _marker(pid: int) -> bytes | None:
+    """The campaign's marker of a process; None: it has none, or is gone."""
+    key = MARKER.encode() + b"="
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            words = file.read().split(b"\0")
+    except OSError:
+        return None
+    return next((word for word in words if word.startswith(key)), None)
+
+
+def _session(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[3])
+    except OSError:
+        return -1
+
+
+def _kill_one(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+
+
+def _is_reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except OSError:
+        return True
 
 
 class Agent:
@@ -37,6 +137,8 @@ class Agent:
         self._connection = connection
         self._children: dict[int, tuple[int, subprocess.Popen]] = {}  # by pidfd: identifier, process
         self._allowed = os.sched_getaffinity(0)
+        self._escaped = EscapedProcesses()
+        self._escaped.start()
 
     def serve(self) -> None:
         """Until the connection ends."""
@@ -105,6 +207,7 @@ class Agent:
         os.close(descriptor)
         status = process.wait()
         _kill(process.pid, signal.SIGKILL)  # what the program left behind would hold its cores and GPUs
+        self._escaped.end([child.pid for _, child in self._children.values()], [process.pid])
         self._send({"ended": identifier, "status": status})
 
     def _send(self, message: dict) -> None:
@@ -115,6 +218,7 @@ class Agent:
             _kill(process.pid, signal.SIGKILL)
         for _, process in self._children.values():
             process.wait()
+        self._escaped.end([], [process.pid for _, process in self._children.values()])
 
 
 def _kill(group: int, number: int) -> None:
@@ -140,7 +244,8 @@ def main() -> int:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     node = os.environ.get("SLURMD_NODENAME") or socket.gethostname().split(".")[0]
-    connection.sendall(json.dumps({"agent": node, "secret": secret}).encode() + b"\n")
+    hello = {"agent": node, "secret": secret, "protocol": PROTOCOL}
+    connection.sendall(json.dumps(hello).encode() + b"\n")
     signal.signal(signal.SIGTERM, lambda *_: connection.shutdown(socket.SHUT_RDWR))
     Agent(connection).serve()
     return 0

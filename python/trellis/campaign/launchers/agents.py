@@ -22,6 +22,7 @@ from pathlib import Path
 from ...errors import NotAvailable
 from ..model import Machine, Placement
 from . import slurm_system
+from .agent import PROTOCOL
 from .base import LAUNCH_ONCE, Ended, Handle, Launch, Launcher
 
 
@@ -57,13 +58,14 @@ class AgentLauncher(Launcher):
         self._joined: list[str] = []
         self._lost: list[str] = []
         self._next = 0
+        self._problem = ""
 
     # ------------------------------------------------------------------ start and end
 
     def start(self) -> None:
         """Start all agents and wait for them for the machine's `join_timeout`.
 
-        Nodes whose agents have not reported then are lost, and join when they do.
+        Nodes whose agents have not reported then are missing, and join when they do.
 
         Raises
         ------
@@ -91,9 +93,14 @@ class AgentLauncher(Launcher):
             self._listen(0.1)
         if not self._agents:
             self.close()
-            raise NotAvailable(f"no agent reported within {self.machine.join_timeout:g} s: {' '.join(words)}")
+            raise NotAvailable(
+                self._problem
+                or f"no agent reported within {self.machine.join_timeout:g} s: {' '.join(words)}"
+            )
         self._joined.clear()
-        self._lost += [node.name for node in self.machine.usable if node.name not in self._agents]
+
+    def missing_nodes(self) -> Sequence[str]:
+        return [node.name for node in self.machine.usable if node.name not in self._agents]
 
     def _srun(self, names: Sequence[str]) -> list[str]:
         slurm_system.require_slurm("srun")
@@ -207,9 +214,15 @@ class AgentLauncher(Launcher):
         try:
             message = json.loads(line)
             known = secrets.compare_digest(str(message["secret"]), self._secret)
-            node = str(message["agent"])
+            node, protocol = str(message["agent"]), message.get("protocol", 0)
         except (ValueError, KeyError, TypeError):
-            known, node = False, ""
+            known, node, protocol = False, "", 0
+        if known and protocol != PROTOCOL:
+            self._problem = (
+                f"the agent on {node} speaks protocol {protocol}, this manager {PROTOCOL}: `python` or "
+                "`agent_command` in [launcher_options] start another version of Trellis there"
+            )
+            known = False
         if not known or node in self._agents:
             self._poll.unregister(descriptor)
             stranger.close()

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..model import Machine, Placement
+from .agent import MARKER as MARKER  # <state folder>:<task>:<attempt>: how left-over processes are found
 
-#: In the environment of everything that an attempt starts: how left-over processes are found.
-MARKER = "TRELLIS_CAMPAIGN_ATTEMPT"  # <state folder>:<task>:<attempt>
 #: In the environment of a task that is one process on its first node, whatever it reserves: "1".
 LAUNCH_ONCE = "TRELLIS_LAUNCH_ONCE"
 MANAGER = "TRELLIS_CAMPAIGN_MANAGER"  # the manager's identifier
@@ -109,6 +108,10 @@ class Launcher(abc.ABC):
     @abc.abstractmethod
     def kill(self, handle: Handle, *, hard: bool = False) -> None:
         """Ask an attempt and all that it started to end (hard: SIGKILL). Its end is reported by `poll`."""
+
+    def missing_nodes(self) -> Sequence[str]:
+        """After `start`: nodes that have not reported yet; `node_changes` tells when they join."""
+        return ()
 
     def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
         """Names of nodes that joined and that were lost since the last call."""

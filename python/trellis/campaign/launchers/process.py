@@ -16,6 +16,7 @@ from typing import Any
 
 from ...errors import NotAvailable
 from ..model import Machine, Placement
+from .agent import EscapedProcesses
 from .base import LAUNCH_ONCE, MANAGER, MARKER, Ended, Handle, Launch, Launcher, Orphan
 
 
@@ -41,11 +42,17 @@ class ProcessLauncher(Launcher):
         self.is_bound = bool(options.get("bind", False))
         self.running: dict[int, ProcessHandle] = {}
         self.failed: list[ProcessHandle] = []
+        self.escaped = EscapedProcesses()
         self.poller = select.poll()
 
     def start(self) -> None:
         if self.is_bound and shutil.which("taskset") is None:
             raise NotAvailable("launcher 'process' with bind = true needs taskset, which is not installed")
+        self.escaped.start()
+
+    def close(self) -> None:
+        self.escaped.end([], [])
+        self.escaped.stop()
 
     def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
         handle = ProcessHandle(launch, placement)
@@ -78,7 +85,7 @@ class ProcessLauncher(Launcher):
         return handle
 
     def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
-        ended: list[tuple[Handle, Ended]] = [
+        ended: list[tuple[ProcessHandle, Ended]] = [
             (handle, Ended(None, launcher_error=handle.error)) for handle in self.failed
         ]
         self.failed.clear()
@@ -93,7 +100,12 @@ class ProcessLauncher(Launcher):
                 )  # what it left behind, before its number is free
                 status = handle.process.wait()
                 ended.append((handle, Ended(status)))
-        return ended
+        if ended:
+            self.escaped.end(
+                [handle.process.pid for handle in self.running.values() if handle.process],
+                [handle.process.pid for handle, _ in ended if handle.process],
+            )
+        return list(ended)
 
     def kill(self, handle: Handle, *, hard: bool = False) -> None:
         assert isinstance(handle, ProcessHandle)

@@ -46,6 +46,9 @@ class SlurmLauncher(Launcher):
     def kill(self, handle: Handle, *, hard: bool = False) -> None:
         (self._agents if isinstance(handle, AgentHandle) else self._steps).kill(handle, hard=hard)
 
+    def missing_nodes(self) -> Sequence[str]:
+        return self._agents.missing_nodes()
+
     def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
         joined, lost = self._agents.node_changes()
         return joined, sorted({*lost, *self._steps.node_changes()[1]})

@@ -38,6 +38,7 @@ _NO_STEP = re.compile(
     r"Unable to (?:create|confirm)|[Uu]nable to launch|Invalid (?:job|generic|node)|More processors requested"
     r"|Requested node configuration is not available|Task launch for .* failed|Application launch failed"
 )
+_RANK_FAILED = re.compile(r"error: [\w.-]+: tasks? [\d,-]+: ")
 _OUT_OF_MEMORY = re.compile(r"oom[-_ ]?kill|OUT_OF_MEMORY|out[- ]of[- ]memory", re.IGNORECASE)
 _NAME = "trellis"
 #: srun notices a dead node by itself; one that has not after so many seconds is ended.
@@ -46,12 +47,27 @@ _GRACE_SECONDS = 5.0
 
 @dataclass(slots=True)
 class StepHandle(Handle):
-    """A running srun. `doomed_since`: when its node was first seen to be lost."""
+    """A running srun.
+
+    Attributes
+    ----------
+    doomed_since
+        When its node was first seen to be lost.
+    seen
+        When Slurm last listed its step, or the launch; by the monotonic clock.
+    is_stuck
+        It was ended because Slurm listed no step of it.
+    terminated_since
+        When srun was first seen to say that a rank had failed.
+    """
 
     process: subprocess.Popen | None = None
     descriptor: int = -1
     name: str = ""
     doomed_since: float | None = None
+    seen: float = 0.0
+    is_stuck: bool = False
+    terminated_since: float | None = None
 
 
 class SlurmStepLauncher(Launcher):
@@ -66,7 +82,12 @@ class SlurmStepLauncher(Launcher):
     overlap
         Never leave the choice of GPUs to Slurm: steps overlap, and the plan alone keeps them apart.
     check_seconds
-        How often Slurm is asked which nodes are up and when the allocation ends; default 5.
+        How often Slurm is asked which nodes are up, which steps there are and when the allocation ends;
+        default 5.
+    stuck_seconds
+        An srun that waits for so long while Slurm lists no step of it is ended; default 120.
+    kill_wait_seconds
+        When a rank has failed, what is left of its step is ended after so long; default 30.
     """
 
     def __init__(self, machine: Machine, *, overlap: bool = False) -> None:
@@ -77,10 +98,13 @@ class SlurmStepLauncher(Launcher):
         self._environment = {str(k): str(v) for k, v in dict(options.get("environment", {})).items()}
         self._overlap = overlap or bool(options.get("overlap", False))
         self._check_seconds = float(options.get("check_seconds", 5))
+        self._stuck_seconds = float(options.get("stuck_seconds", 120))
+        self._kill_wait_seconds = float(options.get("kill_wait_seconds", 30))
         self._running: dict[int, StepHandle] = {}
         self._refused: list[tuple[Handle, Ended]] = []
         self._poll = select.poll()
         self._watch: _Watch | None = None
+        self._steps_asked = 0.0
         self._lost: set[str] = set()
         self._reported: set[str] = set()
 
@@ -97,7 +121,7 @@ class SlurmStepLauncher(Launcher):
     # ------------------------------------------------------------------ attempts
 
     def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
-        handle = StepHandle(launch, placement)
+        handle = StepHandle(launch, placement, seen=time.monotonic())
         handle.name = _step_name(launch, environment)
         if environment.get(LAUNCH_ONCE) == "1":
             placement = Placement((dataclasses.replace(placement.places[0], ranks=1),))
@@ -162,6 +186,7 @@ class SlurmStepLauncher(Launcher):
                 time.sleep(timeout)
             return ended
         self._end_doomed()
+        self._end_stuck()
         for descriptor, _ in self._poll.poll(0 if ended else 1000 * timeout):
             handle = self._running.pop(descriptor)
             self._poll.unregister(descriptor)
@@ -184,6 +209,30 @@ class SlurmStepLauncher(Launcher):
             if now - handle.doomed_since > _GRACE_SECONDS:
                 self.kill(handle, hard=True)
 
+    def _end_stuck(self) -> None:
+        """End the sruns that wait for nothing: by Slurm's word, their steps never were or are over."""
+        asked, steps = self._watch.steps() if self._watch else (0.0, frozenset())
+        if asked == self._steps_asked:
+            return
+        self._steps_asked = asked
+        for handle in self._running.values():
+            if self._is_terminated(handle, asked):
+                self.kill(handle, hard=True)
+            elif handle.name in steps:
+                handle.seen = asked
+            elif asked - handle.seen > self._stuck_seconds:
+                handle.is_stuck = True
+                self.kill(handle, hard=True)
+
+    def _is_terminated(self, handle: StepHandle, now: float) -> bool:
+        """A rank failed, so srun ended the others, but it still waits for what a dead rank left behind."""
+        if handle.terminated_since is None:
+            path = _messages(handle.launch)
+            if not path.stat().st_size or not _RANK_FAILED.search(path.read_text(errors="replace")):
+                return False
+            handle.terminated_since = now
+        return now - handle.terminated_since > self._kill_wait_seconds
+
     def _judge(self, handle: StepHandle) -> Ended:
         assert handle.process is not None
         status = handle.process.wait()
@@ -201,6 +250,8 @@ class SlurmStepLauncher(Launcher):
         self._lost |= lost
         is_refused = status != 0 and not lost and _NO_STEP.search(text)
         error = text.strip().splitlines()[-1] if is_refused else None
+        if handle.is_stuck and not lost:
+            error = f"srun was stuck: for {self._stuck_seconds:g} s Slurm listed no step of it"
         return Ended(
             status if status < 128 or status > 192 else 128 - status,
             lost_nodes=tuple(sorted(lost)),
@@ -272,6 +323,7 @@ class _Watch(threading.Thread):
         self._lock = threading.Lock()
         self._lost: set[str] = set()
         self._end: float | None = None
+        self._steps: tuple[float, frozenset[str]] = (0.0, frozenset())
         self._ask()
 
     def run(self) -> None:
@@ -282,13 +334,21 @@ class _Watch(threading.Thread):
     def _ask(self) -> None:
         left, nodes = slurm_system.allocation_now()
         lost = slurm_system.lost_nodes(self._names, nodes)
+        asked = time.monotonic()
+        steps = frozenset(name for _, name in _steps())
         with self._lock:
+            self._steps = asked, steps
             self._end = None if left is None else time.monotonic() + left
             self._lost |= lost
 
     def lost(self) -> set[str]:
         with self._lock:
             return set(self._lost)
+
+    def steps(self) -> tuple[float, frozenset[str]]:
+        """When Slurm was last asked for its steps, and their names."""
+        with self._lock:
+            return self._steps
 
     def seconds_left(self) -> float | None:
         with self._lock:

@@ -1,0 +1,148 @@
+"""What the end of an attempt means: the outputs decide, whatever the exit status."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from typing import Any
+
+from .attempt import Attempt, check_outputs, classify, publish
+from .course import Course
+from .launchers.base import Ended
+from .model import Failure, State
+from .outputs import set_aside
+
+
+class Judge:
+    """Ends attempts of this manager."""
+
+    def __init__(self, course: Course) -> None:
+        self.course = course
+        self.settling: dict[str, tuple[float, Ended, float]] = {}  # task -> until when, end, duration
+
+    def ended(self, attempt: Attempt, ended: Ended) -> None:
+        """The launcher says that it ended, or that it could not be launched."""
+        seconds = time.monotonic() - attempt.started
+        if not self._judge(attempt, ended, seconds, is_final=self.course.machine.settle_seconds <= 0):
+            until = time.monotonic() + self.course.machine.settle_seconds
+            attempt.handle = None  # there is nothing left to kill
+            self.settling[attempt.task.name] = until, ended, seconds
+
+    def look_at_settling(self) -> None:
+        """Attempts that ended well, but whose files are not seen yet."""
+        now = time.monotonic()
+        for name, (until, ended, seconds) in list(self.settling.items()):
+            attempt = self.course.running[name]
+            _refresh(attempt, self.course)
+            if self._judge(attempt, ended, seconds, is_final=now >= until):
+                del self.settling[name]
+
+    def finish(self) -> None:
+        """The manager ends: verdicts on what is still unclear."""
+        for name, (_, ended, seconds) in self.settling.items():
+            self._judge(self.course.running[name], ended, seconds, is_final=True)
+        self.settling.clear()
+
+    def _judge(self, attempt: Attempt, ended: Ended, seconds: float, *, is_final: bool) -> bool:
+        """Whether a verdict was reached. A parallel file system may show a node's files a little late: what
+        ended well by its status is looked at again before its outputs count as missing."""
+        course = self.course
+        problem, stored = check_outputs(attempt, course.root)
+        is_clean = ended.status == 0 and not ended.lost_nodes and not attempt.killed_for
+        if problem is not None and is_clean and not is_final:
+            return False
+        del course.running[attempt.task.name]
+        if problem is None and not attempt.killed_for:
+            try:
+                self._succeeded(attempt, ended, stored, seconds)
+                return True
+            except OSError as error:
+                problem = f"outputs could not be published: {error}"
+        self._failed(attempt, ended, problem or f"ended for {attempt.killed_for}")
+        return True
+
+    def _succeeded(self, attempt: Attempt, ended: Ended, stored: dict[str, Any], seconds: float) -> None:
+        course, name = self.course, attempt.task.name
+        course.claims.end(name, attempt.number, "done", {"outputs": stored, "seconds": seconds})
+        publish(attempt, course.root)
+        self._record_end(attempt, ended, "done", "", stored)
+        course.planner.finished(name)
+        course.cost.learn(attempt.task, attempt.placement.alternative, seconds)
+        for node in course.health.task_done(name, attempt.placement.nodes):
+            course.quarantine(node, "two tasks that failed on it worked elsewhere")
+        for follower in course.is_done(name, stored):
+            if course.progress.missing[follower] == 0:
+                course.free(follower)
+
+    def _failed(self, attempt: Attempt, ended: Ended, problem: str) -> None:
+        course, task, name = self.course, attempt.task, attempt.task.name
+        nodes = attempt.placement.nodes
+        if attempt.killed_for == "shutdown":
+            self._end_claim(attempt, "released", {"nodes": list(nodes)})
+            self._record_end(attempt, ended, "released", "the manager stopped", {})
+            course.not_started(name)
+            return
+        failure, reason = classify(attempt, ended, problem)
+        bad = ended.lost_nodes
+        if failure is Failure.TASK:
+            bad = tuple(node for node in nodes if not is_sound(course.machine.health, node))
+            if bad:
+                failure, reason = Failure.NODE, f"the health command fails on {', '.join(bad)}; {reason}"
+        content = {"failure": failure.value, "reason": reason, "nodes": list(nodes), "status": ended.status}
+        self._end_claim(attempt, "failed", content)
+        self._record_end(attempt, ended, failure.value, reason, {})
+        course.histories[name].failures.append(content)
+        for _, written, is_renamed in attempt.outputs:
+            if is_renamed and task.outputs and (aside := set_aside(course.root / written)):
+                course.records.event("set-aside", task=name, detail=str(aside))
+        course.planner.finished(name, again=True)
+        for node in bad if failure is Failure.NODE else ():
+            if course.health.node_failed(node):
+                course.quarantine(node, reason)
+        if failure is Failure.TASK:
+            course.health.task_failed(name, nodes)
+        if course.retries_left(task, course.histories[name]) is None:
+            course.give_up(name, failure, reason)
+            return
+        course.say(f"{name}: attempt {attempt.number} failed ({failure.value}): {reason}")
+        course.progress.set([name], State.WAITING)
+        course.free(name)
+
+    def _end_claim(self, attempt: Attempt, kind: str, content: dict[str, Any]) -> None:
+        try:
+            self.course.claims.end(attempt.task.name, attempt.number, kind, content)
+        except OSError as error:
+            self.course.say(f"{attempt.task.name}: its end could not be written: {error}")
+
+    def _record_end(self, attempt: Attempt, ended: Ended, outcome: str, reason: str, outputs: dict) -> None:
+        self.course.records.end_attempt(
+            attempt.task.name,
+            attempt.number,
+            ended=time.time(),
+            status=ended.status,
+            outcome=outcome,
+            reason=reason,
+            outputs=outputs,
+        )
+
+
+def is_sound(health: tuple[str, ...], node: str) -> bool:
+    """What the machine's health command says of a node; {node} in its words is the node's name."""
+    if not health:
+        return True
+    command = [word.replace("{node}", node) for word in health]
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, timeout=30, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _refresh(attempt: Attempt, course: Course) -> None:
+    """Reading a folder makes a network file system ask its server anew."""
+    for _, written, _ in attempt.outputs:
+        try:
+            with os.scandir((course.root / written).parent) as entries:
+                next(entries, None)
+        except OSError:
+            continue
