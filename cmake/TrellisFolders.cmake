@@ -53,6 +53,11 @@ function(trellis_add_folder name)
   elseif(launches AND TRELLIS_SANITIZE)
     # With the undefined-behaviour sanitizer a kernel takes g++ two minutes, without it ten seconds.
     set_source_files_properties(${launches} PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
+  elseif(launches)
+    # Kernels that no run chooses for its speed: one lane, the emulated GPU layout, vectors of two registers.
+    set(slow ${launches})
+    list(FILTER slow INCLUDE REGEX "\\.(1|double\\.16)\\.cpu\\.cpp$|\\.emulated\\.cpp$")
+    set_source_files_properties(${slow} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
   endif()
   list(APPEND files ${launches})
 

@@ -43,6 +43,8 @@ TRELLIS_SITE_FN Lanes<int32_t, W, fits> load_integer(const int16_t* p, Lanes<int
 #if defined(__AVX2__)
   if constexpr (W == 8)
     return L(typename L::Vector(_mm256_cvtepi16_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(p)))));
+  if constexpr (W == 4)
+    return L(typename L::Vector(_mm_cvtepi16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))));
 #endif
   alignas(64) int32_t n[W];
   for (int i = 0; i < W; ++i) n[i] = p[i];
@@ -73,6 +75,8 @@ TRELLIS_SITE_FN Lanes<float, W, fits> load_fixed(const int16_t* p, Lanes<float, 
 #if defined(__AVX2__)
   if constexpr (W == 8)
     return L(_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(p)))));
+  if constexpr (W == 4)
+    return L(_mm_cvtepi32_ps(_mm_cvtepi16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))));
 #endif
   alignas(64) float x[W];
   for (int i = 0; i < W; ++i) x[i] = float(p[i]);
@@ -92,6 +96,13 @@ TRELLIS_SITE_FN void store_fixed(int16_t* p, const Lanes<float, W, fits>& x) {
   if constexpr (W == 8) {
     _mm_store_si128(reinterpret_cast<__m128i*>(p),
                     _mm256_maskz_cvtsepi32_epi16(0xff, _mm256_maskz_cvtps_epi32(0xff, x.v)));
+    return;
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (W == 4) {
+    const __m128i n = _mm_cvtps_epi32(x.v);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi32(n, n));
     return;
   }
 #endif
