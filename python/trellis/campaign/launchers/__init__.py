@@ -10,6 +10,8 @@ from .base import Launcher
 
 #: Name in machine files -> module of this package and class.
 LAUNCHERS: dict[str, tuple[str, str]] = {
+    "flux": ("flux", "FluxLauncher"),
+    "hyperqueue": ("hyperqueue", "HyperQueueLauncher"),
     "process": ("process", "ProcessLauncher"),
     "slurm": ("slurm", "SlurmLauncher"),
     "slurm_agents": ("agents", "AgentLauncher"),

@@ -78,7 +78,7 @@ class AgentLauncher(Launcher):
             names = [name for name in names if name not in dead]
         self._listener = socket.create_server(("", 0), backlog=4096)
         self._poll.register(self._listener, select.POLLIN)
-        words = self._words or self._srun(names)
+        words = self._words or slurm_system.one_per_node("trellis-agents", names)
         agent = Path(__file__).with_name("agent.py")
         port = self._listener.getsockname()[1]
         environment = slurm_system.step_environment(os.environ) | {"TRELLIS_AGENT_SECRET": self._secret}
@@ -101,17 +101,6 @@ class AgentLauncher(Launcher):
 
     def missing_nodes(self) -> Sequence[str]:
         return [node.name for node in self.machine.usable if node.name not in self._agents]
-
-    def _srun(self, names: Sequence[str]) -> list[str]:
-        slurm_system.require_slurm("srun")
-        if slurm_system.job_id() is None:
-            raise NotAvailable("not inside a Slurm allocation (SLURM_JOB_ID is not set)")
-        return [
-            "srun", f"--jobid={slurm_system.job_id()}", "--job-name=trellis-agents", "--overlap", "--quiet",
-            f"--nodes={len(names)}", f"--ntasks={len(names)}", "--ntasks-per-node=1",
-            f"--nodelist={','.join(names)}",
-            "--kill-on-bad-exit=0", "--no-kill", "--mpi=none", "--input=none",
-        ]  # fmt: skip
 
     def close(self) -> None:
         for agent in self._agents.values():

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import BadArgument, NotAvailable
 from ..model import Machine
@@ -96,9 +96,11 @@ def machine_in_allocation(machine: Machine) -> Machine:
         The allocation has more nodes than the machine file.
     """
     listed = os.environ.get("SLURM_JOB_NODELIST")
-    if not listed:
-        return machine
-    hosts = expand_hosts(listed)
+    return machine_on_hosts(machine, expand_hosts(listed)) if listed else machine
+
+
+def machine_on_hosts(machine: Machine, hosts: list[str]) -> Machine:
+    """The machine with these nodes; see :func:`machine_in_allocation`."""
     known = {node.name: node for node in machine.nodes}
     if all(host in known for host in hosts):
         return dataclasses.replace(machine, nodes=tuple(known[host] for host in hosts))
@@ -109,6 +111,25 @@ def machine_in_allocation(machine: Machine) -> Machine:
         )
     nodes = (dataclasses.replace(node, name=host) for node, host in zip(machine.nodes, hosts, strict=False))
     return dataclasses.replace(machine, nodes=tuple(nodes))
+
+
+def one_per_node(name: str, nodes: Sequence[str]) -> list[str]:
+    """The srun that starts one program on each of these nodes, beside the steps there.
+
+    Raises
+    ------
+    NotAvailable
+        There is no srun, or this is no allocation.
+    """
+    require_slurm("srun")
+    if job_id() is None:
+        raise NotAvailable("not inside a Slurm allocation (SLURM_JOB_ID is not set)")
+    return [
+        "srun", f"--jobid={job_id()}", f"--job-name={name}", "--overlap", "--quiet",
+        f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}", "--ntasks-per-node=1",
+        f"--nodelist={','.join(nodes)}",
+        "--kill-on-bad-exit=0", "--no-kill", "--mpi=none", "--input=none",
+    ]  # fmt: skip
 
 
 def allocation_now() -> tuple[float | None, set[str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ...errors import BadArgument, NotAvailable
 from ..model import Machine, Placement
@@ -69,26 +69,28 @@ class TemplateLauncher(ProcessLauncher):
         super().start()
 
     def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
-        values = self._values(launch, placement)
-        words = tuple(_NAME.sub(lambda match: values[match[1]], word) for word in self.words)
+        words = tuple(fill(self.words, launch, placement))
         return super().launch(
             dataclasses.replace(launch, command=words + launch.command), placement, environment
         )
 
-    def _values(self, launch: Launch, placement: Placement) -> dict[str, str]:
-        places = placement.places
-        gpus = sum(len(place.gpus) for place in places)
-        path = launch.log.with_name(launch.log.name + ".hosts")
-        if any("{host_file}" in word for word in self.words):
-            path.write_text("".join(f"{place.node}\n" * place.ranks for place in places))
-        return {
-            "ranks": str(placement.ranks),
-            "nodes": str(len(places)),
-            "threads": str(max(len(place.cpus) // place.ranks for place in places)),
-            "gpus": str(gpus),
-            "gpus_per_rank": str(gpus // placement.ranks),
-            "ranks_per_node": str(max(place.ranks for place in places)),
-            "hosts": ",".join(placement.nodes),
-            "slots": ",".join(f"{place.node}:{place.ranks}" for place in places),
-            "host_file": str(path),
-        }
+
+def fill(words: Sequence[str], launch: Launch, placement: Placement) -> list[str]:
+    """Words with their placeholders filled in."""
+    places = placement.places
+    gpus = sum(len(place.gpus) for place in places)
+    path = launch.log.with_name(launch.log.name + ".hosts")
+    if any("{host_file}" in word for word in words):
+        path.write_text("".join(f"{place.node}\n" * place.ranks for place in places))
+    values = {
+        "ranks": str(placement.ranks),
+        "nodes": str(len(places)),
+        "threads": str(max(len(place.cpus) // place.ranks for place in places)),
+        "gpus": str(gpus),
+        "gpus_per_rank": str(gpus // placement.ranks),
+        "ranks_per_node": str(max(place.ranks for place in places)),
+        "hosts": ",".join(placement.nodes),
+        "slots": ",".join(f"{place.node}:{place.ranks}" for place in places),
+        "host_file": str(path),
+    }
+    return [_NAME.sub(lambda match: values[match[1]], word) for word in words]

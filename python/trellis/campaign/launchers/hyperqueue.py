@@ -1,0 +1,226 @@
+"""HyperQueue: one worker a node, started by one srun (or other words); each attempt is a job of one task.
+
+Every worker has a resource of its node's name, so that a job runs where the planner wants. Tasks of several
+ranks start on their first node through `mpi`. HyperQueue's own multi-node tasks choose their nodes
+themselves, and its restarts know no outputs: neither is used (crash limit "never-restart").
+
+Written after the documentation and sources of version 0.26; not yet run against a real `hq`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import BadArgument, NotAvailable
+from ..model import Machine, Placement
+from . import slurm_system
+from .base import Ended, Handle, Launch
+from .clients import ClientLauncher, NodeWatch, ask_json, end_process
+from .template import fill
+
+_EXIT = re.compile(r"exit (?:code|status)[: ]+(-?\d+)")
+_LOST = re.compile(r"worker .*(?:lost|disconnected)|lost.* worker", re.IGNORECASE)
+_MPI = ["mpirun", "-n", "{ranks}", "--host", "{slots}", "--bind-to", "none"]
+
+
+class HyperQueueLauncher(ClientLauncher):
+    """Options (``[launcher_options]``).
+
+    hq
+        The program; default "hq". Server, workers and clients must be of one version.
+    server_dir
+        Of a running server; default: a server of this manager's own, in a new folder here.
+    worker_command
+        Words before `sh -c ...` that start one worker per node; default: srun with one task per node.
+        [] : workers are there already, with a resource `node/<name>` each.
+    mpi
+        Words before the command of a task of several ranks; placeholders as of the launcher `template`.
+    check_seconds
+        How often the server is asked for its workers; default 5.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(slurm_system.machine_in_allocation(machine))
+        options = machine.launcher_options
+        self.program = str(options.get("hq", "hq"))
+        self.words: list[str] | None = None
+        if "worker_command" in options:
+            self.words = [str(word) for word in options["worker_command"]]  # type: ignore[attr-defined]
+        self.rank_words = [str(word) for word in options.get("mpi", _MPI)]  # type: ignore[attr-defined]
+        self.folder = str(options.get("server_dir", ""))
+        self.own_folder: Path | None = None
+        self.server: subprocess.Popen | None = None
+        self.workers: subprocess.Popen | None = None
+        names = [node.name for node in self.machine.nodes]
+        self.watch = NodeWatch(names, self._nodes_up, float(options.get("check_seconds", 5)))  # type: ignore[arg-type]
+        if len({_plain(name) for name in names}) < len(names):
+            raise BadArgument(
+                f"machine {machine.name}: HyperQueue's resource names have letters and digits only, and two "
+                "nodes' names differ by other characters alone"
+            )
+
+    # Start and end
+
+    def start(self) -> None:
+        if shutil.which(self.program) is None:
+            raise NotAvailable(
+                f"launcher 'hyperqueue' needs {self.program}, which is not here: install HyperQueue's binary "
+                "(its Python wheel has none), or choose another launcher"
+            )
+        super().start()
+        if not self.folder:
+            self._start_server()
+        version = self._ask("server", "info").get("version", "unknown")
+        names = [node.name for node in self.machine.usable]
+        if self.words is None or self.words:
+            self._start_workers(names)
+        up: set[str] = set()
+        deadline = time.monotonic() + self.machine.join_timeout
+        while len(up) < len(names) and time.monotonic() < deadline:
+            up = self._nodes_up() & set(names)
+            time.sleep(0.05)
+        if not up:
+            self.close()
+            raise NotAvailable(
+                f"no HyperQueue worker reported to the server (version {version}) within "
+                f"{self.machine.join_timeout:g} s"
+            )
+        self.missing = [name for name in names if name not in up]
+        self.watch.set_up(up)
+        self.watch.start()
+
+    def _start_server(self) -> None:
+        self.own_folder = Path(tempfile.mkdtemp(prefix="hq-server.", dir=Path.cwd()))
+        self.folder = str(self.own_folder)
+        with open(self.own_folder / "server.log", "wb") as log:
+            self.server = subprocess.Popen(
+                [self.program, "--server-dir", self.folder, "server", "start"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                self._ask("server", "info")
+                return
+            except NotAvailable as error:
+                if self.server.poll() is not None or time.monotonic() > deadline:
+                    self.close()
+                    raise NotAvailable(f"no HyperQueue server: {error}") from None
+                time.sleep(0.1)
+
+    def _start_workers(self, names: Sequence[str]) -> None:
+        words = self.words or slurm_system.one_per_node("trellis-workers", names)
+        cpus = max(node.cpus for node in self.machine.nodes)
+        script = (
+            'node=${SLURMD_NODENAME:-$(hostname -s)}; plain=$(printf %s "$node" | tr -cd A-Za-z0-9); '
+            f"exec {shlex.quote(self.program)} --server-dir {shlex.quote(self.folder)} worker start "
+            f'--detect-resources=none --cpus={cpus} --resource "node/$plain=sum(1000000)" '
+            '--hostname="$node" --on-server-lost=stop'
+        )
+        self.workers = subprocess.Popen(
+            [*words, "sh", "-c", script],
+            env=slurm_system.step_environment(os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            start_new_session=True,
+        )
+
+    def close(self) -> None:
+        super().close()
+        self.watch.stop()
+        if self.workers is not None or self.server is not None:
+            subprocess.run(
+                [self.program, "--server-dir", self.folder, "server", "stop"],
+                check=False,
+                capture_output=True,
+                timeout=60,
+            )
+        end_process(self.workers)
+        end_process(self.server)
+        self.workers = self.server = None
+        if self.own_folder is not None:
+            shutil.rmtree(self.own_folder, ignore_errors=True)
+
+    # Nodes
+
+    def missing_nodes(self) -> Sequence[str]:
+        return self.missing
+
+    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.watch.changes()
+
+    def _nodes_up(self) -> set[str]:
+        """Nodes with a worker that has not ended."""
+        workers = self._ask("worker", "list")
+        return {w["configuration"]["hostname"] for w in workers if w.get("ended") is None}
+
+    # Jobs
+
+    def _ask(self, *words: str) -> Any:
+        return ask_json(self.program, "--server-dir", self.folder, "--output-mode=json", *words)
+
+    def client(
+        self, launch: Launch, placement: Placement, environment: Mapping[str, str], name: str
+    ) -> list[str]:
+        place = placement.places[0]
+        command = list(launch.command)
+        if placement.ranks > 1:
+            command = fill(self.rank_words, launch, placement) + command
+        changed = [f"--env={k}={v}" for k, v in sorted(environment.items()) if os.environ.get(k) != v]
+        return [
+            self.program, "--server-dir", self.folder, "submit", "--wait", "--directives=off",
+            f"--name={name}", f"--cwd={launch.directory}", "--stdout=none", "--stderr=none",
+            "--crash-limit=never-restart", f"--cpus={len(place.cpus)}",
+            f"--resource=node/{_plain(place.node)}=1", *changed, "--",
+            "/bin/sh", "-c", 'log=$1; shift; exec "$@" >> "$log" 2>&1', "sh", str(launch.log), *command,
+        ]  # fmt: skip
+
+    def jobs(self) -> list[tuple[str, str]]:
+        found = self._ask("job", "list", "--filter=waiting,running")
+        return [(str(job["id"]), str(job["name"])) for job in found]
+
+    def end_jobs(self, jobs: Sequence[str], *, hard: bool) -> None:
+        """HyperQueue knows one way to cancel: it ends the whole process group."""
+        subprocess.run(
+            [self.program, "--server-dir", self.folder, "job", "cancel", ",".join(jobs)],
+            check=False,
+            capture_output=True,
+            timeout=60,
+        )
+
+    def judge(self, handle: Handle, status: int, messages: str) -> Ended:
+        found = re.search(r"job ID:\D*(\d+)", re.sub(r"\x1b\[[0-9;]*m", "", messages))
+        if found is None:
+            return Ended(None, launcher_error=f"hq submit: {messages.strip() or f'status {status}'}")
+        error = self._error(found[1])
+        if error is None:
+            return Ended(None if status else 0)
+        if _LOST.search(error):
+            return Ended(None, lost_nodes=(handle.placement.places[0].node,))
+        code = _EXIT.search(error)
+        return Ended(int(code[1])) if code else Ended(None, launcher_error=error)
+
+    def _error(self, job: str) -> str | None:
+        """Why a job's task failed; None: it did not, or the server is gone."""
+        try:
+            tasks = self._ask("job", "info", job)[0]["tasks"]
+        except (NotAvailable, LookupError):
+            return None
+        return next((str(task["error"]) for task in tasks if task.get("error")), None)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "", name)
