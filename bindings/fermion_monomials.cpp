@@ -1,5 +1,6 @@
 /// Monomials of sea quarks.
 #include "bindings.hpp"
+#include "trellis/update/hisq_fermion.hpp"
 #include "trellis/update/rational_monomial.hpp"
 #include "trellis/update/staggered_fermion.hpp"
 #include "trellis/update/two_flavour_monomial.hpp"
@@ -26,6 +27,7 @@ void bind_fermion_monomials(nb::module_& m) {
             new (self) SmearedLinks(isotropic_stout(rho), levels);
           },
           "rho"_a, "levels"_a);
+  nb::class_<HisqSmearing, SmearedLinks>(m, "HisqSmearing").def(nb::init<>());
   nb::class_<StaggeredSea>(m, "StaggeredSea").def(nb::init<>());
   nb::class_<SquaredOperator>(m, "SquaredOperator");
   m.def(
@@ -36,6 +38,15 @@ void bind_fermion_monomials(nb::module_& m) {
         return std::make_shared<StaggeredFermion>(sea, phases, mass);
       },
       "sea"_a, "mass"_a, "boundary"_a, "mu_over_ipiT"_a, "charge_thirds"_a, "b"_a, "e"_a);
+  m.def(
+      "hisq_fermion",
+      [](std::shared_ptr<HisqSmearing> smearing, double mass, double epsilon, const BoundaryPhases& boundary,
+         double mu_over_ipiT, int charge_thirds, const std::array<int, 3>& b,
+         const std::array<int, 3>& e) -> SquaredOperatorPtr {
+        const StaggeredPhases phases{boundary, mu_over_ipiT, flux_of(charge_thirds, b, e)};
+        return std::make_shared<HisqFermion>(smearing, phases, mass, epsilon);
+      },
+      "smearing"_a, "mass"_a, "epsilon"_a, "boundary"_a, "mu_over_ipiT"_a, "charge_thirds"_a, "b"_a, "e"_a);
   m.def(
       "wilson_fermion",
       [](const WilsonParams& params) -> SquaredOperatorPtr {

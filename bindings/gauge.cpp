@@ -5,6 +5,7 @@
 #include "trellis/gauge/loops.hpp"
 #include "trellis/gauge/smearing.hpp"
 #include "trellis/gauge/topological_charge.hpp"
+#include "trellis/gauge/wilson_loops.hpp"
 
 namespace trellis::bindings {
 
@@ -40,11 +41,10 @@ nb::dict loops(const GaugeField& U) {
   return d;
 }
 
-nb::dict flow_observables(const AdaptiveFlow& flow) {
+nb::dict flow_observables(const GaugeField& V) {
   double values[4];
   {
     const nb::gil_scoped_release release;
-    const GaugeField& V = flow.field();
     values[0] = energy_density_clover(V);
     values[1] = energy_density_plaquette(V);
     values[2] = topological_charge(V, ChargeDefinition::clover);
@@ -70,9 +70,20 @@ void bind_flow(nb::module_& m) {
       .def("advance", &AdaptiveFlow::advance, "time"_a, release_gil())
       .def_prop_ro("time", &AdaptiveFlow::time)
       .def_prop_ro("steps", &AdaptiveFlow::steps)
-      .def("observables", flow_observables)
+      .def("observables", [](const AdaptiveFlow& flow) { return flow_observables(flow.field()); })
       .def(
           "field", [](const AdaptiveFlow& flow) { return std::make_shared<GaugeField>(flow.field()); },
+          release_gil());
+  nb::class_<GradientFlow>(m, "FixedStepFlow")
+      .def(
+          "__init__",
+          [](GradientFlow* self, const GaugeField& U, double c1) { new (self) GradientFlow(U, c1); },
+          "links"_a, "c1"_a)
+      .def("step", &GradientFlow::step, "epsilon"_a, release_gil())
+      .def_prop_ro("time", &GradientFlow::time)
+      .def("observables", [](const GradientFlow& flow) { return flow_observables(flow.field()); })
+      .def(
+          "field", [](const GradientFlow& flow) { return std::make_shared<GaugeField>(flow.field()); },
           release_gil());
 }
 }  // namespace
@@ -94,8 +105,17 @@ void bind_gauge(nb::module_& m) {
           "polyakov_loop", [](const GaugeField& U) { return polyakov_loop(U); }, release_gil())
       .def("loops", loops)
       .def(
-          "stout", [](const GaugeField& U, double rho, int steps) { return stout_smear(U, rho, steps); },
-          "rho"_a, "steps"_a, release_gil())
+          "wilson_loops",
+          [](const GaugeField& U, int spatial_extent, int temporal_extent, const std::string& planes) {
+            return wilson_loops(U, spatial_extent, temporal_extent, loop_planes_of(planes));
+          },
+          "spatial_extent"_a, "temporal_extent"_a, "planes"_a, release_gil())
+      .def(
+          "stout",
+          [](const GaugeField& U, double rho, int steps, bool is_spatial_only) {
+            return stout_smear(U, is_spatial_only ? spatial_stout(rho) : isotropic_stout(rho), steps);
+          },
+          "rho"_a, "steps"_a, "spatial"_a, release_gil())
       .def(
           "ape",
           [](const GaugeField& U, double alpha, int steps, bool is_spatial_only) {

@@ -42,6 +42,17 @@ double rectangle(const Gauge& U) {
   return sum / (12 * double(U.volume()));
 }
 
+double wilson_loop(const Gauge& U, int mu, int R, int nu, int T) {
+  std::vector<int> steps;
+  steps.insert(steps.end(), size_t(R), forward(mu));
+  steps.insert(steps.end(), size_t(T), forward(nu));
+  steps.insert(steps.end(), size_t(R), backward(mu));
+  steps.insert(steps.end(), size_t(T), backward(nu));
+  double sum = 0;
+  for (int64_t x = 0; x < U.volume(); ++x) sum += trace(path(U, x, steps)).re / 3;
+  return sum / double(U.volume());
+}
+
 double link_trace(const Gauge& U) {
   double sum = 0;
   for (const auto& link : U.links) sum += trace(link).re / 3;

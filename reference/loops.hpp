@@ -13,6 +13,8 @@ struct PlaquetteMeans {
 PlaquetteMeans plaquette(const Gauge& U);
 /// Mean of Re tr / 3 of the 2x1 loops over sites and the 12 orientations.
 double rectangle(const Gauge& U);
+/// The loop R steps in mu, T steps in nu and back: the mean of Re tr / 3 over sites.
+double wilson_loop(const Gauge& U, int mu, int R, int nu, int T);
 /// Mean of Re tr U / 3.
 double link_trace(const Gauge& U);
 /// Mean over the transverse sites of tr prod_mu U_mu / 3.

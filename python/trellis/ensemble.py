@@ -19,7 +19,7 @@ import numpy as np
 
 from .core import load
 from .durable import sync_folder, write_json
-from .errors import FileError
+from .errors import BadArgument, FileError
 from .gauge import GaugeField, read_gauge_field
 from .parallel import broadcast, rank
 from .provenance import write_root_attributes
@@ -123,7 +123,8 @@ class Stream:
         self.path = path
         self.sweeps: list[int] = []
         self.values: dict[str, list[float | complex]] = {}
-        self.occasional: dict[str, tuple[list[int], list[float | complex]]] = {}
+        self.occasional: dict[str, tuple[list[int], list[Any]]] = {}
+        self.axes: dict[str, list[float]] = {}
 
     def append(self, sweep: int, values: dict[str, float | complex]) -> None:
         """Add the observables of one sweep."""
@@ -131,10 +132,21 @@ class Stream:
         for name, value in values.items():
             self.values.setdefault(name, []).append(value)
 
-    def append_occasional(self, number: int, values: dict[str, float | complex]) -> None:
-        """Add what is not measured every time: each series has numbers of its own."""
+    def append_occasional(self, number: int, values: dict[str, Any]) -> None:
+        """Add what is not measured every time: each series has numbers of its own.
+
+        Raises
+        ------
+        BadArgument
+            An array that has not the shape of those before: [measure] was changed during the run.
+        """
         for name, value in values.items():
             numbers, series = self.occasional.setdefault(name, ([], []))
+            if series and np.shape(series[-1]) != np.shape(value):
+                raise BadArgument(
+                    f"{self.path}: {name} was measured with the shape {list(np.shape(series[-1]))} before, "
+                    f"and has {list(np.shape(value))} now: a changed [measure] needs another folder"
+                )
             numbers.append(number)
             series.append(value)
 
@@ -168,10 +180,7 @@ class Stream:
             series = root.group("occasional").group(name)
             numbers = series.read_int64("trajectory")
             values = _read_series(series, "value")
-            self.occasional[name] = (
-                numbers[numbers <= sweep].tolist(),
-                values[numbers <= sweep].tolist(),
-            )
+            self.occasional[name] = (numbers[numbers <= sweep].tolist(), list(values[numbers <= sweep]))
 
     def write(self, run_file: str, lattice: tuple[int, ...], attributes: dict[str, float | int]) -> None:
         """Write all of it under another name, then rename. Collective."""
@@ -190,10 +199,12 @@ class Stream:
                 series = occasional.make_group(name)
                 series.write_int64("trajectory", np.asarray(numbers, dtype=np.int64))
                 _write_series(series, "value", values)
+                if name in self.axes:
+                    series.write_float64("axis", np.asarray(self.axes[name]))
         file.commit()
 
 
-def _write_series(group: Any, name: str, values: list[float | complex]) -> None:
+def _write_series(group: Any, name: str, values: list[Any]) -> None:
     """Complex series say so in their name's dtype; everything else is float64."""
     array = np.asarray(values)
     if array.dtype.kind == "c":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -21,7 +22,7 @@ _C1 = {"wilson": 0.0, "symanzik": -1.0 / 12.0}
 class GradientFlow:
     """dV/dt = -(dS/dV) V from the links of a field (doc/conventions.md "Smearing and flow").
 
-    Third-order Runge-Kutta steps whose length follows an error estimate.
+    Third-order Runge-Kutta steps whose length follows an error estimate, or is fixed.
 
     Parameters
     ----------
@@ -33,6 +34,8 @@ class GradientFlow:
         Of the estimated error of a step, a Frobenius norm of links.
     first_step, largest_step
         Of t / a^2.
+    step
+        A fixed step length instead; the last step before a time asked for may be shorter.
 
     Raises
     ------
@@ -48,10 +51,17 @@ class GradientFlow:
         tolerance: float = 1e-6,
         first_step: float = 0.01,
         largest_step: float = 0.2,
+        step: float | None = None,
     ) -> None:
         if action not in _C1:
             raise BadArgument(f'the flow of {action!r} is not among "wilson", "symanzik"')
-        self._core = load().GradientFlow(U._core, _C1[action], tolerance, first_step, largest_step)
+        if step is not None and not step > 0:
+            raise BadArgument(f"a flow step is positive, found {step}")
+        self._step, self._steps = step, 0
+        if step is None:
+            self._core = load().GradientFlow(U._core, _C1[action], tolerance, first_step, largest_step)
+        else:
+            self._core = load().FixedStepFlow(U._core, _C1[action])
 
     def advance(self, time: float) -> None:
         """Flow on to t / a^2 = time. Collective.
@@ -63,7 +73,16 @@ class GradientFlow:
         NumericError
             No step length meets the tolerance.
         """
-        self._core.advance(time)
+        if self._step is None:
+            self._core.advance(time)
+            return
+        rest = time - self._core.time
+        if rest < -1e-12:
+            raise BadArgument(f"the flow is at t = {self._core.time}, it cannot go back to {time}")
+        count = math.ceil(rest / self._step - 1e-9)
+        for k in range(count):
+            self._core.step(self._step if k + 1 < count else rest - (count - 1) * self._step)
+        self._steps += count
 
     @property
     def time(self) -> float:
@@ -73,7 +92,7 @@ class GradientFlow:
     @property
     def steps(self) -> int:
         """Steps taken."""
-        return self._core.steps
+        return self._core.steps if self._step is None else self._steps
 
     @property
     def field(self) -> GaugeField:
@@ -123,6 +142,7 @@ def flow_history(
     spacing: float = 0.1,
     action: FlowAction = "wilson",
     tolerance: float = 1e-6,
+    step: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> FlowHistory:
     """Flow to `time` and measure at 0, spacing, 2 spacing, ... and at the end. Collective.
@@ -131,7 +151,7 @@ def flow_history(
     ----------
     time, spacing
         t / a^2; both positive.
-    action, tolerance
+    action, tolerance, step
         As of :class:`GradientFlow`.
     progress
         Called with each flow time that was measured.
@@ -142,7 +162,7 @@ def flow_history(
     """
     if not time > 0 or not spacing > 0:
         raise BadArgument(f"flow time and spacing must be positive, found {time} and {spacing}")
-    flow = GradientFlow(U, action=action, tolerance=tolerance)
+    flow = GradientFlow(U, action=action, tolerance=tolerance, step=step)
     count = int(np.ceil(time / spacing * (1 - 1e-12)))
     times = np.minimum(spacing * np.arange(count + 1), time)
     rows = []

@@ -145,9 +145,15 @@ class GaugeField:
         """
         return self._core.loops()
 
-    def stout(self, *, rho: float, steps: int) -> GaugeField:
-        """Stout-smeared links (Morningstar and Peardon), isotropic rho, `steps` times. Collective."""
-        return GaugeField(self._core.stout(rho, steps))
+    def stout(self, *, rho: float, steps: int, spatial: bool = False) -> GaugeField:
+        """Stout-smeared links (Morningstar and Peardon), isotropic rho, `steps` times. Collective.
+
+        Parameters
+        ----------
+        spatial
+            Spatial links by their spatial staples; temporal links stay as they are.
+        """
+        return GaugeField(self._core.stout(rho, steps, spatial))
 
     def ape(self, *, alpha: float, steps: int, spatial: bool = False) -> GaugeField:
         """APE-smeared links, `steps` times. Collective.
@@ -161,6 +167,35 @@ class GaugeField:
             Spatial links by their spatial staples; temporal links stay as they are.
         """
         return GaugeField(self._core.ape(alpha, steps, spatial))
+
+    def wilson_loops(
+        self,
+        *,
+        spatial: int,
+        temporal: int,
+        planes: Literal["temporal", "spatial", "all"] = "temporal",
+    ) -> NDArray[np.float64]:
+        """W(R, T), the mean of Re tr / 3 of loops along the axes over sites and planes. Collective.
+
+        Parameters
+        ----------
+        spatial, temporal
+            The largest R and T; at least 1.
+        planes
+            R along mu and T along nu: "temporal" mu = x, y, z and nu = t; "spatial" different spatial ones;
+            "all" twelve pairs.
+
+        Returns
+        -------
+        array
+            float, shape [R - 1, T - 1]. Smeared links: call it of :meth:`ape` with ``spatial=True``.
+
+        Raises
+        ------
+        BadArgument
+            An extent below 1, or unknown planes.
+        """
+        return np.array(self._core.wilson_loops(spatial, temporal, planes))
 
     @property
     def topological_charge(self) -> float:

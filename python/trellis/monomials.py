@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import cmath
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .core import load
 from .errors import NumericError
 from .hmc import Monomial, gauge_monomial
+from .online import boundary_phases
 from .rational import Rational, rational_power
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Sea:
     monomials: dict[str, list[Monomial]] = field(default_factory=dict)
     intervals: dict[str, Interval] = field(default_factory=dict)
     functions: dict[str, dict[str, Rational]] = field(default_factory=dict)
-    _links: Any = None
+    _links_of: dict[str, Any] = field(default_factory=dict)
     _operators: dict[str, Any] = field(default_factory=dict)
 
     def interval_record(self) -> dict[str, dict[str, float]]:
@@ -56,7 +56,7 @@ class Sea:
     def estimate(self, name: str, U: GaugeField) -> tuple[float, float]:
         """Ritz values at the ends of a flavour's spectrum. Collective."""
         return load().spectrum(
-            self._links, self._operators[name], U._core, _LANCZOS_STEPS, self.run.random.seed
+            self._links_of[name], self._operators[name], U._core, _LANCZOS_STEPS, self.run.random.seed
         )
 
     def outside(self, U: GaugeField) -> dict[str, Interval]:
@@ -92,15 +92,27 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
     if not run.fermions:
         return sea
     core = load()
-    sea._links = core.SmearedLinks(run.smearing.rho, run.smearing.levels)
-    staggered = core.StaggeredSea()
+    links = core.SmearedLinks(run.smearing.rho, run.smearing.levels)
+    staggered, hisq = core.StaggeredSea(), core.HisqSmearing()
     number = 0
     for fermion in run.fermions:
-        if fermion.type == "staggered":
+        sea._links_of[fermion.name] = hisq if fermion.type == "hisq" else links
+        if fermion.type == "hisq":
+            sea._operators[fermion.name] = core.hisq_fermion(
+                hisq,
+                fermion.bare_mass,
+                fermion.epsilon,
+                boundary_phases(fermion.boundary),
+                fermion.mu_over_ipiT,
+                fermion.charge_thirds,
+                list(run.background.b),
+                list(run.background.e),
+            )
+        elif fermion.type == "staggered":
             sea._operators[fermion.name] = core.staggered_fermion(
                 staggered,
                 fermion.bare_mass,
-                _phases(fermion),
+                boundary_phases(fermion.boundary),
                 fermion.mu_over_ipiT,
                 fermion.charge_thirds,
                 list(run.background.b),
@@ -117,14 +129,12 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
     return sea
 
 
+def _is_staggered(fermion: FermionTable) -> bool:
+    return fermion.type in ("staggered", "hisq")
+
+
 def _is_rational(fermion: FermionTable) -> bool:
-    return fermion.type == "staggered" or fermion.n_f == 1
-
-
-def _phases(fermion: FermionTable) -> list[complex]:
-    """exp(i pi phase), exact for 0 and 1."""
-    exact = {0.0: 1.0 + 0j, 1.0: -1.0 + 0j}
-    return [exact.get(p, cmath.exp(1j * cmath.pi * p)) for p in fermion.boundary]
+    return _is_staggered(fermion) or fermion.n_f == 1
 
 
 def _wilson_params(fermion: FermionTable) -> Any:
@@ -132,13 +142,13 @@ def _wilson_params(fermion: FermionTable) -> Any:
     params.mass = fermion.bare_mass
     params.csw_spatial = params.csw_temporal = fermion.csw
     params.twisted_mass = fermion.twisted_mass
-    params.boundary = _phases(fermion)
+    params.boundary = boundary_phases(fermion.boundary)
     return params
 
 
 def _lower_bound(fermion: FermionTable) -> float:
     """Of the spectrum of m^2 - D_eo D_oe for any links."""
-    return fermion.bare_mass**2 if fermion.type == "staggered" else 0.0
+    return fermion.bare_mass**2 if _is_staggered(fermion) else 0.0
 
 
 def _interval(
@@ -166,7 +176,7 @@ def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
     """det[A]^power with power = n_f / 4 (staggered) or n_f / 2 (wilson, A = S^dagger S)."""
     run, table, interval = sea.run, fermion.rational, sea.intervals[fermion.name]
     fields = fermion.pseudofermions or 1
-    power = fermion.n_f / (4 if fermion.type == "staggered" else 2) / fields
+    power = fermion.n_f / (4 if _is_staggered(fermion) else 2) / fields
     limits = {"low": interval.low, "high": interval.high}
 
     def function(exponent: float, order: int | None, tolerance: float) -> Rational:
@@ -193,7 +203,7 @@ def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
         Monomial(
             load().rational_monomial(
                 fermion.name,
-                sea._links,
+                sea._links_of[fermion.name],
                 sea._operators[fermion.name],
                 **tuples,
                 pseudofermions=fields,
@@ -216,7 +226,7 @@ def _add_two_flavours(sea: Sea, fermion: FermionTable, number: int) -> None:
             Monomial(
                 core.two_flavour_monomial(
                     name,
-                    sea._links,
+                    sea._links_of[fermion.name],
                     sea._operators[fermion.name],
                     shifts[k],
                     numerator,
@@ -234,6 +244,6 @@ def _add_two_flavours(sea: Sea, fermion: FermionTable, number: int) -> None:
 def _determinant(sea: Sea, fermion: FermionTable) -> Monomial:
     return Monomial(
         load().clover_determinant_monomial(
-            f"{fermion.name}_determinant", sea._links, _wilson_params(fermion), fermion.n_f
+            f"{fermion.name}_determinant", sea._links_of[fermion.name], _wilson_params(fermion), fermion.n_f
         )
     )

@@ -101,5 +101,5 @@ def test_errors_of_an_ensemble(tmp_path: Path) -> None:
     assert scales.w0.value == pytest.approx(np.sqrt(0.3 / mean), rel=1e-8)
     assert scales.sqrt_8t0.value == pytest.approx(np.sqrt(8 * scales.t0.value))
     assert scales.configurations == list(range(1, 201))
-    with pytest.raises(ValueError, match="before reference_time"):
+    with pytest.raises(ValueError, match="before t0 is reached"):
         ensemble_scales(files, target=5.0)

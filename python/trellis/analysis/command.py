@@ -75,6 +75,8 @@ def print_summary(results: Results, output_dir: Path, console: Console) -> None:
         console.print(table)
     elif results.observables:
         console.print(_observables_table(results))
+    for line in _stream_lines(results):
+        console.print(line, highlight=False)
     for name, ratio in results.ratios.items():
         console.print(
             f"m({name.replace('/', ') / m(')}) = {format_error(ratio.value, ratio.error)}", highlight=False
@@ -97,6 +99,27 @@ def _observables_table(results: Results) -> Table:
         tau = "-" if found.tau_int is None else f"{found.tau_int:.2g}"
         table.add_row(name, format_error(found.mean, found.error), tau, str(found.count))
     return table
+
+
+def _stream_lines(results: Results) -> list[str]:
+    """Flow scales, charge, susceptibilities and the diagonal Creutz ratios."""
+    if results.stream is None:
+        return []
+    lines = []
+    flow, loops = results.stream.flow, results.stream.loops
+    if flow is not None:
+        scales = {
+            "t0/a^2": flow.t0,
+            "sqrt(8 t0)/a": flow.sqrt_8t0,
+            "w0/a": flow.w0,
+            "<Q^2>": flow.charge_squared,
+        }
+        lines.append(", ".join(f"{name} = {v.formatted}" for name, v in scales.items() if v is not None))
+    if loops is not None:
+        ratios = {n: v for n, v in loops.creutz.items() if len(set(n.split("x"))) == 1}
+        lines.append(", ".join(f"chi({n.replace('x', ',')}) = {v.formatted}" for n, v in ratios.items()))
+    lines += [f"{name} = {v.formatted}" for name, v in results.stream.derived.items()]
+    return [line for line in lines if line]
 
 
 def _row(particle: ParticleResult) -> list[str]:

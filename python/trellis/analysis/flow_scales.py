@@ -79,20 +79,42 @@ def ensemble_scales(
     if times is None:
         raise ValueError("no files")
     numbers = sorted(found)
-    energies = np.array([found[n] for n in numbers])
-    observables = [pe.Obs([energies[:, i]], [name], idl=[numbers]) for i in range(len(times))]
-    scales = []
-    for scale in (reference_time, w0_scale):
-        if not np.isfinite(scale(times, energies.mean(axis=0), target)):
-            raise ValueError(f"the flow ends at t = {times[-1]:g}, before {scale.__name__} is reached")
-
-        def of_mean(values: NDArray, scale: _Scale = scale, **_: object) -> np.float64:
-            return np.float64(scale(times, values, target))
-
-        gradient = _gradient(of_mean, energies.mean(axis=0))
-        scales.append(pe.derived_observable(of_mean, observables, man_grad=gradient))
-    t0, w0 = scales
+    scales = scales_of(times, numbers, np.array([found[n] for n in numbers]), target=target, name=name)
+    for text, observable in scales.items():
+        if observable is None:
+            raise ValueError(f"the flow ends at t = {times[-1]:g}, before {text} is reached")
+    t0, w0 = scales["t0"], scales["w0"]
     root = (8 * t0) ** 0.5
     for observable in (t0, w0, root):
         observable.gamma_method()
     return FlowScales(t0, root, w0, numbers)
+
+
+def scales_of(
+    times: NDArray, numbers: Sequence[int] | NDArray, energies: NDArray, *, target: float = 0.3, name: str
+) -> dict[str, pe.Obs | None]:
+    """t0 / a^2 and w0 / a from E(t) of an ensemble; None where the mean does not reach the target.
+
+    Parameters
+    ----------
+    times
+        Flow times, at least five.
+    numbers
+        Of the configurations, ascending.
+    energies
+        float, shape [configuration, time].
+    """
+    idl = np.asarray(numbers).tolist()
+    observables = [pe.Obs([energies[:, i]], [name], idl=[idl]) for i in range(len(times))]
+    mean = energies.mean(axis=0)
+    scales: dict[str, pe.Obs | None] = {}
+    for text, scale in (("t0", reference_time), ("w0", w0_scale)):
+        scales[text] = None
+        if not np.isfinite(scale(times, mean, target)):
+            continue
+
+        def of_mean(values: NDArray, scale: _Scale = scale, **_: object) -> np.float64:
+            return np.float64(scale(times, values, target))
+
+        scales[text] = pe.derived_observable(of_mean, observables, man_grad=_gradient(of_mean, mean))
+    return scales

@@ -16,9 +16,10 @@ from .errors import AnalysisError, FitFailed
 from .models import BackwardState
 from .nucleon import nucleon_charges, residual_mass
 from .options import AnalysisOptions
-from .readers import CorrelatorData, Measurements, ObservableSeries, read_measurements
+from .readers import ArraySeries, CorrelatorData, Measurements, ObservableSeries, read_measurements
 from .results import ConfigurationSummary, Provenance, RatioResult, Results
 from .spectrum import ParticleFit, backward_state_of, fit_particle
+from .stream import stream_result
 
 _VERSIONS_OF = ("numpy", "scipy", "h5py", "gvar", "lsqfit", "pyerrors", "matplotlib", "trellis")
 
@@ -81,6 +82,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         f"mass of {n}": (p.tau_int, p.tau_int_error) for n, p in particles.items() if p.tau_int is not None
     }
     _warn(measurements, particles, notes, warnings)
+    stream = stream_result(measurements, notes, warnings)
     charges = None
     try:
         charges = nucleon_charges(measurements, options)
@@ -100,6 +102,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         ratios=_ratios(fits, options),
         nucleon_charges=charges,
         m_res=residual_mass(measurements),
+        stream=stream,
         observables=observables,
         tau_int=tau_int,
         not_fitted=not_fitted,
@@ -128,6 +131,9 @@ def _leave_out(measurements: Measurements, first: int | None) -> None:
     for name, o in measurements.observables.items():
         after = o.trajectories >= first
         measurements.observables[name] = ObservableSeries(name, o.trajectories[after], o.values[after])
+    for name, a in measurements.arrays.items():
+        after = a.trajectories >= first
+        measurements.arrays[name] = ArraySeries(name, a.trajectories[after], a.values[after], a.axis)
 
 
 def _fit_all(

@@ -73,6 +73,16 @@ class ObservableSeries:
 
 
 @dataclass
+class ArraySeries:
+    """An array per trajectory: values[trajectory, ...]; axis: what the second index stands for, or None."""
+
+    name: str
+    trajectories: NDArray
+    values: NDArray
+    axis: NDArray | None = None
+
+
+@dataclass
 class InputFile:
     """Where data came from."""
 
@@ -95,7 +105,9 @@ class Measurements:
     configurations
         Trajectory numbers, ascending, shape [configuration].
     correlators, observables
-        By name.
+        By name. Noise vectors of a stream's traces are averaged in `observables`.
+    arrays
+        On-line measurements that are arrays: noise vectors, flows, Wilson loops.
     solves
         Solver records: column name -> list of arrays [source] per configuration, plus "solver": text.
     """
@@ -106,6 +118,7 @@ class Measurements:
     configurations: NDArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     correlators: dict[str, CorrelatorData] = field(default_factory=dict)
     observables: dict[str, ObservableSeries] = field(default_factory=dict)
+    arrays: dict[str, ArraySeries] = field(default_factory=dict)
     solves: dict = field(default_factory=dict)
     run_files: list[str] = field(default_factory=list)
     files: list[InputFile] = field(default_factory=list)
@@ -290,14 +303,7 @@ def _read_observables(
             )
         values, numbers = values[keep], all_numbers[keep]
         _refuse_not_finite(path, dataset.name, values, numbers)
-        old = result.observables.get(name)
-        if old is not None:
-            numbers_all = np.concatenate([old.trajectories, numbers])
-            values = np.concatenate([old.values, values])
-        else:
-            numbers_all = numbers
-        numbers_all, first = np.unique(numbers_all, return_index=True)
-        result.observables[name] = ObservableSeries(name, numbers_all, values[first])
+        _add_series(result, name, numbers, values)
 
 
 def _read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
@@ -309,8 +315,53 @@ def _read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
     if trajectory is None:
         raise MeasurementFileError(path, "/trajectory", expected="int64[n]", found="nothing")
     numbers = np.atleast_1d(np.asarray(trajectory[()], dtype=np.int64))
-    _read_observables(path, group, numbers, result, after=int(file.attrs.get("thermalisation", 0)))
+    after = int(file.attrs.get("thermalisation", 0))
+    _read_observables(path, group, numbers, result, after=after)
+    if isinstance(file.get("occasional"), h5py.Group):
+        for name, series in file["occasional"].items():
+            _read_occasional(path, name, series, result, after)
     return len(numbers)
+
+
+def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measurements, after: int) -> None:
+    """A series with trajectory numbers of its own; arrays of noise vectors also as their mean."""
+    numbers = np.asarray(group["trajectory"][()], dtype=np.int64)
+    values = np.asarray(group["value"][()])
+    if len(values) != len(numbers):
+        raise MeasurementFileError(
+            path, group["value"].name, expected=f"{len(numbers)} entries", found=list(values.shape)
+        )
+    keep = numbers > after
+    numbers, values = numbers[keep], values[keep]
+    if values.ndim == 1:
+        finite = np.isfinite(values)
+        if not finite.all():
+            result.notes.append(f"{name}: not reached on {np.sum(~finite)} of {len(finite)} configurations")
+        _add_series(result, name, numbers[finite], values[finite])
+        return
+    _refuse_not_finite(path, group["value"].name, values, numbers)
+    axis = np.asarray(group["axis"][()]) if "axis" in group else None
+    old = result.arrays.get(name)
+    if old is not None and old.values.shape[1:] != values.shape[1:]:
+        raise MeasurementFileError(
+            path, group["value"].name, expected=list(old.values.shape[1:]), found=list(values.shape[1:])
+        )
+    if values.ndim == 2 and axis is None:
+        _add_series(result, name, numbers, values.mean(axis=1))
+    if old is not None:
+        numbers = np.concatenate([old.trajectories, numbers])
+        values = np.concatenate([old.values, values])
+    numbers, first = np.unique(numbers, return_index=True)
+    result.arrays[name] = ArraySeries(name, numbers, values[first], axis)
+
+
+def _add_series(result: Measurements, name: str, numbers: NDArray, values: NDArray) -> None:
+    old = result.observables.get(name)
+    if old is not None:
+        numbers = np.concatenate([old.trajectories, numbers])
+        values = np.concatenate([old.values, values])
+    numbers, first = np.unique(numbers, return_index=True)
+    result.observables[name] = ObservableSeries(name, numbers, values[first])
 
 
 def _read_solves(path: Path, group: h5py.Group, count: int, result: Measurements) -> None:

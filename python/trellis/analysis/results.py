@@ -206,6 +206,59 @@ class NucleonCharges(_Record):
     subtracted: dict[str, Series]
 
 
+class ValueRecord(_Record):
+    """A number with its Gamma-method error; tau_int of the fluctuations it comes from, in measurements."""
+
+    value: float
+    error: float
+    tau_int: float | None = None
+
+    @property
+    def formatted(self) -> str:
+        """2.785(12)."""
+        return format_error(self.value, self.error)
+
+
+class FlowResult(_Record):
+    """The gradient flow of a stream, lattice units.
+
+    Attributes
+    ----------
+    t0, sqrt_8t0, w0
+        From the mean E(t); None where it does not reach 0.3.
+    t2_energy
+        t^2 E(t) by flow time.
+    charge_squared, topological_susceptibility
+        <Q^2> and <Q^2> / V of the improved charge at charge_time.
+    """
+
+    count: int
+    t2_energy: Series
+    t0: ValueRecord | None = None
+    sqrt_8t0: ValueRecord | None = None
+    w0: ValueRecord | None = None
+    charge_time: float | None = None
+    charge_squared: ValueRecord | None = None
+    topological_susceptibility: ValueRecord | None = None
+
+
+class LoopResult(_Record):
+    """Wilson loops by "RxT": W, Creutz ratios, and ln W(R, T) / W(R, T + 1)."""
+
+    count: int
+    loops: dict[str, ValueRecord]
+    creutz: dict[str, ValueRecord]
+    potential: dict[str, ValueRecord]
+
+
+class StreamResult(_Record):
+    """On-line measurements of a stream beyond the single series."""
+
+    flow: FlowResult | None = None
+    loops: LoopResult | None = None
+    derived: dict[str, ValueRecord] = Field(default_factory=dict)
+
+
 class Results(_Record):
     """Everything that an analysis found; written to results.json."""
 
@@ -220,6 +273,7 @@ class Results(_Record):
     ratios: dict[str, RatioResult]
     nucleon_charges: NucleonCharges | None = None
     m_res: ChargeRecord | None = None
+    stream: StreamResult | None = None
     observables: dict[str, AutocorrelationResult]
     tau_int: dict[str, tuple[float, float]]
     not_fitted: dict[str, str]

@@ -14,6 +14,7 @@ from ..errors import BadArgument
 from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
 from ..heatbath import HeatBath
 from ..machine import fma_peak
+from ..online import OnlineMeasurements
 from ..parallel import broadcast, on_root, rank
 from ..provenance import build_provenance, now
 from ..run_files import GenerateRun, HmcRun
@@ -65,6 +66,10 @@ class _Generation:
         self.heatbath = HeatBath(
             beta=run.action.beta, seed=run.heatbath.seed, over_relaxation=run.heatbath.over_relaxation
         )
+        self.measurements = OnlineMeasurements(
+            run.measure, [], seed=run.heatbath.seed, stream=0, thermalisation=run.sweeps.thermalisation
+        )
+        self.stream.axes = self.measurements.axes()
 
     def run_all(self, resume: bool) -> dict[str, Any]:
         run, output = self.run, self.output
@@ -157,6 +162,7 @@ class _Generation:
         self.heatbath.sweep(U, self.sweep)
         self.heatbath_seconds += time.perf_counter() - start
         self.stream.append(self.sweep, {"plaquette": U.plaquette, "polyakov_loop": U.polyakov_loop})
+        self.stream.append_occasional(self.sweep, self.measurements.measure(U, self.sweep))
         if self.sweep % sweeps.print_every == 0:
             mean = self.stream.mean("plaquette", sweeps.print_every)
             self.output.line(f"sweep {self.sweep:6d}  plaquette {mean:.8f}")
@@ -172,6 +178,7 @@ class _Generation:
         """The stream first: a state never knows of sweeps that the stream lacks."""
         run = self.run
         attributes = {"beta": run.action.beta, "seed": run.heatbath.seed}
+        attributes["thermalisation"] = run.sweeps.thermalisation
         self.stream.write(self.text, run.lattice.extents, attributes)
         content = {
             "physics": self._physics(),

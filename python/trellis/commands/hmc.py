@@ -15,6 +15,7 @@ from ..errors import BadArgument
 from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
 from ..hmc import HMC, Level
 from ..monomials import Sea, make_sea
+from ..online import OnlineMeasurements, sea_flavours
 from ..parallel import broadcast, rank
 from ..provenance import build_provenance, now
 from ..run_files import HmcRun
@@ -96,6 +97,14 @@ class _Chain:
         set_threads(run.machine)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
         self.intervals: dict[str, dict[str, float]] | None = None
+        self.measurements = OnlineMeasurements(
+            run.measure,
+            sea_flavours(run.fermions, run.smearing, run.background),
+            seed=run.random.seed,
+            stream=run.random.stream,
+            thermalisation=run.trajectories.thermalisation,
+        )
+        self.stream.axes = self.measurements.axes()
 
     def run_all(self, trajectories: int | None) -> dict[str, Any]:
         run, output = self.run, self.output
@@ -178,7 +187,7 @@ class _Chain:
     def _physics(self) -> dict[str, Any]:
         """What decides the bits; a resumed run must have the same."""
         run = self.run
-        content = run.model_dump(by_alias=True, exclude={"machine", "output", "trajectories"})
+        content = run.model_dump(by_alias=True, exclude={"machine", "output", "trajectories", "measure"})
         content["thermalisation"] = run.trajectories.thermalisation
         return content
 
@@ -196,7 +205,7 @@ class _Chain:
     def _one_trajectory(self, U: GaugeField) -> None:
         table = self.run.trajectories
         number = self.number + 1
-        extra: dict[str, float] = {}
+        extra: dict[str, Any] = {}
         self._widen(U)
         if table.reversibility_every and number % table.reversibility_every == 0:
             found = self.hmc.reversibility(U, number)
@@ -206,7 +215,7 @@ class _Chain:
         self.number = number
         self._warn(record, number)
         self._record(U, record)
-        self.stream.append_occasional(number, extra)
+        self.stream.append_occasional(number, extra | self.measurements.measure(U, number))
         self.output.line(describe_trajectory(number, record, self.stream, time.perf_counter() - begin))
         if table.kept(number):
             self._save(U, "configuration")

@@ -9,12 +9,22 @@ from matplotlib.figure import Figure
 
 from trellis.analysis.results import Results, format_error
 
-from . import figures
+from . import figures, stream_figures
 from .embed import png_bytes, svg_text
 from .style import look
 
 #: Observables that get a figure, in this order, when they are there.
-_PLOTTED_OBSERVABLES = ("plaquette", "rectangle", "polyakov_loop_abs", "dH", "exp_minus_dH")
+_PLOTTED_OBSERVABLES = (
+    "plaquette",
+    "rectangle",
+    "polyakov_loop_abs",
+    "dH",
+    "exp_minus_dH",
+    "topological_charge",
+    "t0",
+)
+#: And those of every flavour that begin like this.
+_PLOTTED_PER_FLAVOUR = ("condensate.", "number_density.")
 
 
 def make_figures(results: Results) -> dict[str, Figure]:
@@ -27,7 +37,12 @@ def make_figures(results: Results) -> dict[str, Figure]:
         made[f"fit_{name}"] = figures.particle_figure(name, results)
     if results.nucleon_charges is not None:
         made["effective_charges"] = figures.effective_charges(results)
-    for name in _PLOTTED_OBSERVABLES:
+    if results.stream is not None and results.stream.flow is not None:
+        made["flow"] = stream_figures.flow_figure(results.stream.flow)
+    if results.stream is not None and results.stream.loops is not None:
+        made["wilson_loops"] = stream_figures.loops_figure(results.stream.loops)
+    flavours = [n for n in results.observables if n.startswith(_PLOTTED_PER_FLAVOUR)]
+    for name in (*_PLOTTED_OBSERVABLES, *flavours):
         if name in results.observables and results.observables[name].series is not None:
             made[f"series_{name}"] = figures.observable_figure(name, results.observables[name])
     return made

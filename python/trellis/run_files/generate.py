@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from .common import LatticeTable, MachineTable, Table
+from .online import MeasureTable
 
 
 class ActionTable(Table):
@@ -88,4 +89,11 @@ class GenerateRun(Table):
     heatbath: HeatbathTable
     sweeps: SweepsTable
     output: OutputTable
+    measure: MeasureTable | None = Field(default=None, description="On-line measurements.")
     machine: MachineTable = MachineTable()
+
+    @model_validator(mode="after")
+    def _loops_fit(self) -> Self:
+        if self.measure is not None and self.measure.loops is not None:
+            self.measure.loops.require_fit(self.lattice.extents)
+        return self

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from .common import LatticeTable, MachineTable, Table
 from .generate import StartTable
+from .online import MeasureTable
 
 #: c1 of the gauge actions, doc/conventions.md "Gauge action".
 GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
@@ -94,13 +95,17 @@ class FermionTable(Table):
     """[[fermions]]: n_f degenerate flavours."""
 
     name: Name = Field(description="Of its monomials; in [[integrator]] and in the stream.")
-    type: Literal["staggered", "wilson"] = Field(
-        description="staggered: rooted, even-odd; wilson: even-odd, with a clover term where csw is not 0."
+    type: Literal["staggered", "hisq", "wilson"] = Field(
+        description="staggered: rooted, even-odd, on the links of [smearing]; hisq: staggered with HISQ's "
+        "own two levels of smearing and the Naik term; wilson: even-odd, with a clover term where csw is "
+        "not 0."
     )
     n_f: float = Field(
         gt=0,
-        description="Degenerate flavours. wilson: 2, or 1 (rational). staggered: any number, det^(n_f/4).",
+        description="Degenerate flavours. wilson: 2, or 1 (rational). staggered, hisq: any number, "
+        "det^(n_f/4).",
     )
+    epsilon: float = Field(default=0.0, description="hisq: correction of the Naik term, for heavy quarks.")
     mass: float | None = Field(default=None, description="Bare mass (wilson: or kappa).")
     kappa: float | None = Field(default=None, gt=0, description="wilson: 1 / (2 (4 + mass)).")
     csw: float = Field(default=0.0, description="wilson: clover coefficient.")
@@ -115,8 +120,8 @@ class FermionTable(Table):
         default=(0.0, 0.0, 0.0, 1.0),
         description="Phases over pi for crossing the boundary in x, y, z, t; 1: antiperiodic.",
     )
-    mu_over_ipiT: float = Field(default=0.0, description="staggered: imaginary chemical potential.")
-    charge_thirds: int = Field(default=0, description="staggered: charge in units of e/3.")
+    mu_over_ipiT: float = Field(default=0.0, description="staggered, hisq: imaginary chemical potential.")
+    charge_thirds: int = Field(default=0, description="staggered, hisq: charge in units of e/3.")
     pseudofermions: int | None = Field(
         default=None, ge=1, le=100, description="Rational: how many share the determinant; default 1."
     )
@@ -126,7 +131,9 @@ class FermionTable(Table):
     def _legal(self) -> Self:
         if (self.mass is None) == (self.kappa is None):
             raise ValueError(f"fermions {self.name!r}: give mass or kappa, and not both")
-        if self.type == "staggered":
+        if self.type != "hisq" and self.epsilon != 0:
+            raise ValueError(f"fermions {self.name!r}: epsilon is for type hisq")
+        if self.type in ("staggered", "hisq"):
             self._require_staggered()
         else:
             self._require_wilson()
@@ -134,7 +141,7 @@ class FermionTable(Table):
 
     def _require_staggered(self) -> None:
         if self.kappa is not None or not self.mass:
-            raise ValueError(f"fermions {self.name!r}: staggered flavours have a mass that is not 0")
+            raise ValueError(f"fermions {self.name!r}: {self.type} flavours have a mass that is not 0")
         for key in ("csw", "twisted_mass"):
             if getattr(self, key) != 0:
                 raise ValueError(f"fermions {self.name!r}: {key} is for type wilson")
@@ -273,6 +280,7 @@ class HmcRun(Table):
     start: StartTable = StartTable()
     random: RandomTable
     output: HmcOutputTable
+    measure: MeasureTable | None = Field(default=None, description="On-line measurements.")
     machine: MachineTable = MachineTable()
 
     @model_validator(mode="after")
@@ -281,6 +289,17 @@ class HmcRun(Table):
         for name in names:
             if names.count(name) > 1 or "." in name:
                 raise ValueError(f"fermions: the name {name!r} is taken, or has a dot")
+        return self
+
+    @model_validator(mode="after")
+    def _smearing_fits(self) -> Self:
+        if self.smearing.levels > 0 and any(f.type == "hisq" for f in self.fermions):
+            raise ValueError(
+                "fermions: HISQ flavours have their own smearing and do not stand beside [smearing]; leave "
+                "that table out"
+            )
+        if self.measure is not None and self.measure.loops is not None:
+            self.measure.loops.require_fit(self.lattice.extents)
         return self
 
     @model_validator(mode="after")

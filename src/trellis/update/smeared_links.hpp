@@ -9,13 +9,14 @@ class SmearedLinks {
  public:
   /// @pre levels >= 0
   SmearedLinks(const StoutWeights& rho, int levels) : chain_{rho, levels} {}
+  virtual ~SmearedLinks() = default;
 
   /// Fat links of U; smears only if U differs from the last one. Collective.
-  const GaugeField& at(const GaugeField& U);
+  virtual const GaugeField& at(const GaugeField& U);
   /// Grows with every new set of fat links.
   int64_t version() const { return version_; }
   /// G by the fat links becomes G by the thin ones.
-  void pull_back(LinkDerivative& G);
+  virtual void pull_back(LinkDerivative& G);
   /// A zero derivative of the right kind, kept from call to call. @pre at()
   LinkDerivative& workspace();
 

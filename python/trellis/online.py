@@ -1,0 +1,203 @@
+"""Measurements on the configurations of a running chain ([measure] of a run file)."""
+
+from __future__ import annotations
+
+import cmath
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import BadArgument
+from .flow import flow_history
+from .solvers import cg, mixed_precision
+from .staggered import HISQ, Staggered, _StaggeredBase
+
+if TYPE_CHECKING:
+    from .gauge import GaugeField
+    from .run_files.hmc import BackgroundTable, FermionTable, SmearingTable
+    from .run_files.online import LoopTable, MeasureTable, NoiseTable, OnlineFlowTable, ValenceTable
+
+#: A measurement: a number, or an array with a first axis of noise vectors, flow times or R.
+Values = dict[str, Any]
+
+
+def boundary_phases(phases: Sequence[float]) -> list[complex]:
+    """exp(i pi phase), exact for 0 and 1."""
+    exact = {0.0: 1.0 + 0j, 1.0: -1.0 + 0j}
+    return [exact.get(p, cmath.exp(1j * cmath.pi * p)) for p in phases]
+
+
+def sea_flavours(
+    fermions: Sequence[FermionTable], smearing: SmearingTable, background: BackgroundTable
+) -> list[ValenceTable]:
+    """The staggered and HISQ flavours of the sea, with the links and the field that they see there."""
+    from .run_files.online import ValenceTable
+
+    return [
+        ValenceTable(
+            name=fermion.name,
+            type=fermion.type,
+            n_f=fermion.n_f,
+            mass=fermion.mass,
+            epsilon=fermion.epsilon,
+            boundary=fermion.boundary,
+            mu_over_ipiT=fermion.mu_over_ipiT,
+            charge_thirds=fermion.charge_thirds,
+            b=background.b,
+            e=background.e,
+            rho=smearing.rho if fermion.type == "staggered" else 0.0,
+            levels=smearing.levels if fermion.type == "staggered" else 0,
+        )
+        for fermion in fermions
+        if fermion.type in ("staggered", "hisq")
+    ]
+
+
+class OnlineMeasurements:
+    """What [measure] asks for.
+
+    Values depend on the links, the table, and (seed, stream, number) alone. All flavours see the same noise
+    vectors, so that their differences are less noisy.
+
+    Parameters
+    ----------
+    table
+        [measure], or None: nothing is ever due.
+    flavours
+        Of the sea; those of [[measure.valence]] are added.
+    thermalisation
+        Nothing is measured up to and including this number.
+    """
+
+    def __init__(
+        self,
+        table: MeasureTable | None,
+        flavours: Sequence[ValenceTable],
+        *,
+        seed: int,
+        stream: int,
+        thermalisation: int,
+    ) -> None:
+        self.table = table
+        self.seed, self.stream, self.thermalisation = seed, stream, thermalisation
+        self.flavours = [*flavours, *(table.valence if table else [])]
+        if table and table.fermions is not None and not self.flavours:
+            raise BadArgument(
+                "measure.fermions: the run has no staggered or HISQ flavour; add [[measure.valence]]"
+            )
+        if table and table.valence and flavours:
+            taken = {f.name for f in flavours} & {f.name for f in table.valence}
+            if taken:
+                raise BadArgument(f"measure.valence: the name {taken.pop()!r} is that of a sea quark")
+
+    def measure(self, U: GaugeField, number: int) -> Values:
+        """What is due after trajectory (or sweep) `number`; empty if nothing is. Collective."""
+        after = number - self.thermalisation
+        if self.table is None or after <= 0:
+            return {}
+        begin = time.perf_counter()
+        values: Values = {}
+        for part, measure in (
+            (self.table.fermions, self._fermions),
+            (self.table.flow, self._flow),
+            (self.table.loops, self._loops),
+        ):
+            if part is not None and after % part.every == 0:
+                values |= measure(part, U, number)
+        if values:
+            values["seconds_measure"] = time.perf_counter() - begin
+        return values
+
+    def axes(self) -> dict[str, list[float]]:
+        """Flow times, for the series that have them."""
+        if self.table is None or self.table.flow is None:
+            return {}
+        flow = self.table.flow
+        count = int(np.ceil(flow.time / flow.spacing * (1 - 1e-12)))
+        times = np.minimum(flow.spacing * np.arange(count + 1), flow.time).tolist()
+        names = ("energy_clover", "energy_plaquette", "charge_clover", "charge_improved")
+        return {f"flow_{name}": times for name in names}
+
+    def _fermions(self, table: NoiseTable, U: GaugeField, number: int) -> Values:
+        solver = mixed_precision(cg(tolerance=table.residual, max_iterations=table.max_iterations))
+        values: Values = {}
+        iterations = 0
+        smeared: dict[tuple[float, int], GaugeField] = {}
+        hisq: HISQ | None = None
+        for flavour in self.flavours:
+            M: _StaggeredBase
+            if flavour.type == "hisq":
+                parameters = _parameters(flavour) | {"mass": flavour.mass, "epsilon": flavour.epsilon}
+                hisq = M = HISQ(U, **parameters) if hisq is None else hisq.flavour(**parameters)
+            else:
+                key = (flavour.rho, flavour.levels)
+                if key not in smeared:
+                    smeared[key] = U.stout(rho=key[0], steps=key[1]) if flavour.levels else U
+                M = Staggered(smeared[key], mass=flavour.mass, **_parameters(flavour))
+            found = M.observables(
+                n_f=flavour.n_f,
+                vectors=table.vectors,
+                seed=self.seed,
+                stream=self.stream,
+                configuration=number,
+                noise=table.noise,
+                susceptibility=table.susceptibility,
+                planes=table.magnetisation,
+                solver=solver,
+            )
+            iterations += found.report.iterations
+            series: Values = {
+                "condensate": found.condensate,
+                "number_density": found.number_density,
+                "susceptibility_connected": found.susceptibility_connected,
+                "susceptibility_disconnected": found.susceptibility_disconnected,
+            }
+            series |= {f"magnetisation_{plane}": m for plane, m in found.magnetisation.items()}
+            values |= {f"{name}.{flavour.name}": v for name, v in series.items() if v is not None}
+        values["iterations_measure"] = float(iterations)
+        return values
+
+    def _flow(self, table: OnlineFlowTable, U: GaugeField, number: int) -> Values:
+        del number
+        history = flow_history(
+            U,
+            time=table.time,
+            spacing=table.spacing,
+            action=table.action,
+            tolerance=table.tolerance,
+            step=table.step,
+        )
+        return {
+            "flow_energy_clover": history.energy_clover,
+            "flow_energy_plaquette": history.energy_plaquette,
+            "flow_charge_clover": history.charge_clover,
+            "flow_charge_improved": history.charge_improved,
+            "t0": history.t0,
+            "w0": history.w0,
+            "topological_charge": float(history.charge_improved[-1]),
+        }
+
+    def _loops(self, table: LoopTable, U: GaugeField, number: int) -> Values:
+        del number
+        links = U
+        if table.smearing == "ape":
+            links = U.ape(alpha=table.weight or 0.0, steps=table.levels, spatial=True)
+        elif table.smearing == "stout":
+            links = U.stout(rho=table.weight or 0.0, steps=table.levels, spatial=True)
+        return {
+            "wilson_loops": links.wilson_loops(
+                spatial=table.spatial, temporal=table.temporal, planes=table.planes
+            )
+        }
+
+
+def _parameters(flavour: ValenceTable) -> dict[str, Any]:
+    return {
+        "boundary": boundary_phases(flavour.boundary),
+        "mu_over_ipiT": flavour.mu_over_ipiT,
+        "charge_thirds": flavour.charge_thirds,
+        "b": flavour.b,
+        "e": flavour.e,
+    }

@@ -1,0 +1,149 @@
+"""[measure] of `trellis generate`: what is measured while configurations are made."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from .common import Extents, Table
+
+
+def _check_plane_names(planes: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(planes)) != len(planes):
+        raise ValueError(f"a plane is named twice in {list(planes)}")
+    return planes
+
+
+Plane = Literal["xy", "xz", "xt", "yz", "yt", "zt"]
+
+
+class Periodic(Table):
+    """Something measured after every n-th trajectory or sweep past the thermalisation."""
+
+    every: int = Field(default=10, ge=1, description="Measure after every n-th, past the thermalisation.")
+
+
+class NoiseTable(Periodic):
+    """[measure.fermions]: traces of staggered flavours with noise vectors (doc/conventions.md, Observables).
+
+    Condensate and quark-number density always; the flavours are those of [[fermions]] that are staggered or
+    HISQ, and those of [[measure.valence]].
+    """
+
+    vectors: int = Field(default=4, ge=1, le=4096, description="Noise vectors for each flavour.")
+    noise: Literal["z2", "z4"] = Field(default="z4", description="Components +-1, or +-1 and +-i.")
+    susceptibility: bool = Field(
+        default=False, description="Also the second derivatives by the chemical potential."
+    )
+    magnetisation: Annotated[tuple[Plane, ...], AfterValidator(_check_plane_names)] = Field(
+        default=(), description="Planes of the magnetisation: xy, xz, xt, yz, yt, zt."
+    )
+    residual: float = Field(default=1e-10, gt=0, lt=0.1, description="|b - M x| / |b| of the solves.")
+    max_iterations: int = Field(default=20000, ge=1, description="Of a solve.")
+
+
+class ValenceTable(Table):
+    """[[measure.valence]]: a staggered flavour that is measured and is not in the sea."""
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="In the stream.")
+    type: Literal["staggered", "hisq"] = "staggered"
+    n_f: float = Field(default=1.0, gt=0, description="Observables are summed over so many flavours.")
+    mass: float = Field(gt=0, description="Bare mass.")
+    epsilon: float = Field(default=0.0, description="hisq: correction of the Naik term.")
+    boundary: tuple[float, float, float, float] = Field(
+        default=(0.0, 0.0, 0.0, 1.0), description="Phases over pi; 1: antiperiodic."
+    )
+    mu_over_ipiT: float = Field(default=0.0, description="Imaginary chemical potential.")
+    charge_thirds: int = Field(default=0, description="Charge in units of e/3.")
+    b: tuple[int, int, int] = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
+    e: tuple[int, int, int] = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
+    rho: float = Field(default=0.0, ge=0, le=0.25, description="staggered: stout weight of its links.")
+    levels: int = Field(default=0, ge=0, le=20, description="staggered: stout levels of its links.")
+
+    @model_validator(mode="after")
+    def _legal(self) -> Self:
+        if self.type == "hisq" and self.levels > 0:
+            raise ValueError(f"valence {self.name!r}: HISQ has its own smearing, levels must be 0")
+        if self.type == "staggered" and self.epsilon != 0:
+            raise ValueError(f"valence {self.name!r}: epsilon is for type hisq")
+        return self
+
+
+class OnlineFlowTable(Periodic):
+    """[measure.flow]: the gradient flow, with t0, w0 and the topological charge."""
+
+    action: Literal["wilson", "symanzik"] = Field(default="wilson", description="Of the flow.")
+    time: float = Field(gt=0, description="Where the flow ends, t / a^2.")
+    spacing: float = Field(default=0.1, gt=0, description="Between two measurements, t / a^2.")
+    tolerance: float = Field(
+        default=1e-6, gt=0, lt=1, description="Of the estimated error of a step, which sets its length."
+    )
+    step: float | None = Field(
+        default=None, gt=0, le=0.1, description="A fixed step length instead of the tolerance."
+    )
+
+    @model_validator(mode="after")
+    def _enough_times(self) -> Self:
+        if self.time < 4 * self.spacing:
+            raise ValueError(
+                f"flow.time = {self.time:g} is less than four times flow.spacing = {self.spacing:g}: t0 and "
+                "w0 need five flow times"
+            )
+        return self
+
+
+class LoopTable(Periodic):
+    """[measure.loops]: Wilson loops W(R, T) along the axes, with smeared spatial links."""
+
+    spatial: int = Field(default=4, ge=1, le=64, description="The largest R.")
+    temporal: int = Field(default=4, ge=1, le=64, description="The largest T.")
+    planes: Literal["temporal", "spatial", "all"] = Field(
+        default="temporal", description="R along mu, T along nu: nu = t; both spatial; all twelve pairs."
+    )
+    smearing: Literal["none", "ape", "stout"] = Field(
+        default="none", description="Of the spatial links, by their spatial staples."
+    )
+    weight: float | None = Field(
+        default=None, gt=0, lt=1, description="ape: alpha, of the mean staple; stout: rho, of every staple."
+    )
+    levels: int = Field(default=0, ge=0, le=200, description="How often they are smeared.")
+
+    @model_validator(mode="after")
+    def _smearing_whole(self) -> Self:
+        is_smeared = self.smearing != "none"
+        if is_smeared != (self.levels > 0) or is_smeared != (self.weight is not None):
+            raise ValueError("loops: smearing, weight and levels are given together, or none of them")
+        if is_smeared and self.planes == "all":
+            raise ValueError('loops: planes = "all" takes temporal and spatial links alike: no smearing')
+        return self
+
+    def require_fit(self, extents: Extents) -> None:
+        """No loop is longer than the lattice."""
+        longest_spatial = min(extents[:3]) if self.planes != "all" else min(extents)
+        longest_temporal = {"temporal": extents[3], "spatial": min(extents[:3]), "all": min(extents)}
+        for name, asked, there in (
+            ("spatial", self.spatial, longest_spatial),
+            ("temporal", self.temporal, longest_temporal[self.planes]),
+        ):
+            if asked > there:
+                raise ValueError(f"measure.loops.{name} = {asked} is longer than the lattice, {there}")
+
+
+class MeasureTable(Table):
+    """[measure]: on-line measurements; each table is left out, or has its own `every`."""
+
+    fermions: NoiseTable | None = Field(default=None, description="Noise traces of staggered flavours.")
+    valence: list[ValenceTable] = Field(default=[], description="Flavours that are not in the sea.")
+    flow: OnlineFlowTable | None = Field(default=None, description="Gradient flow: t0, w0, charge.")
+    loops: LoopTable | None = Field(default=None, description="Wilson loops.")
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [flavour.name for flavour in self.valence]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"measure.valence: the name {name!r} is taken")
+        if names and self.fermions is None:
+            raise ValueError("measure.valence is measured with [measure.fermions], which is missing")
+        return self

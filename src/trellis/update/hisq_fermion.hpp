@@ -1,0 +1,62 @@
+#pragma once
+/// HISQ flavours for rational actions: m^2 - D_eo D_oe with fat and long links (doc/operators/hisq.md).
+#include <map>
+
+#include "trellis/gauge/hisq.hpp"
+#include "trellis/operator/staggered_derivative.hpp"
+#include "trellis/update/smeared_links.hpp"
+#include "trellis/update/squared_operator.hpp"
+
+namespace trellis {
+
+/// Both levels of HISQ's links, smeared once for each thin field and shared by all flavours. at() gives the
+/// thin links themselves. Flavours add their derivatives by fat and long links to sums(), and pull_back()
+/// carries those of all flavours through both levels at once.
+class HisqSmearing : public SmearedLinks {
+ public:
+  /// cut: of the guard of small eigenvalues in the force (HisqLinks).
+  explicit HisqSmearing(double cut = HisqLinks::default_cut);
+
+  const GaugeField& at(const GaugeField& U) override;
+  void pull_back(LinkDerivative& G) override;
+
+  /// Updated in place by at(). @pre at()
+  StaggeredLinksPtr links(double epsilon);
+  struct Sums {
+    LinkDerivative of_fat, of_long;
+    bool is_used = false;
+  };
+  /// Zero unless a flavour with this epsilon has added to them since the last pull_back(). @pre at()
+  Sums& sums(double epsilon);
+
+ private:
+  double cut_;
+  std::unique_ptr<HisqLinks> hisq_;
+  std::map<double, std::shared_ptr<StaggeredLinks>> links_;
+  std::map<double, Sums> sums_;
+};
+
+class HisqFermion : public SquaredOperator {
+ public:
+  /// @pre mass != 0. `smearing` is also the links of the monomial.
+  HisqFermion(std::shared_ptr<HisqSmearing> smearing, const StaggeredPhases& phases, double mass,
+              double epsilon = 0);
+  void set_links(const GaugeField& V, int64_t version) override;
+  LinearOperatorPtr op() const override;
+  LinearOperatorPtr converted_op(Precision precision) override;
+  /// Into the sums of the smearing; G gets them in pull_back().
+  void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
+                      const std::vector<double>& c) override;
+  double derivative_flops(int fields) const override;
+  double lower_bound() const override { return mass_ * mass_; }
+
+ private:
+  std::shared_ptr<HisqSmearing> smearing_;
+  StaggeredPhases phases_;
+  double mass_, epsilon_;
+  std::shared_ptr<StaggeredSchur> schur_;
+  std::unique_ptr<StaggeredLinkDerivative> derivative_;
+  std::map<Precision, LinearOperatorPtr> converted_;
+};
+
+}  // namespace trellis

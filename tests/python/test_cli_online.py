@@ -1,0 +1,281 @@
+"""[measure] of `trellis generate`: values, bits after interruptions, readable meanwhile, the analysis."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import time
+import tomllib
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from command_line import command, environment, run
+
+import trellis
+from trellis.online import OnlineMeasurements, sea_flavours
+from trellis.run_files import HmcRun
+
+RUN = """\
+[lattice]
+extents = [4, 4, 4, 8]
+[action]
+type = "wilson"
+beta = 5.2
+[smearing]
+rho = 0.1
+levels = 1
+[background]
+b = [0, 0, 1]
+[[fermions]]
+name = "light"
+type = "staggered"
+n_f = 2
+mass = 0.2
+charge_thirds = 1
+mu_over_ipiT = 0.1
+rational = { order = 7, dynamics_order = 5 }
+[[integrator]]
+scheme = "omelyan2"
+steps = 3
+monomials = ["light", "gauge"]
+[molecular_dynamics]
+length = 0.5
+[start]
+type = "weak"
+spread = 0.3
+[trajectories]
+total = 9
+thermalisation = 1
+checkpoint_every = 2
+[random]
+seed = 5
+[output]
+directory = "out"
+[measure.fermions]
+every = 2
+vectors = 3
+susceptibility = true
+magnetisation = ["xy"]
+[[measure.valence]]
+name = "charm"
+type = "hisq"
+mass = 0.5
+epsilon = -0.1
+[measure.flow]
+every = 4
+time = 0.4
+spacing = 0.1
+step = 0.05
+[measure.loops]
+every = 2
+spatial = 2
+temporal = 3
+smearing = "ape"
+weight = 0.5
+levels = 2
+"""
+
+HEATBATH = """\
+[lattice]
+extents = [4, 4, 4, 4]
+[action]
+beta = 5.7
+[heatbath]
+seed = 3
+over_relaxation = 1
+[sweeps]
+total = {total}
+thermalisation = 2
+keep_every = 2
+checkpoint_every = 2
+[output]
+directory = "out"
+[measure.flow]
+every = 2
+time = 0.5
+[measure.loops]
+every = 1
+spatial = 2
+temporal = 2
+planes = "all"
+"""
+
+
+def write_run(folder: Path, text: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "run.toml").write_text(text)
+    return folder
+
+
+def occasional(folder: Path) -> dict[str, tuple[list[int], np.ndarray]]:
+    with h5py.File(folder / "out" / "stream.h5") as file:
+        return {
+            name: (group["trajectory"][()].tolist(), group["value"][()])
+            for name, group in file["occasional"].items()
+        }
+
+
+def bits(folder: Path) -> dict[str, bytes]:
+    return {
+        name: value.tobytes()
+        for name, (_, value) in occasional(folder).items()
+        if not name.startswith("seconds")
+    }
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> Path:
+    folder = write_run(tmp_path_factory.mktemp("plain"), RUN)
+    run("generate", "run.toml", cwd=folder)
+    return folder
+
+
+def test_what_is_measured(plain: Path) -> None:
+    found = occasional(plain)
+    assert found["condensate.light"][0] == [3, 5, 7, 9]
+    assert found["condensate.light"][1].shape == (4, 3)
+    assert found["flow_energy_clover"][0] == [5, 9]
+    assert found["flow_energy_clover"][1].shape == (2, 5)
+    assert found["wilson_loops"][1].shape == (4, 2, 3)
+    assert np.iscomplexobj(found["number_density.light"][1])
+    assert found["magnetisation_xy.light"][1].shape == (4, 3)
+    assert found["susceptibility_disconnected.light"][1].shape == (4,)
+    assert "condensate.charm" in found
+    with h5py.File(plain / "out" / "stream.h5") as file:
+        axis = file["occasional/flow_energy_clover/axis"][()]
+    assert np.allclose(axis, [0, 0.1, 0.2, 0.3, 0.4])
+
+
+def test_the_values_are_those_of_the_configuration(plain: Path) -> None:
+    """The last trajectory's, measured again on the links of the last state."""
+    U = trellis.read_gauge_field(max((plain / "out").glob("checkpoint.*.ildg")))
+    found = occasional(plain)
+    smeared = U.ape(alpha=0.5, steps=2, spatial=True)
+    assert np.array_equal(found["wilson_loops"][1][-1], smeared.wilson_loops(spatial=2, temporal=3))
+    M = trellis.Staggered(U.stout(rho=0.1, steps=1), mass=0.2, mu_over_ipiT=0.1, charge_thirds=1, b=(0, 0, 1))
+    again = M.observables(n_f=2, vectors=3, seed=5, configuration=9, planes=["xy"], susceptibility=True)
+    assert np.allclose(found["condensate.light"][1][-1], again.condensate, rtol=1e-7)
+    assert np.allclose(found["number_density.light"][1][-1], again.number_density, rtol=0, atol=1e-6)
+    assert np.allclose(found["magnetisation_xy.light"][1][-1], again.magnetisation["xy"], rtol=0, atol=1e-7)
+    charm = trellis.HISQ(U, mass=0.5, epsilon=-0.1)
+    assert np.allclose(
+        found["condensate.charm"][1][-1],
+        charm.observables(n_f=1, vectors=3, seed=5, configuration=9).condensate,
+    )
+    flow = trellis.flow_history(U, time=0.4, spacing=0.1, step=0.05)
+    assert np.array_equal(found["flow_charge_improved"][1][-1], flow.charge_improved)
+    assert np.isnan(found["t0"][1][-1]) == np.isnan(flow.t0)
+    # W(1, 1) of thin links is the temporal plaquette
+    assert U.wilson_loops(spatial=1, temporal=1)[0, 0] == pytest.approx(
+        U.loops()["plaquette_temporal"], rel=1e-14
+    )
+
+
+def test_the_same_bits_after_a_stop_on_other_ranks(plain: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path, RUN)
+    run("generate", "run.toml", "--trajectories", 5, cwd=folder)
+    run("generate", "run.toml", cwd=folder, ranks=2)
+    assert bits(folder) == bits(plain)
+
+
+def test_killed_resumed_and_read_meanwhile(tmp_path: Path) -> None:
+    """kill -9 at any moment; another process can open the stream whenever it is there."""
+    whole = write_run(tmp_path / "whole", HEATBATH.format(total=60))
+    run("generate", "run.toml", cwd=whole)
+    folder = write_run(tmp_path / "killed", HEATBATH.format(total=60))
+    reads = 0
+    for kill in range(4):
+        process = subprocess.Popen(
+            command("generate", "run.toml", "--resume"),
+            cwd=folder,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        before = max((p.name for p in folder.glob("out/checkpoint.*.json")), default="")
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            if (folder / "out" / "stream.h5").exists():
+                with h5py.File(folder / "out" / "stream.h5") as file:
+                    if "occasional" in file:  # not yet after the thermalisation
+                        assert file["occasional/wilson_loops/value"].shape[1:] == (2, 2)
+                        reads += 1
+            if max((p.name for p in folder.glob("out/checkpoint.*.json")), default="") != before:
+                break
+            time.sleep(0.005)
+        time.sleep(0.01 * kill)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert reads > 0
+    run("generate", "run.toml", "--resume", cwd=folder)
+    assert bits(folder) == bits(whole)
+    assert occasional(folder)["t0"][0] == list(range(4, 61, 2))
+
+
+def test_a_changed_table_is_refused(plain: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path, HEATBATH.format(total=6))
+    run("generate", "run.toml", cwd=folder)
+    write_run(tmp_path, HEATBATH.format(total=8).replace("spatial = 2", "spatial = 3"))
+    found = run("generate", "run.toml", "--resume", cwd=folder, status=1)
+    assert "a changed [measure] needs another folder" in found.stderr
+
+
+def measurements_of(text: str) -> OnlineMeasurements:
+    chain = HmcRun.model_validate(tomllib.loads(text))
+    flavours = sea_flavours(chain.fermions, chain.smearing, chain.background)
+    return OnlineMeasurements(chain.measure, flavours, seed=1, stream=0, thermalisation=0)
+
+
+@pytest.mark.parametrize(
+    "old, new, text",
+    [
+        ("spatial = 2", "spatial = 5", "longer than the lattice"),
+        ("time = 0.4", "time = 0.2", "five flow times"),
+        ("vectors = 3", "vectors = 0", "measure.fermions.vectors"),
+        ('magnetisation = ["xy"]', 'magnetisation = ["yx"]', "magnetisation"),
+        ('name = "charm"', 'name = "light"', "sea quark"),
+        ('smearing = "ape"\nweight = 0.5', 'smearing = "ape"', "given together"),
+        ("epsilon = -0.1", "levels = 2", "has its own smearing"),
+    ],
+)
+def test_bad_tables(old: str, new: str, text: str) -> None:
+    assert old in RUN
+    with pytest.raises((ValueError, trellis.BadArgument), match=re.escape(text)):
+        measurements_of(RUN.replace(old, new))
+
+
+def test_noise_needs_a_flavour(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, HEATBATH.format(total=6) + "[measure.fermions]\n")
+    assert "[[measure.valence]]" in run("generate", "run.toml", cwd=folder, status=1).stderr
+
+
+def test_analysis_of_a_heat_bath(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, HEATBATH.format(total=60).replace("time = 0.5", "time = 3.0"))
+    run("generate", "run.toml", cwd=folder)
+    found = json.loads(run("analyze", "out/stream.h5", "-o", "analysis", "--json", cwd=folder).stdout)
+    stream = found["stream"]
+    loops = stream["loops"]
+    W = occasional(folder)["wilson_loops"][1]
+    assert loops["loops"]["1x1"]["value"] == pytest.approx(W[:, 0, 0].mean(), rel=1e-12)
+    mean = W.mean(axis=0)
+    creutz = -np.log(mean[1, 1] * mean[0, 0] / (mean[1, 0] * mean[0, 1]))
+    assert loops["creutz"]["2x2"]["value"] == pytest.approx(creutz, rel=1e-10)
+    assert loops["potential"]["2x1"]["value"] == pytest.approx(np.log(mean[1, 0] / mean[1, 1]), rel=1e-10)
+    assert all(record["error"] > 0 for record in loops["creutz"].values())
+    assert stream["flow"]["count"] == 29
+    assert stream["flow"]["t2_energy"]["value"][0] == 0.0
+    page = (folder / "analysis" / "report.html").read_text()
+    assert "Gradient flow" in page
+    assert "Wilson loops" in page
+    assert (folder / "analysis" / "plots" / "wilson_loops.png").stat().st_size > 5000
+
+
+def test_analysis_of_a_sea(plain: Path) -> None:
+    """Four measurements are too few for errors: the analysis says nothing about them, and does not fail."""
+    found = json.loads(run("analyze", "out/stream.h5", "-o", "analysis", "--json", cwd=plain).stdout)
+    assert found["stream"] is None
+    assert "plaquette" in found["observables"]
