@@ -130,6 +130,7 @@ def test_the_same_bits_on_four_ranks_and_after_a_stop(plain: Path, tmp_path: Pat
         ("hasenbusch = [0.5]", "mu_over_ipiT = 0.5", "for type staggered"),
         ("n_f = 2\nmass", "n_f = 6\nmass", "pseudofermions of at least"),
         ("high = 40.0", "high = 1.0", "leaves the interval"),
+        ("residual = 1e-7", 'precision = "single"', 'momenta and forces are in "double"'),
         ('monomials = ["gauge"]', 'monomials = ["gauge", "light.0"]', "more than one place"),
         ('"light", "strange"', '"light"', "no level has 'strange'"),
     ],

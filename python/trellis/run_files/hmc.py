@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from .common import LatticeTable, MachineTable, Table
 from .generate import StartTable
@@ -211,6 +211,19 @@ class MolecularDynamicsTable(Table):
     residual: float = Field(
         default=1e-7, gt=0, lt=0.1, description="|b - A x| / |b| of the solves in forces, for every shift."
     )
+    precision: str = Field(
+        default="double", description="Of links, momenta and forces; solves iterate in float where they can."
+    )
+
+    @field_validator("precision")
+    @classmethod
+    def _double_alone(cls, precision: str) -> str:
+        if precision != "double":
+            raise ValueError(
+                f'found {precision!r}: links, momenta and forces are in "double"; a larger residual makes '
+                "the solves cheaper, whose inner iterations are in float already"
+            )
+        return precision
 
 
 class MetropolisTable(Table):
