@@ -66,7 +66,7 @@ class Manager:
         self.claims = self.course.claims
         self.past, self.judge, self.watch = Past(self.course), Judge(self.course), Watch(self.course)
         self.on_progress: Callable[[int, int], None] = lambda done, total: None
-        self.signals = 0
+        self.signals = self.signals_told = 0
         self.next_look = self.next_beat = 0.0
 
     @property
@@ -134,6 +134,9 @@ class Manager:
                 return "finished"
             if course.end is not None and now >= course.end:
                 return "allocation ended"
+            if self.signals > self.signals_told:
+                self.signals_told = self.signals
+                self.course.say("nothing more is started; a second signal ends what runs")
             if self.signals > 1:
                 return "interrupted"
             if not course.running and not course.awaited and self._nothing_will_start():

@@ -69,12 +69,12 @@ def plan(file: Path, *, machine: str, json: bool) -> int:
 def run(file: Path, *, machine: str, seconds: float | None, json: bool) -> int:
     """Run a campaign to its end or that of the allocation; status 0 if nothing failed."""
     from ..campaign.manager import Manager
+    from .campaign_view import CampaignView
 
     output = Output(json)
     campaign, where = load_campaign(file), load_machine(machine)
     manager = Manager(campaign, where, say=output.line, seconds=seconds)
-    with output.progress("tasks", len(campaign.tasks)) as show:
-        manager.on_progress = lambda done, total: show(done)
+    with CampaignView(manager, output):
         found = manager.run()
     result = {
         "run": "campaign",
