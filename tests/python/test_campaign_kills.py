@@ -72,10 +72,11 @@ def kill_at_random(folder: Path, kills: int, count: int, where: str, seed: int) 
 
 
 def test_random_kills_of_the_manager(tmp_path: Path) -> None:
-    killed = kill_at_random(tmp_path, 6, 12, tools.machine_text(nodes=1, cpus=2), seed=1)
-    assert killed >= 3
-    assert run(tmp_path / "campaign.toml", machine(nodes=2, cpus=4)).counts == {"done": 24}
-    check_each_valid_exactly_once(tmp_path)
+    count = 100
+    killed = kill_at_random(tmp_path, 40, count, tools.machine_text(nodes=1, cpus=2), seed=1)
+    assert killed >= 20
+    assert run(tmp_path / "campaign.toml", machine(nodes=2, cpus=20)).counts == {"done": 2 * count}
+    check_each_valid_exactly_once(tmp_path, count)
 
 
 @pytest.mark.skipif(
