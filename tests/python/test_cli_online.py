@@ -214,6 +214,9 @@ def test_killed_resumed_and_read_meanwhile(tmp_path: Path) -> None:
     run("generate", "run.toml", "--resume", cwd=folder)
     assert bits(folder) == bits(whole)
     assert occasional(folder)["t0"][0] == list(range(4, 61, 2))
+    assert np.allclose(
+        occasional(folder)["rectangle"][1], occasional(folder)["wilson_loops"][1][:, 0, 1], rtol=1e-12
+    )
 
 
 def test_a_changed_table_is_refused(plain: Path, tmp_path: Path) -> None:

@@ -162,7 +162,10 @@ class _Generation:
         self.heatbath.sweep(U, self.sweep)
         self.heatbath_seconds += time.perf_counter() - start
         self.stream.append(self.sweep, {"plaquette": U.plaquette, "polyakov_loop": U.polyakov_loop})
-        self.stream.append_occasional(self.sweep, self.measurements.measure(U, self.sweep))
+        measured = self.measurements.measure(U, self.sweep)
+        if measured:
+            measured["rectangle"] = U.loops()["rectangle"]
+        self.stream.append_occasional(self.sweep, measured)
         if self.sweep % sweeps.print_every == 0:
             mean = self.stream.mean("plaquette", sweeps.print_every)
             self.output.line(f"sweep {self.sweep:6d}  plaquette {mean:.8f}")
