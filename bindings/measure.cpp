@@ -115,14 +115,16 @@ Flavour flavour_by_name(const std::string& name) {
   throw BadArgument(message("unknown flavour '", name, "'; legal: up, down, strange"));
 }
 
-/// Octet, form `full`: tr[(1 + parity gamma_t)/2 < B Bbar >], with `polarised` times -i gamma_x gamma_y;
-/// [1][momentum][time]. With an insertion: N(t) of the Feynman-Hellmann method.
+/// Octet and decuplet, form `full`: tr[(1 + parity gamma_t)/2 < B Bbar >], with `polarised` times -i gamma_x
+/// gamma_y (octet only); [1][momentum][time]. With an insertion: N(t) of the Feynman-Hellmann method.
 Array<std::complex<double>> full_baryon(const BaryonQuarks& quarks, const std::string& name, int parity,
                                         const Momenta& momenta, bool polarised, const Propagator* inserted,
                                         const std::string& flavour) {
   const CorrelatorTable table = [&] {
     const nb::gil_scoped_release release;
     const Insertion insertion{flavour_by_name(flavour), inserted};
+    if (!polarised && is_decuplet(name))
+      return decuplet_correlators(quarks, {name}, momenta, parity, inserted ? &insertion : nullptr);
     return octet_correlators(quarks, {name},
                              {polarised ? polarised_projector(parity) : parity_projector(parity)}, momenta,
                              octet_diquark(), inserted ? &insertion : nullptr);

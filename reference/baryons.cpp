@@ -140,6 +140,40 @@ std::vector<std::complex<double>> octet_two_point(DiquarkForm form, int q1, int 
   return C;
 }
 
+BaryonOperator decuplet_operator(int q1, int q2, int k, int gamma) {
+  const SpinMatrix G = spin_matrix(gamma_mu(1) * gamma_mu(3) * gamma_mu(k));
+  const double norm = q1 == q2 ? 1.0 : 1 / std::sqrt(3.0);
+  BaryonOperator B;
+  for (int alpha = 0; alpha < 4; ++alpha)
+    for (int beta = 0; beta < 4; ++beta) {
+      const std::complex<double> g = norm * G[size_t(alpha)][size_t(beta)];
+      if (g == 0.0) continue;
+      B.push_back({g, {q1, q1, q2}, {alpha, beta, gamma}});
+      if (q1 != q2) B.push_back({2.0 * g, {q1, q2, q1}, {alpha, beta, gamma}});
+    }
+  return B;
+}
+
+std::vector<std::complex<double>> decuplet_two_point(int q1, int q2, const std::vector<Propagator>& quarks,
+                                                     const TwoPointOptions& options) {
+  std::vector<std::complex<double>> C(size_t(quarks.at(size_t(q1)).extents[3]), 0.0);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      SpinMatrix spin = (-1.0 / 3) * spin_matrix(gamma_mu(i) * gamma_mu(j));
+      for (size_t s = 0; s < 4; ++s) spin[s][s] += i == j ? 1.0 : 0.0;
+      const SpinMatrix weight = spin_matrix(gamma_mu(3)) * unpolarised_projector() * spin;
+      for (int gamma = 0; gamma < 4; ++gamma)
+        for (int delta = 0; delta < 4; ++delta) {
+          const std::complex<double> w = weight[size_t(delta)][size_t(gamma)];
+          if (std::abs(w) < 1e-15) continue;
+          const auto part = baryon_correlator(decuplet_operator(q1, q2, j, gamma),
+                                              decuplet_operator(q1, q2, i, delta), quarks, options);
+          for (size_t t = 0; t < C.size(); ++t) C[t] += w * part[t];
+        }
+    }
+  return C;
+}
+
 namespace {
 /// coefficient eps q0 q1 q2 of projected quarks, spin 0 = down, 1 = up.
 void add_projected(BaryonOperator& B, std::complex<double> coefficient, const std::array<int, 3>& flavour,

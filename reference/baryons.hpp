@@ -51,6 +51,13 @@ std::vector<std::complex<double>> octet_two_point(DiquarkForm form, int q1, int 
 SpinMatrix unpolarised_projector();
 SpinMatrix polarised_projector();
 
+/// The decuplet with G = C gamma_k, component gamma: eps [2 (q1^T G q2) q1 + (q1^T G q1) q2] / sqrt3, and
+/// eps (q1^T G q1) q1 for q1 = q2.
+BaryonOperator decuplet_operator(int q1, int q2, int k, int gamma);
+/// sum_ij tr[ (1 + gamma_t)/2 (delta_ij - gamma_i gamma_j / 3) < B_j Bbar_i > ]
+std::vector<std::complex<double>> decuplet_two_point(int q1, int q2, const std::vector<Propagator>& quarks,
+                                                     const TwoPointOptions& options = {});
+
 /// Operators of projected quarks: q_up and q_down are the eigenvectors of gamma_t = 1 and -i gamma_x gamma_y
 /// = +-1 (the upper two components of the Dirac-Pauli basis).
 ///   octet:    (1/sqrt2) eps (q1_up q2_down - q1_down q2_up) q1_up        proton, Sigma+, Xi0, ...

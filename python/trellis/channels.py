@@ -19,6 +19,7 @@ class MesonChannel:
     particle: str
     sink: str
     source: str
+    has_strange: bool = False  #: the antiquark
 
 
 def _vector(particle: str, gamma: str) -> list[MesonChannel]:
@@ -29,6 +30,7 @@ def _vector(particle: str, gamma: str) -> list[MesonChannel]:
 
 NAMED_MESONS: dict[str, list[MesonChannel]] = {
     "pion": [MesonChannel("pion", "pion", "gamma5", "gamma5")],
+    "kaon": [MesonChannel("kaon", "kaon", "gamma5", "gamma5", has_strange=True)],
     "pion_a4": [MesonChannel("pion_a4", "pion", "gamma_t gamma5", "gamma5")],
     "a0": [MesonChannel("a0", "a0", "1", "1")],
     "rho": _vector("rho", "gamma_{k}"),
@@ -39,7 +41,7 @@ NAMED_MESONS: dict[str, list[MesonChannel]] = {
 
 @dataclass(frozen=True)
 class BaryonChannel:
-    """A baryon correlator of two degenerate flavours: name of its dataset, particle, operator."""
+    """A baryon correlator: name of its dataset, particle, operator. Up and down are degenerate."""
 
     name: str
     particle: str
@@ -51,6 +53,13 @@ NAMED_BARYONS: dict[str, BaryonChannel] = {
     "nucleon": BaryonChannel("nucleon", "nucleon", "proton", "full"),
     "nucleon_projected": BaryonChannel("nucleon_projected", "nucleon", "proton", "projected"),
     "delta": BaryonChannel("delta", "delta", "delta_plus_plus", "projected"),
+    "delta_full": BaryonChannel("delta_full", "delta", "delta_plus_plus", "full"),
+    "lambda": BaryonChannel("lambda", "lambda", "lambda", "full"),
+    "sigma": BaryonChannel("sigma", "sigma", "sigma_plus", "full"),
+    "xi": BaryonChannel("xi", "xi", "xi_zero", "full"),
+    "sigma_star": BaryonChannel("sigma_star", "sigma_star", "sigma_star_plus", "full"),
+    "xi_star": BaryonChannel("xi_star", "xi_star", "xi_star_zero", "full"),
+    "omega": BaryonChannel("omega", "omega", "omega_minus", "full"),
 }
 
 

@@ -93,13 +93,15 @@ def baryon(
     Parameters
     ----------
     name
-        "proton", "neutron", "sigma_plus", ..., "lambda"; with form="projected" also "delta_plus_plus", ...,
-        "omega_minus".
+        "proton", "neutron", "sigma_plus", "sigma_zero", "sigma_minus", "xi_zero", "xi_minus", "lambda";
+        "delta_plus_plus", "delta_plus", "delta_zero", "delta_minus", "sigma_star_plus", "sigma_star_zero",
+        "sigma_star_minus", "xi_star_zero", "xi_star_minus", "omega_minus".
     up, down, strange
         Propagators from the same source; flavours that the baryon does not have may be left out. The same
         propagator may stand for several.
     form
-        "full": the C gamma5 diquark, tr[(1 + parity gamma_t)/2 < B Bbar >]; "projected": every quark is
+        "full": the C gamma5 diquark, tr[(1 + parity gamma_t)/2 < B Bbar >], for the decuplet C gamma_k and
+        spin 3/2 at rest (doc/operators/contractions.md); "projected": every quark is
         projected at source and sink (the operators of lalibe), mean over the spin states.
     parity
         1, or -1 for the parity partner.

@@ -105,6 +105,68 @@ TEST(ContractBaryons, lambda_of_the_full_form_equals_reference) {
         << C.at(0, 0, t) << " " << expected[size_t(t)];
 }
 
+TEST(ContractBaryons, decuplet_of_the_full_form_equals_reference) {
+  const Quarks q({2, 2, 2, 4});
+  const struct {
+    const char* name;
+    int q1, q2;
+  } decuplet[] = {{"delta_plus_plus", 0, 0}, {"delta_zero", 1, 0}, {"xi_star_minus", 2, 1}};
+  for (const auto& b : decuplet) {
+    const auto C = decuplet_correlators(q.flavours(), {b.name}, {some_momenta[0], some_momenta[1]});
+    expect_equal(C, 0, q, b.name, [&](const Momentum& n) {
+      return reference::decuplet_two_point(b.q1, b.q2, q.of_reference, q.options(n));
+    });
+  }
+  EXPECT_THROW(decuplet_correlators(q.flavours(), {"proton"}), BadArgument);
+  EXPECT_THROW(octet_correlators(q.flavours(), {"omega_minus"}, {parity_projector(1)}), BadArgument);
+}
+
+/// Of quarks with gamma_t = 1 only, spin 3/2 is all there is: the form `full` is twice the sum of the four
+/// states of the form `projected` (six times for two flavours, whose norms differ).
+TEST(ContractBaryons, decuplet_of_projected_quarks_is_the_projected_form) {
+  Quarks q({2, 2, 2, 4});
+  const GammaMatrix gamma_t = gamma_mu(3);
+  for (size_t flavour = 0; flavour < 3; ++flavour) {
+    reference::Propagator S = q.of_reference[flavour];
+    for (size_t row = 0; row < 4; ++row)  // S + S gamma_t: the columns are the source's spins
+      for (size_t colour = 0; colour < 3; ++colour) {
+        const auto& from = q.of_reference[flavour].columns[3 * row + colour];
+        auto& to = S.columns[3 * size_t(gamma_t.column[row]) + colour];
+        const std::complex<double> phase = gamma_t.phase[row];
+        for (size_t x = 0; x < to.size(); ++x)
+          to[x] = to[x] + reference::operator*(Complex<double>{phase.real(), phase.imag()}, from[x]);
+      }
+    for (auto& column : S.columns) {
+      const auto turned = reference::multiply(gamma_t, column);
+      for (size_t x = 0; x < column.size(); ++x)
+        column[x] = reference::operator*(Complex<double>{0.25, 0}, column[x] + turned[x]);
+    }
+    q.of_product[flavour] = test::to_product(q.of_product[flavour].lattice_ptr(), S, q.at);
+  }
+  for (const auto& [name, factor] :
+       {std::pair{"omega_minus", 2.0}, {"delta_plus", 6.0}, {"xi_star_zero", 6.0}}) {
+    const auto full = decuplet_correlators(q.flavours(), {name});
+    const auto projected = projected_correlators(q.flavours(), baryon_states({name}));
+    for (int t = 0; t < full.times; ++t) {
+      std::complex<double> sum = 0;
+      for (int state = 0; state < 4; ++state) sum += projected.at(state, 0, t);
+      EXPECT_LT(std::abs(full.at(0, 0, t) - factor * sum), test::rounding(2e5)) << name << " " << t;
+    }
+  }
+}
+
+/// The multiplet: with equal quarks the ten correlators are one.
+TEST(ContractBaryons, decuplet_of_equal_quarks_is_one) {
+  Quarks q({2, 2, 4, 2});
+  BaryonQuarks equal = q.flavours();
+  equal.down = equal.strange = equal.up;
+  const auto C = decuplet_correlators(equal, decuplet_names());
+  for (int row = 1; row < C.rows; ++row)
+    for (int t = 0; t < C.times; ++t)
+      EXPECT_LT(std::abs(C.at(row, 0, t) - C.at(0, 0, t)), test::rounding(2e5))
+          << decuplet_names()[size_t(row)];
+}
+
 TEST(ContractBaryons, projected_octet_and_decuplet_equal_reference) {
   const Quarks q({2, 2, 2, 4});
   const auto states = baryon_states({"proton", "xi_minus", "lambda", "delta_plus_plus", "sigma_star_plus"});

@@ -18,7 +18,7 @@ struct Physics {
 };
 
 std::vector<Physics> all_physics() {
-  WilsonParams plain, clover, anisotropic, twisted, phases, dirichlet;
+  WilsonParams plain, clover, anisotropic, twisted, twisted_clover, phases, dirichlet;
   plain.mass = 0.1;
   clover.mass = -0.2;
   clover.csw_spatial = clover.csw_temporal = 1.7;
@@ -28,10 +28,17 @@ std::vector<Physics> all_physics() {
   anisotropic.csw_spatial = 0.91;
   anisotropic.csw_temporal = 1.07;
   twisted.twisted_mass = 0.3;
+  twisted_clover = clover;
+  twisted_clover.twisted_mass = 0.25;
   phases.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
   dirichlet.boundary = {1.0, 1.0, 1.0, 0.0};
-  return {{"plain", plain},     {"clover", clover}, {"anisotropic", anisotropic},
-          {"twisted", twisted}, {"phases", phases}, {"dirichlet", dirichlet}};
+  return {{"plain", plain},
+          {"clover", clover},
+          {"anisotropic", anisotropic},
+          {"twisted", twisted},
+          {"twisted_clover", twisted_clover},
+          {"phases", phases},
+          {"dirichlet", dirichlet}};
 }
 
 reference::WilsonParameters to_reference_params(const WilsonParams& p) {
@@ -114,7 +121,7 @@ TEST_P(WilsonHopTest, treats_right_hand_sides_alike) {
 }
 
 TEST_P(WilsonHopTest, is_gamma5_hermitian) {
-  // <chi, M psi> = <M^dagger chi, psi>, and M^dagger = gamma5 M gamma5 unless twisted (then mu -> -mu)
+  // <chi, M psi> = <M^dagger chi, psi>, and M^dagger = gamma5 M gamma5 unless twisted (then of M with -mu)
   const auto chi = test::random_spinors(GetParam(), 13);
   const GammaMatrix gamma5 = gamma_product(15);
   for (const Physics& p : all_physics()) {
@@ -126,14 +133,41 @@ TEST_P(WilsonHopTest, is_gamma5_hermitian) {
     M.apply_dagger(Mb, b);
     EXPECT_LT(std::abs(dot(b, Ma) - dot(Mb, a)), test::rounding(100) * std::sqrt(norm2(b) * norm2(Ma)))
         << p.name;
-    if (p.params.twisted_mass != 0) continue;
+    WilsonParams opposite = p.params;
+    opposite.twisted_mass = -opposite.twisted_mass;
     test::to_product(b, reference::multiply(gamma5, psi));
-    M.apply(Mb, b);
+    WilsonOperator(test::to_product(lattice, U), opposite).apply(Mb, b);
     M.apply_dagger(Ma, a);
     EXPECT_LT(
         test::relative_error(reference::multiply(gamma5, test::to_reference(Mb)), test::to_reference(Ma)),
         test::rounding(50))
         << p.name;
+  }
+}
+
+TEST_P(WilsonHopTest, twisted_clover_becomes_clover_and_twisted_mass) {
+  // the smallest mu and csw take the general way, and change nothing that double precision holds
+  const GaugeField links = test::to_product(lattice, U);
+  for (const bool is_clover : {true, false}) {
+    WilsonParams limit = all_physics()[is_clover ? 1 : 3].params, general = limit;
+    if (is_clover)
+      general.twisted_mass = 1e-30;
+    else
+      general.csw_spatial = general.csw_temporal = 1e-30;
+    const WilsonMatrix A(links, limit, {}), B(links, general, {});
+    SpinorField x = A.hop().make_field(Subset::full, 1), expected = SpinorField::like(x), found = expected;
+    test::to_product(x, psi);
+    using Apply = void (WilsonMatrix::*)(SpinorField&, const SpinorField&, int, bool) const;
+    for (const Apply apply : {&WilsonMatrix::apply_diagonal, &WilsonMatrix::apply_diagonal_inverse})
+      for (const bool is_dagger : {false, true}) {
+        for (int parity = 0; parity < 2; ++parity) {
+          (A.*apply)(expected, x, parity, is_dagger);
+          (B.*apply)(found, x, parity, is_dagger);
+        }
+        EXPECT_LT(test::relative_error(test::to_reference(found), test::to_reference(expected)),
+                  test::rounding(500))
+            << (is_clover ? "clover" : "twisted") << is_dagger;
+      }
   }
 }
 

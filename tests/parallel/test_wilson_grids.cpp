@@ -32,9 +32,11 @@ struct Result {
 
 /// S psi on even sites by the local part, and global sums.
 Result compute(const LatticePtr& lattice, const reference::Gauge& U, const reference::SpinorVector& psi,
-               const KernelChoice& choice, int gauge_lanes, int rhs) {
+               const KernelChoice& choice, int gauge_lanes, int rhs, double twisted_mass = 0) {
+  WilsonParams params = clover_with_phases();
+  params.twisted_mass = twisted_mass;
   const auto matrix =
-      std::make_shared<WilsonMatrix>(test::to_product(lattice, U, gauge_lanes), clover_with_phases(), choice);
+      std::make_shared<WilsonMatrix>(test::to_product(lattice, U, gauge_lanes), params, choice);
   const WilsonSchur S(matrix, SchurForm::symmetric);
   const WilsonOperator M(matrix);
   SpinorField in = M.make_field(rhs), out = M.make_field(rhs);
@@ -56,22 +58,23 @@ std::vector<double> local_part(const Geometry& g, const std::vector<double>& who
   return part;
 }
 
-void check_lattice(const Coord& extents, int link_reals = 18) {
+void check_lattice(const Coord& extents, int link_reals = 18, double twisted_mass = 0) {
   const int ranks = world()->size();
   const auto U = test::random_gauge(extents, 21);
   const auto psi = test::random_spinors(extents, 22);
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
   for (const Precision precision :
        {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
-    const Result expected = compute(alone, U, psi, {precision, link_reals, Backend::cpu, 1}, 1, 1);
+    const Result expected =
+        compute(alone, U, psi, {precision, link_reals, Backend::cpu, 1}, 1, 1, twisted_mass);
     for (const Coord& grid : legal_process_grids(extents, ranks)) {
       const auto lattice = make_lattice(extents, grid);
       const auto part = local_part(lattice->geometry(), expected.field, 24);
       for (const int lanes : {1, 4, 16})
         for (const Backend backend : {Backend::cpu, Backend::gpu_emulated}) {
           if (backend == Backend::gpu_emulated && lanes != 1) continue;
-          const Result found =
-              compute(lattice, U, psi, {precision, link_reals, backend, lanes}, lanes, lanes == 4 ? 2 : 1);
+          const Result found = compute(lattice, U, psi, {precision, link_reals, backend, lanes}, lanes,
+                                       lanes == 4 ? 2 : 1, twisted_mass);
           const std::string where = message(to_string(extents), " grid ", to_string(grid), " lanes ", lanes,
                                             " ", name_of(backend), " ", name_of(precision));
           EXPECT_EQ(part, found.field) << where;
@@ -90,6 +93,8 @@ TEST(WilsonGrids, every_grid_gives_the_bits_of_one_process) {
 TEST(WilsonGrids, lanes_and_ranks_may_split_the_same_direction) { check_lattice({2, 2, 8, 16}); }
 
 TEST(WilsonGrids, compressed_links_too) { check_lattice({2, 4, 4, 16}, 8); }
+
+TEST(WilsonGrids, a_twisted_mass_with_a_clover_term_too) { check_lattice({4, 2, 4, 8}, 12, 0.2); }
 
 TEST(WilsonGrids, a_nan_on_one_rank_is_seen_by_all) {
   const auto lattice = make_lattice({4, 4, 8, 12});

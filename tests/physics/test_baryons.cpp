@@ -44,6 +44,8 @@ TEST(Baryons, are_gauge_invariant) {
         octet_correlators({&u, &u, &s}, octet_names(), {parity_projector(1), polarised_projector(-1)}).values;
     const auto D = projected_correlators({&u, &u, &s}, baryon_states(decuplet_names())).values;
     C.insert(C.end(), D.begin(), D.end());
+    const auto E = decuplet_correlators({&u, &u, &s}, {"delta_plus", "xi_star_zero"}).values;
+    C.insert(C.end(), E.begin(), E.end());
     if (first.empty()) first = C;
     const double scale = std::abs(first[2]);
     for (size_t i = 0; i < C.size(); ++i)
@@ -118,6 +120,12 @@ TEST(Baryons, parity_partner_runs_backward_on_unit_links) {
                                         accurate, point_source(lattice, {1, 2, 3, 5}));
   const auto C =
       octet_correlators({&S, &S, &S}, {"proton", "lambda"}, {parity_projector(1), parity_projector(-1)});
+  const auto delta = decuplet_correlators({&S, &S, &S}, {"delta_plus_plus"});
+  const auto partner = decuplet_correlators({&S, &S, &S}, {"delta_plus_plus"}, zero_momentum, -1);
+  for (int t = 1; t < 8; ++t)
+    EXPECT_LT(std::abs(delta.at(0, 0, t) + partner.at(0, 0, 8 - t)), 1e-10 * std::abs(delta.at(0, 0, t)))
+        << t;
+  for (int t = 0; t < 4; ++t) EXPECT_GT(delta.at(0, 0, t).real(), 0.0) << t;
   const auto forward =
       projected_correlators({&S, &S, &S}, {{"proton", 1}, {"omega_minus", 3}}, zero_momentum, 1);
   const auto backward =

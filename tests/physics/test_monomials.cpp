@@ -3,11 +3,13 @@
 
 #include <cmath>
 
+#include "tests/support/dense.hpp"
 #include "tests/support/external_data.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "tests/support/tolerance.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
 #include "trellis/gauge/force.hpp"
 #include "trellis/gauge/starts.hpp"
 #include "trellis/update/gauge_monomial.hpp"
@@ -65,8 +67,10 @@ GaugeField rough(const Coord& extents) {
 TEST(Monomials, forces_of_two_wilson_flavours) {
   const GaugeField U = rough({4, 4, 2, 4});
   WilsonParams twisted = clover_params(0.0, 0.0);
-  twisted.twisted_mass = 0.3;
-  for (const WilsonParams& params : {clover_params(0.1, 0.0), clover_params(0.2, 1.2), twisted})
+  WilsonParams twisted_clover = clover_params(0.2, 1.2);
+  twisted.twisted_mass = twisted_clover.twisted_mass = 0.3;
+  for (const WilsonParams& params :
+       {clover_params(0.1, 0.0), clover_params(0.2, 1.2), twisted, twisted_clover})
     for (const int levels : {0, 2}) {
       const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.12), levels);
       const auto fermion = std::make_shared<WilsonFermion>(params);
@@ -80,6 +84,41 @@ TEST(Monomials, forces_of_two_wilson_flavours) {
       CloverDeterminantMonomial determinant("determinant", links, params, 2);
       check_force(determinant, U);
     }
+}
+
+/// Determinant monomial and Schur complement make the two-flavour determinant: log det S^dagger S - S_det =
+/// 2 log |det D|, with D of reference/.
+TEST(Monomials, determinants_of_a_twisted_mass_with_a_clover_term) {
+  const Coord extents{2, 2, 2, 2};
+  const auto U = test::random_gauge(extents, 47, 0.5);
+  WilsonParams params = clover_params(0.1, 1.3);
+  params.twisted_mass = 0.35;
+  reference::WilsonParameters expected_params;
+  expected_params.mass = params.mass;
+  expected_params.c_r = expected_params.c_t = 1.3;
+  expected_params.twisted_mass = params.twisted_mass;
+  expected_params.boundary = params.boundary;
+  const reference::WilsonOperator D(U, expected_params);
+  const int size = 12 * 16;
+  const auto dense = test::dense_matrix(
+      size, [&](const test::DenseVector& v) { return test::to_dense(D.apply(test::to_spinors(v))); });
+  const double expected = 2 * test::log_abs_determinant(dense.partialPivLu());
+
+  const GaugeField links = test::to_product(make_lattice(extents), U);
+  const auto matrix = std::make_shared<WilsonMatrix>(links, params, KernelChoice{});
+  const WilsonSchur S(matrix, SchurForm::asymmetric);
+  const auto schur = test::dense_matrix(size, [&](const test::DenseVector& v) {  // 1 on the odd sites
+    SpinorField x = matrix->hop().make_field(Subset::full, 1), even = S.make_field(), image = S.make_field();
+    test::to_product(x, test::to_spinors(v));
+    extract_parity(even, x);
+    S.apply(image, even);
+    insert_parity(x, image);
+    return test::to_dense(test::to_reference(x));
+  });
+  const auto thin = std::make_shared<SmearedLinks>(isotropic_stout(0.0), 0);
+  CloverDeterminantMonomial determinant("determinant", thin, params, 2);
+  const double found = 2 * test::log_abs_determinant(schur.partialPivLu()) - determinant.action(links);
+  EXPECT_LT(test::relative_error(found, expected), 1e-12);
 }
 
 /// Rational functions with one or two poles need not approximate anything for this.

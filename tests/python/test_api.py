@@ -208,6 +208,11 @@ def test_mesons_and_baryons(S: tr.Propagator) -> None:
     assert np.array_equal(proton, tr.baryon("proton", up=S, down=S))
     delta = tr.baryon("delta_plus_plus", up=S, form="projected")
     assert np.all(delta[0, :4].real > 0)
+    full = tr.baryon("delta_plus_plus", up=S)
+    assert np.all(full[0, :4].real > 0)
+    for name in ("sigma_star_zero", "xi_star_minus", "omega_minus"):  # one multiplet for equal quarks
+        same = tr.baryon(name, up=S, down=S, strange=S)
+        assert np.allclose(same, full, rtol=1e-12, atol=1e-12 * np.abs(full).max())
     for wrong in (
         lambda: tr.meson(S, S, "gamma6", "gamma5"),
         lambda: tr.baryon("proton", up=S),

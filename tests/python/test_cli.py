@@ -56,8 +56,12 @@ def test_info_of_a_damaged_file(folder: Path) -> None:
     data = bytearray((folder / "conf.ildg").read_bytes())
     data[len(data) // 2] ^= 1
     (folder / "flipped.ildg").write_bytes(data)
-    found = json.loads(run("info", "flipped.ildg", "--json", cwd=folder, status=1).stdout)
-    assert [c["ok"] for c in found["checksums"]] == [False, False]
+    found = run("info", "flipped.ildg", "--json", cwd=folder, status=1)
+    checks = json.loads(found.stdout)["checksums"]
+    assert [c["ok"] for c in checks] == [False, False]
+    for check in checks:  # the reason stands on standard error too
+        text = f"checksum {check['kind']}: expected {check['stored']:08x}, found {check['computed']:08x}"
+        assert text in found.stderr
 
 
 @pytest.mark.parametrize("content", [b"", b"\x45\x67\x89\xab", b"BEGIN_HEADER\n", bytes(1000)])

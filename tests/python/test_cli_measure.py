@@ -206,6 +206,47 @@ def test_smearing_and_shifted_sources(measured: Path) -> None:
     assert positions[0].tolist() != positions[1].tolist()
 
 
+def test_strange_quarks_and_a_source_on_links_of_its_own(measured: Path) -> None:
+    name = write_run(
+        measured,
+        ('directory = "out"', 'directory = "strange"'),
+        ("csw = 1.5", "csw = 1.5\ntwisted_mass = 0.01\nstrange_kappa = 0.12"),
+        (
+            "positions = [[0, 0, 0, 0], [2, 1, 0, 5]]",
+            'type = "gaussian"\nwidth = 1.5\nsteps = 4\npositions = [[2, 1, 0, 5]]\n'
+            "[source.links]\nape_steps = 3\nape_spatial = true\nstout_steps = 2",
+        ),
+        ('mesons = ["pion", "rho"]', 'mesons = ["pion", "kaon"]'),
+        ('baryons = ["nucleon"]', 'baryons = ["delta_full", "lambda", "sigma_star", "xi_star", "omega"]'),
+        ("max_momentum_squared = 1", "max_momentum_squared = 0"),
+    )
+    run("measure", name, cwd=measured)
+    U = tr.read_gauge_field(measured / "ensemble" / "configuration.000012.ildg")
+    links = U.ape(alpha=0.5, steps=3, spatial=True).stout(steps=2, rho=0.1)
+    source = tr.gaussian_source(links, (2, 1, 0, 5), width=1.5, steps=4)
+    solve = tr.even_odd(tr.cg(tolerance=1e-12))
+    S, strange = (
+        solve(tr.WilsonClover(U, kappa=kappa, csw=1.5, twisted_mass=0.01)).propagator(source)
+        for kappa in (0.125, 0.12)
+    )
+    expected = {
+        "pion": tr.meson(S, S, "gamma5", "gamma5"),
+        "kaon": tr.meson(S, strange, "gamma5", "gamma5"),
+        "delta_full": tr.baryon("delta_plus", up=S, down=S),
+        "lambda": tr.baryon("lambda", up=S, down=S, strange=strange),
+        "sigma_star": tr.baryon("sigma_star_zero", up=S, down=S, strange=strange),
+        "xi_star": tr.baryon("xi_star_minus", down=S, strange=strange),
+        "omega": tr.baryon("omega_minus", strange=strange),
+    }
+    with h5py.File(measured / "strange" / "correlators.000012.h5") as file:
+        for channel, values in expected.items():
+            found = file[f"correlators/{channel}"][0, 0]
+            assert np.allclose(found, values, rtol=1e-6, atol=1e-6 * np.abs(values).max()), channel
+        kaon = file["correlators/kaon"].attrs
+        assert kaon["strange_mass"] == pytest.approx(1 / 0.24 - 4)
+        assert kaon["source_smearing"].endswith("links=ape_spatial 0.5x3 stout 0.1x2")
+
+
 def test_propagators_and_wall_sources(measured: Path) -> None:
     name = write_run(
         measured,

@@ -93,6 +93,27 @@ MISTAKES = [
     ),
     (GenerateRun, "[lattice]", '[start]\ntype = "file"\n[lattice]', 1, ["start.file is given exactly if"]),
     (MeasureRun, "kappa = 0.13", "kappa = 0.13\nmass = 0.1", 3, ["kappa or fermion.mass, and not both"]),
+    (
+        MeasureRun,
+        "kappa = 0.13",
+        "kappa = 0.13\nstrange_kappa = 0.12\nstrange_mass = 0.2",
+        3,
+        ["strange_kappa or fermion.strange_mass, and not both"],
+    ),
+    (
+        MeasureRun,
+        "[output]",
+        '[correlators]\nmesons = ["kaon"]\nbaryons = ["omega"]\n[output]',
+        1,
+        ["kaon, omega need fermion.strange_kappa or fermion.strange_mass"],
+    ),
+    (
+        MeasureRun,
+        "[output]",
+        "[source.links]\nape_steps = 2\n[output]",
+        1,
+        ["source.links is for gaussian sources or sinks"],
+    ),
     (MeasureRun, "kappa = 0.13", "csw = 1.0", 3, ["kappa or fermion.mass, and not both"]),
     (MeasureRun, "kappa", "kapa", 4, ["did you mean 'kappa'"]),
     (

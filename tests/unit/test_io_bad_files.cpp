@@ -139,6 +139,17 @@ TEST(BadFiles, ThatAreNoGaugeFieldsThrow) {
   EXPECT_THROW(probe_gauge_file("/dev/null"), FileError);
 }
 
+TEST(BadFiles, WithAnotherFirstLineThrow) {
+  std::string bytes = good_file({"nersc", GaugeFormat::nersc, 64});
+  bytes[5] = '\x7f';  // BEGIN_HEADER
+  try {
+    read_bytes(bytes);
+    ADD_FAILURE() << "read a header without its first line";
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string(error.what()).find("expected a first line BEGIN_HEADER"), std::string::npos);
+  }
+}
+
 /// Sizes that a header claims are compared with the file before memory is taken.
 TEST(BadFiles, ThatClaimTooMuchThrow) {
   std::string bytes = good_file({"nersc", GaugeFormat::nersc, 64});

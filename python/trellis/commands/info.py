@@ -20,6 +20,12 @@ def info(file: Path, *, lattice: str | None, json: bool) -> int:
     content = describe(report, U.loops())
     for warning in report.warnings:
         output.warning(f"{file}: {warning}")
+    for check in report.checksums:
+        if check["ok"] is False:
+            output.warning(
+                f"{file}: checksum {check['kind']}: expected {check['stored']:08x}, found "
+                f"{check['computed']:08x}"
+            )
     for check in report.values:
         if not check["ok"]:
             output.warning(f"{file}: {check['name']}: expected {check['expected']}, found {check['found']}")
@@ -59,7 +65,9 @@ def _print(output: Output, file: Path, report: FileReport, content: dict[str, An
     for name in (*names, "unitarity_violation"):
         output.line(f"  {name:<20} {content[name]}")
     real, imaginary = content["polyakov_loop"]
-    output.line(f"  {'polyakov_loop':<20} {real} + {imaginary} i")
+    sign = "-" if imaginary is not None and imaginary < 0 else "+"
+    size = abs(imaginary) if imaginary is not None else None
+    output.line(f"  {'polyakov_loop':<20} {real} {sign} {size} i")
     for check in report.checksums:
         stored = "not in the file" if check["stored"] is None else f"stored {check['stored']:08x}"
         _check(output, check["kind"], check["ok"], f"computed {check['computed']:08x}, {stored}")

@@ -26,7 +26,14 @@ from ..parallel import on_root, rank
 from ..propagators import Propagator, Source, gaussian_source, point_source, wall_source
 from ..provenance import write_root_attributes
 from ..run_files import MeasureRun
-from ..run_files.measure import ConfigurationsTable, FermionTable, SolverTable, SourceTable
+from ..run_files.measure import (
+    STRANGE,
+    ConfigurationsTable,
+    FermionTable,
+    SmearingTable,
+    SolverTable,
+    SourceTable,
+)
 from ..solvers import Solver, SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision
 from .console import Output
 from .setup import gauge_field_bytes, load_run, require_memory, set_threads
@@ -155,11 +162,18 @@ def _physics(run: MeasureRun) -> str:
     return json_text.dumps(tables, sort_keys=True)
 
 
+def _without_none(value: Any) -> Any:
+    """Keys that say nothing left out: newer versions have more of them."""
+    if isinstance(value, dict):
+        return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
+    return value
+
+
 def _require_same_physics(path: Path, run: MeasureRun) -> None:
     """Refuse to go on beside results of other parameters. Collective."""
     stored = json_text.loads(load().Hdf5File.open(str(path)).root().text("physics"))
     for table, values in json_text.loads(_physics(run)).items():
-        if stored.get(table) != values:
+        if _without_none(stored.get(table)) != _without_none(values):
             raise BadArgument(
                 f"{path} was measured with another [{table}]: expected {values}, found {stored.get(table)}; "
                 "a changed run needs another folder"
@@ -206,6 +220,36 @@ def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover | MoebiusD
         twisted_mass=table.twisted_mass,
         link_reals=table.link_reals,
     )
+
+
+def strange_table(table: FermionTable) -> FermionTable:
+    """The second flavour: the first one with another mass."""
+    return table.model_copy(update={"kappa": table.strange_kappa, "mass": table.strange_mass})
+
+
+def _mass(table: FermionTable) -> float:
+    return float(table.mass) if table.mass is not None else 1 / (2 * table.kappa) - 4
+
+
+def smear_links(U: GaugeField, smearing: SmearingTable) -> GaugeField:
+    """APE, then stout; U itself where neither is asked for."""
+    if smearing.ape_steps > 0:
+        U = U.ape(alpha=smearing.ape_alpha, steps=smearing.ape_steps, spatial=smearing.ape_spatial)
+    if smearing.stout_steps == 0:
+        return U
+    return U.stout(steps=smearing.stout_steps, rho=smearing.stout_rho)
+
+
+def _describe(smearing: SmearingTable) -> str:
+    """For the attributes of datasets: "ape 0.5x10 stout 0.1x3"."""
+    parts = []
+    if smearing.ape_steps > 0:
+        parts.append(
+            f"ape{'_spatial' if smearing.ape_spatial else ''} {smearing.ape_alpha:g}x{smearing.ape_steps}"
+        )
+    if smearing.stout_steps > 0:
+        parts.append(f"stout {smearing.stout_rho:g}x{smearing.stout_steps}")
+    return " ".join(parts) or "thin"
 
 
 def source_positions(table: SourceTable, number: int, extents: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -282,28 +326,40 @@ class _Measurement:
         run = self.run
         if run.fermion is None:
             return [], [], []
-        links = self._smeared(U)
+        links = smear_links(U, run.smearing)
+        smearing_links = links if run.source.links is None else smear_links(U, run.source.links)
         solve = self.solver(make_operator(run.fermion, links))
+        solve_strange = (
+            self.solver(make_operator(strange_table(run.fermion), links)) if run.fermion.has_strange else None
+        )
         positions = source_positions(run.source, number, U.geometry.extents)
         tables, reports = [], []
         for index, at in enumerate(positions):
+            source, strange = self._source(smearing_links, at), None
             try:
-                S = solve.propagator(self._source(links, at))
+                S = solve.propagator(source)
+                if solve_strange is not None:
+                    strange = solve_strange.propagator(source)
             except NotConverged as error:
                 raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
-            assert S.report is not None
-            reports.append(S.report)
+            reports += [
+                quark.report for quark in (S, strange) if quark is not None and quark.report is not None
+            ]
             currents = self._feynman_hellmann(solve, S, path)
             reports += [F.report for F in currents.values() if F.report is not None]
             if run.output.propagators:
                 name = f"propagator.{number:06d}.{index}.h5"
                 S.write(folder / name, run_file=self.text)
+                if strange is not None:
+                    name = f"propagator_strange.{number:06d}.{index}.h5"
+                    strange.write(folder / name, run_file=self.text)
             table = self._midpoint(S)
             if run.sink.type == "gaussian":
                 smear = {"width": run.source.width, "steps": run.source.steps}
-                S = S.smear_sink(links, **smear)
-                currents = {name: F.smear_sink(links, **smear) for name, F in currents.items()}
-            tables.append(table | self._contract(S) | self._contract_currents(S, currents))
+                S = S.smear_sink(smearing_links, **smear)
+                strange = None if strange is None else strange.smear_sink(smearing_links, **smear)
+                currents = {name: F.smear_sink(smearing_links, **smear) for name, F in currents.items()}
+            tables.append(table | self._contract(S, strange) | self._contract_currents(S, currents))
             show(count * len(positions) + index + 1)
         return tables, reports, positions
 
@@ -320,16 +376,13 @@ class _Measurement:
             solve = core.domain_wall_solve_bytes(geometry._core, fermion.Ls, 1)
         currents = len(self.run.feynman_hellmann.currents)
         # Links, links in the operator's storages, clover term and its inverse; the solve; its propagator.
-        needed = 5 * field + solve + (2 + 2 * currents) * core.propagator_bytes(geometry._core)
+        flavours = 2 if fermion is not None and fermion.has_strange else 1
+        needed = (
+            (2 + 3 * flavours) * field
+            + solve
+            + (2 * flavours + 2 * currents) * core.propagator_bytes(geometry._core)
+        )
         require_memory(needed, "this run", self.run.machine, self.output)
-
-    def _smeared(self, U: GaugeField) -> GaugeField:
-        smearing = self.run.smearing
-        if smearing.ape_steps > 0:
-            U = U.ape(alpha=smearing.ape_alpha, steps=smearing.ape_steps, spatial=smearing.ape_spatial)
-        if smearing.stout_steps == 0:
-            return U
-        return U.stout(steps=smearing.stout_steps, rho=smearing.stout_rho)
 
     def _source(self, U: GaugeField, at: tuple[int, ...]) -> Source:
         table = self.run.source
@@ -339,16 +392,22 @@ class _Measurement:
             return gaussian_source(U, at, width=table.width, steps=table.steps)
         return point_source(U.geometry, at)
 
-    def _contract(self, S: Propagator) -> dict[str, NDArray[np.complex128]]:
+    def _contract(self, S: Propagator, strange: Propagator | None) -> dict[str, NDArray[np.complex128]]:
         """Name -> [momentum, time]."""
-        pairs = [(channel.sink, channel.source) for channel in self.channels]
         result = {}
-        if pairs:
-            values = mesons(S, S, pairs, momenta=self.momenta)
-            result = {channel.name: values[i] for i, channel in enumerate(self.channels)}
+        for antiquark, channels in (
+            (S, [c for c in self.channels if not c.has_strange]),
+            (strange, [c for c in self.channels if c.has_strange]),
+        ):
+            if channels and antiquark is not None:
+                pairs = [(channel.sink, channel.source) for channel in channels]
+                values = mesons(S, antiquark, pairs, momenta=self.momenta)
+                result |= {channel.name: values[i] for i, channel in enumerate(channels)}
         for name in self.run.correlators.baryons:
             channel = NAMED_BARYONS[name]
-            result[name] = baryon(channel.operator, up=S, down=S, form=channel.form, momenta=self.momenta)
+            result[name] = baryon(
+                channel.operator, up=S, down=S, strange=strange, form=channel.form, momenta=self.momenta
+            )
         return result
 
     def _feynman_hellmann(self, solve: Any, S: Propagator, path: str) -> dict[str, Propagator]:
@@ -432,7 +491,7 @@ class _Measurement:
     def _attributes(self, name: str, channel: MesonChannel | None) -> dict[str, str | float]:
         fermion, source = self.run.fermion, self.run.source
         assert fermion is not None
-        mass = fermion.mass if fermion.kappa is None else 1 / (2 * fermion.kappa) - 4
+        mass = _mass(fermion)
         if name in ("midpoint", "midpoint_pion"):
             kind, particle = "midpoint", name
         elif name.startswith("fh_"):
@@ -441,20 +500,30 @@ class _Measurement:
             kind = "meson" if channel else "baryon"
             particle = channel.particle if channel else NAMED_BARYONS[name].particle
         smearing = f"gaussian width={source.width:g} steps={source.steps}"
-        return {
-            "type": kind,
-            "particle": particle,
-            "sink": channel.sink if channel else name,
-            "source": channel.source if channel else name,
-            "source_smearing": smearing if source.type == "gaussian" else source.type,
-            "sink_smearing": smearing if self.run.sink.type == "gaussian" else "point",
-            "boundary_t": fermion.boundary_t,
-            "fermion": fermion.type,
-            "mass": float(mass),
-        } | (
-            {"b5": fermion.b5, "c5": fermion.c5, "M5": fermion.M5, "Ls": float(fermion.Ls)}
-            if fermion.type == "moebius"
-            else {"kappa": float(1 / (2 * (4 + mass))), "csw": float(fermion.csw)}
+        if source.links is not None:
+            smearing += f" links={_describe(source.links)}"
+        return (
+            {
+                "type": kind,
+                "particle": particle,
+                "sink": channel.sink if channel else name,
+                "source": channel.source if channel else name,
+                "source_smearing": smearing if source.type == "gaussian" else source.type,
+                "sink_smearing": smearing if self.run.sink.type == "gaussian" else "point",
+                "boundary_t": fermion.boundary_t,
+                "fermion": fermion.type,
+                "mass": float(mass),
+            }
+            | (
+                {"b5": fermion.b5, "c5": fermion.c5, "M5": fermion.M5, "Ls": float(fermion.Ls)}
+                if fermion.type == "moebius"
+                else {"kappa": float(1 / (2 * (4 + mass))), "csw": float(fermion.csw)}
+            )
+            | (
+                {"strange_mass": _mass(strange_table(fermion))}
+                if name in STRANGE and fermion.has_strange
+                else {}
+            )
         )
 
 

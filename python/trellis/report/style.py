@@ -23,6 +23,8 @@ _LABELS = {
     "nucleon_parity_partner": r"$N\ (J^P = \frac{1}{2}^-)$",
     "kaon": r"$K$",
     "delta": r"$\Delta$",
+    "sigma_star": r"$\Sigma^*$",
+    "xi_star": r"$\Xi^*$",
     "lambda": r"$\Lambda$",
     "sigma": r"$\Sigma$",
     "xi": r"$\Xi$",

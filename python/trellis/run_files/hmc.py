@@ -162,8 +162,6 @@ class FermionTable(Table):
             raise ValueError(f"fermions {self.name!r}: hasenbusch and twisted_mass need n_f = 2")
         if self.n_f == 2 and self.pseudofermions not in (None, 1):
             raise ValueError(f"fermions {self.name!r}: two wilson flavours take one pseudofermion")
-        if self.csw != 0 and self.twisted_mass != 0:
-            raise ValueError(f"fermions {self.name!r}: csw together with twisted_mass is not built")
         if any(r <= 0 for r in self.hasenbusch) or any(
             a <= b for a, b in itertools.pairwise(self.hasenbusch)
         ):

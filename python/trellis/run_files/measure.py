@@ -52,16 +52,28 @@ class FermionTable(Table):
         "traffic for arithmetic: it is meant for GPUs.",
     )
 
+    strange_kappa: float | None = Field(
+        default=None, gt=0, description="A second, heavier flavour; this or strange_mass."
+    )
+    strange_mass: float | None = Field(default=None, description="The same by its mass.")
+
     @model_validator(mode="after")
     def _one_mass(self) -> Self:
         if (self.kappa is None) == (self.mass is None):
             raise ValueError("give fermion.kappa or fermion.mass, and not both")
+        if self.strange_kappa is not None and self.strange_mass is not None:
+            raise ValueError("give fermion.strange_kappa or fermion.strange_mass, and not both")
         given = self.model_fields_set
-        other = {"kappa", "csw", "csw_temporal", "nu", "xi0", "twisted_mass", "link_reals"}
+        other = {"kappa", "strange_kappa", "csw", "csw_temporal", "nu", "xi0", "twisted_mass", "link_reals"}
         wrong = given & (other if self.type == "moebius" else {"b5", "c5", "M5", "Ls"})
         if wrong:
             raise ValueError(f"fermion of type {self.type} does not take {', '.join(sorted(wrong))}")
         return self
+
+    @property
+    def has_strange(self) -> bool:
+        """A second flavour is given."""
+        return self.strange_kappa is not None or self.strange_mass is not None
 
 
 class SolverTable(Table):
@@ -82,6 +94,17 @@ class SolverTable(Table):
     )
 
 
+class SmearingTable(Table):
+    """[smearing]: of the links that the fermions see; [source.links]: of those that gaussian sources and
+    sinks use. None by default. APE comes before stout."""
+
+    stout_steps: int = Field(default=0, ge=0)
+    stout_rho: float = Field(default=0.1, gt=0, lt=0.25)
+    ape_steps: int = Field(default=0, ge=0)
+    ape_alpha: float = Field(default=0.5, gt=0, le=1, description="Weight of the staples' mean.")
+    ape_spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
+
+
 class SourceTable(Table):
     """[source]: one propagator (12 solves) per position."""
 
@@ -99,16 +122,11 @@ class SourceTable(Table):
     )
     width: float = Field(default=2.0, gt=0, description="gaussian: w, lattice units (doc/conventions.md).")
     steps: int = Field(default=10, ge=1, description="gaussian: number of smearing steps.")
-
-
-class SmearingTable(Table):
-    """[smearing]: smearing of the links that the fermions see; none by default. APE comes before stout."""
-
-    stout_steps: int = Field(default=0, ge=0)
-    stout_rho: float = Field(default=0.1, gt=0, lt=0.25)
-    ape_steps: int = Field(default=0, ge=0)
-    ape_alpha: float = Field(default=0.5, gt=0, le=1, description="Weight of the staples' mean.")
-    ape_spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
+    links: SmearingTable | None = Field(
+        default=None,
+        description="gaussian: the configuration's links smeared like this are used at source and sink; "
+        "default: the links that the fermions see.",
+    )
 
 
 class FlowTable(Table):
@@ -141,8 +159,23 @@ class MesonTable(Table):
     source: str = Field(description="Gamma matrix at the source.")
 
 
-NamedMeson = Literal["pion", "rho", "a0", "a1", "b1", "pion_a4", "all"]
-NamedBaryon = Literal["nucleon", "nucleon_projected", "delta"]
+NamedMeson = Literal["pion", "rho", "a0", "a1", "b1", "pion_a4", "kaon", "all"]
+NamedBaryon = Literal[
+    "nucleon",
+    "nucleon_projected",
+    "delta",
+    "delta_full",
+    "lambda",
+    "sigma",
+    "xi",
+    "sigma_star",
+    "xi_star",
+    "omega",
+]
+
+
+#: What has a strange quark.
+STRANGE = {"kaon", "lambda", "sigma", "xi", "sigma_star", "xi_star", "omega"}
 
 
 class CorrelatorsTable(Table):
@@ -150,14 +183,15 @@ class CorrelatorsTable(Table):
 
     mesons: list[NamedMeson] = Field(
         default=["pion", "rho"],
-        description="rho, a1 and b1 stand for three polarisations (rho_x, rho_y, rho_z); all: the 256 pairs "
-        "of gamma matrices.",
+        description="rho, a1 and b1 stand for three polarisations (rho_x, rho_y, rho_z); kaon needs a "
+        "strange quark; all: the 256 pairs of gamma matrices.",
     )
     meson: list[MesonTable] = Field(default=[], description="Further mesons.")
     baryons: list[NamedBaryon] = Field(
         default=["nucleon"],
-        description="nucleon: C gamma5 diquark, form full; nucleon_projected and delta: form projected "
-        "(doc/conventions.md), mean over spins.",
+        description="Form full (C gamma5 or, for the decuplet, C gamma_k diquark): nucleon, delta_full; with "
+        "a strange quark lambda, sigma, xi, sigma_star, xi_star, omega. Form projected, mean over spins: "
+        "nucleon_projected, delta (doc/conventions.md).",
     )
     max_momentum_squared: Annotated[int, Field(ge=0)] = Field(
         default=0, description="All momenta with n^2 up to this, p = 2 pi n / L."
@@ -202,4 +236,15 @@ class MeasureRun(Table):
     def _something_to_measure(self) -> Self:
         if self.fermion is None and self.flow is None:
             raise ValueError("give [fermion] for correlators, or [flow], or both")
+        if self.source.links is not None and "gaussian" not in (self.source.type, self.sink.type):
+            raise ValueError("source.links is for gaussian sources or sinks")
+        if self.fermion is not None:
+            self._require_quarks(self.fermion)
         return self
+
+    def _require_quarks(self, fermion: FermionTable) -> None:
+        wanted = {*self.correlators.mesons, *self.correlators.baryons} & STRANGE
+        if wanted and not fermion.has_strange:
+            raise ValueError(
+                f"{', '.join(sorted(wanted))} need fermion.strange_kappa or fermion.strange_mass"
+            )

@@ -122,7 +122,10 @@ void read_header_values(const Keys& keys, const std::string& path, FileReport& r
 GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
   GaugeFileHeader header;
   FileReport& report = header.report;
-  const std::string text = header_text(file);
+  const std::string text = header_text(file), first_line = trimmed(text.substr(0, text.find('\n')));
+  if (first_line != "BEGIN_HEADER")
+    throw FileError(message(file.path(), ": NERSC header: expected a first line BEGIN_HEADER, found '",
+                            first_line.substr(0, 40), "'"));
   const Keys keys = parse_keys(text);
   const std::string& path = file.path();
   read_datatype(required(keys, "DATATYPE", path), path, header);

@@ -37,9 +37,10 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-[[noreturn]] void refuse(const std::string& name, bool also_decuplet) {
+[[noreturn]] void refuse(const std::string& name, bool also_octet, bool also_decuplet) {
   std::string legal;
-  for (const auto& n : octet_names()) legal += " " + n;
+  if (also_octet)
+    for (const auto& n : octet_names()) legal += " " + n;
   if (also_decuplet)
     for (const auto& n : decuplet_names()) legal += " " + n;
   throw BadArgument(message("no baryon '", name, "'; legal:", legal));
@@ -87,6 +88,13 @@ const std::vector<std::string>& decuplet_names() {
   return names;
 }
 
+bool is_decuplet(const std::string& name) { return contains(decuplet_names(), name); }
+
+GammaMatrix decuplet_diquark(int k) {
+  TRELLIS_REQUIRE(k >= 0 && k < 3, "direction ", k, " of a decuplet diquark is not 0, 1 or 2");
+  return gamma_mu(1) * gamma_mu(3) * gamma_mu(k);
+}
+
 GammaMatrix octet_diquark() { return gamma_mu(1) * gamma_mu(3) * gamma_product(15); }
 
 DiquarkOperator diquark_operator(const std::string& name) {
@@ -96,7 +104,16 @@ DiquarkOperator diquark_operator(const std::string& name) {
   }
   if (name == "sigma_zero") return isospin_lowered(diquark_operator("sigma_plus"));
   if (const TwoFlavours* f = find_octet(name)) return {{1.0, {f->q1, f->q2, f->q1}}};
-  refuse(name, false);
+  refuse(name, true, false);
+}
+
+DiquarkOperator decuplet_operator(const std::string& name) {
+  if (name == "sigma_star_zero") return isospin_lowered(decuplet_operator("sigma_star_plus"));
+  const TwoFlavours* f = find_decuplet(name);
+  if (!f) refuse(name, false, true);
+  if (f->q1 == f->q2) return {{1.0, {f->q1, f->q1, f->q1}}};
+  const double norm = 1 / std::sqrt(3.0);
+  return {{2 * norm, {f->q1, f->q2, f->q1}}, {norm, {f->q1, f->q1, f->q2}}};
 }
 
 ProjectedOperator projected_operator(const std::string& name, int twice_spin) {
@@ -114,7 +131,7 @@ ProjectedOperator projected_operator(const std::string& name, int twice_spin) {
 std::vector<int> spin_states(const std::string& name) {
   if (contains(octet_names(), name)) return {1, -1};
   if (contains(decuplet_names(), name)) return {3, 1, -1, -3};
-  refuse(name, true);
+  refuse(name, true, true);
 }
 
 }  // namespace trellis

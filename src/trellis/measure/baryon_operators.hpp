@@ -32,13 +32,22 @@ const std::vector<std::string>& octet_names();
 /// xi_star_zero, xi_star_minus, omega_minus
 const std::vector<std::string>& decuplet_names();
 
+bool is_decuplet(const std::string& name);
+
 /// C gamma5 with C = gamma_y gamma_t.
 GammaMatrix octet_diquark();
+/// C gamma_k, k = 0, 1, 2.
+GammaMatrix decuplet_diquark(int k);
 
 /// `full` octet. Proton (q1 = u, q2 = d) and its like: eps (q1^T G q2) q1;
 /// Lambda: [2 (u^T G d) s + (u^T G s) d - (d^T G s) u] / sqrt6; Sigma0: the isospin partner of Sigma+.
 /// Throws BadArgument that lists the names.
 DiquarkOperator diquark_operator(const std::string& octet_name);
+
+/// `full` decuplet with a symmetric diquark G: Delta++, Delta-, Omega-: eps (q^T G q) q;
+/// Delta+ (q1 = u, q2 = d) and its like: eps [2 (q1^T G q2) q1 + (q1^T G q1) q2] / sqrt3; Sigma*0: the
+/// isospin partner of Sigma*+. With equal quarks all have the same correlator.
+DiquarkOperator decuplet_operator(const std::string& name);
 
 /// `projected` octet and decuplet, twice_spin = +-1 (octet) or +-3, +-1 (decuplet):
 ///   octet      (1/sqrt2) eps (q1_up q2_down - q1_down q2_up) q1_up

@@ -46,6 +46,15 @@ CorrelatorTable octet_correlators(const BaryonQuarks& quarks, const std::vector<
                                   const GammaMatrix& diquark = octet_diquark(),
                                   const Insertion* insertion = nullptr);
 
+/// The form `full` of the decuplet, B_k with the diquark C gamma_k, projected to spin 3/2 at rest:
+///
+///   sum_ij tr[ (1 + parity gamma_t)/2 (delta_ij - gamma_i gamma_j / 3) < B_j Bbar_i > ]
+///
+/// One row for each baryon. Away from rest spin 1/2 of the same parity mixes in at order p^2.
+CorrelatorTable decuplet_correlators(const BaryonQuarks& quarks, const std::vector<std::string>& baryons,
+                                     const Momenta& momenta = zero_momentum, int parity = 1,
+                                     const Insertion* insertion = nullptr);
+
 /// The same for any operators; one row for each projector.
 CorrelatorTable diquark_correlators(const BaryonQuarks& quarks, const DiquarkOperator& sink,
                                     const GammaMatrix& sink_diquark, const DiquarkOperator& source,

@@ -9,6 +9,7 @@
 #include "trellis/device/site_range.hpp"
 #include "trellis/field/dispatch.hpp"
 #include "trellis/kernels/dirac/clover_term.hpp"
+#include "trellis/kernels/dirac/twisted_clover.hpp"
 
 namespace trellis {
 
@@ -116,6 +117,19 @@ double clover_log_determinant(const SpinorField& clover, int parity) {
     throw NumericError(error.empty() ? "clover term: not positive on another rank" : error);
   clover.lattice().communicator().sum(&sum, 1);
   return sum.value();
+}
+
+TwistedInverse twisted_clover_inverse(const SpinorField& clover, double mu) {
+  TwistedInverse inverse{SpinorField::like(clover), SpinorField::like(clover)};
+  for (int parity = first_parity(clover.subset()); parity <= last_parity(clover.subset()); ++parity)
+    dispatch(Backend::cpu, Precision::double_precision, clover.layout().lanes(),
+             [&]<class Layout, class Storage>() {
+               if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
+                 launch_twisted_clover_inverse<Layout, double>(inverse.B.raw(parity), inverse.C.raw(parity),
+                                                               clover.raw(parity), mu,
+                                                               SiteRange(clover.layout().blocks()));
+             });
+  return inverse;
 }
 
 }  // namespace trellis

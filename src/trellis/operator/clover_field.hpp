@@ -13,5 +13,10 @@ SpinorField clover_inverse(const SpinorField& clover);
 /// log det A over the sites of one parity. Throws NumericError where a block is not positive. Collective,
 /// exact sum.
 double clover_log_determinant(const SpinorField& clover, int parity);
+/// B = (A^2 + mu^2)^-1 and C = A B of A = clover: (A + i mu gamma5)^-1 = C - i mu gamma5 B.
+struct TwistedInverse {
+  SpinorField B, C;
+};
+TwistedInverse twisted_clover_inverse(const SpinorField& clover, double mu);
 
 }  // namespace trellis

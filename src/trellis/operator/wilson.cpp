@@ -15,13 +15,13 @@ void WilsonOperator::apply_signed(SpinorField& out, const SpinorField& in, bool 
 }
 
 double WilsonOperator::flops() const {
-  return double(matrix_->lattice().volume()) * (wilson_hop_flops + 48.0 + matrix_->diagonal_flops());
+  return double(matrix_->lattice().volume()) * (wilson_hop_flops + 48.0 + matrix_->diagonal_flops(false));
 }
 
 double WilsonOperator::bytes(int rhs) const {
   const double spinor = 24.0 * element_bytes(matrix_->choice().precision);
   return double(matrix_->lattice().volume()) *
-         (matrix_->hop().bytes_per_site(rhs) + matrix_->diagonal_bytes() + rhs * spinor);
+         (matrix_->hop().bytes_per_site(rhs) + matrix_->diagonal_bytes(false) + rhs * spinor);
 }
 
 LinearOperatorPtr WilsonOperator::converted(Precision precision) const {
@@ -78,13 +78,17 @@ void WilsonSchur::apply_dagger(SpinorField& out, const SpinorField& in) const {
 
 double WilsonSchur::flops() const {
   const double half = 0.5 * double(matrix_->lattice().volume());
-  return half * (2.0 * wilson_hop_flops + 48.0 + 2.0 * matrix_->diagonal_flops());
+  const double diagonals =
+      matrix_->diagonal_flops(true) + matrix_->diagonal_flops(form_ == SchurForm::symmetric);
+  return half * (2.0 * wilson_hop_flops + 48.0 + diagonals);
 }
 
 double WilsonSchur::bytes(int rhs) const {
   const double spinor = 24.0 * element_bytes(matrix_->choice().precision);
   const double half = 0.5 * double(matrix_->lattice().volume());
-  return half * (2.0 * matrix_->hop().bytes_per_site(rhs) + 2.0 * matrix_->diagonal_bytes() + rhs * spinor);
+  const double diagonals =
+      matrix_->diagonal_bytes(true) + matrix_->diagonal_bytes(form_ == SchurForm::symmetric);
+  return half * (2.0 * matrix_->hop().bytes_per_site(rhs) + diagonals + rhs * spinor);
 }
 
 LinearOperatorPtr WilsonSchur::converted(Precision precision) const {

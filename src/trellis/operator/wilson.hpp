@@ -37,10 +37,18 @@ class WilsonMatrix {
   /// A is a real number, which commutes with H.
   bool has_real_diagonal() const { return !clover_ && params_.twisted_mass == 0; }
 
-  double diagonal_flops() const;  ///< of one A or A^-1, per site
-  double diagonal_bytes() const;  ///< its reals, per site
+  /// Of one A or A^-1, per site, and the bytes of its reals.
+  double diagonal_flops(bool is_inverse) const;
+  double diagonal_bytes(bool is_inverse) const;
 
  private:
+  bool has_twisted_clover() const { return clover_ && params_.twisted_mass != 0; }
+  /// out = [sum +] A in, or A^-1 in, with a clover term and a twisted mass. Works in place.
+  void twisted_clover(SpinorField& out, const SpinorField& in, int parity, bool is_dagger, bool is_inverse,
+                      const SpinorField* sum) const;
+  /// out = coefficient H in
+  void hop_alone(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                 bool is_dagger) const;
   HopTask inverse_hop_task(double coefficient, bool is_dagger) const;
   std::complex<double> diagonal(bool is_dagger) const;
   std::complex<double> inverse_diagonal(bool is_dagger) const;
@@ -48,6 +56,7 @@ class WilsonMatrix {
   WilsonParams params_;
   std::shared_ptr<const HoppingTerm> hop_;
   std::shared_ptr<const SpinorField> clover_, clover_inverse_;
+  std::shared_ptr<const SpinorField> twisted_inverse_;  ///< with a twisted mass; clover_inverse_ is C then
 };
 using WilsonMatrixPtr = std::shared_ptr<const WilsonMatrix>;
 

@@ -2,6 +2,7 @@
 #include "trellis/field/dispatch.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/kernels/dirac/site_diagonal.hpp"
+#include "trellis/kernels/dirac/twisted_clover.hpp"
 #include "trellis/operator/clover_field.hpp"
 #include "trellis/operator/wilson.hpp"
 
@@ -12,9 +13,6 @@ void check(const WilsonParams& p) {
   TRELLIS_REQUIRE(p.xi0 > 0, "bare anisotropy xi0 = ", p.xi0, " must be positive");
   TRELLIS_REQUIRE(p.diagonal() != 0 || p.twisted_mass != 0 || p.has_clover(),
                   "the diagonal 1 + 3 nu/xi0 + m is zero");
-  if (p.has_clover() && p.twisted_mass != 0)
-    throw NotAvailable(
-        "twisted mass together with a clover term is not built yet: set csw or the twisted mass to 0");
 }
 
 std::shared_ptr<const SpinorField> in_storage(const SpinorField& clover, const HoppingTerm& hop) {
@@ -51,7 +49,31 @@ WilsonMatrix::WilsonMatrix(const GaugeField& U, const WilsonParams& params, cons
   if (!params.has_clover()) return;
   const SpinorField A = trellis::clover_term(*U_, params);
   clover_ = in_storage(A, *hop_);
-  clover_inverse_ = in_storage(clover_inverse(A), *hop_);
+  if (params.twisted_mass == 0) {
+    clover_inverse_ = in_storage(clover_inverse(A), *hop_);
+  } else {
+    const TwistedInverse inverse = twisted_clover_inverse(A, params.twisted_mass);
+    clover_inverse_ = in_storage(inverse.C, *hop_);
+    twisted_inverse_ = in_storage(inverse.B, *hop_);
+  }
+}
+
+void WilsonMatrix::twisted_clover(SpinorField& out, const SpinorField& in, int parity, bool is_dagger,
+                                  bool is_inverse, const SpinorField* sum) const {
+  TRELLIS_REQUIRE(
+      out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() && out.rhs() == in.rhs(),
+      "site-diagonal term: fields differ in storage or right-hand sides");
+  TwistedCloverCall call;
+  call.out = out.raw(parity);
+  call.in = in.raw(parity);
+  if (sum) call.sum = sum->raw(parity);
+  call.P = (is_inverse ? clover_inverse_ : clover_)->raw(parity);
+  if (is_inverse) call.Q = twisted_inverse_->raw(parity);
+  call.twist = (is_inverse == is_dagger ? 1.0 : -1.0) * params_.twisted_mass;
+  call.slots = in.rhs();
+  dispatch(in.spec().backend, in.precision(), in.layout().lanes(), [&]<class Layout, class Storage>() {
+    launch_twisted_clover<Layout, Storage>(call, SiteRange(in.layout().blocks()));
+  });
 }
 
 WilsonMatrixPtr WilsonMatrix::converted(Precision precision) const {
@@ -72,12 +94,22 @@ std::complex<double> WilsonMatrix::inverse_diagonal(bool is_dagger) const {
 }
 
 void WilsonMatrix::apply_diagonal(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const {
+  if (has_twisted_clover()) return twisted_clover(out, in, parity, is_dagger, false, nullptr);
   site_diagonal(out, in, parity, clover_.get(), diagonal(is_dagger));
 }
 
 void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity,
                                           bool is_dagger) const {
+  if (has_twisted_clover()) return twisted_clover(out, in, parity, is_dagger, true, nullptr);
   site_diagonal(out, in, parity, clover_inverse_.get(), inverse_diagonal(is_dagger));
+}
+
+void WilsonMatrix::hop_alone(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                             bool is_dagger) const {
+  HopTask task;
+  task.is_dagger = is_dagger;
+  task.hop_scalar = coefficient;
+  hop_->apply(out, parity, in, task);
 }
 
 HopTask WilsonMatrix::inverse_hop_task(double coefficient, bool is_dagger) const {
@@ -95,11 +127,20 @@ HopTask WilsonMatrix::inverse_hop_task(double coefficient, bool is_dagger) const
 
 void WilsonMatrix::apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                                      bool is_dagger) const {
+  if (has_twisted_clover()) {
+    hop_alone(out, parity, in, coefficient, is_dagger);
+    return twisted_clover(out, out, parity, is_dagger, true, nullptr);
+  }
   hop_->apply(out, parity, in, inverse_hop_task(coefficient, is_dagger));
 }
 
 void WilsonMatrix::apply_inverse_hop_plus(SpinorField& out, int parity, const SpinorField& in,
                                           double coefficient, const SpinorField& x, bool is_dagger) const {
+  if (has_twisted_clover()) {
+    TRELLIS_REQUIRE(&out != &x, "the operator cannot add to its own argument");
+    hop_alone(out, parity, in, coefficient, is_dagger);
+    return twisted_clover(out, out, parity, is_dagger, true, &x);
+  }
   HopTask task = inverse_hop_task(coefficient, is_dagger);
   task.x = &x;
   task.x_term = SiteTerm::chiral_scalar;
@@ -109,6 +150,11 @@ void WilsonMatrix::apply_inverse_hop_plus(SpinorField& out, int parity, const Sp
 
 void WilsonMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                                   const SpinorField& x, bool with_diagonal, bool is_dagger) const {
+  if (with_diagonal && has_twisted_clover()) {
+    TRELLIS_REQUIRE(&out != &x, "the operator cannot add to its own argument");
+    hop_alone(out, parity, in, coefficient, is_dagger);
+    return twisted_clover(out, x, parity, is_dagger, false, &out);
+  }
   HopTask task;
   task.is_dagger = is_dagger;
   task.x = &x;
@@ -123,12 +169,14 @@ void WilsonMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorFiel
   hop_->apply(out, parity, in, task);
 }
 
-double WilsonMatrix::diagonal_flops() const {
+double WilsonMatrix::diagonal_flops(bool is_inverse) const {
+  if (has_twisted_clover()) return is_inverse ? 2 * 504.0 + 72.0 : 504.0 + 72.0;
   return clover_ ? 504.0 : params_.twisted_mass != 0 ? 72.0 : 24.0;
 }
 
-double WilsonMatrix::diagonal_bytes() const {
-  return clover_ ? 72.0 * element_bytes(choice().precision) : 0.0;
+double WilsonMatrix::diagonal_bytes(bool is_inverse) const {
+  const double blocks = has_twisted_clover() && is_inverse ? 2 : clover_ ? 1 : 0;
+  return blocks * 72.0 * double(element_bytes(choice().precision));
 }
 
 }  // namespace trellis

@@ -37,7 +37,7 @@ class WilsonFermion : public SquaredOperator {
   std::map<Precision, LinearOperatorPtr> converted_;
 };
 
-/// S = -n_f log det A_oo. Collective.
+/// S = -n_f log det A_oo; with a twisted mass -(n_f / 2) log det(A_oo^2 + mu^2), A without it. Collective.
 class CloverDeterminantMonomial : public FermionMonomial {
  public:
   CloverDeterminantMonomial(std::string name, SmearedLinksPtr links, const WilsonParams& params, double n_f)
