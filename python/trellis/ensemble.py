@@ -86,8 +86,17 @@ def _remove_old_checkpoints(folder: Path) -> None:
 def load_last_state(
     folder: Path, grid: tuple[int, ...] | None, warn: Callable[[str], None]
 ) -> tuple[State, GaugeField, dict[str, Any]] | None:
-    """The newest state that is sound, or None. Collective; damaged ones are skipped with a warning."""
-    for state in reversed(broadcast(states(folder))):
+    """The newest state that is sound, or None where there are no states at all. Collective.
+
+    Damaged ones are skipped with a warning.
+
+    Raises
+    ------
+    FileError
+        There are states, and all of them are damaged: starting anew would overwrite them.
+    """
+    known = broadcast(states(folder))
+    for state in reversed(known):
         try:
             record = broadcast(_read_record(state))
             if isinstance(record, str):
@@ -102,6 +111,11 @@ def load_last_state(
             warn(f"{state.record.name} is skipped: {error}")
             continue
         return state, U, record
+    if known:
+        raise FileError(
+            f"{folder}: expected a state to go on from, found {len(known)} that are all damaged; put one of "
+            "them right, or choose another folder (nothing was changed)"
+        )
     return None
 
 

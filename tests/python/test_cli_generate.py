@@ -163,15 +163,19 @@ def test_a_damaged_state_is_skipped(plain: Path, tmp_path: Path) -> None:
     assert {n: same[n] for n in content(plain)} == content(plain)
 
 
-def test_a_record_without_links_is_skipped(tmp_path: Path) -> None:
+def test_states_that_are_all_damaged_are_kept(tmp_path: Path) -> None:
     folder = write_run(tmp_path, total=13)
     run("generate", "run.toml", cwd=folder)
     (folder / "out" / "checkpoint.000013.ildg").unlink()
     (folder / "out" / "checkpoint.000012.json").write_text("{")
-    found = run("generate", "run.toml", "--resume", cwd=folder)
+    for record in (folder / "out").glob("configuration.*.json"):
+        record.write_text("[]")
+    before = content(folder)
+    found = run("generate", "run.toml", "--resume", cwd=folder, status=1)
     assert "checkpoint.000013.json is skipped" in found.stderr
     assert "checkpoint.000012.json is skipped" in found.stderr
-    assert "nothing to resume" in found.stdout
+    assert "all damaged" in found.stderr
+    assert content(folder) == before
 
 
 def test_old_results_are_not_overwritten(plain: Path) -> None:
@@ -188,6 +192,14 @@ def test_a_changed_run_is_refused(tmp_path: Path) -> None:
     found = run("generate", "run.toml", "--resume", cwd=folder, status=1)
     assert "another [action]" in found.stderr
     assert "6.1" in found.stderr
+
+
+def test_an_output_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    (folder / "out").write_text("not a folder")
+    found = run("generate", "run.toml", cwd=folder, status=1)
+    assert "output.directory: out cannot be made: expected a folder, found a file" in found.stderr
+    assert (folder / "out").read_text() == "not a folder"
 
 
 def test_too_much_memory_is_refused(tmp_path: Path) -> None:

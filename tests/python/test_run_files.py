@@ -154,6 +154,14 @@ def test_no_toml_and_no_file(tmp_path: Path) -> None:
         load_run_file(tmp_path / "binary.toml", GenerateRun)
 
 
+def test_no_text(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_bytes(b"[lattice]\n\xff\n")
+    with pytest.raises(RunFileError, match="expected a text in UTF-8, found byte 0xff at 10"):
+        load_run_file(tmp_path / "run.toml", GenerateRun)
+    with pytest.raises(RunFileError, match="cannot be read: Is a directory"):
+        load_run_file(tmp_path, GenerateRun)
+
+
 def test_lines_of_keys() -> None:
     text = 'a = 1\n[t]\n"b c" = 2\n[t.u]\nx.y = 3\n[[t.v]]\nz = 4\n'
     assert line_of(text, ["a"]) == 1

@@ -15,12 +15,12 @@ from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_fiel
 from ..heatbath import HeatBath
 from ..machine import fma_peak
 from ..online import OnlineMeasurements
-from ..parallel import broadcast, on_root, rank
+from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.loading import has_table
 from .console import Output
-from .setup import gauge_field_bytes, load_run, require_memory, set_threads
+from .setup import gauge_field_bytes, load_run, make_output_folder, require_memory, set_threads
 from .stopping import StopRequest
 
 
@@ -77,8 +77,7 @@ class _Generation:
         require_memory(
             3 * field, "this run", run.machine, output
         )  # links, and two copies while files are written
-        if rank() == 0:
-            self.folder.mkdir(parents=True, exist_ok=True)
+        on_root(lambda: make_output_folder(self.folder))
         U = self._state(resume)
         extents = "x".join(map(str, run.lattice.extents))
         output.line(

@@ -16,12 +16,12 @@ from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_fiel
 from ..hmc import HMC, Level
 from ..monomials import Sea, make_sea
 from ..online import OnlineMeasurements, sea_flavours
-from ..parallel import broadcast, rank
+from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
 from ..run_files import HmcRun
 from .console import Output
 from .hmc_report import describe_parts, describe_trajectory
-from .setup import gauge_field_bytes, require_memory, set_threads
+from .setup import gauge_field_bytes, make_output_folder, require_memory, set_threads
 from .stopping import StopRequest
 
 #: Beyond this a trajectory is practically never accepted.
@@ -110,8 +110,7 @@ class _Chain:
         run, output = self.run, self.output
         field = gauge_field_bytes(self.geometry.local_extents, self.geometry.grid)
         require_memory(6 * field, "this run", run.machine, output)
-        if rank() == 0:
-            self.folder.mkdir(parents=True, exist_ok=True)
+        on_root(lambda: make_output_folder(self.folder))
         U = self.last_or_start()
         self._prepare(U)
         first = self.number

@@ -22,7 +22,7 @@ from ..feynman_hellmann import feynman_hellmann_propagator, nucleon_feynman_hell
 from ..flow import FlowHistory, flow_history
 from ..gauge import GaugeField, Geometry, read_gauge_field
 from ..operators import WilsonClover
-from ..parallel import on_root, rank
+from ..parallel import on_root
 from ..propagators import Propagator, Source, gaussian_source, point_source, wall_source
 from ..provenance import write_root_attributes
 from ..run_files import MeasureRun
@@ -36,7 +36,7 @@ from ..run_files.measure import (
 )
 from ..solvers import Solver, SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision
 from .console import Output
-from .setup import gauge_field_bytes, load_run, require_memory, set_threads
+from .setup import gauge_field_bytes, load_run, make_output_folder, require_memory, set_threads
 from .stopping import StopRequest
 
 _PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
@@ -73,8 +73,7 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
         )
     for number in done:
         _require_same_physics(result_file(folder, number), run)
-    if rank() == 0:
-        folder.mkdir(parents=True, exist_ok=True)
+    on_root(lambda: make_output_folder(folder))
     if done:
         output.line(f"{len(done)} of {len(found)} configurations are done already")
     start = time.perf_counter()

@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ..core import load
-from ..errors import OutOfMemory
+from ..errors import FileError, OutOfMemory
 from ..machine import gibibytes
 from ..parallel import on_root
 from ..run_files import load_run_file
@@ -29,6 +29,23 @@ def set_threads(machine: MachineTable) -> None:
         load().set_thread_count(machine.threads)
     if machine.exchange is not None:
         load().set_exchange_policy(machine.exchange)
+
+
+def make_output_folder(folder: Path) -> None:
+    """On rank 0 only (:func:`on_root`).
+
+    Raises
+    ------
+    FileError
+        The folder does not exist and cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            why = "expected a folder, found a file"
+        raise FileError(f"output.directory: {folder} cannot be made: {why}") from None
 
 
 def require_memory(bytes: float, what: str, machine: MachineTable, output: Output) -> None:

@@ -36,8 +36,12 @@ def load_run_file(path: Path | str, model: type[Run]) -> tuple[Run, str]:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunFileError(f"{path}: cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise RunFileError(
+            f"{path}: expected a text in UTF-8, found byte 0x{error.object[error.start]:02x} at {error.start}"
+        ) from error
+    except OSError as error:
+        raise RunFileError(f"{path}: cannot be read: {error.strerror}") from error
     return parse_run_file(text, model, name=str(path)), text
 
 
