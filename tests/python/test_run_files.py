@@ -100,20 +100,6 @@ MISTAKES = [
         3,
         ["strange_kappa or fermion.strange_mass, and not both"],
     ),
-    (
-        MeasureRun,
-        "[output]",
-        '[correlators]\nmesons = ["kaon"]\nbaryons = ["omega"]\n[output]',
-        1,
-        ["kaon, omega need fermion.strange_kappa or fermion.strange_mass"],
-    ),
-    (
-        MeasureRun,
-        "[output]",
-        "[source.links]\nape_steps = 2\n[output]",
-        1,
-        ["source.links is for gaussian sources or sinks"],
-    ),
     (MeasureRun, "kappa = 0.13", "csw = 1.0", 3, ["kappa or fermion.mass, and not both"]),
     (MeasureRun, "kappa", "kapa", 4, ["did you mean 'kappa'"]),
     (
@@ -150,8 +136,23 @@ def test_no_toml_and_no_file(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match="cannot be read"):
         load_run_file(tmp_path / "nothing.toml", GenerateRun)
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RunFileError, match="cannot be read"):
+    with pytest.raises(RunFileError, match="expected a text in UTF-8, found byte 0xff at 0"):
         load_run_file(tmp_path / "binary.toml", GenerateRun)
+
+
+@pytest.mark.parametrize(
+    "table, text",
+    [
+        (
+            '[correlators]\nmesons = ["kaon"]\nbaryons = ["omega"]',
+            "kaon, omega need fermion.strange_kappa or fermion.strange_mass",
+        ),
+        ("[source.links]\nape_steps = 2", "source.links is for gaussian sources or sinks"),
+    ],
+)
+def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
+    with pytest.raises(RunFileError, match=text):
+        parse_run_file(MEASURE.replace("[output]", table + "\n[output]"), MeasureRun)
 
 
 def test_no_text(tmp_path: Path) -> None:
