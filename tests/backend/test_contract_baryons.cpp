@@ -129,17 +129,12 @@ TEST(ContractBaryons, decuplet_of_projected_quarks_is_the_projected_form) {
   for (size_t flavour = 0; flavour < 3; ++flavour) {
     reference::Propagator S = q.of_reference[flavour];
     for (size_t row = 0; row < 4; ++row)  // S + S gamma_t: the columns are the source's spins
-      for (size_t colour = 0; colour < 3; ++colour) {
-        const auto& from = q.of_reference[flavour].columns[3 * row + colour];
-        auto& to = S.columns[3 * size_t(gamma_t.column[row]) + colour];
-        const std::complex<double> phase = gamma_t.phase[row];
-        for (size_t x = 0; x < to.size(); ++x)
-          to[x] = to[x] + reference::operator*(Complex<double>{phase.real(), phase.imag()}, from[x]);
-      }
+      for (size_t colour = 0; colour < 3; ++colour)
+        reference::add_scaled(S.columns[3 * size_t(gamma_t.column[row]) + colour], gamma_t.phase[row],
+                              q.of_reference[flavour].columns[3 * row + colour]);
     for (auto& column : S.columns) {
-      const auto turned = reference::multiply(gamma_t, column);
-      for (size_t x = 0; x < column.size(); ++x)
-        column[x] = reference::operator*(Complex<double>{0.25, 0}, column[x] + turned[x]);
+      reference::add_scaled(column, 1.0, reference::multiply(gamma_t, column));
+      reference::add_scaled(column, -0.75, reference::SpinorVector(column));
     }
     q.of_product[flavour] = test::to_product(q.of_product[flavour].lattice_ptr(), S, q.at);
   }
