@@ -17,6 +17,7 @@
 #include "trellis/kernels/gauge/heatbath.hpp"
 #include "trellis/kernels/gauge/link_fields.hpp"
 #include "trellis/kernels/gauge/loops.hpp"
+#include "trellis/kernels/gauge/rectangle_force.hpp"
 #include "trellis/kernels/gauge/smearing.hpp"
 #include "trellis/update/heatbath.hpp"
 
@@ -74,6 +75,7 @@ void gauge_kernels(std::vector<Result>& results, const Coord& extents, const Opt
   const auto update_cost = [&](const KernelCost& sweep) {
     return KernelCost{4 * sweep.flops + reunitarise_cost.flops, 4 * sweep.bytes + reunitarise_cost.bytes};
   };
+  ForceWorkspace workspace;
   double sink = 0;
   uint32_t trajectory = 0;
   const StoutWeights rho = isotropic_stout(0.1);
@@ -85,10 +87,7 @@ void gauge_kernels(std::vector<Result>& results, const Coord& extents, const Opt
         }},
        links},
       {{"plaquette_force", plaquette_force_cost, [&] { add_force(F, wilson, U); }, nullptr}, links + 256},
-      {{"rectangle_force",
-        {plaquette_force_cost.flops + rectangle_force_cost.flops, rectangle_force_cost.bytes},
-        [&] { add_force(F, symanzik, U); },
-        nullptr},
+      {{"rectangle_force", slice_force_cost, [&] { add_force(F, symanzik, U, 1.0, workspace); }, nullptr},
        links + 256},
       {{"heatbath", update_cost(heatbath_cost), [&] { heatbath.update(chain, 1, 0, trajectory++); }, nullptr},
        links},

@@ -5,7 +5,7 @@
 #include "tests/support/staggered_fields.hpp"
 #include "tests/support/tolerance.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/energy.hpp"
 
 namespace trellis {
 namespace {
@@ -139,6 +139,33 @@ TEST_P(StaggeredHopTest, even_sites_reproduce_the_full_operator) {
     S.reconstruct(rebuilt, xe, b);
     combine(rebuilt, 1.0, rebuilt, -1.0, x);
     EXPECT_LT(std::sqrt(norm2(rebuilt) / norm2(x)), test::rounding(200)) << p.name;
+  }
+}
+
+/// The energy that the second hop sums has the bits of the sum as a pass of its own, with and without lanes.
+TEST_P(StaggeredHopTest, energies_have_the_bits_of_a_separate_sum) {
+  for (const Precision precision :
+       {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
+    std::vector<double> first;
+    for (const KernelChoice& choice :
+         {KernelChoice{precision, 12, Backend::cpu, 1}, KernelChoice{precision, 12, Backend::cpu, 8},
+          KernelChoice{precision, 12, Backend::cpu, 0},
+          KernelChoice{precision, 12, Backend::gpu_emulated, 1}})
+      for (const int rhs : {1, 2, 3}) {
+        const auto shared = std::make_shared<StaggeredLinks>(links, choice);
+        const StaggeredSchur S(
+            std::make_shared<StaggeredMatrix>(shared, all_physics()[2].phases, mass, precision), 0.3);
+        SpinorField x = S.make_field(rhs), with = S.make_field(rhs), without = S.make_field(rhs);
+        for (int r = 0; r < rhs; ++r) test::to_product(x, psi, r);
+        const std::vector<double> energies = S.apply_with_energy(with, x);
+        S.apply(without, x);
+        EXPECT_EQ(energies, real_dot_each(x, without));
+        EXPECT_EQ(test::canonical_part(with, rhs - 1), test::canonical_part(without, rhs - 1));
+        const ComplexCoefficients both = dot_each(x, without);
+        for (int r = 0; r < rhs; ++r) EXPECT_EQ(energies[size_t(r)], both[size_t(r)].real());
+        if (first.empty()) first = energies;
+        EXPECT_EQ(energies[0], first[0]) << name_of(precision) << ", " << rhs << " right-hand sides";
+      }
   }
 }
 

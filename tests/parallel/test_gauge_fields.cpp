@@ -9,13 +9,15 @@
 #include "trellis/comm/single/single_communicator.hpp"
 #include "trellis/gauge/action.hpp"
 #include "trellis/gauge/flow.hpp"
+#include "trellis/gauge/force.hpp"
 #include "trellis/gauge/smearing.hpp"
+#include "trellis/gauge/stout_chain.hpp"
 
 namespace trellis {
 namespace {
 
 struct Result {
-  std::vector<double> smeared, flowed, force, sums;
+  std::vector<double> smeared, flowed, force, pulled_back, sums;
 };
 
 Result compute(const LatticePtr& lattice, const reference::Gauge& reference, int lanes) {
@@ -33,6 +35,21 @@ Result compute(const LatticePtr& lattice, const reference::Gauge& reference, int
   const AlgebraField F = force(GaugeAction::symanzik(4.2), U);
   r.force.resize(U.canonical_size() / 72 * 32);
   F.to_canonical(r.force.data());
+  StoutWeights rho = isotropic_stout(0.12);
+  rho[0][3] = 0.05;
+  StoutChain chain(rho, 2);
+  chain.set(U);
+  LinkDerivative G(U);  // of the sum of Re tr(U_mu V_mu) over the smeared links V
+  for (int64_t site = 0; site < U.geometry().local_volume(); ++site)
+    for (int mu = 0; mu < Nd; ++mu) {
+      const Coord x = site_coord(site, U.geometry().local());
+      G.set_matrix(x, mu, U.link(x, mu));
+    }
+  chain.pull_back(G);
+  AlgebraField pulled(U);
+  add_force(pulled, G, U);
+  r.pulled_back.resize(r.force.size());
+  pulled.to_canonical(r.pulled_back.data());
   r.sums = {dot(F, F), action(GaugeAction::dbw2(0.9), U), energy_density_clover(U),
             topological_charge(U, ChargeDefinition::improved)};
   return r;
@@ -59,6 +76,7 @@ void check_lattice(const Coord& extents) {
       EXPECT_TRUE(found.smeared == local_part(lattice->geometry(), expected.smeared, 72)) << where;
       EXPECT_TRUE(found.flowed == local_part(lattice->geometry(), expected.flowed, 72)) << where;
       EXPECT_TRUE(found.force == local_part(lattice->geometry(), expected.force, 32)) << where;
+      EXPECT_TRUE(found.pulled_back == local_part(lattice->geometry(), expected.pulled_back, 32)) << where;
       EXPECT_EQ(found.sums, expected.sums) << where;
     }
 }

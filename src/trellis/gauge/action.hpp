@@ -4,7 +4,7 @@
 
 #include "trellis/field/algebra_field.hpp"
 #include "trellis/field/gauge_field.hpp"
-#include "trellis/field/link_derivative.hpp"
+#include "trellis/lattice/plane_slices.hpp"
 
 namespace trellis {
 
@@ -28,8 +28,16 @@ double action(const GaugeAction& S, const GaugeField& U);
 /// loops that begin with U_mu(x)). A momentum changes by -F. Collective.
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient = 1.0);
 
-/// Staples that the force with 2x1 loops stores: kept from call to call where many forces are needed.
-using ForceWorkspace = std::vector<LinkDerivative>;
+/// What the force with 2x1 loops needs beside fields: slices of the six planes, scratch memory of each
+/// thread. Kept from call to call where many forces are needed.
+struct ForceWorkspace {
+  LatticePtr lattice;  ///< of the links it was made for, with their lanes and halo
+  int lanes = 0, width = 0;
+  std::vector<PlaneSlices> planes;
+  Memory scratch;
+  size_t scratch_reals = 0;  ///< of one thread
+  void prepare(const GaugeField& U);
+};
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient,
                ForceWorkspace& workspace);
 AlgebraField force(const GaugeAction& S, const GaugeField& U);

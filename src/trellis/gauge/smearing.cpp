@@ -36,12 +36,13 @@ StoutWeights spatial_stout(double rho) {
   return weights;
 }
 
-void stout_level(GaugeField& out, const GaugeField& in, const StoutWeights& rho) {
+void stout_level(GaugeField& out, const GaugeField& in, const StoutWeights& rho, LinkDerivative* staples) {
   for (const auto& row : rho)
     for (const double weight : row) TRELLIS_REQUIRE(std::isfinite(weight), "stout weight ", weight);
   StoutCall call;
   call.gauge = gauge_call(in, 1);
   call.out = out.raw();
+  if (staples) call.staples = staples->raw();
   for (size_t mu = 0; mu < Nd; ++mu)
     for (size_t nu = 0; nu < Nd; ++nu) call.rho[mu][nu] = rho[mu][nu];
   dispatch_gauge(in, [&]<class Layout, class Storage>() {

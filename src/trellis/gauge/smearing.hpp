@@ -3,7 +3,7 @@
 /// lattice is cut.
 #include <array>
 
-#include "trellis/field/gauge_field.hpp"
+#include "trellis/field/link_derivative.hpp"
 #include "trellis/kernels/gauge/smearing.hpp"
 
 namespace trellis {
@@ -19,8 +19,10 @@ StoutWeights spatial_stout(double rho);
 GaugeField stout_smear(const GaugeField& U, const StoutWeights& rho, int levels);
 GaugeField stout_smear(const GaugeField& U, double rho, int levels);
 
-/// One level: out = the smeared links of in. @pre out and in are different fields, alike; finite weights
-void stout_level(GaugeField& out, const GaugeField& in, const StoutWeights& rho);
+/// One level: out = the smeared links of in; C goes to `staples` unless that is null. @pre out and in are
+/// different fields, alike, staples too; finite weights
+void stout_level(GaugeField& out, const GaugeField& in, const StoutWeights& rho,
+                 LinkDerivative* staples = nullptr);
 
 struct ApeParams {
   double alpha = 0.5;  ///< U' = P[(1 - alpha) U + (alpha / n) (sum of the n staples)], n = 6, or 4 if spatial

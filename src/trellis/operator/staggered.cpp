@@ -71,6 +71,19 @@ void StaggeredSchur::apply(SpinorField& out, const SpinorField& in) const {
   matrix_->hopping().apply(out, 0, odd, -0.5, &in, m * m + shift_);
 }
 
+Coefficients StaggeredSchur::apply_with_energy(SpinorField& out, const SpinorField& in) const {
+  const StaggeredHopping& hop = matrix_->hopping();
+  const double m = matrix_->mass(), a = m * m + shift_;
+  if (!hop.sums_energies(in.rhs()) || a == 0) {
+    apply(out, in);
+    return real_dot_each(in, out);
+  }
+  TRELLIS_REQUIRE(&out != &in, "StaggeredSchur cannot work in place");
+  SpinorField& odd = odd_workspace(in.rhs());
+  hop.apply(odd, 1, in, 0.5);
+  return hop.apply_with_energy(out, 0, odd, -0.5, in, a);
+}
+
 /// Per even site: two hops with their factors 1/2 and the mass term.
 double StaggeredSchur::flops() const {
   return 0.5 * double(matrix_->lattice().volume()) * (2.0 * matrix_->hopping().flops_per_site() + 24.0);

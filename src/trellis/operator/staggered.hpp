@@ -3,7 +3,7 @@
 ///
 ///   M = m + D,  D = 1/2 H anti-hermitian         (doc/conventions.md, Staggered fermions)
 ///   M^dagger M on the even sites: m^2 - D_eo D_oe
-#include "trellis/field/linear_operator.hpp"
+#include "trellis/field/energy.hpp"
 #include "trellis/operator/staggered_hopping.hpp"
 
 namespace trellis {
@@ -56,13 +56,16 @@ class StaggeredOperator final : public LinearOperator {
 
 /// M^dagger M + shift = m^2 + shift - D_eo D_oe on the even sites, in two passes; positive for m != 0 and no
 /// shift.
-class StaggeredSchur final : public LinearOperator {
+class StaggeredSchur final : public LinearOperator, public EnergySum {
  public:
   explicit StaggeredSchur(StaggeredMatrixPtr matrix, double shift = 0);
 
   void apply(SpinorField& out, const SpinorField& in) const override;
   void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
   bool is_hermitian() const override { return true; }
+  /// The energy is summed by the second hop, where that can.
+  Coefficients apply_with_energy(SpinorField& out, const SpinorField& in) const override;
+  int energy_fields() const override { return 0; }
   SpinorField make_field(int rhs = 1) const override {
     return matrix_->hopping().make_field(Subset::even, rhs);
   }

@@ -35,6 +35,14 @@ double StaggeredLinkDerivative::flops(int rhs) const {
          (distances * staggered_derivative_flops(rhs) + 0.5 * rhs * matrix_->hopping().flops_per_site());
 }
 
+/// The products, the hop to the odd sites, and the even sites gathered into one field.
+double StaggeredLinkDerivative::bytes(int rhs) const {
+  const int distances = matrix_->hopping().links()->is_improved() ? 2 : 1;
+  return double(matrix_->lattice().volume()) *
+         (distances * staggered_derivative_bytes(rhs) + 0.5 * matrix_->hopping().bytes_per_site(rhs) +
+          0.5 * rhs * 2.0 * 48.0);
+}
+
 void StaggeredLinkDerivative::add(LinkDerivative& G, LinkDerivative* far,
                                   const std::vector<const SpinorField*>& X,
                                   const std::vector<double>& coefficients) const {

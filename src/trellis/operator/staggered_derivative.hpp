@@ -23,6 +23,7 @@ class StaggeredLinkDerivative {
   void add(LinkDerivative& G, LinkDerivative* far, const std::vector<const SpinorField*>& X,
            const std::vector<double>& coefficients) const;
   double flops(int rhs) const;  ///< of one add(), all ranks
+  double bytes(int rhs) const;  ///< must-move, of one add(), all ranks
 
  private:
   void add_products(LinkDerivative& G, int distance, const SpinorField& Z,

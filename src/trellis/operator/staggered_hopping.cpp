@@ -149,8 +149,24 @@ void StaggeredHopping::apply(const HopTables& factors, SpinorField& out, int par
   launch(factors, out, parity, in, b, nullptr, 0.0);
 }
 
+bool StaggeredHopping::sums_energies(int rhs) const {
+  return rhs <= 2 && precision_ != Precision::half_precision && links_->choice().backend != Backend::cuda;
+}
+
+std::vector<double> StaggeredHopping::apply_with_energy(SpinorField& out, int parity, const SpinorField& in,
+                                                        double b, const SpinorField& x, double a) const {
+  TRELLIS_REQUIRE(sums_energies(out.rhs()), "energies of ", out.rhs(), " right-hand sides in ",
+                  name_of(precision_), ": at most 2, in double or float on the CPU");
+  ExactSum sums[2];
+  launch(tables_, out, parity, in, b, &x, a, sums);
+  lattice().communicator().sum(sums, out.rhs());
+  std::vector<double> energies;
+  for (int i = 0; i < out.rhs(); ++i) energies.push_back(sums[i].value());
+  return energies;
+}
+
 void StaggeredHopping::launch(const HopTables& tables, SpinorField& out, int parity, const SpinorField& in,
-                              double b, const SpinorField* x, double a) const {
+                              double b, const SpinorField* x, double a, ExactSum* energies) const {
   const SiteLayoutPtr& layout = links_->near(precision_)->layout_ptr();
   TRELLIS_REQUIRE(out.precision() == precision_ && in.precision() == precision_, "staggered hop in ",
                   name_of(precision_), " applied to fields in ", name_of(in.precision()), " and ",
@@ -171,6 +187,7 @@ void StaggeredHopping::launch(const HopTables& tables, SpinorField& out, int par
   call.x_scalar = x ? a : 0.0;
   call.hop_scalar = b;
   call.slots = out.rhs();
+  call.energies = energies;
   const auto run = [&](const SiteRange& sites) {
     dispatch(links_->choice().backend, precision_, layout->lanes(),
              [&]<class Layout, class Storage>() { launch_staggered_hop<Layout, Storage>(call, sites); });

@@ -60,6 +60,11 @@ class StaggeredHopping {
   /// null. Fields may be full or of one parity. @pre out and in are different storage, unless full.
   void apply(SpinorField& out, int parity, const SpinorField& in, double b, const SpinorField* x = nullptr,
              double a = 0.0) const;
+  /// The same, and Re x^dagger out of each right-hand side, global exact sums. @pre sums_energies(rhs)
+  std::vector<double> apply_with_energy(SpinorField& out, int parity, const SpinorField& in, double b,
+                                        const SpinorField& x, double a) const;
+  /// Whether hops over so many right-hand sides can sum energies.
+  bool sums_energies(int rhs) const;
   /// The same with other factors on the legs (derivatives of D).
   void apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in, double b) const;
   /// Tables for apply(): factors of the one-site hops, and of the three-site hops (improved links).
@@ -77,7 +82,7 @@ class StaggeredHopping {
 
  private:
   void launch(const HopTables& tables, SpinorField& out, int parity, const SpinorField& in, double b,
-              const SpinorField* x, double a) const;
+              const SpinorField* x, double a, ExactSum* energies = nullptr) const;
   HopPart part(int distance, int parity, const PhaseTable& phases) const;
   RawHopStencil stencil(int distance, int parity) const;
   VectorHalo& halo(int distance, int parity, int rhs) const;

@@ -147,6 +147,17 @@ void WilsonLinkDerivative::finish(LinkDerivative& G) {
   G.halo_is_stale();
 }
 
+/// Both spinors in and their pair out, the pair and the weights in, G in and out; with a clover term the pair
+/// in and the insertions in and out for each right-hand side, and once the links, the insertions and G in and
+/// out.
+double WilsonLinkDerivative::bytes(int rhs) const {
+  const double spinors = 2 * 24 * 8, pair = pair_slots * 24 * 8, derivative = 2 * 72 * 8, weights = 8 * 8,
+               insertion = insertion_slots * 9 * 8, links = 72 * 8;
+  const double hop = spinors + 2 * pair + weights + derivative;
+  if (!params_.has_clover()) return rhs * hop;
+  return rhs * (hop + pair + 2 * insertion) + links + insertion + derivative;
+}
+
 double WilsonLinkDerivative::flops(int rhs) const {
   return rhs * wilson_derivative_flops + (params_.has_clover() ? clover_derivative_flops : 0.0);
 }

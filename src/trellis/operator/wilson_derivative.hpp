@@ -25,6 +25,7 @@ class WilsonLinkDerivative {
   void finish(LinkDerivative& G);
 
   double flops(int rhs) const;  ///< per site: of one add() (a finish() for each begin() comes on top)
+  double bytes(int rhs) const;  ///< must-move, per site: likewise
 
  private:
   void make_tables();

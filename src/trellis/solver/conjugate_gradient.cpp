@@ -4,22 +4,13 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
-#include "trellis/solver/normal_operator.hpp"
+#include "trellis/field/energy.hpp"
 #include "trellis/solver/residual_correction.hpp"
 
 namespace trellis {
 
-namespace {
-Coefficients real_parts(const ComplexCoefficients& values) {
-  Coefficients parts;
-  for (const auto& v : values) parts.push_back(v.real());
-  return parts;
-}
-}  // namespace
-
 ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm form, double update_threshold)
     : A_{A},
-      normal_{dynamic_cast<const NormalOperator*>(&A)},
       form_{form},
       update_threshold_{update_threshold},
       direction_{A.make_field(rhs)},
@@ -50,15 +41,15 @@ Coefficients ConjugateGradient::energy(SolveCost& cost) const {
     return norm2_each(product_);
   }
   cost.add_linear_algebra(product_, 2, 4);
-  return real_parts(dot_each(direction_, product_));
+  return real_dot_each(direction_, product_);
 }
 
 /// q = A p; returns E.
 Coefficients ConjugateGradient::apply_to_direction(SolveCost& cost) {
   cost.add_applications(A_, direction_.rhs(), 1);
-  if (form_ == CgForm::hermitian && normal_ != nullptr) {
-    cost.add_linear_algebra(direction_, 1, 2);
-    return normal_->apply_with_energy(product_, direction_);
+  if (form_ == CgForm::hermitian) {
+    cost.add_linear_algebra(direction_, energy_fields(A_), 2);
+    return apply_with_energy(A_, product_, direction_);
   }
   A_.apply(product_, direction_);
   return energy(cost);
@@ -70,16 +61,16 @@ Coefficients ConjugateGradient::resume(const SpinorField& s, SolveProgress& prog
   const size_t n = has_direction_.size();
   SpinorField& A_s = *resumed_;
   A_.apply(A_s, s);
-  const ComplexCoefficients overlap = dot_each(product_, form_ == CgForm::hermitian ? s : A_s);
+  const Coefficients overlap = real_dot_each(product_, form_ == CgForm::hermitian ? s : A_s);
   Coefficients c(n, 0.0);
   for (size_t i = 0; i < n; ++i)
-    if (has_direction_[i] && progress.columns[i].is_active) c[i] = -overlap[i].real() / energy_[i];
+    if (has_direction_[i] && progress.columns[i].is_active) c[i] = -overlap[i] / energy_[i];
   combine(direction_, Coefficients(n, 1.0), s, c, direction_);
   combine(product_, Coefficients(n, 1.0), A_s, c, product_);
   energy_ = energy(progress.cost);
   progress.cost.add_applications(A_, s.rhs(), 1);
   progress.cost.add_linear_algebra(s, 10, 14);
-  return real_parts(dot_each(s, direction_));
+  return real_dot_each(s, direction_);
 }
 
 /// alpha of the active columns, 0 for the others; a column without a usable energy fails.

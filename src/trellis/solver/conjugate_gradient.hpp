@@ -47,7 +47,6 @@ class ConjugateGradient final : public KrylovMethod {
   Coefficients step_lengths(const Coefficients& numerator, SolveProgress& progress) const;
 
   const LinearOperator& A_;
-  const NormalOperator* normal_;  ///< A_ as A^dagger A, for the cheaper energy
   CgForm form_;
   double update_threshold_;
   SpinorField direction_, product_;      ///< p, q = A p

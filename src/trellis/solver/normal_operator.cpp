@@ -37,20 +37,30 @@ LinearOperatorPtr NormalOperator::converted(Precision precision) const {
 ShiftedOperator::ShiftedOperator(LinearOperatorPtr A, double shift) : A_{std::move(A)}, shift_{shift} {
   TRELLIS_REQUIRE(A_ != nullptr, "ShiftedOperator needs an operator");
   TRELLIS_REQUIRE(std::isfinite(shift), "the shift of ", A_->name(), " is ", shift);
+  fused_ = A_->with_shift(shift);
 }
 
 void ShiftedOperator::apply(SpinorField& out, const SpinorField& in) const {
+  if (fused_) return fused_->apply(out, in);
   A_->apply(out, in);
   combine(out, 1.0, out, shift_, in);
 }
 
+Coefficients ShiftedOperator::apply_with_energy(SpinorField& out, const SpinorField& in) const {
+  if (fused_) return trellis::apply_with_energy(*fused_, out, in);
+  apply(out, in);
+  return real_dot_each(in, out);
+}
+
 void ShiftedOperator::apply_dagger(SpinorField& out, const SpinorField& in) const {
+  if (fused_) return fused_->apply_dagger(out, in);
   A_->apply_dagger(out, in);
   combine(out, 1.0, out, shift_, in);
 }
 
-/// Two operations on each real.
+/// Two operations on each real, where they are passes of their own.
 double ShiftedOperator::flops() const {
+  if (fused_) return fused_->flops();
   const SpinorField f = A_->make_field(1);
   return A_->flops() + 2.0 * double(f.sites()) * f.reals();
 }

@@ -3,22 +3,21 @@
 #include <map>
 #include <memory>
 
-#include "trellis/field/linear_algebra.hpp"
-#include "trellis/field/linear_operator.hpp"
+#include "trellis/field/energy.hpp"
 
 namespace trellis {
 
 /// A^dagger A: hermitian, positive where A has no zero mode.
-class NormalOperator final : public LinearOperator {
+class NormalOperator final : public LinearOperator, public EnergySum {
  public:
   /// @pre A is not null
   explicit NormalOperator(LinearOperatorPtr A);
 
   void apply(SpinorField& out, const SpinorField& in) const override;
   void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
-  /// out = A^dagger A in; returns <in, A^dagger A in> = |A in|^2 of each right-hand side, which costs the
-  /// reading of one field where the dot product reads two.
-  Coefficients apply_with_energy(SpinorField& out, const SpinorField& in) const;
+  /// The energy is |A in|^2.
+  Coefficients apply_with_energy(SpinorField& out, const SpinorField& in) const override;
+  int energy_fields() const override { return 1; }
   bool is_hermitian() const override { return true; }
   SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
   double flops() const override { return 2 * A_->flops(); }
@@ -33,8 +32,8 @@ class NormalOperator final : public LinearOperator {
   mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;  // by number of right-hand sides
 };
 
-/// A + shift, shift real.
-class ShiftedOperator final : public LinearOperator {
+/// A + shift, shift real: at no cost where A has with_shift().
+class ShiftedOperator final : public LinearOperator, public EnergySum {
  public:
   /// @pre A is not null; shift is finite
   ShiftedOperator(LinearOperatorPtr A, double shift);
@@ -47,10 +46,12 @@ class ShiftedOperator final : public LinearOperator {
   double bytes(int rhs) const override { return A_->bytes(rhs); }
   LinearOperatorPtr converted(Precision precision) const override;
   std::string name() const override;
+  Coefficients apply_with_energy(SpinorField& out, const SpinorField& in) const override;
+  int energy_fields() const override { return fused_ ? trellis::energy_fields(*fused_) : 2; }
   double shift() const { return shift_; }
 
  private:
-  LinearOperatorPtr A_;
+  LinearOperatorPtr A_, fused_;
   double shift_;
 };
 

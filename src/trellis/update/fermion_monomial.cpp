@@ -1,6 +1,7 @@
 #include "trellis/update/fermion_monomial.hpp"
 
 #include "trellis/gauge/force.hpp"
+#include "trellis/kernels/gauge/momentum.hpp"
 
 namespace trellis {
 
@@ -15,8 +16,11 @@ void add_forces(AlgebraField& force, const std::vector<FermionMonomial*>& monomi
   LinkDerivative& G = links.workspace();
   for (FermionMonomial* monomial : monomials) monomial->add_derivative(G, V, 1.0);
   links.pull_back(G);
-  const PartTimer timer(monomials.front()->costs()[Part::fermion_force]);
+  PartCost& cost = monomials.front()->costs()[Part::fermion_force];
+  const PartTimer timer(cost);
   add_force(force, G, U, coefficient);
+  cost.flops += double(U.lattice().volume()) * projection_cost.flops;
+  cost.bytes += double(U.lattice().volume()) * projection_cost.bytes;
 }
 
 }  // namespace trellis

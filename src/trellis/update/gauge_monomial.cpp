@@ -16,9 +16,7 @@ double GaugeMonomial::action(const GaugeField& U) {
 
 void GaugeMonomial::add_force(AlgebraField& force, const GaugeField& U, double coefficient) {
   const PartTimer timer(costs()[Part::gauge_force]);
-  const KernelCost cost = S_.c1 == 0 ? plaquette_force_cost
-                                     : KernelCost{stored_staples_cost.flops + stored_force_cost.flops,
-                                                  stored_staples_cost.bytes + stored_force_cost.bytes};
+  const KernelCost cost = S_.c1 == 0 ? plaquette_force_cost : slice_force_cost;
   costs()[Part::gauge_force].flops += double(U.lattice().volume()) * cost.flops;
   costs()[Part::gauge_force].bytes += double(U.lattice().volume()) * cost.bytes;
   trellis::add_force(force, S_, U, coefficient, workspace_);

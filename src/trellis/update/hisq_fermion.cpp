@@ -110,5 +110,6 @@ void HisqFermion::add_derivative(LinkDerivative&, const std::vector<const Spinor
 }
 
 double HisqFermion::derivative_flops(int fields) const { return derivative_->flops(fields); }
+double HisqFermion::derivative_bytes(int fields) const { return derivative_->bytes(fields); }
 
 }  // namespace trellis

@@ -53,7 +53,9 @@ void RationalMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, do
     c.push_back(-coefficient * params_.dynamics.function.residues[k]);
   }
   fermion_->add_derivative(G, X, c);
-  costs()[Part::fermion_force].flops += fermion_->derivative_flops(int(x_.size()) * params_.pseudofermions);
+  const int fields = int(x_.size()) * params_.pseudofermions;
+  costs()[Part::fermion_force].flops += fermion_->derivative_flops(fields);
+  costs()[Part::fermion_force].bytes += fermion_->derivative_bytes(fields);
 }
 
 FermionMonomial::Spectrum RationalMonomial::spectrum(const GaugeField& U) {

@@ -11,7 +11,7 @@ void StaggeredSea::set_links(const GaugeField& V, int64_t version) {
   if (links_)
     links_->update(V);
   else
-    links_ = std::make_shared<StaggeredLinks>(V);
+    links_ = std::make_shared<StaggeredLinks>(V, KernelChoice{.link_reals = 12});
   version_ = version;
 }
 
@@ -47,5 +47,6 @@ void StaggeredFermion::add_derivative(LinkDerivative& G, const std::vector<const
 }
 
 double StaggeredFermion::derivative_flops(int fields) const { return derivative_->flops(fields); }
+double StaggeredFermion::derivative_bytes(int fields) const { return derivative_->bytes(fields); }
 
 }  // namespace trellis

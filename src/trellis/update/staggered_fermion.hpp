@@ -27,6 +27,7 @@ class StaggeredFermion : public SquaredOperator {
   void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                       const std::vector<double>& c) override;
   double derivative_flops(int fields) const override;
+  double derivative_bytes(int fields) const override;
   double lower_bound() const override { return mass_ * mass_; }
 
  private:

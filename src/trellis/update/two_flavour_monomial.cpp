@@ -91,6 +91,7 @@ void TwoFlavourMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, 
   const double factor = params_.numerator ? *params_.numerator - params_.shift : 1.0;
   fermion_->add_derivative(G, {&x}, {-coefficient * factor});
   costs()[Part::fermion_force].flops += fermion_->derivative_flops(1);
+  costs()[Part::fermion_force].bytes += fermion_->derivative_bytes(1);
 }
 
 FermionMonomial::Spectrum TwoFlavourMonomial::spectrum(const GaugeField& U) {

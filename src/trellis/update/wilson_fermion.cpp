@@ -56,6 +56,12 @@ double WilsonFermion::derivative_flops(int fields) const {
          fields * (schur_->flops() + double(matrix_->lattice().volume()) * wilson_hop_flops);
 }
 
+double WilsonFermion::derivative_bytes(int fields) const {
+  const double volume = double(matrix_->lattice().volume());
+  return volume * derivative_.bytes(fields) +
+         fields * (schur_->bytes(1) + volume * matrix_->hop().bytes_per_site(1));
+}
+
 double CloverDeterminantMonomial::action(const GaugeField& U) {
   const GaugeField& V = links()->at(U);
   const PartTimer timer(costs()[Part::action]);
@@ -74,6 +80,7 @@ void CloverDeterminantMonomial::add_derivative(LinkDerivative& G, const GaugeFie
   derivative_.add_log_determinant(inverse, odd, -n_f_ * coefficient);
   derivative_.finish(G);
   costs()[Part::fermion_force].flops += double(V.lattice().volume()) * derivative_.flops(0);
+  costs()[Part::fermion_force].bytes += double(V.lattice().volume()) * derivative_.bytes(0);
 }
 
 }  // namespace trellis

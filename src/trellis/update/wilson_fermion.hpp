@@ -22,6 +22,7 @@ class WilsonFermion : public SquaredOperator {
   void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                       const std::vector<double>& c) override;
   double derivative_flops(int fields) const override;
+  double derivative_bytes(int fields) const override;
 
   const WilsonParams& params() const { return params_; }
   const LinearOperator& root() const override { return *schur_; }

@@ -49,9 +49,11 @@ void TermBuffer::flush() {
   }
   ExactSum chunk;
   chunk.top = top;
-  for (int k = 0; k < exact_sum_bins; ++k)
-    for (int i = 0; i < width; ++i)
-      chunk.bins[k] += int64_t(std::ldexp(parts[k][i], -exact_sum_bin_bits * (top - k)));
+  for (int k = 0; k < exact_sum_bins; ++k) {
+    // 2^(-40 (top - k)) in two factors that neither overflow nor round
+    const double half_way = std::ldexp(1.0, -exact_sum_bin_bits / 2 * (top - k));
+    for (int i = 0; i < width; ++i) chunk.bins[k] += int64_t(parts[k][i] * half_way * half_way);
+  }
   sum_.merge(chunk);
   count_ = 0;
 }

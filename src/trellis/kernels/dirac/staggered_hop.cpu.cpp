@@ -11,6 +11,17 @@ template <class Layout, class Storage, int NearReals, int FarReals>
 void run(const StaggeredHopCall& call, const SiteRange& sites) {
   const StaggeredHop<Layout, Storage, NearReals, FarReals> hop(call);
   const int slots = call.slots;
+  if constexpr (!std::is_same_v<Storage, Half>) {
+    if (call.energies != nullptr && slots == 1)
+      return cpu::reduce_sites<1>(
+          sites, [&](int block) { return hop.template compute_with_energy<1>(block, 0); }, call.energies);
+    if (call.energies != nullptr && slots == 2)
+      return cpu::reduce_sites<2>(
+          sites, [&](int block) { return hop.template compute_with_energy<2>(block, 0); }, call.energies);
+  }
+  if (call.energies != nullptr)
+    throw BadArgument(message("energies of a staggered hop in ", slots,
+                              " right-hand sides, or in 16-bit storage: at most 2, in double or float"));
   cpu::for_each_site(sites, [&](int block) {
     int slot = 0;
     for (; slot + 2 <= slots; slot += 2) hop.template compute<2>(block, slot);

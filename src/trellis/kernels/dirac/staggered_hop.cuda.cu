@@ -15,6 +15,7 @@ void run(const StaggeredHopCall& call, const SiteRange& sites) {
 
 template <class Layout, class Storage>
 void launch_staggered_hop(const StaggeredHopCall& call, const SiteRange& sites) {
+  if (call.energies != nullptr) throw BadArgument("energies of a staggered hop are not computed on GPUs");
   const int near = call.near.link_reals, far = call.far.link_reals;
   if (near == 12 && far == 0) return run<Layout, Storage, 12, 0>(call, sites);
   if (near == 18 && far == 0) return run<Layout, Storage, 18, 0>(call, sites);

@@ -12,6 +12,9 @@
 ///
 /// The backward product is formed where its link lies and only its 6 reals move. Ghost buffers hold psi for
 /// forward legs, V^dagger psi for backward ones.
+#include <array>
+
+#include "trellis/base/exact_sum.hpp"
 #include "trellis/kernels/dirac/staggered_leg.hpp"
 #include "trellis/view/hop_view.hpp"
 
@@ -34,6 +37,7 @@ struct StaggeredHopCall {
   RawField x;  ///< parity of `out`; used when x_scalar is not 0
   double x_scalar = 0, hop_scalar = 1;
   int slots = 1;
+  ExactSum* energies = nullptr;  ///< [slot] += Re x^dagger out; not in 16-bit storage, at most 2 slots
 };
 
 /// The vectors of S right-hand sides at a site.
@@ -73,14 +77,17 @@ class HopLegs {
 
   template <int S>
   TRELLIS_SITE_FN void add_forward(Batch<S>& sum, const Vectors& in, int block, int mu, int slot) const {
-    const HopNeighbour n = stencil_.neighbour(block, 2 * mu);
+    const int leg = 2 * mu;
+    const HopNeighbour n = stencil_.neighbour(block, leg);
     Batch<S> v;
-    if (n.is_plain)
+    if (n.is_ghost) {
+      load_ghosts(v, n.index, leg, slot);
+    } else {
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v.v[s] = link_ready(in, n.index, slot + s); });
-    else
-      v = edge_forward<S>(in, n, 2 * mu, slot);
+      move_lanes(v, leg, n.moves);
+    }
     auto rows = here_.rows(block, mu);
-    const Scalar* factor = phases_.row(block, 2 * mu);
+    const Scalar* factor = phases_.row(block, leg);
     unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
       const ColorRow<Real> row = rows.template row<i>();
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { accumulate(sum.v[s].c[i], factor, row * v.v[s]); });
@@ -88,16 +95,18 @@ class HopLegs {
   }
   template <int S>
   TRELLIS_SITE_FN void add_backward(Batch<S>& sum, const Vectors& in, int block, int mu, int slot) const {
-    const HopNeighbour n = stencil_.neighbour(block, 2 * mu + 1);
+    const int leg = 2 * mu + 1;
+    const HopNeighbour n = stencil_.neighbour(block, leg);
     Batch<S> h;
-    if (n.is_plain) {
+    if (n.is_ghost) {
+      load_ghosts(h, n.index, leg, slot);
+    } else {
       Batch<S> v;
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v.v[s] = link_ready(in, n.index, slot + s); });
       rows_dagger_multiply(h.v, there_.rows(n.index, mu), v.v);
-    } else {
-      h = edge_backward<S>(in, n, mu, slot);
+      move_lanes(h, leg, n.moves);
     }
-    const Scalar* factor = phases_.row(block, 2 * mu + 1);
+    const Scalar* factor = phases_.row(block, leg);
     unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
       accumulate(sum.v[k / Nc].c[k % Nc], factor, h.v[k / Nc].c[k % Nc]);
     });
@@ -108,33 +117,15 @@ class HopLegs {
     mul_add(sum, {phases_.real_part(factor), phases_.imaginary_part(factor)}, g);
   }
 
-  /// Legs whose lanes move or that lie on another rank, out of line so that the plain path stays short.
   template <int S>
-  TRELLIS_EDGE_FN Batch<S> edge_forward(const Vectors& in, HopNeighbour n, int leg, int slot) const {
-    Batch<S> v;
-    for (int s = 0; s < S; ++s) {
-      if (n.is_ghost) {
-        v.v[s] = ghosts_[leg].load(n.index, slot + s);
-      } else {
-        v.v[s] = link_ready(in, n.index, slot + s);
-        stencil_.template move_lanes<Real>(v.v[s], leg, n.moves);
-      }
-    }
-    return v;
+  TRELLIS_SITE_FN void move_lanes(Batch<S>& batch, int leg, int moves) const {
+    if (moves == 0) return;
+    unroll<S>([&](auto s)
+                  TRELLIS_INLINE_LAMBDA { stencil_.template move_lanes<Real>(batch.v[s], leg, moves); });
   }
   template <int S>
-  TRELLIS_EDGE_FN Batch<S> edge_backward(const Vectors& in, HopNeighbour n, int mu, int slot) const {
-    const int leg = 2 * mu + 1;
-    Batch<S> h;
-    if (n.is_ghost) {
-      for (int s = 0; s < S; ++s) h.v[s] = ghosts_[leg].load(n.index, slot + s);
-      return h;
-    }
-    Batch<S> v;
-    unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v.v[s] = link_ready(in, n.index, slot + s); });
-    rows_dagger_multiply(h.v, there_.rows(n.index, mu), v.v);
-    for (int s = 0; s < S; ++s) stencil_.template move_lanes<Real>(h.v[s], leg, n.moves);
-    return h;
+  TRELLIS_SITE_FN void load_ghosts(Batch<S>& batch, int index, int leg, int slot) const {
+    unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { batch.v[s] = ghosts_[leg].load(index, slot + s); });
   }
 
   HopStencilView<Layout> stencil_;
@@ -150,6 +141,10 @@ class StaggeredHop {
   using Real = typename Vectors::Real;
   using Scalar = typename StorageTraits<Storage>::compute;
 
+  using Term = LaneReal<double, Layout::lanes>;
+  template <int S>
+  using Batch = VectorBatch<Real, S>;
+
   explicit StaggeredHop(const StaggeredHopCall& call)
       : near_{call.near},
         in_{call.in},
@@ -164,25 +159,50 @@ class StaggeredHop {
   /// One block, right-hand sides slot..slot+S-1.
   template <int S>
   TRELLIS_SITE_FN void compute(int block, int slot) const {
-    VectorBatch<Real, S> sum;
-    unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA { sum.v[k / Nc].c[k % Nc] = {Real(0), Real(0)}; });
-    near_.add(sum, in_, block, slot);
-    if constexpr (FarReals != 0) far_.add(sum, in_, block, slot);
-    const Real a(a_), b(b_);
+    const Batch<S> sum = legs<S>(block, slot);
+    unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { finish(sum.v[s], block, slot + s); });
+  }
+  /// The same, and Re x^dagger out of each right-hand side, in double and in the order of the reals.
+  template <int S>
+  TRELLIS_SITE_FN std::array<Term, S> compute_with_energy(int block, int slot) const {
+    const Batch<S> sum = legs<S>(block, slot);
+    std::array<Term, S> energies;
     unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
-      ColorVector<Real> result = b * sum.v[s];
-      if (has_x_) {
-        const ColorVector<Real> x = x_.load(block, slot + s);
-        unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
-          result.c[c] = {fma(a, x.c[c].re, result.c[c].re), fma(a, x.c[c].im, result.c[c].im)};
-        });
-      }
-      out_.store(block, slot + s, result);
+      const ColorVector<Real> out = finish(sum.v[s], block, slot + s), x = x_.load(block, slot + s);
+      Term energy(0.0);
+      unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
+        energy = fma(convert_real<double>(x.c[c].re), convert_real<double>(out.c[c].re), energy);
+        energy = fma(convert_real<double>(x.c[c].im), convert_real<double>(out.c[c].im), energy);
+      });
+      energies[s] = energy;
     });
+    return energies;
   }
   TRELLIS_SITE_FN void operator()(int block, int slot) const { compute<1>(block, slot); }
 
  private:
+  template <int S>
+  TRELLIS_SITE_FN Batch<S> legs(int block, int slot) const {
+    Batch<S> sum;
+    unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA { sum.v[k / Nc].c[k % Nc] = {Real(0), Real(0)}; });
+    near_.add(sum, in_, block, slot);
+    if constexpr (FarReals != 0) far_.add(sum, in_, block, slot);
+    return sum;
+  }
+  /// Stores a x + b sum and returns it.
+  TRELLIS_SITE_FN ColorVector<Real> finish(const ColorVector<Real>& sum, int block, int slot) const {
+    const Real a(a_), b(b_);
+    ColorVector<Real> result = b * sum;
+    if (has_x_) {
+      const ColorVector<Real> x = x_.load(block, slot);
+      unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
+        result.c[c] = {fma(a, x.c[c].re, result.c[c].re), fma(a, x.c[c].im, result.c[c].im)};
+      });
+    }
+    out_.store(block, slot, result);
+    return result;
+  }
+
   HopLegs<Layout, Storage, NearReals> near_;
   HopLegs<Layout, Storage, FarReals == 0 ? 18 : FarReals> far_;
   Vectors in_, out_, x_;

@@ -1,118 +1,143 @@
 #pragma once
-/// The force of the action with 1x1 and 2x1 loops from stored staples: a rectangle that contains U_mu(x) is a
-/// plaquette with one of its other links replaced by the staple on its far side. 156 products a site, where
-/// walks along all loops take 336.
+/// The force of the action with 1x1 and 2x1 loops, plane by plane: a rectangle is a plaquette with one of its
+/// links replaced by the staple on its far side. For the plaquette at y in the plane (mu, nu) with the links
 ///
-/// Stored at x for each plane (mu < nu), four matrices:
-///   0: S+_mu,nu(x) = U_nu(x) U_mu(x+nu) U_nu(x+mu)^dagger     1: S+_nu,mu(x)
-///   2: S-_mu,nu(x+nu) = U_nu(x)^dagger U_mu(x) U_nu(x+mu)     3: S-_nu,mu(x+mu)
+///   L1 = U_mu(y), L2 = U_nu(y+mu), L3 = U_mu(y+nu), L4 = U_nu(y),   P = L1 L2 L3^dagger L4^dagger,
+///
+/// let Li' be the staple of Li outside the plaquette, and
+///
+///   f = L1 L2,  f' = L1' L2 + L1 L2',   b = L4 L3,  b' = L4' L3 + L4 L3'.
+///
+/// The loops of the plaquette and its rectangles that begin with Li are Li Xi (or their adjoints: the action
+/// takes the real part), with
+///
+///   X1 = (c0 L2 + c1 L2') b^dagger + c1 L2 b'^dagger,    X2 = b^dagger (c0 L1 + c1 L1') + c1 b'^dagger L1,
+///   X3 = f^dagger (c0 L4 + c1 L4') + c1 f'^dagger L4,    X4 = (c0 L3 + c1 L3') f^dagger + c1 L3 f'^dagger.
+///
+/// 22 products a plaquette, 132 a site, where walks along all loops take 336. All that a plane needs lies in
+/// two-dimensional slices of the lattice (lattice/plane_slices.hpp), whose staples and X stay in a cache.
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
 namespace trellis {
 
-inline constexpr int plane_count = 6;
+/// Per site: in each of 6 planes 22 products, 12 sums and multiples of matrices, 2 projections and updates.
+/// Bytes: the links of a plane, and the force of its links in and out.
+inline constexpr KernelCost slice_force_cost{6 * (22 * 198 + 12 * 18 + 2 * 30), 6 * (36 + 32) * 8};
 
-inline constexpr KernelCost stored_staples_cost{6 * 6 * 198, (72 + 6 * 72) * 8};
-inline constexpr KernelCost stored_force_cost{24 * (5 * 198 + 4 * 18) + 4 * (198 + 30), (7 * 72 + 64) * 8};
-
-struct RectangleForceCall {
+/// One plane (mu < nu); tables of PlaneSlices.
+struct SliceForceCall {
   GaugeCall gauge;
-  RawField staples[plane_count];
-  RawField force;
+  RawField force;  ///< 8 components per link, by block; slot = mu
+  int mu = 0, nu = 1;
+  int blocks_per_slice = 0;
+  const int32_t *blocks = nullptr, *places = nullptr;
+  const int32_t *plaquettes = nullptr, *inner = nullptr;  ///< places
+  int plaquette_count = 0, inner_count = 0;
+  double* scratch = nullptr;  ///< of each thread: slice_matrices matrices for every place
+  size_t scratch_reals = 0;   ///< from one thread's to the next
   double c0 = 1, c1 = 0;
   double coefficient = 0;  ///< beta / 6 (times a step, a sign)
 };
+/// The four staples and the four X.
+inline constexpr int slice_matrices = 8;
 
 template <class Layout, class Storage>
-class StoredStaples {
+class SliceForce {
  public:
   using Gauge = GaugeView<Layout, Storage>;
-  using Real = typename Gauge::Real;
-  explicit StoredStaples(const RectangleForceCall& call)
-      : call_{call}, U_{call.gauge.links, call.gauge.tables} {}
-
-  TRELLIS_SITE_FN void operator()(int block) const {
-    const Position x = U_.at(block);
-    int plane = 0;
-    for (int mu = 0; mu < 4; ++mu)
-      for (int nu = mu + 1; nu < 4; ++nu, ++plane) {
-        const Gauge out(call_.staples[plane], call_.gauge.tables);
-        const auto U_mu = U_.link(x, mu), U_nu = U_.link(x, nu);
-        const auto far_nu = U_.link(U_.step(x, mu, 1), nu), far_mu = U_.link(U_.step(x, nu, 1), mu);
-        const auto first = U_mu * far_nu, second = U_nu * far_mu;
-        out.store(block, 0, mul_dagger(second, far_nu));
-        out.store(block, 1, mul_dagger(first, far_mu));
-        out.store(block, 2, dagger_mul(U_nu, first));
-        out.store(block, 3, dagger_mul(U_mu, second));
-      }
-  }
-
- private:
-  RectangleForceCall call_;
-  Gauge U_;
-};
-
-/// force_a += coefficient (components of TA(U A^dagger)), A = c0 (staples) + c1 (rectangle staples).
-template <class Layout, class Storage>
-class RectangleForce {
- public:
-  using Gauge = GaugeView<Layout, Storage>;
+  using Array = SiteArray<Layout, Storage, 18>;
   using Real = typename Gauge::Real;
   using Matrix = ColorMatrix<Real>;
-  explicit RectangleForce(const RectangleForceCall& call)
-      : call_{call}, U_{call.gauge.links, call.gauge.tables}, force_{call.force} {}
+  SliceForce(const SliceForceCall& call, double* scratch)
+      : call_{call},
+        U_{call.gauge.links, call.gauge.tables},
+        links_{call.gauge.links},
+        scratch_{RawField{scratch, nullptr, slice_matrices}},
+        force_{call.force} {}
 
-  TRELLIS_SITE_FN void operator()(int block) const {
-    const Position x = U_.at(block);
-    for (int mu = 0; mu < 4; ++mu) {
-      auto A = zero_matrix<Real>();
-      for (int nu = 0; nu < 4; ++nu)
-        if (nu != mu) A = A + upper(x, mu, nu) + lower(x, mu, nu);
-      Real p[8], f[8];
-      algebra_components(mul_dagger(U_.link(x, mu), A), p);
-      force_.load(block, mu, f);
-      for (int a = 0; a < 8; ++a) f[a] = fma(Real(call_.coefficient), p[a], f[a]);
-      force_.store(block, mu, f);
-    }
+  TRELLIS_SITE_FN void operator()(int slice) const {
+    const int32_t* blocks = call_.blocks + size_t(slice) * size_t(call_.blocks_per_slice);
+    for (int place = 0; place < call_.blocks_per_slice; ++place) staples(blocks[place], place);
+    for (int i = 0; i < call_.plaquette_count; ++i) loops(blocks[call_.plaquettes[i]], call_.plaquettes[i]);
+    for (int i = 0; i < call_.inner_count; ++i) update(blocks[call_.inner[i]]);
   }
 
  private:
-  TRELLIS_SITE_FN Matrix stored(Position x, int mu, int nu, int kind) const {
-    const int low = mu < nu ? mu : nu, high = mu < nu ? nu : mu;
-    const int plane = low == 0 ? high - 1 : low + high;
-    return Gauge(call_.staples[plane], call_.gauge.tables).link(x, 2 * kind + (mu < nu ? 0 : 1));
-  }
-  /// S+_mu,nu(x), and S-_mu,nu(x + nu)
-  TRELLIS_SITE_FN Matrix above(Position x, int mu, int nu) const { return stored(x, mu, nu, 0); }
-  TRELLIS_SITE_FN Matrix below(Position x, int mu, int nu) const { return stored(x, mu, nu, 1); }
+  enum { upper_mu, upper_nu, lower_mu, lower_nu, X1, X2, X3, X4 };
 
-  /// a = U_nu(x), b = U_mu(x+nu), c = U_nu(x+mu): each in turn replaced by its outer staple.
-  TRELLIS_SITE_FN Matrix upper(Position x, int mu, int nu) const {
-    const Real c0(call_.c0), c1(call_.c1);
-    const Position xn = U_.step(x, nu, 1), xm = U_.step(x, mu, 1), back = U_.step(x, mu, -1);
-    const Matrix b = U_.link(xn, mu), c = U_.link(xm, nu);
-    const Matrix inner =
-        mul_dagger(c0 * b + c1 * above(xn, mu, nu), c) + c1 * mul_dagger(b, above(xm, nu, mu));
-    return U_.link(x, nu) * inner + c1 * (below(back, nu, mu) * mul_dagger(b, c));
+  TRELLIS_SITE_FN Matrix load(const Array& array, int block, int slot, int shift) const {
+    Matrix m = load_object<Matrix, Array, Real, 18>(array, block, slot);
+    if constexpr (Layout::lanes > 1) {
+      if (shift != 0) {
+        const int32_t* source = call_.gauge.tables.permutations + 16 * shift;
+        unroll<Nc * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
+          Complex<Real>& z = m.e[k / Nc][k % Nc];
+          z = {permute(z.re, source), permute(z.im, source)};
+        });
+      }
+    }
+    return m;
   }
-  /// d = U_nu(x-nu+mu), e = U_mu(x-nu), g = U_nu(x-nu)
-  TRELLIS_SITE_FN Matrix lower(Position x, int mu, int nu) const {
-    const Real c0(call_.c0), c1(call_.c1);
-    const Position y = U_.step(x, nu, -1), ym = U_.step(y, mu, 1);
-    const Matrix d = U_.link(ym, nu), e = U_.link(y, mu);
-    const Matrix inner = (c0 * e + c1 * below(U_.step(y, nu, -1), mu, nu)) * d + c1 * (e * above(ym, nu, mu));
-    return dagger_mul(U_.link(y, nu), inner) + c1 * dagger_mul(below(U_.step(y, mu, -1), nu, mu), e * d);
+  TRELLIS_SITE_FN Matrix link(Position x, int mu) const { return load(links_, x.block, mu, x.shift); }
+  TRELLIS_SITE_FN Matrix stored(Position x, int kind) const {
+    return load(scratch_, call_.places[x.block], kind, x.shift);
+  }
+  TRELLIS_SITE_FN void store(int place, int kind, const Matrix& m) const {
+    store_object<Matrix, Array, Real, 18>(scratch_, place, kind, m);
   }
 
-  RectangleForceCall call_;
+  /// Of the plaquette at y: the staple of each link. L1's and L4's lie beyond the plaquettes of y-nu and y-mu
+  /// for which they are the staples outside, and so on.
+  TRELLIS_SITE_FN void staples(int block, int place) const {
+    const Position y = U_.at(block);
+    const Matrix L1 = link(y, call_.mu), L2 = link(U_.step(y, call_.mu, 1), call_.nu),
+                 L3 = link(U_.step(y, call_.nu, 1), call_.mu), L4 = link(y, call_.nu);
+    const Matrix f = L1 * L2;
+    store(place, upper_nu, mul_dagger(f, L3));
+    store(place, lower_mu, dagger_mul(L4, f));
+    const Matrix b = L4 * L3;
+    store(place, upper_mu, mul_dagger(b, L2));
+    store(place, lower_nu, dagger_mul(L1, b));
+  }
+
+  TRELLIS_SITE_FN void loops(int block, int place) const {
+    const int mu = call_.mu, nu = call_.nu;
+    const Real c0(call_.c0), c1(call_.c1);
+    const Position y = U_.at(block), ahead = U_.step(y, mu, 1), above = U_.step(y, nu, 1);
+    const Matrix L1 = link(y, mu), L2 = link(ahead, nu), L3 = link(above, mu), L4 = link(y, nu);
+    const Matrix L1_out = c1 * stored(U_.step(y, nu, -1), lower_mu), L2_out = c1 * stored(ahead, upper_nu);
+    const Matrix f = L1 * L2, f_out = L1_out * L2 + L1 * L2_out;
+    const Matrix L3_out = c1 * stored(above, upper_mu), L4_out = c1 * stored(U_.step(y, mu, -1), lower_nu);
+    store(place, X3, dagger_mul(f, c0 * L4 + L4_out) + dagger_mul(f_out, L4));
+    store(place, X4, mul_dagger(c0 * L3 + L3_out, f) + mul_dagger(L3, f_out));
+    const Matrix b = L4 * L3, b_out = L4_out * L3 + L4 * L3_out;
+    store(place, X1, mul_dagger(c0 * L2 + L2_out, b) + mul_dagger(L2, b_out));
+    store(place, X2, dagger_mul(b, c0 * L1 + L1_out) + dagger_mul(b_out, L1));
+  }
+
+  /// Each link is L1 or L4 of the plaquette here, and L3 or L2 of one behind.
+  TRELLIS_SITE_FN void update(int block) const {
+    const Position x = U_.at(block);
+    add(block, call_.mu, stored({block, 0}, X1) + stored(U_.step(x, call_.nu, -1), X3));
+    add(block, call_.nu, stored({block, 0}, X4) + stored(U_.step(x, call_.mu, -1), X2));
+  }
+  TRELLIS_SITE_FN void add(int block, int mu, const Matrix& X) const {
+    Real p[8], f[8];
+    algebra_components(load(links_, block, mu, 0) * X, p);
+    force_.load(block, mu, f);
+    unroll<8>([&](auto a) TRELLIS_INLINE_LAMBDA { f[a] = fma(Real(call_.coefficient), p[a], f[a]); });
+    force_.store(block, mu, f);
+  }
+
+  SliceForceCall call_;
   Gauge U_;
+  Array links_, scratch_;
   SiteArray<Layout, Storage, 8> force_;
 };
 
+/// force_a += coefficient (components of TA(U A^dagger)) for the loops of one plane.
 template <class Layout, class Storage>
-void launch_stored_staples(const RectangleForceCall& call, const SiteRange& inner_blocks);
-template <class Layout, class Storage>
-void launch_rectangle_force(const RectangleForceCall& call, const SiteRange& inner_blocks);
+void launch_slice_force(const SliceForceCall& call, int slices);
 
 }  // namespace trellis

@@ -16,6 +16,7 @@ inline constexpr KernelCost ape_cost{4 * (staple_sum_flops + 54), 2 * 72 * 8};
 struct StoutCall {
   GaugeCall gauge;
   RawField out;
+  RawField staples;       ///< gets C, unless null
   double rho[4][4] = {};  ///< [mu][nu]; a row of zeros copies the link
 };
 
@@ -25,7 +26,10 @@ class StoutSmearing {
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
   explicit StoutSmearing(const StoutCall& call)
-      : call_{call}, U_{call.gauge.links, call.gauge.tables}, out_{call.out, call.gauge.tables} {}
+      : call_{call},
+        U_{call.gauge.links, call.gauge.tables},
+        out_{call.out, call.gauge.tables},
+        staples_{call.staples, call.gauge.tables} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
     const Position x = U_.at(block);
@@ -38,6 +42,7 @@ class StoutSmearing {
         is_smeared = true;
         C = C + Real(call_.rho[mu][nu]) * plane_staples(U_, x, mu, nu);
       }
+      if (call_.staples.data != nullptr) staples_.store(block, mu, C);
       out_.store(block, mu,
                  is_smeared ? exponential(traceless_antihermitian(mul_dagger(C, link))) * link : link);
     }
@@ -45,7 +50,7 @@ class StoutSmearing {
 
  private:
   StoutCall call_;
-  Gauge U_, out_;
+  Gauge U_, out_, staples_;
 };
 
 /// How a sum of matrices is brought back to SU(3).

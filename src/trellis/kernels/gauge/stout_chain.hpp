@@ -14,21 +14,33 @@
 ///
 ///   G -= { a b^dagger (rho_munu X_b + rho_numu Z_c) - rho_numu X_a a b^dagger } c^dagger
 ///      + d^dagger { e^dagger (rho_munu X_e - rho_numu X_g) + rho_numu X_d e^dagger } g.
+///
+/// The first terms of (mu, nu) and (nu, mu) share a b^dagger. The links are visited plane by plane, in slices
+/// (lattice/plane_slices.hpp) whose links, X and Z stay in a cache.
 #include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// Per site. Link part: staples, 8 products, series and sums. Neighbours: 8 products in each of 12 pairs.
-inline constexpr KernelCost stout_chain_link_cost{4 * (staple_sum_flops + 8 * 198 + 22 * 30 + 300),
-                                                  4 * 72 * 8};
-inline constexpr KernelCost stout_chain_staples_cost{12 * (8 * 198 + 6 * 18 + 2 * 18), 5 * 72 * 8};
+/// Per site. Link part: 8 products, series and sums. Neighbours: in each of 6 planes 15 products, 6 multiples
+/// and 10 sums of matrices.
+inline constexpr KernelCost stout_chain_link_cost{4 * (8 * 198 + 22 * 30 + 300), 6 * 72 * 8};
+inline constexpr KernelCost stout_chain_staples_cost{6 * (15 * 198 + 16 * 18), 6 * (3 * 36 + 2 * 36) * 8};
 
 struct StoutChainCall {
   GaugeCall gauge;        ///< U
+  RawField staples;       ///< C, as stout_level() left it
   RawField derivative;    ///< G' in, G out
   RawField X, Z;          ///< [block][mu][18][lane]; X with its halo in the second part
   double rho[4][4] = {};  ///< [mu][nu]; a row of zeros copies the link
+};
+/// One plane (mu < nu) of the second part; tables of PlaneSlices.
+struct StoutPlaneCall {
+  StoutChainCall chain;
+  int mu = 0, nu = 1;
+  int blocks_per_slice = 0;
+  const int32_t *blocks = nullptr, *inner = nullptr;
+  int inner_count = 0;
 };
 
 template <class Layout, class Storage>
@@ -40,6 +52,7 @@ class StoutChainLink {
   explicit StoutChainLink(const StoutChainCall& call)
       : call_{call},
         U_{call.gauge.links, call.gauge.tables},
+        C_{call.staples, call.gauge.tables},
         G_{call.derivative, call.gauge.tables},
         X_{call.X, call.gauge.tables},
         Z_{call.Z, call.gauge.tables} {}
@@ -48,14 +61,9 @@ class StoutChainLink {
     const Position x = U_.at(block);
     for (int mu = 0; mu < 4; ++mu) {
       bool is_smeared = false;
-      auto C = zero_matrix<Real>();
-      for (int nu = 0; nu < 4; ++nu) {
-        if (nu == mu || call_.rho[mu][nu] == 0) continue;
-        is_smeared = true;
-        C = C + Real(call_.rho[mu][nu]) * plane_staples(U_, x, mu, nu);
-      }
+      for (int nu = 0; nu < 4; ++nu) is_smeared = is_smeared || (nu != mu && call_.rho[mu][nu] != 0);
       if (is_smeared) {
-        link_part(block, mu, U_.link(x, mu), G_.link(x, mu), C);
+        link_part(block, mu, U_.link(x, mu), G_.link(x, mu), C_.link(x, mu));
       } else {
         X_.store(block, mu, zero_matrix<Real>());
         Z_.store(block, mu, zero_matrix<Real>());
@@ -92,55 +100,80 @@ class StoutChainLink {
   }
 
   StoutChainCall call_;
-  Gauge U_, G_, X_, Z_;
+  Gauge U_, C_, G_, X_, Z_;
 };
 
 template <class Layout, class Storage>
-class StoutChainStaples {
+class StoutChainPlane {
  public:
   using Gauge = GaugeView<Layout, Storage>;
+  using Array = SiteArray<Layout, Storage, 18>;
   using Real = typename Gauge::Real;
   using Matrix = ColorMatrix<Real>;
-  explicit StoutChainStaples(const StoutChainCall& call)
+  explicit StoutChainPlane(const StoutPlaneCall& call)
       : call_{call},
-        U_{call.gauge.links, call.gauge.tables},
-        G_{call.derivative, call.gauge.tables},
-        X_{call.X, call.gauge.tables},
-        Z_{call.Z, call.gauge.tables} {}
+        steps_{call.chain.gauge.links, call.chain.gauge.tables},
+        U_{call.chain.gauge.links},
+        G_{call.chain.derivative},
+        X_{call.chain.X},
+        Z_{call.chain.Z},
+        rho_{call.chain.rho[call.mu][call.nu]},
+        other_{call.chain.rho[call.nu][call.mu]} {}
 
-  TRELLIS_SITE_FN void operator()(int block) const {
-    const Position x = U_.at(block);
-    for (int mu = 0; mu < 4; ++mu) {
-      Matrix sum = G_.link(x, mu);
-      for (int nu = 0; nu < 4; ++nu)
-        if (nu != mu && (call_.rho[mu][nu] != 0 || call_.rho[nu][mu] != 0))
-          sum = sum - plane(x, mu, nu, Real(call_.rho[mu][nu]), Real(call_.rho[nu][mu]));
-      G_.store(block, mu, sum);
-    }
+  TRELLIS_SITE_FN void operator()(int slice) const {
+    const int32_t* blocks = call_.blocks + size_t(slice) * size_t(call_.blocks_per_slice);
+    for (int i = 0; i < call_.inner_count; ++i) site(blocks[call_.inner[i]]);
   }
 
  private:
-  TRELLIS_SITE_FN Matrix plane(Position x, int mu, int nu, const Real& rho, const Real& other) const {
-    const Position xm = U_.step(x, mu, 1), up = U_.step(x, nu, 1);
-    const Matrix a_b = mul_dagger(U_.link(xm, nu), U_.link(up, mu));
-    const Matrix inner = a_b * (rho * X_.link(up, mu) + other * Z_.link(x, nu));
-    const Matrix upper = mul_dagger(inner - other * (X_.link(xm, nu) * a_b), U_.link(x, nu));
-    const Position down = U_.step(x, nu, -1), corner = U_.step(down, mu, 1);
-    const Matrix e = U_.link(down, mu);
-    const Matrix bracket = dagger_mul(e, rho * X_.link(down, mu) - other * X_.link(down, nu)) +
-                           other * mul_dagger(X_.link(corner, nu), e);
-    return upper + dagger_mul(U_.link(corner, nu), bracket * U_.link(down, nu));
+  TRELLIS_SITE_FN Matrix load(const Array& array, Position x, int mu) const {
+    Matrix m = load_object<Matrix, Array, Real, 18>(array, x.block, mu);
+    if constexpr (Layout::lanes > 1) {
+      if (x.shift != 0) {
+        const int32_t* source = call_.chain.gauge.tables.permutations + 16 * x.shift;
+        unroll<Nc * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
+          Complex<Real>& z = m.e[k / Nc][k % Nc];
+          z = {permute(z.re, source), permute(z.im, source)};
+        });
+      }
+    }
+    return m;
+  }
+  TRELLIS_SITE_FN void subtract(int block, int mu, const Matrix& part) const {
+    const Matrix G = load_object<Matrix, Array, Real, 18>(G_, block, mu);
+    store_object<Matrix, Array, Real, 18>(G_, block, mu, G - part);
   }
 
-  StoutChainCall call_;
-  Gauge U_, G_, X_, Z_;
+  TRELLIS_SITE_FN void site(int block) const {
+    const int mu = call_.mu, nu = call_.nu;
+    const Position x = steps_.at(block), ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
+    const Real rho(rho_), other(other_);
+    const Matrix a_b = mul_dagger(load(U_, ahead, nu), load(U_, above, mu));
+    const Matrix X_a = load(X_, ahead, nu), X_b = load(X_, above, mu);
+    const Matrix for_mu = a_b * (rho * X_b + other * load(Z_, x, nu)) - other * (X_a * a_b);
+    subtract(block, mu, mul_dagger(for_mu, load(U_, x, nu)) + lower(x, mu, nu, rho, other));
+    const Matrix for_nu = dagger_mul(a_b, other * X_a + rho * load(Z_, x, mu)) - rho * mul_dagger(X_b, a_b);
+    subtract(block, nu, mul_dagger(for_nu, load(U_, x, mu)) + lower(x, nu, mu, other, rho));
+  }
+  TRELLIS_SITE_FN Matrix lower(Position x, int mu, int nu, const Real& rho, const Real& other) const {
+    const Position down = steps_.step(x, nu, -1), corner = steps_.step(down, mu, 1);
+    const Matrix e = load(U_, down, mu);
+    const Matrix bracket = dagger_mul(e, rho * load(X_, down, mu) - other * load(X_, down, nu)) +
+                           other * mul_dagger(load(X_, corner, nu), e);
+    return dagger_mul(load(U_, corner, nu), bracket * load(U_, down, nu));
+  }
+
+  StoutPlaneCall call_;
+  Gauge steps_;
+  Array U_, G_, X_, Z_;
+  double rho_, other_;
 };
 
 /// G' becomes the link part of G; X and Z are written.
 template <class Layout, class Storage>
 void launch_stout_chain_link(const StoutChainCall& call, const SiteRange& inner_blocks);
-/// The neighbours' part is added to G.
+/// The neighbours' part of one plane is added to G.
 template <class Layout, class Storage>
-void launch_stout_chain_staples(const StoutChainCall& call, const SiteRange& inner_blocks);
+void launch_stout_chain_plane(const StoutPlaneCall& call, int slices);
 
 }  // namespace trellis
