@@ -2,24 +2,18 @@
 #include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"
+#include "schur_form.hpp"
 #include "trellis/measure/domain_wall_propagator.hpp"
 
 namespace trellis::bindings {
 
 namespace {
-std::optional<SchurForm> schur_form_by_name(const std::string& name) {
-  if (name == "none") return std::nullopt;
-  if (name == "symmetric") return SchurForm::symmetric;
-  if (name == "asymmetric") return SchurForm::asymmetric;
-  throw BadArgument(message("unknown even-odd form '", name, "'; legal: none, symmetric, asymmetric"));
-}
-
-std::pair<Propagator, std::optional<Propagator>> solve(const DomainWallOperator& D, const SolverSpec& solver,
-                                                       const Source& source, const std::string& even_odd,
-                                                       int columns_per_solve) {
-  DomainWallPropagator S =
-      solve_domain_wall(D.matrix(), {solver, schur_form_by_name(even_odd), columns_per_solve}, source);
-  return {std::move(S.quark), std::move(S.midpoint)};
+std::tuple<Propagator, std::optional<Propagator>, std::vector<double>> solve(
+    const DomainWallOperator& D, const SolverSpec& solver, const Source& source, const std::string& even_odd,
+    int columns_per_solve, bool axial_current) {
+  DomainWallPropagator S = solve_domain_wall(
+      D.matrix(), {solver, schur_form_by_name(even_odd), columns_per_solve, false, axial_current}, source);
+  return {std::move(S.quark), std::move(S.midpoint), std::move(S.axial_current)};
 }
 }  // namespace
 
@@ -40,7 +34,7 @@ void bind_domain_wall(nb::module_& m) {
           },
           "links"_a, "params"_a, "link_reals"_a = 18, release_gil());
   m.def("solve_domain_wall", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a, "columns_per_solve"_a,
-        release_gil());
+        "axial_current"_a = false, release_gil());
   m.def("propagator_norm", &propagator_norm, "S"_a, release_gil());
   m.def(
       "domain_wall_solve_bytes",

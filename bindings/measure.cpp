@@ -2,6 +2,7 @@
 #include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"
+#include "schur_form.hpp"
 #include "trellis/io/hdf5.hpp"
 #include "trellis/io/site_field_file.hpp"
 #include "trellis/measure/baryons.hpp"
@@ -13,13 +14,6 @@ namespace trellis::bindings {
 
 namespace {
 const std::initializer_list<size_t> propagator_inner{4, 4, 3, 3};
-
-std::optional<SchurForm> schur_form_by_name(const std::string& name) {
-  if (name == "none") return std::nullopt;
-  if (name == "symmetric") return SchurForm::symmetric;
-  if (name == "asymmetric") return SchurForm::asymmetric;
-  throw BadArgument(message("unknown even-odd form '", name, "'; legal: none, symmetric, asymmetric"));
-}
 
 Propagator solve(const WilsonOperator& M, const SolverSpec& solver, const Source& source,
                  const std::string& form) {

@@ -54,6 +54,7 @@ void bind_solver(nb::module_& m) {
       .def_ro("restarts", &SolveReport::restarts)
       .def_ro("seconds", &SolveReport::seconds)
       .def_ro("flops", &SolveReport::flops)
+      .def_ro("conventional_flops", &SolveReport::conventional_flops)
       .def_ro("bytes", &SolveReport::bytes)
       .def_prop_ro("summary", &SolveReport::summary);
   m.def(

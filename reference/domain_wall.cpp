@@ -58,7 +58,7 @@ FiveVector DomainWallOperator::shifted(const FiveVector& psi, bool is_dagger) co
 
 FiveVector DomainWallOperator::apply_D_minus(const FiveVector& psi) const {
   FiveVector out = psi;
-  for (size_t s = 0; s < psi.size(); ++s) add_scaled(out[s], -parameters_.c5, wilson_.apply(psi[s]));
+  for (size_t s = 0; s < psi.size(); ++s) add_scaled(out[s], -parameters_.c(s), wilson_.apply(psi[s]));
   return out;
 }
 
@@ -66,7 +66,7 @@ FiveVector DomainWallOperator::apply(const FiveVector& psi) const {
   const FiveVector hop = apply_D_minus(shifted(psi, false));
   FiveVector out = psi;
   for (size_t s = 0; s < psi.size(); ++s) {
-    add_scaled(out[s], parameters_.b5, wilson_.apply(psi[s]));
+    add_scaled(out[s], parameters_.b(s), wilson_.apply(psi[s]));
     add_scaled(out[s], -1.0, hop[s]);
   }
   return out;
@@ -77,8 +77,8 @@ FiveVector DomainWallOperator::apply_dagger(const FiveVector& psi) const {
   FiveVector out = psi, minus = psi;
   for (size_t s = 0; s < psi.size(); ++s) {
     const SpinorVector W = wilson_.apply_dagger(psi[s]);
-    add_scaled(out[s], parameters_.b5, W);
-    add_scaled(minus[s], -parameters_.c5, W);
+    add_scaled(out[s], parameters_.b(s), W);
+    add_scaled(minus[s], -parameters_.c(s), W);
   }
   const FiveVector hop = shifted(minus, true);
   for (size_t s = 0; s < psi.size(); ++s) add_scaled(out[s], -1.0, hop[s]);

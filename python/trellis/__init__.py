@@ -28,6 +28,7 @@ __all__ = [
     "HISQ",
     "BadArgument",
     "ChecksumError",
+    "Eigenvectors",
     "Error",
     "FileError",
     "FlowHistory",
@@ -52,12 +53,14 @@ __all__ = [
     "bicgstab",
     "cg",
     "cold",
+    "deflated",
     "even_odd",
     "feynman_hellmann_propagator",
     "flow_history",
     "gaussian_source",
     "gcr",
     "hot",
+    "lanczos",
     "meson",
     "mesons",
     "mixed_precision",
@@ -106,6 +109,7 @@ _SUBMODULE_OF = {
     **dict.fromkeys(["reference_time", "w0_scale"], "scales"),
     **dict.fromkeys(["WilsonClover"], "operators"),
     **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "staggered"),
+    **dict.fromkeys(["Eigenvectors", "deflated", "lanczos"], "deflation"),
     **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "domain_wall"),
     **dict.fromkeys(
         [
@@ -136,6 +140,7 @@ _SUBMODULES = ("analysis", "errors", "report", "run_files")
 
 if TYPE_CHECKING:
     from .correlators import all_mesons, baryon, meson, mesons, momenta_up_to, nucleon
+    from .deflation import Eigenvectors, deflated, lanczos
     from .domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
     from .errors import (
         BadArgument,

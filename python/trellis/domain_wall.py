@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from .gauge import GaugeField, Geometry
 
 
+def _real_coefficients(name: str, values: float | Sequence[float]) -> list[float]:
+    array = np.atleast_1d(np.asarray(values))
+    if np.iscomplexobj(array) or array.ndim != 1:
+        raise BadArgument(
+            f"{name} must be a real number, or a real number for each slice (complex coefficients are not "
+            f"available), found {values!r}"
+        )
+    return [float(x) for x in array]
+
+
 class MoebiusDomainWall:
     """The Moebius domain-wall operator; Shamir's is b5 = 1, c5 = 0.
 
@@ -31,7 +41,7 @@ class MoebiusDomainWall:
     mass
         m_f.
     b5, c5
-        One number, or one for each slice.
+        One real number, or one for each slice (the zMoebius form with real coefficients).
     Ls
         Slices, 2 to 32; even for m_res.
     M5
@@ -47,7 +57,7 @@ class MoebiusDomainWall:
     Raises
     ------
     BadArgument
-        A value outside its range, or a list of another length than Ls.
+        A value outside its range, a complex coefficient, or a list of another length than Ls.
     """
 
     def __init__(
@@ -70,8 +80,7 @@ class MoebiusDomainWall:
             raise BadArgument(f"columns_per_solve divides 12, found {columns_per_solve}")
         params = core.DomainWallParams()
         params.mass, params.M5, params.Ls = mass, M5, Ls
-        params.b5 = [float(x) for x in np.atleast_1d(b5)]
-        params.c5 = [float(x) for x in np.atleast_1d(c5)]
+        params.b5, params.c5 = _real_coefficients("b5", b5), _real_coefficients("c5", c5)
         params.boundary = [complex(phase) for phase in boundary]
         self._params = params
         self._core = core.DomainWallOperator(U._core, params, link_reals)

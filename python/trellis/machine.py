@@ -32,6 +32,18 @@ def fma_peak(precision: str) -> float:
     return core.fma_peak(precision, core.thread_count(), _SECONDS)
 
 
+def peak_gflops(precision: str) -> float:
+    """Fused multiply-add flops per second of all ranks, in 10^9; the slowest rank counts. Collective.
+
+    Parameters
+    ----------
+    precision
+        Of the arithmetic: "double", "float" or "half" (computed in float).
+    """
+    core = load()
+    return core.minimum(fma_peak("double" if precision == "double" else "float")) * core.size() * 1e-9
+
+
 def roof_gflops(flops: float, bytes: float, working_set_bytes: float, precision: str) -> float:
     """What all ranks together could reach: min(peak, bandwidth * flops / bytes), in 10^9 flops per second.
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .core import load
 from .errors import BadArgument, NotConverged
 from .gauge import GaugeField, Geometry
-from .machine import roof_gflops
+from .machine import peak_gflops, roof_gflops
 from .solvers import MixedPrecision, SolveReport
 
 if TYPE_CHECKING:
@@ -133,6 +133,9 @@ class Propagator:
         What the solves did; None if it was read or made from an array.
     midpoint : Propagator or None
         Domain-wall fermions with an even Ls: the quark of the middle of the fifth dimension, for m_res.
+    axial_current : ndarray or None
+        Domain-wall fermions, where asked for: A_4(t) of the partially conserved axial current between t and
+        t + 1 with the source's pion, shape [time], time from the source.
     """
 
     def __init__(
@@ -144,6 +147,7 @@ class Propagator:
         self._core = core
         self.report = report
         self.midpoint: Propagator | None = None if midpoint is None else Propagator(midpoint, report)
+        self.axial_current: NDArray[np.float64] | None = None
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -290,11 +294,16 @@ class BoundSolver:
         self.solver = solver
         self.operator = M
 
-    def propagator(self, source: Source, *, allow_not_converged: bool = False) -> Propagator:
+    def propagator(
+        self, source: Source, *, axial_current: bool = False, allow_not_converged: bool = False
+    ) -> Propagator:
         """S = M^-1 source, all twelve columns in one batch. Collective.
 
         Parameters
         ----------
+        axial_current
+            Contract the partially conserved axial current too (``S.axial_current``): domain-wall fermions
+            with an even Ls and one b5 and c5 for all slices.
         allow_not_converged
             Return what was reached instead of raising; ``S.report`` tells how far it is.
 
@@ -303,19 +312,26 @@ class BoundSolver:
         NotConverged
             The tolerance was missed; the exception has the report.
         BadArgument
-            Source and operator live on different lattices.
+            Source and operator live on different lattices; no axial current for this operator.
         """
         core = load()
         spec, form = self.solver._spec(), self.solver._schur_form()
         M, midpoint = self.operator, None
         if isinstance(M._core, core.DomainWallOperator):
-            S, midpoint = core.solve_domain_wall(M._core, spec, source._core, form, M._columns_per_solve)
+            S, midpoint, axial = core.solve_domain_wall(
+                M._core, spec, source._core, form, M._columns_per_solve, axial_current
+            )
+        elif axial_current:
+            raise BadArgument("the conserved axial current is one of domain-wall fermions")
         else:
             S = core.solve_propagator(M._core, spec, source._core, form)
         report = self._report(S.report.solve, S.report.true_residual, form)
         if not report.converged and not allow_not_converged:
             raise NotConverged(_not_converged_message(report), report)
-        return Propagator(S, report, midpoint)
+        propagator = Propagator(S, report, midpoint)
+        if axial_current:
+            propagator.axial_current = np.asarray(axial)
+        return propagator
 
     def solve(
         self, b: ArrayLike, *, allow_not_converged: bool = False
@@ -354,6 +370,10 @@ class BoundSolver:
         """The report with the roof of this machine for the solve's working set."""
         method = found.method if form == "none" else f"even-odd ({form}) {found.method}"
         seconds = max(found.seconds, 1e-12)
+        inner: Any = self.solver
+        while not isinstance(inner, MixedPrecision) and hasattr(inner, "solver"):
+            inner = inner.solver
+        precision = inner.inner if isinstance(inner, MixedPrecision) else "double"
         report = SolveReport(
             method=method,
             iterations=found.iterations,
@@ -363,11 +383,9 @@ class BoundSolver:
             seconds=found.seconds,
             gflops=found.flops / seconds * 1e-9,
             gbytes_per_second=found.bytes / seconds * 1e-9,
+            conventional_gflops=found.conventional_flops / seconds * 1e-9,
+            peak_gflops=peak_gflops(precision),
         )
-        inner = getattr(self.solver, "solver", self.solver)
-        precision = inner.inner if isinstance(inner, MixedPrecision) else "double"
-        if isinstance(self.solver, MixedPrecision):
-            precision = self.solver.inner
         scale = {"double": 1.0, "float": 0.5, "single": 0.5, "half": 0.25}[precision]
         working_set = scale * self.operator._core.bytes(len(report.relative_residuals))
         return report.with_roof(roof_gflops(found.flops, found.bytes, working_set, precision))

@@ -18,7 +18,10 @@ std::vector<DomainWallParams> all_physics() {
   DomainWallParams phases = test::moebius(0.03, 6, 1.5, 0.5);
   phases.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
   phases.M5 = 1.3;
-  return {test::moebius(0.1, 4, 1.0, 0.0), test::moebius(0.05, 8, 1.5, 0.5), test::moebius(0.2, 3, 2.0, 1.0),
+  DomainWallParams slices = test::moebius(0.08, 5, 1.0, 0.0);  // zMoebius with real coefficients
+  slices.b5 = {1.5, 1.2, 1.1, 1.7, 0.9};
+  slices.c5 = {0.5, 0.2, 0.1, 0.7, 0.0};
+  return {slices, test::moebius(0.1, 4, 1.0, 0.0), test::moebius(0.05, 8, 1.5, 0.5), test::moebius(0.2, 3, 2.0, 1.0),
           phases};
 }
 
@@ -81,7 +84,7 @@ TEST_P(DomainWallTest, has_the_same_bits_for_every_lane_count_and_layout) {
 }
 
 TEST_P(DomainWallTest, is_gauge_covariant) {
-  const DomainWallParams p = all_physics()[1];
+  const DomainWallParams p = all_physics()[2];
   const auto g = test::random_transformation(GetParam(), 14);
   const auto rotated = [&](FiveVector v) {
     for (auto& slice : v)
@@ -128,7 +131,7 @@ TEST_P(DomainWallTest, is_gamma5_R_hermitian) {
 /// On unit links D_W(-M5) exp(i p x) w = [-M5 + sum (1 - cos p) + i sum gamma sin p] exp(i p x) w.
 TEST_P(DomainWallTest, plane_waves_on_unit_links) {
   U = reference::unit_gauge(GetParam());
-  DomainWallParams p = all_physics()[1];
+  DomainWallParams p = all_physics()[2];
   const std::array<double, 4> theta{0.4, 0.0, std::numbers::pi, std::numbers::pi};
   for (size_t mu = 0; mu < 4; ++mu) p.boundary[mu] = std::polar(1.0, theta[mu]);
   test::Random random(17);
@@ -172,12 +175,7 @@ TEST_P(DomainWallTest, plane_waves_on_unit_links) {
 }
 
 TEST_P(DomainWallTest, schur_complements_reproduce_the_full_operator) {
-  std::vector<DomainWallParams> physics = all_physics();
-  DomainWallParams slices = test::moebius(0.08, 4, 1.0, 0.0);  // coefficients of each slice
-  slices.b5 = {1.5, 1.2, 1.1, 1.7};
-  slices.c5 = {0.5, 0.2, 0.1, 0.7};
-  physics.push_back(slices);
-  for (const DomainWallParams& p : physics)
+  for (const DomainWallParams& p : all_physics())
     for (const SchurForm form : {SchurForm::asymmetric, SchurForm::symmetric})
       for (const int parity : {0, 1}) {
         const auto matrix = std::make_shared<DomainWallMatrix>(test::to_product(lattice, U), p);

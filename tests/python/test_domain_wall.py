@@ -55,9 +55,40 @@ def test_feynman_hellmann_is_a_derivative_in_the_mass(U: tr.GaugeField) -> None:
     np.testing.assert_allclose(N, derivative, rtol=0, atol=3e-5 * np.abs(N).max())
 
 
+def test_conserved_axial_current(U: tr.GaugeField) -> None:
+    M = tr.MoebiusDomainWall(U, mass=0.1, b5=1.5, c5=0.5, Ls=6)
+    solve = tr.even_odd(tr.cg(tolerance=1e-12))(M)
+    S = solve.propagator(tr.point_source(U.geometry, (1, 0, 1, 3)), axial_current=True)
+    assert S.axial_current is not None
+    assert S.midpoint is not None
+    expected = 0.2 * tr.propagator_norm(S) + 2 * tr.propagator_norm(S.midpoint)
+    expected[0] -= 2 * np.einsum("sscc->", S.to_numpy()[3, 1, 0, 1]).real
+    divergence = S.axial_current - np.roll(S.axial_current, 1)
+    np.testing.assert_allclose(divergence, expected, rtol=0, atol=1e-10 * tr.propagator_norm(S)[0])
+    with pytest.raises(tr.BadArgument, match="domain-wall"):
+        tr.cg()(tr.WilsonClover(U, mass=0.3)).propagator(
+            tr.point_source(U.geometry, (0, 0, 0, 0)), axial_current=True
+        )
+
+
+def test_solver_prints_the_measures_of_the_paper(U: tr.GaugeField) -> None:
+    report = propagator(tr.MoebiusDomainWall(U, mass=0.1, Ls=6), U).report
+    assert report is not None
+    # dense Ls x Ls matrices where the arithmetic is that of a recursion
+    assert report.conventional_gflops is not None
+    assert 1.05 < report.conventional_gflops / report.gflops < 1.5
+    assert report.intensity == pytest.approx(report.gflops / report.gbytes_per_second)
+    assert "flop/byte" in str(report)
+    assert "% of the peak" in str(report)
+
+
 def test_mistakes_are_refused(U: tr.GaugeField) -> None:
     with pytest.raises(tr.BadArgument, match="Ls"):
         tr.MoebiusDomainWall(U, mass=0.1, Ls=1)
+    with pytest.raises(tr.BadArgument, match="real number for each slice"):
+        tr.MoebiusDomainWall(U, mass=0.1, Ls=2, b5=[1.5 + 0.1j, 1.5])
+    with pytest.raises(tr.BadArgument, match="b5"):
+        tr.MoebiusDomainWall(U, mass=0.1, Ls=4, b5=[1.5, 1.5])
     with pytest.raises(tr.BadArgument, match="M5"):
         tr.MoebiusDomainWall(U, mass=0.1, M5=2.5)
     with pytest.raises(tr.BadArgument, match="divides 12"):
@@ -82,6 +113,7 @@ Ls = 4
 tolerance = 1e-9
 [correlators]
 mesons = ["pion"]
+conserved_axial = true
 [feynman_hellmann]
 currents = ["A3", "V4"]
 [output]
@@ -95,7 +127,7 @@ def test_run_file(U: tr.GaugeField, tmp_path: Path) -> None:
     run("measure", "measure.toml", cwd=tmp_path)
     with h5py.File(tmp_path / "out" / "correlators.000001.h5") as file:
         correlators = file["correlators"]
-        names = {"pion", "nucleon", "midpoint", "midpoint_pion"}
+        names = {"pion", "nucleon", "midpoint", "midpoint_pion", "conserved_axial"}
         names |= {f"fh_{current}_{quark}" for current in ("A3", "V4") for quark in ("UU", "DD")}
         assert set(correlators) == names
         assert correlators["pion"].attrs["Ls"] == 4

@@ -39,8 +39,10 @@ inline reference::DomainWallParameters to_reference_params(const DomainWallParam
   r.mass = p.mass;
   r.M5 = p.M5;
   r.Ls = p.Ls;
-  r.b5 = p.b(0);
-  r.c5 = p.c(0);
+  for (int s = 0; s < p.Ls; ++s) {
+    r.b5_of_slice.push_back(p.b(s));
+    r.c5_of_slice.push_back(p.c(s));
+  }
   r.boundary = p.boundary;
   return r;
 }

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..channels import NAMED_BARYONS, MesonChannel, meson_channels
 from ..core import load
 from ..correlators import baryon, mesons, momenta_up_to
+from ..deflation import deflated, lanczos
 from ..domain_wall import MoebiusDomainWall, propagator_norm
 from ..errors import BadArgument, NotConverged
 from ..feynman_hellmann import feynman_hellmann_propagator, nucleon_feynman_hellmann
@@ -29,6 +30,7 @@ from ..run_files import MeasureRun
 from ..run_files.measure import (
     STRANGE,
     ConfigurationsTable,
+    DeflationTable,
     FermionTable,
     SmearingTable,
     SolverTable,
@@ -149,6 +151,7 @@ def _physics(run: MeasureRun) -> str:
     for name in (
         "fermion",
         "solver",
+        "deflation",
         "source",
         "sink",
         "smearing",
@@ -327,16 +330,17 @@ class _Measurement:
             return [], [], []
         links = smear_links(U, run.smearing)
         smearing_links = links if run.source.links is None else smear_links(U, run.source.links)
-        solve = self.solver(make_operator(run.fermion, links))
-        solve_strange = (
-            self.solver(make_operator(strange_table(run.fermion), links)) if run.fermion.has_strange else None
-        )
+        M = make_operator(run.fermion, links)
+        solve, solve_strange = self._deflated(M)(M), None
+        if run.fermion.has_strange:
+            M_strange = make_operator(strange_table(run.fermion), links)
+            solve_strange = self._deflated(M_strange)(M_strange)
         positions = source_positions(run.source, number, U.geometry.extents)
         tables, reports = [], []
         for index, at in enumerate(positions):
             source, strange = self._source(smearing_links, at), None
             try:
-                S = solve.propagator(source)
+                S = solve.propagator(source, axial_current=run.correlators.conserved_axial)
                 if solve_strange is not None:
                     strange = solve_strange.propagator(source)
             except NotConverged as error:
@@ -362,6 +366,23 @@ class _Measurement:
             show(count * len(positions) + index + 1)
         return tables, reports, positions
 
+    def _deflated(self, M: WilsonClover | MoebiusDomainWall) -> Solver:
+        """The run's solver, with the low modes of this configuration where the run file asks for them."""
+        table = self.run.deflation
+        if table is None:
+            return self.solver
+        modes = lanczos(
+            M,
+            count=table.modes,
+            even_odd=self.run.solver.even_odd,
+            block=table.block,
+            basis=table.basis,
+            tolerance=table.tolerance,
+            storage=table.storage,
+        )
+        self.output.line(str(modes))
+        return deflated(self.solver, modes)
+
     def _check_memory(self, geometry: Geometry) -> None:
         if self.memory_is_checked:
             return
@@ -381,6 +402,8 @@ class _Measurement:
             + solve
             + (2 * flavours + 2 * currents) * core.propagator_bytes(geometry._core)
         )
+        if self.run.deflation is not None and fermion is not None:
+            needed += flavours * _lanczos_bytes(self.run.deflation, geometry, fermion, is_even_odd)
         require_memory(needed, "this run", self.run.machine, self.output)
 
     def _source(self, U: GaugeField, at: tuple[int, ...]) -> Source:
@@ -436,6 +459,8 @@ class _Measurement:
         if S.midpoint is None:
             return {}
         norms = {"midpoint": propagator_norm(S.midpoint), "midpoint_pion": propagator_norm(S)}
+        if S.axial_current is not None:
+            norms["conserved_axial"] = S.axial_current
         zero = np.zeros((len(self.momenta), S.geometry.extents[3]), dtype=np.complex128)
         result = {}
         for name, values in norms.items():
@@ -491,7 +516,7 @@ class _Measurement:
         fermion, source = self.run.fermion, self.run.source
         assert fermion is not None
         mass = _mass(fermion)
-        if name in ("midpoint", "midpoint_pion"):
+        if name in ("midpoint", "midpoint_pion", "conserved_axial"):
             kind, particle = "midpoint", name
         elif name.startswith("fh_"):
             kind, particle = "feynman_hellmann", "nucleon"
@@ -514,7 +539,12 @@ class _Measurement:
                 "mass": float(mass),
             }
             | (
-                {"b5": fermion.b5, "c5": fermion.c5, "M5": fermion.M5, "Ls": float(fermion.Ls)}
+                {
+                    "b5": _number_or_text(fermion.b5),
+                    "c5": _number_or_text(fermion.c5),
+                    "M5": fermion.M5,
+                    "Ls": float(fermion.Ls),
+                }
                 if fermion.type == "moebius"
                 else {"kappa": float(1 / (2 * (4 + mass))), "csw": float(fermion.csw)}
             )
@@ -524,6 +554,20 @@ class _Measurement:
                 else {}
             )
         )
+
+
+def _number_or_text(value: float | list[float]) -> float | str:
+    return " ".join(map(repr, value)) if isinstance(value, list) else value
+
+
+def _lanczos_bytes(
+    table: DeflationTable, geometry: Geometry, fermion: FermionTable, is_even_odd: bool
+) -> int:
+    """Bytes per rank of the search for low modes at its peak: basis, rotation and blocks, in double."""
+    slices = fermion.Ls if fermion.type == "moebius" else 1
+    vector = int(np.prod(geometry.local_extents)) * 24 * 8 * slices // (2 if is_even_odd else 1)
+    basis = table.basis or 2 * table.modes + 4 * table.block
+    return vector * (basis + 2 * table.modes + 7 * table.block)
 
 
 def _write_flow(group: Any, history: FlowHistory) -> None:

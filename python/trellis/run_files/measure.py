@@ -42,8 +42,12 @@ class FermionTable(Table):
         default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
     )
     twisted_mass: float = Field(default=0.0, description="mu of + i mu gamma5.")
-    b5: float = Field(default=1.5, description="moebius: D_+ = b5 D_W(-M5) + 1.")
-    c5: float = Field(default=0.5, description="moebius: D_- = 1 - c5 D_W(-M5).")
+    b5: float | list[float] = Field(
+        default=1.5, description="moebius: D_+ = b5 D_W(-M5) + 1; one number, or one for each slice."
+    )
+    c5: float | list[float] = Field(
+        default=0.5, description="moebius: D_- = 1 - c5 D_W(-M5); one number, or one for each slice."
+    )
     M5: float = Field(default=1.8, gt=0, lt=2, description="moebius: domain-wall height.")
     Ls: int = Field(default=12, ge=2, le=32, description="moebius: slices; even for m_res.")
     link_reals: Literal[18, 12, 8] = Field(
@@ -103,6 +107,22 @@ class SmearingTable(Table):
     ape_steps: int = Field(default=0, ge=0)
     ape_alpha: float = Field(default=0.5, gt=0, le=1, description="Weight of the staples' mean.")
     ape_spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
+
+
+class DeflationTable(Table):
+    """[deflation]: low modes of the system that is solved, found once per configuration; none by default."""
+
+    modes: int = Field(ge=1, description="Number of eigenvectors of A^dagger A.")
+    storage: Literal["double", "float", "half"] = Field(
+        default="float", description="In which the eigenvectors are kept."
+    )
+    tolerance: float = Field(
+        default=1e-8, gt=0, lt=1, description="Of |A^dagger A v - lambda v| over the largest eigenvalue."
+    )
+    block: int = Field(default=4, ge=1, description="Right-hand sides that share an application.")
+    basis: int | None = Field(
+        default=None, ge=3, description="Largest number of basis vectors; default: 2 modes + 4 block."
+    )
 
 
 class SourceTable(Table):
@@ -193,6 +213,11 @@ class CorrelatorsTable(Table):
         "a strange quark lambda, sigma, xi, sigma_star, xi_star, omega. Form projected, mean over spins: "
         "nucleon_projected, delta (doc/conventions.md).",
     )
+    conserved_axial: bool = Field(
+        default=False,
+        description="moebius: A_4(t) of the partially conserved axial current with the pion at the source, zero "
+        "momentum; needs an even Ls and one b5 and c5.",
+    )
     max_momentum_squared: Annotated[int, Field(ge=0)] = Field(
         default=0, description="All momenta with n^2 up to this, p = 2 pi n / L."
     )
@@ -224,6 +249,7 @@ class MeasureRun(Table):
     fermion: FermionTable | None = Field(default=None, description="Without it no correlators are measured.")
     flow: FlowTable | None = None
     solver: SolverTable = SolverTable()
+    deflation: DeflationTable | None = None
     source: SourceTable = SourceTable()
     sink: SinkTable = SinkTable()
     smearing: SmearingTable = SmearingTable()
@@ -240,6 +266,11 @@ class MeasureRun(Table):
             raise ValueError("source.links is for gaussian sources or sinks")
         if self.fermion is not None:
             self._require_quarks(self.fermion)
+        is_moebius = self.fermion is not None and self.fermion.type == "moebius"
+        if self.correlators.conserved_axial and not is_moebius:
+            raise ValueError("correlators.conserved_axial belongs to a fermion of type moebius")
+        if self.deflation is not None and self.fermion is None:
+            raise ValueError("[deflation] belongs to solves: give [fermion]")
         return self
 
     def _require_quarks(self, fermion: FermionTable) -> None:

@@ -20,6 +20,8 @@ class LinearOperator {
   virtual SpinorField make_field(int rhs = 1) const = 0;
   /// Floating-point operations of one apply, all ranks, one right-hand side.
   virtual double flops() const = 0;
+  /// The same as papers count them, where the field has a convention that is not the arithmetic done here.
+  virtual double conventional_flops() const { return flops(); }
   /// Must-move bytes of one apply, all ranks, `rhs` right-hand sides together.
   virtual double bytes(int rhs) const = 0;
   /// The same operator in another storage.

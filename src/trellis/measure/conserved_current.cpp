@@ -61,26 +61,38 @@ Source conserved_current_source(const Propagator& S, const ConservedCurrent& cur
   return {std::move(columns), S.source_at(), S.description() + ", conserved current"};
 }
 
+SpinorField current_field(const DomainWallMatrix& matrix, const SpinorField& psi, const SpinorField& source,
+                          int first) {
+  SpinorField eta = SpinorField::like(psi), Y = SpinorField::like(psi);
+  set_walls(eta, source, first);
+  for (int parity = 0; parity < 2; ++parity) {
+    matrix.apply_fifth(eta, eta, parity, FifthMatrix::half_c5, false);
+    matrix.apply_fifth(Y, psi, parity, FifthMatrix::B, false);
+  }
+  combine(Y, 1.0, Y, 2.0, eta);
+  return Y;
+}
+
 DomainWallPropagator conserved_current_propagator(const DomainWallMatrixPtr& matrix,
                                                   const DomainWallSolve& how, const DomainWallPropagator& S,
-                                                  const Source& source, const LinkWeights& weights) {
+                                                  const Source& source, const LinkWeights& weights,
+                                                  CurrentKind kind) {
   const int batch = how.columns_per_solve;
   TRELLIS_REQUIRE(batch >= 1 && int(S.five.size()) * batch == Propagator::columns_per_propagator,
                   "the conserved current of domain walls needs the propagator's 5-D fields in ", "solves of ",
                   batch, " columns, not ", S.five.size(), " of them");
+  const bool is_axial = kind == CurrentKind::axial;
+  TRELLIS_REQUIRE(!is_axial || matrix->params().Ls % 2 == 0, "the axial current needs an even Ls, not ",
+                  matrix->params().Ls);
   const ConservedCurrent current(matrix->links(), matrix->params().boundary, weights);
   const auto set_source = [&](SpinorField& b, int first) {
-    const SpinorField& psi = S.five[size_t(first / batch)];
-    SpinorField eta = SpinorField::like(psi), inserted = SpinorField::like(psi);
-    set_walls(eta, source.columns, first);
-    for (int parity = 0; parity < 2; ++parity) {
-      matrix->apply_fifth(eta, eta, parity, FifthMatrix::half_c5, false);
-      matrix->apply_fifth(inserted, psi, parity, FifthMatrix::B, false);
-    }
-    combine(inserted, 1.0, inserted, 2.0, eta);
-    current.apply(b, inserted);
+    SpinorField Y = current_field(*matrix, S.five[size_t(first / batch)], source.columns, first);
+    for (int parity = 0; is_axial && parity < 2; ++parity)
+      matrix->apply_fifth(Y, Y, parity, FifthMatrix::axial_sign, false);
+    current.apply(b, Y);
   };
-  return solve_domain_wall(matrix, how, source.at, source.description + ", conserved current", set_source);
+  const char* name = is_axial ? ", conserved axial current" : ", conserved current";
+  return solve_domain_wall(matrix, how, source.at, source.description + name, set_source);
 }
 
 }  // namespace trellis

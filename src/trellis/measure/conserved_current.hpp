@@ -36,11 +36,21 @@ class ConservedCurrent {
 /// The source Gamma_w S: its propagator is sum S Gamma_w S (Wilson and clover, isotropic).
 Source conserved_current_source(const Propagator& S, const ConservedCurrent& current);
 
-/// d q / d lambda of the domain-wall quark: D5 phi = Gamma_w (B psi + c5 eta), eta the walls of the source,
-/// as D_- on the source carries the current too.
-/// @pre S was solved from `source` with keeps_five and the same columns_per_solve
+/// Of domain-wall fermions: the vector current acts alike on all slices; the axial one with q_s = -1 on those
+/// below Ls/2 and +1 above, and is conserved up to 2 m_f P + 2 J_5q.
+enum class CurrentKind { vector, axial };
+
+/// Y = B psi + c5 eta with the walls eta of columns first, first + 1, ... of `source`: what domain-wall
+/// currents act on, as D_- on the source carries the current too.
+SpinorField current_field(const DomainWallMatrix& matrix, const SpinorField& psi, const SpinorField& source,
+                          int first);
+
+/// The domain-wall quark with the current inserted: D5 phi = Gamma_w Y, or Gamma_w q Y (axial). For the
+/// vector current this is d q / d lambda.
+/// @pre S was solved from `source` with keeps_five and the same columns_per_solve; axial: even Ls
 DomainWallPropagator conserved_current_propagator(const DomainWallMatrixPtr& matrix,
                                                   const DomainWallSolve& how, const DomainWallPropagator& S,
-                                                  const Source& source, const LinkWeights& weights);
+                                                  const Source& source, const LinkWeights& weights,
+                                                  CurrentKind kind = CurrentKind::vector);
 
 }  // namespace trellis

@@ -5,6 +5,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/measure/axial_current.hpp"
 
 namespace trellis {
 
@@ -36,6 +37,7 @@ void merge(PropagatorReport& all, const SolveReport& solve, const std::vector<do
   r.restarts += solve.restarts;
   r.seconds += solve.seconds;
   r.flops += solve.flops;
+  r.conventional_flops += solve.conventional_flops;
   r.bytes += solve.bytes;
   all.true_residual.insert(all.true_residual.end(), residuals.begin(), residuals.end());
 }
@@ -52,8 +54,7 @@ class BatchSolver {
   BatchSolver(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how)
       : how_{how}, full_{matrix}, is_even_odd_{how.even_odd.has_value()} {
     if (is_even_odd_) schur_.emplace(matrix, *how.even_odd);
-    if (const auto* mixed = std::get_if<MixedPrecisionSpec>(&how.solver))
-      inner_ = system().converted(mixed->precision);
+    if (const auto precision = inner_precision(how.solver)) inner_ = system().converted(*precision);
   }
 
   SolveReport solve(SpinorField& psi, const SpinorField& b) const {
@@ -117,18 +118,12 @@ void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int s
   });
 }
 
-DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
-                                       const Source& source) {
-  TRELLIS_REQUIRE(source.columns.lattice_ptr() == matrix->hop().lattice_ptr(),
-                  "source and operator live on different lattices");
-  return solve_domain_wall(matrix, how, source.at, source.description, [&](SpinorField& b, int first) {
-    set_wall_source(b, *matrix, source.columns, first);
-  });
-}
-
-DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
-                                       const Coord& at, const std::string& description,
-                                       const std::function<void(SpinorField& b, int first)>& set_source) {
+namespace {
+/// set_source(b, first) before and use(psi, first) after each solve.
+DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
+                                   const Coord& at, const std::string& description,
+                                   const std::function<void(SpinorField& b, int first)>& set_source,
+                                   const std::function<void(const SpinorField& psi, int first)>& use) {
   TRELLIS_REQUIRE(
       matrix->choice().precision == Precision::double_precision,
       "propagators are solved with an operator in double (its inner precision is part of the solver)");
@@ -148,13 +143,40 @@ DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const 
     merge(report, solve, relative_residual(solver.full(), psi, b));
     set_chiral_quark(quark, first, psi, 0, Ls - 1);
     if (midpoint) set_chiral_quark(*midpoint, first, psi, Ls / 2, Ls / 2 - 1);
+    if (use) use(psi, first);
     if (how.keeps_five) five.push_back(std::move(psi));
   }
   const auto& boundary = matrix->params().boundary;
-  DomainWallPropagator S{Propagator(std::move(quark), at, boundary, report, description), std::nullopt,
-                         std::move(five)};
+  DomainWallPropagator S{
+      Propagator(std::move(quark), at, boundary, report, description), std::nullopt, std::move(five), {}};
   if (midpoint) S.midpoint.emplace(std::move(*midpoint), at, boundary, report, description + ", midpoint");
   return S;
+}
+}  // namespace
+
+DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
+                                       const Source& source) {
+  TRELLIS_REQUIRE(source.columns.lattice_ptr() == matrix->hop().lattice_ptr(),
+                  "source and operator live on different lattices");
+  std::optional<AxialCurrent> axial;
+  if (how.measures_axial_current) axial.emplace(matrix);
+  const auto set_source = [&](SpinorField& b, int first) {
+    set_wall_source(b, *matrix, source.columns, first);
+  };
+  const auto use = [&](const SpinorField& psi, int first) {
+    if (axial) axial->add(psi, source.columns, first);
+  };
+  DomainWallPropagator S = solve_columns(matrix, how, source.at, source.description, set_source, use);
+  if (axial) S.axial_current = axial->correlator(source.at[3]);
+  return S;
+}
+
+DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
+                                       const Coord& at, const std::string& description,
+                                       const std::function<void(SpinorField& b, int first)>& set_source) {
+  TRELLIS_REQUIRE(!how.measures_axial_current,
+                  "the axial current is measured with a source of four dimensions");
+  return solve_columns(matrix, how, at, description, set_source, nullptr);
 }
 
 std::vector<double> residual_mass(const DomainWallPropagator& S) {

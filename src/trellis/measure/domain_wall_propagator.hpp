@@ -14,6 +14,7 @@ struct DomainWallSolve {
   std::optional<SchurForm> even_odd = SchurForm::symmetric;  ///< none: D5 itself
   int columns_per_solve = 1;  ///< links are shared by the slices already; more columns need more memory
   bool keeps_five = false;    ///< for conserved currents
+  bool measures_axial_current = false;  ///< A_4(t) with the source's pion (axial_current.hpp)
 };
 
 struct DomainWallPropagator {
@@ -21,16 +22,18 @@ struct DomainWallPropagator {
   /// q_mid = P_- psi_{Ls/2} + P_+ psi_{Ls/2-1}; m_res(t) = sum |q_mid|^2 / sum |q|^2.
   std::optional<Propagator> midpoint;  ///< even Ls only
   std::vector<SpinorField> five;       ///< psi of each solve, where asked for
+  std::vector<double> axial_current;   ///< A_4(t), t from the source, where asked for
 };
 
 /// A missed tolerance is no error: it is in the report, whose residuals are those of D5 in double.
 /// Collective.
-/// @pre matrix in double; source on its lattice; columns_per_solve divides 12
+/// @pre matrix in double; source on its lattice; columns_per_solve divides 12; with measures_axial_current an
+/// even Ls and one b5 and c5
 DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                        const Source& source);
 
 /// The same for any right-hand sides: set_source(b, first) fills those of columns first, first + 1, ... `at`
-/// and `description` are the source's.
+/// and `description` are the source's. @pre not measures_axial_current
 DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                        const Coord& at, const std::string& description,
                                        const std::function<void(SpinorField& b, int first)>& set_source);

@@ -91,6 +91,7 @@ void add(SolveReport& report, const SolveReport& part) {
   report.relative_residual = part.relative_residual;
   report.seconds += part.seconds;
   report.flops += part.flops;
+  report.conventional_flops += part.conventional_flops;
   report.bytes += part.bytes;
 }
 }  // namespace

@@ -4,21 +4,22 @@
 ///
 ///   D5 = D_+ - D_- L = M - 1/2 H B,   M = 1 - L + A B,   B = b5 + c5 L
 ///
-/// M and B are local to a 4-D site and cyclic-bidiagonal in the slices (kernels/dirac/fifth_dimension.hpp).
+/// M and B are local to a 4-D site and cyclic-bidiagonal in the slices (fifth_matrices.hpp).
 /// With K = B M^-1:
 ///
 ///   symmetric    S = 1 - 1/4 H_eo K H_oe K        (x_e = M^-1 times the solution of S y = b_e + 1/2 H K b_o)
 ///   asymmetric   S = M - 1/4 H_eo K H_oe B
 ///
 /// K is applied to each tile of sites right after the hop that wrote it, while it is in the cache.
-#include "trellis/kernels/dirac/fifth_dimension.hpp"
-#include "trellis/operator/domain_wall_params.hpp"
+#include "trellis/operator/fifth_matrices.hpp"
 #include "trellis/operator/wilson.hpp"
 
 namespace trellis {
 
 /// Matrices along the fifth dimension.
-enum class FifthMatrix { M, B, M_inverse, K, D_minus_diagonal, half_c5 };
+/// axial_sign: -1 on slices below Ls/2, +1 above.
+enum class FifthMatrix { M, B, M_inverse, K, D_minus_diagonal, half_c5, axial_sign };
+inline constexpr int fifth_matrices = 7;
 
 /// Links and coefficients in one storage: what the operators below share.
 class DomainWallMatrix {
@@ -53,8 +54,7 @@ class DomainWallMatrix {
   std::shared_ptr<const GaugeField> U_;  ///< kept to build the matrix in other storages
   DomainWallParams params_;
   std::shared_ptr<const HoppingTerm> hop_;
-  CyclicBidiagonal M_[2], B_[2];  ///< [is_dagger]
-  CyclicInverse M_inverse_[2];
+  std::vector<FifthCoefficients> fifth_;  ///< [matrix][is_dagger]
 };
 using DomainWallMatrixPtr = std::shared_ptr<const DomainWallMatrix>;
 
@@ -93,7 +93,7 @@ class DomainWallSchur final : public LinearOperator {
   SpinorField make_field(int rhs = 1) const override { return matrix_->make_field(subset_of(parity_), rhs); }
   double flops() const override;
   /// With the fifth dimension counted as dense matrices, as papers do.
-  double conventional_flops() const;
+  double conventional_flops() const override;
   double bytes(int rhs) const override;
   LinearOperatorPtr converted(Precision precision) const override;
   std::string name() const override;

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "trellis/field/dispatch.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/domain_wall.hpp"
@@ -15,48 +13,7 @@ void check(const DomainWallParams& p) {
                     list->size(), " values, not 1 or Ls = ", p.Ls);
 }
 
-/// The adjoint in the exchanged order of slices: row j of it is column Ls - 1 - j.
-CyclicBidiagonal adjoint(const CyclicBidiagonal& T, int Ls) {
-  CyclicBidiagonal A{};
-  for (int chirality = 0; chirality < 2; ++chirality)
-    for (int j = 0; j < Ls; ++j) {
-      A.u[chirality][j] = T.u[chirality][Ls - 1 - j];
-      A.v[chirality][j] = T.v[chirality][(Ls - j) % Ls];
-    }
-  return A;
-}
-
-/// diagonal(s) + off(s) L
-template <class Diagonal, class Off>
-CyclicBidiagonal shift_matrix(const DomainWallParams& p, const Diagonal& diagonal, const Off& off) {
-  CyclicBidiagonal T{};
-  for (int chirality = 0; chirality < 2; ++chirality)
-    for (int i = 0; i < p.Ls; ++i) {
-      const int s = chirality == 0 ? i : p.Ls - 1 - i;
-      T.u[chirality][i] = diagonal(s);
-      T.v[chirality][i] = i == 0 ? -p.mass * off(s) : off(s);
-    }
-  return T;
-}
-
-CyclicInverse inverse(const CyclicBidiagonal& T, int Ls) {
-  CyclicInverse inverse{};
-  for (int chirality = 0; chirality < 2; ++chirality) {
-    double product = 1;
-    for (int i = 0; i < Ls; ++i) {
-      const double u = T.u[chirality][i], v = T.v[chirality][i];
-      if (u == 0) throw NumericError(message("1 + b5 (4 - M5) vanishes on slice ", i, ": choose another M5"));
-      inverse.p[chirality][i] = 1 / u;
-      inverse.q[chirality][i] = -v / u;
-      product *= -v / u;
-      inverse.w[chirality][i] = product;
-    }
-    if (std::abs(1 - product) < 1e-12)
-      throw NumericError("the diagonal part of the domain-wall operator is singular: choose another M5");
-    for (int i = 0; i < Ls; ++i) inverse.w[chirality][i] /= 1 - product;
-  }
-  return inverse;
-}
+size_t index(FifthMatrix T, bool is_dagger) { return 2 * size_t(T) + size_t(is_dagger); }
 
 WilsonParams kernel_params(const DomainWallParams& p) {
   WilsonParams w;
@@ -71,14 +28,27 @@ DomainWallMatrix::DomainWallMatrix(const GaugeField& U, const DomainWallParams& 
     : U_{std::make_shared<GaugeField>(U)}, params_{params} {
   check(params);
   hop_ = std::make_shared<HoppingTerm>(*U_, kernel_params(params), choice);
-  const double A = params.wilson_diagonal();
-  M_[0] = shift_matrix(
-      params, [&](int s) { return 1 + A * params.b(s); }, [&](int s) { return A * params.c(s) - 1; });
-  B_[0] = shift_matrix(
-      params, [&](int s) { return params.b(s); }, [&](int s) { return params.c(s); });
-  M_[1] = adjoint(M_[0], params.Ls);
-  B_[1] = adjoint(B_[0], params.Ls);
-  for (int i = 0; i < 2; ++i) M_inverse_[i] = inverse(M_[i], params.Ls);
+  const CyclicBidiagonal M = fifth_matrix_M(params), B = fifth_matrix_B(params);
+  const CyclicBidiagonal M_dagger = adjoint(M), B_dagger = adjoint(B);
+  fifth_.resize(2 * fifth_matrices);
+  const auto set = [&](FifthMatrix T, const FifthCoefficients& plain, const FifthCoefficients& dagger) {
+    fifth_[index(T, false)] = plain;
+    fifth_[index(T, true)] = dagger;
+  };
+  set(FifthMatrix::M, product(M), product(M_dagger));
+  set(FifthMatrix::B, product(B), product(B_dagger));
+  set(FifthMatrix::M_inverse, inverse(M), inverse(M_dagger));
+  set(FifthMatrix::K, inverse_then(M, B), product_then_inverse(B_dagger, M_dagger));
+  const auto set_diagonal = [&](FifthMatrix T, const auto& value) {
+    std::vector<double> diagonal;
+    for (int s = 0; s < params.Ls; ++s) diagonal.push_back(value(s));
+    const CyclicBidiagonal D = fifth_diagonal(params.Ls, diagonal);
+    set(T, product(D), product(adjoint(D)));
+  };
+  set_diagonal(FifthMatrix::D_minus_diagonal,
+               [&](int s) { return 1 - params.c(s) * params.wilson_diagonal(); });
+  set_diagonal(FifthMatrix::half_c5, [&](int s) { return params.c(s) / 2; });
+  set_diagonal(FifthMatrix::axial_sign, [&](int s) { return 2 * s < params.Ls ? -1.0 : 1.0; });
 }
 
 DomainWallMatrixPtr DomainWallMatrix::converted(Precision precision) const {
@@ -100,38 +70,7 @@ FifthDimensionCall DomainWallMatrix::fifth_call(const SpinorField& out, const Sp
   call.slices = params_.Ls;
   call.rhs = in.rhs();
   call.is_dagger = is_dagger;
-  const auto product = [&](const CyclicBidiagonal& matrix) {
-    call.has_after = true;
-    call.after = matrix;
-  };
-  switch (T) {
-    case FifthMatrix::M:
-      product(M_[is_dagger]);
-      break;
-    case FifthMatrix::B:
-      product(B_[is_dagger]);
-      break;
-    case FifthMatrix::K:  // B M^-1, and M^-dagger B^dagger
-      if (is_dagger) {
-        call.has_before = true;
-        call.before = B_[1];
-      } else {
-        product(B_[0]);
-      }
-      [[fallthrough]];
-    case FifthMatrix::M_inverse:
-      call.has_inverse = true;
-      call.inverse = M_inverse_[is_dagger];
-      break;
-    case FifthMatrix::D_minus_diagonal:
-      product(shift_matrix(
-          params_, [&](int s) { return 1 - params_.c(s) * params_.wilson_diagonal(); },
-          [](int) { return 0.0; }));
-      break;
-    case FifthMatrix::half_c5:
-      product(shift_matrix(
-          params_, [&](int s) { return params_.c(s) / 2; }, [](int) { return 0.0; }));
-  }
+  call.coefficients = fifth_[index(T, is_dagger)];
   return call;
 }
 
@@ -151,7 +90,7 @@ void DomainWallMatrix::apply_hop_then_fifth(SpinorField& out, int parity, const 
                                             FifthMatrix T, bool is_dagger, double coefficient,
                                             const SpinorField* x) const {
   FifthDimensionCall call = fifth_call(out, out, parity, T, is_dagger);
-  call.scale = coefficient;
+  call.coefficients = scaled(call.coefficients, coefficient);
   call.has_x = x != nullptr;
   if (x) call.x = x->raw(parity);
   HopTask task;
@@ -180,7 +119,7 @@ void DomainWallMatrix::apply_D_minus(SpinorField& out, const SpinorField& in) co
   }
 }
 
-/// Per real: a product 3 (multiplication and fma), the inverse 5.
+/// Per real: a product 3 (multiplication and fma), the inverse 5, both 8.
 double DomainWallMatrix::fifth_flops(FifthMatrix T) const {
   switch (T) {
     case FifthMatrix::M_inverse:

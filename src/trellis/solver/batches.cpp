@@ -28,6 +28,7 @@ void merge(SolveReport& all, const SolveReport& one) {
   all.restarts += one.restarts;
   all.seconds += one.seconds;
   all.flops += one.flops;
+  all.conventional_flops += one.conventional_flops;
   all.bytes += one.bytes;
   merge_histories(all.history, one.history);
 }

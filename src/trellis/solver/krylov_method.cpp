@@ -14,6 +14,7 @@ constexpr double hopeless_growth2 = 1e20;
 
 void SolveCost::add_applications(const LinearOperator& A, int rhs, int count) {
   flops += double(count) * rhs * A.flops();
+  conventional_flops += double(count) * rhs * A.conventional_flops();
   bytes += double(count) * A.bytes(rhs);
 }
 
@@ -21,6 +22,7 @@ void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double f
   const double sites = double(f.sites()) * f.slots();
   const double scale = f.precision() == Precision::half_precision ? sizeof(float) : 0;
   flops += sites * f.reals() * flops_per_real;
+  conventional_flops += sites * f.reals() * flops_per_real;
   bytes += sites * fields * (double(f.reals()) * double(element_bytes(f.precision())) + scale);
 }
 

@@ -25,6 +25,7 @@ Values negative(Values values) {
 /// Flops and must-move bytes, all ranks.
 struct SolveCost {
   double flops = 0, bytes = 0;
+  double conventional_flops = 0;  ///< with those of LinearOperator::conventional_flops()
   void add_applications(const LinearOperator& A, int rhs, int count);
   /// `fields` reads and writes of a field like `f`, `flops_per_real` operations on each of its reals.
   void add_linear_algebra(const SpinorField& f, double fields, double flops_per_real);

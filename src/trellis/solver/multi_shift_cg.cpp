@@ -49,12 +49,14 @@ SolveReport check_or_finish(const LinearOperator& A, SpinorField& x, const Spino
   cost.add_applications(A, b.rhs(), 1);
   cost.add_linear_algebra(b, 4, 6);
   report.flops = cost.flops;
+  report.conventional_flops = cost.conventional_flops;
   report.bytes = cost.bytes;
   report.converged = report.largest_residual() <= spec.tolerance;
   report.reason = report.converged ? StopReason::converged : StopReason::max_iterations;
   if (report.converged || !may_finish) return report;
   SolveReport finished = conjugate_gradient(A, x, b, {spec.tolerance, spec.max_iterations});
   finished.flops += cost.flops;
+  finished.conventional_flops += cost.conventional_flops;
   finished.bytes += cost.bytes;
   return finished;
 }
@@ -64,6 +66,7 @@ SolveReport report_of(const SharedKrylovSpace& space, size_t shifts) {
   report.method = message("multi-shift cg, ", shifts, " shifts");
   report.reason = StopReason::converged;
   report.flops = space.progress.cost.flops;
+  report.conventional_flops = space.progress.cost.conventional_flops;
   report.bytes = space.progress.cost.bytes;
   report.history = space.progress.history;
   report.mean_active_shifts = space.mean_active_shifts();
@@ -75,6 +78,7 @@ SolveReport report_of(const SharedKrylovSpace& space, size_t shifts) {
 void add(SolveReport& report, const SolveReport& part) {
   report.reason = std::max(report.reason, part.reason);
   report.flops += part.flops;
+  report.conventional_flops += part.conventional_flops;
   report.bytes += part.bytes;
   report.reliable_updates += part.reliable_updates;
   report.restarts += part.iterations > 0 ? 1 : 0;
@@ -168,6 +172,7 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
     report.reason =
         std::max(report.reason, part.reason == StopReason::zero_source ? StopReason::converged : part.reason);
     report.flops += part.flops;
+  report.conventional_flops += part.conventional_flops;
     report.bytes += part.bytes;
     report.restarts += part.iterations > 0 ? int(count) : 0;
     report.reliable_updates += part.reliable_updates;

@@ -21,6 +21,7 @@ class NormalOperator final : public LinearOperator, public EnergySum {
   bool is_hermitian() const override { return true; }
   SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
   double flops() const override { return 2 * A_->flops(); }
+  double conventional_flops() const override { return 2 * A_->conventional_flops(); }
   double bytes(int rhs) const override { return 2 * A_->bytes(rhs); }
   LinearOperatorPtr converted(Precision precision) const override;
   std::string name() const override { return "normal operator of " + A_->name(); }

@@ -204,6 +204,7 @@ SolveReport ResidualCorrection::report() const {
   report.reliable_updates = std::max(runs_ - 1, 0);
   report.restarts = progress_.restarts;
   report.flops = progress_.cost.flops;
+  report.conventional_flops = progress_.cost.conventional_flops;
   report.bytes = progress_.cost.bytes;
   report.history = progress_.history;
   return report;

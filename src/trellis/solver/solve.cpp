@@ -7,6 +7,7 @@
 #include "trellis/solver/batches.hpp"
 #include "trellis/solver/bicgstab.hpp"
 #include "trellis/solver/conjugate_gradient.hpp"
+#include "trellis/solver/eigen/deflated_solve.hpp"
 #include "trellis/solver/gcr.hpp"
 #include "trellis/solver/minimal_residual.hpp"
 #include "trellis/solver/residual_correction.hpp"
@@ -63,14 +64,29 @@ SolveReport run(const MixedPrecisionSpec& spec, const LinearOperator& A, const L
                 SpinorField& x, const SpinorField& b) {
   return solve_mixed_precision(spec, A, inner, x, b);
 }
+SolveReport run(const DeflatedSpec& spec, const LinearOperator& A, const LinearOperatorPtr& inner,
+                SpinorField& x, const SpinorField& b) {
+  return solve_deflated(spec, A, inner, x, b);
+}
 
 }  // namespace
+
+std::optional<Precision> inner_precision(const SolverSpec& spec) {
+  if (const auto* mixed = std::get_if<MixedPrecisionSpec>(&spec)) return mixed->precision;
+  if (const auto* deflated = std::get_if<DeflatedSpec>(&spec))
+    if (const auto* mixed = std::get_if<MixedPrecisionSpec>(&deflated->solver)) return mixed->precision;
+  return std::nullopt;
+}
 
 SolveReport solve(const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b,
                   const LinearOperatorPtr& inner) {
   LinearOperatorPtr low = inner;
-  if (const auto* mixed = std::get_if<MixedPrecisionSpec>(&spec); mixed && !low)
-    low = A.converted(mixed->precision);  // once for all batches
+  if (const auto precision = inner_precision(spec); precision && !low)
+    low = A.converted(*precision);  // once for all batches
+  if (const auto* deflated = std::get_if<DeflatedSpec>(&spec)) {
+    TRELLIS_REQUIRE(deflated->vectors != nullptr, "a deflated solver needs eigenvectors");
+    deflated->vectors->require_belong_to(A);
+  }
   const int size = b.rhs() > 1 ? columns_per_batch(low ? *low : A) : 1;
   return solve_in_batches(size, x, b, [&](SpinorField& part_x, const SpinorField& part_b) {
     return std::visit([&](const auto& s) { return run(s, A, low, part_x, part_b); }, spec);

@@ -1,5 +1,7 @@
 #pragma once
 /// One entry for all solvers.
+#include <optional>
+
 #include "trellis/field/linear_operator.hpp"
 #include "trellis/solver/solve_report.hpp"
 #include "trellis/solver/solver_spec.hpp"
@@ -16,6 +18,9 @@ namespace trellis {
 /// Inf in x, b.
 SolveReport solve(const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b,
                   const LinearOperatorPtr& inner = nullptr);
+
+/// The storage of the inner operator that solve() takes, where the spec has one.
+std::optional<Precision> inner_precision(const SolverSpec& spec);
 
 /// Mixed precision alone (solver_spec.hpp). CG: reliable updates; others: defect correction.
 SolveReport solve_mixed_precision(const MixedPrecisionSpec& spec, const LinearOperator& A,

@@ -4,6 +4,7 @@
 ///   solve(MixedPrecisionSpec{CgSpec{.tolerance = 1e-10}, Precision::half_precision}, A, x, b)
 ///
 /// A tolerance is |b - A x| / |b| of every right-hand side, always of the true residual in double.
+#include <memory>
 #include <variant>
 
 #include "trellis/base/precision.hpp"
@@ -55,6 +56,17 @@ struct MixedPrecisionSpec {
   double update_threshold = 0;
 };
 
-using SolverSpec = std::variant<CgSpec, BicgstabSpec, GcrSpec, MrSpec, MixedPrecisionSpec>;
+class Eigenvectors;  // eigen/eigenvectors.hpp
+
+/// Another solver, started from x += V lambda^-1 V^dagger A^dagger (b - A x) with low modes V of A^dagger A.
+/// What the solver then adds has those modes again, as far as V is inexact: the residual is deflated anew
+/// each time that it has dropped by `reduction`.
+struct DeflatedSpec {
+  std::variant<CgSpec, BicgstabSpec, GcrSpec, MrSpec, MixedPrecisionSpec> solver = CgSpec{};
+  std::shared_ptr<const Eigenvectors> vectors;
+  double reduction = 0;  ///< 0: by the storage of the vectors, 1e-4, in 16 bits 1e-3
+};
+
+using SolverSpec = std::variant<CgSpec, BicgstabSpec, GcrSpec, MrSpec, MixedPrecisionSpec, DeflatedSpec>;
 
 }  // namespace trellis

@@ -6,10 +6,12 @@
 ///
 /// in the order i = s (chirality +) or i = Ls - 1 - s (chirality -), exchanged for adjoints. The inverse of T
 /// is one pass of z_i = p_i y_i + q_i z_{i-1} and the correction x_i = z_i + w_i z_{N-1}, p = 1/u, q = -v/u,
-/// w_i = Q_i / (1 - Q_{N-1}), Q_i = q_0 ... q_i: exact, with 6 flop a real in place of 2 Ls for a dense
-/// inverse.
+/// w_i = Q_i / (1 - Q_{N-1}), Q_i = q_0 ... q_i: exact, with 5 flop a real in place of 2 Ls - 1 for a dense
+/// inverse. A product before the inverse and one after it, and a factor, go into the coefficients, so that
+/// every operator is at most one recursion and one combination:
 ///
-///   out = x + scale (second (first^-1 (zeroth in))),   each of the three may be absent, and x too
+///   z_i   = p_i y_i + r_i y_{i-1} + q_i z_{i-1},   y_{-1} = y_{N-1}, q_0 = 0
+///   out_i = x_i + a_i z_i + b_i z_{i-1} + c_i z_{N-1},   z_{-1} = z_{N-1};  x may be absent
 ///
 /// In place is allowed. Must-move bytes per site and slice: in, out and x.
 #include "trellis/view/structured.hpp"
@@ -18,108 +20,198 @@ namespace trellis {
 
 inline constexpr int largest_Ls = 32;
 
-/// u_i and v_i of the two chiralities in their own order of slices.
-struct CyclicBidiagonal {
-  double u[2][largest_Ls], v[2][largest_Ls];
-};
-/// p, q, w of its inverse.
-struct CyclicInverse {
-  double p[2][largest_Ls], q[2][largest_Ls], w[2][largest_Ls];
+/// The coefficients above, for the two chiralities in their own order of slices.
+struct FifthCoefficients {
+  double p[2][largest_Ls], r[2][largest_Ls], q[2][largest_Ls];
+  double a[2][largest_Ls], b[2][largest_Ls], c[2][largest_Ls];
+  bool has_recursion = false;  ///< else z = y
+  bool has_product = false;    ///< r is not zero everywhere
 };
 
 struct FifthDimensionCall {
   RawField out, in, x;
   int slices = 1, rhs = 1;
   bool is_dagger = false;  ///< the order of slices is exchanged between the chiralities
-  bool has_before = false, has_inverse = false, has_after = false;
-  CyclicBidiagonal before;  ///< applied first
-  CyclicInverse inverse;    ///< then
-  CyclicBidiagonal after;   ///< last
-  double scale = 1.0;
   bool has_x = false;
+  FifthCoefficients coefficients;
 };
 
 template <class Layout, class Storage>
 class FifthDimension {
  public:
   using Spinors = SpinorView<Layout, Storage>;
+  using Array = typename Spinors::Array;
   using Real = typename Spinors::Real;
   using Scalar = typename StorageTraits<Storage>::compute;
 
   explicit FifthDimension(const FifthDimensionCall& call)
-      : call_{call}, out_{call.out}, in_{call.in}, x_{call.x} {}
-
-  /// All slices of one block and right-hand side.
-  TRELLIS_SITE_FN void operator()(int block, int rhs) const {
-    Real work[largest_Ls][24];
-    const int first = rhs * call_.slices;
-    for (int s = 0; s < call_.slices; ++s) in_.array().load(block, first + s, work[s]);
-    for (int chirality = 0; chirality < 2; ++chirality) {
-      const bool is_upward = (chirality == 0) != call_.is_dagger;
-      Real* const begin = work[is_upward ? 0 : call_.slices - 1] + 12 * chirality;
-      transform(begin, is_upward ? 24 : -24, chirality);
-    }
-    const Real scale = Real(Scalar(call_.scale));
-    for (int s = 0; s < call_.slices; ++s) {
-      if (call_.has_x) {
-        Real x[24];
-        x_.array().load(block, first + s, x);
-        unroll<24>([&](auto k) TRELLIS_INLINE_LAMBDA { x[k] = fma(scale, work[s][k], x[k]); });
-        out_.array().store(block, first + s, x);
-      } else {
-        if (call_.scale != 1.0)
-          unroll<24>([&](auto k) TRELLIS_INLINE_LAMBDA { work[s][k] = scale * work[s][k]; });
-        out_.array().store(block, first + s, work[s]);
+      : out_{call.out},
+        in_{call.in},
+        x_{call.x},
+        slices_{call.slices},
+        is_dagger_{call.is_dagger},
+        has_x_{call.has_x},
+        has_recursion_{call.coefficients.has_recursion},
+        has_product_{call.coefficients.has_product} {
+    const FifthCoefficients& m = call.coefficients;
+    for (int chirality = 0; chirality < 2; ++chirality)
+      for (int i = 0; i < slices_; ++i) {
+        const double* from[6] = {m.p[chirality], m.r[chirality], m.q[chirality],
+                                 m.a[chirality], m.b[chirality], m.c[chirality]};
+        for (int k = 0; k < 6; ++k) coefficients_[chirality][i][k] = Scalar(from[k][i]);
       }
+  }
+
+  /// All slices of one block and right-hand side. Where single components can be stored, one chirality is
+  /// finished before the other begins: half of the numbers between the passes, which then stay near the core.
+  TRELLIS_SITE_FN void operator()(int block, int rhs) const {
+    const int first = rhs * slices_;
+    if constexpr (stores_components) {
+      Real z[largest_Ls][12];
+      for (int chirality = 0; chirality < 2; ++chirality) {
+        read(&z[0][0], block, first, chirality);
+        combine(&z[0][0], block, first, chirality);
+      }
+    } else {
+      Real z[largest_Ls][24];
+      read(&z[0][0], block, first, 0);
+      read(&z[0][12], block, first, 1);
+      combine_whole(z, block, first);
     }
   }
 
  private:
-  /// The three matrices on the 12 reals of one chirality; slice i lies at begin + i stride.
-  TRELLIS_SITE_FN void transform(Real* begin, int stride, int chirality) const {
-    if (call_.has_before) multiply(begin, stride, call_.before.u[chirality], call_.before.v[chirality]);
-    if (call_.has_inverse)
-      invert(begin, stride, call_.inverse.p[chirality], call_.inverse.q[chirality],
-             call_.inverse.w[chirality]);
-    if (call_.has_after) multiply(begin, stride, call_.after.u[chirality], call_.after.v[chirality]);
+  static constexpr bool stores_components = !Array::is_half && !Array::is_gpu;
+  static constexpr int row = stores_components ? 12 : 24;  ///< reals from a slice of z to the next
+
+  /// The slice that is number i of a chirality, i = -1 being the last.
+  TRELLIS_SITE_FN int slice(int i, int chirality) const {
+    if (i < 0) i = slices_ - 1;
+    return (chirality == 0) != is_dagger_ ? i : slices_ - 1 - i;
+  }
+  /// The coefficient (0 to 5: p, r, q, a, b, c) of number i.
+  template <int k>
+  TRELLIS_SITE_FN Real coefficient(int i, int chirality) const {
+    return Real(coefficients_[chirality][i][k]);
   }
 
-  TRELLIS_SITE_FN void multiply(Real* begin, int stride, const double* u, const double* v) const {
-    Real previous[12];
-    const Real* last = begin + (call_.slices - 1) * stride;
-    unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA { previous[k] = last[k]; });
-    for (int i = 0; i < call_.slices; ++i) {
-      Real* here = begin + i * stride;
-      const Real a = Real(Scalar(u[i])), b = Real(Scalar(v[i]));
+  /// z of one chirality, slice by slice.
+  TRELLIS_SITE_FN void read(Real* z, int block, int first, int chirality) const {
+    if (!has_recursion_) return load(z, block, first, chirality);
+    if (has_product_) return recur<true>(z, block, first, chirality);
+    recur<false>(z, block, first, chirality);
+  }
+
+  TRELLIS_SITE_FN void load(Real* z, int block, int first, int chirality) const {
+    for (int s = 0; s < slices_; ++s) {
+      const Real unit = in_.load_unit(block, first + s);
       unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        const Real self = here[k];
-        here[k] = fma(b, previous[k], a * self);
-        previous[k] = self;
+        z[row * s + k] = in_.array().component(block, first + s, 12 * chirality + k, unit);
       });
     }
   }
 
-  TRELLIS_SITE_FN void invert(Real* begin, int stride, const double* p, const double* q,
-                              const double* w) const {
-    Real z[12];
-    unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA { z[k] = Real(Scalar(0)); });
-    for (int i = 0; i < call_.slices; ++i) {
-      Real* here = begin + i * stride;
-      const Real a = Real(Scalar(p[i])), b = Real(Scalar(i == 0 ? 0.0 : q[i]));
+  /// z_i = p_i y_i + r_i y_{i-1} + q_i z_{i-1}
+  template <bool has_product>
+  TRELLIS_SITE_FN void recur(Real* z, int block, int first, int chirality) const {
+    Real last[12], before[has_product ? 12 : 1];
+    if constexpr (has_product) {
+      const int s = slice(-1, chirality);
+      const Real unit = in_.load_unit(block, first + s);
       unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        z[k] = fma(b, z[k], a * here[k]);
-        here[k] = z[k];
+        before[k] = in_.array().component(block, first + s, 12 * chirality + k, unit);
       });
     }
-    for (int i = 0; i < call_.slices; ++i) {
-      Real* here = begin + i * stride;
-      const Real c = Real(Scalar(w[i]));
-      unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA { here[k] = fma(c, z[k], here[k]); });
+    unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA { last[k] = Real(Scalar(0)); });
+    for (int i = 0; i < slices_; ++i) {
+      const int s = slice(i, chirality);
+      const Real p = coefficient<0>(i, chirality), r = coefficient<1>(i, chirality);
+      const Real q = coefficient<2>(i, chirality);
+      const Real unit = in_.load_unit(block, first + s);
+      unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        const Real y = in_.array().component(block, first + s, 12 * chirality + k, unit);
+        Real sum = p * y;
+        if constexpr (has_product) {
+          sum = fma(r, before[k], sum);
+          before[k] = y;
+        }
+        last[k] = fma(q, last[k], sum);
+        z[row * s + k] = last[k];
+      });
     }
   }
 
-  FifthDimensionCall call_;
+  /// x_i + a_i z_i + b_i z_{i-1} + c_i z_{N-1} of component k of a chirality; here, previous, end: of z.
+  template <bool has_x>
+  TRELLIS_SITE_FN Real combined(const Real& a, const Real& b, const Real& c, const Real& here,
+                                const Real& previous, const Real& end, int block, int slot, int component,
+                                const Real& unit) const {
+    Real sum;
+    if constexpr (has_x)
+      sum = fma(a, here, x_.array().component(block, slot, component, unit));
+    else
+      sum = a * here;
+    return fma(c, end, fma(b, previous, sum));
+  }
+
+  TRELLIS_SITE_FN void combine(const Real* z, int block, int first, int chirality) const {
+    if (has_x_) return combine_chirality<true>(z, block, first, chirality);
+    combine_chirality<false>(z, block, first, chirality);
+  }
+
+  /// Stores the components of one chirality.
+  template <bool has_x>
+  TRELLIS_SITE_FN void combine_chirality(const Real* z, int block, int first, int chirality) const {
+    Real end[12], previous[12];
+    const Real* const last = z + row * slice(-1, chirality);
+    unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA { end[k] = previous[k] = last[k]; });
+    const Real unit = Real(Scalar(1));
+    for (int i = 0; i < slices_; ++i) {
+      const int s = slice(i, chirality);
+      const Real a = coefficient<3>(i, chirality), b = coefficient<4>(i, chirality);
+      const Real c = coefficient<5>(i, chirality);
+      // the lanes of a component lie together, and one component after the other
+      Scalar* const to =
+          const_cast<Scalar*>(out_.array().origin_address(block, first + s)) + 12 * chirality * Array::W;
+      unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        const Real here = z[row * s + k];
+        store_real(to + k * Array::W, combined<has_x>(a, b, c, here, previous[k], end[k], block, first + s,
+                                                      12 * chirality + k, unit));
+        previous[k] = here;
+      });
+    }
+  }
+
+  /// Slice by slice: 16-bit storage needs a site whole, for its scale.
+  TRELLIS_SITE_FN void combine_whole(const Real (&z)[largest_Ls][24], int block, int first) const {
+    if (has_x_) return combine_slices<true>(z, block, first);
+    combine_slices<false>(z, block, first);
+  }
+  template <bool has_x>
+  TRELLIS_SITE_FN void combine_slices(const Real (&z)[largest_Ls][24], int block, int first) const {
+    for (int s = 0; s < slices_; ++s) {
+      Real out[24];
+      const Real unit = has_x ? x_.load_unit(block, first + s) : Real(Scalar(1));
+      unroll<2>([&](auto chirality) TRELLIS_INLINE_LAMBDA {
+        const int i = (chirality == 0) != is_dagger_ ? s : slices_ - 1 - s;
+        const Real* here = z[s] + 12 * chirality;
+        const Real* previous = z[slice(i - 1, chirality)] + 12 * chirality;
+        const Real* end = z[slice(-1, chirality)] + 12 * chirality;
+        const Real a = coefficient<3>(i, chirality), b = coefficient<4>(i, chirality);
+        const Real c = coefficient<5>(i, chirality);
+        unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA {
+          out[12 * chirality + k] = combined<has_x>(a, b, c, here[k], previous[k], end[k], block, first + s,
+                                                    12 * chirality + k, unit);
+        });
+      });
+      out_.array().store(block, first + s, out);
+    }
+  }
+
   Spinors out_, in_, x_;
+  int slices_;
+  bool is_dagger_, has_x_, has_recursion_, has_product_;
+  Scalar coefficients_[2][largest_Ls][6];
 };
 
 struct SiteRange;

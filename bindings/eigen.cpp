@@ -1,0 +1,69 @@
+/// Low modes of fermion operators and solvers that are deflated with them.
+#include <nanobind/stl/variant.h>
+
+#include "bindings.hpp"
+#include "schur_form.hpp"
+#include "trellis/operator/domain_wall.hpp"
+#include "trellis/solver/eigen/block_lanczos.hpp"
+#include "trellis/solver/solver_spec.hpp"
+
+namespace trellis::bindings {
+
+namespace {
+LinearOperatorPtr system(const WilsonOperator& M, const std::string& form) {
+  if (const auto schur = schur_form_by_name(form)) return std::make_shared<WilsonSchur>(M.matrix(), *schur);
+  return std::make_shared<WilsonOperator>(M.matrix());
+}
+LinearOperatorPtr system(const DomainWallOperator& D, const std::string& form) {
+  if (const auto schur = schur_form_by_name(form))
+    return std::make_shared<DomainWallSchur>(D.matrix(), *schur);
+  return std::make_shared<DomainWallOperator>(D.matrix());
+}
+
+template <class Operator>
+std::shared_ptr<Eigenvectors> find(const Operator& M, const std::string& form, const LanczosSpec& spec) {
+  return std::make_shared<Eigenvectors>(lanczos(system(M, form), spec));
+}
+
+using UndeflatedSpec = decltype(DeflatedSpec::solver);
+}  // namespace
+
+void bind_eigen(nb::module_& m) {
+  nb::class_<LanczosSpec>(m, "LanczosSpec")
+      .def(nb::init<>())
+      .def_rw("count", &LanczosSpec::count)
+      .def_rw("block", &LanczosSpec::block)
+      .def_rw("basis", &LanczosSpec::basis)
+      .def_rw("tolerance", &LanczosSpec::tolerance)
+      .def_rw("max_restarts", &LanczosSpec::max_restarts)
+      .def_rw("degree", &LanczosSpec::degree)
+      .def_rw("cutoff", &LanczosSpec::cutoff)
+      .def_rw("upper", &LanczosSpec::upper)
+      .def_rw("seed", &LanczosSpec::seed)
+      .def("set_storage",
+           [](LanczosSpec& spec, const std::string& name) { spec.storage = precision_by_name(name); });
+  nb::class_<Eigenvectors>(m, "Eigenvectors")
+      .def_ro("values", &Eigenvectors::values)
+      .def_ro("relative_residual", &Eigenvectors::relative_residual)
+      .def_ro("upper", &Eigenvectors::upper)
+      .def_ro("operator_name", &Eigenvectors::operator_name)
+      .def_ro("converged", &Eigenvectors::converged)
+      .def_ro("restarts", &Eigenvectors::restarts)
+      .def_ro("degree", &Eigenvectors::degree)
+      .def_ro("cutoff", &Eigenvectors::cutoff)
+      .def_ro("seconds", &Eigenvectors::seconds)
+      .def_ro("flops", &Eigenvectors::flops)
+      .def_prop_ro("bytes", &Eigenvectors::memory);
+  m.def("lanczos", find<WilsonOperator>, "operator"_a, "even_odd"_a, "spec"_a, release_gil());
+  m.def("lanczos", find<DomainWallOperator>, "operator"_a, "even_odd"_a, "spec"_a, release_gil());
+  nb::class_<DeflatedSpec>(m, "DeflatedSpec")
+      .def(
+          "__init__",
+          [](DeflatedSpec* self, const UndeflatedSpec& solver, std::shared_ptr<Eigenvectors> vectors,
+             double reduction) {
+            new (self) DeflatedSpec{solver, std::move(vectors), reduction};
+          },
+          "solver"_a, "vectors"_a, "reduction"_a);
+}
+
+}  // namespace trellis::bindings

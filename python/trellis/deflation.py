@@ -1,0 +1,189 @@
+"""Low modes of Dirac operators, and solvers deflated with them.
+
+>>> import trellis as tr
+>>> modes = tr.lanczos(M, count=24)                                             # doctest: +SKIP
+>>> solve = tr.deflated(tr.even_odd(tr.cg(tolerance=1e-10)), modes)             # doctest: +SKIP
+>>> S = solve(M).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))          # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .core import load
+from .errors import BadArgument, NotConverged
+from .solvers import Solver
+
+if TYPE_CHECKING:
+    from . import _core
+    from .domain_wall import MoebiusDomainWall
+    from .operators import WilsonClover
+
+Storage = Literal["double", "float", "single", "half"]
+
+
+class Eigenvectors:
+    """The lowest eigenvectors of A^dagger A, A the operator or its even-odd Schur complement.
+
+    Made by :func:`lanczos`; they belong to the links, the mass and the even-odd form of that operator, and a
+    solve of another one refuses them.
+
+    Attributes
+    ----------
+    values : ndarray
+        Eigenvalues of A^dagger A, ascending.
+    residuals : ndarray
+        |A^dagger A v - lambda v| / upper of each, before compression.
+    upper : float
+        Estimated bound of the spectrum.
+    even_odd : str
+        "symmetric", "asymmetric" or "none".
+    converged : bool
+        Whether every residual met the tolerance.
+    seconds : float
+        What they cost, wall clock.
+    bytes : int
+        Memory of the stored vectors on this rank.
+    """
+
+    def __init__(self, core: _core.Eigenvectors, even_odd: str, storage: str) -> None:
+        self._core = core
+        self.even_odd, self.storage = even_odd, storage
+        self.values: NDArray[np.float64] = np.asarray(core.values)
+        self.residuals: NDArray[np.float64] = np.asarray(core.relative_residual)
+        self.upper: float = core.upper
+        self.converged: bool = core.converged
+        self.seconds: float = core.seconds
+        self.bytes: int = core.bytes
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __str__(self) -> str:
+        c = self._core
+        return (
+            f"{len(self)} modes of {c.operator_name}: eigenvalues {self.values[0]:.3e} to "
+            f"{self.values[-1]:.3e}, residuals up to {self.residuals.max():.1e}; filter of degree {c.degree} "
+            f"above {c.cutoff:.2e}, {c.restarts} restarts, {self.seconds:.3g} s, {self.bytes / 1e6:.1f} MB "
+            f"in {self.storage}"
+        )
+
+
+def lanczos(
+    M: WilsonClover | MoebiusDomainWall,
+    *,
+    count: int = 16,
+    even_odd: Literal["symmetric", "asymmetric", "none"] = "symmetric",
+    block: int = 4,
+    basis: int | None = None,
+    tolerance: float = 1e-8,
+    max_restarts: int = 100,
+    degree: int | None = None,
+    cutoff: float | None = None,
+    upper: float | None = None,
+    storage: Storage = "float",
+    seed: int = 1,
+    allow_not_converged: bool = False,
+) -> Eigenvectors:
+    """The lowest eigenvectors of A^dagger A by a block Lanczos with thick restarts. Collective.
+
+    Parameters
+    ----------
+    M
+        Wilson, clover, twisted-mass or domain-wall operator.
+    count
+        Eigenvectors wanted.
+    even_odd
+        Of which system: the Schur complement that ``tr.even_odd`` of this form solves, or M itself.
+    block
+        Right-hand sides that share an application of the operator.
+    basis
+        Largest number of basis vectors, in double; default 2 count + 4 block.
+    tolerance
+        Of |A^dagger A v - lambda v| / upper.
+    max_restarts
+        The search ends there, converged or not.
+    degree, cutoff
+        Of the Chebyshev filter, which damps eigenvalues between cutoff and upper; default: found.
+    upper
+        A bound of the spectrum; default: estimated.
+    storage
+        In which the vectors are kept: "double", "float" or "half" (16 bit).
+    seed
+        Of the random first block.
+
+    Raises
+    ------
+    NotConverged
+        A residual missed the tolerance, unless `allow_not_converged`.
+    BadArgument
+        A value outside its range.
+    """
+    core = load()
+    spec = core.LanczosSpec()
+    spec.count, spec.block, spec.tolerance = count, block, tolerance
+    spec.max_restarts, spec.seed = max_restarts, seed
+    for name, value in {"basis": basis, "degree": degree, "cutoff": cutoff, "upper": upper}.items():
+        if value is not None:
+            if value <= 0:
+                raise BadArgument(f"lanczos: {name} must be positive, found {value}")
+            setattr(spec, name, value)
+    spec.set_storage(storage)
+    modes = Eigenvectors(core.lanczos(M._core, even_odd, spec), even_odd, storage)
+    if not modes.converged and not allow_not_converged:
+        raise NotConverged(
+            f"lanczos: {len(modes)} modes after {max_restarts} restarts with residuals up to "
+            f"{modes.residuals.max():.1e}, wanted {tolerance:.1e}"
+        )
+    return modes
+
+
+@dataclass(frozen=True)
+class Deflated(Solver):
+    """See :func:`deflated`."""
+
+    solver: Any
+    eigenvectors: Eigenvectors
+    reduction: float
+
+    def _spec(self) -> Any:
+        return load().DeflatedSpec(self.solver._spec(), self.eigenvectors._core, self.reduction)
+
+    def _schur_form(self) -> str:
+        return self.solver._schur_form()
+
+
+def deflated(solver: Solver, eigenvectors: Eigenvectors, *, reduction: float = 0.0) -> Deflated:
+    """A solver that takes low modes out of the residual before it starts, and again on the way.
+
+    x += V lambda^-1 V^dagger A^dagger (b - A x), with the eigenvectors V of A^dagger A.
+
+    Parameters
+    ----------
+    solver
+        Any, with or without ``tr.even_odd``.
+    eigenvectors
+        Of the same operator and even-odd form.
+    reduction
+        The residual is deflated anew when it has dropped by this factor; 0 chooses by the storage of the
+        vectors.
+
+    Raises
+    ------
+    BadArgument
+        The eigenvectors are those of another even-odd form, or the solver is deflated already.
+    """
+    if isinstance(solver, Deflated) or not isinstance(solver, Solver):
+        raise BadArgument(f"deflated takes a solver that is not deflated yet, found {solver!r}")
+    if solver._schur_form() != eigenvectors.even_odd:
+        raise BadArgument(
+            f"the solver's even-odd form is {solver._schur_form()!r}, the eigenvectors' is "
+            f"{eigenvectors.even_odd!r}"
+        )
+    if not 0 <= reduction < 1:
+        raise BadArgument(f"reduction must lie between 0 and 1, found {reduction}")
+    return Deflated(solver, eigenvectors, reduction)

@@ -1,0 +1,180 @@
+#include "trellis/solver/eigen/block_lanczos.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/columns.hpp"
+#include "trellis/solver/eigen/lanczos_basis.hpp"
+#include "trellis/solver/normal_operator.hpp"
+
+namespace trellis {
+
+namespace {
+/// Rayleigh quotients and |A v - lambda v| of the first `count` vectors.
+struct Quality {
+  std::vector<double> values, residuals;
+};
+Quality judge(const LinearOperator& A, const Vectors& vectors, int count, int block, SolveCost& cost) {
+  Quality q;
+  for (int first = 0; first < count; first += block) {
+    const int n = std::min(block, count - first);
+    SpinorField v = A.make_field(n), image = A.make_field(n);
+    for (int c = 0; c < n; ++c) copy_columns(v, c, vectors[size_t(first + c)], 0, 1);
+    A.apply(image, v);
+    const ComplexCoefficients quotient = dot_each(v, image);
+    Coefficients minus;
+    for (const auto& z : quotient) minus.push_back(-z.real());
+    const Coefficients r2 = combine_norm2(image, Coefficients(size_t(n), 1.0), image, minus, v);
+    for (int c = 0; c < n; ++c) {
+      q.values.push_back(quotient[size_t(c)].real());
+      q.residuals.push_back(std::sqrt(r2[size_t(c)]));
+    }
+    cost.add_applications(A, n, 1);
+  }
+  return q;
+}
+
+class Lanczos {
+ public:
+  Lanczos(const LinearOperatorPtr& A, const LanczosSpec& spec)
+      : normal_{A}, spec_{spec}, basis_{normal_, spec.block, spec.seed, cost_} {
+    const SpinorField probe = A->make_field(1);
+    TRELLIS_REQUIRE(probe.precision() == Precision::double_precision,
+                    "lanczos works in double; the eigenvectors may be kept in lower storage");
+    TRELLIS_REQUIRE(spec.count >= 1 && spec.block >= 1, "lanczos: count ", spec.count, " and block ",
+                    spec.block, " are at least 1");
+    TRELLIS_REQUIRE(spec.tolerance > 0 && spec.tolerance < 1,
+                    "lanczos: the tolerance lies between 0 and 1, not ", spec.tolerance);
+    if (spec_.basis == 0) spec_.basis = 2 * spec.count + 4 * spec.block;
+    const double dimension = double(probe.sites()) * probe.slots() * probe.reals() / 2;
+    TRELLIS_REQUIRE(spec_.basis >= spec.count + 2 * spec.block && spec_.basis <= dimension / 2,
+                    "lanczos: a basis of ", spec_.basis,
+                    " vectors is not between count + 2 block = ", spec.count + 2 * spec.block,
+                    " and half the dimension, ", dimension / 2);
+    name_ = A->name();
+  }
+
+  Eigenvectors run();
+
+ private:
+  void estimate_upper();
+  ChebyshevFilter make_filter(double cutoff) const;
+  bool refine_filter(std::optional<ChebyshevFilter>& filter, const Quality& quality, int keep);
+  Eigenvectors finish();
+
+  NormalOperator normal_;
+  LanczosSpec spec_;
+  SolveCost cost_;
+  LanczosBasis basis_;
+  std::string name_;
+  double upper_ = 0;
+  int refinements_ = 0;
+};
+
+/// The largest Ritz value of a few unfiltered steps, and 10 % for what it misses.
+void Lanczos::estimate_upper() {
+  basis_.begin_at_random();
+  upper_ = spec_.upper;
+  if (upper_ > 0) return;
+  const int steps = std::min(10, std::max(2, spec_.basis / spec_.block));
+  for (int i = 0; i < steps; ++i) basis_.extend(nullptr);
+  upper_ = -1.1 * basis_.ritz_values().front();
+  basis_.begin_at_random();
+}
+
+/// A degree that makes a mode at zero about 70 times as large as one at the cutoff.
+ChebyshevFilter Lanczos::make_filter(double cutoff) const {
+  const double bounded = std::clamp(cutoff, 1e-8 * upper_, 0.5 * upper_);
+  const int automatic = int(std::ceil(2.5 * std::sqrt(upper_ / bounded)));
+  return ChebyshevFilter(normal_, spec_.degree > 0 ? spec_.degree : std::clamp(automatic, 4, 1000), bounded,
+                         upper_);
+}
+
+/// The cutoff should lie a little above the wanted modes. If it does not, the search begins anew with another
+/// filter, from mixtures of the vectors found so far.
+bool Lanczos::refine_filter(std::optional<ChebyshevFilter>& filter, const Quality& quality, int keep) {
+  if (spec_.cutoff > 0 || refinements_ >= 4) return false;
+  const double last = quality.values.back(), cutoff = filter->cutoff();
+  if (last > 0.25 * cutoff && last < 0.9 * cutoff) return false;
+  const double better = last * 1.5;
+  if (better > 0.5 * upper_ && cutoff >= 0.5 * upper_) return false;
+  ++refinements_;
+  Vectors block;
+  for (int c = 0; c < spec_.block; ++c) {
+    block.push_back(normal_.make_field(1));
+    for (int i = c; i < keep; i += spec_.block) subtract(block.back(), -1.0, basis_.vectors()[size_t(i)]);
+  }
+  basis_.begin(std::move(block));
+  filter.emplace(make_filter(better));
+  return true;
+}
+
+Eigenvectors Lanczos::run() {
+  const auto start = std::chrono::steady_clock::now();
+  estimate_upper();
+  std::optional<ChebyshevFilter> filter(make_filter(spec_.cutoff > 0 ? spec_.cutoff : upper_ / 20));
+  const int keep = std::min(spec_.count + spec_.block, spec_.basis - spec_.block);
+  bool converged = false;
+  int restarts = 0;
+  for (; restarts < spec_.max_restarts && !converged; ++restarts) {
+    while (basis_.size() + spec_.block <= spec_.basis) basis_.extend(&*filter);
+    basis_.restart(keep);
+    const Quality quality = judge(normal_, basis_.vectors(), keep, spec_.block, cost_);
+    double worst = 0;
+    for (int i = 0; i < spec_.count; ++i) worst = std::max(worst, quality.residuals[size_t(i)]);
+    converged = worst <= spec_.tolerance * upper_;
+    if (!converged) refine_filter(filter, quality, keep);
+  }
+  Eigenvectors result = finish();
+  result.converged = converged;
+  result.restarts = restarts;
+  result.degree = filter->degree();
+  result.cutoff = filter->cutoff();
+  result.flops = cost_.flops;
+  result.bytes = cost_.bytes;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+/// Rayleigh and Ritz with A^dagger A itself, ascending; then compression.
+Eigenvectors Lanczos::finish() {
+  Vectors found = basis_.take(), rotated;
+  const int n = int(found.size());
+  DenseMatrix H(n);
+  SpinorField image = normal_.make_field(1);
+  for (int j = 0; j < n; ++j) {
+    normal_.apply(image, found[size_t(j)]);
+    for (int i = 0; i <= j; ++i) H.at(i, j) = dot(found[size_t(i)], image);
+  }
+  const HermitianEigensystem ritz = diagonalise(H);
+  for (int k = 0; k < spec_.count; ++k) {
+    rotated.push_back(normal_.make_field(1));
+    for (int i = 0; i < n; ++i) subtract(rotated.back(), -ritz.vectors.at(i, k), found[size_t(i)]);
+  }
+  const Quality quality = judge(normal_, rotated, spec_.count, spec_.block, cost_);
+  Eigenvectors result;
+  result.values = quality.values;
+  result.upper = upper_;
+  result.operator_name = name_;
+  for (const double r : quality.residuals) result.relative_residual.push_back(r / upper_);
+  for (SpinorField& v : rotated) {
+    FieldSpec spec = v.spec();
+    spec.precision = spec_.storage;
+    if (spec.precision != v.precision()) spec.lanes = 0;
+    SpinorField compressed(v.lattice_ptr(), spec);
+    convert(compressed, v);
+    result.vectors.push_back(std::move(compressed));
+  }
+  return result;
+}
+}  // namespace
+
+Eigenvectors lanczos(const LinearOperatorPtr& A, const LanczosSpec& spec) {
+  TRELLIS_REQUIRE(A != nullptr, "lanczos needs an operator");
+  return Lanczos(A, spec).run();
+}
+
+}  // namespace trellis

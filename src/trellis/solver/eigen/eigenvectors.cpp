@@ -1,0 +1,61 @@
+#include "trellis/solver/eigen/eigenvectors.hpp"
+
+#include <cmath>
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/columns.hpp"
+
+namespace trellis {
+
+namespace {
+/// The vector in double, once for each of `rhs` right-hand sides.
+void spread(SpinorField& out, SpinorField& single, const SpinorField& vector) {
+  convert(single, vector);
+  for (int r = 0; r < out.rhs(); ++r) copy_columns(out, r, single, 0, 1);
+}
+}  // namespace
+
+size_t Eigenvectors::memory() const {
+  size_t sum = 0;
+  for (const SpinorField& v : vectors) sum += v.bytes();
+  return sum;
+}
+
+void Eigenvectors::deflate(const LinearOperator& A, SpinorField& x, const SpinorField& b,
+                           SolveCost& cost) const {
+  const int rhs = b.rhs();
+  SpinorField residual = SpinorField::like(b), gradient = SpinorField::like(b), v = SpinorField::like(b);
+  SpinorField single = A.make_field(1);
+  A.apply(residual, x);
+  combine(residual, 1.0, b, -1.0, residual);
+  A.apply_dagger(gradient, residual);
+  const ComplexCoefficients one(size_t(rhs), 1.0);
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    spread(v, single, vectors[i]);
+    ComplexCoefficients c = dot_each(v, gradient);
+    for (auto& value : c) value /= values[i];
+    combine(x, one, x, c, v);
+  }
+  cost.add_applications(A, rhs, 2);
+  cost.add_linear_algebra(b, 3 + 6.0 * count(), 2 + 16.0 * count());
+}
+
+void Eigenvectors::require_belong_to(const LinearOperator& A) const {
+  TRELLIS_REQUIRE(!vectors.empty(), "there are no eigenvectors to deflate with");
+  const SpinorField probe = A.make_field(1);
+  FieldSpec spec = vectors.front().spec();
+  spec.precision = probe.precision();
+  spec.lanes = probe.spec().lanes;
+  TRELLIS_REQUIRE(vectors.front().lattice_ptr() == probe.lattice_ptr() && spec == probe.spec(),
+                  "eigenvectors of ", operator_name, " cannot deflate ", A.name(),
+                  ": they live on another lattice, parity or number of slices");
+  SpinorField v = SpinorField::like(probe), image = SpinorField::like(probe);
+  convert(v, vectors.front());
+  A.apply(image, v);
+  const double found = norm2(image) / norm2(v), expected = values.front();
+  TRELLIS_REQUIRE(std::abs(found - expected) <= 0.05 * expected + 1e-8 * upper, "eigenvectors of ",
+                  operator_name, " do not belong to ", A.name(), ": |A v|^2 is ", found, " where ", expected,
+                  " was expected (other links, mass or even-odd form?)");
+}
+
+}  // namespace trellis

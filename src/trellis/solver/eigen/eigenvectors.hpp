@@ -1,0 +1,32 @@
+#pragma once
+/// Low modes of A^dagger A, kept in compressed storage and used to deflate solves of A x = b.
+#include <string>
+#include <vector>
+
+#include "trellis/field/linear_operator.hpp"
+#include "trellis/solver/krylov_method.hpp"
+
+namespace trellis {
+
+class Eigenvectors {
+ public:
+  std::vector<double> values;             ///< of A^dagger A, ascending
+  std::vector<double> relative_residual;  ///< |A^dagger A v - lambda v| / upper, in double before compression
+  std::vector<SpinorField> vectors;       ///< one right-hand side each, orthonormal, in the chosen storage
+  double upper = 0;                       ///< bound of the spectrum
+  std::string operator_name;
+  bool converged = false;
+  int restarts = 0, degree = 0;
+  double cutoff = 0;
+  double seconds = 0, flops = 0, bytes = 0;
+
+  int count() const { return int(values.size()); }
+  size_t memory() const;  ///< bytes of this rank
+
+  /// x += sum_i v_i <v_i, A^dagger (b - A x)> / lambda_i for every right-hand side, A in double.
+  void deflate(const LinearOperator& A, SpinorField& x, const SpinorField& b, SolveCost& cost) const;
+  /// Throws BadArgument unless these can be vectors of A: its domain, and |A v_0|^2 = lambda_0 to 5 %.
+  void require_belong_to(const LinearOperator& A) const;
+};
+
+}  // namespace trellis

@@ -1,0 +1,49 @@
+#pragma once
+/// The basis of a block Lanczos with thick restarts.
+#include <cstdint>
+
+#include "trellis/solver/eigen/chebyshev_filter.hpp"
+#include "trellis/solver/eigen/hermitian_matrix.hpp"
+
+namespace trellis {
+
+using Vectors = std::vector<SpinorField>;  ///< of one right-hand side each
+
+/// w -= h v
+void subtract(SpinorField& w, std::complex<double> h, const SpinorField& v);
+
+/// Orthonormal basis vectors, the next block, and the filtered operator between them.
+class LanczosBasis {
+ public:
+  LanczosBasis(const LinearOperator& A, int block, uint64_t seed, SolveCost& cost)
+      : A_{A}, block_{block}, seed_{seed}, cost_{cost} {}
+
+  /// Forgets everything and starts from a block.
+  void begin(Vectors block);
+  void begin_at_random();
+  /// The next block joins the basis; what the filter makes of it, orthogonalised, is the new one. No filter:
+  /// -A.
+  void extend(const ChebyshevFilter* filter);
+  /// The basis becomes its `keep` best Ritz vectors (largest Ritz values).
+  void restart(int keep);
+  /// Of the filtered operator, ascending.
+  std::vector<double> ritz_values() const { return diagonalise(matrix_).values; }
+  int size() const { return int(basis_.size()); }
+  const Vectors& vectors() const { return basis_; }
+  Vectors take() { return std::move(basis_); }
+
+ private:
+  void orthogonalise(SpinorField& w, int column);
+  void orthonormalise_block(Vectors& block);
+  void grow_matrix(int size);
+
+  const LinearOperator& A_;
+  int block_;
+  uint64_t seed_;
+  SolveCost& cost_;
+  Vectors basis_, next_;
+  DenseMatrix matrix_;  ///< <v_i, P v_j>
+  uint32_t random_numbers_ = 0;
+};
+
+}  // namespace trellis

@@ -1,0 +1,89 @@
+"""Low modes and deflated solves from Python and from run files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from command_line import run
+
+import trellis as tr
+
+EXTENTS = (4, 4, 4, 4)
+
+
+@pytest.fixture(scope="module")
+def U() -> tr.GaugeField:
+    return tr.quenched(lattice=EXTENTS, beta=6.0, seed=4, sweeps=10)
+
+
+@pytest.mark.parametrize("kind", ["clover", "twisted", "moebius"])
+def test_deflated_solves_agree_and_take_fewer_iterations(U: tr.GaugeField, kind: str) -> None:
+    if kind == "moebius":
+        M: tr.WilsonClover | tr.MoebiusDomainWall = tr.MoebiusDomainWall(U, mass=0.01, Ls=4)
+    else:
+        extra = {"csw": 1.0} if kind == "clover" else {"twisted_mass": 0.1}
+        M = tr.WilsonClover(U, mass=-0.5, **extra)
+    modes = tr.lanczos(M, count=12, storage="half" if kind == "moebius" else "float")
+    assert len(modes) == 12
+    assert modes.converged
+    assert np.all(np.diff(modes.values) >= 0)
+    assert modes.residuals.max() < 1e-8
+    assert f"{len(modes)} modes" in str(modes)
+    source = tr.point_source(U.geometry, (0, 0, 0, 0))
+    solver = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-10), inner="half"))
+    plain = solver(M).propagator(source)
+    deflated = tr.deflated(solver, modes)(M).propagator(source)
+    assert plain.report is not None
+    assert deflated.report is not None
+    assert deflated.report.converged
+    assert deflated.report.iterations < plain.report.iterations
+    assert "deflated with 12 modes" in deflated.report.method
+    expected = plain.to_numpy()
+    np.testing.assert_allclose(deflated.to_numpy(), expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+
+
+def test_mistakes_are_refused(U: tr.GaugeField) -> None:
+    M = tr.WilsonClover(U, mass=0.1)
+    modes = tr.lanczos(M, count=4, even_odd="none", tolerance=1e-6)
+    with pytest.raises(tr.BadArgument, match="even-odd form"):
+        tr.deflated(tr.even_odd(tr.cg()), modes)
+    solver = tr.deflated(tr.cg(), modes)
+    with pytest.raises(tr.BadArgument, match="not deflated yet"):
+        tr.deflated(solver, modes)
+    with pytest.raises(tr.BadArgument, match="do not belong"):
+        solver(tr.WilsonClover(U, mass=0.9)).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
+    with pytest.raises(tr.BadArgument, match="basis"):
+        tr.lanczos(M, count=4, basis=5)
+    with pytest.raises(tr.NotConverged, match="restarts"):
+        tr.lanczos(M, count=8, max_restarts=1, tolerance=1e-12)
+
+
+RUN = """\
+[configurations]
+files = "configuration.1.ildg"
+[fermion]
+mass = -0.5
+csw = 1.0
+[solver]
+tolerance = 1e-10
+[correlators]
+mesons = ["pion"]
+[output]
+directory = "NAME"
+"""
+
+
+def test_run_file(U: tr.GaugeField, tmp_path: Path) -> None:
+    U.write(tmp_path / "configuration.1.ildg")
+    pions, iterations = [], []
+    for name, table in (("plain", ""), ("deflated", "[deflation]\nmodes = 10\n")):
+        (tmp_path / "measure.toml").write_text(RUN.replace("NAME", name) + table)
+        run("measure", "measure.toml", cwd=tmp_path)
+        with h5py.File(tmp_path / name / "correlators.000001.h5") as file:
+            pions.append(file["correlators/pion"][...])
+            iterations.append(file["solves/iterations"][0, 0])
+    np.testing.assert_allclose(pions[1], pions[0], rtol=1e-8)
+    assert iterations[1] < iterations[0]
