@@ -215,8 +215,8 @@ class CorrelatorsTable(Table):
     )
     conserved_axial: bool = Field(
         default=False,
-        description="moebius: A_4(t) of the partially conserved axial current with the pion at the source, zero "
-        "momentum; needs an even Ls and one b5 and c5.",
+        description="moebius: A_4(t) of the partially conserved axial current with the pion at the source, "
+        "zero momentum; needs an even Ls and one b5 and c5.",
     )
     max_momentum_squared: Annotated[int, Field(ge=0)] = Field(
         default=0, description="All momenta with n^2 up to this, p = 2 pi n / L."
