@@ -21,8 +21,8 @@ std::vector<DomainWallParams> all_physics() {
   DomainWallParams slices = test::moebius(0.08, 5, 1.0, 0.0);  // zMoebius with real coefficients
   slices.b5 = {1.5, 1.2, 1.1, 1.7, 0.9};
   slices.c5 = {0.5, 0.2, 0.1, 0.7, 0.0};
-  return {slices, test::moebius(0.1, 4, 1.0, 0.0), test::moebius(0.05, 8, 1.5, 0.5), test::moebius(0.2, 3, 2.0, 1.0),
-          phases};
+  return {slices, test::moebius(0.1, 4, 1.0, 0.0), test::moebius(0.05, 8, 1.5, 0.5),
+          test::moebius(0.2, 3, 2.0, 1.0), phases};
 }
 
 class DomainWallTest : public ::testing::TestWithParam<Coord> {
@@ -102,6 +102,7 @@ TEST_P(DomainWallTest, is_gauge_covariant) {
 TEST_P(DomainWallTest, is_gamma5_R_hermitian) {
   const GammaMatrix gamma5 = gamma_product(15);
   for (const DomainWallParams& p : all_physics()) {
+    if (p.b5.size() > 1) continue;  // needs coefficients that the reflection leaves alone
     const DomainWallOperator D(test::to_product(lattice, U), p);
     const FiveVector psi = test::random_five(GetParam(), p.Ls, 16);
     const auto times_gamma5 = [&](FiveVector v) {

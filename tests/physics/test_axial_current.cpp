@@ -109,32 +109,31 @@ SpinorField mass_and_midpoint(const SpinorField& psi, double mass, const Coord& 
 /// q at the sink x = y.
 TEST(AxialCurrent, divergence_inserted_at_a_site) {
   const GaugeField U = links();
-  for (const auto& p : {test::moebius(0.1, 4, 1, 0), test::moebius(0.1, 6, 1.5, 0.5)}) {
+  for (const auto& [p, y] : {std::pair{test::moebius(0.1, 4, 1, 0), Coord{0, 1, 1, 4}},
+                             std::pair{test::moebius(0.1, 4, 1.5, 0.5), Coord{1, 0, 1, 1}}}) {
     const auto matrix = std::make_shared<DomainWallMatrix>(U, p);
     const Source source = point_source(U.lattice_ptr(), at);
     const DomainWallSolve how{accurate, SchurForm::symmetric, 6, true};
     const DomainWallPropagator S = solve_domain_wall(matrix, how, source);
-    for (const Coord y : {Coord{0, 1, 1, 4}, Coord{1, 0, 1, 1}}) {
-      const auto left = conserved_current_propagator(matrix, how, S, source, divergence_weights(y, extents),
-                                                     CurrentKind::axial);
-      const auto right =
-          solve_domain_wall(matrix, how, at, "mass and midpoint", [&](SpinorField& b, int first) {
-            matrix->apply_D_minus(b, mass_and_midpoint(S.five[size_t(first / 6)], p.mass, y));
-          });
-      double difference = 0, scale = 0;
-      for (int64_t i = 0; i < left.quark.geometry().local_volume(); ++i) {
-        const Coord x = site_coord(i, extents);
-        const SitePosition site = left.quark.columns().layout().position(x);
-        for (int column = 0; column < 12; ++column)
-          for (int k = 0; k < 24; ++k) {
-            const double contact = x == y ? (k < 12 ? 1 : -1) * S.quark.columns().get(site, column, k) : 0.0;
-            const double expected = right.quark.columns().get(site, column, k) + contact;
-            difference += std::pow(left.quark.columns().get(site, column, k) - expected, 2);
-            scale += expected * expected;
-          }
-      }
-      EXPECT_LT(std::sqrt(difference / scale), 1e-11);
+    const auto left = conserved_current_propagator(matrix, how, S, source, divergence_weights(y, extents),
+                                                   CurrentKind::axial);
+    const auto right = solve_domain_wall(
+        matrix, how, at, "mass and midpoint", [&, mass = p.mass, site = y](SpinorField& b, int first) {
+          matrix->apply_D_minus(b, mass_and_midpoint(S.five[size_t(first / 6)], mass, site));
+        });
+    double difference = 0, scale = 0;
+    for (int64_t i = 0; i < left.quark.geometry().local_volume(); ++i) {
+      const Coord x = site_coord(i, extents);
+      const SitePosition site = left.quark.columns().layout().position(x);
+      for (int column = 0; column < 12; ++column)
+        for (int k = 0; k < 24; ++k) {
+          const double contact = x == y ? (k < 12 ? 1 : -1) * S.quark.columns().get(site, column, k) : 0.0;
+          const double expected = right.quark.columns().get(site, column, k) + contact;
+          difference += std::pow(left.quark.columns().get(site, column, k) - expected, 2);
+          scale += expected * expected;
+        }
     }
+    EXPECT_LT(std::sqrt(difference / scale), 1e-11);
   }
 }
 

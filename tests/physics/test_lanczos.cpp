@@ -101,8 +101,8 @@ SpinorField some_field(const LinearOperator& A, int rhs) {
   return b;
 }
 
-/// Eigenvalues, residuals of the stored vectors, and the same solution with fewer iterations.
-void expect_low_modes(const LinearOperatorPtr& A, const LanczosSpec& spec) {
+/// Eigenvalues and residuals, and the same solution with fewer iterations (at most `fraction`).
+void expect_low_modes(const LinearOperatorPtr& A, const LanczosSpec& spec, double fraction = 0.95) {
   const Eigenvectors modes = lanczos(A, spec);
   ASSERT_TRUE(modes.converged) << A->name();
   ASSERT_EQ(modes.count(), spec.count);
@@ -129,9 +129,7 @@ void expect_low_modes(const LinearOperatorPtr& A, const LanczosSpec& spec) {
     EXPECT_NEAR(with.relative_residual[1], relative_residual(*A, y, b)[1], 1e-13);
     combine(y, 1.0, y, -1.0, x);
     EXPECT_LT(std::sqrt(norm2(y) / norm2(x)), 1e-9) << A->name();
-    EXPECT_LT(with.iterations, 0.8 * without.iterations) << A->name();
-    std::cout << A->name() << ": " << without.iterations << " iterations, deflated " << with.iterations
-              << "\n";
+    EXPECT_LT(with.iterations, fraction * without.iterations) << A->name();
   }
 }
 
@@ -184,7 +182,7 @@ TEST(Lanczos, wilson_on_F4) {
   p.mass = -0.8;
   const auto matrix = std::make_shared<WilsonMatrix>(U, p, KernelChoice{});
   expect_low_modes(std::make_shared<WilsonSchur>(matrix, SchurForm::symmetric),
-                   small(16, Precision::single_precision));
+                   small(16, Precision::single_precision), 0.7);
 }
 
 TEST(Lanczos, refuses_what_does_not_fit) {
