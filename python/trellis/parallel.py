@@ -66,6 +66,12 @@ def launched_rank() -> int:
     return 0
 
 
+def launched_ranks() -> int:
+    """Number of ranks by the launcher's environment. Does not load the compiled part."""
+    found = (os.environ.get(size, "1") for size, number in _RANK_VARIABLES if number in os.environ)
+    return max((int(size) for size in found if size.isdigit()), default=1)
+
+
 def abort(status: int = 1) -> None:
     """End the job on all ranks at once (MPI_Abort); returns in a single process."""
     core = load()

@@ -83,8 +83,14 @@ def outputs_of(task: Task, number: int, alternative: int, state: Path) -> list[t
     ]
 
 
-def prepare(attempt: Attempt, campaign: Campaign, machine: Machine) -> tuple[Launch, list[str]]:
+def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple[Launch, list[str]]:
     """Make folders, set old files aside, fill in the command.
+
+    Parameters
+    ----------
+    keeps_whole
+        Outputs that the program itself renames are whole when they are there: a program that goes on where
+        an attempt was ended (--resume) finds them again.
 
     Returns
     -------
@@ -93,8 +99,11 @@ def prepare(attempt: Attempt, campaign: Campaign, machine: Machine) -> tuple[Lau
     """
     root, state, task = Path(campaign.root), Path(campaign.state), attempt.task
     aside = []
-    for output, written, _ in attempt.outputs:
+    for output, written, is_renamed in attempt.outputs:
         (root / output.path).parent.mkdir(parents=True, exist_ok=True)
+        if keeps_whole and output.is_atomic and not is_renamed:
+            if problem_of(root / output.path, output)[0] is None:
+                continue
         for path in {root / output.path, root / written}:
             moved = set_aside(path)
             if moved is not None:

@@ -26,6 +26,7 @@ def start(course: Course, decision: Start) -> tuple[Attempt, Ended] | None:
         course.not_started(name)
         course.foreign.add(name)
         return None
+    is_unfinished = history.end != "done"  # else what it left was found to be changed
     attempt = _attempt(course, decision, number)
     course.histories[name] = history
     history.attempt = number
@@ -33,7 +34,7 @@ def start(course: Course, decision: Start) -> tuple[Attempt, Ended] | None:
     course.started += 1
     course.progress.set([name], State.RUNNING)
     try:
-        launch, aside = prepare(attempt, course.campaign, course.machine)
+        launch, aside = prepare(attempt, course.campaign, keeps_whole=is_unfinished)
     except OSError as error:
         _record(course, attempt, ())
         return attempt, Ended(None, launcher_error=str(error))
