@@ -172,7 +172,7 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
     report.reason =
         std::max(report.reason, part.reason == StopReason::zero_source ? StopReason::converged : part.reason);
     report.flops += part.flops;
-  report.conventional_flops += part.conventional_flops;
+    report.conventional_flops += part.conventional_flops;
     report.bytes += part.bytes;
     report.restarts += part.iterations > 0 ? int(count) : 0;
     report.reliable_updates += part.reliable_updates;
