@@ -36,6 +36,13 @@ def test_the_command_prints_the_keys() -> None:
     assert found["makespan_seconds"] >= found["lower_bound_seconds"]
 
 
+def test_a_campaign_without_gpu_tasks_on_a_machine_with_gpus() -> None:
+    words = ["campaign", "simulate", str(EXAMPLES / "campaign_spectrum.toml"), "--machine", "virtual"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 0, found.output
+    assert "GPUs idle: 100.0 %\n" in found.output
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_mix_is_within_5_percent_of_the_bound_and_gains_more_than_a_quarter(seed: int) -> None:
     tasks = load_campaign(EXAMPLES / "campaign_mix.toml").tasks

@@ -211,10 +211,13 @@ def simulate(file: Path, *, machine: str, seed: int, period: float, naive: bool,
     )
     output.line(f"no order ends before {show_seconds(bound)}")
     if found["gpu_idle_fraction"] is not None:
-        output.line(
-            f"GPUs idle: {100 * found['gpu_idle_fraction']:.1f} %, until the last GPU task ended "
-            f"{100 * found['gpu_idle_fraction_until_last_gpu_task']:.1f} %"
+        idle_until_last = found["gpu_idle_fraction_until_last_gpu_task"]  # None: no task uses GPUs
+        until_last = (
+            ""
+            if idle_until_last is None
+            else f", until the last GPU task ended {100 * idle_until_last:.1f} %"
         )
+        output.line(f"GPUs idle: {100 * found['gpu_idle_fraction']:.1f} %{until_last}")
     output.line(f"all usable nodes busy after {show_seconds(found['startup_seconds'])}")
     if naive:
         output.line(f"bundles with barriers: {show_seconds(found['naive_makespan_seconds'])}")
