@@ -1,5 +1,5 @@
-/// Slices of an extended layout: every inner block lies in one slice of each plane, together with all blocks that
-/// steps in the plane reach, halo included.
+/// Slices of an extended layout: every inner block lies in one slice of each plane, together with all blocks
+/// that steps in the plane reach, halo included.
 #include <gtest/gtest.h>
 
 #include <numeric>

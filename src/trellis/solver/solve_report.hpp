@@ -27,7 +27,7 @@ struct SolveReport {
   double mean_active_shifts = 0;  ///< multi-shift solves: updated in an iteration, on average
   int restarts = 0;               ///< search spaces that were thrown away and begun anew
   double seconds = 0;
-  double flops = 0;  ///< of all ranks: operators and linear algebra
+  double flops = 0;               ///< of all ranks: operators and linear algebra
   double conventional_flops = 0;  ///< as papers count operators (domain wall: dense fifth dimension)
   double bytes = 0;               ///< must-move bytes of all ranks
   /// Where asked for: after each iteration the largest |r| / |b| of the recursion (not the true residual).
