@@ -9,6 +9,7 @@
 
 #include "bench/measurement.hpp"
 #include "trellis/comm/communicator.hpp"
+#include "trellis/device/machine_speed.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/wilson.hpp"
@@ -84,7 +85,18 @@ int bench(int argc, char** argv) {
                half = S.converted(Precision::half_precision);
     const CgSpec cg{1e-10};
     std::vector<Row> rows;
-    rows.push_back({"cg double", timed_solve(cg, S, nullptr, 1)});
+    // in turn, the best of each: a solve is too long for a median on a machine that others use too
+    SolveReport fastest;
+    double hops = 0, read_bandwidth = 0;
+    ReadBandwidth bandwidth(matrix->hop().links().bytes() + 7 * S.make_field().bytes(), options.threads);
+    for (int round = 0; round < std::min(options.rounds, 3); ++round) {
+      const SolveReport report = timed_solve(cg, S, nullptr, 1);
+      if (round == 0 || report.seconds < fastest.seconds) fastest = report;
+      const double four_hops = 2 * seconds_of_two_hops(matrix);
+      hops = round == 0 ? four_hops : std::min(hops, four_hops);
+      read_bandwidth = std::max(read_bandwidth, bandwidth.measure(options.seconds));
+    }
+    rows.push_back({"cg double", fastest});
     rows.push_back(
         {"cg double-float", timed_solve(MixedPrecisionSpec{cg, Precision::single_precision}, S, single, 1)});
     rows.push_back(
@@ -92,14 +104,15 @@ int bench(int argc, char** argv) {
     rows.push_back({"bicgstab double", timed_solve(BicgstabSpec{1e-10}, S, nullptr, 1)});
     rows.push_back({"cg double-half, 12 rhs",
                     timed_solve(MixedPrecisionSpec{cg, Precision::half_precision}, S, half, 12)});
-    const double hops = 2 * seconds_of_two_hops(matrix);
     if (world()->rank() != 0) continue;
     const SolveReport& base = rows[0].report;
     const double iteration = base.seconds / std::max(1, base.iterations);
     std::printf(
-        "{\"lattice\": \"%s\", \"cg_iteration_ms\": %.3f, \"hops_of_it_ms\": %.3f, \"ratio_to_hops\": %.3f, "
-        "\"solves\": [",
-        to_string(extents).c_str(), iteration * 1e3, hops * 1e3, iteration / hops);
+        "{\"lattice\": \"%s\", \"threads\": %d, \"ranks\": %d, \"cg_iteration_ms\": %.3f, \"hops_of_it_ms\": "
+        "%.3f, "
+        "\"ratio_to_hops\": %.3f, \"read_bandwidth_gbytes_per_second\": %.2f, \"solves\": [",
+        to_string(extents).c_str(), options.threads, world()->size(), iteration * 1e3, hops * 1e3,
+        iteration / hops, read_bandwidth * world()->size() * 1e-9);
     for (size_t i = 0; i < rows.size(); ++i)
       std::printf(
           "%s\n  {\"solver\": \"%s\", \"iterations\": %d, \"seconds\": %.3f, \"relative_residual\": %.2e, "

@@ -120,6 +120,48 @@ TEST_P(WilsonHopTest, treats_right_hand_sides_alike) {
   EXPECT_EQ(single, apply(all_physics()[1].params, {}, false, 3));
 }
 
+TEST_P(WilsonHopTest, gives_each_right_hand_side_the_bits_it_has_alone) {
+  const WilsonParams params = all_physics()[4].params;  // phases: legs that are not plain too
+  constexpr int rhs = 11;                               // groups of unequal size
+  for (const Precision precision :
+       {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+    for (const int link_reals : {18, 12, 8}) {
+      const WilsonOperator M(test::to_product(lattice, U), params, {precision, link_reals});
+      SpinorField in = M.make_field(rhs), out = M.make_field(rhs);
+      for (int r = 0; r < rhs; ++r) test::to_product(in, test::random_spinors(GetParam(), 30 + r), r);
+      M.apply(out, in);
+      for (const int r : {0, 5, 6, 10}) {
+        SpinorField one = M.make_field(), found = M.make_field();
+        test::to_product(one, test::random_spinors(GetParam(), 30 + r), 0);
+        M.apply(found, one);
+        EXPECT_EQ(test::canonical_part(found, 0), test::canonical_part(out, r)) << name_of(precision) << r;
+      }
+    }
+}
+
+TEST_P(WilsonHopTest, sums_norms_while_it_writes) {
+  for (const Physics& p : all_physics())
+    for (const Precision precision :
+         {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+      for (const SchurForm form : {SchurForm::asymmetric, SchurForm::symmetric})
+        for (const int rhs : {1, 3}) {
+          const KernelChoice choice{precision, 12, rhs == 1 ? Backend::cpu : Backend::gpu_emulated};
+          const WilsonSchur S(std::make_shared<WilsonMatrix>(test::to_product(lattice, U), p.params, choice),
+                              form);
+          const WilsonOperator M(test::to_product(lattice, U), p.params, choice);
+          SpinorField full = M.make_field(rhs), in = S.make_field(rhs), out = S.make_field(rhs),
+                      again = S.make_field(rhs);
+          for (int r = 0; r < rhs; ++r) test::to_product(full, test::random_spinors(GetParam(), 40 + r), r);
+          extract_parity(in, full);
+          for (const bool is_dagger : {false, true}) {
+            const Coefficients found = is_dagger ? S.apply_dagger_norm2(out, in) : S.apply_norm2(out, in);
+            is_dagger ? S.apply_dagger(again, in) : S.apply(again, in);
+            EXPECT_EQ(norm2_each(again), found) << p.name << name_of(precision) << rhs;
+            EXPECT_EQ(norm2_each(out), found) << p.name << name_of(precision) << rhs;
+          }
+        }
+}
+
 TEST_P(WilsonHopTest, is_gamma5_hermitian) {
   // <chi, M psi> = <M^dagger chi, psi>, and M^dagger = gamma5 M gamma5 unless twisted (then of M with -mu)
   const auto chi = test::random_spinors(GetParam(), 13);

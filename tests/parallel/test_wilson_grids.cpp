@@ -44,8 +44,9 @@ Result compute(const LatticePtr& lattice, const reference::Gauge& U, const refer
   M.apply(out, in);
   SpinorField even = S.make_field(rhs), schur = S.make_field(rhs);
   extract_parity(even, out);
-  S.apply_dagger(schur, even);
-  return {test::canonical_part(schur, rhs - 1), dot_each(even, schur)[0], norm2_each(schur)[0]};
+  const double norm = S.apply_dagger_norm2(schur, even)[0];
+  EXPECT_EQ(norm, norm2_each(schur)[0]);
+  return {test::canonical_part(schur, rhs - 1), dot_each(even, schur)[0], norm};
 }
 
 /// The local part of a whole-lattice canonical array.

@@ -4,6 +4,7 @@
 
 #include "trellis/device/threads.hpp"
 #include "trellis/field/dispatch.hpp"
+#include "trellis/field/global_values.hpp"
 #include "trellis/field/host_conversion.hpp"
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 
@@ -37,17 +38,6 @@ std::vector<double> interleaved(const SpinorField& field, const ComplexCoefficie
 std::vector<double> per_slot(const SpinorField& field, const Coefficients& a) {
   std::vector<double> r;
   for (const double c : a) r.insert(r.end(), size_t(field.slices()), c);
-  return r;
-}
-
-/// The global sums of right-hand sides from the local ones of slots.
-Coefficients values(const SpinorField& x, const std::vector<ExactSum>& slots) {
-  const size_t slices = size_t(x.slices());
-  std::vector<ExactSum> sums(slots.size() / slices);
-  for (size_t i = 0; i < slots.size(); ++i) sums[i / slices].merge(slots[i]);
-  x.lattice().communicator().sum(sums.data(), int(sums.size()));
-  Coefficients r;
-  for (const ExactSum& s : sums) r.push_back(s.value());
   return r;
 }
 
@@ -91,6 +81,16 @@ void run_dot(const SpinorField& x, const SpinorField* y, ExactSum* re, ExactSum*
 }
 
 }  // namespace
+
+Coefficients global_values(const SpinorField& x, const std::vector<ExactSum>& slots) {
+  const size_t slices = size_t(x.slices());
+  std::vector<ExactSum> sums(slots.size() / slices);
+  for (size_t i = 0; i < slots.size(); ++i) sums[i / slices].merge(slots[i]);
+  x.lattice().communicator().sum(sums.data(), int(sums.size()));
+  Coefficients r;
+  for (const ExactSum& s : sums) r.push_back(s.value());
+  return r;
+}
 
 void set_zero(SpinorField& x) { x.memory().set_zero(); }
 
@@ -156,13 +156,13 @@ Coefficients combine_norm2(SpinorField& out, const Coefficients& a, const Spinor
                            const Coefficients& b, const SpinorField& y) {
   std::vector<ExactSum> sums(out.slots());
   run_combine(out, interleaved(out, a), x, interleaved(out, b), &y, false, sums.data());
-  return values(out, sums);
+  return global_values(out, sums);
 }
 Coefficients combine_norm2(SpinorField& out, const ComplexCoefficients& a, const SpinorField& x,
                            const ComplexCoefficients& b, const SpinorField& y) {
   std::vector<ExactSum> sums(out.slots());
   run_combine(out, interleaved(out, a), x, interleaved(out, b), &y, true, sums.data());
-  return values(out, sums);
+  return global_values(out, sums);
 }
 
 void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, SpinorField& p,
@@ -190,7 +190,7 @@ void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, Sp
 Coefficients norm2_each(const SpinorField& x) {
   std::vector<ExactSum> sums(x.slots());
   run_dot(x, nullptr, sums.data(), nullptr);
-  return values(x, sums);
+  return global_values(x, sums);
 }
 
 ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y) {
@@ -198,7 +198,7 @@ ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y) {
   const int n = x.rhs();
   std::vector<ExactSum> sums(size_t(2) * x.slots());
   run_dot(x, &y, sums.data(), sums.data() + x.slots());
-  const Coefficients v = values(x, sums);
+  const Coefficients v = global_values(x, sums);
   ComplexCoefficients r;
   for (int i = 0; i < n; ++i) r.emplace_back(v[i], v[n + i]);
   return r;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "trellis/field/spinor_field.hpp"
+#include "trellis/field/linear_algebra.hpp"
 
 namespace trellis {
 
@@ -15,6 +15,15 @@ class LinearOperator {
   virtual void apply(SpinorField& out, const SpinorField& in) const = 0;
   /// out = A^dagger in
   virtual void apply_dagger(SpinorField& out, const SpinorField& in) const = 0;
+  /// The same, and |out|^2 of each right-hand side: for operators that can sum while they write.
+  virtual Coefficients apply_norm2(SpinorField& out, const SpinorField& in) const {
+    apply(out, in);
+    return norm2_each(out);
+  }
+  virtual Coefficients apply_dagger_norm2(SpinorField& out, const SpinorField& in) const {
+    apply_dagger(out, in);
+    return norm2_each(out);
+  }
   virtual bool is_hermitian() const { return false; }
   /// A zero field of the operator's domain, in its storage.
   virtual SpinorField make_field(int rhs = 1) const = 0;

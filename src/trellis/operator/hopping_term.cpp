@@ -4,7 +4,9 @@
 
 #include "trellis/device/threads.hpp"
 #include "trellis/field/dispatch.hpp"
+#include "trellis/field/global_values.hpp"
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
+#include "trellis/kernels/linalg/linear_algebra.hpp"
 
 namespace trellis {
 
@@ -82,6 +84,25 @@ int tile(const SpinorField& out) {
   return int(std::max<size_t>(1, bytes_per_thread * size_t(thread_count()) / block));
 }
 }  // namespace
+
+Coefficients HoppingTerm::apply_norm2(SpinorField& out, int parity, const SpinorField& in,
+                                      const HopTask& task) const {
+  TRELLIS_REQUIRE(out.subset() != Subset::full && !task.then,
+                  "the norm with a hop is that of a field of one parity, as the hop leaves it");
+  std::vector<ExactSum> sums(size_t(out.slots()));
+  DotCall call;
+  call.x = out.raw(parity);
+  call.re = sums.data();
+  call.reals = out.reals();
+  call.slots = out.slots();
+  HopTask summing = task;
+  summing.then = [&](const SiteRange& sites) {
+    dispatch(choice_.backend, choice_.precision, out.layout().lanes(),
+             [&]<class Layout, class Storage>() { launch_dot<Layout, Storage>(call, sites); });
+  };
+  apply(out, parity, in, summing);
+  return global_values(out, sums);
+}
 
 void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const {
   TRELLIS_REQUIRE(out.precision() == choice_.precision && in.precision() == choice_.precision,

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "trellis/device/site_range.hpp"
+#include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/wilson_halo.hpp"
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 #include "trellis/operator/wilson_params.hpp"
@@ -32,6 +33,9 @@ class HoppingTerm {
   /// out (sites of `parity`) from in (sites of the other parity). Fields may be full or of one parity.
   /// @pre out and in are different storage, unless full.
   void apply(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const;
+  /// The same, and |out|^2 of each right-hand side, summed tile by tile while out is in the cache.
+  /// @pre out has one parity; task.then is empty
+  Coefficients apply_norm2(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const;
 
   const LatticePtr& lattice_ptr() const { return links_->lattice_ptr(); }
   const HopLinks& links() const { return *links_; }

@@ -50,30 +50,42 @@ SpinorField& WilsonSchur::workspace(int which, int parity, int rhs) const {
   return *field;
 }
 
-void WilsonSchur::apply(SpinorField& out, const SpinorField& in) const {
+void WilsonSchur::run(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
   TRELLIS_REQUIRE(&out != &in, "WilsonSchur cannot work in place");
   SpinorField& odd = workspace(0, 1 - parity_, in.rhs());
   matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, false);
   if (form_ == SchurForm::asymmetric)
-    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, false);
+    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, false, norm2);
   else
-    matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, false);
+    matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, false, norm2);
 }
 
-void WilsonSchur::apply_dagger(SpinorField& out, const SpinorField& in) const {
+void WilsonSchur::run_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
   TRELLIS_REQUIRE(&out != &in, "WilsonSchur cannot work in place");
   SpinorField& odd = workspace(0, 1 - parity_, in.rhs());
   if (form_ == SchurForm::symmetric && !matrix_->has_real_diagonal()) {
     SpinorField& even = workspace(1, parity_, in.rhs());
     matrix_->apply_diagonal_inverse(even, in, parity_, true);
     matrix_->apply_inverse_hop(odd, 1 - parity_, even, 1.0, true);
-    return matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false, true);
+    return matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false, true, norm2);
   }
   matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, true);
   if (form_ == SchurForm::asymmetric)
-    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, true);
+    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, true, norm2);
   else
-    matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, true);
+    matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, true, norm2);
+}
+
+Coefficients WilsonSchur::apply_norm2(SpinorField& out, const SpinorField& in) const {
+  Coefficients norm2;
+  run(out, in, &norm2);
+  return norm2;
+}
+
+Coefficients WilsonSchur::apply_dagger_norm2(SpinorField& out, const SpinorField& in) const {
+  Coefficients norm2;
+  run_dagger(out, in, &norm2);
+  return norm2;
 }
 
 double WilsonSchur::flops() const {

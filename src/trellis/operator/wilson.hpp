@@ -28,12 +28,14 @@ class WilsonMatrix {
   /// out = A^-1 (coefficient H in)
   void apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                          bool is_dagger) const;
-  /// out = A x + coefficient H in; with_diagonal = false: out = x + coefficient H in
+  /// out = A x + coefficient H in; with_diagonal = false: out = x + coefficient H in. This and the next also
+  /// give |out|^2 if asked to.
   void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
-                      const SpinorField& x, bool with_diagonal, bool is_dagger) const;
+                      const SpinorField& x, bool with_diagonal, bool is_dagger,
+                      Coefficients* norm2 = nullptr) const;
   /// out = x + A^-1 (coefficient H in)
   void apply_inverse_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
-                              const SpinorField& x, bool is_dagger) const;
+                              const SpinorField& x, bool is_dagger, Coefficients* norm2 = nullptr) const;
   /// A is a real number, which commutes with H.
   bool has_real_diagonal() const { return !clover_ && params_.twisted_mass == 0; }
 
@@ -49,6 +51,8 @@ class WilsonMatrix {
   /// out = coefficient H in
   void hop_alone(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                  bool is_dagger) const;
+  void run(SpinorField& out, int parity, const SpinorField& in, const HopTask& task,
+           Coefficients* norm2) const;
   HopTask inverse_hop_task(double coefficient, bool is_dagger) const;
   std::complex<double> diagonal(bool is_dagger) const;
   std::complex<double> inverse_diagonal(bool is_dagger) const;
@@ -89,8 +93,10 @@ class WilsonSchur final : public LinearOperator {
   /// parity: of the sites that remain (0 = even, the default).
   WilsonSchur(WilsonMatrixPtr matrix, SchurForm form, int parity = 0);
 
-  void apply(SpinorField& out, const SpinorField& in) const override;
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override;
+  void apply(SpinorField& out, const SpinorField& in) const override { run(out, in, nullptr); }
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override { run_dagger(out, in, nullptr); }
+  Coefficients apply_norm2(SpinorField& out, const SpinorField& in) const override;
+  Coefficients apply_dagger_norm2(SpinorField& out, const SpinorField& in) const override;
   SpinorField make_field(int rhs = 1) const override {
     return matrix_->hop().make_field(subset_of(parity_), rhs);
   }
@@ -107,6 +113,8 @@ class WilsonSchur final : public LinearOperator {
   SchurForm form() const { return form_; }
 
  private:
+  void run(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
+  void run_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
   SpinorField& workspace(int which, int parity, int rhs) const;
   WilsonMatrixPtr matrix_;
   SchurForm form_;

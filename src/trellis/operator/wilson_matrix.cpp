@@ -125,6 +125,14 @@ HopTask WilsonMatrix::inverse_hop_task(double coefficient, bool is_dagger) const
   return task;
 }
 
+void WilsonMatrix::run(SpinorField& out, int parity, const SpinorField& in, const HopTask& task,
+                       Coefficients* norm2) const {
+  if (norm2 != nullptr)
+    *norm2 = hop_->apply_norm2(out, parity, in, task);
+  else
+    hop_->apply(out, parity, in, task);
+}
+
 void WilsonMatrix::apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                                      bool is_dagger) const {
   if (has_twisted_clover()) {
@@ -135,25 +143,31 @@ void WilsonMatrix::apply_inverse_hop(SpinorField& out, int parity, const SpinorF
 }
 
 void WilsonMatrix::apply_inverse_hop_plus(SpinorField& out, int parity, const SpinorField& in,
-                                          double coefficient, const SpinorField& x, bool is_dagger) const {
+                                          double coefficient, const SpinorField& x, bool is_dagger,
+                                          Coefficients* norm2) const {
   if (has_twisted_clover()) {
     TRELLIS_REQUIRE(&out != &x, "the operator cannot add to its own argument");
     hop_alone(out, parity, in, coefficient, is_dagger);
-    return twisted_clover(out, out, parity, is_dagger, true, &x);
+    twisted_clover(out, out, parity, is_dagger, true, &x);
+    if (norm2 != nullptr) *norm2 = norm2_each(out);
+    return;
   }
   HopTask task = inverse_hop_task(coefficient, is_dagger);
   task.x = &x;
   task.x_term = SiteTerm::chiral_scalar;
   task.x_scalar = 1.0;
-  hop_->apply(out, parity, in, task);
+  run(out, parity, in, task, norm2);
 }
 
 void WilsonMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
-                                  const SpinorField& x, bool with_diagonal, bool is_dagger) const {
+                                  const SpinorField& x, bool with_diagonal, bool is_dagger,
+                                  Coefficients* norm2) const {
   if (with_diagonal && has_twisted_clover()) {
     TRELLIS_REQUIRE(&out != &x, "the operator cannot add to its own argument");
     hop_alone(out, parity, in, coefficient, is_dagger);
-    return twisted_clover(out, x, parity, is_dagger, false, &out);
+    twisted_clover(out, x, parity, is_dagger, false, &out);
+    if (norm2 != nullptr) *norm2 = norm2_each(out);
+    return;
   }
   HopTask task;
   task.is_dagger = is_dagger;
@@ -166,7 +180,7 @@ void WilsonMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorFiel
     task.x_term = SiteTerm::chiral_scalar;
     task.x_scalar = with_diagonal ? diagonal(is_dagger) : 1.0;
   }
-  hop_->apply(out, parity, in, task);
+  run(out, parity, in, task, norm2);
 }
 
 double WilsonMatrix::diagonal_flops(bool is_inverse) const {

@@ -28,10 +28,9 @@ ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm fo
 Coefficients ConjugateGradient::update_gradient(const SpinorField& r, const Coefficients& residual2,
                                                 SolveCost& cost) {
   if (form_ == CgForm::hermitian) return residual2;
-  A_.apply_dagger(*gradient_, r);
   cost.add_applications(A_, r.rhs(), 1);
-  cost.add_linear_algebra(r, 1, 2);
-  return norm2_each(*gradient_);
+  cost.add_linear_algebra(r, 0, 2);
+  return A_.apply_dagger_norm2(*gradient_, r);
 }
 
 /// E from p and q.
@@ -51,8 +50,8 @@ Coefficients ConjugateGradient::apply_to_direction(SolveCost& cost) {
     cost.add_linear_algebra(direction_, energy_fields(A_), 2);
     return apply_with_energy(A_, product_, direction_);
   }
-  A_.apply(product_, direction_);
-  return energy(cost);
+  cost.add_linear_algebra(direction_, 0, 2);
+  return A_.apply_norm2(product_, direction_);
 }
 
 /// p, q = A p and E of a run that continues: p is conjugate to the last p where there is one, else s. Returns

@@ -12,15 +12,15 @@ class NormalOperator;
 
 /// A x = b with A hermitian and positive. x is the first guess; r = b - A x is recomputed before the solver
 /// gives up or claims success. Finds a direction of negative curvature => broke_down.
-///   Traffic per iteration: 1 apply + 10 fields (p.Ap 2, r and |r|^2 3, x and p 5); A^dagger A: 9.
+///   Traffic per iteration: 1 apply + 10 fields (p.Ap 2, r and |r|^2 3, x and p 5); A^dagger A: 8.
 /// @pre A.is_hermitian()
 SolveReport conjugate_gradient(const LinearOperator& A, SpinorField& x, const SpinorField& b,
                                const CgSpec& spec);
 
 /// A x = b with any A without zero modes, by conjugate gradients on A^dagger A x = A^dagger b. The recursion
 /// holds r = b - A x itself, so the solve stops on the residual of A x = b (see CgSpec).
-///   Traffic per iteration: 1 apply, 1 apply_dagger + 10 fields (|Ap|^2 1, r and |r|^2 3, |A^dagger r|^2 1, x
-///   and p 5)
+///   Traffic per iteration: 1 apply, 1 apply_dagger + 8 fields (r and |r|^2 3, x and p 5); |A p|^2 and
+///   |A^dagger r|^2 are summed while the operator writes, where it can, and cost a field each where not.
 SolveReport conjugate_gradient_normal(const LinearOperator& A, SpinorField& x, const SpinorField& b,
                                       const CgSpec& spec);
 

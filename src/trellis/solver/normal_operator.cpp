@@ -10,22 +10,23 @@ NormalOperator::NormalOperator(LinearOperatorPtr A) : A_{std::move(A)} {
   TRELLIS_REQUIRE(A_ != nullptr, "NormalOperator needs an operator");
 }
 
-SpinorField& NormalOperator::apply_factor(const SpinorField& in) const {
-  auto& field = workspace_[in.rhs()];
-  if (!field) field = std::make_unique<SpinorField>(A_->make_field(in.rhs()));
-  A_->apply(*field, in);
+SpinorField& NormalOperator::workspace(int rhs) const {
+  auto& field = workspace_[rhs];
+  if (!field) field = std::make_unique<SpinorField>(A_->make_field(rhs));
   return *field;
 }
 
 void NormalOperator::apply(SpinorField& out, const SpinorField& in) const {
   TRELLIS_REQUIRE(&out != &in, "NormalOperator cannot work in place");
-  A_->apply_dagger(out, apply_factor(in));
+  SpinorField& A_in = workspace(in.rhs());
+  A_->apply(A_in, in);
+  A_->apply_dagger(out, A_in);
 }
 
 Coefficients NormalOperator::apply_with_energy(SpinorField& out, const SpinorField& in) const {
   TRELLIS_REQUIRE(&out != &in, "NormalOperator cannot work in place");
-  const SpinorField& A_in = apply_factor(in);
-  Coefficients energy = norm2_each(A_in);
+  SpinorField& A_in = workspace(in.rhs());
+  Coefficients energy = A_->apply_norm2(A_in, in);
   A_->apply_dagger(out, A_in);
   return energy;
 }

@@ -15,9 +15,9 @@ class NormalOperator final : public LinearOperator, public EnergySum {
 
   void apply(SpinorField& out, const SpinorField& in) const override;
   void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
-  /// The energy is |A in|^2.
+  /// The energy is |A in|^2, which A may sum while it writes.
   Coefficients apply_with_energy(SpinorField& out, const SpinorField& in) const override;
-  int energy_fields() const override { return 1; }
+  int energy_fields() const override { return 0; }
   bool is_hermitian() const override { return true; }
   SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
   double flops() const override { return 2 * A_->flops(); }
@@ -28,7 +28,7 @@ class NormalOperator final : public LinearOperator, public EnergySum {
   const LinearOperator& factor() const { return *A_; }
 
  private:
-  SpinorField& apply_factor(const SpinorField& in) const;
+  SpinorField& workspace(int rhs) const;
   LinearOperatorPtr A_;
   mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;  // by number of right-hand sides
 };

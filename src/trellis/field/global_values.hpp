@@ -1,0 +1,13 @@
+#pragma once
+/// From the exact sums of one rank to numbers.
+#include <vector>
+
+#include "trellis/base/exact_sum.hpp"
+#include "trellis/field/linear_algebra.hpp"
+
+namespace trellis {
+
+/// The global sums of right-hand sides from this rank's sums of the slots of a field like x.
+Coefficients global_values(const SpinorField& x, const std::vector<ExactSum>& slots);
+
+}  // namespace trellis
