@@ -121,8 +121,9 @@ TEST_P(WilsonHopTest, treats_right_hand_sides_alike) {
 }
 
 TEST_P(WilsonHopTest, gives_each_right_hand_side_the_bits_it_has_alone) {
-  const WilsonParams params = all_physics()[4].params;  // phases: legs that are not plain too
-  constexpr int rhs = 11;                               // groups of unequal size
+  WilsonParams params;  // with legs that are not plain
+  params.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
+  constexpr int rhs = 11;
   for (const Precision precision :
        {Precision::double_precision, Precision::single_precision, Precision::half_precision})
     for (const int link_reals : {18, 12, 8}) {

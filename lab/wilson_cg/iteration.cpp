@@ -1,0 +1,110 @@
+/// What a CG iteration costs beside its hops, with the norms inside the last hop and as passes of their own,
+/// in turn in one process. README.md beside this file has the numbers.
+///
+///   lab_wilson_cg_iteration [--lattice X.Y.Z.T] [--precision double,float] [--link-reals 12] [--rounds N]
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+#include "bench/options.hpp"
+#include "bench/random_su3.hpp"
+#include "trellis/operator/wilson.hpp"
+#include "trellis/solver/conjugate_gradient.hpp"
+
+namespace trellis::lab {
+namespace {
+
+/// Of this process: what others do on the machine counts less.
+double processor_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+/// An operator whose norms are passes of their own.
+class SeparateNorms final : public LinearOperator {
+ public:
+  explicit SeparateNorms(const LinearOperator& A) : A_{A} {}
+  void apply(SpinorField& out, const SpinorField& in) const override { A_.apply(out, in); }
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override { A_.apply_dagger(out, in); }
+  SpinorField make_field(int rhs) const override { return A_.make_field(rhs); }
+  double flops() const override { return A_.flops(); }
+  double bytes(int rhs) const override { return A_.bytes(rhs); }
+  LinearOperatorPtr converted(Precision precision) const override { return A_.converted(precision); }
+  std::string name() const override { return A_.name(); }
+
+ private:
+  const LinearOperator& A_;
+};
+
+/// Seconds of one iteration of the recursion, in the storage of A.
+double seconds_of_iteration(const LinearOperator& A, const SpinorField& source) {
+  constexpr int iterations = 10;
+  ConjugateGradient method(A, 1, CgForm::normal_equations, 0.0);
+  SolveProgress progress(1, iterations, false);
+  SolveColumn& column = progress.columns[0];
+  column.is_active = true;
+  column.start2 = column.largest2 = 1.0;
+  SpinorField x = SpinorField::like(source), r = source;
+  const double start = processor_seconds();
+  method.run(x, r, progress);
+  return (processor_seconds() - start) / iterations;
+}
+
+double seconds_of_four_hops(const HoppingTerm& hop, SpinorField& even, SpinorField& odd) {
+  constexpr int pairs = 20;
+  const double start = processor_seconds();
+  for (int i = 0; i < pairs; ++i) {
+    hop.apply(odd, 1, even, {});
+    hop.apply(even, 0, odd, {});
+  }
+  return 2 * (processor_seconds() - start) / pairs;
+}
+
+void compare(const GaugeField& U, Precision precision, int link_reals, int rounds) {
+  WilsonParams params;
+  params.mass = 1.0;  // well conditioned, whatever the links
+  const auto matrix = std::make_shared<WilsonMatrix>(U, params, KernelChoice{precision, link_reals});
+  const WilsonSchur S(matrix, SchurForm::symmetric);
+  const SeparateNorms separate(S);
+  SpinorField source = S.make_field(1), even = S.make_field(1);
+  SpinorField odd = matrix->hop().make_field(Subset::odd, 1);
+  std::vector<double> reals(24, 0.0);
+  reals[0] = 1.0;
+  source.set_site({0, 0, 0}, 0, reals.data());
+  std::vector<double> hops, apart, inside;
+  for (int round = 0; round < rounds; ++round) {
+    even = source;
+    hops.push_back(seconds_of_four_hops(matrix->hop(), even, odd));
+    apart.push_back(seconds_of_iteration(separate, source));
+    inside.push_back(seconds_of_iteration(S, source));
+  }
+  std::printf(
+      "%s, %d link reals: four hops %.2f ms, iteration with norms apart %.2f ms (%.3f), inside %.2f ms "
+      "(%.3f)\n",
+      name_of(precision), link_reals, median(hops) * 1e3, median(apart) * 1e3, median(apart) / median(hops),
+      median(inside) * 1e3, median(inside) / median(hops));
+}
+
+int run(int argc, char** argv) {
+  bench::Options defaults;
+  defaults.lattices = {{16, 16, 16, 16}};
+  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.link_reals = {12};
+  defaults.rounds = 15;
+  const bench::Options options = bench::parse_options(argc, argv, defaults);
+  for (const Coord& extents : options.lattices) {
+    GaugeField U(make_lattice(extents));
+    bench::fill_random_su3(U, 1);
+    for (const Precision precision : options.precisions)
+      for (const int link_reals : options.link_reals) compare(U, precision, link_reals, options.rounds);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace trellis::lab
+
+int main(int argc, char** argv) { return trellis::lab::run(argc, argv); }
