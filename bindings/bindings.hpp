@@ -38,6 +38,7 @@ void bind_eigen(nb::module_& m);
 void bind_staggered(nb::module_& m);
 void bind_measure(nb::module_& m);
 void bind_domain_wall(nb::module_& m);
+void bind_three_point(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_hdf5(nb::module_& m);
 

@@ -69,6 +69,8 @@ __all__ = [
     "noise_source",
     "nucleon",
     "nucleon_feynman_hellmann",
+    "nucleon_sequential_source",
+    "nucleon_three_point",
     "point_source",
     "projected_feynman_hellmann",
     "propagator_norm",
@@ -81,6 +83,7 @@ __all__ = [
     "reference_time",
     "residual_mass",
     "sequential_source",
+    "three_point",
     "w0_scale",
     "wall_source",
     "weak_field",
@@ -120,6 +123,7 @@ _SUBMODULE_OF = {
         ],
         "feynman_hellmann",
     ),
+    **dict.fromkeys(["nucleon_sequential_source", "nucleon_three_point", "three_point"], "sequential"),
     **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "mr", "mixed_precision", "SolveReport"], "solvers"),
     **dict.fromkeys(
         [
@@ -173,6 +177,7 @@ if TYPE_CHECKING:
         wall_source,
     )
     from .scales import reference_time, w0_scale
+    from .sequential import nucleon_sequential_source, nucleon_three_point, three_point
     from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision, mr
     from .staggered import HISQ, Staggered, StaggeredObservables
 

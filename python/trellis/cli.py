@@ -138,6 +138,10 @@ def analyze(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
         "analysis"
     ),
+    companion: Annotated[
+        list[Path] | None,
+        typer.Option(help="Measurements of another action or lattice, for a second part of the report."),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     options: Annotated[Path | None, typer.Option(help="TOML file with options of the analysis.")] = None,
     json: Json = False,
@@ -152,7 +156,10 @@ def analyze(
         console.run(lambda: _print_schema(AnalysisOptions), json)
     if not paths:
         raise typer.BadParameter("files or folders with measurements are needed: PATH...")
-    console.run(lambda: command(paths, output, title=title, options=options, json=json), json)
+    console.run(
+        lambda: command(paths, output, companion=companion or [], title=title, options=options, json=json),
+        json,
+    )
 
 
 @app.command()

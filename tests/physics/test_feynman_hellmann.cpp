@@ -133,7 +133,9 @@ void expect_sum_of_three_points(const Propagator& S, const std::function<Propaga
     for (const Flavour flavour : {Flavour::up, Flavour::down}) {
       const SpinMatrix P = q[1] == 0 ? parity_projector(1) : polarised_projector(1);
       for (int t = 0; t < Lt; ++t) {
-        const Propagator Y = solve(nucleon_sequential_source(S, {t, flavour, P, q}));
+        const bool is_up = flavour == Flavour::up;
+        const Propagator Y =
+            solve(nucleon_sequential_source(S, {t, {is_up ? 1.0 : 0.0, is_up ? 0.0 : 1.0}, P, q}));
         const CorrelatorTable C3 = nucleon_three_point(Y, S, currents, {q});
         for (size_t i = 0; i < currents.size(); ++i) {
           const Insertion insertion{flavour, &F[i]};
@@ -184,8 +186,8 @@ TEST(FeynmanHellmann, mistakes_are_refused) {
     EXPECT_THROW(octet_correlators({&S, &S, nullptr}, {"proton"}, {parity_projector(1)}, zero_momentum,
                                    octet_diquark(), insertion),
                  BadArgument);
-  EXPECT_THROW(nucleon_sequential_source(S, {4, Flavour::up, parity_projector(1)}), BadArgument);
-  EXPECT_THROW(nucleon_sequential_source(S, {1, Flavour::strange, parity_projector(1)}), BadArgument);
+  EXPECT_THROW(nucleon_sequential_source(S, {4, {1, 0}, parity_projector(1)}), BadArgument);
+  EXPECT_THROW(nucleon_sequential_source(S, {1, {0, 0}, parity_projector(1)}), BadArgument);
 }
 
 }  // namespace

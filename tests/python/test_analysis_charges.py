@@ -12,12 +12,12 @@ from trellis.analysis import AnalysisError, analyze
 from trellis.analysis.charges import (
     LIFETIME_CONSTANT,
     ChargeEstimate,
-    ChargeOptions,
     effective_charge,
     fit_charges,
     neutron_lifetime,
 )
 from trellis.analysis.nucleon import read_lalibe
+from trellis.analysis.three_point import three_point_charge
 
 G_A, G_V, ENERGY, GAP, RATIO, EXTENT = 1.27, 1.05, 0.55, 0.5, 0.4, 16
 
@@ -56,16 +56,16 @@ def test_exact_data_give_the_exact_effective_charge() -> None:
 
 
 def test_pulls_of_pseudo_experiments() -> None:
-    """201 pseudo-experiments on three sizes of ensembles; 19 points are fitted, so 400 are 21 a point.
+    """201 pseudo-experiments on three sizes of ensembles, default options; up to 19 points, 400 are 21 each.
 
     The mean of 201 pulls scatters by .07, their width by .05.
     """
-    options = ChargeOptions(t_max=7, t_min_last=2)
     pulls: dict[str, list[float]] = {"A": [], "V": [], "A/V": []}
     for count in (400, 800, 1600):
         for seed in range(67):
             two_point, numerators = ensemble(count, 1000 * count + seed)
-            found = fit_charges(two_point, numerators, options=options)
+            found = fit_charges(two_point, numerators)
+            assert max(window.points for window in found.windows) == 19
             estimates = {"A": found.charges["A"], "V": found.charges["V"], "A/V": found.ratio}
             for (name, estimate), exact_value in zip(estimates.items(), (G_A, G_V, G_A / G_V), strict=True):
                 assert estimate is not None
@@ -138,6 +138,31 @@ def test_mistakes_are_refused() -> None:
         fit_charges(two_point, numerators, options={"tuned": 1})
 
 
+def plateau(t: int, g: float) -> np.ndarray:
+    """g + excited states of source and sink at the times of the current."""
+    tau = np.arange(EXTENT)
+    return g * (1 + 0.1 * np.exp(-GAP * tau) + 0.1 * np.exp(-GAP * np.abs(t - tau)))
+
+
+def test_errors_of_three_point_functions_are_those_of_the_jackknife() -> None:
+    rng = np.random.default_rng(12)
+    C = 1 + 0.1 * rng.standard_normal((40, EXTENT))
+    C3 = {t: C * (1.3 + 0.2 * rng.standard_normal((40, EXTENT))) for t in (4, 6)}
+    found = three_point_charge(C, C3)
+
+    def quantities(keep: np.ndarray) -> np.ndarray:
+        R = {t: C3[t][keep].mean(axis=0) / C[keep, t].mean() for t in C3}
+        return np.array([R[4][2], R[6][3], (R[6][1:6].sum() - R[4][1:4].sum()) / 2])
+
+    everything = np.arange(40)
+    samples = np.array([quantities(everything != k) for k in everything])
+    jackknife = np.sqrt(39 / 40 * ((samples - samples.mean(axis=0)) ** 2).sum(axis=0))
+    assert found.slope is not None
+    values = [*found.midpoint.value, *found.slope.value]
+    np.testing.assert_allclose(values, quantities(everything >= 0), rtol=1e-12)
+    np.testing.assert_allclose([*found.midpoint.error, *found.slope.error], jackknife, rtol=0.03)
+
+
 def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
     two_point, numerators = ensemble(60, 11)
     common = {"type": "feynman_hellmann", "boundary_t": "antiperiodic", "particle": "nucleon"}
@@ -150,6 +175,9 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
                 sets[f"fh_{current}_UU"] = 1.5 * numerators[name][k]
                 sets[f"fh_{current}_DD"] = 0.5 * numerators[name][k]
             sets["midpoint"], sets["midpoint_pion"] = 2e-3 * two_point[k], two_point[k]
+            for t in (4, 5):
+                for current, g in (("A3", G_A), ("V4", G_V)):
+                    sets[f"three_point_{current}_t{t:02d}"] = plateau(t, g) * two_point[k, t]
             for name, values in sets.items():
                 dataset = file.create_dataset(f"correlators/{name}", data=values.reshape(1, 1, 1, -1) + 0j)
                 dataset.attrs.update(common | {"momenta": [0, 0, 0], "sources": [0, 0, 0, 0]})
@@ -157,13 +185,34 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
                     dataset.attrs["type"] = "baryon"
                 if name.startswith("midpoint"):
                     dataset.attrs["type"] = "midpoint"
+                if name.startswith("three_point"):
+                    dataset.attrs["type"] = "three_point"
     results = analyze(tmp_path, output=tmp_path / "report", options={"charges": {"t_max": 7}})
     record = results.nucleon_charges
     assert record is not None
     assert record.g_a_over_g_v is not None
     assert abs(record.g_a_over_g_v.value - G_A / G_V) < 4 * record.g_a_over_g_v.error
     assert record.tau_n is not None
-    assert results.m_res is not None
-    assert results.m_res.value == pytest.approx(2e-3)
+    assert results.m_res == pytest.approx(2e-3)
+    assert results.g_a_over_g_v == record.g_a_over_g_v.value
+    assert results.tau_n == pytest.approx(LIFETIME_CONSTANT / (1 + 3 * results.g_a_over_g_v**2))
+    assert results.m_pi is None
+    fixed = record.three_point["A"]
+    assert fixed.separations == [4, 5]
+    middle = [plateau(4, G_A)[2], plateau(5, G_A)[[2, 3]].mean()]
+    np.testing.assert_allclose(fixed.midpoint.value, middle, rtol=1e-12)
+    np.testing.assert_allclose(fixed.ratio[1].value, plateau(5, G_A)[:6], rtol=1e-12)
+    assert fixed.slope is not None
+    slope = plateau(5, G_A)[1:5].sum() - plateau(4, G_A)[1:4].sum()
+    assert fixed.slope.value[0] == pytest.approx(slope, rel=1e-12)
+    assert record.three_point_ratio is not None
+    np.testing.assert_allclose(record.three_point_ratio.value, G_A / G_V, rtol=1e-12)
+    for name in ("three_point", "charge_stability"):
+        assert (tmp_path / "report" / "plots" / f"{name}.png").stat().st_size > 5000
+    again = analyze(tmp_path, companion=tmp_path, output=tmp_path / "two", options={"charges": {"t_max": 7}})
+    assert again.companion is not None
+    assert again.companion.nucleon_charges == record
+    assert (tmp_path / "two" / "plots" / "companion_effective_charges.png").stat().st_size > 5000
+    assert 'id="companion"' in (tmp_path / "two" / "report.html").read_text()
     assert (tmp_path / "report" / "plots" / "effective_charges.png").stat().st_size > 5000
     assert "Nucleon charges" in (tmp_path / "report" / "report.html").read_text()

@@ -34,6 +34,9 @@ def test_known_masses_are_recovered(measured):
         assert abs(particles[name].mass - truth) < 3 * particles[name].mass_error, name
         assert particles[name].mass_error < 0.06 * truth, name
         assert particles[name].fit.p_value > 0.01
+    for name, particle in (("m_pi", particles["pion"]), ("m_nucleon", particles["nucleon"])):
+        assert getattr(measured[2], name) == particle.mass
+        assert getattr(measured[2], f"{name}_error") == particle.mass_error
 
 
 def test_results_json_round_trip(measured):

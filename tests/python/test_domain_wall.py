@@ -82,6 +82,37 @@ def test_solver_prints_the_measures_of_the_paper(U: tr.GaugeField) -> None:
     assert "% of the peak" in str(report)
 
 
+LINKS_SMEARING = {"width": 1.2, "steps": 3}
+
+
+@pytest.mark.parametrize("sink", ["point", "gaussian"])
+def test_feynman_hellmann_is_the_sum_of_three_point_functions(U: tr.GaugeField, sink: str) -> None:
+    """N(t) = sum_tau C3(t, tau) at every t, with smeared sinks too; up - down in one solve."""
+    M = tr.MoebiusDomainWall(U, mass=0.1, Ls=4, columns_per_solve=12)
+    solve = tr.even_odd(tr.cg(tolerance=1e-13))(M)
+    S = solve.propagator(tr.gaussian_source(U, (1, 0, 1, 3), width=1.2, steps=3))
+    smeared = S if sink == "point" else S.smear_sink(U, **LINKS_SMEARING)
+    smearing = None if sink == "point" else (U, *LINKS_SMEARING.values())
+    for gamma, spin in (("gamma_z gamma5", "polarised"), ("gamma_t", "unpolarised")):
+        F = tr.feynman_hellmann_propagator(solve, S, gamma)
+        F = F if sink == "point" else F.smear_sink(U, **LINKS_SMEARING)
+        N = {q: tr.nucleon_feynman_hellmann(smeared, F, insertion=q, spin=spin)[0] for q in ("up", "down")}
+        N["isovector"] = N["up"] - N["down"]
+        for insertion, expected in N.items():
+            C3 = tr.three_point(
+                solve,
+                S,
+                [gamma],
+                separations=range(4),
+                insertion=insertion,
+                spin=spin,
+                sink_smearing=smearing,
+            )
+            assert C3.shape == (4, 1, 1, 4)
+            scale = np.abs(C3[:, 0, 0]).sum(axis=1).max()
+            np.testing.assert_allclose(C3[:, 0, 0].sum(axis=1), expected, rtol=0, atol=1e-10 * scale)
+
+
 def test_mistakes_are_refused(U: tr.GaugeField) -> None:
     with pytest.raises(tr.BadArgument, match="Ls"):
         tr.MoebiusDomainWall(U, mass=0.1, Ls=1)
@@ -100,6 +131,10 @@ def test_mistakes_are_refused(U: tr.GaugeField) -> None:
         tr.residual_mass(S)
     with pytest.raises(tr.BadArgument, match="insertion"):
         tr.nucleon_feynman_hellmann(S, S, insertion="strange")  # type: ignore[arg-type]
+    with pytest.raises(tr.BadArgument, match="insertion"):
+        tr.nucleon_sequential_source(S, separation=1, insertion="strange")  # type: ignore[arg-type]
+    with pytest.raises(tr.BadArgument, match=r"4 slices from the source is not in 0\.\.3"):
+        tr.nucleon_sequential_source(S, separation=4, insertion="up")
 
 
 RUN = """\
@@ -138,6 +173,74 @@ def test_run_file(U: tr.GaugeField, tmp_path: Path) -> None:
         F = tr.feynman_hellmann_propagator(solve, S, "gamma_z gamma5")
         N = -1j * tr.nucleon_feynman_hellmann(S, F, insertion="up", spin="polarised")[0]
         np.testing.assert_allclose(correlators["fh_A3_UU"][0, 0, 0], N, rtol=0, atol=1e-7 * np.abs(N).max())
+
+
+THREE_POINT = """\
+[three_point]
+currents = ["A3", "V4"]
+separations = [1, 2]
+[sink]
+type = "gaussian"
+[smearing]
+flow_time = 0.3
+[output]
+"""
+
+
+def test_run_file_with_both_methods(U: tr.GaugeField, tmp_path: Path) -> None:
+    """Two shifted Gaussian sources on flowed links; the sum over times of the current is N(t)."""
+    U.write(tmp_path / "configuration.1.ildg")
+    text = RUN.replace("[output]\n", THREE_POINT).replace("1e-9", "1e-11")
+    text = text.replace(
+        "Ls = 4", 'Ls = 4\n[source]\ntype = "gaussian"\nwidth = 1.2\nsteps = 3\nshift_seed = 2\nshifts = 2'
+    )
+    (tmp_path / "measure.toml").write_text(text)
+    (tmp_path / "both.toml").write_text(
+        text.replace("[three_point]", '[three_point]\ninsertion = "separate"').replace('"out"', '"both"')
+    )
+    run("measure", "measure.toml", cwd=tmp_path)
+    run("measure", "both.toml", cwd=tmp_path)
+    with (
+        h5py.File(tmp_path / "out" / "correlators.000001.h5") as file,
+        h5py.File(tmp_path / "both" / "correlators.000001.h5") as both,
+    ):
+        sources = np.reshape(file["correlators/pion"].attrs["sources"], (-1, 4))
+        assert len(sources) == 2
+        assert sources[0].tolist() != sources[1].tolist()
+        for current in ("A3", "V4"):
+            N = file[f"correlators/fh_{current}_UU"][...] - file[f"correlators/fh_{current}_DD"][...]
+            for t in (1, 2):
+                C3 = file[f"correlators/three_point_{current}_t{t:02d}"]
+                assert C3.shape == (1, 2, 1, 4)
+                assert C3.attrs["type"] == "three_point"
+                scale = np.abs(C3[...]).sum(axis=3)
+                assert np.all(np.abs(C3[...].sum(axis=3) - N[..., t]) < 1e-8 * scale)
+                separate = [
+                    both[f"correlators/three_point_{current}_t{t:02d}_{q}"][...] for q in ("UU", "DD")
+                ]
+                np.testing.assert_allclose(
+                    separate[0] - separate[1], C3[...], rtol=0, atol=1e-8 * scale.max()
+                )
+        flow = tr.GradientFlow(U)
+        flow.advance(0.3)
+        links = flow.field
+        solve = tr.even_odd(tr.cg(tolerance=1e-11))(tr.MoebiusDomainWall(links, mass=0.1, Ls=4))
+        S = solve.propagator(tr.gaussian_source(links, sources[1], width=1.2, steps=3))
+        C = tr.nucleon(S.smear_sink(links, width=1.2, steps=3))[0]
+        np.testing.assert_allclose(
+            file["correlators/nucleon"][0, 1, 0], C, rtol=0, atol=1e-8 * np.abs(C).max()
+        )
+
+
+def test_run_file_refuses_separations(U: tr.GaugeField, tmp_path: Path) -> None:
+    U.write(tmp_path / "configuration.1.ildg")
+    for table, text in (
+        ('currents = ["A3"]\nseparations = [4]', "three_point.separations: 4 is not in 0..3"),
+        ('currents = ["A3"]', "give currents and separations, or neither"),
+        ('currents = ["A3"]\nseparations = [1, 1]', "twice the same"),
+    ):
+        (tmp_path / "measure.toml").write_text(RUN + "[three_point]\n" + table + "\n")
+        assert text in run("measure", "measure.toml", cwd=tmp_path, status=None).stderr
 
 
 def test_run_file_refuses_what_the_fermion_does_not_take(tmp_path: Path) -> None:

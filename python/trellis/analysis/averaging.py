@@ -34,12 +34,16 @@ class ModelAverage:
         Spread of the models under their weights.
     mixture_error
         Total error of Jay and Neil: sqrt(sum w_i sigma_i^2 + model^2).
+    excess_error
+        What the spread has beyond the noise of the fits: they differ by sum w_i sigma_i^2 - sum w_i w_j C_ij
+        in the mean even where all models are true. sqrt of model^2 minus that, at least 0.
     """
 
     mean: float
     statistical_error: float
     model_error: float
     mixture_error: float
+    excess_error: float
     weights: NDArray
 
     @property
@@ -76,5 +80,7 @@ def model_average(
     mean = float(weights @ values)
     statistical = float(np.sqrt(weights @ covariance @ weights + (weights @ coherent) ** 2))
     spread = float(np.sqrt(max(weights @ (values - mean) ** 2, 0.0)))
-    variances = np.diag(covariance) + coherent**2
-    return ModelAverage(mean, statistical, spread, float(np.sqrt(weights @ variances + spread**2)), weights)
+    noise = float(weights @ np.diag(covariance) - weights @ covariance @ weights)
+    mixture = float(np.sqrt(weights @ (np.diag(covariance) + coherent**2) + spread**2))
+    excess = float(np.sqrt(max(spread**2 - noise, 0.0)))
+    return ModelAverage(mean, statistical, spread, mixture, excess, weights)

@@ -24,6 +24,7 @@ def run(
     json: bool = False,
     options: AnalysisOptions | dict | None = None,
     *,
+    companion: Iterable[Path | str] | None = None,
     title: str | None = None,
 ) -> int:
     """Analyse, write the report, and print a summary.
@@ -40,6 +41,8 @@ def run(
     options
         AnalysisOptions, or a dict of its fields as a command line or a TOML table gives them; unknown names
         and wrong values are refused.
+    companion
+        Measurements of a second part of the report: `trellis analyze --companion`.
     title
         Title of the report.
 
@@ -50,7 +53,7 @@ def run(
     """
     errors = Console(stderr=True)
     try:
-        results = analyze(paths, output=output_dir, title=title, options=options)
+        results = analyze(paths, output=output_dir, companion=companion, title=title, options=options)
     except (AnalysisError, ValidationError, OSError) as error:
         errors.print(f"error: {error}", style="bold red", highlight=False, markup=False)
         if json:
@@ -81,11 +84,33 @@ def print_summary(results: Results, output_dir: Path, console: Console) -> None:
         console.print(
             f"m({name.replace('/', ') / m(')}) = {format_error(ratio.value, ratio.error)}", highlight=False
         )
+    _print_charges(results, console)
     for name, reason in results.not_fitted.items():
         console.print(f"not fitted: {name}: {reason}", style="yellow", highlight=False, markup=False)
     for warning in results.warnings:
         console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
     console.print(f"report: {output_dir / 'report.html'}", highlight=False)
+
+
+def _print_charges(results: Results, console: Console) -> None:
+    """Those of the results, and the companion's part."""
+    other = results.companion
+    if other is not None:
+        console.print(f"\n{other.title}", style="bold", highlight=False)
+        for name, particle in other.particles.items():
+            console.print(f"m({name.replace('_', ' ')}) = {particle.formatted}", highlight=False)
+    part = other or results
+    if part.residual_mass is not None:
+        console.print(f"m_res = {part.residual_mass.formatted}", highlight=False)
+    charges = part.nucleon_charges
+    if charges is not None:
+        for name, charge in charges.charges.items():
+            console.print(f"g_{name} (bare) = {charge.formatted}", highlight=False)
+        if charges.g_a_over_g_v is not None and charges.tau_n is not None:
+            console.print(f"g_A/g_V = {charges.g_a_over_g_v.formatted}", highlight=False)
+            console.print(f"tau_n = {charges.tau_n.formatted} s", highlight=False)
+    for name, reason in other.not_fitted.items() if other is not None else ():
+        console.print(f"not fitted: {name}: {reason}", style="yellow", highlight=False, markup=False)
 
 
 def _observables_table(results: Results) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
 import h5py
@@ -14,10 +15,15 @@ from .charges import ChargeEstimate, ChargeResult, fit_charges
 from .errors import AnalysisError, FitFailed, MeasurementFileError
 from .options import AnalysisOptions
 from .readers import Measurements
-from .results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series
-
-#: Current of a dataset fh_CURRENT_UU -> name of its charge.
-CHARGE_OF_CURRENT = {"A3": "A", "V4": "V", "S": "S", "T12": "T"}
+from .results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series, ThreePointRecord
+from .three_point import (
+    CHARGE_OF_CURRENT,
+    Sampled,
+    ThreePointCharge,
+    at_rest,
+    three_point_charge,
+    three_point_functions,
+)
 
 
 def isovector_numerators(measurements: Measurements) -> dict[str, NDArray]:
@@ -26,12 +32,12 @@ def isovector_numerators(measurements: Measurements) -> dict[str, NDArray]:
     for current, charge in CHARGE_OF_CURRENT.items():
         pair = [measurements.correlators.get(f"fh_{current}_{flavour}") for flavour in ("UU", "DD")]
         if None not in pair:
-            numerators[charge] = _at_rest(pair[0]) - _at_rest(pair[1])
+            numerators[charge] = at_rest(pair[0]) - at_rest(pair[1])
     return numerators
 
 
 def nucleon_charges(measurements: Measurements, options: AnalysisOptions) -> NucleonCharges | None:
-    """The record of results.json; None without Feynman-Hellmann correlators.
+    """The record of results.json; None without Feynman-Hellmann correlators and three-point functions.
 
     Raises
     ------
@@ -39,18 +45,57 @@ def nucleon_charges(measurements: Measurements, options: AnalysisOptions) -> Nuc
         There are some, but no nucleon.
     FitFailed
     """
-    numerators = isovector_numerators(measurements)
-    if not numerators:
+    numerators, inserted = isovector_numerators(measurements), three_point_functions(measurements)
+    if not numerators and not inserted:
         return None
     if "nucleon" not in measurements.correlators:
         raise AnalysisError(
-            "Feynman-Hellmann correlators need the two-point function: correlators.nucleon is missing"
+            "correlators with a current need the two-point function: correlators.nucleon is missing"
         )
-    two_point = _at_rest(measurements.correlators["nucleon"])
-    found = fit_charges(
-        two_point, numerators, trajectories=measurements.configurations, options=options.charges
+    two_point = at_rest(measurements.correlators["nucleon"])
+    record = NucleonCharges()
+    if numerators:
+        record = charges_record(
+            fit_charges(
+                two_point, numerators, trajectories=measurements.configurations, options=options.charges
+            )
+        )
+    by_sinks = {name: three_point_charge(two_point, C3) for name, C3 in inserted.items()}
+    record.three_point = {name: three_point_record(charge) for name, charge in by_sinks.items()}
+    record.three_point_ratio = three_point_ratio(by_sinks)
+    return record
+
+
+def three_point_record(charge: ThreePointCharge) -> ThreePointRecord:
+    """Plain numbers."""
+    times = charge.separations
+    centres = [(a + b) / 2 for a, b in pairwise(times)]
+    return ThreePointRecord(
+        separations=times,
+        ratio=[
+            _series(np.arange(t + 1) - t / 2, ratio) for t, ratio in zip(times, charge.ratio, strict=True)
+        ],
+        midpoint=_series(times, charge.midpoint),
+        slope=None if charge.slope is None else _series(centres, charge.slope),
     )
-    return charges_record(found)
+
+
+def three_point_ratio(charges: dict[str, ThreePointCharge]) -> Series | None:
+    """g_A / g_V of the midpoints at the separations that both have."""
+    if not {"A", "V"} <= set(charges):
+        return None
+    a, v = charges["A"], charges["V"]
+    common = [t for t in a.separations if t in v.separations]
+    if not common:
+        return None
+    of_a, of_v = ([c.separations.index(t) for t in common] for c in (a, v))
+    A = Sampled(a.midpoint.value[of_a], a.midpoint.influence[:, of_a])
+    V = Sampled(v.midpoint.value[of_v], v.midpoint.influence[:, of_v])
+    return _series(common, A.over(V))
+
+
+def _series(x, found: Sampled) -> Series:
+    return Series(x=[float(t) for t in x], value=found.value.tolist(), error=found.error.tolist())
 
 
 def charges_record(found: ChargeResult) -> NucleonCharges:
@@ -90,7 +135,7 @@ def residual_mass(measurements: Measurements) -> ChargeRecord | None:
     data = [measurements.correlators.get(name) for name in ("midpoint", "midpoint_pion")]
     if None in data:
         return None
-    midpoint, pion = (_at_rest(d) for d in data)
+    midpoint, pion = (at_rest(d) for d in data)
     first = min(2, midpoint.shape[1] // 2)
     chosen = slice(first, midpoint.shape[1] - first + 1)
     M, P = midpoint.mean(axis=0)[chosen], pion.mean(axis=0)[chosen]
@@ -165,11 +210,6 @@ def read_lalibe(
     return C, result
 
 
-def _at_rest(data) -> NDArray:
-    chosen = (data.momenta**2).sum(axis=1) == 0
-    return data.values[:, chosen].mean(axis=1).real
-
-
 __all__ = [
     "FitFailed",
     "charges_record",
@@ -177,4 +217,6 @@ __all__ = [
     "nucleon_charges",
     "read_lalibe",
     "residual_mass",
+    "three_point_ratio",
+    "three_point_record",
 ]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .charges import ChargeOptions
+from .charge_results import ChargeOptions
 
 
 class AnalysisOptions(BaseModel):

@@ -28,6 +28,7 @@ def analyze(
     paths: Path | str | Iterable[Path | str],
     *,
     output: Path | str | None = None,
+    companion: Path | str | Iterable[Path | str] | None = None,
     title: str | None = None,
     options: AnalysisOptions | dict | None = None,
 ) -> Results:
@@ -39,6 +40,9 @@ def analyze(
         Measurement files (and gauge streams), folders of them, or a list of both.
     output
         Folder for results.json, plots/ and report.html; made if needed. None: nothing is written.
+    companion
+        A second set of measurements, of another action or lattice: a part of its own in the same report,
+        with the same options but first_trajectory.
     title
         Title of the report; default: the lattice and beta.
     options
@@ -59,6 +63,10 @@ def analyze(
     factory = gv.switch_gvar()  # the gvars of the fits do not outlive this call
     try:
         results = _analyze(read_measurements(paths), title, options)
+        if companion is not None:
+            other = options.model_copy(update={"first_trajectory": None})
+            results.companion = _analyze(read_measurements(companion), None, other)
+        results = results.with_headline()
     finally:
         gv.restore_gvar()
         del factory
@@ -101,7 +109,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         particles=particles,
         ratios=_ratios(fits, options),
         nucleon_charges=charges,
-        m_res=residual_mass(measurements),
+        residual_mass=residual_mass(measurements),
         stream=stream,
         observables=observables,
         tau_int=tau_int,

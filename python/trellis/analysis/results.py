@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from .options import AnalysisOptions
 
 #: Raised when the meaning of a key changes.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class _Record(BaseModel):
@@ -193,17 +193,39 @@ class ChargeWindowRecord(_Record):
     weight: float
 
 
-class NucleonCharges(_Record):
-    """Isovector charges of the nucleon (charges.ChargeResult); bare, but for g_a_over_g_v. tau_n in s."""
+class ThreePointRecord(_Record):
+    """A bare charge by fixed sinks (three_point.ThreePointCharge).
 
-    charges: dict[str, ChargeRecord]
-    g_a_over_g_v: ChargeRecord | None
-    z_v: ChargeRecord | None
-    tau_n: ChargeRecord | None
-    energy: ChargeRecord
-    windows: list[ChargeWindowRecord]
-    effective: dict[str, Series]
-    subtracted: dict[str, Series]
+    ratio: R(t, tau) against tau - t/2, one for each separation; midpoint: R(t, t/2) against t; slope: of the
+    summed ratio, against the mean of two neighbouring separations.
+    """
+
+    separations: list[int]
+    ratio: list[Series]
+    midpoint: Series
+    slope: Series | None
+
+
+class NucleonCharges(_Record):
+    """Isovector charges of the nucleon (charges.ChargeResult); bare, but for g_a_over_g_v. tau_n in s.
+
+    Attributes
+    ----------
+    three_point
+        By fixed sinks, where they were measured; three_point_ratio: g_A / g_V of the midpoints against the
+        separation.
+    """
+
+    charges: dict[str, ChargeRecord] = Field(default_factory=dict)
+    g_a_over_g_v: ChargeRecord | None = None
+    z_v: ChargeRecord | None = None
+    tau_n: ChargeRecord | None = None
+    energy: ChargeRecord | None = None
+    windows: list[ChargeWindowRecord] = Field(default_factory=list)
+    effective: dict[str, Series] = Field(default_factory=dict)
+    subtracted: dict[str, Series] = Field(default_factory=dict)
+    three_point: dict[str, ThreePointRecord] = Field(default_factory=dict)
+    three_point_ratio: Series | None = None
 
 
 class ValueRecord(_Record):
@@ -260,9 +282,30 @@ class StreamResult(_Record):
 
 
 class Results(_Record):
-    """Everything that an analysis found; written to results.json."""
+    """Everything that an analysis found; written to results.json.
+
+    The numbers that most people look for stand at the top, null where there is none: those of the companion
+    if there is one. Masses in lattice units, tau_n in seconds; z_v = 1 / g_V.
+
+    Attributes
+    ----------
+    companion
+        The results of a second set of measurements, which has a part of the report of its own.
+    """
 
     schema_version: int = SCHEMA_VERSION
+    g_a_over_g_v: float | None = None
+    g_a_over_g_v_error: float | None = None
+    z_v: float | None = None
+    z_v_error: float | None = None
+    tau_n: float | None = None
+    tau_n_error: float | None = None
+    m_pi: float | None = None
+    m_pi_error: float | None = None
+    m_nucleon: float | None = None
+    m_nucleon_error: float | None = None
+    m_res: float | None = None
+    m_res_error: float | None = None
     title: str
     created: str
     lattice: tuple[int, int, int, int]
@@ -272,7 +315,7 @@ class Results(_Record):
     particles: dict[str, ParticleResult]
     ratios: dict[str, RatioResult]
     nucleon_charges: NucleonCharges | None = None
-    m_res: ChargeRecord | None = None
+    residual_mass: ChargeRecord | None = None
     stream: StreamResult | None = None
     observables: dict[str, AutocorrelationResult]
     tau_int: dict[str, tuple[float, float]]
@@ -282,6 +325,20 @@ class Results(_Record):
     warnings: list[str]
     options: AnalysisOptions
     provenance: Provenance
+    companion: Results | None = None
+
+    def with_headline(self) -> Results:
+        """A copy with the numbers at the top filled in."""
+        part = self.companion or self
+        charges = part.nucleon_charges or NucleonCharges()
+        records = {name: getattr(charges, name) for name in ("g_a_over_g_v", "z_v", "tau_n")}
+        records["m_res"] = part.residual_mass
+        found = {name: (r.value, r.error) for name, r in records.items() if r is not None}
+        for name, particle in (("m_pi", "pion"), ("m_nucleon", "nucleon")):
+            if particle in part.particles:
+                found[name] = (part.particles[particle].mass, part.particles[particle].mass_error)
+        values = {name: value for name, (value, _) in found.items()}
+        return self.model_copy(update=values | {f"{name}_error": e for name, (_, e) in found.items()})
 
     def to_json(self, path: Path | str | None = None) -> str:
         """The JSON text, with an end of line; written to `path` if one is given."""

@@ -8,7 +8,15 @@ from pathlib import Path
 from ..errors import RunFileError
 
 
-def analyze(paths: list[Path], output: Path, *, title: str | None, options: Path | None, json: bool) -> int:
+def analyze(
+    paths: list[Path],
+    output: Path,
+    *,
+    companion: list[Path],
+    title: str | None,
+    options: Path | None,
+    json: bool,
+) -> int:
     """See trellis.analysis.command.run."""
     from ..analysis.command import run
 
@@ -18,4 +26,4 @@ def analyze(paths: list[Path], output: Path, *, title: str | None, options: Path
             chosen = tomllib.loads(options.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise RunFileError(f"{options}: {error}") from error
-    return run(paths, output, json=json, options=chosen, title=title)
+    return run(paths, output, json=json, options=chosen, companion=companion or None, title=title)

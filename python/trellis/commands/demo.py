@@ -18,21 +18,22 @@ from .generate import generate_run
 from .measure import measure_run
 
 TITLE = "Trellis demo: quenched hadrons in a small box"
-_RUN_FILES = ("generate.toml", "measure.toml", "analyze.toml")
+_RUN_FILES = ("generate.toml", "measure.toml", "charge_fields.toml", "charges.toml", "analyze.toml")
 
 
 def demo(folder: Path, *, json: bool) -> int:
-    """Generate, measure, analyze; a second call goes on where the first stopped."""
+    """Generate, measure, analyze, twice; a second call goes on where the first stopped."""
     output = Output(json)
     start = time.perf_counter()
     on_root(lambda: _write_run_files(folder))
-    generation, text = on_root(lambda: load_run_file(folder / "generate.toml", GenerateRun))
-    output.line("1 of 3: gauge fields by heat bath", style="bold")
-    generated = generate_run(generation, text, output, resume=True)
-    measurement, text = on_root(lambda: load_run_file(folder / "measure.toml", MeasureRun))
-    output.line("2 of 3: quark propagators and hadron correlators", style="bold")
-    measured = measure_run(measurement, text, output, resume=True)
-    output.line("3 of 3: analysis", style="bold")
+    output.line("1 of 4: gauge fields by heat bath", style="bold")
+    generated = _generate(folder / "generate.toml", output)
+    output.line("2 of 4: quark propagators and hadron correlators", style="bold")
+    measured = _measure(folder / "measure.toml", output)
+    output.line("3 of 4: the nucleon's axial charge, Moebius quarks on a smaller lattice", style="bold")
+    charge_fields = _generate(folder / "charge_fields.toml", output)
+    charges = _measure(folder / "charges.toml", output)
+    output.line("4 of 4: analysis", style="bold")
     on_root(lambda: _analyze(folder, output))
     seconds = time.perf_counter() - start
     output.result(
@@ -43,10 +44,22 @@ def demo(folder: Path, *, json: bool) -> int:
             "seconds": seconds,
             "generate": generated,
             "measure": measured,
+            "charge_fields": charge_fields,
+            "charges": charges,
         }
     )
     _say_what_next(folder, seconds, output)
     return 0
+
+
+def _generate(run_file: Path, output: Output) -> dict[str, Any]:
+    run, text = on_root(lambda: load_run_file(run_file, GenerateRun))
+    return generate_run(run, text, output, resume=True)
+
+
+def _measure(run_file: Path, output: Output) -> dict[str, Any]:
+    run, text = on_root(lambda: load_run_file(run_file, MeasureRun))
+    return measure_run(run, text, output, resume=True)
 
 
 def _write_run_files(folder: Path) -> None:
@@ -66,7 +79,7 @@ def _analyze(folder: Path, output: Output) -> None:
     """In a process of its own: the analysis reads with h5py, which has an HDF5 of its own."""
     command = [sys.executable, "-m", "trellis", "analyze", str(folder / "correlators")]
     command += [str(folder / "ensemble" / "stream.h5"), "--output", str(folder), "--title", TITLE]
-    command += ["--options", str(folder / "analyze.toml")]
+    command += ["--options", str(folder / "analyze.toml"), "--companion", str(folder / "charges")]
     # Under --json the table of `analyze` would spoil the one JSON object on standard output.
     stdout: Any = subprocess.DEVNULL if output.json else None
     if subprocess.run(command, check=False, stdout=stdout).returncode != 0:

@@ -92,36 +92,6 @@ def effective_masses(results: Results) -> Figure:
     return figure
 
 
-def effective_charges(results: Results) -> Figure:
-    """g_eff(t) of each current with the averaged charge as a band, one panel each."""
-    record = results.nucleon_charges
-    names = list(record.charges)
-    figure = Figure(figsize=(5.6, 1.0 + 2.3 * len(names)))
-    all_axes = np.atleast_1d(figure.subplots(len(names), 1, sharex=True))
-    for i, (axes, name) in enumerate(zip(all_axes, names, strict=True)):
-        charge, colour = record.charges[name], COLOURS[i % len(COLOURS)]
-        axes.axhspan(charge.value - charge.error, charge.value + charge.error, color=colour, alpha=BAND_ALPHA)
-        text = rf"$g_{{{name}}}$ = {charge.formatted} (bare)"
-        for table, shift, face in ((record.effective, 0.0, "white"), (record.subtracted, 0.12, colour)):
-            if name not in table:
-                continue
-            t, value, error = _arrays(table[name])
-            keep = error < max(0.5 * abs(charge.value), 3 * charge.error)
-            axes.errorbar(
-                t[keep] + shift,
-                value[keep],
-                error[keep],
-                fmt=MARKERS[i % len(MARKERS)],
-                color=colour,
-                mfc=face,
-            )
-        axes.set_ylabel(rf"$g_{{{name}}}^{{\mathrm{{eff}}}}(t)$")
-        axes.set_title(text, loc="right", fontsize="small")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
-    all_axes[-1].set_xlabel(TIME_LABEL)
-    return figure
-
-
 def _readable(particle: ParticleResult) -> tuple[NDArray, NDArray, NDArray]:
     """Effective masses whose error is small enough to be looked at."""
     t, mass, error = _arrays(particle.effective_mass)

@@ -100,13 +100,18 @@ class SolverTable(Table):
 
 class SmearingTable(Table):
     """[smearing]: of the links that the fermions see; [source.links]: of those that gaussian sources and
-    sinks use. None by default. APE comes before stout."""
+    sinks use. None by default. First APE, then stout, then flow."""
 
     stout_steps: int = Field(default=0, ge=0)
     stout_rho: float = Field(default=0.1, gt=0, lt=0.25)
     ape_steps: int = Field(default=0, ge=0)
     ape_alpha: float = Field(default=0.5, gt=0, le=1, description="Weight of the staples' mean.")
     ape_spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
+    flow_time: float = Field(
+        default=0.0,
+        ge=0,
+        description="Gradient flow (Wilson) up to this t / a^2: flowed links in the operator.",
+    )
 
 
 class DeflationTable(Table):
@@ -140,6 +145,12 @@ class SourceTable(Table):
         description="Shift all positions of a configuration by one vector that depends on this seed and the "
         "configuration's number: less correlated sources.",
     )
+    shifts: int = Field(
+        default=1,
+        ge=1,
+        description="With shift_seed: how many such vectors a configuration has; every position is used with "
+        "each of them.",
+    )
     width: float = Field(default=2.0, gt=0, description="gaussian: w, lattice units (doc/conventions.md).")
     steps: int = Field(default=10, ge=1, description="gaussian: number of smearing steps.")
     links: SmearingTable | None = Field(
@@ -147,6 +158,17 @@ class SourceTable(Table):
         description="gaussian: the configuration's links smeared like this are used at source and sink; "
         "default: the links that the fermions see.",
     )
+
+    @model_validator(mode="after")
+    def _shifts_need_a_seed(self) -> Self:
+        if self.shifts > 1 and self.shift_seed is None:
+            raise ValueError("source.shifts needs source.shift_seed")
+        return self
+
+    @property
+    def count(self) -> int:
+        """Sources on a configuration."""
+        return self.shifts * len(self.positions)
 
 
 class FlowTable(Table):
@@ -233,6 +255,30 @@ class FeynmanHellmannTable(Table):
     )
 
 
+class ThreePointTable(Table):
+    """[three_point]: nucleon with a current between source and sink, by sequential propagators."""
+
+    currents: list[Literal["A3", "V4", "S", "T12"]] = Field(
+        default=[],
+        description="As in [feynman_hellmann]. One further propagator for each separation and projector (V4 "
+        "and S share one, A3 and T12 the other).",
+    )
+    separations: list[int] = Field(default=[], description="Times of the sink from the source.")
+    insertion: Literal["isovector", "separate"] = Field(
+        default="isovector",
+        description="isovector: up - down in one propagator, dataset three_point_A3_t06; separate: one for "
+        "each, three_point_A3_t06_UU and three_point_A3_t06_DD.",
+    )
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        if bool(self.currents) != bool(self.separations):
+            raise ValueError("three_point: give currents and separations, or neither")
+        if len(set(self.separations)) != len(self.separations):
+            raise ValueError(f"three_point.separations: twice the same in {self.separations}")
+        return self
+
+
 class MeasureOutputTable(Table):
     """[output]"""
 
@@ -255,6 +301,7 @@ class MeasureRun(Table):
     smearing: SmearingTable = SmearingTable()
     correlators: CorrelatorsTable = CorrelatorsTable()
     feynman_hellmann: FeynmanHellmannTable = FeynmanHellmannTable()
+    three_point: ThreePointTable = ThreePointTable()
     output: MeasureOutputTable
     machine: MachineTable = MachineTable()
 

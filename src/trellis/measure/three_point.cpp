@@ -52,10 +52,12 @@ std::vector<SpinTerm> spin_terms(const SpinMatrix& P) {
   return terms;
 }
 
-/// K with sum tr[K F] = C2 with S of the flavour replaced in turn by F:
+/// K with sum tr[K F] = C2 with S of up (down) replaced in turn by F, times its weight:
 ///   C2 = w e_abc e_a'b'c' [ S(alpha a, alpha' a') S(gamma c, delta c') - S(alpha a, delta c') S(gamma c,
 ///   alpha' a') ] S(beta b, beta' b')
-SiteMatrix sink_block(const SiteMatrix& S, const std::vector<SpinTerm>& terms, Flavour flavour) {
+SiteMatrix sink_block(const SiteMatrix& S, const std::vector<SpinTerm>& terms,
+                      const std::array<double, 2>& up_and_down) {
+  const auto [up, down] = up_and_down;
   SiteMatrix K{};
   for (const SpinTerm& t : terms)
     for (const Epsilon& e : epsilon)
@@ -64,11 +66,11 @@ SiteMatrix sink_block(const SiteMatrix& S, const std::vector<SpinTerm>& terms, F
         const size_t gamma = size_t(3 * t.gamma + e.c), delta = size_t(3 * t.delta + f.c);
         const size_t alpha2 = size_t(3 * t.alpha_source + f.a), beta2 = size_t(3 * t.beta_source + f.b);
         const Number w = t.weight * (e.sign * f.sign);
-        if (flavour == Flavour::down) {
-          K[beta2][beta] += w * (S[alpha][alpha2] * S[gamma][delta] - S[alpha][delta] * S[gamma][alpha2]);
-          continue;
-        }
-        const Number wd = w * S[beta][beta2];
+        if (down != 0.0)
+          K[beta2][beta] +=
+              down * w * (S[alpha][alpha2] * S[gamma][delta] - S[alpha][delta] * S[gamma][alpha2]);
+        if (up == 0.0) continue;
+        const Number wd = up * w * S[beta][beta2];
         K[alpha2][alpha] += wd * S[gamma][delta];
         K[delta][gamma] += wd * S[alpha][alpha2];
         K[delta][alpha] -= wd * S[gamma][alpha2];
@@ -78,12 +80,13 @@ SiteMatrix sink_block(const SiteMatrix& S, const std::vector<SpinTerm>& terms, F
 }
 }  // namespace
 
-Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink) {
+Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink, const SinkSmearing* smearing) {
   const Geometry& g = S.geometry();
   const int Lt = g.lattice()[3];
   TRELLIS_REQUIRE(sink.separation >= 0 && sink.separation < Lt, "sink at ", sink.separation,
                   " slices from the source is not in 0..", Lt - 1);
-  TRELLIS_REQUIRE(sink.flavour != Flavour::strange, "the proton has no strange quark");
+  TRELLIS_REQUIRE(sink.up_and_down[0] != 0.0 || sink.up_and_down[1] != 0.0,
+                  "the current acts on neither up nor down quarks");
   const auto z = S.boundary()[3];
   const bool has_wrapped = S.source_at()[3] + sink.separation >= Lt;
   const double sign = has_wrapped && z * z * z == -1.0 ? -1.0 : 1.0;
@@ -98,7 +101,7 @@ Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink) {
     const Coord x = site_coord(site, g.local()), global = g.to_global(x);
     if (global[3] != sink_time) return;
     const SiteMatrix K =
-        sink_block(site_matrix(S.columns(), S.columns().layout().position(x)), terms, sink.flavour);
+        sink_block(site_matrix(S.columns(), S.columns().layout().position(x)), terms, sink.up_and_down);
     const Number phase = sign * phases(0, global);
     const SitePosition at = source.columns.layout().position(x);
     for (size_t column = 0; column < 12; ++column) {
@@ -107,6 +110,7 @@ Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink) {
       source.columns.set_site(at, int(column), reinterpret_cast<const double*>(b));
     }
   });
+  if (smearing) smear_gaussian(source.columns, *smearing->links, smearing->smearing, sink_time);
   return source;
 }
 

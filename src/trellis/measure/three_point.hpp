@@ -12,18 +12,27 @@
 namespace trellis {
 
 struct NucleonSink {
-  int separation;        ///< t, from the source
-  Flavour flavour;       ///< that carries the current: up (the sum of two lines) or down
+  int separation;  ///< t, from the source
+  /// Weights of the lines that carry the current: {1, 0} up (the sum of its two), {0, 1} down, {1, -1} the
+  /// isovector combination for the price of one solve.
+  std::array<double, 2> up_and_down;
   SpinMatrix projector;  ///< parity_projector(1), polarised_projector(1), ...
   Momentum momentum{0, 0, 0};
 };
 
+/// How S was smeared at the sink, if it was: K is then smeared in the same way, for d(H S) / dS = H.
+struct SinkSmearing {
+  const GaugeField* links;
+  GaussianSmearing smearing;
+};
+
 /// The source of Y, for a proton of the form `full` from two equal flavours. The sign of three antiperiodic
 /// quarks is removed where the sink wrapped around, as in two-point functions.
-/// @pre 0 <= separation < Lt; flavour up or down; S not smeared at the sink
-Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink);
+/// @pre 0 <= separation < Lt; one of the weights is not zero; S is smeared at the sink as `smearing` says
+Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink,
+                                 const SinkSmearing* smearing = nullptr);
 
-/// C3 of each current, [current][q][tau], tau from the source.
+/// C3 of each current, [current][q][tau], tau from the source; S not smeared at the sink.
 CorrelatorTable nucleon_three_point(const Propagator& sequential, const Propagator& S,
                                     const std::vector<GammaMatrix>& currents,
                                     const Momenta& momentum_transfers = zero_momentum);

@@ -1,0 +1,37 @@
+/// Nucleon three-point functions with a fixed sink.
+#include "trellis/measure/three_point.hpp"
+#include "bindings.hpp"
+
+namespace trellis::bindings {
+
+namespace {
+Source sequential_source(const Propagator& S, int separation, const std::array<double, 2>& up_and_down,
+                         bool polarised, int parity, const Momentum& momentum, const GaugeField* links,
+                         double width, int steps) {
+  const SpinMatrix projector = polarised ? polarised_projector(parity) : parity_projector(parity);
+  const SinkSmearing smearing{links, {width, steps}};
+  return nucleon_sequential_source(S, {separation, up_and_down, projector, momentum},
+                                   links ? &smearing : nullptr);
+}
+
+/// [current][momentum transfer][tau]
+Array<std::complex<double>> three_point(const Propagator& sequential, const Propagator& S,
+                                        const std::vector<std::string>& names, const Momenta& transfers) {
+  std::vector<GammaMatrix> currents;
+  for (const std::string& name : names) currents.push_back(gamma_by_name(name));
+  const CorrelatorTable table = [&] {
+    const nb::gil_scoped_release release;
+    return nucleon_three_point(sequential, S, currents, transfers);
+  }();
+  return to_array(table.values, {size_t(table.rows), size_t(table.momenta), size_t(table.times)});
+}
+}  // namespace
+
+void bind_three_point(nb::module_& m) {
+  m.def("nucleon_sequential_source", sequential_source, "S"_a, "separation"_a, "up_and_down"_a, "polarised"_a,
+        "parity"_a, "momentum"_a, "links"_a.none() = nb::none(), "width"_a = 0.0, "steps"_a = 1,
+        release_gil());
+  m.def("nucleon_three_point", three_point, "sequential"_a, "S"_a, "currents"_a, "momentum_transfers"_a);
+}
+
+}  // namespace trellis::bindings

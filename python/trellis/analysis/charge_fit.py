@@ -1,0 +1,201 @@
+"""One fit of C(t) and the g_eff of all currents together, in one window; formulas in charges.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gvar as gv
+import lsqfit
+import numpy as np
+from numpy.typing import NDArray
+
+from .charge_results import ChargeOptions
+from .errors import FitFailed
+from .window_fit import chi2_scale, small_sample_correction
+
+
+def effective_charge(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
+    """g_eff(t) = N(t+1)/C(t+1) - N(t)/C(t) and its error.
+
+    Parameters
+    ----------
+    two_point, numerator
+        Real, shape [configuration, time].
+
+    Returns
+    -------
+    value, error
+        Shape [time - 1].
+    """
+    value, influence = _effective(two_point, numerator)
+    return value, np.sqrt((influence**2).sum(axis=0) / (len(influence) * (len(influence) - 1)))
+
+
+def _effective(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
+    """g_eff of the means, and the influence of each configuration on it, shape [configuration, time - 1]."""
+    C, N = two_point.mean(axis=0), numerator.mean(axis=0)
+    influence = (numerator - two_point * (N / C)) / C
+    return np.diff(N / C), np.diff(influence, axis=1)
+
+
+class ChargeData:
+    """Means, influences of the configurations and their covariance: C first, then g_eff of each charge."""
+
+    def __init__(self, two_point: NDArray, numerators: dict[str, NDArray], options: ChargeOptions) -> None:
+        self.options, self.names = options, list(numerators)
+        self.count, self.extent = two_point.shape
+        C = two_point.mean(axis=0)
+        error = two_point.std(axis=0, ddof=1) / np.sqrt(self.count)
+        noisy = np.flatnonzero((error > options.noise_limit * np.abs(C)) | (C <= 0))
+        noisy = noisy[noisy > options.t_min_first]
+        last = int(noisy[0]) - 1 if len(noisy) else self.extent // 2 - 1
+        self.t_max = min(last, self.extent - 1) if options.t_max is None else options.t_max
+        if not options.t_min_first + 2 <= self.t_max < self.extent:
+            raise FitFailed(
+                f"charges: expected t_max in {options.t_min_first + 2}..{self.extent - 1}, found {self.t_max}"
+            )
+        self.t_min_last = self.t_max - 2 if options.t_min_last is None else options.t_min_last
+        self.scale = float(C[options.t_min_first])
+        means, influences = [C / self.scale], [(two_point - C) / self.scale]
+        for N in numerators.values():
+            value, influence = _effective(two_point, N)
+            means.append(value)
+            influences.append(influence)
+        self.mean, self.influence = np.concatenate(means), np.concatenate(influences, axis=1)
+        self.covariance = self.influence.T @ self.influence / (self.count * (self.count - 1))
+
+    def is_determined(self, t_min: int, states: int) -> bool:
+        """More points than parameters: E0, A0 and every g; for the second state gap, r, every b and c.
+
+        Windows with fewer would add nothing but their priors to the average.
+        """
+        parameters = (2 + len(self.names)) if states == 1 else (4 + 3 * len(self.names))
+        return len(self.rows(t_min)[2]) > parameters
+
+    def rows(self, t_min: int) -> tuple[NDArray, NDArray, NDArray]:
+        """Times of C, times of g_eff, and the places of all in `mean`."""
+        t_c, t_g = np.arange(t_min, self.t_max + 1), np.arange(t_min, self.t_max)
+        places = [t_c] + [self.extent + i * (self.extent - 1) + t_g for i in range(len(self.names))]
+        return t_c, t_g, np.concatenate(places)
+
+
+@dataclass
+class ChargeFit:
+    t_min: int
+    states: int
+    p: dict[str, float]
+    response: dict[str, NDArray]  # of E0 and the charges to all data, zero outside the window
+    prior_error: dict[str, float]
+    chi2: float
+    criterion: float
+    points: int
+    correction: float
+
+
+def charge_model(p, names: list[str], states: int, t_c: NDArray, t_g: NDArray) -> NDArray:
+    """C and the g_eff of all charges, one after the other; p of floats or gvars."""
+    energy, amplitude = np.exp(p["logE0"]), np.exp(p["logA0"])
+    excited = p["r"] * np.exp(-np.exp(p["loggap"]) * t_c) if states == 2 else 0.0
+    parts = [amplitude * np.exp(-energy * t_c) * (1.0 + excited)]
+    for name in names:
+
+        def ratio(t, name=name):
+            if states == 1:
+                return p[f"g_{name}"] * t
+            x = np.exp(-np.exp(p["loggap"]) * t)
+            return (p[f"g_{name}"] * t + x * (p[f"b_{name}"] * t + p[f"c_{name}"])) / (1.0 + p["r"] * x)
+
+        parts.append(ratio(t_g + 1.0) - ratio(t_g + 0.0))
+    return np.concatenate(parts)
+
+
+def _prior(data: ChargeData, t_min: int, states: int) -> gv.BufferDict:
+    """Wide for what the data fix; the stated ones for the excited state."""
+    options = data.options
+    C = data.mean[: data.extent]
+    energy = max(
+        np.log(C[t_min] / C[t_min + 1]) if C[t_min + 1] > 0 and C[t_min] > C[t_min + 1] else 0.5, 0.05
+    )
+    prior = gv.BufferDict()
+    prior["logE0"] = gv.gvar(np.log(energy), 5.0)
+    prior["logA0"] = gv.gvar(np.log(C[t_min]) + energy * t_min, 5.0)
+    if states == 2:
+        prior["loggap"] = gv.gvar(np.log(options.gap_prior[0]), options.gap_prior[1])
+        prior["r"] = gv.gvar(*options.amplitude_ratio_prior)
+    for name in data.names:
+        prior[f"g_{name}"] = gv.gvar(0.0, options.charge_prior_width)
+        if states == 2:
+            prior[f"b_{name}"] = gv.gvar(0.0, options.charge_prior_width)
+            prior[f"c_{name}"] = gv.gvar(0.0, options.charge_prior_width)
+    return prior
+
+
+def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
+    """Least squares in one window; None where it does not converge or is not invertible."""
+    t_c, t_g, places = data.rows(t_min)
+    prior = _prior(data, t_min, states)
+    keys = list(prior)
+    covariance = data.covariance[np.ix_(places, places)]
+    is_correlated = data.count >= data.options.configurations_per_point * len(places)
+    sigma = np.sqrt(np.diag(covariance))
+    used = covariance if is_correlated else np.diag(sigma**2)
+    try:
+        fit = lsqfit.nonlinear_fit(
+            data=gv.gvar(data.mean[places], used),
+            prior=prior,
+            fcn=lambda p: charge_model(p, data.names, states, t_c, t_g),
+            svdcut=0.0,
+            tol=1e-9,
+            maxit=500,
+        )
+        W = np.linalg.inv(used / np.outer(sigma, sigma)) / np.outer(sigma, sigma)
+    except (ValueError, ZeroDivisionError, np.linalg.LinAlgError, ArithmeticError):
+        return None
+    p = {k: float(fit.pmean[k]) for k in keys}
+    jacobian = _jacobian(data, p, keys, states, t_c, t_g)
+    precision = np.diag([1 / prior[k].sdev ** 2 for k in keys])
+    hessian = jacobian.T @ W @ jacobian + precision
+    if fit.error is not None or not np.all(np.isfinite(hessian)) or np.linalg.cond(hessian) > 1e14:
+        return None
+    inverse = np.linalg.inv(hessian)
+    response = inverse @ jacobian.T @ W
+    determined = float(np.trace(response @ jacobian))  # parameters that the data fix
+    free = max(len(places) - determined, 0.0) if is_correlated else 0.0
+    correction = float(np.sqrt(small_sample_correction(data.count, free))) if is_correlated else 1.0
+    residual = data.mean[places] - charge_model(p, data.names, states, t_c, t_g)
+    chi2 = float(residual @ W @ residual)
+    full = np.zeros((len(keys), len(data.mean)))
+    full[:, places] = response
+    prior_covariance = inverse @ precision @ inverse
+    row = {"E0": (keys.index("logE0"), np.exp(p["logE0"]))}
+    row |= {name: (keys.index(f"g_{name}"), 1.0) for name in data.names}
+    # the expected chi^2 of the fit takes the place of its degrees of freedom (averaging.py)
+    projector = W - W @ jacobian @ inverse @ jacobian.T @ W
+    expected = float(np.trace(projector @ covariance))
+    scale = chi2_scale(data.count, free) if is_correlated else 1.0
+    return ChargeFit(
+        t_min=t_min,
+        states=states,
+        p=p,
+        response={k: s * full[i] for k, (i, s) in row.items()},
+        prior_error={k: s * np.sqrt(prior_covariance[i, i]) for k, (i, s) in row.items()},
+        chi2=chi2,
+        criterion=chi2 / scale - 2 * expected,
+        points=len(places),
+        correction=correction,
+    )
+
+
+def _jacobian(data: ChargeData, p: dict[str, float], keys: list[str], states: int, t_c, t_g) -> NDArray:
+    """Central differences, exact to 1e-9."""
+    columns = []
+    for key in keys:
+        h = 1e-5 * max(1.0, abs(p[key]))
+        up, down = dict(p), dict(p)
+        up[key] += h
+        down[key] -= h
+        difference = charge_model(up, data.names, states, t_c, t_g) - charge_model(
+            down, data.names, states, t_c, t_g
+        )
+        columns.append(difference / (2 * h))
+    return np.array(columns).T

@@ -1,0 +1,97 @@
+"""Choices and results of the fits of nucleon charges (charges.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+#: tau_n (1 + 3 (g_A/g_V)^2), seconds (A. Czarnecki, W. Marciano, A. Sirlin, arXiv:1802.01804).
+LIFETIME_CONSTANT = 5172.0
+
+
+class ChargeOptions(BaseModel):
+    """Choices of :func:`fit_charges`; the priors are stated here and nowhere tuned."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_states: int = Field(default=2, ge=1, le=2)
+    t_min_first: int = Field(default=1, ge=0, description="First t_min that is tried.")
+    t_min_last: int | None = Field(
+        default=None, description="Last t_min; default: as long as there are more points than parameters."
+    )
+    t_max: int | None = Field(default=None, description="Last time slice of C; default: from the noise.")
+    noise_limit: float = Field(
+        default=0.3, gt=0, description="Default t_max: relative error of C below this."
+    )
+    configurations_per_point: float = Field(
+        default=4.0, gt=1, description="With fewer per fitted point the weights are uncorrelated."
+    )
+    gap_prior: tuple[float, float] = Field(default=(0.6, 0.8), description="Log-normal: centre, width.")
+    amplitude_ratio_prior: tuple[float, float] = Field(default=(1.0, 4.0), description="A_1/A_0: normal.")
+    charge_prior_width: float = Field(default=10.0, gt=0, description="Of g, b and c around 0: normal.")
+
+
+@dataclass(frozen=True)
+class ChargeWindow:
+    """One fit: its window, states, charges and weight in the average."""
+
+    t_min: int
+    t_max: int
+    states: int
+    values: dict[str, float]
+    errors: dict[str, float]
+    chi2: float
+    points: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class ChargeEstimate:
+    """A number with its statistical error (data and priors) and the spread of the models."""
+
+    value: float
+    statistical_error: float
+    model_error: float
+    tau_int: float | None = None
+
+    @property
+    def error(self) -> float:
+        """Both in quadrature."""
+        return float(np.hypot(self.statistical_error, self.model_error))
+
+
+@dataclass(frozen=True)
+class ChargeResult:
+    """What :func:`fit_charges` found.
+
+    Attributes
+    ----------
+    charges
+        By name, bare.
+    ratio
+        charges["A"] / charges["V"], where both are there; z_v = 1 / charges["V"]; tau_n in seconds.
+    energy
+        E_0.
+    effective
+        name -> (t, g_eff, error); subtracted: the same with the excited states of the best two-state fit
+        taken away.
+    """
+
+    charges: dict[str, ChargeEstimate]
+    ratio: ChargeEstimate | None
+    z_v: ChargeEstimate | None
+    tau_n: ChargeEstimate | None
+    energy: ChargeEstimate
+    windows: list[ChargeWindow]
+    effective: dict[str, tuple[NDArray, NDArray, NDArray]]
+    subtracted: dict[str, tuple[NDArray, NDArray, NDArray]]
+
+
+def neutron_lifetime(g: ChargeEstimate) -> ChargeEstimate:
+    """tau_n = 5172.0 s / (1 + 3 g^2) with g = g_A/g_V; d tau / d g = -6 g tau^2 / 5172.0 s."""
+    tau = LIFETIME_CONSTANT / (1 + 3 * g.value**2)
+    slope = abs(6 * g.value * tau**2 / LIFETIME_CONSTANT)
+    return ChargeEstimate(tau, slope * g.statistical_error, slope * g.model_error, g.tau_int)

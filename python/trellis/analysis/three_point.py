@@ -1,0 +1,135 @@
+"""Charges from three-point functions with a fixed sink, beside those of the Feynman-Hellmann method.
+
+    R(t, tau) = C3(t, tau) / C(t)  ->  g + b [exp(-gap tau) + exp(-gap (t - tau))] + c exp(-gap t)
+
+in the middle of a large separation t: what is given is R at tau = t/2 (the mean of the two middle slices for
+an odd t) for every separation, and the summation method's slopes, S(t) = sum_{tau=1}^{t-1} R(t, tau),
+[S(t') - S(t)] / (t' - t) -> g + O(exp(-gap t)) (L. Maiani et al., Nucl. Phys. B 293 (1987) 420). Nothing is
+extrapolated to infinite t. Errors are linear responses to the configurations.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import AnalysisError
+from .readers import Measurements
+
+#: Current of a dataset fh_CURRENT_UU or three_point_CURRENT_tTT -> name of its charge.
+CHARGE_OF_CURRENT = {"A3": "A", "V4": "V", "S": "S", "T12": "T"}
+_NAME = re.compile(r"three_point_(?P<current>\w+?)_t(?P<separation>\d+)(?P<flavour>_UU|_DD)?")
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Means with the influence of each configuration on them, shape [configuration, ...]."""
+
+    value: NDArray
+    influence: NDArray
+
+    @property
+    def error(self) -> NDArray:
+        """Of independent configurations."""
+        n = len(self.influence)
+        return np.sqrt((self.influence**2).sum(axis=0) / (n * (n - 1)))
+
+    def over(self, other: Sampled) -> Sampled:
+        """The ratio of two, with their correlation."""
+        ratio = self.value / other.value
+        return Sampled(ratio, (self.influence - other.influence * ratio) / other.value)
+
+
+@dataclass(frozen=True)
+class ThreePointCharge:
+    """One charge, bare.
+
+    Attributes
+    ----------
+    separations
+        t, ascending.
+    ratio
+        R(t, tau) for tau = 0 ... t, one for each separation.
+    midpoint
+        R(t, t/2) for each separation.
+    slope
+        Of the summed ratio between neighbouring separations; None with one separation.
+    """
+
+    separations: list[int]
+    ratio: list[Sampled]
+    midpoint: Sampled
+    slope: Sampled | None
+
+
+def three_point_functions(measurements: Measurements) -> dict[str, dict[int, NDArray]]:
+    """Isovector C3 at zero momentum transfer: charge -> separation -> real, shape [configuration, time]."""
+    found: dict[str, dict[int, NDArray]] = {}
+    for name, data in measurements.correlators.items():
+        match = _NAME.fullmatch(name)
+        if match is None or match["flavour"] == "_DD":
+            continue
+        values = at_rest(data)
+        if match["flavour"] == "_UU":
+            other = name.removesuffix("_UU") + "_DD"
+            if other not in measurements.correlators:
+                raise AnalysisError(f"{name}: expected {other} beside it, found nothing")
+            values = values - at_rest(measurements.correlators[other])
+        charge = CHARGE_OF_CURRENT.get(match["current"], match["current"])
+        found.setdefault(charge, {})[int(match["separation"])] = values
+    return found
+
+
+def three_point_charge(two_point: NDArray, three_point: dict[int, NDArray]) -> ThreePointCharge:
+    """Ratios, midpoints and slopes of one charge.
+
+    Parameters
+    ----------
+    two_point
+        C(t), real, shape [configuration, time].
+    three_point
+        Separation -> C3(t, tau), real, shape [configuration, time].
+
+    Raises
+    ------
+    AnalysisError
+        Shapes that do not fit, or fewer than two configurations.
+    """
+    if len(two_point) < 2:
+        raise AnalysisError(f"three-point functions: expected 2 configurations, found {len(two_point)}")
+    separations = sorted(three_point)
+    ratios, middles, sums = [], [], []
+    for t in separations:
+        C3 = three_point[t]
+        if C3.shape != two_point.shape:
+            raise AnalysisError(f"separation {t}: expected shape {two_point.shape}, found {C3.shape}")
+        ratio = sampled(C3[:, : t + 1]).over(sampled(two_point[:, t : t + 1]))
+        ratios.append(ratio)
+        middle = np.zeros(t + 1)
+        middle[[t // 2, (t + 1) // 2]] = 1.0 if t % 2 == 0 else 0.5
+        inside = np.zeros(t + 1)
+        inside[1:t] = 1.0
+        middles.append((middle @ ratio.value, ratio.influence @ middle))
+        sums.append((inside @ ratio.value, ratio.influence @ inside))
+    midpoint = Sampled(np.array([m for m, _ in middles]), np.array([i for _, i in middles]).T)
+    slope = None
+    if len(separations) > 1:
+        steps = np.diff(separations)
+        value = np.diff([s for s, _ in sums]) / steps
+        slope = Sampled(value, np.diff(np.array([i for _, i in sums]).T, axis=1) / steps)
+    return ThreePointCharge(separations, ratios, midpoint, slope)
+
+
+def sampled(samples: NDArray) -> Sampled:
+    """Mean over configurations, the first axis."""
+    mean = samples.mean(axis=0)
+    return Sampled(mean, samples - mean)
+
+
+def at_rest(data) -> NDArray:
+    """Real part at zero momentum, shape [configuration, time]."""
+    chosen = (data.momenta**2).sum(axis=1) == 0
+    return data.values[:, chosen].mean(axis=1).real

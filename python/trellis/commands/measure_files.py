@@ -1,0 +1,196 @@
+"""The HDF5 file of one measured configuration: correlators.NNNNNN.h5 (doc/howto/run_files.md)."""
+
+from __future__ import annotations
+
+import json as json_text
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels import NAMED_BARYONS, MesonChannel
+from ..core import load
+from ..errors import BadArgument
+from ..flow import FlowHistory
+from ..gauge import GaugeField
+from ..parallel import on_root
+from ..provenance import write_root_attributes
+from ..run_files import MeasureRun
+from ..run_files.measure import STRANGE
+from ..solvers import SolveReport
+from .measure_setup import bare_mass, describe_smearing, strange_table
+
+#: Tables of the run file that all files of a measurement have to share.
+_PHYSICS = (
+    "fermion",
+    "solver",
+    "deflation",
+    "source",
+    "sink",
+    "smearing",
+    "correlators",
+    "feynman_hellmann",
+    "three_point",
+    "flow",
+)
+
+
+@dataclass
+class Measured:
+    """What one configuration gave: a table (name -> [momentum, time]) for each source, and the rest."""
+
+    tables: list[dict[str, NDArray]]
+    positions: list[tuple[int, ...]]
+    reports: list[SolveReport]
+    history: FlowHistory | None
+
+
+def result_file(folder: Path, number: int) -> Path:
+    """Where the correlators of a configuration go."""
+    return folder / f"correlators.{number:06d}.h5"
+
+
+def physics(run: MeasureRun) -> str:
+    """What all files of a measurement have to share, as JSON text."""
+    tables = {}
+    for name in _PHYSICS:
+        table = getattr(run, name)
+        tables[name] = None if table is None else table.model_dump(mode="json")
+    return json_text.dumps(tables, sort_keys=True)
+
+
+def _without_none(value: Any) -> Any:
+    """Keys that say nothing left out: newer versions have more of them."""
+    if isinstance(value, dict):
+        return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
+    return value
+
+
+def require_same_physics(path: Path, run: MeasureRun) -> None:
+    """Refuse to go on beside results of other parameters. Collective."""
+    stored = json_text.loads(load().Hdf5File.open(str(path)).root().text("physics"))
+    for table, values in json_text.loads(physics(run)).items():
+        if _without_none(stored.get(table)) != _without_none(values):
+            raise BadArgument(
+                f"{path} was measured with another [{table}]: expected {values}, found {stored.get(table)}; "
+                "a changed run needs another folder"
+            )
+
+
+def write_result(
+    target: Path,
+    run: MeasureRun,
+    text: str,
+    *,
+    number: int,
+    path: str,
+    U: GaugeField,
+    channels: list[MesonChannel],
+    momenta: list,
+    measured: Measured,
+) -> None:
+    """The file of one configuration: under another name, then renamed. Collective."""
+    file = load().Hdf5File.create(str(target))
+    root = file.root()
+    write_root_attributes(root, "measurement", text, U.geometry.extents)
+    root.set_text("physics", physics(run))
+    root.set_text("input_file", path)
+    assert U.report is not None
+    sums = [f"{c['kind']}={c['computed']:08x}" for c in U.report.checksums]
+    root.set_text("input_checksum", " ".join(sums))
+    root.set_real("plaquette", U.plaquette)
+    beta = on_root(lambda: _beta_of(path))
+    if beta is not None:
+        root.set_real("beta", beta)
+    root.write_int64("configurations", np.array([number], dtype=np.int64))
+    if measured.tables:
+        _write_correlators(root.make_group("correlators"), run, channels, momenta, measured)
+        _write_solves(root.make_group("solves"), measured.reports)
+    if measured.history is not None:
+        _write_flow(root.make_group("flow"), measured.history)
+    file.commit()
+
+
+def _write_correlators(
+    group: Any, run: MeasureRun, channels: list[MesonChannel], momenta: list, measured: Measured
+) -> None:
+    by_name = {channel.name: channel for channel in channels}
+    for name in measured.tables[0]:
+        values = np.stack([table[name] for table in measured.tables])[np.newaxis]
+        group.write_complex128(name, np.ascontiguousarray(values))
+        for key, value in _attributes(run, name, by_name.get(name)).items():
+            (group.set_real if isinstance(value, float) else group.set_text)(key, value, name)
+        group.set_integers("momenta", [n for momentum in momenta for n in momentum], name)
+        group.set_integers("sources", [x for position in measured.positions for x in position], name)
+
+
+def _kind_and_particle(name: str, channel: MesonChannel | None) -> tuple[str, str]:
+    if name in ("midpoint", "midpoint_pion", "conserved_axial"):
+        return "midpoint", name
+    for start, kind in (("fh_", "feynman_hellmann"), ("three_point_", "three_point")):
+        if name.startswith(start) and channel is None:
+            return kind, "nucleon"
+    return ("meson", channel.particle) if channel else ("baryon", NAMED_BARYONS[name].particle)
+
+
+def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dict[str, str | float]:
+    fermion, source = run.fermion, run.source
+    assert fermion is not None
+    mass = bare_mass(fermion)
+    kind, particle = _kind_and_particle(name, channel)
+    smearing = f"gaussian width={source.width:g} steps={source.steps}"
+    if source.links is not None:
+        smearing += f" links={describe_smearing(source.links)}"
+    common = {
+        "type": kind,
+        "particle": particle,
+        "sink": channel.sink if channel else name,
+        "source": channel.source if channel else name,
+        "source_smearing": smearing if source.type == "gaussian" else source.type,
+        "sink_smearing": smearing if run.sink.type == "gaussian" else "point",
+        "boundary_t": fermion.boundary_t,
+        "fermion": fermion.type,
+        "mass": float(mass),
+    }
+    if fermion.type == "moebius":
+        common |= {"b5": _number_or_text(fermion.b5), "c5": _number_or_text(fermion.c5)}
+        common |= {"M5": fermion.M5, "Ls": float(fermion.Ls)}
+    else:
+        common |= {"kappa": float(1 / (2 * (4 + mass))), "csw": float(fermion.csw)}
+    if name in STRANGE and fermion.has_strange:
+        common["strange_mass"] = bare_mass(strange_table(fermion))
+    return common
+
+
+def _number_or_text(value: float | list[float]) -> float | str:
+    return " ".join(map(repr, value)) if isinstance(value, list) else value
+
+
+def _write_flow(group: Any, history: FlowHistory) -> None:
+    """Columns over flow times; time alone has no first axis of configurations."""
+    group.write_float64("time", history.time)
+    for name in ("energy_clover", "energy_plaquette", "charge_clover", "charge_improved"):
+        group.write_float64(name, getattr(history, name)[np.newaxis])
+
+
+def _write_solves(group: Any, reports: list[SolveReport]) -> None:
+    columns = {
+        "iterations": [float(r.iterations) for r in reports],
+        "relative_residual": [r.largest_residual for r in reports],
+        "seconds": [r.seconds for r in reports],
+        "gflops": [r.gflops for r in reports],
+    }
+    for name, values in columns.items():
+        group.write_float64(name, np.array([values]))
+    group.set_text("solver", reports[0].method)
+
+
+def _beta_of(path: str) -> float | None:
+    """From the record that `trellis generate` writes beside a configuration, if there is one."""
+    record = Path(path).with_suffix(".json")
+    try:
+        return float(json_text.loads(record.read_text(encoding="utf-8"))["physics"]["action"]["beta"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,194 @@
+"""What the tables of a measurement's run file stand for: configurations, links, operator, solver, sources."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..deflation import deflated, lanczos
+from ..domain_wall import MoebiusDomainWall
+from ..errors import BadArgument
+from ..flow import GradientFlow
+from ..gauge import GaugeField, Geometry
+from ..operators import WilsonClover
+from ..propagators import Source, gaussian_source, point_source, wall_source
+from ..run_files.measure import (
+    ConfigurationsTable,
+    DeflationTable,
+    FermionTable,
+    SmearingTable,
+    SolverTable,
+    SourceTable,
+)
+from ..solvers import Solver, bicgstab, cg, even_odd, gcr, mixed_precision
+
+_PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
+_NUMBER = re.compile(r"(\d+)\D*$")
+
+
+def find_configurations(table: ConfigurationsTable) -> list[tuple[int, str]]:
+    """Number and file of each configuration, ascending."""
+    patterns = [table.files] if isinstance(table.files, str) else table.files
+    found: dict[int, str] = {}
+    for pattern in patterns:
+        paths = sorted(glob.glob(pattern, recursive=True))
+        if not paths:
+            raise BadArgument(f"configurations.files: nothing matches {pattern!r}")
+        for path in paths:
+            match = _NUMBER.search(Path(path).name.rsplit(".", 1)[0]) or _NUMBER.search(Path(path).name)
+            if match is None:
+                raise BadArgument(f"configurations.files: {path}: expected a number in the file's name")
+            number = int(match[1])
+            if found.setdefault(number, path) != path:
+                raise BadArgument(
+                    f"configurations.files: configuration {number} twice: {found[number]} and {path}"
+                )
+    first = table.first if table.first is not None else -1
+    chosen = [
+        (n, p) for n, p in sorted(found.items()) if n >= first and (table.last is None or n <= table.last)
+    ]
+    if not chosen:
+        raise BadArgument(
+            f"configurations: none of {len(found)} lies between first = {table.first} and last = {table.last}"
+        )
+    return chosen
+
+
+def make_solver(table: SolverTable) -> Solver:
+    """The solver that a run file describes."""
+    method = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr}[table.type]
+    solver: Any = method(tolerance=table.tolerance, max_iterations=table.max_iterations)
+    if table.inner_precision != "double":
+        solver = mixed_precision(solver, inner=table.inner_precision)
+    return solver if table.even_odd == "none" else even_odd(solver, form=table.even_odd)
+
+
+def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover | MoebiusDomainWall:
+    """The Dirac operator that a run file describes."""
+    if table.type == "moebius":
+        assert table.mass is not None
+        return MoebiusDomainWall(
+            U,
+            mass=table.mass,
+            b5=table.b5,
+            c5=table.c5,
+            M5=table.M5,
+            Ls=table.Ls,
+            boundary=(1, 1, 1, _PHASE_IN_TIME[table.boundary_t]),
+        )
+    return WilsonClover(
+        U,
+        kappa=table.kappa,
+        mass=table.mass,
+        csw=table.csw,
+        boundary=(1, 1, 1, _PHASE_IN_TIME[table.boundary_t]),
+        nu=table.nu,
+        xi0=table.xi0,
+        csw_temporal=table.csw_temporal,
+        twisted_mass=table.twisted_mass,
+        link_reals=table.link_reals,
+    )
+
+
+def deflated_solver(
+    solver: Solver, table: DeflationTable | None, even_odd: Any, M: WilsonClover | MoebiusDomainWall, say: Any
+) -> Solver:
+    """The run's solver, with the low modes of this configuration where the run file asks for them."""
+    if table is None:
+        return solver
+    modes = lanczos(
+        M,
+        count=table.modes,
+        even_odd=even_odd,
+        block=table.block,
+        basis=table.basis,
+        tolerance=table.tolerance,
+        storage=table.storage,
+    )
+    say(str(modes))
+    return deflated(solver, modes)
+
+
+def lanczos_bytes(table: DeflationTable, geometry: Geometry, fermion: FermionTable, is_even_odd: bool) -> int:
+    """Bytes per rank of the search for low modes at its peak: basis, rotation and blocks, in double."""
+    slices = fermion.Ls if fermion.type == "moebius" else 1
+    vector = int(np.prod(geometry.local_extents)) * 24 * 8 * slices // (2 if is_even_odd else 1)
+    basis = table.basis or 2 * table.modes + 4 * table.block
+    return vector * (basis + 2 * table.modes + 7 * table.block)
+
+
+def strange_table(table: FermionTable) -> FermionTable:
+    """The second flavour: the first one with another mass."""
+    return table.model_copy(update={"kappa": table.strange_kappa, "mass": table.strange_mass})
+
+
+def bare_mass(table: FermionTable) -> float:
+    """From the mass or kappa."""
+    return float(table.mass) if table.mass is not None else 1 / (2 * table.kappa) - 4
+
+
+def describe_smearing(smearing: SmearingTable) -> str:
+    """For the attributes of datasets: "ape 0.5x10 stout 0.1x3 flow 1"."""
+    parts = []
+    if smearing.ape_steps > 0:
+        parts.append(
+            f"ape{'_spatial' if smearing.ape_spatial else ''} {smearing.ape_alpha:g}x{smearing.ape_steps}"
+        )
+    if smearing.stout_steps > 0:
+        parts.append(f"stout {smearing.stout_rho:g}x{smearing.stout_steps}")
+    if smearing.flow_time > 0:
+        parts.append(f"flow {smearing.flow_time:g}")
+    return " ".join(parts) or "thin"
+
+
+def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
+    """APE, then stout, then flow; U itself where none is asked for."""
+    if table.ape_steps > 0:
+        U = U.ape(alpha=table.ape_alpha, steps=table.ape_steps, spatial=table.ape_spatial)
+    if table.stout_steps > 0:
+        U = U.stout(steps=table.stout_steps, rho=table.stout_rho)
+    if table.flow_time > 0:
+        flow = GradientFlow(U)
+        flow.advance(table.flow_time)
+        U = flow.field
+    return U
+
+
+def source_positions(table: SourceTable, number: int, extents: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Positions on one configuration: those of the run file, shifted by each vector of the shift_seed."""
+    for position in table.positions:
+        if not all(0 <= x < extent for x, extent in zip(position, extents, strict=True)):
+            raise BadArgument(
+                f"source.positions: {list(position)} lies outside the lattice {list(extents)} "
+                "(coordinates count from 0)"
+            )
+    shifts = [_shift(table.shift_seed, number, index, extents) for index in range(table.shifts)]
+    return [
+        tuple((x + dx) % extent for x, dx, extent in zip(position, shift, extents, strict=True))
+        for shift in shifts
+        for position in table.positions
+    ]
+
+
+def _shift(seed: int | None, number: int, index: int, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """The index-th random vector of a configuration; none without a seed."""
+    if seed is None:
+        return (0, 0, 0, 0)
+    text = f"trellis source shift {seed} {number}" + (f" {index}" if index else "")
+    digest = hashlib.sha256(text.encode()).digest()
+    numbers = [int.from_bytes(digest[8 * mu : 8 * mu + 8], "little") for mu in range(4)]
+    return tuple(n % extent for n, extent in zip(numbers, extents, strict=True))
+
+
+def make_source(table: SourceTable, U: GaugeField, at: tuple[int, ...]) -> Source:
+    """The source at one position."""
+    if table.type == "wall":
+        return wall_source(U.geometry, at[3])
+    if table.type == "gaussian":
+        return gaussian_source(U, at, width=table.width, steps=table.steps)
+    return point_source(U.geometry, at)

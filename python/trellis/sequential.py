@@ -1,0 +1,165 @@
+"""Nucleon three-point functions with a fixed sink (doc/operators/feynman_hellmann.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .core import load
+from .correlators import ZERO_MOMENTUM
+from .errors import BadArgument
+from .gauge import GaugeField
+from .propagators import BoundSolver, Propagator, Source
+
+#: Weights of up and down lines.
+_LINES = {"up": (1.0, 0.0), "down": (0.0, 1.0), "isovector": (1.0, -1.0)}
+
+
+def nucleon_sequential_source(
+    S: Propagator,
+    *,
+    separation: int,
+    insertion: Literal["up", "down", "isovector"],
+    spin: Literal["unpolarised", "polarised"] = "unpolarised",
+    parity: Literal[1, -1] = 1,
+    momentum: Sequence[int] = (0, 0, 0),
+    smearing: tuple[GaugeField, float, int] | None = None,
+) -> Source:
+    """The sink at one time contracted with two quarks of the proton: the source of the third one. Collective.
+
+    Solved for, it gives Y(z) = sum_{x at the sink} S(z, x) gamma5 K^dagger(x) of :func:`nucleon_three_point`,
+    with K = d C2(x) / d S(x, source).
+
+    Parameters
+    ----------
+    S
+        The quark of both flavours; gamma5-hermitian, so no twisted mass.
+    separation
+        Time of the sink from the source, 0 to Lt - 1.
+    insertion
+        What carries the current: "up" (two terms), "down", or "isovector", up - down, for one solve.
+    spin, parity
+        Projector, as in :func:`nucleon_feynman_hellmann`.
+    momentum
+        n of the sink, p = 2 pi n / L.
+    smearing
+        (links, width, steps) where `S` is smeared at the sink (:meth:`Propagator.smear_sink`).
+
+    Raises
+    ------
+    BadArgument
+        A separation outside the lattice, or an unknown name.
+    """
+    if insertion not in _LINES:
+        raise BadArgument(f"insertion must be one of {', '.join(map(repr, _LINES))}, found {insertion!r}")
+    if spin not in ("unpolarised", "polarised"):
+        raise BadArgument(f"spin must be 'unpolarised' or 'polarised', found {spin!r}")
+    links, width, steps = smearing if smearing is not None else (None, 0.0, 1)
+    return Source(
+        load().nucleon_sequential_source(
+            S._core,
+            separation,
+            list(_LINES[insertion]),
+            spin == "polarised",
+            parity,
+            list(momentum),
+            None if links is None else links._core,
+            width,
+            steps,
+        )
+    )
+
+
+def nucleon_three_point(
+    sequential: Propagator,
+    S: Propagator,
+    currents: Sequence[str],
+    *,
+    momentum_transfers: Sequence[Sequence[int]] = ZERO_MOMENTUM,
+) -> NDArray[np.complex128]:
+    """C3(t, tau) of a sequential propagator for all times of the current, form "full". Collective.
+
+    C3(t, tau) = sum_{z at tau} exp(i q.(z - x_src)) tr[ Y^dagger(z) gamma5 Gamma S(z, source) ]
+
+    Summed over tau it is N(t) of :func:`nucleon_feynman_hellmann`.
+
+    Parameters
+    ----------
+    sequential
+        Solved from :func:`nucleon_sequential_source` with the solver that `S` came from.
+    S
+        The quark, not smeared at the sink.
+    currents
+        Gamma matrices by name; for g_A "gamma_z gamma5" and the result times -i.
+    momentum_transfers
+        Integer vectors n, q = 2 pi n / L.
+
+    Returns
+    -------
+    ndarray
+        complex128, shape [current, momentum transfer, time], time from the source.
+    """
+    n = [[int(k) for k in q] for q in momentum_transfers]
+    return load().nucleon_three_point(sequential._core, S._core, list(currents), n)
+
+
+def three_point(
+    solve: BoundSolver,
+    S: Propagator,
+    currents: Sequence[str],
+    *,
+    separations: Sequence[int],
+    insertion: Literal["up", "down", "isovector"],
+    spin: Literal["unpolarised", "polarised"] = "unpolarised",
+    parity: Literal[1, -1] = 1,
+    momentum: Sequence[int] = (0, 0, 0),
+    momentum_transfers: Sequence[Sequence[int]] = ZERO_MOMENTUM,
+    sink_smearing: tuple[GaugeField, float, int] | None = None,
+) -> NDArray[np.complex128]:
+    """Three-point functions of the proton at several separations, a solve for each. Collective.
+
+    Parameters
+    ----------
+    solve
+        The solver that `S` came from, bound to its operator.
+    S
+        The quark, not smeared at the sink.
+    separations
+        Times of the sink from the source.
+    sink_smearing
+        (links, width, steps) of a Gaussian sink; None is a point sink.
+    currents, insertion, spin, parity, momentum, momentum_transfers
+        As in :func:`nucleon_sequential_source` and :func:`nucleon_three_point`.
+
+    Returns
+    -------
+    ndarray
+        complex128, shape [separation, current, momentum transfer, time].
+
+    Raises
+    ------
+    NotConverged, BadArgument
+    """
+    if len(separations) == 0:
+        raise BadArgument("three_point: expected at least one separation")
+    sink = S
+    if sink_smearing is not None:
+        links, width, steps = sink_smearing
+        sink = S.smear_sink(links, width=width, steps=steps)
+    tables = []
+    for separation in separations:
+        source = nucleon_sequential_source(
+            sink,
+            separation=separation,
+            insertion=insertion,
+            spin=spin,
+            parity=parity,
+            momentum=momentum,
+            smearing=sink_smearing,
+        )
+        Y = solve.propagator(source)
+        tables.append(nucleon_three_point(Y, S, currents, momentum_transfers=momentum_transfers))
+    return np.array(tables)
