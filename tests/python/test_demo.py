@@ -29,7 +29,27 @@ SMALLER = {
         ("kappa = 0.1365", "kappa = 0.1250"),
         ("width = 4.0", "width = 1.0"),
     ],
+    "charge_fields.toml": [
+        ("extents = [8, 8, 8, 12]", "extents = [4, 4, 4, 8]"),
+        ("total = 360", "total = 80"),
+        ("thermalisation = 200", "thermalisation = 20"),
+        ("keep_every = 20", "keep_every = 10"),
+    ],
+    "charges.toml": [
+        ("mass = 0.1", "mass = 0.8"),
+        ("Ls = 6", "Ls = 4"),
+        ("width = 2.0", "width = 1.0"),
+        ("separations = [4]", "separations = [2, 3]"),
+    ],
     "analyze.toml": [("first_trajectory = 201", "first_trajectory = 21")],
+}
+
+
+#: The numbers at the top of results.json.
+HEADLINE = {
+    f"{name}{error}"
+    for name in ("g_a_over_g_v", "z_v", "tau_n", "m_pi", "m_nucleon", "m_res")
+    for error in ("", "_error")
 }
 
 
@@ -43,6 +63,9 @@ def test_the_demo_s_run_files_are_valid() -> None:
     measurement = parse_run_file(demo_file("measure.toml"), MeasureRun)
     assert generation.lattice.extents == (8, 8, 8, 16)
     assert measurement.configurations.files == "demo/ensemble/configuration.*.ildg"
+    charges = parse_run_file(demo_file("charges.toml"), MeasureRun)
+    parse_run_file(demo_file("charge_fields.toml"), GenerateRun)
+    assert charges.feynman_hellmann.currents == charges.three_point.currents == ["A3", "V4"]
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +100,7 @@ def test_again_takes_no_new_work(demo: Path) -> None:
     found = json.loads(run("demo", "--json", cwd=demo.parent).stdout)
     assert found["generate"]["resumed_from"] == 140
     assert found["measure"]["skipped"] == 12
+    assert found["charges"]["skipped"] == 6
     assert (demo / "correlators" / "correlators.000030.h5").stat().st_mtime_ns == before
 
 
@@ -91,10 +115,10 @@ def load_results(folder: Path) -> dict:
     return json.loads((folder / "results.json").read_text())
 
 
-def correlators(folder: Path) -> tuple[list[int], dict[str, np.ndarray]]:
+def correlators(folder: Path, name: str = "correlators") -> tuple[list[int], dict[str, np.ndarray]]:
     """Numbers of the configurations, and name -> [configuration, time] at zero momentum."""
     numbers, values = [], {}
-    for path in sorted((folder / "correlators").glob("*.h5")):
+    for path in sorted((folder / name).glob("*.h5")):
         with h5py.File(path) as file:
             numbers += file["configurations"][()].tolist()
             for name, dataset in file["correlators"].items():
@@ -179,6 +203,7 @@ def test_masses_again(finished: Path, tmp_path: Path) -> None:
     results = load_results(finished)
     again = analyze(
         [finished / "correlators", finished / "ensemble" / "stream.h5"],
+        companion=finished / "charges",
         output=tmp_path,
         options=AnalysisOptions.model_validate(results["options"]),
     )
@@ -187,6 +212,8 @@ def test_masses_again(finished: Path, tmp_path: Path) -> None:
         stored = results["particles"][name]
         for key in ("mass", "mass_error", "statistical_error", "model_error"):
             assert getattr(particle, key) == pytest.approx(stored[key], rel=1e-6), (name, key)
+    for key, value in again.model_dump(include=HEADLINE).items():
+        assert value == pytest.approx(results[key], rel=1e-6), key
     for name, ratio in again.ratios.items():
         a, b = name.split("/")
         assert ratio.value == pytest.approx(again.particles[a].mass / again.particles[b].mass, rel=1e-12)
@@ -202,3 +229,113 @@ def test_model_average(finished: Path) -> None:
         assert particle["mass"] == pytest.approx(weights @ masses, rel=1e-9), name
         total = np.hypot(particle["statistical_error"], particle["model_error"])
         assert particle["mass_error"] == pytest.approx(total, rel=1e-9)
+
+
+def mean_and_error(value: np.ndarray, influence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    n = len(influence)
+    return value, np.sqrt((influence**2).sum(axis=0) / (n * (n - 1)))
+
+
+def ratio_of(numerator: np.ndarray, denominator: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ratio of the means, and the influence of each configuration."""
+    value = numerator.mean(axis=0) / denominator.mean(axis=0)
+    return value, (numerator - denominator * value) / denominator.mean(axis=0)
+
+
+def assert_series(series: dict, value: np.ndarray, error: np.ndarray) -> None:
+    np.testing.assert_allclose(series["value"], value, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(series["error"], error, rtol=1e-9)
+
+
+def numerators(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {c[0]: values[f"fh_{c}_UU"] - values[f"fh_{c}_DD"] for c in ("A3", "V4")}
+
+
+def test_effective_charges_and_residual_mass(finished: Path) -> None:
+    """g_eff of both methods and m_res, straight from the correlators."""
+    results = load_results(finished)
+    record = results["companion"]["nucleon_charges"]
+    _, values = correlators(finished, "charges")
+    C = values["nucleon"]
+    for name, N in numerators(values).items():
+        R, influence = ratio_of(N, C)
+        value, error = mean_and_error(np.diff(R), np.diff(influence, axis=1))
+        t = np.array(record["effective"][name]["x"], dtype=int)
+        assert_series(record["effective"][name], value[t], error[t])
+    midpoints = {}
+    for name, current in (("A", "A3"), ("V", "V4")):
+        fixed = record["three_point"][name]
+        middle = []
+        for k, t in enumerate(fixed["separations"]):
+            C3 = values[f"three_point_{current}_t{t:02d}"][:, : t + 1]
+            R, influence = ratio_of(C3, C[:, [t]])
+            assert_series(fixed["ratio"][k], *mean_and_error(R, influence))
+            both = [t // 2, (t + 1) // 2]
+            middle.append((R[both].mean(), influence[:, both].mean(axis=1)))
+        midpoints[name] = middle
+        value, error = mean_and_error(np.array([m for m, _ in middle]), np.array([i for _, i in middle]).T)
+        assert_series(fixed["midpoint"], value, error)
+    pairs = list(zip(midpoints["A"], midpoints["V"], strict=True))
+    value = np.array([a / v for (a, _), (v, _) in pairs])
+    influence = np.array([(i - j * a / v) / v for (a, i), (v, j) in pairs]).T
+    assert_series(record["three_point_ratio"], *mean_and_error(value, influence))
+    chosen = slice(2, C.shape[1] - 1)
+    R, influence = ratio_of(values["midpoint"][:, chosen], values["midpoint_pion"][:, chosen])
+    assert results["m_res"] == pytest.approx(R.mean(), rel=1e-9)
+
+
+def test_sum_over_the_current_s_time(finished: Path) -> None:
+    """Where both methods are on the same configurations: N(t) = sum_tau C3(t, tau), as the solver permits."""
+    _, values = correlators(finished, "charges")
+    for name, N in numerators(values).items():
+        current = {"A": "A3", "V": "V4"}[name]
+        for key in [k for k in values if k.startswith(f"three_point_{current}_t")]:
+            t = int(key[-2:])
+            C3 = values[key]
+            difference = np.abs(C3.sum(axis=1) - N[:, t])
+            assert np.all(difference < 2e-4 * np.abs(C3).sum(axis=1)), key
+
+
+def test_headline(finished: Path) -> None:
+    """The numbers at the top from the windows of the fits, one-state windows refitted here from the files."""
+    results = load_results(finished)
+    assert set(results) >= HEADLINE
+    part = results["companion"]
+    for key, name in (("m_pi", "pion"), ("m_nucleon", "nucleon")):
+        particle = part["particles"].get(name)
+        assert results[key] == (particle["mass"] if particle else None)
+        assert particle or name in part["not_fitted"]
+    record = part["nucleon_charges"]
+    if not record["charges"]:  # the reason is told
+        assert results["g_a_over_g_v"] is None
+        assert "nucleon charges" in part["not_fitted"]
+        return
+    weights = np.array([w["weight"] for w in record["windows"]])
+    assert weights.sum() == pytest.approx(1, rel=1e-9)
+    g = {name: np.array([w["values"][name] for w in record["windows"]]) for name in ("A", "V")}
+    for name in ("A", "V"):
+        assert record["charges"][name]["value"] == pytest.approx(weights @ g[name], rel=1e-9)
+    assert results["z_v"] == pytest.approx(1 / (weights @ g["V"]), rel=1e-9)
+    ratio = weights @ (g["A"] / g["V"])
+    assert results["g_a_over_g_v"] == pytest.approx(ratio, rel=1e-9)
+    assert results["tau_n"] == pytest.approx(5172.0 / (1 + 3 * ratio**2), rel=1e-9)
+    slope = 6 * ratio * results["tau_n"] ** 2 / 5172.0
+    assert results["tau_n_error"] == pytest.approx(slope * results["g_a_over_g_v_error"], rel=1e-6)
+    _, values = correlators(finished, "charges")
+    for window in record["windows"]:
+        if window["states"] == 1:
+            for name, value in one_state_charges(values, window).items():
+                assert window["values"][name] == pytest.approx(value, abs=0.02 * window["errors"][name])
+
+
+def one_state_charges(values: dict[str, np.ndarray], window: dict) -> dict[str, float]:
+    """Uncorrelated weights (few configurations): g is the weighted mean of g_eff over the window."""
+    t = np.arange(window["t_min"], window["t_max"])
+    C = values["nucleon"]
+    assert len(C) < 4 * window["points"]
+    found = {}
+    for name, N in numerators(values).items():
+        R, influence = ratio_of(N, C)
+        value, error = mean_and_error(np.diff(R)[t], np.diff(influence, axis=1)[:, t])
+        found[name] = float((value / error**2).sum() / (1 / error**2).sum())
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .autocorrelation import autocorrelation
-from .charges import ChargeEstimate, ChargeResult, fit_charges
+from .charges import ChargeEstimate, ChargeResult, effective_charge, fit_charges
 from .errors import AnalysisError, FitFailed, MeasurementFileError
 from .options import AnalysisOptions
 from .readers import Measurements
@@ -36,34 +36,44 @@ def isovector_numerators(measurements: Measurements) -> dict[str, NDArray]:
     return numerators
 
 
-def nucleon_charges(measurements: Measurements, options: AnalysisOptions) -> NucleonCharges | None:
-    """The record of results.json; None without Feynman-Hellmann correlators and three-point functions.
+def nucleon_charges(
+    measurements: Measurements, options: AnalysisOptions
+) -> tuple[NucleonCharges | None, str | None]:
+    """The record of results.json, and why there is no fit in it if there is none.
+
+    No record without Feynman-Hellmann correlators and three-point functions.
 
     Raises
     ------
     AnalysisError
         There are some, but no nucleon.
-    FitFailed
     """
     numerators, inserted = isovector_numerators(measurements), three_point_functions(measurements)
     if not numerators and not inserted:
-        return None
+        return None, None
     if "nucleon" not in measurements.correlators:
         raise AnalysisError(
             "correlators with a current need the two-point function: correlators.nucleon is missing"
         )
     two_point = at_rest(measurements.correlators["nucleon"])
-    record = NucleonCharges()
+    record, reason = NucleonCharges(), None
     if numerators:
-        record = charges_record(
-            fit_charges(
-                two_point, numerators, trajectories=measurements.configurations, options=options.charges
-            )
-        )
+        trajectories = measurements.configurations
+        try:
+            found = fit_charges(two_point, numerators, trajectories=trajectories, options=options.charges)
+            record = charges_record(found)
+        except FitFailed as error:
+            reason = str(error)
+            record.effective = {name: _effective(two_point, N) for name, N in numerators.items()}
     by_sinks = {name: three_point_charge(two_point, C3) for name, C3 in inserted.items()}
     record.three_point = {name: three_point_record(charge) for name, charge in by_sinks.items()}
     record.three_point_ratio = three_point_ratio(by_sinks)
-    return record
+    return record, reason
+
+
+def _effective(two_point: NDArray, numerator: NDArray) -> Series:
+    value, error = effective_charge(two_point, numerator)
+    return Series(x=list(map(float, range(len(value)))), value=value.tolist(), error=error.tolist())
 
 
 def three_point_record(charge: ThreePointCharge) -> ThreePointRecord:

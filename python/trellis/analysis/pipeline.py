@@ -91,11 +91,9 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     }
     _warn(measurements, particles, notes, warnings)
     stream = stream_result(measurements, notes, warnings)
-    charges = None
-    try:
-        charges = nucleon_charges(measurements, options)
-    except FitFailed as error:
-        not_fitted["nucleon charges"] = str(error)
+    charges, reason = nucleon_charges(measurements, options)
+    if reason is not None:
+        not_fitted["nucleon charges"] = reason
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"

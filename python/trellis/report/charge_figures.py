@@ -30,7 +30,7 @@ def charge_figures(results: Results) -> dict[str, Figure]:
 
 
 def _names(record: NucleonCharges) -> list[str]:
-    return list(dict.fromkeys([*record.charges, *record.three_point]))
+    return list(dict.fromkeys([*record.charges, *record.effective, *record.three_point]))
 
 
 def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
@@ -84,7 +84,7 @@ def _draw(
     if series is None:
         return
     t, value, error = _arrays(series)
-    limit = np.inf if charge is None else max(0.5 * abs(charge.value), 3 * charge.error)
+    limit = max(0.5 * abs(charge.value), 3 * charge.error) if charge else 0.5 * np.abs(value).max()
     keep = error < limit
     axes.errorbar(
         t[keep] + shift, value[keep], error[keep], fmt=marker, color=colour, mfc=face, mew=1.1, label=text

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from trellis.analysis.results import Results, format_error
 
 from . import figures, stream_figures
-from . import figures
 from .charge_figures import charge_figures
 from .embed import png_bytes, svg_text
 from .style import look
@@ -37,20 +36,17 @@ def make_figures(results: Results) -> dict[str, Figure]:
         made["effective_masses"] = figures.effective_masses(results)
     for name in results.particles:
         made[f"fit_{name}"] = figures.particle_figure(name, results)
-    if results.nucleon_charges is not None:
-        made["effective_charges"] = figures.effective_charges(results)
+    made |= charge_figures(results)
+    if results.companion is not None:
+        made |= {f"companion_{name}": figure for name, figure in charge_figures(results.companion).items()}
+        if results.companion.particles:
+            made["companion_effective_masses"] = figures.effective_masses(results.companion)
     if results.stream is not None and results.stream.flow is not None:
         made["flow"] = stream_figures.flow_figure(results.stream.flow)
     if results.stream is not None and results.stream.loops is not None:
         made["wilson_loops"] = stream_figures.loops_figure(results.stream.loops)
     flavours = [n for n in results.observables if n.startswith(_PLOTTED_PER_FLAVOUR)]
     for name in (*_PLOTTED_OBSERVABLES, *flavours):
-    made |= charge_figures(results)
-    if results.companion is not None:
-        made |= {f"companion_{name}": figure for name, figure in charge_figures(results.companion).items()}
-        if results.companion.particles:
-            made["companion_effective_masses"] = figures.effective_masses(results.companion)
-    for name in _PLOTTED_OBSERVABLES:
         if name in results.observables and results.observables[name].series is not None:
             made[f"series_{name}"] = figures.observable_figure(name, results.observables[name])
     return made
