@@ -191,7 +191,7 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for everything.")] = Path("demo"),
     json: Json = False,
 ) -> None:
-    """From nothing to hadron masses in minutes: generate, measure, analyze, and a report to open."""
+    """From nothing to hadron masses and g_A in minutes: generate, measure, analyze, a report to open."""
     from .commands.demo import demo as command
 
     console.run(lambda: command(output, json=json), json)
