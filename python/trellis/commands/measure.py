@@ -208,7 +208,7 @@ class _Measurement:
     def _one_source(
         self, solve: BoundSolver, S: Propagator, strange: Propagator | None, links: GaugeField, path: str
     ) -> tuple[dict[str, NDArray], list[SolveReport]]:
-        """All correlators of one source, and the reports of the further solves; `links`: of Gaussian sinks."""
+        """All correlators of a source, and reports of the further solves; `links`: of Gaussian sinks."""
         run = self.run
         currents = feynman_hellmann_propagators(run.feynman_hellmann, solve, S, path)
         reports = [F.report for F in currents.values() if F.report is not None]

@@ -110,7 +110,7 @@ class SmearingTable(Table):
     flow_time: float = Field(
         default=0.0,
         ge=0,
-        description="Gradient flow (Wilson) up to this t / a^2: flowed links in the operator.",
+        description="Gradient flow (Wilson) up to this t / a^2, as flowed links.",
     )
 
 
