@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.resources
 import json
 import os
+import shutil
 from pathlib import Path
 
 import h5py
@@ -98,10 +99,35 @@ def test_outputs(demo: Path) -> None:
 def test_again_takes_no_new_work(demo: Path) -> None:
     before = (demo / "correlators" / "correlators.000030.h5").stat().st_mtime_ns
     found = json.loads(run("demo", "--json", cwd=demo.parent).stdout)
-    assert found["generate"]["resumed_from"] == 140
-    assert found["measure"]["skipped"] == 12
-    assert found["charges"]["skipped"] == 6
+    assert found["tasks"] == {"done": 5}
+    assert found["attempts"] == 0
     assert (demo / "correlators" / "correlators.000030.h5").stat().st_mtime_ns == before
+
+
+def test_killed_it_goes_on_where_it_was(demo: Path, tmp_path: Path) -> None:
+    """A configuration without a result is measured again, and nothing else; new options, a new analysis."""
+    shutil.copytree(demo, tmp_path / "demo")
+    correlators = tmp_path / "demo/correlators"
+    (correlators / "correlators.000140.h5").unlink()
+    kept = (correlators / "correlators.000030.h5").stat().st_mtime_ns
+    claims = tmp_path / "demo/demo.state/claims"
+    for path in claims.rglob("hadrons-correlators.*.done"):
+        path.unlink()  # as if its manager had been killed meanwhile
+    found = json.loads(run("demo", "--json", cwd=tmp_path).stdout)
+    assert found["attempts"] == 1
+    assert (correlators / "correlators.000140.h5").exists()
+    assert (correlators / "correlators.000030.h5").stat().st_mtime_ns == kept
+    with open(tmp_path / "demo/analyze.toml", "a") as file:
+        file.write("# changed\n")
+    assert json.loads(run("demo", "--json", cwd=tmp_path).stdout)["attempts"] == 1
+
+
+def test_changed_run_files_are_refused(demo: Path, tmp_path: Path) -> None:
+    shutil.copytree(demo, tmp_path / "demo")
+    path = tmp_path / "demo/measure.toml"
+    path.write_text(path.read_text().replace("width = 1.0", "width = 1.5"))
+    failed = run("demo", cwd=tmp_path, status=1)
+    assert "measure.toml in demo changed since the demo ran there" in failed.stderr
 
 
 @pytest.fixture(params=["small", *(["TRELLIS_DEMO"] if "TRELLIS_DEMO" in os.environ else [])])

@@ -1,40 +1,52 @@
-"""trellis demo: the whole chain on a lattice that a laptop does in minutes."""
+"""trellis demo: the whole chain on a lattice that a laptop does in minutes, run as a campaign."""
 
 from __future__ import annotations
 
 import importlib.resources
 import json as json_text
-import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
-from ..errors import Error
-from ..parallel import on_root
-from ..run_files import GenerateRun, MeasureRun, load_run_file
+from ..campaign.attempt import log_tail, safe_name
+from ..campaign.manager import Manager, Result
+from ..durable import write_json
+from ..errors import BadArgument, Error
+from ..parallel import launched_ranks
+from .campaign_view import CampaignView
 from .console import Output
-from .generate import generate_run
-from .measure import measure_run
+from .demo_campaign import Chain, demo_campaign, this_machine
 
 TITLE = "Trellis demo: quenched hadrons in a small box"
-_RUN_FILES = ("generate.toml", "measure.toml", "charge_fields.toml", "charges.toml", "analyze.toml")
+#: Each is a gauge field and what is measured on it; the run files are in demo_files.
+CHAINS = (
+    Chain("hadrons", "generate.toml", "measure.toml", generate_seconds=60.0, measure_seconds=120.0),
+    Chain("charges", "charge_fields.toml", "charges.toml", generate_seconds=10.0, measure_seconds=200.0),
+)
+_RUN_FILES = (*(name for chain in CHAINS for name in (chain.generate, chain.measure)), "analyze.toml")
 
 
 def demo(folder: Path, *, json: bool) -> int:
-    """Generate, measure, analyze, twice; a second call goes on where the first stopped."""
+    """Generate, measure, analyze; a second call goes on where the first stopped.
+
+    Raises
+    ------
+    BadArgument
+        It was started by mpirun.
+    Error
+        A task failed, or it was stopped.
+    """
     output = Output(json)
+    if launched_ranks() > 1:
+        raise BadArgument("trellis demo starts its programs itself: run it without mpirun")
     start = time.perf_counter()
-    on_root(lambda: _write_run_files(folder))
-    output.line("1 of 4: gauge fields by heat bath", style="bold")
-    generated = _generate(folder / "generate.toml", output)
-    output.line("2 of 4: quark propagators and hadron correlators", style="bold")
-    measured = _measure(folder / "measure.toml", output)
-    output.line("3 of 4: the nucleon's axial charge, Moebius quarks on a smaller lattice", style="bold")
-    charge_fields = _generate(folder / "charge_fields.toml", output)
-    charges = _measure(folder / "charges.toml", output)
-    output.line("4 of 4: analysis", style="bold")
-    on_root(lambda: _analyze(folder, output))
+    _write_run_files(folder)
+    _check_unchanged(folder)
+    machine = this_machine()
+    campaign = demo_campaign(folder, CHAINS, _analysis(folder), machine.nodes[0].cpus)
+    manager = Manager(campaign, machine, say=output.line)
+    with CampaignView(manager, output):
+        found = manager.run()
+    _require_done(manager, found)
     seconds = time.perf_counter() - start
     output.result(
         {
@@ -42,24 +54,17 @@ def demo(folder: Path, *, json: bool) -> int:
             "report": str(folder / "report.html"),
             "results": str(folder / "results.json"),
             "seconds": seconds,
-            "generate": generated,
-            "measure": measured,
-            "charge_fields": charge_fields,
-            "charges": charges,
+            "campaign": campaign.state,
+            "tasks": found.counts,
+            "attempts": found.started,
         }
     )
+    logs = sorted(
+        (manager.course.state / "logs").glob("analysis-*.log"), key=lambda path: path.stat().st_mtime
+    )
+    output.line(log_tail(logs[-1], 100_000).decode(errors="replace"))
     _say_what_next(folder, seconds, output)
     return 0
-
-
-def _generate(run_file: Path, output: Output) -> dict[str, Any]:
-    run, text = on_root(lambda: load_run_file(run_file, GenerateRun))
-    return generate_run(run, text, output, resume=True)
-
-
-def _measure(run_file: Path, output: Output) -> dict[str, Any]:
-    run, text = on_root(lambda: load_run_file(run_file, MeasureRun))
-    return measure_run(run, text, output, resume=True)
 
 
 def _write_run_files(folder: Path) -> None:
@@ -75,15 +80,37 @@ def _write_run_files(folder: Path) -> None:
         (folder / name).write_text(text.replace("@folder@", quoted), encoding="utf-8")
 
 
-def _analyze(folder: Path, output: Output) -> None:
-    """In a process of its own: the analysis reads with h5py, which has an HDF5 of its own."""
-    command = [sys.executable, "-m", "trellis", "analyze", str(folder / "correlators")]
-    command += [str(folder / "ensemble" / "stream.h5"), "--output", str(folder), "--title", TITLE]
-    command += ["--options", str(folder / "analyze.toml"), "--companion", str(folder / "charges")]
-    # Under --json the table of `analyze` would spoil the one JSON object on standard output.
-    stdout: Any = subprocess.DEVNULL if output.json else None
-    if subprocess.run(command, check=False, stdout=stdout).returncode != 0:
-        raise Error("the analysis failed; its message is above")
+def _check_unchanged(folder: Path) -> None:
+    """Results that are there already belong to the run files that they were made with."""
+    path = folder / "demo.state" / "run_files.json"
+    texts = {name: (folder / name).read_text(encoding="utf-8") for name in _RUN_FILES[:-1]}
+    if path.exists():
+        before = json_text.loads(path.read_text())
+        changed = sorted(name for name, text in texts.items() if before.get(name, text) != text)
+        if changed:
+            raise BadArgument(
+                f"{', '.join(changed)} in {folder} changed since the demo ran there: give it another folder "
+                "in [output] and run it with trellis generate or trellis measure, or take another --output"
+            )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, texts)
+
+
+def _analysis(folder: Path) -> list[str]:
+    """Words after `trellis analyze`."""
+    data = [str(folder / "correlators"), str(folder / "ensemble" / "stream.h5")]
+    data += ["--companion", str(folder / "charges")]
+    return [*data, "--output", str(folder), "--title", TITLE, "--options", str(folder / "analyze.toml")]
+
+
+def _require_done(manager: Manager, found: Result) -> None:
+    """What failed, with the end of its log."""
+    for task, reason in found.failed.items():
+        logs = sorted((manager.course.state / "logs").glob(f"{safe_name(task)}.*.log"))
+        end = log_tail(logs[-1], 3000).decode(errors="replace").strip() if logs else ""
+        raise Error(f"{task} failed: {reason}\n{end}\nits log: {logs[-1] if logs else 'none'}")
+    if set(found.counts) != {"done"}:
+        raise Error(f"the demo was stopped ({found.reason}); the same command goes on where it was")
 
 
 def _say_what_next(folder: Path, seconds: float, output: Output) -> None:
