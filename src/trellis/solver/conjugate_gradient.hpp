@@ -8,8 +8,6 @@
 
 namespace trellis {
 
-class NormalOperator;
-
 /// A x = b with A hermitian and positive. x is the first guess; r = b - A x is recomputed before the solver
 /// gives up or claims success. Finds a direction of negative curvature => broke_down.
 ///   Traffic per iteration: 1 apply + 10 fields (p.Ap 2, r and |r|^2 3, x and p 5); A^dagger A: 8.
