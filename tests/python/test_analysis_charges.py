@@ -78,7 +78,21 @@ def test_pulls_of_pseudo_experiments() -> None:
 def test_one_state_alone_is_wrong_on_these_data() -> None:
     two_point, numerators = ensemble(1600, 7)
     found = fit_charges(two_point, numerators, options={"max_states": 1, "t_max": 7, "t_min_last": 1})
-    assert found.charges["A"].value - G_A > 5 * found.charges["A"].statistical_error
+    assert found.charges["A"].value - G_A > 5 * found.charges["A"].statistical_error / found.misfit
+
+
+def test_fits_that_do_not_describe_the_data_have_stretched_errors() -> None:
+    """g_eff that alternates from slice to slice: no sum of exponentials with a positive gap does that."""
+    two_point, numerators = ensemble(800, 11)
+    before = fit_charges(two_point, numerators)
+    alternating = two_point.mean(axis=0) * 0.2 * (-1.0) ** np.arange(EXTENT)
+    found = fit_charges(two_point, {"A": numerators["A"] + alternating, "V": numerators["V"]})
+    assert before.misfit == pytest.approx(1.0, abs=0.01)
+    assert found.misfit > 2
+    assert found.charges["A"].error > 2 * before.charges["A"].error
+    worst = max(found.windows, key=lambda window: window.weight)
+    assert worst.p_value < 0.05
+    assert worst.chi2 > 4 * worst.expected_chi2
 
 
 def test_few_configurations_take_uncorrelated_weights() -> None:

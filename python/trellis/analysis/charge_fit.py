@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from .charge_results import ChargeOptions
 from .errors import FitFailed
-from .window_fit import chi2_scale, small_sample_correction
+from .window_fit import chi2_scale, chi2_spectrum, p_value, small_sample_correction
+
+#: Probability of chi^2 below which a fit does not describe the data.
+POOR_FIT = 0.05
 
 
 def effective_charge(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
@@ -87,9 +90,20 @@ class ChargeFit:
     response: dict[str, NDArray]  # of E0 and the charges to all data, zero outside the window
     prior_error: dict[str, float]
     chi2: float
+    expected_chi2: float
+    p_value: float
     criterion: float
     points: int
     correction: float
+
+    @property
+    def misfit(self) -> float:
+        """sqrt(chi^2 / expected) where the model does not describe the data (p < 0.05), else 1.
+
+        The scale factor of the Particle Data Group, kept to fits that are bad beyond chance.
+        """
+        is_bad = self.p_value < POOR_FIT and self.chi2 > self.expected_chi2
+        return float(np.sqrt(self.chi2 / self.expected_chi2)) if is_bad else 1.0
 
 
 def charge_model(p, names: list[str], states: int, t_c: NDArray, t_g: NDArray) -> NDArray:
@@ -171,7 +185,8 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     row |= {name: (keys.index(f"g_{name}"), 1.0) for name in data.names}
     # the expected chi^2 of the fit takes the place of its degrees of freedom (averaging.py)
     projector = W - W @ jacobian @ inverse @ jacobian.T @ W
-    expected = float(np.trace(projector @ covariance))
+    spectrum = chi2_spectrum(projector, covariance)
+    expected = float(spectrum.sum())
     scale = chi2_scale(data.count, free) if is_correlated else 1.0
     return ChargeFit(
         t_min=t_min,
@@ -180,6 +195,8 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
         response={k: s * full[i] for k, (i, s) in row.items()},
         prior_error={k: s * np.sqrt(prior_covariance[i, i]) for k, (i, s) in row.items()},
         chi2=chi2,
+        expected_chi2=scale * expected,
+        p_value=p_value(chi2, spectrum, data.count, free, seed=0),
         criterion=chi2 / scale - 2 * expected,
         points=len(places),
         correction=correction,

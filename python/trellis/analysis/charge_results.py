@@ -44,6 +44,8 @@ class ChargeWindow:
     values: dict[str, float]
     errors: dict[str, float]
     chi2: float
+    expected_chi2: float
+    p_value: float
     points: int
     weight: float
 
@@ -78,6 +80,8 @@ class ChargeResult:
     effective
         name -> (t, g_eff, error); subtracted: the same with the excited states of the best two-state fit
         taken away.
+    misfit
+        Factor on the statistical errors, above 1 where fits do not describe the data.
     """
 
     charges: dict[str, ChargeEstimate]
@@ -88,6 +92,7 @@ class ChargeResult:
     windows: list[ChargeWindow]
     effective: dict[str, tuple[NDArray, NDArray, NDArray]]
     subtracted: dict[str, tuple[NDArray, NDArray, NDArray]]
+    misfit: float = 1.0
 
 
 def neutron_lifetime(g: ChargeEstimate) -> ChargeEstimate:

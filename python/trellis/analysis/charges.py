@@ -10,8 +10,9 @@ exp(-E_m t) only). For two states, divided by the two-point function, with r = A
 C. Bouchard et al., Phys. Rev. D 96 (2017) 014504. g_eff takes away the constant. C and the g_eff of all
 charges are fitted together over a set of windows, with one and two states; the results are averaged with the
 weights of `averaging`; the model error is the spread of the fits beyond their noise. Errors are linear
-responses to the configurations, so correlations between windows and charges, and autocorrelations, are those
-of the data.
+responses to the configurations, so correlations between windows and charges, and autocorrelations, are
+those of the data. Where fits do not describe the data (p < 0.05) their sqrt(chi^2 / expected), averaged with
+the same weights, stretches the statistical errors, and the result says so.
 """
 
 from __future__ import annotations
@@ -100,6 +101,7 @@ def fit_charges(
 def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray) -> ChargeResult:
     criteria = np.array([f.criterion for f in fits])
     weights = model_weights(criteria)
+    misfit = float(weights @ [f.misfit for f in fits])
 
     def estimate(values, responses, prior_errors) -> ChargeEstimate:
         """Average over the fits, with the autocorrelation of its linear response."""
@@ -113,7 +115,7 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray) -> 
         if tau is not None and tau.significant:
             stretch, tau_int = max(1.0, tau.error / tau.naive_error), tau.tau_int
         return ChargeEstimate(
-            average.mean, average.statistical_error * stretch, average.excess_error, tau_int
+            average.mean, average.statistical_error * stretch * misfit, average.excess_error, tau_int
         )
 
     def of_fits(name: str) -> ChargeEstimate:
@@ -152,6 +154,7 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray) -> 
         windows=windows,
         effective=effective,
         subtracted=subtracted,
+        misfit=misfit,
     )
 
 
@@ -167,7 +170,16 @@ def _window(data: ChargeData, fit: ChargeFit, weight: float) -> ChargeWindow:
     }
     values = {name: fit.p[f"g_{name}"] for name in data.names}
     return ChargeWindow(
-        fit.t_min, data.t_max, fit.states, values, errors, fit.chi2, fit.points, float(weight)
+        t_min=fit.t_min,
+        t_max=data.t_max,
+        states=fit.states,
+        values=values,
+        errors=errors,
+        chi2=fit.chi2,
+        expected_chi2=fit.expected_chi2,
+        p_value=fit.p_value,
+        points=fit.points,
+        weight=float(weight),
     )
 
 

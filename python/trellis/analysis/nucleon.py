@@ -137,6 +137,7 @@ def charges_record(found: ChargeResult) -> NucleonCharges:
         windows=[ChargeWindowRecord(**w.__dict__) for w in found.windows],
         effective=points(found.effective),
         subtracted=points(found.subtracted),
+        misfit=found.misfit,
     )
 
 

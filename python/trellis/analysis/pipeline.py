@@ -94,6 +94,11 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     charges, reason = nucleon_charges(measurements, options)
     if reason is not None:
         not_fitted["nucleon charges"] = reason
+    if charges is not None and charges.misfit > 1.05:
+        warnings.append(
+            f"nucleon charges: the fits do not describe the data (p < 0.05); "
+            f"their statistical errors are stretched by {charges.misfit:.1f}"
+        )
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"

@@ -189,6 +189,8 @@ class ChargeWindowRecord(_Record):
     values: dict[str, float]
     errors: dict[str, float]
     chi2: float
+    expected_chi2: float
+    p_value: float
     points: int
     weight: float
 
@@ -214,6 +216,8 @@ class NucleonCharges(_Record):
     three_point
         By fixed sinks, where they were measured; three_point_ratio: g_A / g_V of the midpoints against the
         separation.
+    misfit
+        Factor on the statistical errors: weighted sqrt(chi^2 / expected) of the fits with p < 0.05.
     """
 
     charges: dict[str, ChargeRecord] = Field(default_factory=dict)
@@ -226,6 +230,7 @@ class NucleonCharges(_Record):
     subtracted: dict[str, Series] = Field(default_factory=dict)
     three_point: dict[str, ThreePointRecord] = Field(default_factory=dict)
     three_point_ratio: Series | None = None
+    misfit: float = 1.0
 
 
 class ValueRecord(_Record):

@@ -142,7 +142,7 @@ def _evaluate(
     slope = energy_slope(model, p)
     total = slope @ (covariance + prior_covariance) @ slope.T
     dof = len(weights.mean) - model.parameter_count
-    spectrum = _spectrum(kernel, big_c)
+    spectrum = chi2_spectrum(kernel, big_c)
     scale = chi2_scale(weights.samples, free_rank)
     aic = (chi2 + chi2_prior) / scale - 2 * np.trace(free @ big_c)
     return WindowFit(
@@ -159,7 +159,7 @@ def _evaluate(
         data_count=len(weights.mean),
         parameter_count=model.parameter_count,
         expected_chi2=float(spectrum.sum() * scale),
-        p_value=_p_value(chi2 + chi2_prior, spectrum, weights.samples, free_rank, seed),
+        p_value=p_value(chi2 + chi2_prior, spectrum, weights.samples, free_rank, seed),
         q=float(gammaincc(dof / 2, (chi2 + chi2_prior) / 2)),
         information_criterion=float(aic),
         small_sample_factor=correction,
@@ -204,7 +204,7 @@ def chi2_scale(samples: float, free_rank: float) -> float:
     return nu / (nu - free_rank - 1) if free_rank > 0 else 1.0
 
 
-def _spectrum(kernel: NDArray, covariance: NDArray) -> NDArray:
+def chi2_spectrum(kernel: NDArray, covariance: NDArray) -> NDArray:
     """Eigenvalues of C^(1/2) kernel C^(1/2); C may be singular (fewer samples than data)."""
     sigma = np.sqrt(np.diag(covariance))
     values, vectors = np.linalg.eigh(covariance / np.outer(sigma, sigma))
@@ -212,7 +212,7 @@ def _spectrum(kernel: NDArray, covariance: NDArray) -> NDArray:
     return np.clip(np.linalg.eigvalsh(root.T @ kernel @ root), 0.0, None)
 
 
-def _p_value(chi2: float, spectrum: NDArray, samples: float, free_rank: float, seed: int) -> float:
+def p_value(chi2: float, spectrum: NDArray, samples: float, free_rank: float, seed: int) -> float:
     """Monte Carlo probability of sum lambda_i z_i^2 (over Hotelling's denominator) above chi2."""
     rng = np.random.default_rng(seed)
     draws = rng.standard_normal((MONTE_CARLO_P_VALUE_DRAWS, len(spectrum))) ** 2 @ spectrum
