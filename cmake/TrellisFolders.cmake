@@ -54,10 +54,15 @@ function(trellis_add_folder name)
     # With the undefined-behaviour sanitizer a kernel takes g++ two minutes, without it ten seconds.
     set_source_files_properties(${launches} PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
   elseif(launches)
-    # Kernels that no run chooses for its speed: one lane, the emulated GPU layout, vectors of two registers.
-    set(slow ${launches})
-    list(FILTER slow INCLUDE REGEX "\\.(1|double\\.16)\\.cpu\\.cpp$|\\.emulated\\.cpp$")
-    set_source_files_properties(${slow} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
+    # Kernels that no run chooses for its speed: the emulated GPU layout, and other numbers of lanes than
+    # native_lanes() where that is known.
+    set(slow "1|double\\.16")
+    if(TRELLIS_HAS_AVX512)
+      set(slow "1|double\\.4|double\\.16|float\\.4|float\\.8|Half\\.4|Half\\.8")
+    endif()
+    set(slow_launches ${launches})
+    list(FILTER slow_launches INCLUDE REGEX "\\.(${slow})\\.cpu\\.cpp$|\\.emulated\\.cpp$")
+    set_source_files_properties(${slow_launches} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
   endif()
   list(APPEND files ${launches})
 
