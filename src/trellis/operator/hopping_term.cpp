@@ -76,12 +76,14 @@ WilsonHalo& HoppingTerm::halo(int rhs) const {
 }
 
 namespace {
-/// Blocks of a tile whose output of all threads stays in their L2 caches until `then` has read it.
+/// Blocks of a tile whose output stays in the L2 cache until `then` has read it. Several threads take all
+/// blocks at once: a launch for each tile would cost them more than the second reading.
 int tile(const SpinorField& out) {
-  constexpr size_t bytes_per_thread = 256 * 1024;
+  constexpr size_t bytes = 256 * 1024;
+  if (thread_count() > 1) return out.layout().blocks();
   const size_t block =
       size_t(out.slots() * out.reals() * out.layout().lanes()) * element_bytes(out.precision());
-  return int(std::max<size_t>(1, bytes_per_thread * size_t(thread_count()) / block));
+  return int(std::max<size_t>(1, bytes / block));
 }
 }  // namespace
 
