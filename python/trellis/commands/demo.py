@@ -42,7 +42,8 @@ def demo(folder: Path, *, json: bool) -> int:
     _write_run_files(folder)
     _check_unchanged(folder)
     machine = this_machine()
-    campaign = demo_campaign(folder, CHAINS, _analysis(folder), machine.nodes[0].cpus)
+    cores = max(1, machine.nodes[0].cpus // len(CHAINS))  # the chains run side by side
+    campaign = demo_campaign(folder, CHAINS, _analysis(folder), cores)
     manager = Manager(campaign, machine, say=output.line)
     with CampaignView(manager, output):
         found = manager.run()
