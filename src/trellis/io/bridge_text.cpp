@@ -83,7 +83,7 @@ GaugeFileHeader inspect_bridge_text(InputFile& file, const ReadOptions& options)
   if (product(report.lattice) != sites)
     throw FileError(message(file.path(), ": expected ", product(report.lattice) * reals_per_site,
                             " numbers for ", to_string(report.lattice), ", found ", count));
-  report.warnings.push_back("the format has no checksum");
+  report.warnings.emplace_back("the format has no checksum");
   return header;
 }
 

@@ -120,7 +120,7 @@ GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
   settle_precision(file, record, statement, report);
   header.data_offset = record.offset;
   const auto stored = scidac_checksum(file, records, data);
-  if (!stored) report.warnings.push_back("the file has no checksum");
+  if (!stored) report.warnings.emplace_back("the file has no checksum");
   for (size_t i = 0; i < 2; ++i) {
     report.checksums.push_back({checksum_kinds(report.format)[i], std::nullopt, 0});
     if (stored) report.checksums.back().stored = (*stored)[i];

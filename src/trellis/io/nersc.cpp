@@ -145,11 +145,11 @@ GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
   ChecksumReport checksum{"nersc", std::nullopt, 0};
   const auto stored = keys.find("CHECKSUM");
   if (stored != keys.end()) checksum.stored = number<uint32_t>(stored->second, stored->first, path, 16);
-  if (!checksum.stored) report.warnings.push_back("the file has no checksum");
+  if (!checksum.stored) report.warnings.emplace_back("the file has no checksum");
   report.checksums.push_back(checksum);
   read_header_values(keys, path, report);
   if (!header.order_is_stated && !checksum.stored)
-    report.warnings.push_back("the byte order is not stated; taken to be little-endian");
+    report.warnings.emplace_back("the byte order is not stated; taken to be little-endian");
   for (const auto& [key, value] : keys) report.metadata.emplace_back(key, value);
   return header;
 }

@@ -105,7 +105,7 @@ GaugeFileHeader inspect_openqcd(InputFile& file, const ReadOptions& options) {
   file.read_common(16, sizeof plaquette, plaquette);
   // The header has 17 digits; what is left is the rounding of two different sums.
   header.report.values.push_back({"plaquette", load_f64(plaquette, ByteOrder::little) / 3.0, 0.0, 1e-10});
-  header.report.warnings.push_back("the format has no checksum");
+  header.report.warnings.emplace_back("the format has no checksum");
   return header;
 }
 

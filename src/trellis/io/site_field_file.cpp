@@ -112,7 +112,7 @@ SiteFieldReport read_site_field(InputFile& file, const Lattice& lattice, double*
              });
   checksum.merge(lattice.communicator());
   const auto stored = scidac_checksum(file, records, data);
-  if (!stored) report.warnings.push_back("the file has no checksum");
+  if (!stored) report.warnings.emplace_back("the file has no checksum");
   report.checksums.push_back({"scidac_a", std::nullopt, checksum.a()});
   report.checksums.push_back({"scidac_b", std::nullopt, checksum.b()});
   for (size_t i = 0; stored && i < 2; ++i) report.checksums[i].stored = (*stored)[i];

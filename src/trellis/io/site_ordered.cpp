@@ -116,7 +116,7 @@ void read_site_ordered(InputFile& file, GaugeFileHeader& header, const Geometry&
     checksums = read_once(file, header, geometry, links);
     computed = checksums.merged(file.communicator());
   } else if (fits_other_order) {
-    header.report.warnings.push_back(
+    header.report.warnings.emplace_back(
         "the checksum fits the other byte order: FLOATING_POINT names the wrong one");
   }
   for (size_t i = 0; i < reports.size(); ++i) reports[i].computed = computed[i];
