@@ -64,40 +64,6 @@ after = ["analyse"]
     assert tasks["all"].after == ("analyse-a", "analyse-b")
 
 
-@pytest.mark.parametrize(
-    "tasks, message",
-    [
-        ("[[task]]\nname = 'a'\ncomand = 'x'\n", "unknown key; did you mean 'command'"),
-        ("[[task]]\nname = 'a-{strem}'\nover = { stream = ['x'] }\ncommand = 'x'\n", "did you mean {stream}"),
-        ("[[task]]\nname = 'a'\ncommand = 'x'\nafter = ['bb']\n", "there is no task 'bb'"),
-        ("[[task]]\nname = 'a'\ncommand = 'x'\nafter = ['b*']\n", "nothing matches 'b*'"),
-        (
-            "[[task]]\nname = 'a'\ncommand = 'x'\n[[task]]\nname = 'a'\ncommand = 'x'\n",
-            "two tasks are called",
-        ),
-        (
-            "[[task]]\nname = 'a'\ncommand = 'x'\nafter = ['b']\n"
-            "[[task]]\nname = 'b'\ncommand = 'x'\nafter = ['a']\n",
-            "wait for each other: a -> b -> a",
-        ),
-        ("[[task]]\nname = 'a'\nover = { i = '5..1' }\ncommand = 'x'\n", "expected a list, a range"),
-        ("[[task]]\nname = 'a'\ncommand = 'x {output:1}'\noutputs = ['o']\n", "it has 1 outputs"),
-        ("[[task]]\nname = 'a'\ncommand = 'x'\nestimate = '5 parsecs'\n", "not a duration"),
-        (
-            "[[task]]\nname = 'a'\ncommand = 'x'\nestimate = { formula = '__import__(1)' }\n",
-            "is not understood",
-        ),
-        ("[[task]]\nname = 'a'\ncommand = 'x'\nnodes = 3\nranks = 2\n", "3 nodes for 2 ranks"),
-        ("[[task]]\nname = 'a'\ncommand = 'x'\ngpus_per_rank = 1.5\n", "a fraction below 1"),
-        ("[[task]]\nname = 'a'\n", "needs `command`"),
-    ],
-)
-def test_mistakes_are_named(tasks: str, message: str) -> None:
-    with pytest.raises(Error) as error:
-        parse(tasks)
-    assert message in str(error.value)
-
-
 def test_durations() -> None:
     words = {"90": 90, "1.5min": 90, "2h": 7200, "1d": 86400, "2hr": 7200, "10:30": 630, "1:00:00": 3600}
     words["2-00:00:00"] = 172800

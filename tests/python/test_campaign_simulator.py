@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +42,21 @@ def test_a_campaign_without_gpu_tasks_on_a_machine_with_gpus() -> None:
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 0, found.output
     assert "GPUs idle: 100.0 %\n" in found.output
+
+
+@pytest.mark.parametrize("keys", ["", "gpus_per_rank = 1", "estimate = 0"])
+@pytest.mark.parametrize("name", ["virtual", "laptop", "node_6gpu"])
+def test_all_figures_are_finite_numbers(name: str, keys: str) -> None:
+    """One task, no tasks on GPUs, no GPUs, no time at all."""
+    machine = load_machine(name)
+    if "gpus" in keys and not machine.nodes[0].gpus:
+        pytest.skip("a task on GPUs is refused there")
+    text = f"[campaign]\nname = 'c'\n[[task]]\nname = 'a'\ncommand = 'x'\n{keys}\n"
+    found = simulate(machine, parse_campaign(text, Path("/tmp")).tasks)
+    assert set(found) >= KEYS
+    numbers = {key: value for key, value in found.items() if key not in ("run", "machine")}
+    assert all(isinstance(v, (int, float)) and math.isfinite(v) for v in numbers.values()), numbers
+    assert 0 <= found["gpu_idle_fraction_until_last_gpu_task"] <= found["gpu_idle_fraction"] <= 1
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

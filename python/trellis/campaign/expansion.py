@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import bisect
 import fnmatch
 import itertools
+import math
+import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import BadArgument
-from .formats import evaluate, fill, uses_outputs, value_list
+from .formats import MOST_VALUES, evaluate, fill, uses_outputs, value_list
 from .model import Alternative, Output, Request, Retries, Task
+from .shapes import WHOLE_GPU
 from .stages import run_file_text
 from .tables import AlternativeTable, Estimate, EstimateTable, OutputTable, RequestTable, TaskTable
 from .times import parse_seconds
@@ -54,6 +59,9 @@ def _combinations(table: TaskTable, variables: Mapping[str, Any], where: str) ->
         name: value_list(value, variables, f"{where}: over.{name}") for name, value in table.over.items()
     }
     constants = {name: value for name, value in variables.items() if not isinstance(value, (list, dict))}
+    count = math.prod(map(len, lists.values())) * max(len(table.rows), 1)
+    if count > MOST_VALUES:
+        raise BadArgument(f"{where}: {count} tasks, at most {MOST_VALUES} are possible")
     for row in table.rows or [{}]:
         for values in itertools.product(*lists.values()):
             yield {**constants, **row, **dict(zip(lists, values, strict=True))}
@@ -68,6 +76,8 @@ class _Names:
         for name, task in tasks.items():
             self.groups.setdefault(task.group, []).append(name)
         self.found: dict[str, list[str]] = {}
+        self.place = {name: i for i, name in enumerate(tasks)}
+        self.sorted = sorted(tasks)
 
     def matching(self, pattern: str, task: Task, where: str) -> list[str]:
         may_be_empty = pattern.endswith("?")
@@ -76,13 +86,25 @@ class _Names:
             return [sys.intern(pattern)]
         if pattern not in self.found:
             if "*" in pattern:
-                self.found[pattern] = fnmatch.filter(self.tasks, pattern)
+                self.found[pattern] = self._fitting(pattern)
             else:
                 self.found[pattern] = self.groups.get(pattern, [])
         names = [name for name in self.found[pattern] if name != task.name]
         if not names and not may_be_empty and "*" in pattern:
             raise BadArgument(f"{where}: task {task.name!r}: after: nothing matches {pattern!r}")
         return names if names or may_be_empty else [pattern]  # a missing name is reported with the nearest
+
+    def _fitting(self, pattern: str) -> list[str]:
+        """In the order of the file; only names with the pattern's beginning are looked at."""
+        beginning = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+        first = bisect.bisect_left(self.sorted, beginning)
+        end = first
+        if beginning:
+            after = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+            end = bisect.bisect_left(self.sorted, after)
+        candidates = self.sorted[first : end if beginning else None]
+        found = [name for name in candidates if fnmatch.fnmatchcase(name, pattern)]
+        return sorted(found, key=self.place.__getitem__)
 
 
 class _Maker:
@@ -110,14 +132,17 @@ class _Maker:
         def text(value: str) -> str:
             return fill(value, parameters, self.where)
 
+        def launch_text(value: str) -> str:
+            return fill(value, parameters, self.where, for_launch=True)
+
         outputs = tuple(self._output(entry, text) for entry in table.outputs)
         task = Task(
             name=text(table.name),
             group=self.group,
-            command=self._command(text),
-            alternatives=self._alternatives(parameters, text),
+            command=self._command(launch_text),
+            alternatives=self._alternatives(parameters, launch_text),
             directory=text(table.directory),
-            environment={k: text(v) for k, v in table.environment.items()},
+            environment={k: launch_text(v) for k, v in table.environment.items()},
             parameters={k: v for k, v in parameters.items() if k not in self.constants},
             priority=table.priority,
             after=tuple(text(name) for name in table.after),
@@ -137,12 +162,29 @@ class _Maker:
         return task
 
     def _check(self, task: Task) -> None:
-        if not task.name or any(c in task.name for c in "\n\t"):
+        if not task.name or not task.name.isprintable():
             raise BadArgument(f"{self.where}: a task cannot be called {task.name!r}")
         commands = [task.command, *(a.command for a in task.alternatives if a.command)]
-        beyond = [i for words in commands for i in uses_outputs(words) if i >= len(task.outputs)]
+        if any(words and not words[0].strip() for words in commands):
+            raise BadArgument(f"{self.where}: a command begins with the name of a program")
+        used = [*commands, tuple(task.environment.values())]
+        beyond = [i for words in used for i in uses_outputs(words, self.where) if i >= len(task.outputs)]
         if beyond:
             raise BadArgument(f"{self.where}: {{output:{beyond[0]}}}, but it has {len(task.outputs)} outputs")
+        environments = [task.environment, *(a.environment for a in task.alternatives)]
+        for variable in itertools.chain(*environments):
+            if not variable or "=" in variable:
+                raise BadArgument(f"{self.where}: environment: a variable cannot be called {variable!r}")
+        paths = [*(output.path for output in task.outputs), *task.needs, task.directory]
+        values = (value for each in environments for pair in each.items() for value in pair)
+        for word in itertools.chain(*commands, task.predicate, paths, values, (task.makes or "",)):
+            if "\0" in word:
+                raise BadArgument(f"{self.where}: {word!r} has a zero byte, which no program can be given")
+        for output in task.outputs:
+            if os.path.basename(output.path) in ("", ".", ".."):
+                raise BadArgument(f"{self.where}: an output is a file, not {output.path!r}")
+        if "" in task.needs:
+            raise BadArgument(f"{self.where}: needs: an empty path")
 
     def _command(self, text: Any) -> tuple[str, ...]:
         table = self.table
@@ -218,13 +260,21 @@ def check_request(request: Request, where: str) -> None:
     Raises
     ------
     BadArgument
-        A GPU fraction above 1 that is not whole, or more nodes than ranks.
+        A GPU fraction above 1 that is not whole or too small, more nodes than ranks, or more ranks per node
+        than there are.
     """
     share = request.gpus_per_rank
     if share > 1 and share != int(share):
         raise BadArgument(f"{where}: gpus_per_rank is {share}; a whole number or a fraction below 1")
-    if request.nodes is not None and request.nodes > request.ranks:
-        raise BadArgument(f"{where}: {request.nodes} nodes for {request.ranks} ranks")
+    if 0 < share < 1 / WHOLE_GPU:
+        raise BadArgument(f"{where}: gpus_per_rank is {share}; the smallest fraction is {1 / WHOLE_GPU:g}")
+    nodes, least = request.nodes or 1, request.min_ranks_per_node or 1
+    if nodes > request.ranks:
+        raise BadArgument(f"{where}: {nodes} nodes for {request.ranks} ranks")
+    if nodes * least > request.ranks:
+        raise BadArgument(
+            f"{where}: min_ranks_per_node is {least}, but there are {request.ranks} ranks for {nodes} nodes"
+        )
 
 
 def _filled(value: Any, parameters: Mapping[str, Any], text: Any) -> Any:

@@ -68,10 +68,18 @@ def startup_seconds(outcome: Outcome) -> float:
     return max(first.values(), default=0.0)
 
 
+def _finite(fraction: float | None) -> float:
+    """0 where there is nothing that could idle: no GPUs, or no task on them."""
+    return 0.0 if fraction is None else fraction
+
+
 def simulate(
     machine: Machine, tasks: Mapping[str, Task], *, seed: int = 1, period: float = 0.0, naive: bool = True
 ) -> dict[str, Any]:
-    """Simulate a campaign; the JSON object of `trellis campaign simulate --json`."""
+    """Simulate a campaign; the JSON object of `trellis campaign simulate --json`: all numbers are finite.
+
+    Without GPUs both idle fractions are 0; without tasks on GPUs that until the last of them is 0.
+    """
     outcome = Simulator(machine, tasks, seed=seed, period=period).run()
     runs = outcome.runs
     gpus = sum(len(n.gpus) for n in machine.usable if n.name in outcome.ready_at)
@@ -83,8 +91,8 @@ def simulate(
     result: dict[str, Any] = {
         "run": "simulate",
         "makespan_seconds": end,
-        "gpu_idle_fraction": gpu_idle(runs, gpus, end),
-        "gpu_idle_fraction_until_last_gpu_task": gpu_idle(runs, gpus, last_gpu_end(runs)),
+        "gpu_idle_fraction": _finite(gpu_idle(runs, gpus, end)),
+        "gpu_idle_fraction_until_last_gpu_task": _finite(gpu_idle(runs, gpus, last_gpu_end(runs))),
         "startup_seconds": startup_seconds(outcome),
         "tasks_done": len(done),
         "tasks_run_twice": sum(count > 1 for count in done.values()),
@@ -93,6 +101,7 @@ def simulate(
         "tasks_held": outcome.held,
         "attempts_failed": sum(run.outcome == "node" for run in runs),
         "attempts_killed": sum(run.outcome == "killed" for run in runs),
+        "gpus": gpus,
         "nodes_usable": len(outcome.ready_at),
         "nodes_never_used": len(set(outcome.ready_at) - used),
         "within_one_block": blocks_kept(machine, [run.placement for run in runs]),
@@ -106,7 +115,7 @@ def simulate(
         bundles = naive_bundling(machine, tasks, seed)
         all_gpus = sum(len(n.gpus) for n in machine.usable)
         result["naive_makespan_seconds"] = max(run.end for run in bundles)
-        result["naive_gpu_idle_fraction_until_last_gpu_task"] = gpu_idle(
-            bundles, all_gpus, last_gpu_end(bundles)
+        result["naive_gpu_idle_fraction_until_last_gpu_task"] = _finite(
+            gpu_idle(bundles, all_gpus, last_gpu_end(bundles))
         )
     return result

@@ -9,8 +9,10 @@ from typing import Any
 
 from ..errors import BadArgument, RunFileError
 from ..run_files.loading import load_run_file, parse_run_file
+from .dataflow import link_files
 from .expansion import expand
 from .graph import check_graph
+from .launchers import LAUNCHERS
 from .model import Campaign, Gpu, Machine, Node, StartUp, Task
 from .tables import CampaignFile, CampaignTable, MachineFile, MachineTable, MadeTasksFile, NodesTable
 from .times import parse_seconds
@@ -36,6 +38,7 @@ def load_campaign(path: Path | str) -> Campaign:
     state = root / (file.campaign.state or f"{file.campaign.name}.state")
     tasks: dict[str, Task] = {}
     expand(file.task, file.variables, folder, into=tasks, where=str(path))
+    link_files(tasks, root, str(path))
     check_graph(tasks, str(path))
     return _campaign(file.campaign, root, state, tasks, text)
 
@@ -60,6 +63,7 @@ def load_made_tasks(path: Path, campaign: Campaign) -> dict[str, Task]:
     file, _ = load_run_file(path, MadeTasksFile)
     made: dict[str, Task] = {}
     expand(file.task, file.variables, path.parent, into=made, known=campaign.tasks, where=str(path))
+    link_files(made, Path(campaign.root), str(path), known=campaign.tasks)
     check_graph({**campaign.tasks, **made}, str(path))
     return made
 
@@ -102,6 +106,16 @@ def parse_machine(text: str, name: str = "machine file") -> Machine:
 
 def _machine(file: MachineFile, where: str) -> Machine:
     allocation = file.allocation
+    if file.machine.launcher not in LAUNCHERS:
+        raise RunFileError(
+            f"{where}: machine.launcher: no launcher {file.machine.launcher!r}; there are "
+            f"{', '.join(sorted(LAUNCHERS))}"
+        )
+    if allocation.length is not None and parse_seconds(allocation.length) <= parse_seconds(allocation.drain):
+        raise RunFileError(
+            f"{where}: allocation: nothing is left of a length of {allocation.length} with a drain of "
+            f"{allocation.drain}"
+        )
     names: list[tuple[str, NodesTable]] = []
     for table in file.nodes:
         if table.names and len(table.names) != table.count and "count" in table.model_fields_set:
@@ -171,6 +185,7 @@ def parse_campaign(text: str, folder: Path | str, name: str = "campaign file") -
     root = Path(folder).resolve() / file.campaign.root
     tasks: dict[str, Task] = {}
     expand(file.task, file.variables, Path(folder).resolve(), into=tasks, where=name)
+    link_files(tasks, root, name)
     check_graph(tasks, name)
     state = root / (file.campaign.state or f"{file.campaign.name}.state")
     return _campaign(file.campaign, root, state, tasks, text)

@@ -14,12 +14,20 @@ from ..errors import BadArgument
 
 #: Filled in when a task is launched, not when the file is expanded.
 AT_LAUNCH = frozenset({"output", "ranks", "threads", "nodes", "gpus", "run_file", "attempt"})
+#: No parameter has more values, and no table more tasks.
+MOST_VALUES = 10_000_000
+_MOST_DIGITS = 3  # of the width in a format such as {n:06d}
 _FIELD = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)(?:([+-])(\d+))?(?::([^{}]*))?\}")
 _RANGE = re.compile(r"^(-?\d+)\.\.(-?\d+)(?:\.\.(\d+))?$")
 
 
-def fill(text: str, values: Mapping[str, object], where: str) -> str:
+def fill(text: str, values: Mapping[str, object], where: str, *, for_launch: bool = False) -> str:
     """Replace {name}, {name+1}, {name-10} and {name:04d}; {{ and }} are braces.
+
+    Parameters
+    ----------
+    for_launch
+        The names of AT_LAUNCH stay, and so do doubled braces: :func:`fill_at_launch` comes later.
 
     Raises
     ------
@@ -30,11 +38,16 @@ def fill(text: str, values: Mapping[str, object], where: str) -> str:
     def one(match: re.Match[str]) -> str:
         name = match[1]
         if name is None:
-            return match[0][0]
+            return match[0] if for_launch else match[0][0]
         if name not in values:
-            if name in AT_LAUNCH:
+            if name in AT_LAUNCH and for_launch:
                 return match[0]
-            known = sorted({*values, *AT_LAUNCH})
+            if name in AT_LAUNCH:
+                raise BadArgument(
+                    f"{where}: {match[0]} in {text!r} is known only when the task is launched: it may stand "
+                    "in `command`, `arguments` and `environment`"
+                )
+            known = sorted({*values, *(AT_LAUNCH if for_launch else ())})
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"did you mean {{{near[0]}}}? " if near else ""
             raise BadArgument(
@@ -45,12 +58,19 @@ def fill(text: str, values: Mapping[str, object], where: str) -> str:
             if not isinstance(value, int):
                 raise BadArgument(f"{where}: {match[0]} in {text!r}: {name} is {value!r}, not a whole number")
             value += int(match[2] + match[3])
-        try:
-            return format(value, match[4] or "")
-        except ValueError as error:
-            raise BadArgument(f"{where}: {match[0]} in {text!r}: {error}") from None
+        filled = _formatted(value, match[4] or "", f"{where}: {match[0]} in {text!r}")
+        return filled.replace("{", "{{").replace("}", "}}") if for_launch else filled
 
     return _FIELD.sub(one, text)
+
+
+def _formatted(value: object, form: str, where: str) -> str:
+    if re.search(rf"\d{{{_MOST_DIGITS + 1}}}", form):
+        raise BadArgument(f"{where}: a width has at most {_MOST_DIGITS} digits")
+    try:
+        return format(value, form)
+    except (TypeError, ValueError) as error:
+        raise BadArgument(f"{where}: {error}") from None
 
 
 def fill_at_launch(text: str, values: Mapping[str, object], outputs: list[str], where: str) -> str:
@@ -58,8 +78,10 @@ def fill_at_launch(text: str, values: Mapping[str, object], outputs: list[str], 
 
     def one(match: re.Match[str]) -> str:
         name = match[1]
+        if name is None:
+            return match[0][0]
         if name == "output":
-            index = int(match[4] or 0)
+            index = _output_index(match, where)
             if index >= len(outputs):
                 raise BadArgument(f"{where}: {match[0]}: the task has {len(outputs)} outputs")
             return outputs[index]
@@ -68,9 +90,21 @@ def fill_at_launch(text: str, values: Mapping[str, object], outputs: list[str], 
     return _FIELD.sub(one, text)
 
 
-def uses_outputs(words: Iterable[str]) -> set[int]:
+def uses_outputs(words: Iterable[str], where: str = "command") -> set[int]:
     """Indices of the outputs that a command names by {output} or {output:N}."""
-    return {int(m[4] or 0) for word in words for m in _FIELD.finditer(word) if m[1] == "output"}
+    return {
+        _output_index(m, where)
+        for word in words
+        if "{output" in word
+        for m in _FIELD.finditer(word)
+        if m[1] == "output"
+    }
+
+
+def _output_index(match: re.Match[str], where: str) -> int:
+    if match[2] or not re.fullmatch(r"\d{0,4}", match[4] or ""):
+        raise BadArgument(f"{where}: {match[0]}: write {{output}}, or {{output:1}} for the second output")
+    return int(match[4] or 0)
 
 
 def value_list(value: object, variables: Mapping[str, Any], where: str) -> list[Any]:
@@ -79,6 +113,8 @@ def value_list(value: object, variables: Mapping[str, Any], where: str) -> list[
         value = variables[value]
     if isinstance(value, str) and (match := _RANGE.match(value)):
         first, last, step = int(match[1]), int(match[2]), int(match[3] or 1)
+        if step > 0 and (last - first) // step >= MOST_VALUES:
+            raise BadArgument(f"{where}: {value!r} has more than {MOST_VALUES} values")
         if last >= first and step > 0:
             return list(range(first, last + 1, step))
     if isinstance(value, list) and value:
@@ -106,31 +142,39 @@ def evaluate(formula: str, values: Mapping[str, object], where: str) -> float:
     Raises
     ------
     BadArgument
-        Anything else in it, or an unknown name.
+        Anything else in it, an unknown name, or a value that is negative or not finite.
     """
 
     def value(node: ast.AST) -> float:
         if isinstance(node, ast.Expression):
             return value(node.body)
-        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-            return node.value
-        if isinstance(node, ast.Name) and isinstance(values.get(node.id), (int, float)):
-            return values[node.id]  # type: ignore[return-value]
+        if isinstance(node, ast.Constant) and _is_number(node.value):
+            return float(node.value)  # so that powers overflow instead of growing for ever
+        if isinstance(node, ast.Name) and _is_number(values.get(node.id)):
+            return float(values[node.id])  # type: ignore[arg-type]
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             return _OPERATORS[type(node.op)](value(node.left), value(node.right))
         if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
             return _OPERATORS[type(node.op)](value(node.operand))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
-            return _FUNCTIONS[node.func.id](*map(value, node.args))
-        numbers = sorted(name for name, v in values.items() if isinstance(v, (int, float)))
+            arguments = [value(argument) for argument in node.args]
+            return _FUNCTIONS[node.func.id](*arguments)
+        numbers = sorted(name for name, v in values.items() if _is_number(v))
         raise BadArgument(
             f"{where}: formula {formula!r}: {ast.unparse(node)!r} is not understood; there are numbers, "
             f"{', '.join(numbers) or 'no parameters'}, + - * / ** and {', '.join(_FUNCTIONS)}"
         )
 
     try:
-        return float(value(ast.parse(formula, mode="eval")))
-    except (SyntaxError, ArithmeticError, ValueError) as error:
-        if isinstance(error, BadArgument):
-            raise
+        found = float(value(ast.parse(formula, mode="eval")))
+    except BadArgument:
+        raise
+    except (SyntaxError, ArithmeticError, TypeError, ValueError, RecursionError) as error:
         raise BadArgument(f"{where}: formula {formula!r}: {error}") from None
+    if not 0 <= found < math.inf:
+        raise BadArgument(f"{where}: formula {formula!r} gives {found}; it must be finite and not negative")
+    return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -176,10 +176,11 @@ class Pool:
     ) -> list[Place]:
         """Give cores, GPUs and memory of these nodes to a task that is expected to end then."""
         places = []
-        for state in states:
+        states = list(states)
+        for left, state in zip(range(len(states), 0, -1), states, strict=True):
             need = shape.needs[state.kind]
             assert need is not None
-            here = min(need.ranks, ranks)
+            here = -(-ranks // left)  # evenly: the first nodes have one more
             ranks -= here
             places.append(self._take_one(task, state, need, here, end))
         return places

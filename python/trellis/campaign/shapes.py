@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -85,7 +86,13 @@ def shapes_of(request: Request, kinds: Sequence[NodeType]) -> list[Shape]:
     if request.nodes is not None:
         counts: Iterable[int] = (request.nodes,)
     else:
-        fewest = next((n for n in range(1, request.ranks + 1) if _shape(request, n, kinds)), None)
+        most_ranks = max((kind.cpus // request.threads for kind in kinds), default=0)
+        if not most_ranks:
+            return []
+        least = math.ceil(request.ranks / most_ranks)
+        # Of the numbers of ranks per node, not of the numbers of nodes, there are few.
+        tried = dict.fromkeys(math.ceil(request.ranks / r) for r in range(most_ranks, 0, -1))
+        fewest = next((n for n in tried if n >= least and _shape(request, n, kinds)), None)
         if fewest is None:
             return []
         most = fewest
@@ -96,9 +103,9 @@ def shapes_of(request: Request, kinds: Sequence[NodeType]) -> list[Shape]:
 
 
 def _shape(request: Request, nodes: int, kinds: Sequence[NodeType]) -> Shape | None:
-    ranks = math.ceil(request.ranks / nodes)
-    if (nodes - 1) * ranks >= request.ranks and nodes > 1:
-        return None  # the last node would be empty
+    ranks = math.ceil(request.ranks / nodes)  # on some nodes one less
+    if request.ranks // nodes < (request.min_ranks_per_node or 1):
+        return None
     needs = tuple(need_on(request, ranks, kind) for kind in kinds)
     return Shape(nodes, ranks, needs) if any(needs) else None
 
@@ -146,6 +153,9 @@ def why_never(request: Request, machine: Machine) -> str | None:
         if request.gpu_kind and request.gpu_kind not in have:
             return f"it needs GPUs of kind {request.gpu_kind!r}; there are {', '.join(have)}"
     shapes = shapes_of(request, kinds)
+    least = request.min_ranks_per_node
+    if not shapes and least and shapes_of(dataclasses.replace(request, min_ranks_per_node=None), kinds):
+        return f"{least} ranks per node (min_ranks_per_node) do not fit on any node"
     if not shapes:
         most = max(kinds, key=lambda kind: (kind.gpus, kind.cpus))
         per_node = math.ceil(request.ranks / (request.nodes or 1))

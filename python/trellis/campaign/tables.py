@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from ..errors import BadArgument
 from ..run_files.common import Table
+from .times import parse_seconds
 
-Duration = float | int | str
+
+def _duration(value: Any) -> Any:
+    parse_seconds(value)
+    return value
+
+
+def _longer_than_nothing(value: Any) -> Any:
+    if parse_seconds(value) <= 0:
+        raise BadArgument("it must be longer than 0")
+    return value
+
+
+def _shape_of_value(value: Any) -> str:
+    """Which of the forms of a key it is meant to be, so that only what is wrong with this one is said."""
+    return "table" if isinstance(value, dict) else "list" if isinstance(value, list) else "text"
+
+
+Duration = Annotated[float | int | str, BeforeValidator(_duration)]
+LongDuration = Annotated[Duration, AfterValidator(_longer_than_nothing)]
+#: Words, or a line for sh.
+Words = Annotated[
+    Annotated[list[str], Tag("list")] | Annotated[str, Tag("text")], Discriminator(_shape_of_value)
+]
 
 
 class CampaignTable(Table):
@@ -19,7 +43,7 @@ class CampaignTable(Table):
     state: str | None = Field(
         default=None, description="Folder for claims, records and logs; default: <root>/<name>.state."
     )
-    lease: Duration = Field(
+    lease: LongDuration = Field(
         default=60, description="A manager on another host that gives no sign for so long counts as dead."
     )
     orphans: Literal["end", "await"] = Field(
@@ -75,14 +99,24 @@ class EstimateTable(Table):
         return self
 
 
-Estimate = Duration | EstimateTable
+Estimate = Annotated[
+    Annotated[Duration, Tag("text")] | Annotated[EstimateTable, Tag("table")],
+    Discriminator(lambda value: "table" if isinstance(value, (dict, EstimateTable)) else "text"),
+]
+OutputEntry = Annotated[
+    Annotated[str, Tag("text")] | Annotated[OutputTable, Tag("table")],
+    Discriminator(lambda value: "table" if isinstance(value, (dict, OutputTable)) else "text"),
+]
+ValueList = Annotated[
+    Annotated[list[Any], Tag("list")] | Annotated[str, Tag("text")], Discriminator(_shape_of_value)
+]
 
 
 class RequestTable(Table):
     """What an attempt needs; the keys of a task and of its alternatives."""
 
     nodes: int | None = Field(default=None, ge=1, description="Exactly so many; default: as few as hold it.")
-    ranks: int | None = Field(default=None, ge=1)
+    ranks: int | None = Field(default=None, ge=1, le=10_000_000)
     threads: int | None = Field(default=None, ge=1, description="Cores per rank.")
     gpus_per_rank: float | None = Field(default=None, ge=0, description="Whole, or a fraction below 1.")
     gpu_kind: str | None = None
@@ -96,7 +130,7 @@ class RequestTable(Table):
 class AlternativeTable(RequestTable):
     """[[task.alternatives]]: another way to run it; what is not given is the task's."""
 
-    command: list[str] | str | None = None
+    command: Words | None = None
 
 
 class TaskTable(RequestTable):
@@ -104,12 +138,12 @@ class TaskTable(RequestTable):
 
     name: str = Field(description="With {parameters}; unique after the expansion.")
     group: str | None = Field(default=None, description="Default: the name up to the first '{'.")
-    over: dict[str, list[Any] | str] = Field(
+    over: dict[str, ValueList] = Field(
         default={}, description="Parameter -> list, range '1..10' or name of a variable; all combinations."
     )
     rows: list[dict[str, Any]] = Field(default=[], description="Parameters that go together.")
     kind: Literal["command", "generate", "measure", "analyze"] = "command"
-    command: list[str] | str | None = Field(default=None, description="A list of words, or a line for sh.")
+    command: Words | None = Field(default=None, description="A list of words, or a line for sh.")
     run_file: str | None = Field(default=None, description="Stages: the run file, relative to this file.")
     set: dict[str, Any] = Field(default={}, description='Stages: changes, e.g. {"sweeps.total" = "{n}"}.')
     arguments: list[str] = Field(default=[], description="Stages: further words of the command line.")
@@ -119,18 +153,18 @@ class TaskTable(RequestTable):
         default=[], description="Tasks, groups or patterns with *; with '?' at the end it may match nothing."
     )
     needs: list[str] = Field(default=[], description="Files that must be there.")
-    predicate: list[str] | str | None = Field(
+    predicate: Words | None = Field(
         default=None, description="Asked before it runs: status 0 run, 1 skip, 75 ask again later."
     )
-    outputs: list[str | OutputTable] = []
+    outputs: list[OutputEntry] = []
     makes: str | None = Field(default=None, description="A TOML file of further tasks that this task writes.")
     retries: RetriesTable = RetriesTable()
-    timeout: Duration | None = None
-    silence: Duration | None = Field(
+    timeout: LongDuration | None = None
+    silence: LongDuration | None = Field(
         default=None, description="No growth of log and outputs for so long: hangs."
     )
     spread: float = Field(
-        default=0.0, ge=0, description="Scatter of log(duration) about the estimate: 0.3 is about 30 %."
+        default=0.0, ge=0, le=3, description="Scatter of log(duration) about the estimate: 0.3 is about 30 %."
     )
     project: str = ""
     tags: list[str] = []
@@ -139,7 +173,7 @@ class TaskTable(RequestTable):
     @model_validator(mode="after")
     def _one_command(self) -> Self:
         if self.kind == "command":
-            if self.command is None and not (self.alternatives and all(a.command for a in self.alternatives)):
+            if not self.command and not (self.alternatives and all(a.command for a in self.alternatives)):
                 raise ValueError("a task of kind 'command' needs `command`")
             if self.run_file is not None or self.set:
                 raise ValueError(f"`run_file` and `set` are for stages, and kind is {self.kind!r}")
@@ -168,10 +202,12 @@ class MadeTasksFile(Table):
 class NodesTable(Table):
     """[[nodes]]: alike nodes."""
 
-    count: int = Field(default=1, ge=1)
+    count: int = Field(default=1, ge=1, le=1_000_000)
     names: list[str] = Field(default=[], description="Default: <prefix>1, <prefix>2, ...")
     prefix: str = "n"
-    cpus: int | Literal["all"] = Field(description='Cores of a node; "all": those of this machine.')
+    cpus: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+        description='Cores of a node; "all": those of this machine.'
+    )
     gpus: int = Field(default=0, ge=0)
     gpu_kind: str = "gpu"
     cpus_per_gpu: int = Field(default=1, ge=0, description="Cores next to each GPU, kept for tasks on it.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from ..errors import BadArgument
@@ -17,28 +18,33 @@ def parse_seconds(text: str | float | int) -> float:
     Raises
     ------
     BadArgument
-        The text is none of these, or negative.
+        The text is none of these, negative, or not finite.
     """
+    seconds = _seconds(text)
+    if seconds is None or not math.isfinite(seconds):
+        raise BadArgument(
+            f"not a duration: {text!r}; write 90, '90s', '5min', '2h', '1d', '1:30:00' or '1-12:00:00'"
+        )
+    return seconds
+
+
+def _seconds(text: str | float | int) -> float | None:
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        if text >= 0:
-            return float(text)
-    else:
-        word = str(text).strip().lower()
-        if re.fullmatch(r"[0-9]*\.?[0-9]+", word):
-            return float(word)
-        if match := _WITH_UNIT.match(word):
-            return float(match[1]) * _UNITS[match[2]]
-        if match := _CLOCK.match(word):
-            parts = [int(part) for part in match[2].split(":")]
-            if match[1] and len(parts) < 3:
-                parts.append(0)  # D-HH:MM
-            seconds = 0
-            for part in parts:
-                seconds = 60 * seconds + part
-            return float(seconds + 86400 * int(match[1] or 0))
-    raise BadArgument(
-        f"not a duration: {text!r}; write 90, '90s', '5min', '2h', '1d', '1:30:00' or '1-12:00:00'"
-    )
+        return float(text) if 0 <= text < 1e300 else None
+    word = str(text).strip().lower()
+    if re.fullmatch(r"[0-9]*\.?[0-9]+", word):
+        return float(word)
+    if match := _WITH_UNIT.match(word):
+        return float(match[1]) * _UNITS[match[2]]
+    if match := _CLOCK.match(word):
+        parts = [int(part) for part in match[2].split(":")]
+        if match[1] and len(parts) < 3:
+            parts.append(0)  # D-HH:MM
+        seconds = 0
+        for part in parts:
+            seconds = 60 * seconds + part
+        return float(seconds + 86400 * int(match[1] or 0))
+    return None
 
 
 def show_seconds(seconds: float) -> str:

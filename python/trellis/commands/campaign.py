@@ -210,14 +210,11 @@ def simulate(file: Path, *, machine: str, seed: int, period: float, naive: bool,
         f"{done} of {found['tasks']} tasks in {show_seconds(found['makespan_seconds'])} on {where.name}"
     )
     output.line(f"no order ends before {show_seconds(bound)}")
-    if found["gpu_idle_fraction"] is not None:
-        idle_until_last = found["gpu_idle_fraction_until_last_gpu_task"]  # None: no task uses GPUs
-        until_last = (
-            ""
-            if idle_until_last is None
-            else f", until the last GPU task ended {100 * idle_until_last:.1f} %"
-        )
-        output.line(f"GPUs idle: {100 * found['gpu_idle_fraction']:.1f} %{until_last}")
+    if found["gpus"]:
+        idle, until_last = found["gpu_idle_fraction"], found["gpu_idle_fraction_until_last_gpu_task"]
+        is_used = any(task.request.gpus_per_rank for task in campaign.tasks.values())
+        more = f", until the last GPU task ended {100 * until_last:.1f} %" if is_used else ""
+        output.line(f"GPUs idle: {100 * idle:.1f} %{more}")
     output.line(f"all usable nodes busy after {show_seconds(found['startup_seconds'])}")
     if naive:
         output.line(f"bundles with barriers: {show_seconds(found['naive_makespan_seconds'])}")
