@@ -35,7 +35,11 @@ GaugeField::GaugeField(const GaugeField& other)
 }
 
 GaugeField& GaugeField::operator=(const GaugeField& other) {
-  if (this != &other) *this = GaugeField(other);
+  if (this == &other) return *this;
+  if (layout_ != other.layout_ || memory_.bytes() != other.memory_.bytes()) return *this = GaugeField(other);
+  lattice_ = other.lattice_;
+  memory_.copy_from(other.memory_);
+  valid_layers_ = other.valid_layers_;
   return *this;
 }
 

@@ -90,6 +90,9 @@ void add(SolveReport& report, const SolveReport& part) {
 namespace {
 /// Shifts that are finished together: two columns share each link that is loaded.
 constexpr int columns_at_a_time = 2;
+/// Of a finishing solve: what the recursion left falls to the tolerance in one run, without a residual in
+/// double on the way.
+constexpr double finishing_threshold = 1e-4;
 
 /// The recursion in double, then every shift checked and finished by itself.
 SolveReport solve_in_double(const LinearOperatorPtr& A, const std::vector<double>& shifts,
@@ -160,10 +163,10 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
       column_shifts.insert(column_shifts.end(), n, shifts[order[first + k]]);
     }
     // Not solve(), which may split the columns: each has its own shift.
-    const SolveReport part =
-        solve_mixed_precision(MixedPrecisionSpec{CgSpec{spec.tolerance, spec.max_iterations}, spec.precision},
-                              ShiftedColumns(A, column_shifts),
-                              std::make_shared<ShiftedColumns>(low, column_shifts), columns, sources);
+    const SolveReport part = solve_mixed_precision(
+        MixedPrecisionSpec{CgSpec{spec.tolerance, spec.max_iterations}, spec.precision, finishing_threshold},
+        ShiftedColumns(A, column_shifts), std::make_shared<ShiftedColumns>(low, column_shifts), columns,
+        sources);
     for (size_t k = 0; k < count; ++k) {
       copy_columns(x[order[first + k]], 0, columns, int(k * n), int(n));
       std::copy_n(part.relative_residual.begin() + std::ptrdiff_t(k * n), n,

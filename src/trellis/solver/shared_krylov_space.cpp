@@ -13,7 +13,7 @@ SharedKrylovSpace::SharedKrylovSpace(const LinearOperatorPtr& A, const std::vect
     : progress(b.rhs(), max_iterations, records_history),
       base_{A},
       base_index_{size_t(std::min_element(shifts.begin(), shifts.end()) - shifts.begin())},
-      residuals_{b, SpinorField::like(b)},
+      residuals_(size_t(shifts.size() > 1 ? iterations_at_a_time : 2), b),
       product_{SpinorField::like(b)} {
   const size_t n = size_t(b.rhs());
   base_shift_ = shifts[base_index_];
@@ -91,7 +91,7 @@ bool SharedKrylovSpace::advance(Shift& shift, ShiftStep& step, const Coefficient
   return is_needed;
 }
 
-/// All pending steps in one pass. A shift that was not needed in the last iteration has all-zero steps there.
+/// All pending steps in one pass. A shift that was no longer needed has all-zero steps there.
 void SharedKrylovSpace::take_pending_steps(std::vector<SpinorField>& x) {
   if (pending_ == 0) return;
   std::vector<SpinorField*> solutions, directions;
@@ -104,8 +104,9 @@ void SharedKrylovSpace::take_pending_steps(std::vector<SpinorField>& x) {
     shifts_[k].pending.clear();
   }
   std::vector<const SpinorField*> residuals;
-  if (pending_ == 2) residuals.push_back(&residuals_[1 - now_]);
-  residuals.push_back(&residuals_[now_]);
+  const int kept = int(residuals_.size());
+  for (int age = pending_ - 1; age >= 0; --age)
+    residuals.push_back(&residuals_[size_t((now_ - age + kept) % kept)]);
   update_shifts(solutions, directions, residuals, steps);
   progress.cost.add_linear_algebra(product_, 4.0 * double(solutions.size()) + pending_,
                                    4.0 * pending_ * double(solutions.size()));
@@ -118,13 +119,14 @@ bool SharedKrylovSpace::step(std::vector<SpinorField>& x) {
   step_lengths();
   if (!progress.any_active()) return false;
   const Coefficients one(n, 1.0), minus = negative(alpha_);
-  SpinorField &r = residuals_[now_], &next = residuals_[1 - now_];
+  const int next_place = (now_ + 1) % int(residuals_.size());
+  SpinorField &r = residuals_[size_t(now_)], &next = residuals_[size_t(next_place)];
   if (base_shift_ != 0) {
     combine(product_, one, product_, Coefficients(n, base_shift_), directions_[base_index_]);
     progress.cost.add_linear_algebra(r, 3, 2);
   }
   const Coefficients residual2 = combine_norm2(next, one, r, minus, product_);
-  now_ = 1 - now_;
+  now_ = next_place;
   progress.record(residual2);
   Coefficients next_beta(n, 0.0);
   for (size_t i = 0; i < n; ++i)
@@ -134,19 +136,19 @@ bool SharedKrylovSpace::step(std::vector<SpinorField>& x) {
   ++iterations_;
   for (size_t k = 0; k < shifts_.size(); ++k) {
     Shift& shift = shifts_[k];
-    if (!shift.is_active) continue;
+    if (!shift.is_active && shift.pending.empty()) continue;
     ShiftStep step{Coefficients(n, 0.0), Coefficients(n, 0.0)};
-    shift.is_active = advance(shift, step, next_beta);
+    shift.is_active = shift.is_active && advance(shift, step, next_beta);
     updated_ += shift.is_active ? 1 : 0;
     if (k == base_index_) {
       if (!shift.is_active) continue;
-      update_solution_and_direction(x[k], step.a, directions_[k], step.b, residuals_[now_]);
+      update_solution_and_direction(x[k], step.a, directions_[k], step.b, residuals_[size_t(now_)]);
       progress.cost.add_linear_algebra(r, 5, 4);
     } else if (shift.is_active || !shift.pending.empty()) {
       shift.pending.push_back(std::move(step));
     }
   }
-  if (pending_ == 2) take_pending_steps(x);
+  if (pending_ == int(residuals_.size())) take_pending_steps(x);
   alpha_before_ = alpha_;
   beta_ = next_beta;
   residual2_ = residual2;

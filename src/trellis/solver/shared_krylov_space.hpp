@@ -12,7 +12,7 @@ namespace trellis {
 ///   zeta' / zeta = 1 / (1 + s alpha + (alpha beta / alpha_before) (1 - zeta / zeta_before)).
 /// The field kept for a shift is its direction over zeta, so that one fused update serves all:
 ///   x += (alpha zeta') p;  p = r' + (beta' zeta' / zeta) p
-/// The smallest shift is updated at once, the others every second iteration: two residuals are kept.
+/// The smallest shift is updated at once, the others every fourth iteration: four residuals are kept.
 class SharedKrylovSpace {
  public:
   /// In the storage of A and b. `claimed` is what every shift has to reach by the recursion.
@@ -44,7 +44,9 @@ class SharedKrylovSpace {
   size_t base_index_;
   std::vector<Shift> shifts_;
   std::vector<SpinorField> directions_;
-  SpinorField residuals_[2], product_;
+  static constexpr int iterations_at_a_time = 4;  ///< of the updates of the larger shifts
+  std::vector<SpinorField> residuals_;            ///< the last ones, in turn
+  SpinorField product_;
   int now_ = 0;  ///< residuals_[now_] is r
   int pending_ = 0, iterations_ = 0;
   int64_t updated_ = 0;

@@ -6,8 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
@@ -46,6 +49,70 @@ void zero(void* data, size_t bytes) {
 }
 }  // namespace
 
+namespace {
+/// Freed blocks wait here for the next field of their size: solvers and molecular dynamics make the same
+/// temporary fields again and again, and fresh pages cost more than the passes over them.
+class FreedBlocks {
+ public:
+  void* take(size_t padded) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = blocks_.find(padded);
+    if (found == blocks_.end() || found->second.empty()) return nullptr;
+    void* block = found->second.back();
+    found->second.pop_back();
+    held_ -= padded;
+    return block;
+  }
+  void give(void* block, size_t padded) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (held_ + padded > largest_sum) return std::free(block);
+    blocks_[padded].push_back(block);
+    held_ += padded;
+  }
+  /// Back to the system; returns whether there was anything.
+  bool release_all() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const bool any = held_ > 0;
+    for (auto& [size, list] : blocks_)
+      for (void* block : list) std::free(block);
+    blocks_.clear();
+    held_ = 0;
+    return any;
+  }
+
+ private:
+  static constexpr size_t largest_sum = size_t(128) << 20;
+  std::mutex mutex_;
+  std::unordered_map<size_t, std::vector<void*>> blocks_;
+  size_t held_ = 0;
+};
+
+/// Never destroyed: fields in static storage outlive it otherwise.
+FreedBlocks& freed_blocks() {
+  static FreedBlocks& blocks = *new FreedBlocks;
+  return blocks;
+}
+
+size_t alignment_of(size_t bytes) { return bytes >= huge_page ? huge_page : 64; }
+size_t padded_size(size_t bytes) {
+  const size_t alignment = alignment_of(bytes);
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// Null if the machine has no more.
+void* new_block(size_t bytes, size_t padded) {
+  if (bytes >= huge_page) {
+    if (bytes > memory_available()) freed_blocks().release_all();
+    require_memory(bytes, "a field");
+  }
+  void* block = std::aligned_alloc(alignment_of(bytes), padded);
+  if (block == nullptr && freed_blocks().release_all())
+    block = std::aligned_alloc(alignment_of(bytes), padded);
+  if (block != nullptr && bytes >= huge_page) madvise(block, padded, MADV_HUGEPAGE);
+  return block;
+}
+}  // namespace
+
 size_t memory_in_use() { return in_use; }
 size_t memory_peak() { return peak; }
 
@@ -70,13 +137,11 @@ Memory::Memory(size_t bytes, Backend backend) : bytes_{bytes}, backend_{backend}
     data_ = cuda::allocate(bytes);
     return;
   }
-  if (bytes >= huge_page) require_memory(bytes, "a field");
-  const size_t alignment = bytes >= huge_page ? huge_page : 64;
-  const size_t padded = (bytes + alignment - 1) / alignment * alignment;
-  data_ = std::aligned_alloc(alignment, padded);
+  const size_t padded = padded_size(bytes);
+  data_ = freed_blocks().take(padded);
+  if (data_ == nullptr) data_ = new_block(bytes, padded);
   if (data_ == nullptr) throw MemoryError(message("allocation of ", bytes, " bytes failed"));
-  if (bytes >= huge_page) madvise(data_, padded, MADV_HUGEPAGE);
-  zero(data_, padded);
+  zero(data_, bytes);
   const size_t now = in_use += bytes;
   size_t before = peak;
   while (now > before && !peak.compare_exchange_weak(before, now)) {}
@@ -90,7 +155,7 @@ void Memory::release() {
     bytes_ = 0;
     return;
   }
-  std::free(data_);
+  freed_blocks().give(data_, padded_size(bytes_));
   in_use -= bytes_;
   data_ = nullptr;
   bytes_ = 0;

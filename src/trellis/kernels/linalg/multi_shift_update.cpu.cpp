@@ -14,16 +14,29 @@ void run(const MultiShiftUpdateCall& call, const SiteRange& sites) {
       MultiShiftUpdate<Layout, Storage, N, T>::update(call, block, slot);
   });
 }
+
+template <class Layout, class Storage, int N>
+void run_count(const MultiShiftUpdateCall& call, const SiteRange& sites) {
+  switch (call.count) {
+    case 1:
+      return run<Layout, Storage, N, 1>(call, sites);
+    case 2:
+      return run<Layout, Storage, N, 2>(call, sites);
+    case 3:
+      return run<Layout, Storage, N, 3>(call, sites);
+    case 4:
+      return run<Layout, Storage, N, 4>(call, sites);
+    default:
+      throw BadArgument(message("multi-shift update of ", call.count, " iterations: 1 to 4"));
+  }
+}
 }  // namespace
 
 template <class Layout, class Storage>
 void launch_multi_shift_update(const MultiShiftUpdateCall& call, const SiteRange& sites) {
-  if (call.reals == 6 && call.count == 1) return run<Layout, Storage, 6, 1>(call, sites);
-  if (call.reals == 6 && call.count == 2) return run<Layout, Storage, 6, 2>(call, sites);
-  if (call.reals == 24 && call.count == 1) return run<Layout, Storage, 24, 1>(call, sites);
-  if (call.reals == 24 && call.count == 2) return run<Layout, Storage, 24, 2>(call, sites);
-  throw BadArgument(message("multi-shift update of ", call.reals, " reals and ", call.count,
-                            " iterations: 6 or 24 reals, 1 or 2 iterations"));
+  if (call.reals == 6) return run_count<Layout, Storage, 6>(call, sites);
+  if (call.reals == 24) return run_count<Layout, Storage, 24>(call, sites);
+  throw BadArgument(message("multi-shift update of ", call.reals, " reals: 6 or 24"));
 }
 
 template void launch_multi_shift_update<InstantiatedLayout, InstantiatedStorage>(const MultiShiftUpdateCall&,

@@ -1,17 +1,17 @@
 #pragma once
-/// The updates of many shifts of a multi-shift solver in one pass, for one or two iterations at a time.
+/// The updates of many shifts of a multi-shift solver in one pass, for one to four iterations at a time.
 ///
 ///   t = 1..T, every shift k:   x_k += a_kt p_k,   p_k = r_t + b_kt p_k
 ///
-/// Two iterations at a time read and write x_k and p_k once instead of twice. Traffic per shift: 4 fields,
+/// T iterations at a time read and write x_k and p_k once instead of T times. Traffic per shift: 4 fields,
 /// and T for all shifts together; 4 T flop per real.
 #include "trellis/view/raw_stencil.hpp"
 
 namespace trellis {
 
 struct MultiShiftUpdateCall {
-  static constexpr int largest_count = 2;
-  RawField residuals[largest_count];          ///< r_1, r_2
+  static constexpr int largest_count = 4;
+  RawField residuals[largest_count];          ///< r_1, r_2, ..
   int count = 1;                              ///< T
   const RawField *x = nullptr, *p = nullptr;  ///< [shift]
   int shifts = 0;
