@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ from campaign_tools import attempts, events, machine, run, write
 from trellis.campaign import claims as claims_module
 from trellis.campaign.claims import Claims
 from trellis.campaign.files import load_campaign, parse_machine
+from trellis.campaign.launchers import agent
 from trellis.campaign.manager import Manager
 from trellis.campaign.model import Machine
 from trellis.errors import FileError, NotAvailable
@@ -129,6 +131,35 @@ def test_what_left_its_session_is_ended_before_the_next_task(tmp_path: Path, lau
     where = machine(nodes=1) if launcher == "process" else agents(tmp_path, "node n1 &", "n1")
     assert run(write(tmp_path, ESCAPE), where).counts == {"done": 2}
     assert not tools.alive(int((tmp_path / "work/a").read_text()))
+
+
+def test_what_is_in_the_middle_of_exec_is_ended_too(monkeypatch) -> None:
+    """For a moment it has no environment; what has none for ever is left alone, and waited for once."""
+    read, looks = agent._environment, []
+
+    def in_exec(pid: int) -> bytes | None:
+        if pid == left.pid:
+            looks.append(pid)
+            return b"" if len(looks) < 20 else read(pid)
+        return read(pid)
+
+    marked = {**os.environ, agent.MARKER: "/state:task:0"}
+    left = subprocess.Popen(["sleep", "60"], env=marked, start_new_session=True)
+    bare = subprocess.Popen(["sleep", "60"], env={}, start_new_session=True)
+    escaped = agent.EscapedProcesses()
+    escaped._own = None
+    try:
+        monkeypatch.setattr(agent, "_environment", in_exec)
+        escaped.end([], [])
+        assert not tools.alive(left.pid)
+        assert tools.alive(bare.pid)
+        begin = time.monotonic()
+        escaped.end([], [])
+        assert time.monotonic() - begin < 0.25
+    finally:
+        for process in (left, bare):
+            process.kill()
+            process.wait()
 
 
 def test_a_slow_node_is_no_bad_node(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ manager=$!
 trap 'kill -TERM $manager' TERM
 while kill -0 $manager 2>/dev/null; do wait $manager; status=$?; done
 over='import json, sys; sys.exit(bool(set(json.load(sys.stdin)["tasks"]) - {{"done", "failed", "skipped"}}))'
-if [ -n "$next" ] && {python} -m trellis campaign status {file} --json | {python} -c "$over"; then
+if [ -n "$next" ] && {python} -c "$over" < {state}/allocation.$SLURM_JOB_ID.json; then
   scancel "$next"
 fi
 exit $status

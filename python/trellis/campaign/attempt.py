@@ -38,7 +38,8 @@ class Attempt:
     limit
         What the deadline comes from: the task's "timeout", or "hang" from the campaign's hang limit.
     killed_for
-        Why the manager ended it: "timeout", "hang", "silence", "shutdown"; "" if it did not.
+        Why the manager ended it: "timeout", "hang", "silence", "shutdown"; "taken over" if another manager
+        has its task now; "" if it did not.
     is_alive
         Whether it had written anything when it was ended.
     """
@@ -179,10 +180,18 @@ def check_outputs(attempt: Attempt, root: Path) -> tuple[str | None, dict[str, d
 
 
 def publish(attempt: Attempt, root: Path) -> None:
-    """Give valid outputs their names."""
+    """Give valid outputs their names.
+
+    The claim has said before that the attempt is done, so that another manager may have done this, too.
+    """
     for output, written, is_renamed in attempt.outputs:
-        if is_renamed:
+        if not is_renamed:
+            continue
+        try:
             os.replace(root / written, root / output.path)
+        except FileNotFoundError:
+            if not (root / output.path).exists():
+                raise
 
 
 def classify(attempt: Attempt, ended: Ended, problem: str) -> tuple[Failure, str]:

@@ -32,6 +32,11 @@ from ..durable import write_json
 from ..errors import FileError
 
 ENDS = ("done", "failed", "released")
+#: What the files of each kind have at least.
+_CONTENT: Mapping[str, Mapping[str, type]] = {
+    "done": {"outputs": dict},
+    "failed": {"failure": str, "reason": str, "nodes": list},
+}
 
 
 @dataclass(slots=True)
@@ -127,10 +132,7 @@ class Claims:
             return True
         if manager in self._dead:
             return False
-        try:
-            content = json.loads((self.managers / f"{manager}.json").read_text())
-        except (OSError, ValueError):
-            content = {"count": -1, "ended": False}
+        content = self._sign_of_life(manager)
         alive = not content["ended"]
         if alive and _is_of_this_host(content):
             alive = process_start(content["pid"]) == content["started"]
@@ -145,6 +147,15 @@ class Claims:
             self._dead.add(manager)
         return alive
 
+    def _sign_of_life(self, manager: str) -> dict[str, Any]:
+        try:
+            content = json.loads((self.managers / f"{manager}.json").read_text())
+        except (OSError, ValueError):
+            content = None
+        if isinstance(content, dict) and {"count", "ended", "pid", "started"} <= content.keys():
+            return content
+        return {"count": -1, "ended": False}  # cannot be read: dead after a lease
+
     def known_managers(self) -> dict[str, bool]:
         """All managers that ever ran, and whether they may be at work."""
         return {path.stem: self.is_alive(path.stem) for path in sorted(self.managers.glob("*.json"))}
@@ -152,19 +163,35 @@ class Claims:
     # Tasks
 
     def claim(self, task: str, attempt: int, content: Mapping[str, Any]) -> bool:
-        """Take an attempt; False if another manager was first."""
+        """Take an attempt; False if another manager was first.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written: nothing can be started.
+        """
         path = self._path(task, attempt, "claim")
-        path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"{path.name}.{self.id}.partial")
-        partial.write_text(json.dumps({"manager": self.id, **content}))
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(json.dumps({"manager": self.id, **content}))
             os.link(partial, path)
         except FileExistsError:
             # NFS may have made the link and lost the answer: then the second try finds our own.
             return os.stat(partial).st_nlink == 2
+        except OSError as error:
+            raise FileError(
+                f"{path}: {error.strerror}: no task can be claimed; the same command goes on when that is "
+                "mended"
+            ) from error
         finally:
-            partial.unlink()
+            with contextlib.suppress(OSError):
+                partial.unlink()
         return True
+
+    def is_taken_over(self, task: str, attempt: int) -> bool:
+        """Whether another manager has claimed the next attempt: it took this manager for dead."""
+        return self._path(task, attempt + 1, "claim").exists()
 
     def end(self, task: str, attempt: int, kind: str, content: Mapping[str, Any]) -> None:
         """Say how an attempt ended: the point from which it is done, or may be repeated."""
@@ -198,7 +225,7 @@ class Claims:
         history.attempt = attempt = max(files["claim"])
         try:
             history.claim = self._read(task, attempt, "claim")
-        except FileError:  # cut by a power failure: nobody's, so its manager is dead after a lease
+        except (FileNotFoundError, FileError):  # cut by a power failure: nobody's, so dead after a lease
             history.claim = {}
         history.manager = history.claim.get("manager", "")
         for kind in ENDS:  # by name: a listing may be older than the last rename
@@ -210,7 +237,7 @@ class Claims:
             break
         forgiven = max(files.get("retry", [-1]))
         for number in sorted(files.get("failed", ())):
-            with contextlib.suppress(FileError):  # likewise
+            with contextlib.suppress(FileNotFoundError, FileError):  # likewise
                 if number > forgiven:
                     history.failures.append(self._read(task, number, "failed"))
         return history
@@ -220,28 +247,39 @@ class Claims:
         found: dict[str, dict[str, list[int]]] = {}
         try:
             entries = list(os.scandir(shard))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return found
         for entry in entries:
             stem, _, kind = entry.name.rpartition(".")
             name, _, number = stem.rpartition(".")
             if kind in ("claim", "retry", *ENDS) and number.isdigit():
                 task = self._task_of(name, entry.path)
+                if task is None:
+                    continue
                 found.setdefault(task, {}).setdefault(kind, []).append(int(number))
         return found
 
-    def _task_of(self, name: str, path: str) -> str:
+    def _task_of(self, name: str, path: str) -> str | None:
+        """None: its name is in a claim that cannot be read."""
         if not name.startswith("%%"):
             return unquote(name)
         folder, number = Path(path).parent, Path(path).name.split(".")[-2]
-        return json.loads((folder / f"{name}.{number}.claim").read_text())["task"]
+        try:
+            return json.loads((folder / f"{name}.{number}.claim").read_text())["task"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def _read(self, task: str, attempt: int, kind: str) -> dict[str, Any]:
         path = self._path(task, attempt, kind)
         try:
-            return json.loads(path.read_text())
+            content = json.loads(path.read_text())
         except ValueError as error:
             raise FileError(f"{path}: {error}") from error
+        if not isinstance(content, dict) or not all(
+            isinstance(content.get(key), kinds) for key, kinds in _CONTENT.get(kind, {}).items()
+        ):
+            raise FileError(f"{path}: not what a manager writes")
+        return content
 
     def _path(self, task: str, attempt: int, kind: str) -> Path:
         name = quote(task, safe="=+,@ ")

@@ -61,7 +61,10 @@ class Course:
         check_requests(self.tasks.values(), machine)
         check_format(self.state)
         self.claims = Claims(self.state, lease_seconds=campaign.lease_seconds)
-        self.records = Records(self.state / "records" / f"{self.claims.id}.sqlite")
+        self.records = Records(
+            self.state / "records" / f"{self.claims.id}.sqlite",
+            lambda reason: say(f"the report will have gaps: {reason}"),
+        )
         self.health = NodeHealth(self.state / "quarantine", node_failures=machine.node_failures)
         self.inputs = Inputs(self.root, hash_bytes=campaign.hash_inputs_bytes)
         self.cost = CostModel()

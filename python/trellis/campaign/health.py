@@ -22,7 +22,7 @@ class NodeHealth:
         self.cleared: dict[str, set[str]] = {}  # node -> those of them that worked elsewhere
         self.quarantined: dict[str, str] = {}
         for path in folder.glob("*.json"):
-            self.quarantined[path.stem] = json.loads(path.read_text())["reason"]
+            self.quarantined[path.stem] = _reason(path)
 
     def node_failed(self, node: str) -> bool:
         """A failure that is the node's; whether it is to be quarantined now."""
@@ -58,3 +58,10 @@ class NodeHealth:
         self.quarantined[node] = reason
         self.folder.mkdir(parents=True, exist_ok=True)
         write_json(self.folder / f"{node}.json", {"node": node, "reason": reason})
+
+
+def _reason(path: Path) -> str:
+    try:
+        return str(json.loads(path.read_text())["reason"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "the reason cannot be read"

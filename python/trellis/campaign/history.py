@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -81,6 +82,8 @@ class History:
         Seconds since 1970 of the first record; all other times count from here.
     end
         Of the last record.
+    unreadable
+        Why the records of some managers could not be read: what these did is not in here.
     """
 
     began: float = 0.0
@@ -89,6 +92,7 @@ class History:
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
     attempts: list[AttemptRecord] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
 
 def read_history(state: Path) -> History:
@@ -97,17 +101,19 @@ def read_history(state: Path) -> History:
     Raises
     ------
     FileError
-        There are none, or one cannot be read.
+        There are none, or none can be read.
     """
     paths = records_of(state)
     if not paths:
         raise FileError(f"{state}: no records of a campaign (it was never run)")
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    unreadable = []
     for path in paths:
-        own: dict[str, list[dict[str, Any]]] = {}
-        with read_records(path) as base:
-            for table in ("manager", "node", "attempt", "event"):
-                own[table] = [dict(row) for row in base.execute(f"SELECT * FROM {table}")]
+        try:
+            own = _rows(path)
+        except (FileError, OSError, sqlite3.DatabaseError) as error:
+            unreadable.append(str(error) if isinstance(error, FileError) else f"{path}: {error}")
+            continue
         end = _end_of_manager(own)
         for node in own["node"]:
             node["end"] = node["left"] or end
@@ -115,8 +121,8 @@ def read_history(state: Path) -> History:
             rows[table] += found
     times = [row["started"] for row in rows["manager"] + rows["attempt"] if row["started"] is not None]
     if not times:
-        raise FileError(f"{state}: the records are empty")
-    history = History(began=min(times), managers=rows["manager"], events=rows["event"])
+        raise FileError("\n".join([f"{state}: the records are empty", *unreadable]))
+    history = History(began=min(times), managers=rows["manager"], events=rows["event"], unreadable=unreadable)
     ends = [row["ended"] for row in rows["attempt"] + rows["manager"] if row["ended"] is not None]
     history.end = max([*times, *ends, *(row["time"] for row in rows["event"])]) - history.began
     for row in rows["event"]:
@@ -126,6 +132,21 @@ def read_history(state: Path) -> History:
         _merge_node(history, row)
     history.attempts = sorted((_attempt(history, row) for row in rows["attempt"]), key=lambda a: a.start)
     return history
+
+
+def _rows(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """All rows of one manager's records, by table; those without a time say nothing."""
+    own = {}
+    with read_records(path) as base:
+        for table, key in (
+            ("manager", "started"),
+            ("node", "name"),
+            ("attempt", "started"),
+            ("event", "time"),
+        ):
+            found = base.execute(f"SELECT * FROM {table} WHERE {key} IS NOT NULL")
+            own[table] = [dict(row) for row in found]
+    return own
 
 
 def _end_of_manager(own: Mapping[str, list[dict[str, Any]]]) -> float:
@@ -145,9 +166,11 @@ def _merge_node(history: History, row: Mapping[str, Any]) -> None:
 
 
 def _attempt(history: History, row: Mapping[str, Any]) -> AttemptRecord:
-    places = tuple(
-        (node, tuple(c), tuple(g), share) for node, _, c, g, share in json.loads(row["places"] or "[]")
-    )
+    try:
+        given = json.loads(row["places"] or "[]")
+        places = tuple((node, tuple(c), tuple(g), share) for node, _, c, g, share in given)
+    except (ValueError, TypeError):
+        places = ()
     end = history.end if row["ended"] is None else row["ended"] - history.began
     return AttemptRecord(
         task=row["task"],

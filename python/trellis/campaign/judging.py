@@ -13,6 +13,11 @@ from .launchers.base import Ended
 from .model import Failure, State
 from .outputs import set_aside
 
+_RELEASED = {
+    "shutdown": "the manager stopped",
+    "taken over": "another manager took this one for dead, and its task over",
+}
+
 
 class Judge:
     """Ends attempts of this manager."""
@@ -53,6 +58,8 @@ class Judge:
         if problem is not None and is_clean and not is_final:
             return False
         del course.running[attempt.task.name]
+        if not attempt.killed_for and course.claims.is_taken_over(attempt.task.name, attempt.number):
+            attempt.killed_for = "taken over"  # its outputs are the other manager's to make
         if problem is None and not attempt.killed_for:
             try:
                 self._succeeded(attempt, ended, stored, seconds)
@@ -78,10 +85,13 @@ class Judge:
     def _failed(self, attempt: Attempt, ended: Ended, problem: str) -> None:
         course, task, name = self.course, attempt.task, attempt.task.name
         nodes = attempt.placement.nodes
-        if attempt.killed_for == "shutdown":
+        if attempt.killed_for in _RELEASED:
             self._end_claim(attempt, "released", {"nodes": list(nodes)})
-            self._record_end(attempt, ended, "released", "the manager stopped", {})
+            self._record_end(attempt, ended, "released", _RELEASED[attempt.killed_for], {})
             course.not_started(name)
+            if attempt.killed_for == "taken over":
+                course.say(f"{name}: {_RELEASED['taken over']}")
+                course.foreign.add(name)
             return
         failure, reason = classify(attempt, ended, problem)
         bad = ended.lost_nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import __version__
-from ..errors import BadArgument
+from ..errors import BadArgument, FileError
 from .attempt import Attempt
 from .course import Course
 from .judging import Judge
@@ -68,6 +69,7 @@ class Manager:
         self.on_progress: Callable[[int, int], None] = lambda done, total: None
         self.signals = self.signals_told = 0
         self.next_look = self.next_beat = 0.0
+        self.beaten = time.monotonic()
 
     @property
     def running(self) -> dict[str, Attempt]:
@@ -182,8 +184,7 @@ class Manager:
     def _look_around(self) -> None:
         course, now = self.course, time.monotonic()
         if now >= self.next_beat:
-            self.next_beat = now + self.campaign.lease_seconds / 4
-            course.claims.beat()
+            self._beat(now)
         course.predicates.look()
         self.watch.kill_hard(now)
         if self.judge.settling:
@@ -201,6 +202,27 @@ class Manager:
             course.records.event(
                 "model-fitted", detail=json.dumps({f"{g}/{a}": s for (g, a), s in course.cost.used.items()})
             )
+
+    def _beat(self, now: float) -> None:
+        """Show that it is alive; it ends before others could take it for dead.
+
+        Raises
+        ------
+        FileError
+            The state folder has not taken it for half a lease.
+        """
+        lease = self.campaign.lease_seconds
+        try:
+            self.course.claims.beat()
+        except OSError as error:
+            if now - self.beaten > lease / 2:
+                raise FileError(
+                    f"no sign of life could be written for {now - self.beaten:.0f} s, and others would soon "
+                    f"take this manager for dead ({error}); the same command goes on when that is mended"
+                ) from error
+            self.next_beat = now + lease / 16
+            return
+        self.beaten, self.next_beat = now, now + lease / 4
 
     # The end
 
@@ -234,7 +256,8 @@ class Manager:
         course.records.event("ended", detail=reason)
         course.records.update("manager", {"id": course.claims.id}, ended=time.time())
         course.records.close()
-        course.claims.beat(ended=True)
+        with contextlib.suppress(OSError):  # on its own host others see that the process is gone
+            course.claims.beat(ended=True)
 
 
 def run_campaign(campaign: Campaign, machine: Machine, **options: Any) -> Result:

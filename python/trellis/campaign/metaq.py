@@ -230,6 +230,9 @@ def _scripts(folder: Path, warnings: list[str]) -> Iterator[Path]:
         if here != folder and FOLDER_FILE in names:
             warnings.append(f"{here / FOLDER_FILE}: METAQ reads this file in a task folder only; not read")
         found += [here / n for n in names if not n.startswith(".") and not (here / n).is_symlink()]
+    for path in found:
+        if not str(path).isprintable():
+            raise FileError(f"{str(path)!r}: a campaign file cannot name it: rename it")
     return iter(sorted(path for path in found if path.is_file()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Mapping
@@ -78,23 +79,30 @@ def set_aside(path: Path) -> Path | None:
     raise AssertionError
 
 
-def still_valid(root: Path, stored: Mapping[str, Mapping[str, Any]], task: Task) -> str | None:
-    """What is wrong with the outputs of a task that was recorded as done; renames that a dead manager did not
-    come to are finished.
+def still_valid(
+    root: Path, stored: Mapping[str, Mapping[str, Any]], task: Task, *, finish: bool = True
+) -> str | None:
+    """What is wrong with the outputs of a task that was recorded as done.
 
     Parameters
     ----------
     stored
         path -> {bytes, temporary}, from the record.
+    finish
+        Do the renames that a dead manager did not come to; else files wait for them under their other name.
     """
     for output in task.outputs:
         facts = stored.get(output.path)
-        if facts is None:
+        if not isinstance(facts, Mapping) or "bytes" not in facts:
             return f"{output.path}: not among the recorded outputs"
         path = root / output.path
         temporary = facts.get("temporary")
         if temporary and not path.exists() and (root / temporary).exists():
-            os.replace(root / temporary, path)
+            if finish:
+                with contextlib.suppress(FileNotFoundError):  # its manager, or another, was faster
+                    os.replace(root / temporary, path)
+            else:
+                path = root / temporary
         try:
             size = path.stat().st_size
         except OSError as error:

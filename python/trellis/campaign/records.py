@@ -2,7 +2,7 @@
 
 File locks fail on parallel file systems, so none are taken: only its manager writes a file, and readers work
 on a copy. The history decides nothing (outputs and claims do): a last quarter of a second that is lost in a
-power failure costs a line of the report and no work.
+power failure costs a line of the report and no work. So does what a full disk does not take.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS event (time REAL, kind TEXT, task TEXT, node TEXT, de
 # claim-taken-over, skipped, drain, model-fitted, tasks-made. Times: seconds since 1970.
 
 COMMIT_SECONDS = 0.25
+_TABLES = [f"{table};" for table in SCHEMA.split(";") if table.strip()]
 
 
 class Records:
@@ -47,30 +48,38 @@ class Records:
     ----------
     path
         <state>/records/<manager>.sqlite
+    on_loss
+        Told once why the history has gaps.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, on_loss: Callable[[str], None] = lambda reason: None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.path = path
+        self.path, self._on_loss, self._is_whole = path, on_loss, True
         self._base = sqlite3.connect(f"file:{path}?nolock=1", uri=True, isolation_level=None)
-        self._base.execute("PRAGMA journal_mode=TRUNCATE")
-        self._base.execute("PRAGMA synchronous=NORMAL")
-        self._base.executescript(SCHEMA)
-        self._base.execute("BEGIN")
+        for statement in ("PRAGMA journal_mode=TRUNCATE", "PRAGMA synchronous=NORMAL", *_TABLES, "BEGIN"):
+            self._do(statement)
         self._committed = time.monotonic()
+
+    def _do(self, statement: str, values: Sequence[Any] = ()) -> None:
+        try:
+            self._base.execute(statement, values)
+        except sqlite3.OperationalError as error:  # what the disk does not take is lost
+            if self._is_whole:
+                self._is_whole = False
+                self._on_loss(f"{self.path}: {error}")
 
     def insert(self, table: str, **values: Any) -> None:
         """A row; mappings, lists and tuples are stored as JSON."""
         names = ", ".join(values)
         marks = ", ".join("?" * len(values))
-        self._base.execute(
+        self._do(
             f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", [_plain(v) for v in values.values()]
         )
 
     def end_attempt(self, task: str, number: int, **values: Any) -> None:
         """Fill in how an attempt ended."""
         columns = ", ".join(f"{name} = ?" for name in values)
-        self._base.execute(
+        self._do(
             f"UPDATE attempt SET {columns} WHERE task = ? AND number = ?",
             [*(_plain(v) for v in values.values()), task, number],
         )
@@ -79,7 +88,7 @@ class Records:
         """Change the rows of a table that have these values."""
         columns = ", ".join(f"{name} = ?" for name in values)
         where = " AND ".join(f"{name} IS ?" for name in key)
-        self._base.execute(
+        self._do(
             f"UPDATE {table} SET {columns} WHERE {where}",
             [*(_plain(v) for v in values.values()), *key.values()],
         )
@@ -91,13 +100,18 @@ class Records:
     def commit(self, *, now: bool = False) -> None:
         """Make rows durable; at most four times a second unless `now`."""
         if now or time.monotonic() - self._committed > COMMIT_SECONDS:
-            self._base.execute("COMMIT")
-            self._base.execute("BEGIN")
+            self._end_transaction()
+            self._do("BEGIN")
             self._committed = time.monotonic()
 
     def close(self) -> None:
-        self._base.execute("COMMIT")
+        self._end_transaction()
         self._base.close()
+
+    def _end_transaction(self) -> None:
+        for statement in ("COMMIT", "ROLLBACK"):
+            if self._base.in_transaction:  # a full disk may have rolled it back, or refuse the commit
+                self._do(statement)
 
 
 def _plain(value: Any) -> Any:
@@ -137,6 +151,7 @@ def _copy(path: Path, copy: Path) -> sqlite3.Connection | None:
     base.row_factory = sqlite3.Row
     try:
         if base.execute("PRAGMA quick_check").fetchone()[0] == "ok":
+            base.executescript(SCHEMA)  # of a manager that was killed before it made its tables
             base.execute("SELECT count(*) FROM attempt").fetchone()
             return base
     except sqlite3.DatabaseError:
@@ -147,4 +162,5 @@ def _copy(path: Path, copy: Path) -> sqlite3.Connection | None:
 
 def records_of(state: Path) -> list[Path]:
     """The files of all managers that ever ran, oldest first."""
-    return sorted((state / "records").glob("*.sqlite"), key=lambda path: path.stat().st_mtime)
+    paths = (path for path in (state / "records").glob("*.sqlite") if path.is_file())
+    return sorted(paths, key=lambda path: path.stat().st_mtime)

@@ -48,6 +48,7 @@ def summarize(history: History, tasks: Mapping[str, Task]) -> dict[str, Any]:
         "gpus": sum(node.gpus for node in history.nodes.values()),
         "gpu_seconds": gpu_idle_by_cause(history, tasks),
         "gpu_idle_fraction_until_last_gpu_task": gpu_idle_until_last(history),
+        "unreadable_records": history.unreadable,
         "tasks_per_hour": 3600 * counts["done"] / history.end if history.end > 0 else 0.0,
         "estimates": {
             a.group: {"count": a.count, "low": a.low, "median": a.median, "high": a.high}
@@ -97,6 +98,7 @@ def render(name: str, history: History, tasks: Mapping[str, Task]) -> str:
         lost=[node for node in history.nodes.values() if node.reason],
         events=history.events[-_LISTED_EVENTS:],
         managers=history.managers,
+        unreadable=history.unreadable,
         drawings={key: Markup(text) for key, text in drawn.items()},
     )
 

@@ -23,7 +23,7 @@ def check_format(state: Path) -> None:
     state.mkdir(parents=True, exist_ok=True)
     path = state / "format"
     try:
-        found = path.read_text().strip()
+        found = path.read_text(errors="replace").strip()
     except FileNotFoundError:
         partial = path.with_name(f"format.{uuid.uuid4().hex}.partial")  # several managers may begin at once
         partial.write_text(f"{FORMAT}\n")

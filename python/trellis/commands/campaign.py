@@ -22,7 +22,7 @@ from ..campaign.progress import Progress
 from ..campaign.shapes import check_requests
 from ..campaign.tables import CampaignFile, MachineFile
 from ..campaign.times import show_seconds
-from ..errors import BadArgument
+from ..errors import BadArgument, Error
 from .console import Output
 
 
@@ -101,15 +101,18 @@ def read_status(campaign: Campaign) -> dict[str, Any]:
     claims = Claims(Path(campaign.state), lease_seconds=campaign.lease_seconds)
     histories = claims.histories()
     progress = Progress(campaign.tasks)
-    running, failed = [], {}
+    running, failed, refused = [], {}, {}
     todo = list(campaign.tasks)
     for name in todo:  # grows by tasks that tasks made
         task, history = campaign.tasks[name], histories.get(name, History())
         if history.end == "done":
             stored = history.content["outputs"]
-            if not task.outputs or still_valid(Path(campaign.root), stored, task) is None:
+            if not task.outputs or still_valid(Path(campaign.root), stored, task, finish=False) is None:
                 progress.done(name)
-                todo += _made(task, campaign, progress)
+                try:
+                    todo += _made(task, campaign, progress)
+                except Error as error:
+                    refused[f"{name} (tasks made)"] = str(error)
         elif history.attempt >= 0 and not history.end and claims.is_alive(history.manager):
             progress.set([name], State.RUNNING)
             running.append(
@@ -125,7 +128,7 @@ def read_status(campaign: Campaign) -> dict[str, Any]:
         "campaign": campaign.name,
         "tasks": {state.value: count for state, count in progress.counts.items() if count},
         "running": running,
-        "failed": failed,
+        "failed": {**failed, **refused},
         "managers": {name: alive for name, alive in claims.known_managers().items() if alive},
     }
 

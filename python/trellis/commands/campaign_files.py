@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ..campaign.allocations import submit as submit_allocations
-from ..campaign.files import load_campaign, load_machine
+from ..campaign.files import load_campaign, load_machine, parse_campaign
 from ..campaign.metaq import read_directory
 from ..campaign.metaq_import import campaign_text
 from ..campaign.report import write_report
@@ -26,6 +26,8 @@ def report(file: Path, page: Path | None, *, json: bool) -> int:
     output.line(f"{done} of {figures['tasks']} tasks done in {show_seconds(figures['seconds'])}")
     if idle is not None:
         output.line(f"GPUs idle until the last GPU task ended: {100 * idle:.1f} %")
+    for reason in figures["unreadable_records"]:
+        output.warning(f"not in the report: {reason}")
     output.line(str(page))
     return 0
 
@@ -40,12 +42,10 @@ def import_metaq(
     found = read_directory(folder)
     if not found.tasks:
         raise BadArgument(f"{folder}: nothing in priority/ and todo/")
-    chosen = name or re.sub(r"[^A-Za-z0-9._-]", "-", file.stem)
-    file.write_text(
-        campaign_text(found, chosen, machine=machine, strict=strict, cores_per_node=cores_per_node),
-        encoding="utf-8",
-    )
-    load_campaign(file)
+    chosen = name or re.sub(r"^[^A-Za-z0-9]+|[^A-Za-z0-9._-]", "-", file.stem).lstrip("-") or "metaq"
+    text = campaign_text(found, chosen, machine=machine, strict=strict, cores_per_node=cores_per_node)
+    parse_campaign(text, file.parent, str(file))
+    file.write_text(text, encoding="utf-8")
     warnings = [*found.warnings, *(f"{task.path}: {text}" for task in found.tasks for text in task.warnings)]
     for text in warnings:
         output.warning(text)

@@ -48,6 +48,7 @@ class EscapedProcesses:
     def __init__(self) -> None:
         self._own = _marker(os.getpid())  # of the task that this process belongs to, if it is one
         self._sessions: collections.deque[int] = collections.deque(maxlen=1000)
+        self._bare: set[int] = set()  # without any environment: nothing tells whose they are
 
     def start(self) -> None:
         """Adopt from now on."""
@@ -71,7 +72,12 @@ class EscapedProcesses:
             strangers = [pid for pid in _children() if pid not in running]
             kept = {self._own, *map(_marker, running)} if strangers else set()
             found = [pid for pid in strangers if self._is_left_over(pid, kept)]
-            if not found:
+            self._bare.intersection_update(strangers)
+            starting = [pid for pid in strangers if pid not in self._bare and _is_bare(pid)]
+            if not found and time.monotonic() > deadline - 0.7:
+                self._bare.update(starting)
+                return
+            if not found and not starting:
                 return
             for pid in found:
                 _kill_one(pid)
@@ -97,15 +103,31 @@ def _children() -> list[int]:
     return found
 
 
+def _environment(pid: int) -> bytes | None:
+    """Of a process; None: it is gone."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
 def _marker(pid: int) -> bytes | None:
     """The campaign's marker of a process; None: it has none, or is gone."""
     key = MARKER.encode() + b"="
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            words = file.read().split(b"\0")
-    except OSError:
-        return None
+    words = (_environment(pid) or b"").split(b"\0")
     return next((word for word in words if word.startswith(key)), None)
+
+
+def _is_bare(pid: int) -> bool:
+    """Whether a process that lives has no environment: as for a moment in the middle of exec."""
+    if _environment(pid) != b"":
+        return False
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return False
 
 
 def _session(pid: int) -> int:
