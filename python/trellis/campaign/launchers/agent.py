@@ -68,20 +68,23 @@ class EscapedProcesses:
         """
         self._sessions.extend(ended)
         deadline = time.monotonic() + 1.0  # what does not die at once is looked at again next time
+        dying: set[int] = set()  # a dying process shows nothing by which it could be found again
         while time.monotonic() < deadline:
             strangers = [pid for pid in _children() if pid not in running]
             kept = {self._own, *map(_marker, running)} if strangers else set()
-            found = [pid for pid in strangers if self._is_left_over(pid, kept)]
+            dying.update(pid for pid in strangers if self._is_left_over(pid, kept))
             self._bare.intersection_update(strangers)
-            starting = [pid for pid in strangers if pid not in self._bare and _is_bare(pid)]
-            if not found and time.monotonic() > deadline - 0.7:
+            starting = [pid for pid in strangers if pid not in self._bare | dying and _is_bare(pid)]
+            if not dying and time.monotonic() > deadline - 0.7:
                 self._bare.update(starting)
                 return
-            if not found and not starting:
+            if not dying and not starting:
                 return
-            for pid in found:
+            for pid in dying:
                 _kill_one(pid)
-            if not any([_is_reaped(pid) for pid in found]):
+            reaped = {pid for pid in dying if _is_reaped(pid)}
+            dying -= reaped
+            if not reaped:
                 time.sleep(0.001)
 
     def _is_left_over(self, pid: int, kept: set[bytes | None]) -> bool:
