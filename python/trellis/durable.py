@@ -10,10 +10,14 @@ from typing import Any
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write under another name, synchronise with the disk, rename, synchronise the folder."""
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Likewise."""
     partial = path.with_name(path.name + ".partial")
     with open(partial, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=2, allow_nan=False)
-        file.write("\n")
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     os.replace(partial, path)

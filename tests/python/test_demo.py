@@ -96,6 +96,17 @@ def test_outputs(demo: Path) -> None:
     assert len(results["provenance"]["run_files"]) == 2
 
 
+def test_status_and_report_of_its_campaign(demo: Path) -> None:
+    """From its folder, and from where it was started."""
+    for folder, name in ((demo, "campaign.toml"), (demo.parent, "demo/campaign.toml")):
+        found = json.loads(run("campaign", "status", name, "--json", cwd=folder).stdout)
+        assert found["tasks"] == {"done": 5}
+        figures = json.loads(run("campaign", "report", name, "--json", cwd=folder).stdout)
+        assert figures["counts"]["done"] == figures["tasks"] == 5
+        page = (folder / figures["page"]).read_text()
+        assert "hadrons-correlators" in page
+
+
 def test_again_takes_no_new_work(demo: Path) -> None:
     before = (demo / "correlators" / "correlators.000030.h5").stat().st_mtime_ns
     found = json.loads(run("demo", "--json", cwd=demo.parent).stdout)

@@ -14,7 +14,7 @@ from ..errors import BadArgument, Error
 from ..parallel import launched_ranks
 from .campaign_view import CampaignView
 from .console import Output
-from .demo_campaign import Chain, demo_campaign, this_machine
+from .demo_campaign import FILE, Chain, demo_campaign, this_machine
 
 TITLE = "Trellis demo: quenched hadrons in a small box"
 #: Each is a gauge field and what is measured on it; the run files are in demo_files.
@@ -56,6 +56,7 @@ def demo(folder: Path, *, json: bool) -> int:
             "results": str(folder / "results.json"),
             "seconds": seconds,
             "campaign": campaign.state,
+            "campaign_file": str(folder / FILE),
             "tasks": found.counts,
             "attempts": found.started,
         }
@@ -121,6 +122,7 @@ def _say_what_next(folder: Path, seconds: float, output: Output) -> None:
         f"""
 What to do next
   look at the numbers          {folder}/results.json
+  see where the time went      trellis campaign report {folder}/{FILE}
   change a parameter           {folder}/measure.toml (another folder in [output]), then
                                trellis measure {folder}/measure.toml
   make a larger lattice        {folder}/generate.toml, then

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..campaign.files import parse_campaign
+from ..campaign.files import load_campaign
 from ..campaign.model import Campaign, Machine, Node
+from ..durable import write_text
 from ..run_files import GenerateRun, MeasureRun, load_run_file
 
 
@@ -32,8 +33,12 @@ def this_machine() -> Machine:
     return Machine("this machine", (Node("localhost", len(os.sched_getaffinity(0))),))
 
 
+#: The demo's campaign file, in its folder: `trellis campaign status` and `report` take it.
+FILE = "campaign.toml"
+
+
 def demo_campaign(folder: Path, chains: Sequence[Chain], analysis: Sequence[str], cores: int) -> Campaign:
-    """Tasks of the demo, from its run files.
+    """Write the demo's campaign file, made from its run files, and read it.
 
     Parameters
     ----------
@@ -55,9 +60,16 @@ def demo_campaign(folder: Path, chains: Sequence[Chain], analysis: Sequence[str]
     options = hashlib.sha256((folder / "analyze.toml").read_bytes()).hexdigest()[:6]
     tables.append(_table(f"analysis-{options}", words, last, outputs, cores, 30.0))
     # Files of the demo are named from where it was started, as in its run files.
+    root = os.path.relpath(Path.cwd(), folder.resolve())
     state = os.path.relpath(folder / "demo.state", Path.cwd())
-    head = f'[campaign]\nname = "demo"\nroot = "."\nstate = {json.dumps(state)}\n\n'
-    return parse_campaign(head + "\n".join(tables), Path.cwd(), "demo")
+    head = (
+        "# Written by trellis demo. How it is going, and where the time went:\n"
+        f"#   trellis campaign status {folder / FILE}\n"
+        f"#   trellis campaign report {folder / FILE}\n"
+        f'[campaign]\nname = "demo"\nroot = {json.dumps(root)}\nstate = {json.dumps(state)}\n\n'
+    )
+    write_text(folder / FILE, head + "\n".join(tables))
+    return load_campaign(folder / FILE)
 
 
 def _chain_tables(folder: Path, chain: Chain, cores: int) -> tuple[list[str], list[str]]:
