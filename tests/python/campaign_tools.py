@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -62,6 +63,13 @@ def start(path: Path, where: str, **environment: str) -> subprocess.Popen:
         text=True,
         env={**os.environ, **environment},
     )
+
+
+def fork(path: Path, where: Machine) -> multiprocessing.Process:
+    """A manager in a process of its own that has imported everything: it begins within milliseconds."""
+    process = multiprocessing.get_context("fork").Process(target=run, args=(path, where))
+    process.start()
+    return process
 
 
 def kill(process: subprocess.Popen) -> None:

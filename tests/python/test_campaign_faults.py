@@ -13,6 +13,7 @@ import campaign_tools as tools
 import pytest
 from campaign_tools import attempts, events, machine, run, write
 
+from trellis.campaign import watching
 from trellis.campaign.claims import Claims
 from trellis.campaign.files import load_campaign
 from trellis.campaign.shapes import Unsatisfiable
@@ -131,7 +132,8 @@ def test_whole_outputs_of_an_ended_attempt_are_kept_for_one_that_goes_on(tmp_pat
     assert (tmp_path / "work/a.set-aside.0").read_text() == "changed"
 
 
-def test_time_out_and_silence_end_the_task_and_all_it_started(tmp_path: Path) -> None:
+def test_time_out_and_silence_end_the_task_and_all_it_started(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(watching, "GRACE_SECONDS", 0.5)
     path = write(
         tmp_path,
         """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -54,26 +53,26 @@ def claimed(folder: Path) -> int:
     return sum(path.suffix == ".claim" for path in (folder / "work/c.state/claims").rglob("*"))
 
 
-def kill_at_random(folder: Path, kills: int, count: int, where: str, seed: int) -> int:
+def kill_at_random(folder: Path, kills: int, count: int, seed: int) -> int:
     """Kill managers at random times of their work, so many or until the campaign is done; how many were."""
     path = write(folder, TASKS.replace("COUNT", str(count)))
     scatter = random.Random(seed)
     for killed in range(kills):
         before = claimed(folder)
-        process = start(path, where)
-        while claimed(folder) == before and process.poll() is None:
+        process = tools.fork(path, machine(nodes=1, cpus=2))
+        while claimed(folder) == before and process.is_alive():
             time.sleep(0.005)
-        try:
-            process.wait(timeout=0.5 * scatter.random())
+        process.join(0.5 * scatter.random())
+        if process.exitcode is not None:
             return killed
-        except subprocess.TimeoutExpired:
-            kill(process)
+        process.kill()
+        process.join()
     return kills
 
 
 def test_random_kills_of_the_manager(tmp_path: Path) -> None:
     count = 100
-    killed = kill_at_random(tmp_path, 40, count, tools.machine_text(nodes=1, cpus=2), seed=1)
+    killed = kill_at_random(tmp_path, 40, count, seed=1)
     assert killed >= 20
     assert run(tmp_path / "campaign.toml", machine(nodes=2, cpus=20)).counts == {"done": 2 * count}
     check_each_valid_exactly_once(tmp_path, count)
@@ -85,7 +84,7 @@ def test_random_kills_of_the_manager(tmp_path: Path) -> None:
 def test_many_random_kills_in_one_campaign(tmp_path: Path) -> None:
     wanted = int(os.environ["TRELLIS_CAMPAIGN_KILLS"])
     count = 4 * wanted
-    killed = kill_at_random(tmp_path, wanted, count, tools.machine_text(nodes=1, cpus=2), seed=1)
+    killed = kill_at_random(tmp_path, wanted, count, seed=1)
     result = run(tmp_path / "campaign.toml", machine(nodes=2, cpus=40))
     assert result.counts == {"done": 2 * count}
     check_each_valid_exactly_once(tmp_path, count)

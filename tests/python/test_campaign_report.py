@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from trellis.campaign.history import gpu_idle_by_cause, gpu_idle_until_last, read_history
+from trellis.campaign.history import gpu_idle_until_last, idle_by_cause, read_history
 from trellis.campaign.model import Alternative, Campaign, Request, Task
 from trellis.campaign.records import Records
 from trellis.campaign.report import write_report
@@ -52,7 +53,7 @@ def campaign(tmp_path) -> Campaign:
 
 def test_idle_by_cause(campaign):
     history = read_history(Path(campaign.state))
-    causes = gpu_idle_by_cause(history, campaign.tasks)
+    causes = idle_by_cause(history, campaign.tasks)
     assert causes == pytest.approx(
         {
             "work": 4 + 4 + 2,
@@ -65,6 +66,35 @@ def test_idle_by_cause(campaign):
         }
     )
     assert gpu_idle_until_last(history) == pytest.approx(1 - 10 / (2 * 9))
+
+
+def test_idle_cores_by_cause(campaign):
+    """Four cores, of which an attempt has one: what counts without GPUs."""
+    causes = idle_by_cause(read_history(Path(campaign.state)), campaign.tasks, of="cpus")
+    assert causes == pytest.approx(
+        {
+            "work": 4 + 4 + 2,
+            "start-up": 0.5 * 4,
+            "dependencies": 4 * 2 + 2 * 3 + 2 * 3,  # 1 to 5, 5 to 7, 8 to 10
+            "ready but not started": 4,
+            "failed attempts": 2,
+            "nodes lost": 0,
+            "no work left": 2 * 4,
+        }
+    )
+
+
+def test_a_page_without_gpus(campaign, tmp_path):
+    records = Path(campaign.state) / "records/m.sqlite"
+    base = sqlite3.connect(records)
+    base.execute("UPDATE node SET gpus = 0")
+    base.execute("UPDATE attempt SET places = '[[\"n1\", 1, [0], [], 1.0]]'")
+    base.commit()
+    base.close()
+    write_report(campaign, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "Where the cores&#39; time went" in text or "Where the cores' time went" in text
+    assert "core hours" in text
 
 
 def test_figures_and_page(campaign, tmp_path):
@@ -90,7 +120,7 @@ def test_managers_are_merged(campaign):
     campaign.tasks["d"] = gpu_task("d", "c")
     history = read_history(Path(campaign.state))
     assert history.nodes["n1"].stays == [(0.5, 12.0), (100.0, 104.0)]
-    causes = gpu_idle_by_cause(history, campaign.tasks)
+    causes = idle_by_cause(history, campaign.tasks)
     assert sum(causes.values()) == pytest.approx(2 * (11.5 + 4))
     assert causes["work"] == 14
 
@@ -102,7 +132,7 @@ def test_lost_node(campaign):
         "node", name="n2", lump=0, block=0, cpus=4, gpus=2, joined=1000.5, left=1006.0, reason="node failure"
     )
     records.close()
-    causes = gpu_idle_by_cause(read_history(Path(campaign.state)), campaign.tasks)
+    causes = idle_by_cause(read_history(Path(campaign.state)), campaign.tasks)
     assert causes["nodes lost"] == pytest.approx(2 * 6)
 
 

@@ -41,7 +41,8 @@ def gantt(history: History) -> str:
     if rectangles > MOST_RECTANGLES or rows > MOST_ROWS:
         return _binned(history)
     colours = group_colours(history)
-    lane, gap = 4, 10
+    cores = sum(node.cpus for node in history.nodes.values())
+    lane, gap = max(4, min(14, 200 // max(cores, 1))), 10
     top: dict[str, int] = {}
     parts: list[str] = []
     y = 8
@@ -106,7 +107,7 @@ def _binned(history: History) -> str:
 
 
 def idle_bar(causes: Mapping[str, float]) -> str:
-    """One bar: what the GPUs' time went to."""
+    """One bar: what the time of GPUs (or cores) went to."""
     total = sum(causes.values())
     if total <= 0:
         return ""
@@ -178,6 +179,9 @@ def estimates(history: History) -> str:
             f"<title>{escape(a.task)}</title></circle>"
         )
     parts.append(f'<text x="{left + size / 2}" y="{top + size + 34}" text-anchor="middle">estimated</text>')
+    parts.append(
+        f'<text transform="translate(12 {top + size / 2}) rotate(-90)" text-anchor="middle">measured</text>'
+    )
     return _svg(top + size + 42, parts, "estimates", width=left + size + 20)
 
 
@@ -220,7 +224,10 @@ def task_graph(history: History, tasks: Mapping[str, Task]) -> str:
             f"<title>{escape(label)}</title></rect>"
         )
         if show_names:
-            parts.append(f'<text x="{x + 15:.0f}" y="{y + 4:.1f}">{escape(label[: int(step / 6.2)])}</text>')
+            parts.append(
+                f'<text x="{x + 15:.0f}" y="{y + 4:.1f}" paint-order="stroke" stroke="#fff" stroke-width="3">'
+                f"{escape(label[: int(step / 6.2)])}</text>"
+            )
     return _svg(height + 20, parts, "graph")
 
 

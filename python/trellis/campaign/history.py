@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import FileError
 from .model import Task
@@ -46,6 +46,10 @@ class AttemptRecord:
     @property
     def gpus(self) -> float:
         return sum(len(gpus) * share for _, _, gpus, share in self.places)
+
+    @property
+    def cpus(self) -> float:
+        return float(sum(len(cpus) for _, cpus, _, _ in self.places))
 
 
 @dataclass(slots=True)
@@ -187,19 +191,28 @@ def _attempt(history: History, row: Mapping[str, Any]) -> AttemptRecord:
     )
 
 
-def gpu_idle_by_cause(history: History, tasks: Mapping[str, Task]) -> dict[str, float]:
-    """GPU seconds by cause, with ``work`` for the work that counted; the sum is all there were.
+def idle_by_cause(
+    history: History, tasks: Mapping[str, Task], *, of: Literal["gpus", "cpus"] = "gpus"
+) -> dict[str, float]:
+    """GPU (or core) seconds by cause, with ``work`` for the work that counted; the sum is all there were.
 
     A GPU is idle for want of ready tasks (``dependencies``), or although a task that needs GPUs was ready
     (``ready but not started``: launching, or nothing fitted). Readiness follows from the graph and the times
     at which the tasks it names were done. While no manager ran, no GPU was there and nothing is counted.
     """
-    gpu_attempts = [a for a in history.attempts if a.gpus]
-    total = sum(node.gpus for node in history.nodes.values())
+
+    def there(node: NodeRecord) -> int:
+        return node.gpus if of == "gpus" else node.cpus
+
+    def used(attempt: AttemptRecord) -> float:
+        return attempt.gpus if of == "gpus" else attempt.cpus
+
+    users = [a for a in history.attempts if used(a)]
+    total = sum(map(there, history.nodes.values()))
     result = dict.fromkeys(("work", *CAUSES), 0.0)
-    if not gpu_attempts or not total:
+    if not users or not total:
         return result
-    first, last = min(a.start for a in gpu_attempts), max(a.end for a in gpu_attempts)
+    first, last = min(a.start for a in users), max(a.end for a in users)
     changes: list[tuple[float, str, float]] = [(0.0, "there", 0.0)]
     presence = [stay for node in history.nodes.values() for stay in node.stays]
     campaign = NodeRecord("", 0, 0)
@@ -209,13 +222,13 @@ def gpu_idle_by_cause(history: History, tasks: Mapping[str, Task]) -> dict[str, 
         changes += [(begin, "open", total), (end, "open", -total)]
     for node in history.nodes.values():
         for begin, end in node.stays:
-            changes += [(begin, "there", node.gpus), (end, "there", -node.gpus)]
+            changes += [(begin, "there", there(node)), (end, "there", -there(node))]
         if node.reason and node.stays:
-            changes.append((node.stays[-1][1], "lost", node.gpus))
-    for a in gpu_attempts:
+            changes.append((node.stays[-1][1], "lost", there(node)))
+    for a in users:
         kind = "work" if a.outcome in ("done", "running") else "failed"
-        changes += [(a.start, kind, a.gpus), (a.end, kind, -a.gpus)]
-    changes += _readiness(history, tasks)
+        changes += [(a.start, kind, used(a)), (a.end, kind, -used(a))]
+    changes += _readiness(history, {n: t for n, t in tasks.items() if of == "cpus" or t.request.gpus})
     changes += [(first, "mark", 0.0), (last, "mark", 0.0), (history.end, "mark", 0.0)]
     changes.sort(key=lambda change: change[0])
     level = dict.fromkeys(("open", "there", "lost", "work", "failed", "ready"), 0.0)
@@ -246,16 +259,14 @@ def _cause(time: float, first: float, last: float, some_ready: bool) -> str:
 
 
 def _readiness(history: History, tasks: Mapping[str, Task]) -> Iterable[tuple[float, str, float]]:
-    """+1 when a task with GPUs gets ready, -1 when an attempt of it starts; +1 when that attempt failed."""
+    """+1 when a task gets ready, -1 when an attempt of it starts; +1 when that attempt failed."""
     done = {a.task: a.end for a in history.attempts if a.outcome == "done"}
     by_task: dict[str, list[AttemptRecord]] = defaultdict(list)
     for a in history.attempts:
         by_task[a.task].append(a)
     for name, task in tasks.items():
-        if not task.request.gpus:
-            continue
         attempts = by_task.get(name, [])
-        if any(other in tasks and other not in done for other in task.after):
+        if any(other not in done for other in task.after):
             continue
         ready = max((done.get(other, 0.0) for other in task.after), default=0.0)
         for attempt in attempts:

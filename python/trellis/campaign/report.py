@@ -15,8 +15,8 @@ from . import drawings
 from .history import (
     History,
     accuracy,
-    gpu_idle_by_cause,
     gpu_idle_until_last,
+    idle_by_cause,
     last_attempts,
     read_history,
 )
@@ -46,7 +46,8 @@ def summarize(history: History, tasks: Mapping[str, Task]) -> dict[str, Any]:
         "seconds": history.end,
         "nodes": len(history.nodes),
         "gpus": sum(node.gpus for node in history.nodes.values()),
-        "gpu_seconds": gpu_idle_by_cause(history, tasks),
+        "gpu_seconds": idle_by_cause(history, tasks),
+        "core_seconds": idle_by_cause(history, tasks, of="cpus"),
         "gpu_idle_fraction_until_last_gpu_task": gpu_idle_until_last(history),
         "unreadable_records": history.unreadable,
         "tasks_per_hour": 3600 * counts["done"] / history.end if history.end > 0 else 0.0,
@@ -68,7 +69,8 @@ def render(name: str, history: History, tasks: Mapping[str, Task]) -> str:
     )
     environment.filters["duration"] = show_seconds
     figures = summarize(history, tasks)
-    causes = figures["gpu_seconds"]
+    of = "GPU" if sum(figures["gpu_seconds"].values()) > 0 else "core"
+    causes = figures[f"{of.lower()}_seconds"]
     failures = [a for a in history.attempts if a.outcome not in _NO_FAILURE]
     drawn = {
         "idle": drawings.idle_bar(causes),
@@ -88,6 +90,7 @@ def render(name: str, history: History, tasks: Mapping[str, Task]) -> str:
         gpus=figures["gpus"],
         idle=causes if sum(causes.values()) > 0 else None,
         idle_total=sum(causes.values()),
+        idle_of=of,
         idle_until_last=figures["gpu_idle_fraction_until_last_gpu_task"],
         colours=drawings.CAUSE_COLOURS,
         group_colours=drawings.group_colours(history),

@@ -18,7 +18,6 @@ import select
 import shlex
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from ...errors import NotAvailable
 from ..model import Machine, Placement
 from . import slurm_system
 from .base import LAUNCH_ONCE, MANAGER, Ended, Handle, Launch, Launcher, Orphan
+from .slurm_watch import NAME, StepWatch, all_steps, local_sruns, signal_steps, steps_named
 
 _NODE_FAILURE = re.compile(r"[Nn]ode failure on ([\w.,\[\]-]+)")
 _NO_NODE = re.compile(
@@ -40,7 +40,6 @@ _NO_STEP = re.compile(
 )
 _RANK_FAILED = re.compile(r"error: [\w.-]+: tasks? [\d,-]+: ")
 _OUT_OF_MEMORY = re.compile(r"oom[-_ ]?kill|OUT_OF_MEMORY|out[- ]of[- ]memory", re.IGNORECASE)
-_NAME = "trellis"
 #: srun notices a dead node by itself; one that has not after so many seconds is ended.
 _GRACE_SECONDS = 5.0
 
@@ -103,7 +102,7 @@ class SlurmStepLauncher(Launcher):
         self._running: dict[int, StepHandle] = {}
         self._refused: list[tuple[Handle, Ended]] = []
         self._poll = select.poll()
-        self._watch: _Watch | None = None
+        self._watch: StepWatch | None = None
         self._steps_asked = 0.0
         self._lost: set[str] = set()
         self._reported: set[str] = set()
@@ -113,9 +112,9 @@ class SlurmStepLauncher(Launcher):
         if slurm_system.job_id() is None:
             raise NotAvailable(
                 "not inside a Slurm allocation (SLURM_JOB_ID is not set): run under sbatch or salloc, or let "
-                "`trellis campaign run --allocations` submit it"
+                "`trellis campaign submit` make one"
             )
-        self._watch = _Watch([node.name for node in self.machine.nodes], self._check_seconds)
+        self._watch = StepWatch([node.name for node in self.machine.nodes], self._check_seconds)
         self._watch.start()
 
     # ------------------------------------------------------------------ attempts
@@ -263,9 +262,9 @@ class SlurmStepLauncher(Launcher):
         assert isinstance(handle, StepHandle)
         if handle.process is None or handle.process.poll() is not None:
             return
-        steps = _steps_named(handle.name)
+        steps = steps_named(handle.name)
         if steps:
-            _signal_steps(steps, hard=hard)
+            signal_steps(steps, hard=hard)
         if hard or not steps:  # a step that was not made yet has nothing but its srun
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(handle.process.pid, signal.SIGKILL if hard else signal.SIGTERM)
@@ -287,11 +286,11 @@ class SlurmStepLauncher(Launcher):
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
         """Steps, and sruns of this host that still wait for their step."""
         found = []
-        for name in {name for _, name in (*_steps(), *_local_sruns())}:
+        for name in {name for _, name in (*all_steps(), *local_sruns())}:
             parts = name.split("|", 4)
             if (
                 len(parts) == 5
-                and parts[:2] == [_NAME, _short(str(state))]
+                and parts[:2] == [NAME, _short(str(state))]
                 and not managers.get(parts[2], False)
             ):
                 found.append(Orphan(parts[4], int(parts[3]), parts[2], {"step": name}))
@@ -299,63 +298,18 @@ class SlurmStepLauncher(Launcher):
 
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
         name = str(orphan.identity["step"])
-        steps = _steps_named(name)
+        steps = steps_named(name)
         if steps:
-            _signal_steps(steps, hard=hard)
-        for process, other in _local_sruns():
+            signal_steps(steps, hard=hard)
+        for process, other in local_sruns():
             if other == name and (hard or not steps):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL if hard else signal.SIGTERM)
-        return any(name == other for _, other in (*_steps(), *_local_sruns()))
+        return any(name == other for _, other in (*all_steps(), *local_sruns()))
 
     def close(self) -> None:
         if self._watch:
             self._watch.stop()
-
-
-class _Watch(threading.Thread):
-    """Asks Slurm from time to time, since an answer may take long when the controller is busy."""
-
-    def __init__(self, names: list[str], seconds: float) -> None:
-        super().__init__(daemon=True, name="slurm-watch")
-        self._names, self._interval = names, seconds
-        self._stop_event = threading.Event()
-        self._lock = threading.Lock()
-        self._lost: set[str] = set()
-        self._end: float | None = None
-        self._steps: tuple[float, frozenset[str]] = (0.0, frozenset())
-        self._ask()
-
-    def run(self) -> None:
-        while not self._stop_event.wait(self._interval):
-            with contextlib.suppress(NotAvailable):  # a controller that is away for a while is no loss
-                self._ask()
-
-    def _ask(self) -> None:
-        left, nodes = slurm_system.allocation_now()
-        lost = slurm_system.lost_nodes(self._names, nodes)
-        asked = time.monotonic()
-        steps = frozenset(name for _, name in _steps())
-        with self._lock:
-            self._steps = asked, steps
-            self._end = None if left is None else time.monotonic() + left
-            self._lost |= lost
-
-    def lost(self) -> set[str]:
-        with self._lock:
-            return set(self._lost)
-
-    def steps(self) -> tuple[float, frozenset[str]]:
-        """When Slurm was last asked for its steps, and their names."""
-        with self._lock:
-            return self._steps
-
-    def seconds_left(self) -> float | None:
-        with self._lock:
-            return None if self._end is None else self._end - time.monotonic()
-
-    def stop(self) -> None:
-        self._stop_event.set()
 
 
 def _messages(launch: Launch) -> Path:
@@ -369,7 +323,7 @@ def _short(text: str) -> str:
 def _step_name(launch: Launch, environment: Mapping[str, str]) -> str:
     """By which a later manager finds the step: trellis|campaign|manager|attempt|task."""
     state = str(launch.log.parent.parent)  # logs lie in <state>/logs
-    return "|".join((_NAME, _short(state), environment.get(MANAGER, ""), str(launch.attempt), launch.task))
+    return "|".join((NAME, _short(state), environment.get(MANAGER, ""), str(launch.attempt), launch.task))
 
 
 def _host_file(launch: Launch, placement: Placement) -> Path:
@@ -386,39 +340,3 @@ def _with_own_gpus(command: Sequence[str], placement: Placement) -> list[str]:
     )
     script = f'case "$SLURMD_NODENAME" in {cases}esac; CUDA_VISIBLE_DEVICES=$gpus exec "$@"'
     return ["/bin/sh", "-c", script, "sh", *command]
-
-
-def _steps() -> list[tuple[str, str]]:
-    """Identifier and name of each of this user's steps."""
-    lines = slurm_system.ask("squeue", "--steps", "-h", "-u", str(os.getuid()), "-o", "%i %j").splitlines()
-    return [(step, name) for step, _, name in (line.partition(" ") for line in lines)]
-
-
-def _local_sruns() -> list[tuple[int, str]]:
-    """Process and step name of the sruns of this host that a campaign has started."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        if os.path.basename(words[0]) == "srun":
-            names = [word.removeprefix("--job-name=") for word in words if word.startswith("--job-name=")]
-            found += [(int(folder.name), name) for name in names if name.startswith(f"{_NAME}|")]
-    return found
-
-
-def _steps_named(name: str) -> list[str]:
-    with contextlib.suppress(NotAvailable):
-        return [step for step, other in _steps() if other == name]
-    return []
-
-
-def _signal_steps(steps: Sequence[str], *, hard: bool) -> None:
-    subprocess.run(
-        ["scancel", f"--signal={'KILL' if hard else 'TERM'}", *steps],
-        check=False,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=30,
-    )
