@@ -62,7 +62,13 @@ function(trellis_add_folder name)
     endif()
     set(slow_launches ${launches})
     list(FILTER slow_launches INCLUDE REGEX "\\.(${slow})\\.cpu\\.cpp$|\\.emulated\\.cpp$")
-    set_source_files_properties(${slow_launches} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
+    set(slow_options -O1)
+    if(TRELLIS_HAS_SMALL_LOOPS_OPTION)
+      # Parts of -O2 there, on which precompiled headers insist.
+      list(APPEND slow_options -munroll-only-small-loops -mvzeroupper)
+    endif()
+    set_source_files_properties(${slow_launches} PROPERTIES
+      COMPILE_OPTIONS "$<$<CONFIG:Release>:${slow_options}>")
   endif()
   list(APPEND files ${launches})
 

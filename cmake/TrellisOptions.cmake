@@ -55,6 +55,8 @@ check_cxx_source_compiles("
 int main() {}" TRELLIS_HAS_AVX512)
 unset(CMAKE_REQUIRED_FLAGS)
 unset(CMAKE_REQUIRED_QUIET)
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-munroll-only-small-loops TRELLIS_HAS_SMALL_LOOPS_OPTION)  # g++ 13 on x86
 if(TRELLIS_HAS_AVX512)
   list(APPEND trellis_cxx_flags -mprefer-vector-width=512)
 endif()
