@@ -3,17 +3,48 @@
 
 #include "bindings.hpp"
 #include "schur_form.hpp"
-#include "trellis/measure/domain_wall_propagator.hpp"
+#include "trellis/measure/conserved_current.hpp"
 
 namespace trellis::bindings {
 
 namespace {
-std::tuple<Propagator, std::optional<Propagator>, std::vector<double>> solve(
-    const DomainWallOperator& D, const SolverSpec& solver, const Source& source, const std::string& even_odd,
-    int columns_per_solve, bool axial_current) {
-  DomainWallPropagator S = solve_domain_wall(
-      D.matrix(), {solver, schur_form_by_name(even_odd), columns_per_solve, false, axial_current}, source);
-  return {std::move(S.quark), std::move(S.midpoint), std::move(S.axial_current)};
+/// The 5-D fields of a propagator and what they were solved from: for guesses and conserved currents.
+struct KeptFields {
+  DomainWallPropagator S;
+  Source source;
+  int columns_per_solve;
+};
+
+struct Solved {
+  Propagator quark;
+  std::optional<Propagator> midpoint;
+  std::vector<double> axial_current;
+  std::shared_ptr<KeptFields> fields;
+};
+
+Solved solve(const DomainWallOperator& D, const SolverSpec& solver, const Source& source,
+             const std::string& even_odd, int columns_per_solve, bool axial_current, bool keeps_fields,
+             const KeptFields* guess) {
+  const DomainWallSolve how{solver,        schur_form_by_name(even_odd),    columns_per_solve, keeps_fields,
+                            axial_current, guess ? &guess->S.five : nullptr};
+  DomainWallPropagator S = solve_domain_wall(D.matrix(), how, source);
+  if (!keeps_fields) return {std::move(S.quark), std::move(S.midpoint), std::move(S.axial_current), nullptr};
+  Solved result{S.quark, S.midpoint, S.axial_current, nullptr};
+  result.fields = std::make_shared<KeptFields>(KeptFields{std::move(S), source, columns_per_solve});
+  return result;
+}
+
+/// The current in direction mu with a momentum, inserted into the propagator that was kept.
+Solved insert_current(const DomainWallOperator& D, const SolverSpec& solver, const std::string& even_odd,
+                      const KeptFields& kept, const std::string& kind, int mu, const Momentum& n,
+                      std::optional<int> time) {
+  if (kind != "vector" && kind != "axial")
+    throw BadArgument(message("unknown conserved current '", kind, "'; legal: vector, axial"));
+  const LinkWeights weights = current_weights(mu, n, kept.source.at, D.matrix()->lattice().extents(), time);
+  DomainWallPropagator F = conserved_current_propagator(
+      D.matrix(), {solver, schur_form_by_name(even_odd), kept.columns_per_solve}, kept.S, kept.source,
+      weights, kind == "axial" ? CurrentKind::axial : CurrentKind::vector);
+  return {std::move(F.quark), std::move(F.midpoint), {}, nullptr};
 }
 }  // namespace
 
@@ -33,8 +64,16 @@ void bind_domain_wall(nb::module_& m) {
             new (self) DomainWallOperator(U, params, {Precision::double_precision, link_reals});
           },
           "links"_a, "params"_a, "link_reals"_a = 18, release_gil());
+  nb::class_<KeptFields>(m, "DomainWallFields");
+  nb::class_<Solved>(m, "DomainWallSolved")
+      .def_ro("quark", &Solved::quark)
+      .def_ro("midpoint", &Solved::midpoint)
+      .def_ro("axial_current", &Solved::axial_current)
+      .def_ro("fields", &Solved::fields);
   m.def("solve_domain_wall", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a, "columns_per_solve"_a,
-        "axial_current"_a = false, release_gil());
+        "axial_current"_a = false, "keeps_fields"_a = false, "guess"_a.none() = nb::none(), release_gil());
+  m.def("conserved_current_domain_wall", insert_current, "operator"_a, "solver"_a, "even_odd"_a, "fields"_a,
+        "kind"_a, "mu"_a, "momentum"_a, "time"_a.none() = nb::none(), release_gil());
   m.def("propagator_norm", &propagator_norm, "S"_a, release_gil());
   m.def(
       "domain_wall_solve_bytes",

@@ -5,7 +5,9 @@
 #include "schur_form.hpp"
 #include "trellis/io/hdf5.hpp"
 #include "trellis/io/site_field_file.hpp"
+#include "trellis/io/site_field_hdf5.hpp"
 #include "trellis/measure/baryons.hpp"
+#include "trellis/measure/conserved_current.hpp"
 #include "trellis/measure/mesons.hpp"
 #include "trellis/measure/noise.hpp"
 #include "trellis/measure/propagator.hpp"
@@ -16,8 +18,15 @@ namespace {
 const std::initializer_list<size_t> propagator_inner{4, 4, 3, 3};
 
 Propagator solve(const WilsonOperator& M, const SolverSpec& solver, const Source& source,
-                 const std::string& form) {
-  return solve_propagator(M.matrix(), solver, source, schur_form_by_name(form));
+                 const std::string& form, const Propagator* guess) {
+  return solve_propagator(M.matrix(), solver, source, schur_form_by_name(form), guess);
+}
+
+/// Gamma_w S of the conserved vector current in direction mu, with a momentum.
+Source conserved_source(const Propagator& S, const GaugeField& U, int mu, const Momentum& n,
+                        std::optional<int> time) {
+  const LinkWeights weights = current_weights(mu, n, S.source_at(), S.geometry().lattice(), time);
+  return conserved_current_source(S, ConservedCurrent(U, S.boundary(), weights));
 }
 
 Array<std::complex<double>> propagator_to_numpy(const Propagator& S) {
@@ -37,18 +46,22 @@ Propagator propagator_from_numpy(const std::shared_ptr<Lattice>& lattice,
   return Propagator::from_canonical(lattice, values.data(), source_at, boundary);
 }
 
-void write_propagator_sites(hdf5::Group& group, const std::string& name, const Propagator& S) {
+void write_propagator_sites(const Propagator& S, hdf5::Group& group, const std::string& name,
+                            int precision_bits) {
   std::vector<std::complex<double>> local(Propagator::canonical_size(S.geometry()));
   S.to_canonical(local.data());
-  group.write_sites(name, S.geometry(), local.data(), {4, 4, 3, 3});
+  write_site_field_hdf5(group, name, S.lattice(), local.data(), {4, 4, 3, 3}, precision_bits);
 }
 
-Propagator read_propagator_sites(const hdf5::Group& group, const std::string& name,
-                                 const std::shared_ptr<Lattice>& lattice, const Coord& source_at,
-                                 const BoundaryPhases& boundary) {
+/// The propagator and warnings.
+std::pair<Propagator, std::vector<std::string>> read_propagator_sites(const hdf5::Group& group,
+                                                                      const std::string& name,
+                                                                      const std::shared_ptr<Lattice>& lattice,
+                                                                      const Coord& source_at,
+                                                                      const BoundaryPhases& boundary) {
   std::vector<std::complex<double>> local(Propagator::canonical_size(lattice->geometry()));
-  group.read_sites(name, lattice->geometry(), local.data(), {4, 4, 3, 3});
-  return Propagator::from_canonical(lattice, local.data(), source_at, boundary);
+  auto warnings = read_site_field_hdf5(group, name, *lattice, local.data(), {4, 4, 3, 3});
+  return {Propagator::from_canonical(lattice, local.data(), source_at, boundary), std::move(warnings)};
 }
 
 /// SciDAC file as Chroma writes it; `note` is the record's text.
@@ -164,10 +177,7 @@ void bind_propagator(nb::module_& m) {
       .def_static("from_numpy", propagator_from_numpy, "lattice"_a, "values"_a, "source_at"_a, "boundary"_a)
       .def_static("read_hdf5", read_propagator_sites, "group"_a, "name"_a, "lattice"_a, "source_at"_a,
                   "boundary"_a, release_gil())
-      .def(
-          "write_hdf5",
-          [](const Propagator& S, hdf5::Group& g, const std::string& n) { write_propagator_sites(g, n, S); },
-          "group"_a, "name"_a, release_gil())
+      .def("write_hdf5", write_propagator_sites, "group"_a, "name"_a, "precision_bits"_a, release_gil())
       .def("write_scidac", write_propagator_scidac, "path"_a, "precision_bits"_a, "note"_a, release_gil())
       .def_static("read_scidac", read_propagator_scidac, "path"_a, "lattice"_a, "source_at"_a, "boundary"_a,
                   release_gil())
@@ -179,7 +189,10 @@ void bind_propagator(nb::module_& m) {
       .def_prop_ro("description", &Propagator::description)
       .def_prop_ro("report", &Propagator::report)
       .def_prop_ro("bytes", &Propagator::bytes);
-  m.def("solve_propagator", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a, release_gil());
+  m.def("solve_propagator", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a,
+        "guess"_a.none() = nb::none(), release_gil());
+  m.def("conserved_current_source", conserved_source, "S"_a, "links"_a, "mu"_a, "momentum"_a,
+        "time"_a.none() = nb::none(), release_gil());
   m.def(
       "propagator_as_source",
       [](const Propagator& S, const std::string& gamma, const Momentum& momentum) {

@@ -53,6 +53,7 @@ __all__ = [
     "bicgstab",
     "cg",
     "cold",
+    "conserved_current_propagator",
     "deflated",
     "even_odd",
     "feynman_hellmann_propagator",
@@ -116,6 +117,7 @@ _SUBMODULE_OF = {
     **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "domain_wall"),
     **dict.fromkeys(
         [
+            "conserved_current_propagator",
             "feynman_hellmann_propagator",
             "nucleon_feynman_hellmann",
             "projected_feynman_hellmann",
@@ -158,6 +160,7 @@ if TYPE_CHECKING:
         RunFileError,
     )
     from .feynman_hellmann import (
+        conserved_current_propagator,
         feynman_hellmann_propagator,
         nucleon_feynman_hellmann,
         projected_feynman_hellmann,

@@ -62,6 +62,72 @@ def feynman_hellmann_propagator(
     return solve.propagator(source, allow_not_converged=allow_not_converged)
 
 
+#: Directions of currents.
+_DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
+
+
+def conserved_current_propagator(
+    solve: BoundSolver,
+    S: Propagator,
+    *,
+    current: Literal["vector", "axial"] = "vector",
+    direction: Literal["x", "y", "z", "t"] = "t",
+    momentum: Sequence[int] = (0, 0, 0),
+    time: int | None = None,
+    allow_not_converged: bool = False,
+) -> Propagator:
+    """S_FH with the conserved (axial: partially conserved) current, summed over its place. Collective.
+
+    The vector current is the derivative of D with respect to a U(1) phase on the links,
+
+        Gamma psi(x) = 1/2 [ (1 + gamma_mu) U_mu(x - mu)^dagger psi(x - mu)
+                           - (1 - gamma_mu) U_mu(x) psi(x + mu) ]
+
+    with exp(+i q.(x + mu/2 - x_src)) on the link from x; the axial one of domain-wall fermions has -1 on the
+    slices below Ls/2 and +1 above. It is the same operator as gamma_mu, or gamma_mu gamma5, up to
+    renormalisation, which for the vector current is 1. doc/operators/domain_wall.md.
+
+    Parameters
+    ----------
+    solve
+        The solver that `S` came from, bound to its operator.
+    S
+        The propagator from the source, not smeared at the sink; of domain-wall fermions with
+        ``keep_fields=True``.
+    current
+        "axial" for domain-wall fermions with an even Ls.
+    direction
+        mu.
+    momentum
+        n of q = 2 pi n / L.
+    time
+        Global time slice on which the links begin; default: all.
+
+    Raises
+    ------
+    NotConverged
+        The tolerance was missed.
+    BadArgument
+        A propagator without its 5-D fields, or a current that the operator does not have.
+    """
+    _check_choice("current", current, ("vector", "axial"))
+    _check_choice("direction", direction, tuple(_DIRECTIONS))
+    core, M = load(), solve.operator
+    mu, n = _DIRECTIONS[direction], [int(k) for k in momentum]
+    if not isinstance(M._core, core.DomainWallOperator):
+        if current == "axial":
+            raise BadArgument("the conserved axial current is one of domain-wall fermions")
+        if not M.is_isotropic:
+            raise BadArgument("the conserved current of anisotropic Wilson fermions is not available")
+        source = Source(core.conserved_current_source(S._core, M._links._core, mu, n, time))
+        return solve.propagator(source, allow_not_converged=allow_not_converged)
+    if S.fields is None:
+        raise BadArgument("the conserved current needs the propagator's 5-D fields: keep_fields=True")
+    spec, form = solve.solver._spec(), solve.solver._schur_form()
+    solved = core.conserved_current_domain_wall(M._core, spec, form, S.fields, current, mu, n, time)
+    return solve._checked(solved.quark, allow_not_converged, solved.midpoint)
+
+
 def nucleon_feynman_hellmann(
     S: Propagator,
     S_FH: Propagator,

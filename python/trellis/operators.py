@@ -92,6 +92,11 @@ class WilsonClover:
         return load().mass_to_kappa(self._params.mass)
 
     @property
+    def is_isotropic(self) -> bool:
+        """Whether nu / xi0 is 1, so that all directions hop alike."""
+        return self._params.nu == self._params.xi0
+
+    @property
     def csw(self) -> float:
         """Clover coefficient (of the spatial planes)."""
         return self._params.csw_spatial

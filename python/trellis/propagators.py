@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -136,6 +137,9 @@ class Propagator:
     axial_current : ndarray or None
         Domain-wall fermions, where asked for: A_4(t) of the partially conserved axial current between t and
         t + 1 with the source's pion, shape [time], time from the source.
+    fields : object or None
+        Domain-wall fermions, where ``keep_fields`` asked for them: the 5-D solutions, for
+        :func:`conserved_current_propagator` and as a guess of further solves.
     """
 
     def __init__(
@@ -143,9 +147,11 @@ class Propagator:
         core: _core.Propagator,
         report: SolveReport | None = None,
         midpoint: _core.Propagator | None = None,
+        fields: _core.DomainWallFields | None = None,
     ) -> None:
         self._core = core
         self.report = report
+        self.fields = fields
         self.midpoint: Propagator | None = None if midpoint is None else Propagator(midpoint, report)
         self.axial_current: NDArray[np.float64] | None = None
 
@@ -202,7 +208,7 @@ class Propagator:
             "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance; "scidac": LIME file
             as Chroma writes it.
         precision
-            Bits of a number, "scidac" only.
+            Bits of a number. Both formats hold a checksum, "hdf5" the norm too.
         run_file
             Text for the provenance.
 
@@ -210,23 +216,27 @@ class Propagator:
         ------
         FileError
             The file cannot be written; an older file of that name is left alone.
+        BadArgument
+            Another precision, or a number that is not finite in it.
         """
+        if precision not in (32, 64):
+            raise BadArgument(f"precision must be 32 or 64 bits, found {precision!r}")
         if format == "scidac":
             at = " ".join(map(str, self.source_at))
             note = f"<propagator><source>{self._core.description}</source><at>{at}</at></propagator>"
             self._core.write_scidac(os.fspath(path), precision, note)
         elif format == "hdf5":
-            self._write_hdf5(os.fspath(path), run_file)
+            self._write_hdf5(os.fspath(path), precision, run_file)
         else:
             raise BadArgument(f'format must be "hdf5" or "scidac", found {format!r}')
 
-    def _write_hdf5(self, path: str, run_file: str) -> None:
+    def _write_hdf5(self, path: str, precision: int, run_file: str) -> None:
         from .provenance import write_root_attributes
 
         file = load().Hdf5File.create(path)
         root = file.root()
         write_root_attributes(root, "propagator", run_file, self.geometry.extents)
-        self._core.write_hdf5(root, "propagator")
+        self._core.write_hdf5(root, "propagator", precision)
         root.set_text("gamma_basis", GAMMA_BASIS, "propagator")
         root.set_text("source", self._core.description, "propagator")
         root.set_integers("source_at", list(self.source_at), "propagator")
@@ -243,10 +253,15 @@ class Propagator:
 def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = None) -> Propagator:
     """Read the HDF5 file that :meth:`Propagator.write` wrote. Collective.
 
+    Checksum and norm are compared with the stored ones; a file without them (written by an older version)
+    gives a UserWarning.
+
     Raises
     ------
     FileError
         Not such a file, or damaged.
+    ChecksumError
+        The numbers are not those that were written.
     """
     core = load()
     file = core.Hdf5File.open(os.fspath(path))
@@ -257,7 +272,10 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     )
     at = root.integers("source_at", "propagator")
     boundary = [complex(re, im) for re, im in phases]
-    return Propagator(core.Propagator.read_hdf5(root, "propagator", geometry._core, at, boundary))
+    S, messages = core.Propagator.read_hdf5(root, "propagator", geometry._core, at, boundary)
+    for message in messages:
+        warnings.warn(f"{os.fspath(path)}: {message}", UserWarning, stacklevel=2)
+    return Propagator(S)
 
 
 def read_scidac_propagator(
@@ -295,12 +313,24 @@ class BoundSolver:
         self.operator = M
 
     def propagator(
-        self, source: Source, *, axial_current: bool = False, allow_not_converged: bool = False
+        self,
+        source: Source,
+        *,
+        guess: Propagator | None = None,
+        keep_fields: bool = False,
+        axial_current: bool = False,
+        allow_not_converged: bool = False,
     ) -> Propagator:
         """S = M^-1 source, all twelve columns in one batch. Collective.
 
         Parameters
         ----------
+        guess
+            Where the solve starts, for example the propagator of another mass or a less accurate one; zero
+            without it. Domain-wall fermions: one solved with ``keep_fields=True``, of the same Ls and
+            ``columns_per_solve``.
+        keep_fields
+            Domain-wall fermions: keep the 5-D solutions (``S.fields``, Ls times a propagator).
         axial_current
             Contract the partially conserved axial current too (``S.axial_current``): domain-wall fermions
             with an even Ls and one b5 and c5 for all slices.
@@ -312,29 +342,47 @@ class BoundSolver:
         NotConverged
             The tolerance was missed; the exception has the report.
         BadArgument
-            Source and operator live on different lattices; no axial current for this operator.
+            Source, guess and operator live on different lattices; a domain-wall guess without fields; no
+            axial current or 5-D fields for this operator.
         """
         core = load()
         spec, form = self.solver._spec(), self.solver._schur_form()
-        M, midpoint = self.operator, None
+        M = self.operator
         if isinstance(M._core, core.DomainWallOperator):
-            S, midpoint, axial = core.solve_domain_wall(
-                M._core, spec, source._core, form, M._columns_per_solve, axial_current
+            if guess is not None and guess.fields is None:
+                raise BadArgument("the guess of a domain-wall solve needs its 5-D fields: keep_fields=True")
+            solved = core.solve_domain_wall(
+                M._core,
+                spec,
+                source._core,
+                form,
+                M._columns_per_solve,
+                axial_current,
+                keep_fields,
+                None if guess is None else guess.fields,
             )
-        elif axial_current:
+            propagator = self._checked(solved.quark, allow_not_converged, solved.midpoint, solved.fields)
+            if axial_current:
+                propagator.axial_current = np.asarray(solved.axial_current)
+            return propagator
+        if axial_current:
             raise BadArgument("the conserved axial current is one of domain-wall fermions")
-        else:
-            S = core.solve_propagator(M._core, spec, source._core, form)
-        report = self._report(S.report.solve, S.report.true_residual, form)
+        if keep_fields:
+            raise BadArgument("keep_fields is for domain-wall fermions: this operator's fields are 4-D")
+        S = core.solve_propagator(M._core, spec, source._core, form, None if guess is None else guess._core)
+        return self._checked(S, allow_not_converged)
+
+    def _checked(
+        self, S: Any, allow_not_converged: bool, midpoint: Any = None, fields: Any = None
+    ) -> Propagator:
+        """With its report; NotConverged where the tolerance was missed."""
+        report = self._report(S.report.solve, S.report.true_residual, self.solver._schur_form())
         if not report.converged and not allow_not_converged:
             raise NotConverged(_not_converged_message(report), report)
-        propagator = Propagator(S, report, midpoint)
-        if axial_current:
-            propagator.axial_current = np.asarray(axial)
-        return propagator
+        return Propagator(S, report, midpoint, fields)
 
     def solve(
-        self, b: ArrayLike, *, allow_not_converged: bool = False
+        self, b: ArrayLike, *, guess: ArrayLike | None = None, allow_not_converged: bool = False
     ) -> tuple[NDArray[np.complex128], SolveReport]:
         """x with M x = b for one spinor field; without even-odd preconditioning only. Collective.
 
@@ -342,6 +390,8 @@ class BoundSolver:
         ----------
         b
             complex, shape [t, z, y, x, spin, colour], this rank's part.
+        guess
+            Where x starts, of the shape of `b`; zero without it.
 
         Returns
         -------
@@ -359,7 +409,8 @@ class BoundSolver:
         if isinstance(M._core, core.DomainWallOperator):
             raise BadArgument("solve() is for 4-D fields; domain-wall operators have propagator()")
         right = core.SpinorField.from_numpy(M.geometry._core, np.ascontiguousarray(b, dtype=np.complex128))
-        x = core.SpinorField.from_numpy(M.geometry._core, np.zeros_like(right.to_numpy()))
+        start = np.zeros_like(right.to_numpy()) if guess is None else guess
+        x = core.SpinorField.from_numpy(M.geometry._core, np.ascontiguousarray(start, dtype=np.complex128))
         found = core.solve(self.solver._spec(), M._core, x, right)
         report = self._report(found, found.relative_residual, "none")
         if not report.converged and not allow_not_converged:

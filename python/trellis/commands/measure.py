@@ -188,7 +188,11 @@ class _Measurement:
         for index, at in enumerate(measured.positions):
             source, strange = make_source(run.source, smearing_links, at), None
             try:
-                S = solve.propagator(source, axial_current=run.correlators.conserved_axial)
+                S = solve.propagator(
+                    source,
+                    axial_current=run.correlators.conserved_axial,
+                    keep_fields=run.fermion.type == "moebius" and run.feynman_hellmann.has_conserved,
+                )
                 if solve_strange is not None:
                     strange = solve_strange.propagator(source)
             except NotConverged as error:
@@ -211,6 +215,7 @@ class _Measurement:
         """All correlators of a source, and reports of the further solves; `links`: of Gaussian sinks."""
         run = self.run
         currents = feynman_hellmann_propagators(run.feynman_hellmann, solve, S, path)
+        S.fields = None  # Ls propagators, for the conserved currents alone
         reports = [F.report for F in currents.values() if F.report is not None]
         table = self._midpoint(S)
         sink, smearing = S, None
@@ -240,7 +245,9 @@ class _Measurement:
         fermion = self.run.fermion
         if fermion is not None and fermion.type == "moebius":
             solve = core.domain_wall_solve_bytes(geometry._core, fermion.Ls, 1)
-        held = 2 * max(len(self.run.feynman_hellmann.currents), 1 if self.run.three_point.currents else 0)
+        held = 2 * max(self.run.feynman_hellmann.count, 1 if self.run.three_point.currents else 0)
+        if fermion is not None and fermion.type == "moebius" and self.run.feynman_hellmann.has_conserved:
+            held += fermion.Ls
         # Links, links in the operator's storages, clover term and its inverse; the solve; its propagator.
         flavours = 2 if fermion is not None and fermion.has_strange else 1
         needed = (

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import BadArgument, NotConverged
-from ..feynman_hellmann import feynman_hellmann_propagator, nucleon_feynman_hellmann
+from ..feynman_hellmann import (
+    conserved_current_propagator,
+    feynman_hellmann_propagator,
+    nucleon_feynman_hellmann,
+)
 from ..gauge import GaugeField
 from ..propagators import BoundSolver, Propagator
 from ..run_files.measure import FeynmanHellmannTable, ThreePointTable
@@ -26,14 +31,25 @@ class Current:
     gamma: str
     factor: complex
     spin: Literal["unpolarised", "polarised"]
+    conserved: Literal["vector", "axial"] | None = None
+    direction: Literal["x", "y", "z", "t"] = "t"
 
 
-CURRENTS = {
-    "V4": Current("gamma_t", 1, "unpolarised"),
-    "A3": Current("gamma_z gamma5", -1j, "polarised"),
-    "S": Current("1", 1, "unpolarised"),
-    "T12": Current("sigma_xy", -1, "polarised"),  # sigma_xy = i gamma_x gamma_y
-}
+def _currents() -> dict[str, Current]:
+    table = {"S": Current("1", 1, "unpolarised"), "P": Current("gamma5", 1, "polarised")}
+    axes: tuple[Literal["x", "y", "z", "t"], ...] = ("x", "y", "z", "t")
+    for n, axis in enumerate(axes, start=1):
+        vector, axial = f"gamma_{axis}", f"gamma_{axis} gamma5"
+        table[f"V{n}"] = Current(vector, 1, "unpolarised")
+        table[f"A{n}"] = Current(axial, -1j, "polarised")
+        table[f"V{n}_conserved"] = Current(vector, 1, "unpolarised", "vector", axis)
+        table[f"A{n}_conserved"] = Current(axial, -1j, "polarised", "axial", axis)
+    for (m, a), (n, b) in combinations(enumerate(axes, start=1), 2):
+        table[f"T{m}{n}"] = Current(f"gamma_{a} gamma_{b}", -1j, "polarised")
+    return table
+
+
+CURRENTS = _currents()
 #: insertion of the run file -> insertions of the sequential source, each with the end of its name
 _LABELS: dict[str, list[tuple[Any, str]]] = {
     "separate": [("up", "_UU"), ("down", "_DD")],
@@ -44,21 +60,30 @@ _LABELS: dict[str, list[tuple[Any, str]]] = {
 def feynman_hellmann_propagators(
     table: FeynmanHellmannTable, solve: BoundSolver, S: Propagator, where: str
 ) -> dict[str, Propagator]:
-    """Current -> sum_z S Gamma S."""
+    """Current, with its momentum where that is not 0 -> sum_z S exp(i q z) Gamma S."""
     result = {}
-    for name in table.currents:
+    for name, momentum in product(table.currents, table.momenta):
+        label = name + ("_q" + "_".join(map(str, momentum)) if any(momentum) else "")
         try:
-            result[name] = feynman_hellmann_propagator(solve, S, CURRENTS[name].gamma)
+            result[label] = _inserted(solve, S, CURRENTS[name], momentum)
         except NotConverged as error:
-            raise NotConverged(f"{where}, current {name}: {error}", error.report) from error
+            raise NotConverged(f"{where}, current {label}: {error}", error.report) from error
     return result
+
+
+def _inserted(solve: BoundSolver, S: Propagator, current: Current, momentum: list[int]) -> Propagator:
+    if current.conserved is None:
+        return feynman_hellmann_propagator(solve, S, current.gamma, momentum=momentum)
+    return conserved_current_propagator(
+        solve, S, current=current.conserved, direction=current.direction, momentum=momentum
+    )
 
 
 def contract_feynman_hellmann(S: Propagator, currents: dict[str, Propagator], momenta: list) -> Tables:
     """fh_NAME_UU and fh_NAME_DD -> [momentum, time]."""
     result = {}
     for name, F in currents.items():
-        current = CURRENTS[name]
+        current = CURRENTS[name.split("_q")[0]]
         for insertion, label in (("up", "UU"), ("down", "DD")):
             N = nucleon_feynman_hellmann(S, F, insertion=insertion, spin=current.spin, momenta=momenta)
             result[f"fh_{name}_{label}"] = current.factor * N

@@ -245,23 +245,64 @@ class CorrelatorsTable(Table):
     )
 
 
+#: Local currents.
+LocalCurrent = Literal[
+    "V1", "V2", "V3", "V4", "A1", "A2", "A3", "A4", "S", "P", "T12", "T13", "T14", "T23", "T24", "T34"
+]  # fmt: skip
+ConservedCurrent = Literal[
+    "V1_conserved",
+    "V2_conserved",
+    "V3_conserved",
+    "V4_conserved",
+    "A1_conserved",
+    "A2_conserved",
+    "A3_conserved",
+    "A4_conserved",
+]
+
+
 class FeynmanHellmannTable(Table):
     """[feynman_hellmann]: nucleon with a current, one further propagator for each."""
 
-    currents: list[Literal["A3", "V4", "S", "T12"]] = Field(
+    currents: list[LocalCurrent | ConservedCurrent] = Field(
         default=[],
-        description="V4: gamma_t; A3: -i gamma_z gamma5; S: 1; T12: -i gamma_x gamma_y. A3 and T12 with the "
-        "polarised projector. Datasets fh_A3_UU, fh_A3_DD, ... (doc/operators/feynman_hellmann.md).",
+        description="Vn: gamma_n (n = 1, 2, 3, 4 for x, y, z, t); An: -i gamma_n gamma5; S: 1; P: gamma5; "
+        "Tmn: -i gamma_m gamma_n. A, P and T with the polarised projector. V4_conserved, ...: the conserved "
+        "current, A3_conserved, ...: the partially conserved one of moebius with an even Ls. Datasets "
+        "fh_A3_UU, fh_A3_DD, ... (doc/operators/feynman_hellmann.md).",
     )
+    momenta: list[Annotated[list[int], Field(min_length=3, max_length=3)]] = Field(
+        default=[[0, 0, 0]],
+        min_length=1,
+        description="n of the current's momentum q = 2 pi n / L, a propagator for each; datasets of q not 0 "
+        "are called fh_A3_q1_0_0_UU.",
+    )
+
+    @model_validator(mode="after")
+    def _all_different(self) -> Self:
+        for name, values in (("currents", self.currents), ("momenta", list(map(tuple, self.momenta)))):
+            if len(set(values)) != len(values):
+                raise ValueError(f"feynman_hellmann.{name}: twice the same in {getattr(self, name)}")
+        return self
+
+    @property
+    def has_conserved(self) -> bool:
+        """Whether 5-D fields are needed."""
+        return any(name.endswith("_conserved") for name in self.currents)
+
+    @property
+    def count(self) -> int:
+        """Propagators for each source."""
+        return len(self.currents) * len(self.momenta)
 
 
 class ThreePointTable(Table):
     """[three_point]: nucleon with a current between source and sink, by sequential propagators."""
 
-    currents: list[Literal["A3", "V4", "S", "T12"]] = Field(
+    currents: list[LocalCurrent] = Field(
         default=[],
-        description="As in [feynman_hellmann]. One further propagator for each separation and projector (V4 "
-        "and S share one, A3 and T12 the other).",
+        description="The local ones of [feynman_hellmann]. One further propagator for each separation and "
+        "projector (V and S share one, A, P and T the other).",
     )
     separations: list[int] = Field(default=[], description="Times of the sink from the source.")
     insertion: Literal["isovector", "separate"] = Field(
@@ -316,9 +357,24 @@ class MeasureRun(Table):
         is_moebius = self.fermion is not None and self.fermion.type == "moebius"
         if self.correlators.conserved_axial and not is_moebius:
             raise ValueError("correlators.conserved_axial belongs to a fermion of type moebius")
+        self._require_conserved(is_moebius)
         if self.deflation is not None and self.fermion is None:
             raise ValueError("[deflation] belongs to solves: give [fermion]")
         return self
+
+    def _require_conserved(self, is_moebius: bool) -> None:
+        conserved = [name for name in self.feynman_hellmann.currents if name.endswith("_conserved")]
+        fermion = self.fermion
+        if not conserved or fermion is None:
+            return
+        axial = [name for name in conserved if name.startswith("A")]
+        if axial and not (is_moebius and fermion.Ls % 2 == 0):
+            raise ValueError(
+                f"feynman_hellmann.currents: {', '.join(axial)} belong to a fermion of type moebius with an "
+                "even Ls"
+            )
+        if not is_moebius and fermion.nu != fermion.xi0:
+            raise ValueError("feynman_hellmann.currents: conserved currents need nu / xi0 = 1")
 
     def _require_quarks(self, fermion: FermionTable) -> None:
         wanted = {*self.correlators.mesons, *self.correlators.baryons} & STRANGE

@@ -1,5 +1,7 @@
 #include "trellis/measure/conserved_current.hpp"
 
+#include <numbers>
+
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
 
@@ -8,8 +10,9 @@ namespace trellis {
 namespace {
 constexpr std::complex<double> i1{0.0, 1.0};
 
-/// i w U: its hop is i (forward - backward) hops with weights w.
-GaugeField weighted(const GaugeField& U, const LinkWeights& weights) {
+/// i w U, w real: its hop is i (forward - backward) hops with weights w. The backward hop has the conjugate
+/// of the link, so that real and imaginary parts of complex weights need a field each.
+GaugeField weighted(const GaugeField& U, const std::function<double(const Coord&, int)>& weights) {
   const Geometry& g = U.geometry();
   std::vector<std::complex<double>> links(size_t(g.local_volume()) * 36);
   U.to_canonical(reinterpret_cast<double*>(links.data()));
@@ -24,10 +27,43 @@ GaugeField weighted(const GaugeField& U, const LinkWeights& weights) {
   V.from_canonical(reinterpret_cast<const double*>(links.data()));
   return V;
 }
+
+std::unique_ptr<HoppingTerm> weighted_hop(const GaugeField& U, const BoundaryPhases& boundary,
+                                          const std::function<double(const Coord&, int)>& weights) {
+  WilsonParams params;
+  params.boundary = boundary;
+  return std::make_unique<HoppingTerm>(weighted(U, weights), params, KernelChoice{});
+}
+
+/// Whether any rank's links have a weight with an imaginary part.
+bool has_imaginary_part(const GaugeField& U, const LinkWeights& weights) {
+  const Geometry& g = U.geometry();
+  ExactSum sum;
+  for (int64_t site = 0; site < g.local_volume(); ++site)
+    for (int mu = 0; mu < 4; ++mu)
+      sum.add(std::abs(weights(g.to_global(site_coord(site, g.local())), mu).imag()));
+  U.lattice_ptr()->communicator().sum(&sum, 1);
+  return sum.value() > 0;
+}
 }  // namespace
 
 LinkWeights charge_weights() {
   return [](const Coord&, int mu) { return mu == 3 ? 1.0 : 0.0; };
+}
+
+LinkWeights current_weights(int mu, const Momentum& n, const Coord& at, const Coord& extents,
+                            std::optional<int> time) {
+  TRELLIS_REQUIRE(mu >= 0 && mu < 4, "a current's direction is 0, 1, 2 or 3 (x, y, z, t), not ", mu);
+  TRELLIS_REQUIRE(!time || (*time >= 0 && *time < extents[3]), "time ", time.value_or(0),
+                  " of a current is not in 0..", extents[3] - 1);
+  return [=](const Coord& x, int nu) -> std::complex<double> {
+    if (nu != mu || (time && x[3] != *time)) return 0.0;
+    if (n == Momentum{0, 0, 0}) return 1.0;
+    double angle = 0;
+    for (int k = 0; k < 3; ++k)
+      angle += 2 * std::numbers::pi * n[k] / extents[k] * (x[k] - at[k] + (k == mu ? 0.5 : 0.0));
+    return std::polar(1.0, angle);
+  };
 }
 
 LinkWeights divergence_weights(const Coord& y, const Coord& extents) {
@@ -40,17 +76,20 @@ LinkWeights divergence_weights(const Coord& y, const Coord& extents) {
 
 ConservedCurrent::ConservedCurrent(const GaugeField& U, const BoundaryPhases& boundary,
                                    const LinkWeights& weights) {
-  WilsonParams params;
-  params.boundary = boundary;
-  hop_ = std::make_unique<HoppingTerm>(weighted(U, weights), params, KernelChoice{});
+  hop_ = weighted_hop(U, boundary, [&](const Coord& x, int mu) { return weights(x, mu).real(); });
+  if (has_imaginary_part(U, weights))
+    imaginary_hop_ = weighted_hop(U, boundary, [&](const Coord& x, int mu) { return weights(x, mu).imag(); });
 }
 
-/// 1/2 (backward - forward) = i/2 H[i w U]
+/// 1/2 (backward - forward) = i/2 H[i w U], and i times that of the imaginary parts
 void ConservedCurrent::apply(SpinorField& out, const SpinorField& in) const {
   const HopTask task;
   for (int parity = 0; parity < 2; ++parity) hop_->apply(out, parity, in, task);
   const ComplexCoefficients half_i(size_t(out.rhs()), 0.5 * i1), zero(size_t(out.rhs()), 0.0);
-  combine(out, half_i, out, zero, out);
+  if (!imaginary_hop_) return combine(out, half_i, out, zero, out);
+  SpinorField imaginary = SpinorField::like(out);
+  for (int parity = 0; parity < 2; ++parity) imaginary_hop_->apply(imaginary, parity, in, task);
+  combine(out, half_i, out, ComplexCoefficients(size_t(out.rhs()), -0.5), imaginary);
 }
 
 Source conserved_current_source(const Propagator& S, const ConservedCurrent& current) {

@@ -8,16 +8,22 @@
 /// the boundary phases. w = 1 on temporal links: the charge summed over all times; w = 1 on those of one time
 /// slice: the charge at that time; w = the gradient of a site's delta function: the divergence there, which
 /// vanishes away from source and sink. All exact on any field, to the precision of the solve.
+#include <complex>
 #include <functional>
+#include <optional>
 
 #include "trellis/measure/domain_wall_propagator.hpp"
 
 namespace trellis {
 
 /// w_mu(x), x in global coordinates.
-using LinkWeights = std::function<double(const Coord& x, int mu)>;
+using LinkWeights = std::function<std::complex<double>(const Coord& x, int mu)>;
 /// 1 on temporal links.
 LinkWeights charge_weights();
+/// The current J_mu with a momentum: exp(i q.(x + mu/2 - at)), q = 2 pi n / L, on the links in direction mu,
+/// those that begin at global time `time` only where it is given.
+LinkWeights current_weights(int mu, const Momentum& n, const Coord& at, const Coord& extents,
+                            std::optional<int> time = {});
 /// w_mu(x) = f(x + mu) - f(x) with f = 1 at y and 0 elsewhere.
 LinkWeights divergence_weights(const Coord& y, const Coord& extents);
 
@@ -25,12 +31,14 @@ LinkWeights divergence_weights(const Coord& y, const Coord& extents);
 class ConservedCurrent {
  public:
   /// Wilson, clover and twisted mass share it (their further terms do not hop).
+  /// Collective.
   ConservedCurrent(const GaugeField& U, const BoundaryPhases& boundary, const LinkWeights& weights);
   /// out = Gamma_w in on full fields of any number of slots. @pre double; out is not in
   void apply(SpinorField& out, const SpinorField& in) const;
 
  private:
-  std::unique_ptr<HoppingTerm> hop_;
+  std::unique_ptr<HoppingTerm> hop_;            ///< real parts of the weights
+  std::unique_ptr<HoppingTerm> imaginary_hop_;  ///< imaginary parts, where there are any
 };
 
 /// The source Gamma_w S: its propagator is sum S Gamma_w S (Wilson and clover, isotropic).

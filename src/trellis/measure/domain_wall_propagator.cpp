@@ -48,7 +48,7 @@ SpinorField four_dimensional(const LatticePtr& lattice) {
   return SpinorField(lattice, spec);
 }
 
-/// Solves D5 psi = b through one form; psi = 0 on entry.
+/// Solves D5 psi = b through one form; psi is the first guess.
 class BatchSolver {
  public:
   BatchSolver(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how)
@@ -61,6 +61,7 @@ class BatchSolver {
     if (!is_even_odd_) return trellis::solve(how_.solver, full_, psi, b, inner_);
     SpinorField source = schur_->make_field(b.rhs()), solution = schur_->make_field(b.rhs());
     schur_->prepare_source(source, b);
+    if (how_.guess) schur_->prepare_guess(solution, psi);
     const SolveReport report = trellis::solve(how_.solver, *schur_, solution, source, inner_);
     schur_->reconstruct(psi, solution, b);
     return report;
@@ -119,6 +120,19 @@ void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int s
 }
 
 namespace {
+void require_guess(const DomainWallSolve& how, const DomainWallMatrixPtr& matrix) {
+  if (!how.guess) return;
+  const std::vector<SpinorField>& guess = *how.guess;
+  const int Ls = matrix->params().Ls;
+  TRELLIS_REQUIRE(int(guess.size()) * how.columns_per_solve == column_count, "a guess in solves of ",
+                  how.columns_per_solve, " columns has ", column_count / how.columns_per_solve,
+                  " fields, not ", guess.size());
+  for (const SpinorField& psi : guess)
+    TRELLIS_REQUIRE(psi.lattice_ptr() == matrix->hop().lattice_ptr() && psi.slices() == Ls,
+                    "a guess lives on the operator's lattice with its Ls = ", Ls,
+                    ", not Ls = ", psi.slices());
+}
+
 /// set_source(b, first) before and use(psi, first) after each solve.
 DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                    const Coord& at, const std::string& description,
@@ -130,6 +144,7 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
   TRELLIS_REQUIRE(how.columns_per_solve >= 1 && column_count % how.columns_per_solve == 0,
                   "columns per solve: ", how.columns_per_solve, " does not divide ", column_count);
   const int Ls = matrix->params().Ls, batch = how.columns_per_solve;
+  require_guess(how, matrix);
   const BatchSolver solver(matrix, how);
   SpinorField quark = four_dimensional(matrix->hop().lattice_ptr());
   std::optional<SpinorField> midpoint;
@@ -139,6 +154,7 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
   for (int first = 0; first < column_count; first += batch) {
     SpinorField b = solver.full().make_field(batch), psi = SpinorField::like(b);
     set_source(b, first);
+    if (how.guess) copy(psi, (*how.guess)[size_t(first / batch)]);
     const SolveReport solve = solver.solve(psi, b);
     merge(report, solve, relative_residual(solver.full(), psi, b));
     set_chiral_quark(quark, first, psi, 0, Ls - 1);

@@ -15,6 +15,8 @@ struct DomainWallSolve {
   int columns_per_solve = 1;  ///< links are shared by the slices already; more columns need more memory
   bool keeps_five = false;    ///< for conserved currents
   bool measures_axial_current = false;  ///< A_4(t) with the source's pion (axial_current.hpp)
+  /// First guess: the kept 5-D fields of a propagator solved with the same columns_per_solve; none: zero.
+  const std::vector<SpinorField>* guess = nullptr;
 };
 
 struct DomainWallPropagator {
@@ -28,7 +30,7 @@ struct DomainWallPropagator {
 /// A missed tolerance is no error: it is in the report, whose residuals are those of D5 in double.
 /// Collective.
 /// @pre matrix in double; source on its lattice; columns_per_solve divides 12; with measures_axial_current an
-/// even Ls and one b5 and c5
+/// even Ls and one b5 and c5; a guess is of this lattice, Ls and columns_per_solve
 DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                        const Source& source);
 

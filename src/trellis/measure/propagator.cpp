@@ -46,12 +46,13 @@ SpinorField multiplied_columns(const SpinorField& in, const GammaMatrix& gamma) 
   return out;
 }
 
-/// Solves M x = b through the Schur complement; x = 0 on entry.
+/// Solves M x = b through the Schur complement, whose solution is x on the even sites; x is the first guess.
 SolveReport solve_even_odd(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SchurForm form,
                            SpinorField& x, const SpinorField& b) {
   const WilsonSchur S(matrix, form);
   SpinorField source = S.make_field(b.rhs()), solution = S.make_field(b.rhs());
   S.prepare_source(source, b);
+  extract_parity(solution, x);
   SolveReport report = solve(solver, S, solution, source);
   S.reconstruct(x, solution, b);
   return report;
@@ -114,15 +115,18 @@ Propagator Propagator::multiplied(const GammaMatrix& gamma) const {
 }
 
 Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& solver, const Source& source,
-                            std::optional<SchurForm> even_odd) {
+                            std::optional<SchurForm> even_odd, const Propagator* guess) {
   TRELLIS_REQUIRE(
       matrix->choice().precision == Precision::double_precision,
       "propagators are solved with an operator in double (its inner precision is part of the solver)");
   TRELLIS_REQUIRE(source.columns.lattice_ptr() == matrix->hop().lattice_ptr(),
                   "source and operator live on different lattices");
+  TRELLIS_REQUIRE(!guess || guess->lattice_ptr() == matrix->hop().lattice_ptr(),
+                  "guess and operator live on different lattices");
   const WilsonOperator M(matrix);
   SpinorField b = M.make_field(source.columns.rhs()), x = SpinorField::like(b);
   convert(b, source.columns);
+  if (guess) convert(x, guess->columns());
   PropagatorReport report;
   report.solve = even_odd ? solve_even_odd(matrix, solver, *even_odd, x, b) : solve(solver, M, x, b);
   report.true_residual = relative_residual(M, x, b);

@@ -60,10 +60,13 @@ class Propagator {
 };
 
 /// All twelve columns in one batched solve. With a Schur form the even-odd system is solved and the odd sites
-/// rebuilt; without, M itself. A missed tolerance is no error: it is in the report. Collective.
-/// @pre matrix in double (the solver's inner precision is the spec's business)
+/// rebuilt; without, M itself. `guess`: the first guess, zero without one. A missed tolerance is no error: it
+/// is in the report. Collective.
+/// @pre matrix in double (the solver's inner precision is the spec's business); source and guess on its
+/// lattice
 Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& solver, const Source& source,
-                            std::optional<SchurForm> even_odd = SchurForm::symmetric);
+                            std::optional<SchurForm> even_odd = SchurForm::symmetric,
+                            const Propagator* guess = nullptr);
 
 /// The source Gamma S, whose propagator is sum_z S(x, z) Gamma S(z, source) (Feynman-Hellmann).
 Source propagator_as_source(const Propagator& S, const GammaMatrix& gamma);

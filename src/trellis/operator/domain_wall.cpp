@@ -146,6 +146,13 @@ void DomainWallSchur::prepare_source(SpinorField& schur_source, const SpinorFiel
   matrix_->apply_hop_plus(schur_source, parity_, odd, 0.5, b, false);
 }
 
+void DomainWallSchur::prepare_guess(SpinorField& schur_guess, const SpinorField& x) const {
+  if (form_ == SchurForm::symmetric)
+    matrix_->apply_fifth(schur_guess, x, parity_, FifthMatrix::M, false);
+  else
+    extract_parity(schur_guess, x);
+}
+
 void DomainWallSchur::reconstruct(SpinorField& x, const SpinorField& schur_solution,
                                   const SpinorField& b) const {
   SpinorField& even = workspace(0, parity_, b.rhs());

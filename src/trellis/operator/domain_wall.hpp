@@ -100,6 +100,8 @@ class DomainWallSchur final : public LinearOperator {
 
   /// b_e + 1/2 H_eo K b_o
   void prepare_source(SpinorField& schur_source, const SpinorField& b) const;
+  /// The Schur system's guess from one of D5 x = b (full): M x_e (symmetric) or x_e.
+  void prepare_guess(SpinorField& schur_guess, const SpinorField& x) const;
   /// x (full) from the Schur solution y: x_e = M^-1 y (symmetric) or y, x_o = M^-1 (b_o + 1/2 H_oe B x_e).
   void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const;
 

@@ -1,0 +1,101 @@
+"""Propagators in files: single and double precision, damage of numbers, norms and lengths."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from command_line import environment
+
+# In a process of its own: this one may have h5py and its HDF5.
+SCRIPT = """
+import warnings
+from pathlib import Path
+import numpy as np
+import trellis as tr
+from trellis.core import load
+
+U = tr.quenched((4, 4, 4, 4), beta=6.0, seed=1, sweeps=2)
+at = (1, 2, 3, 0)
+S = tr.even_odd(tr.cg())(tr.WilsonClover(U, kappa=0.12)).propagator(tr.point_source(U.geometry, at))
+exact = S.to_numpy()
+
+
+def read(format):
+    if format == "hdf5":
+        return tr.read_propagator("P")
+    return tr.read_scidac_propagator("P", U.geometry, source_at=at)
+
+
+def refused(format, data, error, word):
+    Path("P").write_bytes(data)
+    try:
+        read(format)
+    except error as found:
+        assert word in str(found), found
+    else:
+        raise SystemExit(f"{format}: damage was not found ({word})")
+
+
+def changed(data, place):
+    damaged = bytearray(data)
+    damaged[place] ^= 16
+    return bytes(damaged)
+
+
+for format, order in (("hdf5", "<"), ("scidac", ">")):
+    sizes = {}
+    for precision, kind in ((32, np.complex64), (64, np.complex128)):
+        S.write("P", format, precision=precision)
+        assert np.array_equal(read(format).to_numpy(), exact.astype(kind).astype(complex))
+        data = Path("P").read_bytes()
+        sizes[precision] = len(data)
+        number = np.array(exact[1, 3, 0, 2, 3, 1, 2, 0].real, f"{order}f{precision // 8}").tobytes()
+        place = data.find(number)
+        assert place > 0
+        for byte in (place, place + precision // 8 - 1):
+            refused(format, changed(data, byte), tr.ChecksumError, "checksum")
+        refused(format, data[: len(data) // 2], tr.FileError, "")
+        if format == "hdf5":
+            Path("P").write_bytes(data)
+            norm = np.float64(load().Hdf5File.open("P").root().reals("norm2", "propagator")[0])
+            assert abs(norm / np.linalg.norm(exact.astype(kind)) ** 2 - 1) < 1e-6
+            refused(format, changed(data, data.find(norm.tobytes())), tr.ChecksumError, "norm2")
+    assert sizes[32] < 0.6 * sizes[64]
+
+file = load().Hdf5File.create("P")  # as older versions wrote it
+root = file.root()
+root.write_complex128("propagator", np.ascontiguousarray(exact))
+root.set_integers("lattice", [4, 4, 4, 4])
+root.set_integers("source_at", list(at), "propagator")
+root.set_reals("boundary_real", [1, 1, 1, -1], "propagator")
+root.set_reals("boundary_imag", [0, 0, 0, 0], "propagator")
+file.commit()
+with warnings.catch_warnings(record=True) as found:
+    warnings.simplefilter("always")
+    assert np.array_equal(read("hdf5").to_numpy(), exact)
+assert "no checksum" in str(found[0].message)
+
+huge = tr.Propagator.from_numpy(1e60 * exact, U.geometry, source_at=at, boundary=S.boundary)
+for propagator, precision in ((S, 16), (huge, 32)):
+    try:
+        propagator.write("Q", precision=precision)
+    except tr.BadArgument as error:
+        assert "precision" in str(error)
+    else:
+        raise SystemExit(f"{precision} bits were written")
+assert not list(Path().glob("Q*"))
+"""
+
+
+def test_precision_and_damage(tmp_path: Path) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
