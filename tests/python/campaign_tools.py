@@ -44,25 +44,21 @@ def run(path: Path, where: Machine | None = None, **options) -> Result:
 
 def start(path: Path, where: str, **environment: str) -> subprocess.Popen:
     """A manager in a process of its own, on a machine given as text."""
-    machine_file = path.parent / "machine.toml"
-    machine_file.write_text(where)
     return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "trellis",
-            "campaign",
-            "run",
-            str(path),
-            "--machine",
-            str(machine_file),
-            "--json",
-        ],
+        run_words(path, where),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         env={**os.environ, **environment},
     )
+
+
+def run_words(path: Path, where: str) -> list[str]:
+    """The command that runs a campaign on a machine given as text."""
+    machine_file = path.parent / "machine.toml"
+    machine_file.write_text(where)
+    words = [sys.executable, "-m", "trellis", "campaign", "run", str(path)]
+    return [*words, "--machine", str(machine_file), "--json"]
 
 
 def fork(path: Path, where: Machine) -> multiprocessing.Process:
@@ -87,8 +83,13 @@ def wait_for(condition, seconds: float = 20.0) -> None:
 
 def attempts(folder: Path, name: str = "c") -> list[dict]:
     """Rows of all managers' attempts, oldest first."""
+    return attempts_of(folder / "work" / f"{name}.state")
+
+
+def attempts_of(state: Path) -> list[dict]:
+    """Likewise, of a state folder."""
     rows: list[dict] = []
-    for path in records_of(folder / "work" / f"{name}.state"):
+    for path in records_of(state):
         with read_records(path) as base:
             rows += map(dict, base.execute("SELECT * FROM attempt"))
     return sorted(rows, key=lambda row: row["started"])

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import h5py
 import pytest
 
 from trellis.core import load
@@ -61,3 +67,44 @@ def run(
 
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_run_file(folder: Path, text: str) -> Path:
+    """run.toml in a folder, which is made; returns the folder."""
+    folder.mkdir(exist_ok=True)
+    (folder / "run.toml").write_text(text)
+    return folder
+
+
+def stream_content(folder: Path) -> dict[str, str | bytes]:
+    """The bits of all configurations and checkpoints of out/, and of all that its stream says but seconds."""
+    found: dict[str, str | bytes] = {path.name: sha256(path) for path in sorted(folder.glob("out/*.ildg"))}
+    with h5py.File(folder / "out" / "stream.h5") as file:
+        found["trajectory"] = file["trajectory"][()].tobytes()
+        for name, dataset in file["observables"].items():
+            if not name.startswith("seconds"):
+                found[name] = dataset[()].tobytes()
+        for name, group in file.get("occasional", {}).items():
+            found[name] = group["value"][()].tobytes()
+    return found
+
+
+def stopped_by_sigterm(
+    *arguments: object, cwd: Path, when: Callable[[], object], after: float = 0.0
+) -> dict[str, Any]:
+    """Start a command, send SIGTERM so long after a condition holds, and return its JSON object.
+
+    It ends with status 0, and says that it was stopped.
+    """
+    process = subprocess.Popen(
+        command(*arguments, "--json"), cwd=cwd, env=environment(), stdout=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not when() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    time.sleep(after)
+    process.send_signal(signal.SIGTERM)
+    found = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode == 0
+    assert found["stopped"]
+    return found

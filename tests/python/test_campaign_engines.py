@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 import pytest
+from campaign_tools import attempts_of as rows
 
 from trellis.campaign.files import parse_campaign, parse_machine
 from trellis.campaign.launchers import make_launcher
 from trellis.campaign.launchers.base import MANAGER, MARKER, Launch
 from trellis.campaign.manager import Manager
 from trellis.campaign.model import Place, Placement
-from trellis.campaign.records import read_records, records_of
 from trellis.errors import NotAvailable
 
 ENGINES = Path(__file__).resolve().parents[1] / "support/engines"
@@ -84,14 +84,6 @@ def _ranks(folder: Path) -> Path:
 
 
 both = pytest.mark.parametrize("engine", ["hyperqueue", "flux"], indirect=True)
-
-
-def rows(state: Path) -> list[dict]:
-    found: list[dict] = []
-    for path in records_of(state):
-        with read_records(path) as base:
-            found += map(dict, base.execute("SELECT * FROM attempt ORDER BY started"))
-    return found
 
 
 @both

@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from campaign_tools import machine, run
 
 from trellis.campaign import metaq, metaq_queue
 from trellis.campaign.files import load_campaign
-from trellis.errors import BadArgument, FileError
+from trellis.commands.campaign_files import import_metaq
+from trellis.errors import BadArgument, FileError, RunFileError
 
 
 def script(path: Path, *lines: str, end: str = "\n", executable: bool = True) -> Path:
@@ -233,3 +235,62 @@ def test_imported_directory_runs(tmp_path):
     again = subprocess.run([*words, "import-metaq", str(root), str(file)], capture_output=True, text=True)
     assert again.returncode == 1
     assert "not overwritten" in again.stderr
+
+
+NAMES = ["-rf", "a 'b\" c$x`y`", "{output}", "100%", "#a", "é", "x" * 250, "gone", 'odd "project"']
+
+
+def test_scripts_with_odd_names_run(tmp_path):
+    """Nothing of a name is read by a shell or as a placeholder; a script may remove itself."""
+    for name in NAMES:
+        more = ['rm "$0"'] if name == "gone" else ['#METAQ PROJECT a"b\x00c'] if "odd" in name else []
+        script(tmp_path / "queue/todo" / name, "echo x >> ran", *more)
+    assert import_and_run(tmp_path) == {"done": len(NAMES)}
+    assert (tmp_path / "queue/ran").read_text() == "x\n" * len(NAMES)
+    left = {path.name for path in (tmp_path / "queue/finished").iterdir()}
+    assert left == set(NAMES) - {"gone"}
+
+
+def test_scripts_of_one_name_run_one_after_the_other(tmp_path):
+    """They share one place in working/; each of them runs once."""
+    for where in ("priority/a", "todo/a", "todo/sub/a"):
+        script(tmp_path / "queue" / where, f"echo {where} >> ran; sleep 0.2")
+    assert import_and_run(tmp_path) == {"done": 3}
+    assert (tmp_path / "queue/ran").read_text().split() == ["priority/a", "todo/a", "todo/sub/a"]
+    assert {path.name for path in (tmp_path / "queue/finished").iterdir()} == {"a", "a.1", "a.2"}
+
+
+def test_a_claimed_script_is_not_taken_for_another_of_its_name(tmp_path):
+    queue = metaq_queue.MetaqQueue(tmp_path, job="17")
+    first = metaq.read_task(script(tmp_path / "todo/a"))
+    second = metaq.read_task(script(tmp_path / "todo/sub/a"))
+    queue.claim(first)
+    with pytest.raises(FileError, match="another script of this name is claimed"):
+        queue.run(second)
+    assert queue.run(first).status == 0
+    assert queue.run(second).status == 0
+
+
+@pytest.mark.parametrize("name", ["a\nb", b"a\xff".decode(errors="surrogateescape")])
+def test_names_that_no_campaign_file_can_have_are_refused(tmp_path, name):
+    script(tmp_path / "queue/todo" / name)
+    with pytest.raises(FileError, match="rename it"):
+        import_and_run(tmp_path)
+    assert not (tmp_path / "c.toml").exists()
+
+
+def test_a_file_that_would_not_be_valid_is_not_written(tmp_path):
+    script(tmp_path / "queue/todo/a", "#METAQ NODES 99999999999")
+    with pytest.raises(RunFileError, match="ranks"):
+        import_directory(tmp_path / "queue", tmp_path / "c.toml")
+    assert not (tmp_path / "c.toml").exists()
+
+
+def import_directory(root: Path, file: Path) -> None:
+    import_metaq(root, file, name=None, machine="machine", strict=False, cores_per_node=1, json=True)
+
+
+def import_and_run(folder: Path) -> dict[str, int]:
+    """Numbers of tasks by state."""
+    import_directory(folder / "queue", folder / "c.toml")
+    return run(folder / "c.toml", machine(nodes=2, cpus=4)).counts

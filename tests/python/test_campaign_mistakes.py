@@ -69,6 +69,7 @@ MISTAKES = {
         (task("outputs = ['o', 'o']"), "'o' is its output twice"),
         (task("outputs = ['']"), "an output is a file, not ''"),
         (task("outputs = ['d/']"), "an output is a file, not 'd/'"),
+        (task(f"outputs = ['d/{'x' * 201}']"), "the name of an output has at most 200 bytes"),
         (task("outputs = [{ path = 'o', sha256 = 'z' }]"), "outputs.0.table.sha256"),
     ],
     "durations": [

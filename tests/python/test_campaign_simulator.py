@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,3 +108,11 @@ def test_the_graph_of_194_tasks_on_processes(tmp_path: Path) -> None:
     for run in runs:
         for other in campaign.tasks[run.task].after:
             assert ends[other] <= run.begin + 1e-3
+
+
+def test_the_measurement_of_costs_works() -> None:
+    """doc/campaign/figures.md has what it measures on a machine that does nothing else."""
+    words = [sys.executable, str(EXAMPLES.parent / "bench/campaign_cost.py"), "--tasks", "20", "--json"]
+    found = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    assert found["tasks"] == 20
+    assert 0 < found["manager_milliseconds_per_task"] < found["milliseconds_per_task"]

@@ -12,7 +12,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from command_line import command, environment, run, sha256
+from command_line import command, environment, run, sha256, stopped_by_sigterm, write_run_file
+from command_line import stream_content as content
 
 RUN = """\
 [lattice]
@@ -34,19 +35,7 @@ directory = "out"
 
 
 def write_run(folder: Path, text: str = RUN, **values: object) -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / "run.toml").write_text(text.format(**{"total": 24, **values}))
-    return folder
-
-
-def content(folder: Path) -> dict[str, str | bytes]:
-    """All links and all datasets of the stream, by name."""
-    found: dict[str, str | bytes] = {path.name: sha256(path) for path in sorted(folder.glob("out/*.ildg"))}
-    with h5py.File(folder / "out" / "stream.h5") as file:
-        found["trajectory"] = file["trajectory"][()].tobytes()
-        for name, dataset in file["observables"].items():
-            found[name] = dataset[()].tobytes()
-    return found
+    return write_run_file(folder, text.format(**{"total": 24, **values}))
 
 
 @pytest.fixture(scope="module")
@@ -269,21 +258,9 @@ def test_sigterm_finishes_the_sweep(tmp_path: Path) -> None:
         'total = {}\ncheckpoint_every = {}\nkeep_every = 1000000\n[output]\ndirectory = "{}"\n'
     )
     (tmp_path / "long.toml").write_text(text.format(1000000, 1000000, "long"))
-    process = subprocess.Popen(
-        command("generate", "long.toml", "--json"),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
+    found = stopped_by_sigterm(
+        "generate", "long.toml", cwd=tmp_path, when=(tmp_path / "long").exists, after=0.3
     )
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "long").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGTERM)
-    found = json.loads(process.communicate(timeout=60)[0])
-    assert process.returncode == 0
-    assert found["stopped"]
     last = found["sweeps"]
     assert 0 < last < 1000000
     assert (tmp_path / "long" / f"checkpoint.{last:06d}.json").exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -12,7 +11,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from command_line import command, environment, run, sha256
+from command_line import command, environment, run, stopped_by_sigterm, write_run_file
+from command_line import stream_content as content
 
 RUN = """\
 [lattice]
@@ -40,23 +40,8 @@ directory = "out"
 
 
 def write_run(folder: Path, text: str = RUN, **values: object) -> Path:
-    folder.mkdir(exist_ok=True)
     defaults = {"total": 12, "action": "symanzik", "beta": 4.0}
-    (folder / "run.toml").write_text(text.format(**{**defaults, **values}))
-    return folder
-
-
-def content(folder: Path) -> dict[str, str | bytes]:
-    """All links, and what the stream says of the physics (not the seconds)."""
-    found: dict[str, str | bytes] = {path.name: sha256(path) for path in sorted(folder.glob("out/*.ildg"))}
-    with h5py.File(folder / "out" / "stream.h5") as file:
-        found["trajectory"] = file["trajectory"][()].tobytes()
-        for name, dataset in file["observables"].items():
-            if not name.startswith("seconds"):
-                found[name] = dataset[()].tobytes()
-        for name, group in file["occasional"].items():
-            found[name] = group["value"][()].tobytes()
-    return found
+    return write_run_file(folder, text.format(**{**defaults, **values}))
 
 
 @pytest.fixture(scope="module")
@@ -106,20 +91,9 @@ def test_stopped_and_resumed_on_other_ranks(plain: Path, tmp_path: Path) -> None
 
 def test_sigterm_finishes_the_trajectory(plain: Path, tmp_path: Path) -> None:
     folder = write_run(tmp_path, total=100000)
-    process = subprocess.Popen(
-        command("generate", "run.toml", "--json"),
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
+    found = stopped_by_sigterm(
+        "generate", "run.toml", cwd=folder, when=lambda: list(folder.glob("out/*.json"))
     )
-    deadline = time.monotonic() + 60
-    while not list(folder.glob("out/*.json")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
-    found = json.loads(process.communicate(timeout=60)[0])
-    assert process.returncode == 0
-    assert found["stopped"]
     last = found["trajectories"]
     assert (folder / "out" / f"checkpoint.{last:06d}.json").exists() or (
         folder / "out" / f"configuration.{last:06d}.json"

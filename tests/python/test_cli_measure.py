@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from command_line import command, environment, run
+from command_line import run, stopped_by_sigterm
 
 import trellis as tr
 
@@ -309,20 +306,9 @@ def test_sigterm_finishes_the_configuration(ensemble: Path) -> None:
     """The finished one is saved, the other is left to --resume, and the bits are those of a plain run."""
     text = MEASURE.replace('"out"', '"stopped"').replace("1e-9", "1e-13")
     (ensemble / "stopped.toml").write_text(text)
-    process = subprocess.Popen(
-        command("measure", "stopped.toml", "--json"),
-        cwd=ensemble,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
+    found = stopped_by_sigterm(
+        "measure", "stopped.toml", cwd=ensemble, when=lambda: list(ensemble.glob("stopped/*.h5*"))
     )
-    deadline = time.monotonic() + 60
-    while not list(ensemble.glob("stopped/*.h5*")) and time.monotonic() < deadline:
-        time.sleep(0.005)
-    process.send_signal(signal.SIGTERM)
-    found = json.loads(process.communicate(timeout=60)[0])
-    assert process.returncode == 0
-    assert found["stopped"]
     assert found["configurations"] == [6]
     resumed = json.loads(run("measure", "stopped.toml", "--json", "--resume", cwd=ensemble).stdout)
     assert not resumed["stopped"]

@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 import pytest
 from command_line import command, environment, run
+from command_line import write_run_file as write_run
 
 import trellis
 from trellis.online import OnlineMeasurements, sea_flavours
@@ -103,12 +104,6 @@ spatial = 2
 temporal = 2
 planes = "all"
 """
-
-
-def write_run(folder: Path, text: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / "run.toml").write_text(text)
-    return folder
 
 
 def occasional(folder: Path) -> dict[str, tuple[list[int], np.ndarray]]:

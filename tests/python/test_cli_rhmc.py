@@ -8,7 +8,7 @@ from pathlib import Path
 
 import h5py
 import pytest
-from command_line import run, sha256
+from command_line import run, sha256, write_run_file
 
 from trellis.commands.tune import acceptance_of, deviation_for
 
@@ -72,9 +72,7 @@ directory = "out"
 
 
 def write_run(folder: Path, text: str = RUN) -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / "run.toml").write_text(text)
-    return folder
+    return write_run_file(folder, text)
 
 
 def content(folder: Path) -> dict[str, str | bytes]:

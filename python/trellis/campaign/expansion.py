@@ -18,11 +18,12 @@ from .formats import MOST_VALUES, evaluate, fill, uses_outputs, value_list
 from .model import Alternative, Output, Request, Retries, Task
 from .shapes import WHOLE_GPU
 from .stages import run_file_text
-from .tables import AlternativeTable, Estimate, EstimateTable, OutputTable, RequestTable, TaskTable
+from .tables import AlternativeTable, Estimate, EstimateTable, OutputTable, TaskTable
 from .times import parse_seconds
 
 _REQUEST = ("nodes", "ranks", "threads", "gpus_per_rank", "gpu_kind", "min_ranks_per_node", "whole_nodes")
-_DEFAULT = RequestTable()
+#: Of 255: the rest is for the endings of files that do not count.
+MOST_NAME_BYTES = 200
 
 
 def expand(
@@ -181,8 +182,13 @@ class _Maker:
             if "\0" in word:
                 raise BadArgument(f"{self.where}: {word!r} has a zero byte, which no program can be given")
         for output in task.outputs:
-            if os.path.basename(output.path) in ("", ".", ".."):
+            last = os.path.basename(output.path)
+            if last in ("", ".", ".."):
                 raise BadArgument(f"{self.where}: an output is a file, not {output.path!r}")
+            if len(last.encode()) > MOST_NAME_BYTES:
+                raise BadArgument(
+                    f"{self.where}: the name of an output has at most {MOST_NAME_BYTES} bytes: {last!r}"
+                )
         if "" in task.needs:
             raise BadArgument(f"{self.where}: needs: an empty path")
 

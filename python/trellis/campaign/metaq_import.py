@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
+import hashlib
+import json
 import sys
 from pathlib import Path
 
@@ -38,25 +39,29 @@ def campaign_text(
         f"root = {_quoted(str(found.root))}",
         f"state = {_quoted(f'{name}.state')}",
     ]
+    last: dict[str, str] = {}  # script of a name -> the last task of that name: they share working/
     for task in found.tasks:
+        script = str(task.path.relative_to(found.root))
         lines += ["", *_task(found.root, task, name, machine, strict, cores_per_node)]
+        if task.name in last:
+            lines.append(f"after = [{_quoted(_escaped(last[task.name]))}]")
+        last[task.name] = script
     return "\n".join(lines) + "\n"
 
 
 def _task(root: Path, task: MetaqTask, name: str, machine: str, strict: bool, cores: int) -> list[str]:
     script = str(task.path.relative_to(root))
     need = task.requirement
-    words = [sys.executable, "-m", "trellis.campaign.metaq_queue", str(root), script]
-    options = ["--job", name, "--machine", machine, *(["--strict"] if strict else [])]
     # The braces of {output} are the campaign's; those of file names are not.
-    command = " ".join(shlex.quote(word).replace("{", "{{").replace("}", "}}") for word in words)
-    command += " {output} " + " ".join(map(shlex.quote, options))
+    words = [_escaped(word) for word in (sys.executable, "-m", "trellis.campaign.metaq_queue")]
+    words += ["--job", name, "--machine", _escaped(machine), *(["--strict"] if strict else [])]
+    words += ["--", _escaped(str(root)), _escaped(script), "{output}"]
     lines = [f"# {warning}" for warning in task.warnings]
     lines += [
         "[[task]]",
         f"name = {_quoted(_escaped(script))}",
         'group = "metaq"',
-        f"command = {_quoted(command)}",
+        f"command = [{', '.join(map(_quoted, words))}]",
     ]
     lines.append(f"estimate = {need.seconds or DEFAULT_SECONDS:g}")
     if task.folder == "priority":
@@ -69,11 +74,19 @@ def _task(root: Path, task: MetaqTask, name: str, machine: str, strict: bool, co
             lines.append(f"gpus_per_rank = {-(-need.gpus // need.nodes)}")
     elif need.gpus:
         lines += [f"ranks = {need.gpus}", "gpus_per_rank = 1", "min_ranks_per_node = 1"]
-    output = _quoted(_escaped(f"{name}.state/metaq/{script}.json"))
+    output = _quoted(_escaped(f"{name}.state/metaq/{_short(script)}.json"))
     lines.append(f'outputs = [{{ path = {output}, end_marker = "}}" }}]')
     lines.append('environment = { TRELLIS_LAUNCH_ONCE = "1" }')
     lines.append("retries = { task = 0 }" if strict else "retries = { task = 1 }")
     return lines
+
+
+def _short(script: str) -> str:
+    """The script's path, or, where its name leaves no room for endings, a shorter one that tells it apart."""
+    folder, _, last = script.rpartition("/")
+    if len(last.encode()) > 150:
+        last = f"{last[:40]}-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
+    return f"{folder}/{last}"
 
 
 def _escaped(text: str) -> str:
@@ -81,4 +94,5 @@ def _escaped(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """A TOML string: it has the escapes of JSON, but also for the delete character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

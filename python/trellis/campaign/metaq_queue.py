@@ -7,6 +7,7 @@ are written too. What METAQ does not keep is kept in jobs/<machine>/<job>/status
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
@@ -54,11 +55,28 @@ class MetaqQueue:
         target = self.working / task.name
         if target.exists():
             raise FileError(f"{target}: another script of this name is claimed; rename {task.path}")
+        note = self._origin_note(task.name)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        write_json(note, {"script": str(task.path.relative_to(self.root))})
         try:
             os.rename(task.path, target)
         except FileNotFoundError:
             return None
         return target
+
+    def has_claimed(self, script: str) -> bool:
+        """Whether a script (its path inside the directory) lies in this job's working folder: scripts of one
+        name share their place there."""
+        name = Path(script).name
+        if not (self.working / name).exists():
+            return False
+        try:
+            return json.loads(self._origin_note(name).read_text())["script"] == script
+        except (OSError, ValueError, KeyError, TypeError):
+            return True  # claimed before such notes were made
+
+    def _origin_note(self, name: str) -> Path:
+        return self.notes / "claims" / hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
 
     def run(self, task: MetaqTask, *, strict: bool = False) -> MetaqEnd:
         """Claim a script, run it to its end with its ledger lines, and move it to finished/.
@@ -77,7 +95,7 @@ class MetaqQueue:
             Another job has claimed it, or it is gone.
         """
         script = self.working / task.name
-        if not script.exists():
+        if task.path != script and not self.has_claimed(str(task.path.relative_to(self.root))):
             claimed = self.claim(task)
             if claimed is None:
                 return self._ended_elsewhere(task)
@@ -87,7 +105,9 @@ class MetaqQueue:
         status = self._execute(task, script)
         end = MetaqEnd(task.name, status, time.time() - start)
         self._append("status.jsonl", json.dumps(asdict(end)))
-        self._move(script, "failed" if strict and status != 0 else "finished")
+        if script.exists():  # some remove themselves
+            self._move(script, "failed" if strict and status != 0 else "finished")
+        self._origin_note(task.name).unlink(missing_ok=True)
         self._release(task, script, end.seconds)
         return end
 
@@ -200,10 +220,10 @@ def main(arguments: list[str] | None = None) -> int:
     queue = MetaqQueue(chosen.root, job=chosen.job, machine=chosen.machine)
     path = queue.root / chosen.script
     try:
-        claimed = queue.working / path.name
-        task = read_task(claimed if claimed.exists() else path) if path.exists() or claimed.exists() else None
-        end = queue.run(task or MetaqTask(path, "", Requirement()), strict=chosen.strict)
-    except Error as error:
+        where = queue.working / path.name if queue.has_claimed(chosen.script) else path
+        task = read_task(where) if where.exists() else MetaqTask(path, "", Requirement())
+        end = queue.run(task, strict=chosen.strict)
+    except (Error, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 75
     if chosen.strict and end.status:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 SUPPORT = Path(__file__).resolve().parents[2] / "support" / "slurm"
-sys.path.insert(0, str(SUPPORT))
+sys.path[:0] = [str(SUPPORT), str(Path(__file__).resolve().parents[1])]
 
 from virtual_cluster import Unavailable, VirtualCluster, reason_not_available  # noqa: E402
 

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import attempts
+import campaign_tools as tools
 import pytest
 from conftest import Allocation
 
@@ -140,23 +141,10 @@ def test_node_death_costs_its_tasks_another_attempt_and_nothing_else(own_allocat
 def test_killed_manager_leaves_steps_that_the_next_one_ends(allocation, tmp_path):
     """kill -9 of the manager alone: its steps run on. The next manager ends them, and nothing ends twice."""
     (tmp_path / "campaign.toml").write_text(TRACED.format(last=7, seconds=6))
-    (tmp_path / "machine.toml").write_text(MACHINE.format(launcher="slurm_steps"))
-    words = [
-        sys.executable,
-        "-m",
-        "trellis",
-        "campaign",
-        "run",
-        "campaign.toml",
-        "-m",
-        "machine.toml",
-        "--json",
-    ]
+    words = tools.run_words(tmp_path / "campaign.toml", MACHINE.format(launcher="slurm_steps"))
     first = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 30
-    while not (tmp_path / "trace").exists() or len((tmp_path / "trace").read_text().splitlines()) < 6:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    notes = tmp_path / "trace"
+    tools.wait_for(lambda: notes.exists() and len(notes.read_text().splitlines()) >= 6, 30)
     first.kill()
     first.wait()
     second = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True)
@@ -170,23 +158,9 @@ def test_killed_manager_leaves_steps_that_the_next_one_ends(allocation, tmp_path
 def test_sigterm_drains(allocation, tmp_path):
     """What runs is finished, nothing new is started, and the next manager goes on."""
     (tmp_path / "campaign.toml").write_text(TRACED.format(last=15, seconds=2))
-    (tmp_path / "machine.toml").write_text(MACHINE.format(launcher="slurm"))
-    words = [
-        sys.executable,
-        "-m",
-        "trellis",
-        "campaign",
-        "run",
-        "campaign.toml",
-        "-m",
-        "machine.toml",
-        "--json",
-    ]
+    words = tools.run_words(tmp_path / "campaign.toml", MACHINE.format(launcher="slurm"))
     first = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 30
-    while not (tmp_path / "trace").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    tools.wait_for((tmp_path / "trace").exists, 30)
     os.kill(first.pid, signal.SIGTERM)
     result = json.loads(first.communicate(timeout=60)[0])
     assert result["reason"] == "drained"

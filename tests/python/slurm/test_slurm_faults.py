@@ -12,12 +12,12 @@ from pathlib import Path
 import attempts
 import pytest
 from attempts import launch, log, place, wait
+from campaign_tools import attempts_of as rows
 
 from trellis.campaign.files import parse_campaign, parse_machine
 from trellis.campaign.launchers.agents import AgentLauncher
 from trellis.campaign.launchers.slurm_steps import SlurmStepLauncher
 from trellis.campaign.manager import Manager
-from trellis.campaign.records import read_records, records_of
 
 MACHINE = """
 [machine]
@@ -32,14 +32,6 @@ gpus = 2
 check_seconds = 0.5
 stuck_seconds = 2
 """
-
-
-def rows(state: Path) -> list[dict]:
-    found: list[dict] = []
-    for path in records_of(state):
-        with read_records(path) as base:
-            found += map(dict, base.execute("SELECT * FROM attempt ORDER BY started"))
-    return found
 
 
 def test_a_stuck_srun_is_ended_and_its_task_runs_again(allocation, tmp_path, monkeypatch):
