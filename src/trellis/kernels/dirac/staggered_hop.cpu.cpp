@@ -14,10 +14,20 @@ void run(const StaggeredHopCall& call, const SiteRange& sites) {
   if constexpr (!std::is_same_v<Storage, Half>) {
     if (call.energies != nullptr && slots == 1)
       return cpu::reduce_sites<1>(
-          sites, [&](int block) { return hop.template compute_with_energy<1>(block, 0); }, call.energies);
+          sites,
+          [&](int block) {
+            hop.template compute<1>(block, 0);
+            return std::array{hop.energy(block, 0)};
+          },
+          call.energies);
     if (call.energies != nullptr && slots == 2)
       return cpu::reduce_sites<2>(
-          sites, [&](int block) { return hop.template compute_with_energy<2>(block, 0); }, call.energies);
+          sites,
+          [&](int block) {
+            hop.template compute<2>(block, 0);
+            return std::array{hop.energy(block, 0), hop.energy(block, 1)};
+          },
+          call.energies);
   }
   if (call.energies != nullptr)
     throw BadArgument(message("energies of a staggered hop in ", slots,

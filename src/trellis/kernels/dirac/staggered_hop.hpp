@@ -162,21 +162,16 @@ class StaggeredHop {
     const Batch<S> sum = legs<S>(block, slot);
     unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { finish(sum.v[s], block, slot + s); });
   }
-  /// The same, and Re x^dagger out of each right-hand side, in double and in the order of the reals.
-  template <int S>
-  TRELLIS_SITE_FN std::array<Term, S> compute_with_energy(int block, int slot) const {
-    const Batch<S> sum = legs<S>(block, slot);
-    std::array<Term, S> energies;
-    unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
-      const ColorVector<Real> out = finish(sum.v[s], block, slot + s), x = x_.load(block, slot + s);
-      Term energy(0.0);
-      unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
-        energy = fma(convert_real<double>(x.c[c].re), convert_real<double>(out.c[c].re), energy);
-        energy = fma(convert_real<double>(x.c[c].im), convert_real<double>(out.c[c].im), energy);
-      });
-      energies[s] = energy;
+  /// Re x^dagger out of a right-hand side after compute(), in double and in the order of the reals. What was
+  /// just stored is still in the L1; holding it in registers made the legs slower.
+  TRELLIS_SITE_FN Term energy(int block, int slot) const {
+    const ColorVector<Real> out = out_.load(block, slot), x = x_.load(block, slot);
+    Term energy(0.0);
+    unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
+      energy = fma(convert_real<double>(x.c[c].re), convert_real<double>(out.c[c].re), energy);
+      energy = fma(convert_real<double>(x.c[c].im), convert_real<double>(out.c[c].im), energy);
     });
-    return energies;
+    return energy;
   }
   TRELLIS_SITE_FN void operator()(int block, int slot) const { compute<1>(block, slot); }
 
@@ -189,8 +184,8 @@ class StaggeredHop {
     if constexpr (FarReals != 0) far_.add(sum, in_, block, slot);
     return sum;
   }
-  /// Stores a x + b sum and returns it.
-  TRELLIS_SITE_FN ColorVector<Real> finish(const ColorVector<Real>& sum, int block, int slot) const {
+  /// Stores a x + b sum.
+  TRELLIS_SITE_FN void finish(const ColorVector<Real>& sum, int block, int slot) const {
     const Real a(a_), b(b_);
     ColorVector<Real> result = b * sum;
     if (has_x_) {
@@ -200,7 +195,6 @@ class StaggeredHop {
       });
     }
     out_.store(block, slot, result);
-    return result;
   }
 
   HopLegs<Layout, Storage, NearReals> near_;
