@@ -142,9 +142,25 @@ def test_mistakes_in_machine_files_are_named(text: str, message: str) -> None:
     assert message in str(error.value)
 
 
-def test_an_unknown_launcher_is_refused_when_the_file_is_read() -> None:
-    with pytest.raises(Error, match="no launcher 'sge'; there are flux,"):
-        parse_machine("[machine]\nname = 'm'\nlauncher = 'sge'\n[[nodes]]\ncpus = 1\n")
+@pytest.mark.parametrize(
+    "launcher, options, message",
+    [
+        ("sge", "", "no launcher 'sge'; there are flux,"),
+        (
+            "slurm",
+            "check_second = 5",
+            "launcher_options.check_second: unknown to the launcher 'slurm'; did you",
+        ),
+        ("slurm", "check_seconds = 'often'", "check_seconds: expected seconds, found 'often'"),
+        ("process", "mpi = 'mpirun'", "mpi: expected a list of words, found 'mpirun'"),
+        ("process", "bind = 1", "bind: expected true or false, found 1"),
+    ],
+)
+def test_launchers_and_their_options_are_checked_when_the_file_is_read(launcher, options, message) -> None:
+    text = f"[machine]\nname = 'm'\nlauncher = '{launcher}'\n[[nodes]]\ncpus = 1\n"
+    with pytest.raises(Error) as error:
+        parse_machine(f"{text}[launcher_options]\n{options}\n")
+    assert message in str(error.value)
 
 
 def test_who_needs_a_file_waits_for_its_maker() -> None:

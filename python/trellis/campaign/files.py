@@ -12,7 +12,7 @@ from ..run_files.loading import load_run_file, parse_run_file
 from .dataflow import link_files
 from .expansion import expand
 from .graph import check_graph
-from .launchers import LAUNCHERS
+from .launchers import check_options
 from .model import Campaign, Gpu, Machine, Node, StartUp, Task
 from .tables import CampaignFile, CampaignTable, MachineFile, MachineTable, MadeTasksFile, NodesTable
 from .times import parse_seconds
@@ -106,11 +106,10 @@ def parse_machine(text: str, name: str = "machine file") -> Machine:
 
 def _machine(file: MachineFile, where: str) -> Machine:
     allocation = file.allocation
-    if file.machine.launcher not in LAUNCHERS:
-        raise RunFileError(
-            f"{where}: machine.launcher: no launcher {file.machine.launcher!r}; there are "
-            f"{', '.join(sorted(LAUNCHERS))}"
-        )
+    try:
+        check_options(file.machine.launcher, file.launcher_options)
+    except BadArgument as error:
+        raise RunFileError(f"{where}: {error}") from None
     if allocation.length is not None and parse_seconds(allocation.length) <= parse_seconds(allocation.drain):
         raise RunFileError(
             f"{where}: allocation: nothing is left of a length of {allocation.length} with a drain of "

@@ -49,7 +49,8 @@ def plan(file: Path, *, machine: str, json: bool) -> int:
         "state": campaign.state,
     }
     output.result(result)
-    output.line(f"{campaign.name}: {len(campaign.tasks)} tasks on {where.name} ({len(where.usable)} nodes)")
+    nodes = f"{len(where.usable)} node{'s' if len(where.usable) != 1 else ''}"
+    output.line(f"{campaign.name}: {len(campaign.tasks)} tasks on {where.name} ({nodes})")
     for group, count in groups.items():
         one = next(task for task in campaign.tasks.values() if task.group == group)
         need = one.request
@@ -154,7 +155,10 @@ def status(file: Path, *, watch: bool, json: bool) -> int:
     found = read_status(campaign)
     if not watch or json:
         output.result(found)
-        output.console.print(_status_table(found))
+        if found["running"] or found["failed"]:
+            output.console.print(_status_table(found))
+        else:
+            output.line(f"{found['campaign']}: {_counted(found['tasks'])}")
         return 0
     with Live(_status_table(found), console=output.console, refresh_per_second=2) as live:
         while set(found["tasks"]) - {"done", "failed", "skipped"}:

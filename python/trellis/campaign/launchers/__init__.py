@@ -2,22 +2,78 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ...errors import BadArgument
 from ..model import Machine
 from .base import Launcher
 
-#: Name in machine files -> module of this package and class.
-LAUNCHERS: dict[str, tuple[str, str]] = {
-    "flux": ("flux", "FluxLauncher"),
-    "hyperqueue": ("hyperqueue", "HyperQueueLauncher"),
-    "process": ("process", "ProcessLauncher"),
-    "slurm": ("slurm", "SlurmLauncher"),
-    "slurm_agents": ("agents", "AgentLauncher"),
-    "slurm_steps": ("slurm_steps", "SlurmStepLauncher"),
-    "template": ("template", "TemplateLauncher"),
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """Where a launcher is, and the keys of `[launcher_options]` that it knows, with what they hold."""
+
+    module: str
+    kind: str
+    options: Mapping[str, type]
+
+
+_PROCESS = {"mpi": list, "bind": bool}
+_SLURM = {
+    "mpi": str,
+    "options": list,
+    "environment": dict,
+    "overlap": bool,
+    "check_seconds": float,
+    "stuck_seconds": float,
+    "kill_wait_seconds": float,
+    "python": str,
+    "agent_command": list,
 }
+
+#: By the name in machine files.
+LAUNCHERS: dict[str, Adapter] = {
+    "flux": Adapter("flux", "FluxLauncher", {"flux": str, "options": list, "check_seconds": float}),
+    "hyperqueue": Adapter(
+        "hyperqueue",
+        "HyperQueueLauncher",
+        {"hq": str, "server_dir": str, "worker_command": list, "mpi": list, "check_seconds": float},
+    ),
+    "process": Adapter("process", "ProcessLauncher", _PROCESS),
+    "slurm": Adapter("slurm", "SlurmLauncher", _SLURM),
+    "slurm_agents": Adapter("agents", "AgentLauncher", _SLURM),
+    "slurm_steps": Adapter("slurm_steps", "SlurmStepLauncher", _SLURM),
+    "template": Adapter("template", "TemplateLauncher", {**_PROCESS, "preset": str, "command": list}),
+}
+
+_WORDS = {str: "a text", list: "a list of words", dict: "a table", bool: "true or false", float: "seconds"}
+
+
+def check_options(name: str, options: Mapping[str, object]) -> None:
+    """Refuse what a machine file says to a launcher that does not exist, or does not know it.
+
+    Raises
+    ------
+    BadArgument
+        With the launchers that there are, or the nearest key.
+    """
+    if name not in LAUNCHERS:
+        raise BadArgument(f"no launcher {name!r}; there are {', '.join(sorted(LAUNCHERS))}")
+    known = LAUNCHERS[name].options
+    for key, value in options.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise BadArgument(
+                f"launcher_options.{key}: unknown to the launcher {name!r}{hint} It knows {', '.join(known)}"
+            )
+        expected = known[key]
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+        if not (is_number if expected is float else isinstance(value, expected)):
+            raise BadArgument(f"launcher_options.{key}: expected {_WORDS[expected]}, found {value!r}")
 
 
 def make_launcher(machine: Machine, name: str | None = None) -> Launcher:
@@ -26,12 +82,11 @@ def make_launcher(machine: Machine, name: str | None = None) -> Launcher:
     Raises
     ------
     BadArgument
-        There is no such launcher.
+        There is no such launcher, or it does not know an option.
     NotAvailable
         What it needs is not installed here.
     """
     chosen = name or machine.launcher
-    if chosen not in LAUNCHERS:
-        raise BadArgument(f"no launcher {chosen!r}; there are {', '.join(sorted(LAUNCHERS))}")
-    module, kind = LAUNCHERS[chosen]
-    return getattr(importlib.import_module(f".{module}", __name__), kind)(machine)
+    check_options(chosen, machine.launcher_options)
+    adapter = LAUNCHERS[chosen]
+    return getattr(importlib.import_module(f".{adapter.module}", __name__), adapter.kind)(machine)
