@@ -70,6 +70,7 @@ def kill_at_random(folder: Path, kills: int, count: int, seed: int) -> int:
     return kills
 
 
+@pytest.mark.slow
 def test_random_kills_of_the_manager(tmp_path: Path) -> None:
     count = 100
     killed = kill_at_random(tmp_path, 40, count, seed=1)
@@ -81,6 +82,7 @@ def test_random_kills_of_the_manager(tmp_path: Path) -> None:
 @pytest.mark.skipif(
     "TRELLIS_CAMPAIGN_KILLS" not in os.environ, reason="TRELLIS_CAMPAIGN_KILLS=200 takes minutes"
 )
+@pytest.mark.slow
 def test_many_random_kills_in_one_campaign(tmp_path: Path) -> None:
     wanted = int(os.environ["TRELLIS_CAMPAIGN_KILLS"])
     count = 4 * wanted

@@ -94,6 +94,7 @@ def test_4000_nodes_are_busy_within_five_minutes() -> None:
     assert found["within_one_block"] == 1.0
 
 
+@pytest.mark.slow
 def test_the_graph_of_194_tasks_on_processes(tmp_path: Path) -> None:
     """Real processes that sleep: idle time includes what the manager costs."""
     text = (EXAMPLES / "campaign_194.toml").read_text()

@@ -68,6 +68,7 @@ def trace(folder: Path) -> tuple[Counter, Counter]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["slurm_steps", "slurm"])
 def test_idle_gpus_of_the_194_tasks(allocation, tmp_path, launcher, record_property):
     """At most 12 % of the GPUs' time until the last GPU task, where naive bundling has about 41 %."""
@@ -105,6 +106,7 @@ outputs = ["wide.out"]
     assert {line[2] for line in lines} == {"0,1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["slurm_steps", "slurm"])
 def test_node_death_costs_its_tasks_another_attempt_and_nothing_else(own_allocation, tmp_path, launcher):
     """srun returns 0 for the steps of the dead node; their outputs are not there, so they run again."""
@@ -220,8 +222,10 @@ def test_machine_takes_the_names_of_the_allocation(allocation, tmp_path):
     assert attempts.machine().nodes[0].name == "n1"
 
 
+@pytest.mark.slow
 def test_allocations_are_renewed_until_the_campaign_is_done(cluster, tmp_path):
-    """The first job is cancelled while it works; its successor goes on, and cancels its own at the end."""
+    """The first job is cancelled while it works; its successor goes on, and cancels its own at the end: what
+    a predicate leaves out is no work for another."""
     (tmp_path / "campaign.toml").write_text(
         """
 [campaign]
@@ -234,6 +238,10 @@ command = "echo $SLURM_JOB_ID > begun.{i}; sleep 2; echo $SLURM_JOB_ID > {output
 estimate = 2
 threads = 4
 outputs = ["out.{i}"]
+[[task]]
+name = "not-wanted"
+predicate = "exit 1"
+command = "true"
 """
     )
     (tmp_path / "machine.toml").write_text(

@@ -31,6 +31,7 @@ environment = { OMPI_MCA_btl = "self,tcp", PMIX_MCA_gds = "hash", OMPI_MCA_mpi_y
 """
 
 
+@pytest.mark.slow
 def test_the_chain_to_the_axial_charge(allocation, tmp_path):
     pytest.importorskip("trellis._core", reason="the compiled part is needed")
     h5py = pytest.importorskip("h5py")
