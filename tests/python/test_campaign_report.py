@@ -13,6 +13,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from trellis.campaign.claims import Claims
 from trellis.campaign.history import gpu_idle_until_last, idle_by_cause, read_history
 from trellis.campaign.model import Alternative, Campaign, Request, Task
 from trellis.campaign.records import Records
@@ -123,6 +124,55 @@ def test_managers_are_merged(campaign):
     causes = idle_by_cause(history, campaign.tasks)
     assert sum(causes.values()) == pytest.approx(2 * (11.5 + 4))
     assert causes["work"] == 14
+
+
+def test_what_a_killed_manager_was_running_is_lost_work(campaign, tmp_path):
+    """From its start to the manager's last record; while the manager lives, it is running."""
+    claims = Claims(Path(campaign.state))
+    claims.beat()
+    records = Records(Path(campaign.state) / f"records/{claims.id}.sqlite")
+    records.insert("manager", id=claims.id, host="h", started=1000.0, code_version="1")
+    records.insert(
+        "attempt", task="d", number=0, task_group="d", places=[["n1", 1, [2], [1], 1.0]], started=1010.0,
+        outcome="running",
+    )  # fmt: skip
+    records.event("set-aside")
+    records._base.execute("UPDATE event SET time = 1011.0")
+    records.close()
+    campaign.tasks["d"] = gpu_task("d")
+    before = gpu_idle_by_cause_of(campaign)
+    assert before["failed attempts"] == pytest.approx(2)  # b's
+    claims.beat(ended=True)  # as a reader sees it when the process is gone
+    after = gpu_idle_by_cause_of(campaign)
+    assert after["failed attempts"] == pytest.approx(2 + 1)
+    figures = write_report(campaign, tmp_path / "report.html")
+    assert figures["failures"] == {"task": 1, "lost": 1}
+    assert figures["counts"]["not done"] == 1
+    assert "its manager was killed" in (tmp_path / "report.html").read_text()
+
+
+def test_what_the_claims_know_counts_as_done(campaign, tmp_path):
+    """The last line of a killed manager was not written, and another task's outputs were taken over."""
+    claims = Claims(Path(campaign.state))
+    for task in ("d", "e"):
+        claims.claim(task, 0, {"task": task})
+        claims.end(task, 0, "done", {"outputs": {}, "seconds": 0.5})
+        campaign.tasks[task] = gpu_task(task)
+    records = Records(Path(campaign.state) / "records/killed.sqlite")
+    records.insert("manager", id="killed", host="h", started=1000.0, code_version="1")
+    places = [["n1", 1, [2], [1], 1.0]]
+    records.insert(
+        "attempt", task="d", number=0, task_group="d", places=places, started=1010.0, outcome="running"
+    )
+    records.close()
+    figures = write_report(campaign, tmp_path / "report.html")
+    assert figures["counts"] == {"done": 5}
+    assert figures["failures"] == {"task": 1}
+    assert figures["gpu_seconds"]["work"] == pytest.approx(10.5)
+
+
+def gpu_idle_by_cause_of(campaign: Campaign) -> dict[str, float]:
+    return idle_by_cause(read_history(Path(campaign.state)), campaign.tasks)
 
 
 def test_lost_node(campaign):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 from .history import CAUSES, AttemptRecord, History, last_attempts
@@ -190,9 +190,10 @@ def task_graph(history: History, tasks: Mapping[str, Task]) -> str:
     last = last_attempts(history)
     if len(tasks) <= MOST_TASKS_DRAWN:
         after = {name: [o for o in task.after if o in tasks] for name, task in tasks.items()}
-        labels = {name: (name, _state_colour(last.get(name))) for name in tasks}
+        labels = {name: (name, _state_colour(last.get(name), name in history.done)) for name in tasks}
     else:
-        after, labels = _groups(tasks, last)
+        done = history.done | {name for name, a in last.items() if a.outcome == "done"}
+        after, labels = _groups(tasks, done)
     depth = _depths(after)
     columns: dict[int, list[str]] = defaultdict(list)
     for name in after:
@@ -232,7 +233,7 @@ def task_graph(history: History, tasks: Mapping[str, Task]) -> str:
 
 
 def _groups(
-    tasks: Mapping[str, Task], last: Mapping[str, AttemptRecord]
+    tasks: Mapping[str, Task], ended: Collection[str]
 ) -> tuple[dict[str, list[str]], dict[str, tuple[str, str]]]:
     members: dict[str, list[str]] = defaultdict(list)
     after: dict[str, dict[str, None]] = defaultdict(dict)
@@ -244,7 +245,7 @@ def _groups(
                 after[task.group][tasks[other].group] = None
     labels = {}
     for group, names in members.items():
-        done = sum(name in last and last[name].outcome == "done" for name in names)
+        done = sum(name in ended for name in names)
         colour = _STATE_COLOURS["done" if done == len(names) else "running" if done else "waiting"]
         labels[group] = (f"{group}: {done} of {len(names)}", colour)
     return {group: list(others) for group, others in after.items()}, labels
@@ -267,7 +268,9 @@ def _depths(after: Mapping[str, Sequence[str]]) -> dict[str, int]:
     return depth
 
 
-def _state_colour(attempt: AttemptRecord | None) -> str:
+def _state_colour(attempt: AttemptRecord | None, is_done: bool) -> str:
+    if is_done:
+        return _STATE_COLOURS["done"]
     return _STATE_COLOURS["waiting"] if attempt is None else _STATE_COLOURS.get(attempt.outcome, _FAILED)
 
 

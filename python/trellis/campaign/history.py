@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import FileError
+from .claims import Claims
+from .claims import History as Claim
 from .model import Task
 from .records import read_records, records_of
 
@@ -29,7 +31,10 @@ CAUSES = (
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """One attempt; times in seconds since the first record. `places`: (node, cores, GPUs, share)."""
+    """One attempt; times in seconds since the first record. `places`: (node, cores, GPUs, share).
+
+    `outcome` is that of the records, or ``lost``: it had not ended when its manager was killed.
+    """
 
     task: str
     number: int
@@ -88,6 +93,8 @@ class History:
         Of the last record.
     unreadable
         Why the records of some managers could not be read: what these did is not in here.
+    done
+        Tasks that are done by their claims, some of them without an attempt that is recorded as done.
     """
 
     began: float = 0.0
@@ -97,6 +104,7 @@ class History:
     attempts: list[AttemptRecord] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    done: set[str] = field(default_factory=set)
 
 
 def read_history(state: Path) -> History:
@@ -112,6 +120,8 @@ def read_history(state: Path) -> History:
         raise FileError(f"{state}: no records of a campaign (it was never run)")
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     unreadable = []
+    claims = Claims(state)
+    alive, ends = claims.known_managers(), claims.histories()
     for path in paths:
         try:
             own = _rows(path)
@@ -121,14 +131,19 @@ def read_history(state: Path) -> History:
         end = _end_of_manager(own)
         for node in own["node"]:
             node["end"] = node["left"] or end
+        if not any(manager["ended"] is None and alive.get(manager["id"]) for manager in own["manager"]):
+            for attempt in own["attempt"]:
+                if attempt["ended"] is None:
+                    _end_lost(attempt, end, ends.get(attempt["task"]))
         for table, found in own.items():
             rows[table] += found
     times = [row["started"] for row in rows["manager"] + rows["attempt"] if row["started"] is not None]
     if not times:
         raise FileError("\n".join([f"{state}: the records are empty", *unreadable]))
     history = History(began=min(times), managers=rows["manager"], events=rows["event"], unreadable=unreadable)
-    ends = [row["ended"] for row in rows["attempt"] + rows["manager"] if row["ended"] is not None]
-    history.end = max([*times, *ends, *(row["time"] for row in rows["event"])]) - history.began
+    history.done = {task for task, claim in ends.items() if claim.end == "done"}
+    times += [row["ended"] for row in rows["attempt"] + rows["manager"] if row["ended"] is not None]
+    history.end = max([*times, *(row["time"] for row in rows["event"])]) - history.began
     for row in rows["event"]:
         row["time"] -= history.began
     history.events.sort(key=lambda row: row["time"])
@@ -136,6 +151,15 @@ def read_history(state: Path) -> History:
         _merge_node(history, row)
     history.attempts = sorted((_attempt(history, row) for row in rows["attempt"]), key=lambda a: a.start)
     return history
+
+
+def _end_lost(attempt: dict[str, Any], end: float, claim: Claim | None) -> None:
+    """How an attempt ended whose manager did not come to say it here; its claim may know."""
+    if claim is not None and claim.end == "done" and claim.attempt == attempt["number"]:
+        seconds = claim.content.get("seconds", end - attempt["started"])
+        attempt.update(ended=attempt["started"] + seconds, outcome="done")
+    else:
+        attempt.update(ended=end, outcome="lost", reason="its manager was killed")
 
 
 def _rows(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -35,6 +35,8 @@ def summarize(history: History, tasks: Mapping[str, Task]) -> dict[str, Any]:
     counts = Counter({"done": 0})
     for name in names:
         outcome = last[name].outcome if name in last else "waiting"
+        if name in history.done:
+            outcome = "done"
         counts[outcome if outcome in ("done", "running", "waiting") else "not done"] += 1
     runs_done = Counter(a.task for a in history.attempts if a.outcome == "done")
     return {
