@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from trellis.campaign.claims import Claims
 from trellis.campaign.files import load_campaign
 from trellis.campaign.manager import Manager
+from trellis.campaign.records import Records
 from trellis.cli import app
 from trellis.commands.campaign import read_status
 from trellis.errors import Error, FileError
@@ -213,3 +214,13 @@ def test_a_manager_that_cannot_show_that_it_lives_ends_in_time(tmp_path: Path, m
         manager.run()
     assert len(beats) > 3  # it tried again
     assert attempts(tmp_path)[0]["outcome"] == "released"
+
+
+def test_a_state_folder_that_cannot_be_written(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.sqlite").mkdir()
+    with pytest.raises(FileError, match="unable to open database file: managers write in the state folder"):
+        Records(tmp_path / "m.sqlite")
+    words = ["campaign", "report", str(finished / "campaign.toml"), "-o", "/proc/nowhere/page.html", "--json"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 1
+    assert "--output puts the page elsewhere" in json.loads(found.stdout)["error"]

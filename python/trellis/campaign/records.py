@@ -50,12 +50,20 @@ class Records:
         <state>/records/<manager>.sqlite
     on_loss
         Told once why the history has gaps.
+
+    Raises
+    ------
+    FileError
+        The file cannot be made.
     """
 
     def __init__(self, path: Path, on_loss: Callable[[str], None] = lambda reason: None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self._on_loss, self._is_whole = path, on_loss, True
-        self._base = sqlite3.connect(f"file:{path}?nolock=1", uri=True, isolation_level=None)
+        try:
+            self._base = sqlite3.connect(f"file:{path}?nolock=1", uri=True, isolation_level=None)
+        except sqlite3.OperationalError as error:
+            raise FileError(f"{path}: {error}: managers write in the state folder") from error
         for statement in ("PRAGMA journal_mode=TRUNCATE", "PRAGMA synchronous=NORMAL", *_TABLES, "BEGIN"):
             self._do(statement)
         self._committed = time.monotonic()

@@ -11,7 +11,7 @@ from ..campaign.metaq import read_directory
 from ..campaign.metaq_import import campaign_text
 from ..campaign.report import write_report
 from ..campaign.times import show_seconds
-from ..errors import BadArgument
+from ..errors import BadArgument, FileError
 from .console import Output
 
 
@@ -20,7 +20,10 @@ def report(file: Path, page: Path | None, *, json: bool) -> int:
     output = Output(json)
     campaign = load_campaign(file)
     page = page or Path(campaign.state) / "report.html"
-    figures = write_report(campaign, page)
+    try:
+        figures = write_report(campaign, page)
+    except OSError as error:
+        raise FileError(f"{page}: {error.strerror}; --output puts the page elsewhere") from error
     output.result({"run": "report", "campaign": campaign.name, "page": str(page), **figures})
     done, idle = figures["counts"]["done"], figures["gpu_idle_fraction_until_last_gpu_task"]
     output.line(f"{done} of {figures['tasks']} tasks done in {show_seconds(figures['seconds'])}")
