@@ -106,9 +106,8 @@ _SUBMODULE_OF = {
         ],
         "errors",
     ),
-    **dict.fromkeys(
-        ["GaugeField", "Geometry", "read_gauge_field", "cold", "hot", "weak_field", "quenched"], "gauge"
-    ),
+    **dict.fromkeys(["GaugeField", "Geometry", "read_gauge_field", "cold", "hot", "weak_field"], "gauge"),
+    "quenched": "heatbath",
     **dict.fromkeys(["FlowHistory", "GradientFlow", "flow_history"], "flow"),
     **dict.fromkeys(["reference_time", "w0_scale"], "scales"),
     **dict.fromkeys(["WilsonClover"], "operators"),
@@ -167,7 +166,8 @@ if TYPE_CHECKING:
         sequential_source,
     )
     from .flow import FlowHistory, GradientFlow, flow_history
-    from .gauge import GaugeField, Geometry, cold, hot, quenched, read_gauge_field, weak_field
+    from .gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
+    from .heatbath import quenched
     from .operators import WilsonClover
     from .parallel import abort, barrier, rank, ranks
     from .propagators import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .core import load
-from .errors import BadArgument
 
 if TYPE_CHECKING:
     from . import _core
@@ -325,50 +324,6 @@ def weak_field(geometry: Geometry | FourIntegers, *, seed: int, spread: float = 
     """Links exp(spread sum_a p_a T_a) with normal p_a: close to one for a small spread. Collective."""
     U = _new_field(geometry)
     load().set_weak(U._core, spread, seed, 0)
-    return U
-
-
-def quenched(
-    lattice: FourIntegers,
-    *,
-    beta: float,
-    seed: int,
-    sweeps: int = 200,
-    over_relaxation: int = 4,
-    start: Literal["hot", "cold"] = "hot",
-    grid: FourIntegers | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> GaugeField:
-    """A quenched configuration of the Wilson plaquette action. Collective.
-
-    For many of them, with checkpoints, use `trellis generate`.
-
-    Parameters
-    ----------
-    lattice
-        Lx, Ly, Lz, Lt.
-    beta
-        6 / g0^2.
-    seed
-        Of the random numbers; with the same seed and parameters the links have the same bits.
-    sweeps
-        Heat-bath sweeps, each followed by `over_relaxation` over-relaxation sweeps.
-    start
-        "hot" or "cold".
-    progress
-        Called with the number of each finished sweep.
-    """
-    from .heatbath import HeatBath
-
-    if start not in ("hot", "cold"):
-        raise BadArgument(f'start must be "hot" or "cold", found {start!r}')
-    geometry = Geometry(lattice, grid)
-    U = hot(geometry, seed=seed) if start == "hot" else cold(geometry)
-    heatbath = HeatBath(beta=beta, seed=seed, over_relaxation=over_relaxation)
-    for number in range(1, sweeps + 1):
-        heatbath.sweep(U, number)
-        if progress:
-            progress(number)
     return U
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
 from .core import load
-from .gauge import GaugeField
+from .errors import BadArgument
+from .gauge import FourIntegers, GaugeField, Geometry, cold, hot
 
 #: A sweep of the run files is one update with a single heat-bath sweep.
 _HEATBATH_SWEEPS = 1
@@ -43,3 +47,45 @@ class HeatBath:
     def flops_per_site(self) -> float:
         """Of one sweep."""
         return self._core.flops_per_site
+
+
+def quenched(
+    lattice: FourIntegers,
+    *,
+    beta: float,
+    seed: int,
+    sweeps: int = 200,
+    over_relaxation: int = 4,
+    start: Literal["hot", "cold"] = "hot",
+    grid: FourIntegers | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> GaugeField:
+    """A quenched configuration of the Wilson plaquette action. Collective.
+
+    For many of them, with checkpoints, use `trellis generate`.
+
+    Parameters
+    ----------
+    lattice
+        Lx, Ly, Lz, Lt.
+    beta
+        6 / g0^2.
+    seed
+        Of the random numbers; with the same seed and parameters the links have the same bits.
+    sweeps
+        Heat-bath sweeps, each followed by `over_relaxation` over-relaxation sweeps.
+    start
+        "hot" or "cold".
+    progress
+        Called with the number of each finished sweep.
+    """
+    if start not in ("hot", "cold"):
+        raise BadArgument(f'start must be "hot" or "cold", found {start!r}')
+    geometry = Geometry(lattice, grid)
+    U = hot(geometry, seed=seed) if start == "hot" else cold(geometry)
+    heatbath = HeatBath(beta=beta, seed=seed, over_relaxation=over_relaxation)
+    for number in range(1, sweeps + 1):
+        heatbath.sweep(U, number)
+        if progress:
+            progress(number)
+    return U

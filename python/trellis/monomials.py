@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .core import load
 from .errors import NumericError
-from .hmc import Monomial, gauge_monomial
+from .hmc import HMC, Level, Monomial, gauge_monomial
 from .online import boundary_phases
 from .rational import Rational, rational_power
 
@@ -127,6 +127,16 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
             _add_two_flavours(sea, fermion, number)
         number += len(fermion.monomial_names)
     return sea
+
+
+def make_hmc(sea: Sea) -> HMC:
+    """The chain of a run file."""
+    run = sea.run
+    levels = []
+    for level in run.integrator:
+        monomials = [m for name in run.expanded(level) for m in sea.monomials[name]]
+        levels.append(Level(level.scheme, level.steps, monomials, level.lambda_))
+    return HMC(levels, length=run.molecular_dynamics.length, seed=run.random.seed, stream=run.random.stream)
 
 
 def _is_staggered(fermion: FermionTable) -> bool:

@@ -9,6 +9,7 @@ import math
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -121,11 +122,9 @@ class _Maker:
         self.template = self._template()
 
     def _template(self) -> dict[str, Any]:
-        from .files import read_toml
-
         if self.table.run_file is None:
             return {}
-        return read_toml(self.folder / self.table.run_file, self.where)
+        return _read_toml(self.folder / self.table.run_file, self.where)
 
     def task(self, parameters: dict[str, Any]) -> Task:
         table = self.table
@@ -308,3 +307,11 @@ def _words(command: list[str] | str | None, text: Any) -> tuple[str, ...]:
     if isinstance(command, str):
         return ("/bin/sh", "-c", text(command))
     return tuple(map(text, command))
+
+
+def _read_toml(path: Path, where: str) -> dict[str, Any]:
+    """A TOML file without a schema."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadArgument(f"{where}: {path}: {error}") from error

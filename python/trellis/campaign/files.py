@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
-from typing import Any
 
 from ..errors import BadArgument, RunFileError
 from ..run_files.loading import load_run_file, parse_run_file
@@ -188,11 +186,3 @@ def parse_campaign(text: str, folder: Path | str, name: str = "campaign file") -
     check_graph(tasks, name)
     state = root / (file.campaign.state or f"{file.campaign.name}.state")
     return _campaign(file.campaign, root, state, tasks, text)
-
-
-def read_toml(path: Path, where: str) -> dict[str, Any]:
-    """A TOML file without a schema."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadArgument(f"{where}: {path}: {error}") from error

@@ -13,8 +13,7 @@ from ..core import load
 from ..ensemble import State, Stream, load_last_state, save_state, states
 from ..errors import BadArgument
 from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
-from ..hmc import HMC, Level
-from ..monomials import Sea, make_sea
+from ..monomials import make_hmc, make_sea
 from ..online import OnlineMeasurements, sea_flavours
 from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
@@ -23,6 +22,7 @@ from .console import Output
 from .hmc_report import describe_parts, describe_trajectory
 from .setup import gauge_field_bytes, make_output_folder, require_memory, set_threads
 from .stopping import StopRequest
+from .tune import tune
 
 #: Beyond this a trajectory is practically never accepted.
 _LARGE_VIOLATION = 10.0
@@ -47,8 +47,6 @@ def generate_hmc(
 
 def tune_hmc(run: HmcRun, text: str, output: Output, *, acceptance: float) -> dict[str, Any]:
     """`trellis generate --tune`: from the last state of the run, or its start after the thermalisation."""
-    from .tune import tune
-
     chain = _Chain(run, text, output)
     U = chain.last_or_start()
     chain._prepare(U)
@@ -72,16 +70,6 @@ def start_field(run: HmcRun, geometry: Geometry) -> GaugeField:
     if U.geometry != geometry:
         raise BadArgument(f"{start.file}: expected {geometry}, found {U.geometry}")
     return U
-
-
-def make_hmc(sea: Sea) -> HMC:
-    """The chain of a run file."""
-    run = sea.run
-    levels = []
-    for level in run.integrator:
-        monomials = [m for name in run.expanded(level) for m in sea.monomials[name]]
-        levels.append(Level(level.scheme, level.steps, monomials, level.lambda_))
-    return HMC(levels, length=run.molecular_dynamics.length, seed=run.random.seed, stream=run.random.stream)
 
 
 class _Chain:

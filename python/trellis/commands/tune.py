@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..gauge import GaugeField
-from ..monomials import make_sea
+from ..monomials import make_hmc, make_sea
 from ..run_files import HmcRun
 from .console import Output
 
@@ -57,8 +57,6 @@ def tune(
         JSON values: deviation (of dH now), acceptance (now), wished, and levels with scheme, steps, part
         (root mean square of the level's part of dH) and proposed (steps).
     """
-    from .hmc import make_hmc
-
     sea = make_sea(run, U, intervals)
     hmc = make_hmc(sea)
 
