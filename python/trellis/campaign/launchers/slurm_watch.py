@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...errors import NotAvailable
+from ...errors import Error, NotAvailable
 from . import slurm_system
 
 #: How the names of a campaign's steps begin.
@@ -32,7 +32,7 @@ class StepWatch(threading.Thread):
 
     def run(self) -> None:
         while not self._stop_event.wait(self._interval):
-            with contextlib.suppress(NotAvailable):  # a controller that is away for a while is no loss
+            with contextlib.suppress(Error):  # a controller that is away, or says odd things, is no loss
                 self._ask()
 
     def _ask(self) -> None:
