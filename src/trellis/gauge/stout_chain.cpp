@@ -15,35 +15,13 @@ void StoutChain::set(const GaugeField& U) {
   if (is_new) {
     work_.clear();
     staples_.clear();
-    planes_.clear();
     fields_.assign(size_t(levels_) + 1, U);
     while (staples_.size() < size_t(levels_)) staples_.emplace_back(U);
-    for (int mu = 0; mu < Nd; ++mu)
-      for (int nu = mu + 1; nu < Nd; ++nu) planes_.emplace_back(U.layout(), mu, nu);
   } else {
     fields_.front() = U;
   }
   for (size_t level = 0; level < size_t(levels_); ++level)
     stout_level(fields_[level + 1], fields_[level], rho_, &staples_[level]);
-}
-
-/// What the staples of the neighbours add to G, plane by plane.
-void StoutChain::add_neighbours(const StoutChainCall& chain, const GaugeField& U) const {
-  StoutPlaneCall call;
-  call.chain = chain;
-  size_t plane = 0;
-  for (call.mu = 0; call.mu < Nd; ++call.mu)
-    for (call.nu = call.mu + 1; call.nu < Nd; ++call.nu) {
-      const PlaneSlices& slices = planes_[plane++];
-      if (chain.rho[call.mu][call.nu] == 0 && chain.rho[call.nu][call.mu] == 0) continue;
-      call.blocks_per_slice = slices.blocks_per_slice();
-      call.blocks = slices.blocks();
-      call.inner = slices.inner().data();
-      call.inner_count = int(slices.inner().size());
-      dispatch_gauge(U, [&]<class Layout, class Storage>() {
-        launch_stout_chain_plane<Layout, Storage>(call, slices.slices());
-      });
-    }
 }
 
 void StoutChain::pull_back(LinkDerivative& G) {
@@ -68,7 +46,8 @@ void StoutChain::pull_back(LinkDerivative& G) {
         U, [&]<class Layout, class Storage>() { launch_stout_chain_link<Layout, Storage>(call, sites); });
     X.halo_is_stale();
     X.update_halo(1);
-    add_neighbours(call, U);
+    dispatch_gauge(
+        U, [&]<class Layout, class Storage>() { launch_stout_chain_staples<Layout, Storage>(call, sites); });
   }
   G.halo_is_stale();
 }

@@ -5,11 +5,8 @@
 
 #include "trellis/field/link_derivative.hpp"
 #include "trellis/gauge/smearing.hpp"
-#include "trellis/lattice/plane_slices.hpp"
 
 namespace trellis {
-
-struct StoutChainCall;
 
 class StoutChain {
  public:
@@ -28,13 +25,11 @@ class StoutChain {
   void pull_back(LinkDerivative& G);
 
  private:
-  void add_neighbours(const StoutChainCall& chain, const GaugeField& U) const;
   StoutWeights rho_;
   int levels_;
   std::vector<GaugeField> fields_;       ///< by level; 0: thin
   std::vector<LinkDerivative> staples_;  ///< C of each level
   std::vector<LinkDerivative> work_;
-  std::vector<PlaneSlices> planes_;
 };
 
 }  // namespace trellis

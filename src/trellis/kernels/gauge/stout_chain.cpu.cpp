@@ -1,7 +1,6 @@
 // instantiate: STORAGE=double LANES=1,4,8,16
 #include "trellis/kernels/gauge/stout_chain.hpp"
 
-#include "trellis/device/cpu/for_each_group.hpp"
 #include "trellis/device/cpu/for_each_site.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
@@ -14,13 +13,14 @@ void launch_stout_chain_link(const StoutChainCall& call, const SiteRange& inner_
 }
 
 template <class Layout, class Storage>
-void launch_stout_chain_plane(const StoutPlaneCall& call, int slices) {
-  const StoutChainPlane<Layout, Storage> kernel(call);
-  cpu::for_each_group(slices, [&](int slice, int) { kernel(slice); });
+void launch_stout_chain_staples(const StoutChainCall& call, const SiteRange& inner_blocks) {
+  const StoutChainStaples<Layout, Storage> kernel(call);
+  cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
 }
 
 template void launch_stout_chain_link<InstantiatedLayout, InstantiatedStorage>(const StoutChainCall&,
                                                                                const SiteRange&);
-template void launch_stout_chain_plane<InstantiatedLayout, InstantiatedStorage>(const StoutPlaneCall&, int);
+template void launch_stout_chain_staples<InstantiatedLayout, InstantiatedStorage>(const StoutChainCall&,
+                                                                                  const SiteRange&);
 
 }  // namespace trellis

@@ -15,32 +15,25 @@
 ///   G -= { a b^dagger (rho_munu X_b + rho_numu Z_c) - rho_numu X_a a b^dagger } c^dagger
 ///      + d^dagger { e^dagger (rho_munu X_e - rho_numu X_g) + rho_numu X_d e^dagger } g.
 ///
-/// The first terms of (mu, nu) and (nu, mu) share a b^dagger. The links are visited plane by plane, in slices
-/// (lattice/plane_slices.hpp) whose links, X and Z stay in a cache.
+/// All six planes of a site are gathered at once, so that G is read and written once; X and Z are
+/// antihermitian, half of their reals is read.
 #include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// Per site. Link part: 8 products, series and sums. Neighbours: in each of 6 planes 15 products, 6 multiples
-/// and 10 sums of matrices.
-inline constexpr KernelCost stout_chain_link_cost{4 * (8 * 198 + 22 * 30 + 300), 6 * 72 * 8};
-inline constexpr KernelCost stout_chain_staples_cost{6 * (15 * 198 + 16 * 18), 6 * (3 * 36 + 2 * 36) * 8};
+/// Per site. Link part: 8 products, series and sums. Neighbours: for each of 12 pairs of directions 8
+/// products, 4 multiples and 6 sums of matrices. Must-move bytes of the neighbours' part: U, X, Z once, G in
+/// and out.
+inline constexpr KernelCost stout_chain_link_cost{4 * (8 * 198 + 22 * 30 + 300), 4 * (4 * 18 + 2 * 9) * 8};
+inline constexpr KernelCost stout_chain_staples_cost{12 * (8 * 198 + 10 * 18), 4 * (18 + 9 + 9 + 2 * 18) * 8};
 
 struct StoutChainCall {
   GaugeCall gauge;        ///< U
   RawField staples;       ///< C, as stout_level() left it
   RawField derivative;    ///< G' in, G out
-  RawField X, Z;          ///< [block][mu][18][lane]; X with its halo in the second part
+  RawField X, Z;          ///< [block][mu][18][lane], lower triangles; X with its halo in the second part
   double rho[4][4] = {};  ///< [mu][nu]; a row of zeros copies the link
-};
-/// One plane (mu < nu) of the second part; tables of PlaneSlices.
-struct StoutPlaneCall {
-  StoutChainCall chain;
-  int mu = 0, nu = 1;
-  int blocks_per_slice = 0;
-  const int32_t *blocks = nullptr, *inner = nullptr;
-  int inner_count = 0;
 };
 
 template <class Layout, class Storage>
@@ -53,9 +46,7 @@ class StoutChainLink {
       : call_{call},
         U_{call.gauge.links, call.gauge.tables},
         C_{call.staples, call.gauge.tables},
-        G_{call.derivative, call.gauge.tables},
-        X_{call.X, call.gauge.tables},
-        Z_{call.Z, call.gauge.tables} {}
+        G_{call.derivative, call.gauge.tables} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
     const Position x = U_.at(block);
@@ -65,8 +56,8 @@ class StoutChainLink {
       if (is_smeared) {
         link_part(block, mu, U_.link(x, mu), G_.link(x, mu), C_.link(x, mu));
       } else {
-        X_.store(block, mu, zero_matrix<Real>());
-        Z_.store(block, mu, zero_matrix<Real>());
+        store_antihermitian(call_.X, block, mu, zero_matrix<Real>());
+        store_antihermitian(call_.Z, block, mu, zero_matrix<Real>());
       }
     }
   }
@@ -94,86 +85,114 @@ class StoutChainLink {
         if (i == j) E.e[i][j] = E.e[i][j] + k.f[0];
       }
     const Matrix X = traceless_antihermitian(i_gamma);
-    X_.store(block, mu, X);
-    Z_.store(block, mu, dagger_mul(U, X * U));
+    store_antihermitian(call_.X, block, mu, X);
+    store_antihermitian(call_.Z, block, mu, dagger_mul(U, X * U));
     G_.store(block, mu, G * E + dagger_mul(C, X));
   }
 
+  /// The diagonal's imaginary parts and the lower triangle: nothing else is read.
+  TRELLIS_SITE_FN static void store_antihermitian(const RawField& field, int block, int mu, const Matrix& X) {
+    constexpr int W = Layout::lanes;
+    Storage* p = static_cast<Storage*>(field.data) + (size_t(block) * 4 + size_t(mu)) * (18 * W);
+    unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
+      store_real(p + (8 * i + 1) * W, X.e[i][i].im);
+      unroll<i>([&](auto j) TRELLIS_INLINE_LAMBDA {
+        store_real(p + 2 * (Nc * i + j) * W, X.e[i][j].re);
+        store_real(p + (2 * (Nc * i + j) + 1) * W, X.e[i][j].im);
+      });
+    });
+  }
+
   StoutChainCall call_;
-  Gauge U_, C_, G_, X_, Z_;
+  Gauge U_, C_, G_;
 };
 
 template <class Layout, class Storage>
-class StoutChainPlane {
+class StoutChainStaples {
  public:
   using Gauge = GaugeView<Layout, Storage>;
   using Array = SiteArray<Layout, Storage, 18>;
   using Real = typename Gauge::Real;
   using Matrix = ColorMatrix<Real>;
-  explicit StoutChainPlane(const StoutPlaneCall& call)
+  explicit StoutChainStaples(const StoutChainCall& call)
       : call_{call},
-        steps_{call.chain.gauge.links, call.chain.gauge.tables},
-        U_{call.chain.gauge.links},
-        G_{call.chain.derivative},
-        X_{call.chain.X},
-        Z_{call.chain.Z},
-        rho_{call.chain.rho[call.mu][call.nu]},
-        other_{call.chain.rho[call.nu][call.mu]} {}
+        steps_{call.gauge.links, call.gauge.tables},
+        U_{call.gauge.links},
+        G_{call.derivative},
+        X_{call.X},
+        Z_{call.Z} {}
 
-  TRELLIS_SITE_FN void operator()(int slice) const {
-    const int32_t* blocks = call_.blocks + size_t(slice) * size_t(call_.blocks_per_slice);
-    for (int i = 0; i < call_.inner_count; ++i) site(blocks[call_.inner[i]]);
+  TRELLIS_SITE_FN void operator()(int block) const {
+    const Position x = steps_.at(block);
+    for (int mu = 0; mu < 4; ++mu) {
+      Matrix G = load_object<Matrix, Array, Real, 18>(G_, block, mu);
+      for (int nu = 0; nu < 4; ++nu) {
+        const Real rho(call_.rho[mu][nu]), other(call_.rho[nu][mu]);
+        if (nu == mu || (call_.rho[mu][nu] == 0 && call_.rho[nu][mu] == 0)) continue;
+        G = G - upper(x, mu, nu, rho, other);
+        G = G - lower(x, mu, nu, rho, other);
+      }
+      store_object<Matrix, Array, Real, 18>(G_, block, mu, G);
+    }
   }
 
  private:
-  TRELLIS_SITE_FN Matrix load(const Array& array, Position x, int mu) const {
-    Matrix m = load_object<Matrix, Array, Real, 18>(array, x.block, mu);
-    if constexpr (Layout::lanes > 1) {
-      if (x.shift != 0) {
-        const int32_t* source = call_.chain.gauge.tables.permutations + 16 * x.shift;
-        unroll<Nc * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
-          Complex<Real>& z = m.e[k / Nc][k % Nc];
-          z = {permute(z.re, source), permute(z.im, source)};
-        });
-      }
-    }
+  TRELLIS_SITE_FN void move_lanes(Real& r, int shift) const {
+    if constexpr (Layout::lanes > 1)
+      if (shift != 0) r = permute(r, call_.gauge.tables.permutations + 16 * shift);
+  }
+  TRELLIS_SITE_FN Matrix link(Position x, int mu) const {
+    Matrix m = load_object<Matrix, Array, Real, 18>(U_, x.block, mu);
+    if (x.shift != 0)
+      unroll<Nc * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        Complex<Real>& z = m.e[k / Nc][k % Nc];
+        move_lanes(z.re, x.shift);
+        move_lanes(z.im, x.shift);
+      });
     return m;
   }
-  TRELLIS_SITE_FN void subtract(int block, int mu, const Matrix& part) const {
-    const Matrix G = load_object<Matrix, Array, Real, 18>(G_, block, mu);
-    store_object<Matrix, Array, Real, 18>(G_, block, mu, G - part);
+  /// Of an antihermitian traceless matrix the lower triangle is read.
+  TRELLIS_SITE_FN Matrix antihermitian(const Array& array, Position x, int mu) const {
+    Matrix m;
+    const auto component = [&](int i) TRELLIS_INLINE_LAMBDA {
+      Real r = array.component(x.block, mu, i, Real(1));
+      move_lanes(r, x.shift);
+      return r;
+    };
+    unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
+      m.e[i][i] = {Real(0.0), component(8 * i + 1)};
+      unroll<i>([&](auto j) TRELLIS_INLINE_LAMBDA {
+        m.e[i][j] = {component(2 * (Nc * i + j)), component(2 * (Nc * i + j) + 1)};
+        m.e[j][i] = {-m.e[i][j].re, m.e[i][j].im};
+      });
+    });
+    return m;
   }
 
-  TRELLIS_SITE_FN void site(int block) const {
-    const int mu = call_.mu, nu = call_.nu;
-    const Position x = steps_.at(block), ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
-    const Real rho(rho_), other(other_);
-    const Matrix a_b = mul_dagger(load(U_, ahead, nu), load(U_, above, mu));
-    const Matrix X_a = load(X_, ahead, nu), X_b = load(X_, above, mu);
-    const Matrix for_mu = a_b * (rho * X_b + other * load(Z_, x, nu)) - other * (X_a * a_b);
-    subtract(block, mu, mul_dagger(for_mu, load(U_, x, nu)) + lower(x, mu, nu, rho, other));
-    const Matrix for_nu = dagger_mul(a_b, other * X_a + rho * load(Z_, x, mu)) - rho * mul_dagger(X_b, a_b);
-    subtract(block, nu, mul_dagger(for_nu, load(U_, x, mu)) + lower(x, nu, mu, other, rho));
+  TRELLIS_SITE_FN Matrix upper(Position x, int mu, int nu, const Real& rho, const Real& other) const {
+    const Position ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
+    const Matrix a_b = mul_dagger(link(ahead, nu), link(above, mu));
+    const Matrix sum = rho * antihermitian(X_, above, mu) + other * antihermitian(Z_, x, nu);
+    return mul_dagger(a_b * sum - other * (antihermitian(X_, ahead, nu) * a_b), link(x, nu));
   }
   TRELLIS_SITE_FN Matrix lower(Position x, int mu, int nu, const Real& rho, const Real& other) const {
     const Position down = steps_.step(x, nu, -1), corner = steps_.step(down, mu, 1);
-    const Matrix e = load(U_, down, mu);
-    const Matrix bracket = dagger_mul(e, rho * load(X_, down, mu) - other * load(X_, down, nu)) +
-                           other * mul_dagger(load(X_, corner, nu), e);
-    return dagger_mul(load(U_, corner, nu), bracket * load(U_, down, nu));
+    const Matrix e = link(down, mu);
+    const Matrix sum = rho * antihermitian(X_, down, mu) - other * antihermitian(X_, down, nu);
+    const Matrix bracket = dagger_mul(e, sum) + other * mul_dagger(antihermitian(X_, corner, nu), e);
+    return dagger_mul(link(corner, nu), bracket * link(down, nu));
   }
 
-  StoutPlaneCall call_;
+  StoutChainCall call_;
   Gauge steps_;
   Array U_, G_, X_, Z_;
-  double rho_, other_;
 };
 
 /// G' becomes the link part of G; X and Z are written.
 template <class Layout, class Storage>
 void launch_stout_chain_link(const StoutChainCall& call, const SiteRange& inner_blocks);
-/// The neighbours' part of one plane is added to G.
+/// The neighbours' part is added to G.
 template <class Layout, class Storage>
-void launch_stout_chain_plane(const StoutPlaneCall& call, int slices);
+void launch_stout_chain_staples(const StoutChainCall& call, const SiteRange& inner_blocks);
 
 }  // namespace trellis
