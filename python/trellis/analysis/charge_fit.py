@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 
 import gvar as gv
 import lsqfit
 import numpy as np
 from numpy.typing import NDArray
 
+from .charge_profile import Profile, ProfileInput, profile
 from .charge_results import ChargeOptions
 from .errors import FitFailed
 from .window_fit import chi2_scale, chi2_spectrum, p_value, small_sample_correction
@@ -87,8 +89,10 @@ class ChargeFit:
     t_min: int
     states: int
     p: dict[str, float]
-    response: dict[str, NDArray]  # of E0 and the charges to all data, zero outside the window
+    value: dict[str, float]  # E0, the charges and their ratios "A/V"
+    response: dict[str, NDArray]  # of them to all data, zero outside the window
     prior_error: dict[str, float]
+    is_profiled: bool  # values and widths are those of charge_profile.py
     chi2: float
     expected_chi2: float
     p_value: float
@@ -178,12 +182,27 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     correction = float(np.sqrt(small_sample_correction(data.count, free))) if is_correlated else 1.0
     residual = data.mean[places] - charge_model(p, data.names, states, t_c, t_g)
     chi2 = float(residual @ W @ residual)
-    full = np.zeros((len(keys), len(data.mean)))
-    full[:, places] = response
-    prior_covariance = inverse @ precision @ inverse
-    row = {"E0": (keys.index("logE0"), np.exp(p["logE0"]))}
-    row |= {name: (keys.index(f"g_{name}"), 1.0) for name in data.names}
-    # the expected chi^2 of the fit takes the place of its degrees of freedom (averaging.py)
+    linear = _linear(data, p, keys, response, places, inverse @ precision @ inverse)
+    averages = None
+    if is_correlated and states == 2:
+        theta = [keys.index(k) for k in ("logE0", "loggap", "r")]
+        averages = profile(
+            ProfileInput(
+                data=data.mean[places],
+                weights=W,
+                t_c=t_c,
+                t_g=t_g,
+                charges=len(data.names),
+                theta=np.array([p[keys[i]] for i in theta]),
+                covariance=inverse[np.ix_(theta, theta)],
+                prior_mean=np.array([prior[keys[i]].mean for i in theta]),
+                prior_width=np.array([prior[keys[i]].sdev for i in theta]),
+                charge_prior_width=data.options.charge_prior_width,
+            )
+        )
+    value, response_of, prior_error = _profiled(data, linear, averages)
+    # The expected chi^2 takes the place of the degrees of freedom (averaging.py), with Ando's penalty of 3
+    # for each parameter (charges.py).
     projector = W - W @ jacobian @ inverse @ jacobian.T @ W
     spectrum = chi2_spectrum(projector, covariance)
     expected = float(spectrum.sum())
@@ -192,15 +211,68 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
         t_min=t_min,
         states=states,
         p=p,
-        response={k: s * full[i] for k, (i, s) in row.items()},
-        prior_error={k: s * np.sqrt(prior_covariance[i, i]) for k, (i, s) in row.items()},
+        value=value,
+        response=response_of,
+        prior_error=prior_error,
+        is_profiled=averages is not None,
         chi2=chi2,
         expected_chi2=scale * expected,
         p_value=p_value(chi2, spectrum, data.count, free, seed=0),
-        criterion=chi2 / scale - 2 * expected,
+        criterion=chi2 / scale - 3 * expected,
         points=len(places),
         correction=correction,
     )
+
+
+#: Quantity -> value, response to all data, error from the priors.
+_Linear = dict[str, tuple[float, NDArray, float]]
+
+
+def _linear(
+    data: ChargeData,
+    p: dict[str, float],
+    keys: list[str],
+    response: NDArray,
+    places: NDArray,
+    prior_covariance: NDArray,
+) -> _Linear:
+    """E0, the charges and their ratios at the best fit, to first order in the data."""
+    full = np.zeros((len(keys), len(data.mean)))
+    full[:, places] = response
+
+    def quantity(value: float, slope: dict[str, float]) -> tuple[float, NDArray, float]:
+        d = np.zeros(len(keys))
+        for key, factor in slope.items():
+            d[keys.index(key)] = factor
+        return value, d @ full, float(np.sqrt(d @ prior_covariance @ d))
+
+    energy = float(np.exp(p["logE0"]))
+    result = {"E0": quantity(energy, {"logE0": energy})}
+    for name in data.names:
+        result[name] = quantity(p[f"g_{name}"], {f"g_{name}": 1.0})
+    for a, b in permutations(data.names, 2):
+        g_a, g_b = p[f"g_{a}"], p[f"g_{b}"]
+        result[f"{a}/{b}"] = quantity(g_a / g_b, {f"g_{a}": 1 / g_b, f"g_{b}": -g_a / g_b**2})
+    return result
+
+
+def _profiled(
+    data: ChargeData, linear: _Linear, averages: Profile | None
+) -> tuple[dict[str, float], dict[str, NDArray], dict[str, float]]:
+    """Values, responses and prior errors; where there is a profile its medians, and its widths as scale."""
+    intervals = {}
+    if averages is not None:
+        intervals = {"E0": averages.energy} | dict(zip(data.names, averages.charges, strict=True))
+        for (i, j), ratio in averages.ratios.items():
+            intervals[f"{data.names[i]}/{data.names[j]}"] = ratio
+    value, response, prior_error = {}, {}, {}
+    for name, (best, slope, prior_part) in linear.items():
+        value[name], scale = best, 1.0
+        if name in intervals:
+            curvature = np.hypot(np.sqrt(slope @ data.covariance @ slope), prior_part)
+            value[name], scale = intervals[name].median, intervals[name].half_width / float(curvature)
+        response[name], prior_error[name] = scale * slope, scale * prior_part
+    return value, response, prior_error
 
 
 def _jacobian(data: ChargeData, p: dict[str, float], keys: list[str], states: int, t_c, t_g) -> NDArray:

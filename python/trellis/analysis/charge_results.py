@@ -36,7 +36,11 @@ class ChargeOptions(BaseModel):
 
 @dataclass(frozen=True)
 class ChargeWindow:
-    """One fit: its window, states, charges and weight in the average."""
+    """One fit: its window, states, charges and weight in the average.
+
+    `profiled`: values and errors are median and width under the profile likelihood (correlated two-state
+    fits), else those of the best fit.
+    """
 
     t_min: int
     t_max: int
@@ -48,6 +52,7 @@ class ChargeWindow:
     p_value: float
     points: int
     weight: float
+    profiled: bool = False
 
 
 @dataclass(frozen=True)

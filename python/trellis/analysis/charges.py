@@ -8,11 +8,15 @@ exp(-E_m t) only). For two states, divided by the two-point function, with r = A
     g_eff(t) = N(t+1)/C(t+1) - N(t)/C(t)   ->   g
 
 C. Bouchard et al., Phys. Rev. D 96 (2017) 014504. g_eff takes away the constant. C and the g_eff of all
-charges are fitted together over a set of windows, with one and two states; the results are averaged with the
-weights of `averaging`; the model error is the spread of the fits beyond their noise. Errors are linear
-responses to the configurations, so correlations between windows and charges, and autocorrelations, are
-those of the data. Where fits do not describe the data (p < 0.05) their sqrt(chi^2 / expected), averaged with
-the same weights, stretches the statistical errors, and the result says so.
+charges are fitted together over a set of windows, with one and two states, and averaged with the weights
+exp(-BPIC / 2), BPIC = chi^2 + 3 (parameters) + 3 (data left out of the window): the Bayesian predictive
+criterion (T. Ando, Biometrika 94 (2007) 443), a datum that is left out counted as a parameter that fits it,
+as in `averaging`, whose 2 in place of 3 belongs to best fits. The model error is the spread of the fits
+beyond their noise. Two-state fits give the median and the width of the charges under the profile likelihood
+(charge_profile.py), not its maximum and the curvature there. Errors are linear responses to the
+configurations, scaled to that width, so correlations between windows and charges, and autocorrelations, are
+those of the data. Where fits do not describe the data (p < 0.05) their sqrt(chi^2 / expected), averaged
+with the same weights, stretches the statistical errors, and the result says so.
 """
 
 from __future__ import annotations
@@ -119,8 +123,11 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray) -> 
         )
 
     def of_fits(name: str) -> ChargeEstimate:
-        values = [np.exp(f.p["logE0"]) if name == "E0" else f.p[f"g_{name}"] for f in fits]
-        return estimate(values, [f.response[name] for f in fits], [f.prior_error[name] for f in fits])
+        return estimate(
+            [f.value[name] for f in fits],
+            [f.response[name] for f in fits],
+            [f.prior_error[name] for f in fits],
+        )
 
     charges = {name: of_fits(name) for name in data.names}
     ratio = z_v = tau_n = None
@@ -130,15 +137,7 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray) -> 
             1 / v.value, v.statistical_error / v.value**2, v.model_error / v.value**2, v.tau_int
         )
     if "A" in charges and "V" in charges:
-        ratios = [f.p["g_A"] / f.p["g_V"] for f in fits]
-        slopes = [
-            (f.response["A"] - g * f.response["V"]) / f.p["g_V"] for f, g in zip(fits, ratios, strict=True)
-        ]
-        priors = [
-            np.hypot(f.prior_error["A"], g * f.prior_error["V"]) / abs(f.p["g_V"])
-            for f, g in zip(fits, ratios, strict=True)
-        ]
-        ratio = estimate(ratios, slopes, priors)
+        ratio = of_fits("A/V")
         tau_n = neutron_lifetime(ratio)
     windows = [_window(data, f, w) for f, w in zip(fits, weights, strict=True)]
     effective = {name: _effective_points(data, i, None) for i, name in enumerate(data.names)}
@@ -168,7 +167,7 @@ def _window(data: ChargeData, fit: ChargeFit, weight: float) -> ChargeWindow:
         )
         for name in data.names
     }
-    values = {name: fit.p[f"g_{name}"] for name in data.names}
+    values = {name: fit.value[name] for name in data.names}
     return ChargeWindow(
         t_min=fit.t_min,
         t_max=data.t_max,
@@ -180,6 +179,7 @@ def _window(data: ChargeData, fit: ChargeFit, weight: float) -> ChargeWindow:
         p_value=fit.p_value,
         points=fit.points,
         weight=float(weight),
+        profiled=fit.is_profiled,
     )
 
 

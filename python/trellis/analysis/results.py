@@ -193,6 +193,7 @@ class ChargeWindowRecord(_Record):
     p_value: float
     points: int
     weight: float
+    profiled: bool = False
 
 
 class ThreePointRecord(_Record):
