@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import h5py
@@ -17,6 +18,7 @@ from trellis.analysis.charges import (
     neutron_lifetime,
 )
 from trellis.analysis.nucleon import read_lalibe
+from trellis.analysis.readers import read_measurements
 from trellis.analysis.three_point import three_point_charge
 
 G_A, G_V, ENERGY, GAP, RATIO, EXTENT = 1.27, 1.05, 0.55, 0.5, 0.4, 16
@@ -140,6 +142,53 @@ def test_layout_of_lalibe(tmp_path: Path) -> None:
         read_lalibe(spectrum, {"A": fh[:3]})
     with pytest.raises(AnalysisError, match="fh_proton"):
         read_lalibe(spectrum, {"A": spectrum})
+
+
+def test_trellis_analyze_reads_the_layout_of_lalibe(tmp_path: Path) -> None:
+    """The same charges as from the arrays; spectrum and currents in files of their own."""
+    write_lalibe(tmp_path, 60)
+    two_point, numerators = ensemble(60, 9)
+    results = analyze(tmp_path, options={"charges": {"t_max": 7}})
+    expected = fit_charges(two_point, numerators, options={"t_max": 7})
+    assert results.nucleon_charges is not None
+    for name in ("A", "V"):
+        found = results.nucleon_charges.charges[name]
+        assert found.value == pytest.approx(expected.charges[name].value, rel=1e-9)
+        assert found.error == pytest.approx(expected.charges[name].error, rel=1e-6)
+    assert results.lattice == (0, 0, 0, EXTENT)
+    assert results.title == f"Hadron masses on {EXTENT} time slices"
+    with h5py.File(tmp_path / "fh_3.h5", "r+") as file:
+        file.copy("PS", "SS")
+    with pytest.raises(AnalysisError, match="lalibe_smearing"):
+        analyze(tmp_path)
+    with pytest.raises(AnalysisError, match="/SP"):
+        analyze(tmp_path, options={"lalibe_smearing": "SP"})
+    (tmp_path / "fh_3.h5").rename(tmp_path / "fh_V4.h5")
+    with pytest.raises(AnalysisError, match=r"number.*found fh_V4\.h5"):
+        analyze(tmp_path, options={"lalibe_smearing": "PS"})
+    (tmp_path / "fh_V4.h5").unlink()
+    with pytest.raises(AnalysisError, match="correlators"):
+        analyze(tmp_path)
+
+
+DATA = Path(os.environ.get("TRELLIS_TEST_DATA", "")) / "lalibe"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs the external data (TRELLIS_TEST_DATA)")
+def test_files_that_lalibe_wrote(tmp_path: Path) -> None:
+    for k in range(5):
+        for name in ("2pt_spectrum", "fh_proton_V4"):
+            (tmp_path / f"{name}.{k}.h5").symlink_to(DATA / f"lalibe_{name}.h5")
+    read = read_measurements(tmp_path, lalibe_smearing="PS")
+    assert read.configurations.tolist() == [0, 1, 2, 3, 4]
+    assert set(read.correlators) == {"nucleon", "pion", "kaon", "fh_V4_UU", "fh_V4_DD"}
+    with h5py.File(DATA / "lalibe_2pt_spectrum.h5") as file:
+        up, down = (file[f"PS/proton/{spin}/x0_y0_z0_t0/px0_py0_pz0"][()] for spin in ("spin_up", "spin_dn"))
+    nucleon = read.correlators["nucleon"]
+    assert nucleon.momenta[0].tolist() == [0, 0, 0]
+    assert len(nucleon.momenta) == 7
+    np.testing.assert_array_equal(nucleon.values[3, 0], up + down)
+    assert any("delta_pp" in note for note in read.notes)
 
 
 def test_mistakes_are_refused() -> None:

@@ -69,6 +69,9 @@ class AnalysisOptions(BaseModel):
         default=None,
         description="Leave out configurations and trajectories before this number (thermalisation).",
     )
+    lalibe_smearing: str | None = Field(
+        default=None, description='"PS", "SS", ...: which of several in files of lalibe\'s layout.'
+    )
     ratios: list[tuple[str, str]] = Field(
         default=[("pion", "rho"), ("nucleon", "rho")],
         description="Mass ratios to form where both masses exist.",

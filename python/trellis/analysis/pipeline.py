@@ -62,10 +62,11 @@ def analyze(
     options = AnalysisOptions.model_validate(options or {})
     factory = gv.switch_gvar()  # the gvars of the fits do not outlive this call
     try:
-        results = _analyze(read_measurements(paths), title, options)
+        smearing = options.lalibe_smearing
+        results = _analyze(read_measurements(paths, lalibe_smearing=smearing), title, options)
         if companion is not None:
             other = options.model_copy(update={"first_trajectory": None})
-            results.companion = _analyze(read_measurements(companion), None, other)
+            results.companion = _analyze(read_measurements(companion, lalibe_smearing=smearing), None, other)
         results = results.with_headline()
     finally:
         gv.restore_gvar()
@@ -103,7 +104,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"
     return Results(
-        title=title or f"{subject} on {x} x {y} x {z} x {t}{beta}",
+        title=title or f"{subject} on {f'{x} x {y} x {z} x {t}' if x else f'{t} time slices'}{beta}",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         lattice=measurements.lattice,
         beta=measurements.beta,

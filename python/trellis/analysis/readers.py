@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import AnalysisError, MeasurementFileError
+from .lalibe import LalibeConfiguration, is_lalibe, read_lalibe_file
 
 MEASUREMENT = "measurement"
 GAUGE_STREAM = "gauge_stream"
@@ -125,14 +126,18 @@ class Measurements:
     notes: list[str] = field(default_factory=list)
 
 
-def read_measurements(paths: Path | str | Iterable[Path | str]) -> Measurements:
-    """Read measurement and gauge stream files.
+def read_measurements(
+    paths: Path | str | Iterable[Path | str], *, lalibe_smearing: str | None = None
+) -> Measurements:
+    """Read measurement and gauge stream files, or lalibe's (lalibe.py).
 
     Parameters
     ----------
     paths
         A file, a folder (all *.h5 and *.hdf5 in it, files of other kinds are skipped with a note), or a list
         of both.
+    lalibe_smearing
+        "PS", "SS", ... where lalibe's files hold several.
 
     Raises
     ------
@@ -144,8 +149,10 @@ def read_measurements(paths: Path | str | Iterable[Path | str]) -> Measurements:
     collected = collect_files(paths)
     result = Measurements()
     parts: list[tuple[Path, NDArray, dict[str, CorrelatorData]]] = []
+    others: dict[int, LalibeConfiguration] = {}
     for path, chosen_by_name in collected:
-        _read_file(path, chosen_by_name, result, parts)
+        _read_file(path, chosen_by_name, result, parts, others, lalibe_smearing)
+    _add_lalibe(others, result, parts)
     if not parts and not result.observables:
         names = ", ".join(str(p) for p, _ in collected[:3])
         raise AnalysisError(
@@ -178,7 +185,14 @@ def collect_files(paths: Path | str | Iterable[Path | str]) -> list[tuple[Path, 
     return list(files.items())
 
 
-def _read_file(path: Path, chosen_by_name: bool, result: Measurements, parts: list) -> None:
+def _read_file(
+    path: Path,
+    chosen_by_name: bool,
+    result: Measurements,
+    parts: list,
+    others: dict[int, LalibeConfiguration],
+    lalibe_smearing: str | None,
+) -> None:
     try:
         handle = h5py.File(path, "r")
     except OSError as error:
@@ -186,7 +200,9 @@ def _read_file(path: Path, chosen_by_name: bool, result: Measurements, parts: li
         raise MeasurementFileError(path, "file", expected="an HDF5 file", found=found) from error
     with handle as file:
         kind = _text(file.attrs.get("kind"))
-        if kind not in (MEASUREMENT, GAUGE_STREAM):
+        if is_lalibe(file):
+            kind = "lalibe"
+        elif kind not in (MEASUREMENT, GAUGE_STREAM):
             if not chosen_by_name:
                 result.notes.append(f"{path.name} skipped: its kind is {kind!r}")
                 return
@@ -196,6 +212,11 @@ def _read_file(path: Path, chosen_by_name: bool, result: Measurements, parts: li
             count = _read_measurement(path, file, result, parts) if kind == MEASUREMENT else 0
             if kind == GAUGE_STREAM:
                 count = _read_stream(path, file, result)
+            if kind == "lalibe":
+                left_out, count = read_lalibe_file(path, file, lalibe_smearing, others), 1
+                note = f"lalibe's files: not read: {', '.join(sorted(left_out))}"
+                if left_out and note not in result.notes:
+                    result.notes.append(note)
         except (OSError, KeyError, TypeError) as error:  # truncated or damaged inside
             raise MeasurementFileError(
                 path, "content", expected="readable datasets", found=str(error)
@@ -203,6 +224,23 @@ def _read_file(path: Path, chosen_by_name: bool, result: Measurements, parts: li
         attributes = {k: _plain(v) for k, v in file.attrs.items() if k != "run_file"}
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     result.files.append(InputFile(str(path), kind, path.stat().st_size, digest, count, attributes))
+
+
+def _add_lalibe(others: dict[int, LalibeConfiguration], result: Measurements, parts: list) -> None:
+    """A part for each configuration; T from the first correlator."""
+    for number, configuration in sorted(others.items()):
+        data = {}
+        for name, c in configuration.correlators.items():
+            lattice = (0, 0, 0, c.values.shape[1])
+            if result.lattice not in (None, lattice):
+                raise MeasurementFileError(
+                    configuration.path, f"times of {name}", expected=result.lattice[3], found=lattice[3]
+                )
+            result.lattice = lattice
+            data[name] = CorrelatorData(
+                name, c.values[np.newaxis], np.array(c.momenta), np.array([c.sources]), c.attributes
+            )
+        parts.append((configuration.path, np.array([number]), data))
 
 
 def _check_root(path: Path, file: h5py.File, result: Measurements) -> tuple[int, int, int, int]:

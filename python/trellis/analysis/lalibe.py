@@ -1,0 +1,160 @@
+"""lalibe's HDF5 files as measurements: /SMEARING/HADRON/SPIN/xX_yY_zZ_tT/pxN_pyN_pzN -> complex [time].
+
+One file for a configuration, or several (spectrum and Feynman-Hellmann ones): what belongs together is told
+by the number in the name, "spectrum_120.h5", "fh.cfg120.h5": one that stands between dots, dashes or
+underscores, the last of them. Sources are averaged. lalibe counts times from the source and takes the
+antiperiodic sign away.
+
+Read are proton, piplus and kplus, and fh_proton_A3, _V4 and _S with UU and DD; the rest is listed in a note.
+Spins are summed, for A3 up minus down, with the -i of doc/conventions.md. Files do not say the spatial
+extents and the boundary condition: the lattice is (0, 0, 0, T), quarks count as antiperiodic in time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import MeasurementFileError
+
+_SMEARING = re.compile(r"[A-Z]{2}")
+_PLACE = re.compile(r"x\d+_y\d+_z\d+_t\d+")
+_MOMENTUM = re.compile(r"px(-?\d+)_py(-?\d+)_pz(-?\d+)")
+_NUMBER = re.compile(r"(?:^|[._-])(?:cfg|conf|config|configuration)?(\d+)(?=$|[._-])")
+
+
+@dataclass(frozen=True)
+class _Hadron:
+    """Name of the correlator here, its type, factor, and the sign of spin down (None: no spin)."""
+
+    name: str
+    kind: str
+    factor: complex = 1
+    down: int | None = 1
+
+
+_HADRONS = {
+    "proton": _Hadron("nucleon", "baryon"),
+    "piplus": _Hadron("pion", "meson", down=None),
+    "kplus": _Hadron("kaon", "meson", down=None),
+}
+for _flavour in ("UU", "DD"):
+    _HADRONS[f"fh_proton_V4_{_flavour}"] = _Hadron(f"fh_V4_{_flavour}", "feynman_hellmann")
+    _HADRONS[f"fh_proton_S_{_flavour}"] = _Hadron(f"fh_S_{_flavour}", "feynman_hellmann")
+    _HADRONS[f"fh_proton_A3_{_flavour}"] = _Hadron(f"fh_A3_{_flavour}", "feynman_hellmann", -1j, -1)
+
+
+@dataclass
+class LalibeCorrelator:
+    """values: complex, shape [momentum, time], mean over `sources`."""
+
+    values: NDArray
+    momenta: list[tuple[int, ...]]
+    sources: int
+    attributes: dict[str, str]
+
+
+@dataclass
+class LalibeConfiguration:
+    """What the files of one configuration hold."""
+
+    path: Path
+    correlators: dict[str, LalibeCorrelator] = field(default_factory=dict)
+
+
+def is_lalibe(file: h5py.File) -> bool:
+    """Whether the root has groups of smearings with hadrons, and no kind of Trellis."""
+    groups = [name for name in file if _SMEARING.fullmatch(name) and isinstance(file[name], h5py.Group)]
+    return "kind" not in file.attrs and any(set(file[name]) & set(_HADRONS) for name in groups)
+
+
+def read_lalibe_file(
+    path: Path, file: h5py.File, smearing: str | None, found: dict[int, LalibeConfiguration]
+) -> list[str]:
+    """Adds a file to the configurations; returns the hadrons that were left out.
+
+    Raises
+    ------
+    MeasurementFileError
+        No number in the name, a correlator twice, several smearings where none was chosen, unequal shapes.
+    """
+    numbers = _NUMBER.findall(path.stem)
+    if not numbers:
+        raise MeasurementFileError(
+            path, "name", expected="the configuration's number, as in spectrum_120.h5", found=path.name
+        )
+    chosen = _chosen_smearing(path, file, smearing)
+    configuration = found.setdefault(int(numbers[-1]), LalibeConfiguration(path))
+    left_out = []
+    for hadron in file[chosen]:
+        entry = _HADRONS.get(hadron)
+        if entry is None:
+            left_out.append(hadron)
+            continue
+        if entry.name in configuration.correlators:
+            expected = f"each correlator once for configuration {numbers[-1]}"
+            raise MeasurementFileError(path, f"/{chosen}/{hadron}", expected=expected, found="it again")
+        configuration.correlators[entry.name] = _read(path, file[chosen][hadron], entry)
+    return left_out
+
+
+def _chosen_smearing(path: Path, file: h5py.File, smearing: str | None) -> str:
+    there = [n for n in file if _SMEARING.fullmatch(n) and set(file[n]) & set(_HADRONS)]
+    if smearing is None and len(there) == 1:
+        return there[0]
+    if smearing not in there:
+        expected = "the option lalibe_smearing to choose one" if smearing is None else f"/{smearing}"
+        raise MeasurementFileError(path, "smearings", expected=expected, found=", ".join(there))
+    return smearing
+
+
+def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
+    if hadron.down is None:
+        parts = [(group, 1)]
+    else:
+        for spin in ("spin_up", "spin_dn"):
+            if spin not in group:
+                raise MeasurementFileError(
+                    path, "dataset", expected=f"{group.name}/{spin}", found="nothing there"
+                )
+        parts = [(group["spin_up"], 1), (group["spin_dn"], hadron.down)]
+    total: dict[tuple[int, ...], NDArray] = {}
+    sources = 0
+    for part, sign in parts:
+        places = [name for name in part if _PLACE.fullmatch(name)]
+        sources = len(places)
+        for place in places:
+            for name, dataset in part[place].items():
+                match = _MOMENTUM.fullmatch(name)
+                if match is None:
+                    continue
+                n = tuple(map(int, match.groups()))
+                values = np.asarray(dataset[()], dtype=np.complex128)
+                if values.ndim != 1 or (total and len(values) != len(next(iter(total.values())))):
+                    expected = "one dimension, as long as the others"
+                    raise MeasurementFileError(path, dataset.name, expected=expected, found=values.shape)
+                if not np.all(np.isfinite(values)):
+                    raise MeasurementFileError(
+                        path, dataset.name, expected="finite numbers", found="some that are not"
+                    )
+                total[n] = total.get(n, 0) + sign * hadron.factor * values / len(places)
+    if not total:
+        raise MeasurementFileError(
+            path, group.name, expected="groups xX_yY_zZ_tT with momenta", found=sorted(group)
+        )
+    momenta = sorted(total, key=lambda n: (sum(k * k for k in n), n))
+    is_current = hadron.kind == "feynman_hellmann"
+    attributes = {
+        "type": hadron.kind,
+        "particle": "nucleon" if is_current else hadron.name,
+        "boundary_t": "antiperiodic",
+        "source": "gamma5" if hadron.kind == "meson" else hadron.name,
+        "sink": "gamma5" if hadron.kind == "meson" else hadron.name,
+        "layout": "lalibe",
+    }
+    return LalibeCorrelator(np.array([total[n] for n in momenta]), momenta, sources, attributes)

@@ -1,0 +1,71 @@
+"""Domain-wall propagators against dense matrices: any coefficients, Ls, boundary phases and extents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from dense_operators import GAMMA, dense_domain_wall, dense_wilson
+
+import trellis as tr
+
+RNG = np.random.default_rng(11)
+CASES = [
+    # extents, Ls, b5, c5, M5, mass, boundary, even-odd form
+    ((2, 2, 2, 4), 5, RNG.uniform(0.8, 2, 5), RNG.uniform(0, 0.9, 5), 1.37, 0.07, (1, 1, 1, -1), "symmetric"),
+    ((4, 2, 2, 2), 4, [1.83], [0.71], 0.62, 0.3, (1j, np.exp(0.3j), 1, -1), "asymmetric"),
+    ((2, 2, 4, 2), 3, [1.0], [0.0], 1.9, 0.01, (1, -1, 1, np.exp(2.1j)), "none"),
+    ((2, 4, 2, 2), 2, RNG.uniform(0.8, 2, 2), [0.4], 1.1, 1.2, (1, 1, 1, 0), "symmetric"),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_propagator_is_that_of_the_dense_matrix(case: tuple) -> None:
+    extents, Ls, b5, c5, M5, mass, boundary, form = case
+    U = tr.quenched(lattice=extents, beta=5.5, seed=3, sweeps=5)
+    one = [x if len(x) > 1 else x[0] for x in (list(b5), list(c5))]
+    M = tr.MoebiusDomainWall(
+        U, mass=mass, b5=one[0], c5=one[1], Ls=Ls, M5=M5, boundary=boundary, columns_per_solve=6
+    )
+    cg = tr.cg(tolerance=1e-13)
+    solve = (cg if form == "none" else tr.even_odd(cg, form=form))(M)
+    at = tuple(L - 1 for L in extents)
+    S = solve.propagator(tr.point_source(U.geometry, at))
+
+    D = dense_wilson(U.to_numpy(), -M5, boundary)
+    n = len(D)
+    b5, c5 = (np.broadcast_to(x, Ls) for x in (b5, c5))
+    D5, D_minus = dense_domain_wall(D, mass, b5, c5)
+    P_plus = np.tile(np.repeat([1.0, 1.0, 0.0, 0.0], 3), n // 12)[:, None]
+    site = ((at[3] * extents[2] + at[2]) * extents[1] + at[1]) * extents[0] + at[0]
+
+    def quark(source: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        walls = np.zeros((Ls, n, 12), dtype=complex)
+        walls[0] += P_plus * source
+        walls[Ls - 1] += (1 - P_plus) * source
+        psi = np.linalg.solve(D5, D_minus @ walls.reshape(Ls * n, 12)).reshape(Ls, n, 12)
+        middle = (1 - P_plus) * psi[Ls // 2] + P_plus * psi[Ls // 2 - 1]
+        return (1 - P_plus) * psi[0] + P_plus * psi[Ls - 1], middle
+
+    def columns(S: tr.Propagator) -> np.ndarray:
+        """[site spin colour, source spin colour]"""
+        return S.to_numpy().transpose(0, 1, 2, 3, 4, 6, 5, 7).reshape(n, 12)
+
+    point = np.zeros((n, 12))
+    point[12 * site : 12 * site + 12] = np.eye(12)
+    q, middle = quark(point)
+    scale = np.abs(q).max()
+    np.testing.assert_allclose(columns(S), q, rtol=0, atol=1e-11 * scale)
+    if Ls % 2 == 0:
+        assert S.midpoint is not None
+        np.testing.assert_allclose(columns(S.midpoint), middle, rtol=0, atol=1e-11 * scale)
+    else:
+        assert S.midpoint is None
+    # a Feynman-Hellmann propagator: tensor current with a momentum
+    gamma = GAMMA[1] @ GAMMA[3]
+    k = (1, 0, 1)
+    _, z, y, x = np.meshgrid(*(np.arange(L) for L in extents[::-1]), indexing="ij")
+    phase = np.exp(2j * np.pi * sum(k[i] * (r - at[i]) / extents[i] for i, r in enumerate((x, y, z)))).ravel()
+    inserted = np.einsum("x,st,xtcj->xscj", phase, gamma, q.reshape(-1, 4, 3, 12)).reshape(n, 12)
+    F = tr.feynman_hellmann_propagator(solve, S, "gamma_y gamma_t", momentum=k)
+    expected, _ = quark(inserted)
+    np.testing.assert_allclose(columns(F), expected, rtol=0, atol=1e-10 * np.abs(expected).max())

@@ -1,0 +1,61 @@
+"""Moebius quarks on a 4^4 field against the overlap operator at finite Ls, all 3072 eigenvalues of H."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dense_operators import dense_wilson
+from numpy.typing import NDArray
+from scipy.linalg import eigh, lu_factor, lu_solve
+
+import trellis as tr
+
+DATA = Path(os.environ.get("TRELLIS_TEST_DATA", "")) / "quenched" / "b6.0_4x4x4x4.ildg"
+MASS, B5, C5, M5 = 0.1, 1.5, 0.5, 1.8
+
+
+def tanh_of_artanh(h: NDArray[np.float64], Ls: int) -> NDArray[np.float64]:
+    """tanh(Ls artanh h) = (1 - r) / (1 + r), r = ((1 - h) / (1 + h))^Ls, for |h| above 1 too."""
+    small = np.where(np.abs(1 - h) < np.abs(1 + h), (1 - h) / (1 + h), (1 + h) / (1 - h)) ** Ls
+    return np.where(np.abs(1 - h) < np.abs(1 + h), 1, -1) * (1 - small) / (1 + small)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_file(), reason="needs the external data (TRELLIS_TEST_DATA)")
+def test_moebius_is_the_overlap_with_tanh_on_F4() -> None:
+    U = tr.read_gauge_field(DATA)
+    D = dense_wilson(U.to_numpy(), -M5)
+    n = len(D)
+    gamma5 = np.tile(np.repeat([1, 1, -1, -1], 3), n // 12)
+    kernel = lu_solve(
+        lu_factor(2 * np.eye(n) + (B5 - C5) * D, check_finite=False), (B5 + C5) * D, check_finite=False
+    )
+    H = gamma5[:, None] * kernel
+    assert np.abs(H - H.conj().T).max() < 1e-12
+    values, vectors = eigh(H, check_finite=False)
+    source = np.zeros((n, 12), dtype=np.complex128)
+    source[:12] = np.eye(12)  # the point source at the origin, columns (spin, colour)
+    at_source = vectors.conj().T @ source
+    distances = []
+    for Ls in (4, 8, 16):
+        sign = tanh_of_artanh(values, Ls)
+        distances.append(np.abs(1 - np.abs(sign)).max())
+        M = tr.MoebiusDomainWall(U, mass=MASS, b5=B5, c5=C5, Ls=Ls, M5=M5, link_reals=18, columns_per_solve=4)
+        S = tr.even_odd(tr.cg(tolerance=1e-14))(M).propagator(
+            tr.point_source(U.geometry, (0, 0, 0, 0)), allow_not_converged=True
+        )
+        assert S.report is not None
+        assert S.report.largest_residual < 3e-14
+        # [t z y x, spin, colour of the sink], [spin, colour of the source]
+        q = S.to_numpy().transpose(0, 1, 2, 3, 4, 6, 5, 7).reshape(n, 12)
+        # q = (D_ov^-1 - 1) / (1 - m): D_ov [(1 - m) q + b] = b
+        inverse = (1 - MASS) * q + source
+        image = vectors @ (sign[:, None] * (vectors.conj().T @ inverse))
+        back = (1 + MASS) / 2 * inverse + (1 - MASS) / 2 * gamma5[:, None] * image
+        assert np.linalg.norm(back - source) < 1e-12 * np.linalg.norm(source), f"Ls = {Ls}"
+    assert np.allclose(vectors @ at_source, source, atol=1e-12)
+    # the sign function is approached as Ls grows
+    assert distances[0] > 2 * distances[1] > 4 * distances[2]
