@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import permutations
 
 import gvar as gv
 import lsqfit
@@ -89,7 +88,7 @@ class ChargeFit:
     t_min: int
     states: int
     p: dict[str, float]
-    value: dict[str, float]  # E0, the charges and their ratios "A/V"
+    value: dict[str, float]  # E0, the charges and A/V
     response: dict[str, NDArray]  # of them to all data, zero outside the window
     prior_error: dict[str, float]
     is_profiled: bool  # values and widths are those of charge_profile.py
@@ -193,6 +192,7 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
                 t_c=t_c,
                 t_g=t_g,
                 charges=len(data.names),
+                ratios=[tuple(map(data.names.index, pair)) for pair in _ratios(data)],
                 theta=np.array([p[keys[i]] for i in theta]),
                 covariance=inverse[np.ix_(theta, theta)],
                 prior_mean=np.array([prior[keys[i]].mean for i in theta]),
@@ -224,6 +224,11 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     )
 
 
+def _ratios(data: ChargeData) -> list[tuple[str, str]]:
+    """Those that are wanted."""
+    return [("A", "V")] if {"A", "V"} <= set(data.names) else []
+
+
 #: Quantity -> value, response to all data, error from the priors.
 _Linear = dict[str, tuple[float, NDArray, float]]
 
@@ -250,7 +255,7 @@ def _linear(
     result = {"E0": quantity(energy, {"logE0": energy})}
     for name in data.names:
         result[name] = quantity(p[f"g_{name}"], {f"g_{name}": 1.0})
-    for a, b in permutations(data.names, 2):
+    for a, b in _ratios(data):
         g_a, g_b = p[f"g_{a}"], p[f"g_{b}"]
         result[f"{a}/{b}"] = quantity(g_a / g_b, {f"g_{a}": 1 / g_b, f"g_{b}": -g_a / g_b**2})
     return result

@@ -46,6 +46,7 @@ class ProfileInput:
     t_c: NDArray
     t_g: NDArray
     charges: int
+    ratios: list[tuple[int, int]]  # of charges i and j
     theta: NDArray
     covariance: NDArray
     prior_mean: NDArray
@@ -119,26 +120,27 @@ def profile(fit: ProfileInput) -> Profile | None:
         sample = moved
     if sample.effective < LEAST_EFFECTIVE_DRAWS:
         return None
-    return _profile(sample, fit.charges)
+    return _profile(sample, fit)
 
 
-def _profile(sample: _Sample, count: int) -> Profile:
-    w, x, V = sample.weights, sample.linear, sample.inverse
-    places = [1 + 3 * i for i in range(count)]
+def _profile(sample: _Sample, fit: ProfileInput) -> Profile:
+    kept = sample.weights > 1e-9 * sample.weights.max()
+    w, x, V = sample.weights[kept], sample.linear[kept], sample.inverse[kept]
+    w = w / w.sum()
+    places = [1 + 3 * i for i in range(fit.charges)]
 
     def interval(values: NDArray, variances: NDArray) -> Interval:
         low, middle, high = _quantiles(w, values, np.sqrt(np.maximum(variances, 0.0)))
         return Interval(middle, (high - low) / 2)
 
     ratios = {}
-    for i, a in enumerate(places):
-        for j, v in enumerate(places):
-            if i != j:
-                ratio = x[:, a] / x[:, v]
-                variance = V[:, a, a] - 2 * ratio * V[:, a, v] + ratio**2 * V[:, v, v]
-                ratios[i, j] = interval(ratio, variance / x[:, v] ** 2)
+    for i, j in fit.ratios:
+        a, v = places[i], places[j]
+        ratio = x[:, a] / x[:, v]
+        variance = V[:, a, a] - 2 * ratio * V[:, a, v] + ratio**2 * V[:, v, v]
+        ratios[i, j] = interval(ratio, variance / x[:, v] ** 2)
     return Profile(
-        energy=interval(np.exp(sample.theta[:, 0]), np.zeros(len(w))),
+        energy=interval(np.exp(sample.theta[kept, 0]), np.zeros(len(w))),
         charges=[interval(x[:, k], V[:, k, k]) for k in places],
         ratios=ratios,
         effective_draws=sample.effective,
@@ -151,7 +153,7 @@ def _quantiles(weights: NDArray, means: NDArray, errors: NDArray) -> list[float]
     levels = ndtr(np.array([-1.0, 0.0, 1.0]))
     low = np.full(3, (means - 9 * errors).min())
     high = np.full(3, (means + 9 * errors).max())
-    for _ in range(80):
+    for _ in range(45):
         middle = (low + high) / 2
         is_below = weights @ ndtr((middle - means[:, None]) / errors[:, None]) < levels
         low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
@@ -199,7 +201,10 @@ def _sample(fit: ProfileInput, centre: NDArray, covariance: NDArray) -> _Sample 
         scaled = hessian / (scale[:, :, None] * scale[:, None, :])
         is_positive &= np.isfinite(scaled).all(axis=(1, 2))
         scaled[~is_positive] = np.eye(X.shape[2])
-        inverse = np.linalg.pinv(scaled, hermitian=True) / (scale[:, :, None] * scale[:, None, :])
+        try:
+            inverse = np.linalg.inv(scaled) / (scale[:, :, None] * scale[:, None, :])
+        except np.linalg.LinAlgError:
+            return None
         linear = np.einsum("njk,nk->nj", inverse, right)
         log_likelihood = 0.5 * np.einsum("nj,nj->n", linear, right)
         log_likelihood -= 0.5 * (((theta - fit.prior_mean) / fit.prior_width) ** 2).sum(axis=1)
