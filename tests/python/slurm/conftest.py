@@ -82,11 +82,12 @@ class Allocation:
         monkeypatch.setenv("SLURM_JOB_ID", self.job)
         monkeypatch.setenv("SLURM_JOB_NODELIST", f"n[1-{nodes}]")
 
-    def end(self) -> None:
+    def end(self, *, seconds: float = 20) -> None:
+        """Cancel it, and wait until it is gone; a node that the test has killed never says so."""
         self.cluster.call("scancel", self.job, check=False)
-        deadline = time.monotonic() + 20
-        while (
-            self.cluster.output("squeue", "-h", "-j", self.job, check=False) and time.monotonic() < deadline
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self.cluster.output(
+            "squeue", "-h", "-j", self.job, check=False
         ):
             time.sleep(0.05)
 
@@ -104,4 +105,4 @@ def own_allocation(own_cluster, monkeypatch):
     """An allocation of nodes that the test may kill."""
     made = Allocation(own_cluster, monkeypatch)
     yield made
-    made.end()
+    made.end(seconds=0)  # the cluster ends with it
