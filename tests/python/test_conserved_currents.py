@@ -81,6 +81,20 @@ def test_axial_current_at_the_source(U: tr.GaugeField) -> None:
         assert abs(found - S.axial_current[t]) < 1e-10 * np.abs(S.axial_current).max()
 
 
+def test_the_same_bits_on_two_ranks(U: tr.GaugeField, tmp_path: Path) -> None:
+    U.write(tmp_path / "configuration.1.ildg")
+    (tmp_path / "measure.toml").write_text(RUN)
+    (tmp_path / "two.toml").write_text(RUN.replace('"out"', '"two"'))
+    run("measure", "measure.toml", cwd=tmp_path)
+    run("measure", "two.toml", cwd=tmp_path, ranks=2)
+    with (
+        h5py.File(tmp_path / "out" / "correlators.000001.h5") as one,
+        h5py.File(tmp_path / "two" / "correlators.000001.h5") as two,
+    ):
+        for name in one["correlators"]:
+            np.testing.assert_array_equal(one["correlators"][name][...], two["correlators"][name][...], name)
+
+
 def test_mistakes_are_refused(U: tr.GaugeField) -> None:
     solve, S = solved("wilson", U)
     with pytest.raises(tr.BadArgument, match="domain-wall"):
