@@ -244,24 +244,27 @@ def test_strange_quarks_and_a_source_on_links_of_its_own(measured: Path) -> None
         assert kaon["source_smearing"].endswith("links=ape_spatial 0.5x3 stout 0.1x2")
 
 
-def test_propagators_and_wall_sources(measured: Path) -> None:
+@pytest.mark.parametrize(("bits", "accuracy"), [(64, 1e-12), (32, 1e-6)])
+def test_propagators_and_wall_sources(measured: Path, bits: int, accuracy: float) -> None:
+    folder = f"out_wall_{bits}"
     name = write_run(
         measured,
-        ("directory", "propagators = true\ndirectory"),
-        ('"out"', '"out_wall"'),
+        ("directory", f"propagators = true\npropagator_bits = {bits}\ndirectory"),
+        ('"out"', f'"{folder}"'),
         ("[source]", '[source]\ntype = "wall"'),
         ("files =", "last = 6\nfiles ="),
     )
     run("measure", name, cwd=measured)
-    names = sorted(path.name for path in (measured / "out_wall").iterdir())
+    names = sorted(path.name for path in (measured / folder).iterdir())
     assert names == ["correlators.000006.h5", "propagator.000006.0.h5", "propagator.000006.1.h5"]
-    with h5py.File(measured / "out_wall" / names[2]) as file:
+    with h5py.File(measured / folder / names[2]) as file:
         S = file["propagator"][()]
+        assert S.dtype.itemsize == bits // 4
         assert list(file["propagator"].attrs["source_at"]) == [0, 0, 0, 5]
-    with h5py.File(measured / "out_wall" / names[0]) as file:
+    with h5py.File(measured / folder / names[0]) as file:
         pion = file["correlators/pion"][0, 1, 0]
     norms = (np.abs(S) ** 2).sum(axis=(1, 2, 3, 4, 5, 6, 7))
-    np.testing.assert_allclose(np.roll(norms, -5), pion.real, rtol=1e-12)
+    np.testing.assert_allclose(np.roll(norms, -5), pion.real, rtol=accuracy)
 
 
 WRONG = [

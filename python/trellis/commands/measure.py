@@ -202,7 +202,11 @@ class _Measurement:
                 if quark is not None and quark.report is not None:
                     measured.reports.append(quark.report)
                 if quark is not None and run.output.propagators:
-                    quark.write(folder / f"{name}.{number:06d}.{index}.h5", run_file=self.text)
+                    quark.write(
+                        folder / f"{name}.{number:06d}.{index}.h5",
+                        precision=run.output.propagator_bits,
+                        run_file=self.text,
+                    )
             table, reports = self._one_source(solve, S, strange, smearing_links, path)
             measured.tables.append(table)
             measured.reports += reports

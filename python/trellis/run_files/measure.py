@@ -327,6 +327,9 @@ class MeasureOutputTable(Table):
         description="Folder for correlators.NNNNNN.h5; relative to the folder that the command is started in."
     )
     propagators: bool = Field(default=False, description="Save the propagators too (propagator.NNNNNN.h5).")
+    propagator_bits: Literal[32, 64] = Field(
+        default=64, description="Single or double precision of saved propagators."
+    )
 
 
 class MeasureRun(Table):
