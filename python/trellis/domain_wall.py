@@ -49,7 +49,7 @@ class MoebiusDomainWall:
     boundary
         Phases for crossing the boundary in x, y, z, t; 0 in t is Dirichlet time.
     link_reals
-        Reals that store a link: 18 or 12.
+        Reals that store a link: 18, 12 or 8.
     columns_per_solve
         How many of a propagator's twelve columns are solved together; divides 12. The slices share links
         already, so more columns cost memory and gain little.

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "trellis/field/dispatch.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/domain_wall.hpp"
@@ -11,6 +13,13 @@ void check(const DomainWallParams& p) {
   for (const auto* list : {&p.b5, &p.c5})
     TRELLIS_REQUIRE(list->size() == 1 || int(list->size()) == p.Ls, list == &p.b5 ? "b5" : "c5", " has ",
                     list->size(), " values, not 1 or Ls = ", p.Ls);
+  TRELLIS_REQUIRE(std::isfinite(p.mass), "the mass of domain walls is ", p.mass);
+  for (int s = 0; s < p.Ls; ++s)
+    TRELLIS_REQUIRE(std::isfinite(p.b(s)) && std::isfinite(p.c(s)), "b5 = ", p.b(s), ", c5 = ", p.c(s),
+                    " on slice ", s, " are not finite");
+  for (const std::complex<double>& phase : p.boundary)
+    TRELLIS_REQUIRE(std::isfinite(phase.real()) && std::isfinite(phase.imag()), "a boundary phase is ",
+                    phase.real(), " + ", phase.imag(), " i");
 }
 
 size_t index(FifthMatrix T, bool is_dagger) { return 2 * size_t(T) + size_t(is_dagger); }
