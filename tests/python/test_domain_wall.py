@@ -123,7 +123,7 @@ def test_mistakes_are_refused(U: tr.GaugeField) -> None:
     with pytest.raises(tr.BadArgument, match="M5"):
         tr.MoebiusDomainWall(U, mass=0.1, M5=2.5)
     for wrong in ({"mass": np.nan}, {"b5": np.inf}, {"c5": [0.5, np.nan]}, {"boundary": (1, 1, 1, np.nan)}):
-        with pytest.raises(tr.BadArgument, match="nan|inf"):
+        with pytest.raises(tr.BadArgument, match=r"nan|inf"):
             tr.MoebiusDomainWall(U, **({"mass": 0.1, "Ls": 2} | wrong))
     with pytest.raises(tr.BadArgument, match="divides 12"):
         tr.MoebiusDomainWall(U, mass=0.1, columns_per_solve=5)
