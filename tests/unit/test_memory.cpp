@@ -26,6 +26,20 @@ TEST(Memory, is_zeroed_and_aligned) {
   }
 }
 
+TEST(Memory, of_a_size_that_was_freed_is_zero_again) {
+  for (const size_t bytes : {size_t(5000), size_t(5) << 20}) {
+    {
+      Memory used(bytes);
+      std::memset(used.data(), 0xff, bytes);
+    }
+    Memory again(bytes);
+    const auto* p = static_cast<const unsigned char*>(again.data());
+    size_t nonzero = 0;
+    for (size_t i = 0; i < bytes; ++i) nonzero += p[i] != 0;
+    EXPECT_EQ(nonzero, 0u) << bytes << " bytes";
+  }
+}
+
 TEST(Memory, empty_is_legal) {
   Memory none;
   EXPECT_EQ(none.data(), nullptr);
