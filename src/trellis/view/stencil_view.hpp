@@ -8,7 +8,7 @@ namespace trellis {
 
 struct Neighbour {
   int index;      ///< block of the neighbour, or of the ghost
-  bool is_plain;  ///< none of what follows, and no coefficient
+  bool is_plain;  ///< on this rank, without phase and coefficient: at most its lanes move
   bool is_ghost;  ///< lies on another rank: its half spinor is in the ghost buffer of the leg
   bool crosses;   ///< lies across the edge of the sub-lattice: lanes move, phases apply
 };
@@ -38,14 +38,14 @@ class StencilView {
         phase_im_[leg][lane] = Scalar(is_complex_[leg] ? legs[leg].phase_im[lane] : 0.0);
       }
       has_coefficient_[leg] = legs[leg].coefficient != 1.0;
-      if (has_coefficient_[leg]) is_scaled_ = 4;
+      special_[leg] = 2 | (has_phase_[leg] ? 1 : 0) | (has_coefficient_[leg] ? 4 : 0);
       coefficient_[leg] = Scalar(legs[leg].coefficient);
     }
   }
 
   TRELLIS_SITE_FN Neighbour neighbour(int block, int leg) const {
     const int32_t entry = table_[size_t(block) * 8 + leg];
-    return {entry >> 2, ((entry & 3) | is_scaled_) == 0, (entry & 2) != 0, (entry & 1) != 0};
+    return {entry >> 2, (((entry & 3) | 4) & special_[leg]) == 0, (entry & 2) != 0, (entry & 1) != 0};
   }
 
   /// Moves lanes of a local neighbour that crosses the edge. Object consists of reals in a row.
@@ -90,7 +90,7 @@ class StencilView {
 
  private:
   const int32_t* table_ = nullptr;
-  int32_t is_scaled_ = 0;  ///< not 0: some leg has a coefficient
+  int32_t special_[8] = {};  ///< bits of an entry (4: always set) that make a leg other than plain
   const int32_t* permutation_[8] = {};
   bool has_phase_[8] = {}, is_complex_[8] = {}, has_coefficient_[8] = {};
   alignas(64) Scalar phase_re_[8][W] = {};

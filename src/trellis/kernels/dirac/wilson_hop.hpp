@@ -10,6 +10,7 @@
 ///
 /// The backward product U^dagger psi is formed where its link lies, x-mu, and only its 12 reals move: no link
 /// crosses lanes or ranks. Ghost buffers hold half spinors in the form in which they enter here.
+#include "trellis/kernels/dirac/leg_pair.hpp"
 #include "trellis/kernels/dirac/wilson_leg.hpp"
 #include "trellis/view/raw_stencil.hpp"
 
@@ -115,31 +116,27 @@ class WilsonHop {
 
   template <int mu>
   TRELLIS_SITE_FN void add_legs(Spinor<Real>& sum, int block, int slot) const {
-    const Real forward_sign(-sign_), backward_sign(sign_);
-    const Neighbour ahead = stencil_.neighbour(block, 2 * mu), behind = stencil_.neighbour(block, 2 * mu + 1);
-    {
-      HalfSpinor<Real> h;
-      if (ahead.is_plain)
-        h = multiply(links_here_.rows(block, mu), projected_half<mu>(in_, ahead.index, slot, -sign_));
-      else
-        h = edge_forward<mu>(ahead, block, slot);
-      if constexpr (mu == 0)
-        set_reconstructed<mu>(sum, h, forward_sign);
-      else
-        add_reconstructed<mu>(sum, h, forward_sign);
+    const Neighbour n = stencil_.neighbour(block, 2 * mu), m = stencil_.neighbour(block, 2 * mu + 1);
+    HalfSpinor<Real> ahead, behind;
+    if (n.is_plain) {
+      ahead = projected_half<mu>(in_, n.index, slot, -sign_);
+      if (n.crosses) stencil_.move_lanes(ahead, 2 * mu);
+      ahead = multiply(links_here_.rows(block, mu), ahead);
+    } else {
+      ahead = edge_forward<mu>(n, block, slot);
     }
-    {
-      HalfSpinor<Real> h;
-      if (behind.is_plain)
-        h = backward_half<mu>(links_there_, in_, behind.index, slot, sign_);
-      else
-        h = edge_backward<mu>(behind, slot);
-      add_reconstructed<mu>(sum, h, backward_sign);
+    if (m.is_plain) {
+      behind = backward_half<mu>(links_there_, in_, m.index, slot, sign_);
+      if (m.crosses) stencil_.move_lanes(behind, 2 * mu + 1);
+    } else {
+      behind = edge_backward<mu>(m, slot);
     }
+    add_reconstructed_pair<mu>(sum, ahead, behind, Real(sign_), Real(-sign_));
   }
 
-  /// The half spinor of a leg that is not plain: lanes move, a phase applies, or it lies on another rank.
-  /// Kept out of line so that the plain path stays short.
+  /// The half spinor of a leg that is not plain: a phase or coefficient applies, or it lies on another rank.
+  /// Kept out of line so that the plain path stays short. (Lanes move in line: on 8^4 half of all blocks have
+  /// such a leg in a direction.)
   template <int mu>
   TRELLIS_EDGE_FN HalfSpinor<Real> edge_forward(Neighbour n, int block, int slot) const {
     HalfSpinor<Real> h;
