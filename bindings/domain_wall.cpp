@@ -61,7 +61,7 @@ void bind_domain_wall(nb::module_& m) {
       .def(
           "__init__",
           [](DomainWallOperator* self, const GaugeField& U, const DomainWallParams& params, int link_reals) {
-            new (self) DomainWallOperator(U, params, {Precision::double_precision, link_reals});
+            new (self) DomainWallOperator(U, params, {Precision::double_precision, link_reals, U.backend()});
           },
           "links"_a, "params"_a, "link_reals"_a = 18, release_gil());
   nb::class_<KeptFields>(m, "DomainWallFields");

@@ -98,6 +98,13 @@ void bind_gauge(nb::module_& m) {
       .def_prop_ro("lattice",
                    [](const GaugeField& U) { return std::const_pointer_cast<Lattice>(U.lattice_ptr()); })
       .def(
+          "on",
+          [](const GaugeField& U, const std::string& device) {
+            return std::make_shared<GaugeField>(U.on(backend_by_name(device)));
+          },
+          "device"_a, release_gil())
+      .def_prop_ro("device", [](const GaugeField& U) { return std::string(name_of(U.backend())); })
+      .def(
           "copy", [](const GaugeField& U) { return std::make_shared<GaugeField>(U); }, release_gil())
       .def(
           "plaquette", [](const GaugeField& U) { return plaquette(U); }, release_gil())

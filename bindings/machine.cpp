@@ -4,6 +4,7 @@
 #include "trellis/base/instruction_set.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/comm/exchange_policy.hpp"
+#include "trellis/device/gpu.hpp"
 #include "trellis/device/machine_speed.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/device/threads.hpp"
@@ -41,10 +42,26 @@ nb::dict build() {
   d["lanes_float"] = native_lanes(Precision::single_precision);
   return d;
 }
+
+nb::list gpus() {
+  nb::list all;
+  for (const cuda::Gpu& gpu : cuda::gpus()) {
+    nb::dict d;
+    d["name"] = gpu.name;
+    d["capability"] = gpu.capability;
+    d["bytes"] = gpu.bytes;
+    d["available"] = gpu.available;
+    all.append(d);
+  }
+  return all;
+}
 }  // namespace
 
 void bind_machine(nb::module_& m) {
   m.def("build", build);
+  m.def("gpus", gpus, "GPUs that this process sees: name, capability, bytes, available.");
+  m.def("gpu_of_this_process", &cuda::gpu_of_this_process);
+  m.def("why_no_gpu", &cuda::why_no_gpu, "Empty if the device \"cuda\" can be used, else why not.");
   m.def(
       "read_bandwidth",
       [](size_t bytes, int threads, double seconds) {

@@ -182,6 +182,14 @@ void bind_propagator(nb::module_& m) {
       .def_static("read_scidac", read_propagator_scidac, "path"_a, "lattice"_a, "source_at"_a, "boundary"_a,
                   release_gil())
       .def("to_numpy", propagator_to_numpy)
+      .def(
+          "on",
+          [](const Propagator& S, const std::string& device) {
+            return std::make_shared<Propagator>(S.on(backend_by_name(device)));
+          },
+          "device"_a, release_gil())
+      .def_prop_ro("device",
+                   [](const Propagator& S) { return std::string(name_of(S.columns().spec().backend)); })
       .def_prop_ro("lattice",
                    [](const Propagator& S) { return std::const_pointer_cast<Lattice>(S.lattice_ptr()); })
       .def_prop_ro("source_at", &Propagator::source_at)

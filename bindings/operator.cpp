@@ -73,7 +73,7 @@ void bind_operator(nb::module_& m) {
           "__init__",
           [](WilsonOperator* self, const GaugeField& U, const WilsonParams& params,
              const std::string& precision, int link_reals) {
-            new (self) WilsonOperator(U, params, {precision_by_name(precision), link_reals});
+            new (self) WilsonOperator(U, params, {precision_by_name(precision), link_reals, U.backend()});
           },
           "links"_a, "params"_a, "precision"_a = "double", "link_reals"_a = 18, release_gil());
 }

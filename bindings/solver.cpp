@@ -2,6 +2,7 @@
 #include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"
+#include "trellis/field/linear_algebra.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis::bindings {
@@ -60,7 +61,13 @@ void bind_solver(nb::module_& m) {
   m.def(
       "solve",
       [](const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b) {
-        return solve(spec, A, x, b);
+        if (A.make_field(1).spec().backend == b.spec().backend) return solve(spec, A, x, b);
+        SpinorField solution = A.make_field(b.rhs()), source = A.make_field(b.rhs());
+        convert(source, b);
+        convert(solution, x);
+        const SolveReport report = solve(spec, A, solution, source);
+        convert(x, solution);
+        return report;
       },
       "solver"_a, "A"_a, "x"_a, "b"_a, release_gil());
 }

@@ -52,13 +52,18 @@ void bind_staggered(nb::module_& m) {
           [](StaggeredLinks* self, const GaugeField& U, int link_reals) {
             KernelChoice choice;
             choice.link_reals = link_reals;
+            choice.backend = U.backend();
             new (self) StaggeredLinks(U, choice);
           },
           "links"_a, "link_reals"_a, release_gil())
       .def(
           "__init__",
           [](StaggeredLinks* self, const GaugeField& fat, const GaugeField& long_field, double coefficient,
-             bool is_unitary) { new (self) StaggeredLinks(fat, long_field, coefficient, is_unitary); },
+             bool is_unitary) {
+            KernelChoice choice;
+            choice.backend = fat.backend();
+            new (self) StaggeredLinks(fat, long_field, coefficient, is_unitary, choice);
+          },
           "fat"_a, "long_links"_a, "coefficient"_a, "is_unitary"_a, release_gil());
 
   nb::class_<StaggeredMatrix>(m, "StaggeredMatrix")

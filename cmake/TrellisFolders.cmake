@@ -6,6 +6,7 @@
 #
 #   */mpi/*              with TRELLIS_MPI=ON only
 #   */cuda/*, *.cu       with TRELLIS_CUDA=ON only
+#   */simulated/*, x.cuda.cu (as C++)   with TRELLIS_CUDA_SIMULATED=ON only
 #   x.cpu.cpp, x.emulated.cpp, x.cuda.cu   see TrellisKernels.cmake
 
 set_property(GLOBAL PROPERTY TRELLIS_FOLDER_TARGETS "")
@@ -43,6 +44,9 @@ function(trellis_add_folder name)
   if(NOT TRELLIS_CUDA)
     list(FILTER files EXCLUDE REGEX "/cuda/")
   endif()
+  if(NOT TRELLIS_CUDA_SIMULATED)
+    list(FILTER files EXCLUDE REGEX "/simulated/")
+  endif()
   set(kernels ${files})
   list(FILTER kernels INCLUDE REGEX "\\.(cpu|emulated)\\.cpp$")
   list(FILTER files EXCLUDE REGEX "\\.(cpu|emulated)\\.cpp$")
@@ -71,6 +75,16 @@ function(trellis_add_folder name)
       COMPILE_OPTIONS "$<$<CONFIG:Release>:${slow_options}>")
   endif()
   list(APPEND files ${launches})
+  if(TRELLIS_CUDA_SIMULATED)
+    file(GLOB_RECURSE simulated_kernels CONFIGURE_DEPENDS ${root}/*.cuda.cu)
+    set(simulated "")
+    trellis_kernel_sources(simulated ${simulated_kernels})
+    if(simulated)
+      set_source_files_properties(${simulated} PROPERTIES LANGUAGE CXX
+        COMPILE_OPTIONS "-xc++;-DTRELLIS_SIMULATED_LAUNCH;-O1" SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+    list(APPEND files ${simulated})
+  endif()
 
   set(cuda_files "")
   if(TRELLIS_CUDA)

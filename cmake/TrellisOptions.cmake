@@ -2,6 +2,7 @@
 
 option(TRELLIS_MPI "Parallel runs through MPI (off: one process, comm/single)" ON)
 option(TRELLIS_CUDA "Compile the CUDA backend" OFF)
+option(TRELLIS_CUDA_SIMULATED "Compile the CUDA backend for a GPU that is simulated on the host" OFF)
 option(TRELLIS_PYTHON "Compile the Python module trellis._core" ON)
 option(TRELLIS_TESTS "Compile the C++ tests" ON)
 option(TRELLIS_BENCH "Compile the benchmarks" ON)

@@ -93,6 +93,11 @@ class MoebiusDomainWall:
         return self._links.geometry
 
     @property
+    def device(self) -> str:
+        """Where it works: the device of its links, "cpu" or "cuda"."""
+        return self._links.device
+
+    @property
     def mass(self) -> float:
         """m_f."""
         return self._params.mass

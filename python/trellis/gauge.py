@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .core import load
+from .errors import BadArgument, NotAvailable
 
 if TYPE_CHECKING:
     from . import _core
@@ -121,6 +122,29 @@ class GaugeField:
     def copy(self) -> GaugeField:
         """An independent copy."""
         return GaugeField(self._core.copy(), self.report)
+
+    @property
+    def device(self) -> str:
+        """Where the links lie: "cpu" or "cuda"."""
+        return self._core.device
+
+    def to(self, device: str) -> GaugeField:
+        """The links on another device; what is made from them (operators, solves, smearing) works there.
+
+        Parameters
+        ----------
+        device
+            "cpu" or "cuda" (a GPU; each rank of a node takes its own in turn).
+
+        Raises
+        ------
+        NotAvailable
+            The build has no CUDA, or no GPU can be used; the message says which.
+        BadArgument
+            Another device.
+        """
+        require_device(device)
+        return self if device == self.device else GaugeField(self._core.on(device), self.report)
 
     @property
     def plaquette(self) -> float:
@@ -273,6 +297,7 @@ def read_gauge_field(
     grid: FourIntegers | None = None,
     lattice: FourIntegers | None = None,
     report_only: bool = False,
+    device: str = "cpu",
 ) -> GaugeField:
     """Read a gauge configuration; the format is recognised. Collective: each rank reads its part.
 
@@ -286,6 +311,8 @@ def read_gauge_field(
         x, y, z, t, for files that do not say it; where the file says it, it must agree.
     report_only
         Failed checks do not raise; they are in ``report``.
+    device
+        "cpu", or "cuda" to have the links, and what is made from them, on a GPU (:meth:`GaugeField.to`).
 
     Returns
     -------
@@ -298,14 +325,17 @@ def read_gauge_field(
         Not a gauge file, truncated, another lattice than expected, links that are not SU(3).
     ChecksumError
         A checksum, plaquette or link trace is not the stored one.
+    NotAvailable
+        device="cuda" without a GPU that can be used.
     """
+    require_device(device)
     core, report = load().read_gauge_field(
         os.fspath(path),
         list(grid) if grid else [0, 0, 0, 0],
         list(lattice) if lattice else None,
         report_only,
     )
-    return GaugeField(core, FileReport._of(report))
+    return GaugeField(core, FileReport._of(report)).to(device)
 
 
 def cold(geometry: Geometry | FourIntegers) -> GaugeField:
@@ -325,6 +355,14 @@ def weak_field(geometry: Geometry | FourIntegers, *, seed: int, spread: float = 
     U = _new_field(geometry)
     load().set_weak(U._core, spread, seed, 0)
     return U
+
+
+def require_device(device: str) -> None:
+    """Raise BadArgument for a word that names no device, NotAvailable for one that cannot be used."""
+    if device not in ("cpu", "cuda"):
+        raise BadArgument(f'device {device!r}: legal are "cpu" and "cuda"')
+    if device == "cuda" and (why := load().why_no_gpu()):
+        raise NotAvailable(f'device "cuda": {why}')
 
 
 def _new_field(geometry: Geometry | FourIntegers) -> GaugeField:

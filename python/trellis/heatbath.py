@@ -7,7 +7,7 @@ from typing import Literal
 
 from .core import load
 from .errors import BadArgument
-from .gauge import FourIntegers, GaugeField, Geometry, cold, hot
+from .gauge import FourIntegers, GaugeField, Geometry, cold, hot, require_device
 
 #: A sweep of the run files is one update with a single heat-bath sweep.
 _HEATBATH_SWEEPS = 1
@@ -59,6 +59,7 @@ def quenched(
     start: Literal["hot", "cold"] = "hot",
     grid: FourIntegers | None = None,
     progress: Callable[[int], None] | None = None,
+    device: str = "cpu",
 ) -> GaugeField:
     """A quenched configuration of the Wilson plaquette action. Collective.
 
@@ -78,11 +79,14 @@ def quenched(
         "hot" or "cold".
     progress
         Called with the number of each finished sweep.
+    device
+        "cpu", or "cuda" for sweeps on a GPU.
     """
     if start not in ("hot", "cold"):
         raise BadArgument(f'start must be "hot" or "cold", found {start!r}')
+    require_device(device)
     geometry = Geometry(lattice, grid)
-    U = hot(geometry, seed=seed) if start == "hot" else cold(geometry)
+    U = (hot(geometry, seed=seed) if start == "hot" else cold(geometry)).to(device)
     heatbath = HeatBath(beta=beta, seed=seed, over_relaxation=over_relaxation)
     for number in range(1, sweeps + 1):
         heatbath.sweep(U, number)

@@ -82,6 +82,11 @@ class WilsonClover:
         return self._links.geometry
 
     @property
+    def device(self) -> str:
+        """Where it works: the device of its links, "cpu" or "cuda"."""
+        return self._links.device
+
+    @property
     def mass(self) -> float:
         """m = 1 / (2 kappa) - 4."""
         return self._params.mass

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .core import load
 from .errors import BadArgument, NotConverged
-from .gauge import GaugeField, Geometry
+from .gauge import GaugeField, Geometry, require_device
 from .machine import peak_gflops, roof_gflops
 from .solvers import MixedPrecision, SolveReport
 
@@ -159,6 +159,35 @@ class Propagator:
     def geometry(self) -> Geometry:
         """The lattice."""
         return Geometry._of(self._core.lattice)
+
+    @property
+    def device(self) -> str:
+        """Where it lies: "cpu" or "cuda"."""
+        return self._core.device
+
+    def to(self, device: str) -> Propagator:
+        """The propagator on another device; contractions take propagators that lie on one.
+
+        Parameters
+        ----------
+        device
+            "cpu" or "cuda".
+
+        Raises
+        ------
+        NotAvailable
+            The build has no CUDA, or no GPU can be used.
+        BadArgument
+            Another device.
+        """
+        require_device(device)
+        if device == self.device:
+            return self
+        moved = Propagator(self._core.on(device), self.report)
+        if self.midpoint is not None:
+            moved.midpoint = self.midpoint.to(device)
+        moved.axial_current = self.axial_current
+        return moved
 
     @property
     def source_at(self) -> tuple[int, int, int, int]:
@@ -425,6 +454,7 @@ class BoundSolver:
         while not isinstance(inner, MixedPrecision) and hasattr(inner, "solver"):
             inner = inner.solver
         precision = inner.inner if isinstance(inner, MixedPrecision) else "double"
+        on_gpu = self.operator.device == "cuda"
         report = SolveReport(
             method=method,
             iterations=found.iterations,
@@ -435,8 +465,10 @@ class BoundSolver:
             gflops=found.flops / seconds * 1e-9,
             gbytes_per_second=found.bytes / seconds * 1e-9,
             conventional_gflops=found.conventional_flops / seconds * 1e-9,
-            peak_gflops=peak_gflops(precision),
+            peak_gflops=None if on_gpu else peak_gflops(precision),
         )
+        if on_gpu:  # the peak and the bandwidth that are measured are the processor's
+            return report
         scale = {"double": 1.0, "float": 0.5, "single": 0.5, "half": 0.25}[precision]
         working_set = scale * self.operator._core.bytes(len(report.relative_residuals))
         return report.with_roof(roof_gflops(found.flops, found.bytes, working_set, precision))

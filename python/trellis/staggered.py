@@ -120,6 +120,11 @@ class _StaggeredBase:
         return self._links.geometry
 
     @property
+    def device(self) -> str:
+        """Where it works: the device of its links, "cpu" or "cuda"."""
+        return self._links.device
+
+    @property
     def mass(self) -> float:
         """m."""
         return self._matrix.mass

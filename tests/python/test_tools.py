@@ -44,6 +44,7 @@ dependencies = load("check_dependencies")
 compile_times = load("compile_time_report")
 sizes = load("check_file_sizes")
 spills = load("check_spills")
+cuda_launches = load("check_cuda_launches")
 readme = load("check_readme")
 
 
@@ -324,3 +325,30 @@ def test_readme_links_and_python(tmp_path: Path) -> None:
 def test_readme_first_screen() -> None:
     assert not list(readme.check_first_screen("./bootstrap demo\n./bootstrap test\n"))
     assert list(readme.check_first_screen("\n" * 50 + "./bootstrap demo\n./bootstrap test\n"))
+
+
+CPU_SYMBOLS = """\
+00 W void trellis::launch_wilson_hop<trellis::CpuLayout<1>, trellis::Half>(trellis::WilsonHopCall const&)
+00 W void trellis::launch_plaquette_sum<trellis::CpuLayout<1>, double>(trellis::GaugeCall const&)
+00 W void trellis::launch_plaquette_sum<trellis::CpuLayout<16>, double>(trellis::GaugeCall const&)
+00 T void trellis::launch_slice_sums<(trellis::Backend)0>(trellis::SliceSumsCall const&)
+"""
+CUDA_SYMBOLS = """\
+00 W void trellis::launch_wilson_hop<trellis::CudaLayout, trellis::Half>(trellis::WilsonHopCall const&)
+00 W void trellis::launch_plaquette_sum<trellis::CudaLayout, double>(trellis::GaugeCall const&)
+00 T void trellis::launch_slice_sums<(trellis::Backend)2>(trellis::SliceSumsCall const&)
+"""
+
+
+@pytest.mark.parametrize(
+    "without, lacking",
+    [
+        ("none of them", set()),
+        ("Half", {("launch_wilson_hop", "Half")}),
+        ("plaquette", {("launch_plaquette_sum", "double")}),
+        ("slice", {("launch_slice_sums", "")}),
+    ],
+)
+def test_a_launch_that_only_the_cpu_has_is_found(without: str, lacking: set[tuple[str, str]]) -> None:
+    cuda = [line for line in CUDA_SYMBOLS.splitlines() if without not in line]
+    assert cuda_launches.missing(CPU_SYMBOLS.splitlines(), cuda) == (lacking, 3)

@@ -51,6 +51,8 @@ def _machine() -> dict[str, Any]:
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "transparent_huge_pages": _huge_pages(),
         "gpus": _gpus(),
+        "cuda_devices": core.gpus(),
+        "cuda_failure": core.why_no_gpu(),
         "python": platform.python_version(),
     }
 
@@ -83,6 +85,19 @@ def _gpus() -> list[str]:
     except (OSError, subprocess.TimeoutExpired):
         return []
     return found.stdout.strip().splitlines() if found.returncode == 0 else []
+
+
+def _cuda(build: dict[str, Any], machine: dict[str, Any]) -> str:
+    """Whether device="cuda" can be used, and what it is."""
+    if not build["cuda"]:
+        return "not in this build"
+    if machine["cuda_failure"]:
+        return f"in this build, but {machine['cuda_failure']}"
+    devices = machine["cuda_devices"]
+    return "; ".join(
+        f"GPU {number}: {gpu['name']}, compute capability {gpu['capability']}, {gibibytes(gpu['bytes'])}"
+        for number, gpu in enumerate(devices)
+    )
 
 
 def _parallel() -> dict[str, Any]:
@@ -136,6 +151,8 @@ def _advice(found: dict[str, Any]) -> list[str]:
         advice.append("transparent huge pages are off: kernels may lose up to 14 %")
     if machine["gpus"] and not found["build"]["cuda"]:
         advice.append("this machine has GPUs, but the build has no CUDA: ./bootstrap build --cuda")
+    if found["build"]["cuda"] and machine["cuda_failure"]:
+        advice.append(f'device "cuda" cannot be used: {machine["cuda_failure"]}')
     if found["build"]["build_type"] != "Release":
         advice.append(f"the build type is {found['build']['build_type']}, which is slow")
     for precision in ("double", "float"):
@@ -161,7 +178,7 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "lanes": f"{build['lanes_double']} double, {build['lanes_float']} float",
             "MPI": build["mpi"],
             "HDF5": build["hdf5"],
-            "CUDA": "yes" if build["cuda"] else "not in this build",
+            "CUDA": _cuda(build, machine),
             "processor": f"{machine['cpu']}, {machine['cores']} cores",
             "memory": f"{free} free of {gibibytes(machine['memory_bytes'])}",
             "huge pages": machine["transparent_huge_pages"],

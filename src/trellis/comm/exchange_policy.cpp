@@ -19,6 +19,16 @@ ExchangePolicy& current() {
 ExchangePolicy exchange_policy() { return current(); }
 void set_exchange_policy(ExchangePolicy policy) { current() = policy; }
 
+bool takes_device_memory() {
+  if (exchange_policy() != ExchangePolicy::persistent) return false;
+  const char* value = std::getenv("TRELLIS_GPU_MESSAGES");
+  const std::string word = value == nullptr ? "" : value;
+  if (word.empty()) return library_takes_device_memory();
+  if (word == "staged") return false;
+  if (word == "direct") return true;
+  throw BadArgument(message("TRELLIS_GPU_MESSAGES=", word, " is not among staged, direct"));
+}
+
 const char* name_of(ExchangePolicy policy) {
   return policy == ExchangePolicy::shared ? "shared" : "persistent";
 }

@@ -22,6 +22,13 @@ void set_exchange_policy(ExchangePolicy policy);
 std::unique_ptr<Exchange> make_halo_exchange(Communicator& communicator, const std::vector<Message>& sends,
                                              const std::vector<Message>& receives);
 
+/// Whether messages of halos may lie in the memory of a GPU: with persistent requests, where the MPI library
+/// says that it takes device pointers. TRELLIS_GPU_MESSAGES=staged or direct in the environment decides
+/// otherwise (BadArgument for other words).
+bool takes_device_memory();
+/// What the MPI library says of itself.
+bool library_takes_device_memory();
+
 const char* name_of(ExchangePolicy policy);
 /// Throws BadArgument with the legal names.
 ExchangePolicy exchange_policy_by_name(const std::string& name);

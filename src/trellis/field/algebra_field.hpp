@@ -15,6 +15,9 @@ class AlgebraField {
   const Lattice& lattice() const { return *lattice_; }
   const ExtendedLayout& layout() const { return *layout_; }
   int lanes() const { return layout_->lanes(); }
+  Backend backend() const { return tables_->backend(); }
+  const GaugeTables& site_tables() const { return *tables_; }
+  bool is_stored_like(const AlgebraField& other) const { return tables_ == other.tables_; }
   void set_zero();
 
   /// By local coordinates (slow: for tests and set-up).
@@ -29,9 +32,11 @@ class AlgebraField {
   RawField raw() const;
 
  private:
+  size_t offset_on_gpu(const Coord& local, int mu, int component) const;
   double* element(const Coord& local, int mu) const;
   LatticePtr lattice_;
   ExtendedLayoutPtr layout_;
+  GaugeTablesPtr tables_;
   Memory memory_;
 };
 

@@ -3,17 +3,23 @@
 #include <cstring>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/gpu.hpp"
 
 namespace trellis {
 
 namespace {
 /// Slots lie together in each block (in the GPU layout: in each group of sites).
 void copy_slots(char* to, int to_slots, int to_first, const char* from, int from_slots, int from_first,
-                int count, size_t slot_bytes, int groups) {
-  for (int group = 0; group < groups; ++group)
-    std::memcpy(to + (size_t(group) * size_t(to_slots) + size_t(to_first)) * slot_bytes,
-                from + (size_t(group) * size_t(from_slots) + size_t(from_first)) * slot_bytes,
-                size_t(count) * slot_bytes);
+                int count, size_t slot_bytes, int groups, Backend backend) {
+  to += size_t(to_first) * slot_bytes;
+  from += size_t(from_first) * slot_bytes;
+  const size_t to_pitch = size_t(to_slots) * slot_bytes, from_pitch = size_t(from_slots) * slot_bytes;
+  const size_t width = size_t(count) * slot_bytes;
+  if (width == 0) return;
+  if (backend == Backend::cuda)
+    return cuda::copy_rows_on_device(to, to_pitch, from, from_pitch, width, size_t(groups));
+  for (size_t group = 0; group < size_t(groups); ++group)
+    std::memcpy(to + group * to_pitch, from + group * from_pitch, width);
 }
 }  // namespace
 
@@ -26,8 +32,8 @@ void copy_columns(SpinorField& out, int out_first, const SpinorField& in, int in
                       out_first + count <= out.rhs(),
                   "copy_columns: right-hand sides ", in_first, " to ", in_first + count - 1, " of ", in.rhs(),
                   ", to ", out_first, " and on of ", out.rhs());
-  if (in.spec().backend == Backend::cuda) throw NotAvailable("copy_columns is for fields on the host");
-  const bool is_cpu = in.spec().backend == Backend::cpu;
+  const Backend backend = in.spec().backend;
+  const bool is_cpu = backend == Backend::cpu;
   const int sites = is_cpu ? in.layout().lanes() : GpuLayout::warp;  // of a group
   const int slices = in.slices();
   const int groups = is_cpu ? in.layout().blocks() : (in.layout().blocks() + sites - 1) / sites;
@@ -35,11 +41,11 @@ void copy_columns(SpinorField& out, int out_first, const SpinorField& in, int in
     const RawField to = out.raw(parity), from = in.raw(parity);
     copy_slots(static_cast<char*>(to.data), to.slots, out_first * slices, static_cast<const char*>(from.data),
                from.slots, in_first * slices, count * slices,
-               size_t(sites) * size_t(in.reals()) * element_bytes(in.precision()), groups);
+               size_t(sites) * size_t(in.reals()) * element_bytes(in.precision()), groups, backend);
     if (to.scale)
       copy_slots(reinterpret_cast<char*>(to.scale), to.slots, out_first * slices,
                  reinterpret_cast<const char*>(from.scale), from.slots, in_first * slices, count * slices,
-                 size_t(sites) * sizeof(float), groups);
+                 size_t(sites) * sizeof(float), groups, backend);
   }
 }
 

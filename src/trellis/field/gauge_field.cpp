@@ -12,10 +12,23 @@ namespace {
 constexpr int link_reals = 18, site_reals = 72;
 }
 
-GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo) : lattice_{std::move(lattice)} {
+GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo, Backend backend)
+    : lattice_{std::move(lattice)} {
+  if (backend != Backend::cpu) lanes = 1;
   if (lanes == 0) lanes = native_lanes(Precision::double_precision);
   layout_ = lattice_->extended_layout(lanes, halo);
-  memory_ = Memory(size_t(layout_->blocks()) * site_reals * layout_->lanes() * sizeof(double));
+  tables_ = lattice_->gauge_tables(lanes, halo, backend);
+  memory_ =
+      Memory(size_t(tables_->stored_blocks()) * site_reals * layout_->lanes() * sizeof(double), backend);
+  valid_layers_ = halo;
+  if (backend == Backend::cuda) {
+    std::vector<double> unit(memory_.bytes() / sizeof(double), 0.0);
+    for (int block = 0; block < layout_->blocks(); ++block)
+      for (int mu = 0; mu < Nd; ++mu)
+        for (int i = 0; i < Nc; ++i) unit[offset_on_gpu(block, mu, 8 * i)] = 1.0;
+    memory_.copy_from_host(unit.data(), memory_.bytes());
+    return;
+  }
   double* data = static_cast<double*>(memory_.data());
   const int W = layout_->lanes();
   for_each_index(layout_->blocks(), [&](int block) {
@@ -23,20 +36,37 @@ GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo) : lattice_{std::
       for (int i = 0; i < Nc; ++i)
         std::fill_n(data + ((size_t(block) * Nd + mu) * link_reals + 8 * i) * W, W, 1.0);
   });
-  valid_layers_ = halo;
 }
 
 GaugeField::GaugeField(const GaugeField& other)
     : lattice_{other.lattice_},
       layout_{other.layout_},
-      memory_{other.memory_.bytes()},
+      tables_{other.tables_},
+      memory_{other.memory_.bytes(), other.backend()},
       valid_layers_{other.valid_layers_} {
-  std::memcpy(memory_.data(), other.memory_.data(), memory_.bytes());
+  memory_.copy_from(other.memory_);
+}
+
+GaugeField GaugeField::like(const GaugeField& U) {
+  return GaugeField(U.lattice_, U.lanes(), U.layout_->width(), U.backend());
+}
+
+GaugeField GaugeField::on(Backend backend, int lanes) const {
+  GaugeField out(lattice_, lanes, layout_->width(), backend);
+  std::vector<double> links(canonical_size());
+  to_canonical(links.data());
+  out.from_canonical(links.data());
+  return out;
+}
+
+void GaugeField::set_zero() {
+  memory_.set_zero();
+  valid_layers_ = 0;
 }
 
 GaugeField& GaugeField::operator=(const GaugeField& other) {
   if (this == &other) return *this;
-  if (layout_ != other.layout_ || memory_.bytes() != other.memory_.bytes()) return *this = GaugeField(other);
+  if (tables_ != other.tables_ || memory_.bytes() != other.memory_.bytes()) return *this = GaugeField(other);
   lattice_ = other.lattice_;
   memory_.copy_from(other.memory_);
   valid_layers_ = other.valid_layers_;
@@ -45,21 +75,28 @@ GaugeField& GaugeField::operator=(const GaugeField& other) {
 
 RawField GaugeField::raw() const { return {const_cast<void*>(memory_.data()), nullptr, Nd}; }
 
-ExtendedTables GaugeField::tables() const {
-  ExtendedTables t;
-  t.neighbours = layout_->neighbours().data();
-  t.shift_sums = layout_->shift_sums().data();
-  t.permutations = layout_->permutations();
-  for (int leg = 0; leg < 8; ++leg) t.shift[leg] = layout_->shift(leg);
-  return t;
-}
+ExtendedTables GaugeField::tables() const { return tables_->views(); }
 
 double* GaugeField::element(int block, int lane, int mu) const {
   return const_cast<double*>(static_cast<const double*>(memory_.data())) +
          (size_t(block) * Nd + mu) * link_reals * layout_->lanes() + lane;
 }
 
+size_t GaugeField::offset_on_gpu(int block, int mu, int real) const {
+  return (size_t(block / GpuLayout::warp) * Nd + size_t(mu)) * link_reals * GpuLayout::warp +
+         gpu_component_offset(real, link_reals, block % GpuLayout::warp, gpu_vector_length<double>);
+}
+
 Link GaugeField::link(const Coord& local, int mu) const {
+  if (backend() == Backend::cuda) {  // real and imaginary part lie side by side
+    Link U;
+    for (int k = 0; k < 9; ++k)
+      cuda::copy_to_host(
+          &U[size_t(k)],
+          static_cast<const double*>(memory_.data()) + offset_on_gpu(layout_->block_at(local), mu, 2 * k),
+          sizeof(U[size_t(k)]));
+    return U;
+  }
   const double* p = element(layout_->block_at(local), layout_->lane_at(local), mu);
   const int W = layout_->lanes();
   Link U;
@@ -68,18 +105,34 @@ Link GaugeField::link(const Coord& local, int mu) const {
 }
 
 void GaugeField::set_link(const Coord& local, int mu, const Link& U) {
+  valid_layers_ = 0;
+  if (backend() == Backend::cuda) {
+    for (int k = 0; k < 9; ++k)
+      cuda::copy_from_host(
+          static_cast<double*>(memory_.data()) + offset_on_gpu(layout_->block_at(local), mu, 2 * k),
+          &U[size_t(k)], sizeof(U[size_t(k)]));
+    return;
+  }
   double* p = element(layout_->block_at(local), layout_->lane_at(local), mu);
   const int W = layout_->lanes();
   for (int k = 0; k < 9; ++k) {
     p[size_t(2 * k) * W] = U[k].real();
     p[size_t(2 * k + 1) * W] = U[k].imag();
   }
-  valid_layers_ = 0;
 }
 
 void GaugeField::to_canonical(double* out) const {
   const int W = layout_->lanes();
   const auto& inner = layout_->inner();
+  if (backend() == Backend::cuda) {
+    std::vector<double> image(memory_.bytes() / sizeof(double));
+    memory_.copy_to_host(image.data(), memory_.bytes());
+    return for_each_index(int(inner.size()), [&](int i) {
+      const int64_t site = site_index(layout_->coord(inner[i], 0), geometry().local());
+      for (int n = 0; n < site_reals; ++n)
+        out[site * site_reals + n] = image[offset_on_gpu(inner[i], n / link_reals, n % link_reals)];
+    });
+  }
   for_each_index(int(inner.size()), [&](int i) {
     for (int lane = 0; lane < W; ++lane) {
       const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
@@ -94,6 +147,16 @@ void GaugeField::to_canonical(double* out) const {
 void GaugeField::from_canonical(const double* in) {
   const int W = layout_->lanes();
   const auto& inner = layout_->inner();
+  valid_layers_ = 0;
+  if (backend() == Backend::cuda) {
+    std::vector<double> image(memory_.bytes() / sizeof(double), 0.0);
+    for_each_index(int(inner.size()), [&](int i) {
+      const int64_t site = site_index(layout_->coord(inner[i], 0), geometry().local());
+      for (int n = 0; n < site_reals; ++n)
+        image[offset_on_gpu(inner[i], n / link_reals, n % link_reals)] = in[site * site_reals + n];
+    });
+    return memory_.copy_from_host(image.data(), memory_.bytes());
+  }
   for_each_index(int(inner.size()), [&](int i) {
     for (int lane = 0; lane < W; ++lane) {
       const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
@@ -103,7 +166,6 @@ void GaugeField::from_canonical(const double* in) {
       }
     }
   });
-  valid_layers_ = 0;
 }
 
 void GaugeField::update_halo(int layers) const {
@@ -111,14 +173,14 @@ void GaugeField::update_halo(int layers) const {
                   " layers was asked for, the field has ", layout_->width());
   if (valid_layers_ >= layers) return;
   for (int mu = 0; mu < Nd; ++mu)
-    if (geometry().is_split(mu)) exchange_direction(mu, {layers, 0, Nd, -1});
+    if (geometry().is_split(mu)) exchange_direction({mu, layers, 0, Nd, -1});
   valid_layers_ = layers;
 }
 
 void GaugeField::update_halo_of(int mu, int parity) {
   TRELLIS_REQUIRE(valid_layers_ >= 1, "the halo of the other links is not up to date");
   for (int nu = 0; nu < Nd; ++nu)
-    if (geometry().is_split(nu)) exchange_direction(nu, {1, mu, 1, parity});
+    if (geometry().is_split(nu)) exchange_direction({nu, 1, mu, 1, parity});
   valid_layers_ = 1;
 }
 
@@ -140,40 +202,22 @@ GhostOrigin ghost_origin(const ExtendedLayout& layout, int mu, int step, int lay
 
 /// Fills the ghost blocks of one direction. Directions are done one after the other, and the halos of the
 /// earlier ones are sent along, which fills the corners.
-void GaugeField::exchange_direction(int mu, const HaloPart& part) const {
+void GaugeField::exchange_direction(const GaugeTables::HaloPart& part) const {
+  if (backend() == Backend::cuda) return tables_->exchange(raw(), part, lattice_->communicator());
   const ExtendedLayout& layout = *layout_;
-  const int W = layout.lanes(), l = layout.sub_extents()[mu], w = part.layers;
-  const int reals = link_reals * part.links;
-  Coord begin{}, end{};
-  for (int nu = 0; nu < Nd; ++nu) {
-    const int halo = nu < mu && geometry().is_split(nu) ? w : 0;
-    begin[nu] = nu == mu ? 0 : -halo;
-    end[nu] = nu == mu ? w : layout.sub_extents()[nu] + halo;
-  }
-  // The site of a ghost of layer k has the parity of the coordinate k, or -1 - k: l is even.
-  auto is_wanted = [&](int step, const Coord& x) {
-    return part.parity < 0 || ((x[0] + x[1] + x[2] + x[3] + (step > 0 ? 0 : 1)) & 1) == part.parity;
-  };
-  // Calls f(step, ghost block, source block, layer) for layers 0..w-1 counted away from the edge.
-  auto for_each_ghost = [&](auto f) {
-    for (int step = 1; step >= -1; step -= 2) {
-      Coord x;
-      for (x[3] = begin[3]; x[3] < end[3]; ++x[3])
-        for (x[2] = begin[2]; x[2] < end[2]; ++x[2])
-          for (x[1] = begin[1]; x[1] < end[1]; ++x[1])
-            for (x[0] = begin[0]; x[0] < end[0]; ++x[0]) {
-              if (!is_wanted(step, x)) continue;
-              Coord ghost = x, source = x;
-              ghost[mu] = step > 0 ? l + x[mu] : -1 - x[mu];
-              source[mu] = ghost_origin(layout, mu, step, x[mu], 0).sub;
-              f(step, layout.block_of(ghost), layout.block_of(source), x[mu]);
-            }
-    }
+  const int W = layout.lanes(), mu = part.mu, reals = link_reals * part.links;
+  // Calls f(step, ghost block, source block, layer) for layers counted away from the edge.
+  const auto each_ghost = [&](const auto& f) {
+    for_each_ghost(layout, part, [&](int step, const Coord& ghost, const Coord& x) {
+      Coord source = x;
+      source[mu] = ghost_origin(layout, mu, step, x[mu], 0).sub;
+      f(step, layout.block_of(ghost), layout.block_of(source), x[mu]);
+    });
   };
   std::vector<double> send[2], receive[2];
   // Every rank has the same local lattice: what the neighbour behind lacks of this rank are, in the same
   // order, the sites that this rank lacks of the neighbour ahead.
-  for_each_ghost([&](int step, int, int source, int layer) {
+  each_ghost([&](int step, int, int source, int layer) {
     for (int lane = 0; lane < W; ++lane) {
       const GhostOrigin origin = ghost_origin(layout, mu, step, layer, lane);
       if (!origin.is_remote) continue;
@@ -193,7 +237,7 @@ void GaugeField::exchange_direction(int mu, const HaloPart& part) const {
   exchange->start();
   exchange->wait();
   const double* arrived[2] = {receive[0].data(), receive[1].data()};
-  for_each_ghost([&](int step, int ghost, int source, int layer) {
+  each_ghost([&](int step, int ghost, int source, int layer) {
     for (int lane = 0; lane < W; ++lane) {
       const GhostOrigin origin = ghost_origin(layout, mu, step, layer, lane);
       double* out = element(ghost, lane, part.first_link);

@@ -1,5 +1,6 @@
 #pragma once
-/// The gauge configuration: links U_mu(x) in double precision, 18 reals, with the halo that loops need.
+/// The gauge configuration: links U_mu(x) in double precision, 18 reals, with the halo that loops need, in
+/// the memory of the host or of a GPU.
 #include <array>
 #include <complex>
 
@@ -14,8 +15,14 @@ using Link = std::array<std::complex<double>, 9>;
 
 class GaugeField {
  public:
-  /// Unit links. lanes = 0: this build's vector width. halo: its width where ranks split the lattice.
-  explicit GaugeField(LatticePtr lattice, int lanes = 0, int halo = halo_width);
+  /// Unit links. lanes = 0: this build's vector width (a GPU has one). halo: its width where ranks split the
+  /// lattice. backend: cpu or cuda.
+  explicit GaugeField(LatticePtr lattice, int lanes = 0, int halo = halo_width,
+                      Backend backend = Backend::cpu);
+  /// Unit links in the storage of another field.
+  static GaugeField like(const GaugeField& U);
+  /// The same links on another backend.
+  GaugeField on(Backend backend, int lanes = 0) const;
   GaugeField(const GaugeField& other);
   GaugeField& operator=(const GaugeField& other);
   GaugeField(GaugeField&&) = default;
@@ -26,6 +33,10 @@ class GaugeField {
   const Geometry& geometry() const { return lattice_->geometry(); }
   const ExtendedLayout& layout() const { return *layout_; }
   int lanes() const { return layout_->lanes(); }
+  Backend backend() const { return tables_->backend(); }
+  const GaugeTables& site_tables() const { return *tables_; }
+  /// Whether kernels can take both fields together.
+  bool is_stored_like(const GaugeField& other) const { return tables_ == other.tables_; }
 
   /// Links by local coordinates (slow: for set-up, tests and files).
   Link link(const Coord& local, int mu) const;
@@ -39,11 +50,12 @@ class GaugeField {
   /// Brings the halo up to date, at least to `layers`, if a write came since (collective). Loops call it.
   void update_halo(int layers = halo_width) const;
   void halo_is_stale() { valid_layers_ = 0; }
+  void set_zero();
   /// After a kernel rewrote U_mu on the sites of one parity and nothing else: exchanges just those links,
   /// one layer, which is valid then (collective). @pre one layer was valid before
   void update_halo_of(int mu, int parity);
 
-  /// [block][mu][18][lane]; callers that write through it call halo_is_stale().
+  /// [block][mu][18][lane], or the GPU's layout; callers that write through it call halo_is_stale().
   RawField raw() const;
   ExtendedTables tables() const;
 
@@ -51,14 +63,11 @@ class GaugeField {
 
  private:
   double* element(int block, int lane, int mu) const;
-  /// What an exchange moves: layers of the halo, of which directions' links, of which sites.
-  struct HaloPart {
-    int layers, first_link, links;
-    int parity;  ///< -1: both
-  };
-  void exchange_direction(int mu, const HaloPart& part) const;
+  size_t offset_on_gpu(int block, int mu, int real) const;
+  void exchange_direction(const GaugeTables::HaloPart& part) const;
   LatticePtr lattice_;
   ExtendedLayoutPtr layout_;
+  GaugeTablesPtr tables_;
   Memory memory_;
   mutable int valid_layers_ = 0;
 };

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/gpu.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/link_compression.hpp"
 
@@ -54,11 +56,21 @@ double largest_component(const Link& U) {
 }
 }  // namespace
 
-double largest_su3_violation(const GaugeField& U) { return largest_over_links(U, violation); }
-double largest_u3_violation(const GaugeField& U) { return largest_over_links(U, unitarity_violation); }
+double largest_su3_violation(const GaugeField& U) {
+  if (U.backend() == Backend::cuda) return largest_su3_violation(U.on(Backend::cpu));
+  return largest_over_links(U, violation);
+}
+double largest_u3_violation(const GaugeField& U) {
+  if (U.backend() == Backend::cuda) return largest_u3_violation(U.on(Backend::cpu));
+  return largest_over_links(U, unitarity_violation);
+}
 
-HopLinks::HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend, int lanes)
-    : lattice_{U.lattice_ptr()}, precision_{precision}, backend_{backend}, link_reals_{link_reals} {
+HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals, Backend backend, int lanes)
+    : lattice_{links.lattice_ptr()}, precision_{precision}, backend_{backend}, link_reals_{link_reals} {
+  if (backend == Backend::cuda) cuda::require_gpu();  // before the work on the host
+  std::optional<GaugeField> image;
+  if (links.backend() == Backend::cuda) image = links.on(Backend::cpu);
+  const GaugeField& U = image ? *image : links;
   TRELLIS_REQUIRE(link_reals == 18 || link_reals == 14 || link_reals == 12 || link_reals == 8, "links of ",
                   link_reals, " reals are not among 18, 14, 12, 8");
   if (link_reals != 18) {
@@ -142,8 +154,9 @@ void HopLinks::fill_blocks(const GaugeField& U) {
 
 void HopLinks::refill(const GaugeField& U) {
   TRELLIS_REQUIRE(U.lattice_ptr() == lattice_, "the links live on another lattice");
-  TRELLIS_REQUIRE(backend_ == Backend::cpu && scale_bytes_ == 0,
-                  "only links on the CPU without scales are refilled: build them anew");
+  TRELLIS_REQUIRE(backend_ != Backend::cuda && scale_bytes_ == 0,
+                  "links on a GPU or with scales are not refilled: build them anew");
+  if (U.backend() == Backend::cuda) return fill(U.on(Backend::cpu));
   fill(U);
 }
 

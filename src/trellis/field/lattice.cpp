@@ -26,6 +26,14 @@ ExtendedLayoutPtr Lattice::extended_layout(int lanes, int width) const {
   return entry;
 }
 
+GaugeTablesPtr Lattice::gauge_tables(int lanes, int width, Backend backend) const {
+  const ExtendedLayoutPtr layout = extended_layout(lanes, width);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& entry = gauge_tables_[{layout, backend}];
+  if (!entry) entry = std::make_shared<GaugeTables>(layout, backend);
+  return entry;
+}
+
 LatticePtr make_lattice(const Coord& extents, Coord grid, CommunicatorPtr communicator) {
   if (!communicator) communicator = world();
   if (grid == Coord{0, 0, 0, 0}) grid = choose_process_grid(extents, communicator->size());

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "trellis/comm/communicator.hpp"
+#include "trellis/field/gauge_tables.hpp"
 #include "trellis/lattice/extended_layout.hpp"
 #include "trellis/lattice/site_layout.hpp"
 
@@ -24,6 +25,8 @@ class Lattice {
   SiteLayoutPtr layout(int lanes) const;
   /// Order of gauge fields, with a halo in split directions.
   ExtendedLayoutPtr extended_layout(int lanes, int width) const;
+  /// That order where the kernels of a backend can read it.
+  GaugeTablesPtr gauge_tables(int lanes, int width, Backend backend) const;
 
  private:
   Geometry geometry_;
@@ -31,6 +34,7 @@ class Lattice {
   mutable std::mutex mutex_;
   mutable std::map<int, SiteLayoutPtr> layouts_;
   mutable std::map<std::pair<int, int>, ExtendedLayoutPtr> extended_;
+  mutable std::map<std::pair<ExtendedLayoutPtr, Backend>, GaugeTablesPtr> gauge_tables_;
 };
 
 using LatticePtr = std::shared_ptr<const Lattice>;

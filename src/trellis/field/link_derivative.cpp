@@ -1,15 +1,19 @@
 #include "trellis/field/link_derivative.hpp"
 
-#include <cstring>
+#include <vector>
 
 namespace trellis {
 
-LinkDerivative::LinkDerivative(const GaugeField& U) : storage_(U.lattice_ptr(), U.lanes()) { set_zero(); }
+LinkDerivative::LinkDerivative(const GaugeField& U) : storage_(GaugeField::like(U)) { set_zero(); }
 
-void LinkDerivative::set_zero() {
-  const size_t reals = size_t(layout().blocks()) * 72 * size_t(lanes());
-  std::memset(storage_.raw().data, 0, reals * sizeof(double));
-  storage_.halo_is_stale();
+void LinkDerivative::set_zero() { storage_.set_zero(); }
+
+void LinkDerivative::add_from_host(const LinkDerivative& other) {
+  std::vector<double> sum(storage_.canonical_size()), part(sum.size());
+  storage_.to_canonical(sum.data());
+  other.storage_.to_canonical(part.data());
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
+  storage_.from_canonical(sum.data());
 }
 
 }  // namespace trellis

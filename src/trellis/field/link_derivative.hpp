@@ -18,7 +18,11 @@ class LinkDerivative {
   const Geometry& geometry() const { return storage_.geometry(); }
   const ExtendedLayout& layout() const { return storage_.layout(); }
   int lanes() const { return storage_.lanes(); }
+  Backend backend() const { return storage_.backend(); }
+  bool is_stored_like(const GaugeField& U) const { return storage_.is_stored_like(U); }
   void set_zero();
+  /// Adds a derivative that was formed on the host, for links that lie on a GPU.
+  void add_from_host(const LinkDerivative& other);
 
   /// By local coordinates (slow: for tests).
   Link matrix(const Coord& local, int mu) const { return storage_.link(local, mu); }

@@ -1,7 +1,7 @@
 #include "trellis/field/shift_updates.hpp"
 
 #include "trellis/base/error.hpp"
-#include "trellis/field/host_dispatch.hpp"
+#include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/linalg/multi_shift_update.hpp"
 
 namespace trellis {
@@ -44,10 +44,10 @@ void update_shifts(const std::vector<SpinorField*>& x, const std::vector<SpinorF
     call.b = b.data();
     call.reals = like.reals();
     call.slots = like.slots();
-    dispatch_host(like.spec().backend, like.precision(), like.layout().lanes(),
-                  [&]<class Layout, class Storage>() {
-                    launch_multi_shift_update<Layout, Storage>(call, SiteRange(like.layout().blocks()));
-                  });
+    dispatch_unquantised(
+        like.spec().backend, like.precision(), like.layout().lanes(), [&]<class Layout, class Storage>() {
+          launch_multi_shift_update<Layout, Storage>(call, SiteRange(like.layout().blocks()));
+        });
   }
 }
 

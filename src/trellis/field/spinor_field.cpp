@@ -99,6 +99,12 @@ float* SpinorField::scale(const SitePosition& at, int slot) const {
          at.block % GpuLayout::warp;
 }
 
+void SpinorField::require_host_memory() const {
+  if (spec_.backend == Backend::cuda)
+    throw NotAvailable(
+        "sites of a field on a GPU are read and written through an image (field/host_image.hpp)");
+}
+
 double SpinorField::get(const SitePosition& at, int slot, int component) const {
   const char* p =
       data(at.parity) + element_offset(at.block, at.lane, slot, component) * element_bytes(spec_.precision);
@@ -113,10 +119,12 @@ double SpinorField::get(const SitePosition& at, int slot, int component) const {
 }
 
 void SpinorField::get_site(const SitePosition& at, int slot, double* reals) const {
+  require_host_memory();
   for (int i = 0; i < spec_.reals; ++i) reals[i] = get(at, slot, i);
 }
 
 void SpinorField::set_site(const SitePosition& at, int slot, const double* reals) {
+  require_host_memory();
   char* base = data(at.parity);
   if (spec_.precision == Precision::double_precision) {
     for (int i = 0; i < spec_.reals; ++i)

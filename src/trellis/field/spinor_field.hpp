@@ -81,6 +81,7 @@ class SpinorField {
   void from_canonical(const double* in, int slot = 0);
 
  private:
+  void require_host_memory() const;
   size_t element_offset(int block, int lane, int slot, int component) const;
   float* scale(const SitePosition& at, int slot) const;
   int stored_blocks() const;

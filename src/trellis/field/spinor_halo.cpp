@@ -1,31 +1,21 @@
 #include "trellis/field/spinor_halo.hpp"
 
-#include "trellis/comm/exchange_policy.hpp"
-#include "trellis/field/host_dispatch.hpp"
+#include "trellis/field/precision_dispatch.hpp"
 
 namespace trellis {
 
 namespace {
 constexpr int spinor_reals = 24;
-
-/// Calls f.operator()<Layout>() with the layout of the links, which are in double.
-template <class F>
-void dispatch_double(const HopLinks& links, F&& f) {
-  dispatch_host(links.backend(), Precision::double_precision, links.layout().lanes(),
-                [&]<class Layout, class Storage>() {
-                  if constexpr (std::is_same_v<Storage, double>) f.template operator()<Layout>();
-                });
-}
 }  // namespace
 
 SpinorHalo::SpinorHalo(std::shared_ptr<const HopLinks> links, int rhs, int directions)
-    : links_{std::move(links)}, rhs_{rhs} {
+    : links_{std::move(links)}, rhs_{rhs}, messages_{links_->backend()} {
   TRELLIS_REQUIRE(links_->precision() == Precision::double_precision && links_->link_reals() == 18,
                   "halos of full spinors need links in double with 18 reals");
   TRELLIS_REQUIRE(directions >= 1 && directions <= Nd, "halos of ", directions, " directions");
   const SiteLayout& layout = links_->layout();
   const Geometry& geometry = layout.geometry();
-  std::vector<Message> sends, receives;
+  const Backend backend = links_->backend();
   legs_.reserve(legs);
   for (int mu = 0; mu < directions; ++mu) {
     if (!geometry.is_split(mu)) continue;
@@ -36,21 +26,21 @@ SpinorHalo::SpinorHalo(std::shared_ptr<const HopLinks> links, int rhs, int direc
         if (layout.leaves_rank(leg_of(mu, -step), lane)) leg.edge_lanes.push_back(lane);
         if (layout.leaves_rank(leg.leg, lane)) leg.ghost_lanes.push_back(lane);
       }
+      leg.edge_table = {leg.edge_lanes, backend};
+      leg.ghost_table = {leg.ghost_lanes, backend};
+      for (int parity = 0; parity < 2; ++parity)
+        leg.face[parity] = {layout.face(parity, leg.leg ^ 1), backend};
       const size_t faces = layout.face(0, leg.leg).size();
-      const size_t padded = links_->backend() == Backend::cpu ? faces : (faces + 31) / 32 * 32;
-      leg.ghost = Memory(padded * rhs * spinor_reals * layout.lanes() * sizeof(double), links_->backend());
+      const size_t padded = backend == Backend::cpu ? faces : (faces + 31) / 32 * 32;
+      leg.ghost = Memory(padded * rhs * spinor_reals * layout.lanes() * sizeof(double), backend);
       const size_t bytes = faces * rhs * spinor_reals * leg.edge_lanes.size() * sizeof(double);
-      leg.send = Memory(bytes);
-      leg.receives_in_place = links_->backend() == Backend::cpu && !layout.permutes(leg.leg);
-      if (!leg.receives_in_place) leg.receive = Memory(bytes);
+      leg.receives_in_place = backend == Backend::cpu && !layout.permutes(leg.leg);
+      leg.message = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),
+                                  leg.leg, bytes, leg.receives_in_place ? leg.ghost.data() : nullptr);
       legs_.push_back(std::move(leg));
-      Leg& kept = legs_.back();
-      void* target = kept.receives_in_place ? kept.ghost.data() : kept.receive.data();
-      sends.push_back({geometry.neighbour_rank(mu, -step), kept.leg, kept.send.data(), bytes});
-      receives.push_back({geometry.neighbour_rank(mu, step), kept.leg, target, bytes});
     }
   }
-  if (is_needed()) exchange_ = make_halo_exchange(links_->lattice_ptr()->communicator(), sends, receives);
+  if (is_needed()) messages_.connect(links_->lattice_ptr()->communicator());
 }
 
 SpinorFaceCall SpinorHalo::face_call(const Leg& leg) const {
@@ -58,8 +48,8 @@ SpinorFaceCall SpinorHalo::face_call(const Leg& leg) const {
   call.leg = leg.leg;
   call.ghost = ghost(leg.leg);
   call.permutation = links_->layout().permutes(leg.leg) ? links_->layout().permutation(leg.leg) : nullptr;
-  call.edge_lanes = leg.edge_lanes.data();
-  call.ghost_lanes = leg.ghost_lanes.data();
+  call.edge_lanes = leg.edge_table.data();
+  call.ghost_lanes = leg.ghost_table.data();
   call.edge_lane_count = int(leg.edge_lanes.size());
   call.slots = rhs_;
   return call;
@@ -70,30 +60,35 @@ void SpinorHalo::start(const SpinorField& in, int in_parity) {
                       in.rhs() == rhs_ && in.spec().backend == links_->backend(),
                   "halo of full spinors: the field is not of the links' layout in double with ", rhs_,
                   " right-hand sides");
-  for (Leg& leg : legs_) {
-    SpinorFaceCall call = face_call(leg);
-    const auto& face = links_->layout().face(in_parity, leg.leg ^ 1);
-    call.links = links_->raw(in_parity);
-    call.in = in.raw(in_parity);
-    call.message = leg.send.data();
-    call.face = face.data();
-    dispatch_double(*links_, [&]<class Layout>() {
-      launch_spinor_pack<Layout, double>(call, SiteRange(int(face.size())));
-    });
-  }
-  if (exchange_) exchange_->start();
+  if (!is_needed()) return;
+  messages_.start([&] {
+    for (const Leg& leg : legs_) {
+      SpinorFaceCall call = face_call(leg);
+      const KernelTable<int32_t>& face = leg.face[in_parity];
+      call.links = links_->raw(in_parity);
+      call.in = in.raw(in_parity);
+      call.message = messages_.send_buffer(leg.message);
+      call.face = face.data();
+      dispatch_double(links_->backend(), links_->layout().lanes(), [&]<class Layout, class Storage>() {
+        launch_spinor_pack<Layout, Storage>(call, SiteRange(int(face.size())));
+      });
+    }
+  });
 }
 
 void SpinorHalo::finish() {
-  if (exchange_) exchange_->wait();
-  for (Leg& leg : legs_) {
-    if (leg.receives_in_place) continue;
-    SpinorFaceCall call = face_call(leg);
-    call.message = leg.receive.data();
-    const int faces = int(links_->layout().face(0, leg.leg).size());
-    dispatch_double(*links_,
-                    [&]<class Layout>() { launch_spinor_unpack<Layout, double>(call, SiteRange(faces)); });
-  }
+  if (!is_needed()) return;
+  messages_.finish([&] {
+    for (const Leg& leg : legs_) {
+      if (leg.receives_in_place) continue;
+      SpinorFaceCall call = face_call(leg);
+      call.message = messages_.receive_buffer(leg.message);
+      const int faces = int(links_->layout().face(0, leg.leg).size());
+      dispatch_double(links_->backend(), links_->layout().lanes(), [&]<class Layout, class Storage>() {
+        launch_spinor_unpack<Layout, Storage>(call, SiteRange(faces));
+      });
+    }
+  });
 }
 
 RawField SpinorHalo::ghost(int leg) const {
@@ -103,8 +98,8 @@ RawField SpinorHalo::ghost(int leg) const {
 }
 
 size_t SpinorHalo::bytes() const {
-  size_t sum = 0;
-  for (const Leg& leg : legs_) sum += leg.ghost.bytes() + leg.send.bytes() + leg.receive.bytes();
+  size_t sum = messages_.bytes_held();
+  for (const Leg& leg : legs_) sum += leg.ghost.bytes();
   return sum;
 }
 

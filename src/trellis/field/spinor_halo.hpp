@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/field/halo_messages.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/field/spinor_field.hpp"
 #include "trellis/kernels/source/covariant_hop.hpp"
@@ -28,14 +30,16 @@ class SpinorHalo {
   struct Leg {
     int leg;
     bool receives_in_place;
+    int message;
     std::vector<int32_t> edge_lanes, ghost_lanes;
-    Memory ghost, send, receive;
+    KernelTable<int32_t> edge_table, ghost_table, face[2];  ///< for kernels; faces by the sender's parity
+    Memory ghost;
   };
   SpinorFaceCall face_call(const Leg& leg) const;
   std::shared_ptr<const HopLinks> links_;
   int rhs_;
   std::vector<Leg> legs_;
-  std::unique_ptr<Exchange> exchange_;
+  HaloMessages messages_;
 };
 
 }  // namespace trellis

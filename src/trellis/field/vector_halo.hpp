@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/field/halo_messages.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/field/spinor_field.hpp"
 #include "trellis/kernels/halo/vector_halo.hpp"
@@ -27,7 +29,9 @@ class VectorHalo {
  private:
   struct Leg {
     int leg;
-    Memory ghost, send, receive;
+    int message;  ///< its number among the messages
+    KernelTable<int32_t> sources, first, deliveries, arrivals;
+    Memory ghost;
   };
   VectorFaceCall face_call(const Leg& leg) const;
   HopStencilPtr stencil_;
@@ -35,7 +39,7 @@ class VectorHalo {
   Backend backend_;
   int parity_, rhs_;
   std::vector<Leg> legs_;
-  std::unique_ptr<Exchange> exchange_;
+  HaloMessages messages_;
 };
 
 }  // namespace trellis

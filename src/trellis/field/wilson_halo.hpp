@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/field/halo_messages.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/field/spinor_field.hpp"
 #include "trellis/kernels/halo/wilson_halo.hpp"
@@ -22,20 +24,23 @@ class WilsonHalo {
   void finish();
   /// Ghost buffer of a leg (null data where the direction is not split).
   RawField ghost(int leg) const;
-  double message_bytes() const;  ///< sent per exchange
+  double message_bytes() const { return double(messages_.bytes_sent()); }  ///< per exchange
 
  private:
   struct Leg {
     int leg;
     bool receives_in_place;  ///< the message is the ghost buffer itself
+    int message;             ///< its number among the messages
     std::vector<int32_t> edge_lanes, ghost_lanes;
-    Memory ghost, send, receive;
+    KernelTable<int32_t> edge_table, ghost_table;  ///< these for kernels
+    KernelTable<int32_t> face[2];                  ///< blocks of the sender's face by its parity
+    Memory ghost;
   };
   WilsonFaceCall face_call(const Leg& leg) const;
   std::shared_ptr<const HopLinks> links_;
   int rhs_;
   std::vector<Leg> legs_;
-  std::unique_ptr<Exchange> exchange_;
+  HaloMessages messages_;
 };
 
 }  // namespace trellis

@@ -30,26 +30,32 @@ void add_plaquette_force(AlgebraField& force, const GaugeAction& S, const GaugeF
 }  // namespace
 
 void ForceWorkspace::prepare(const GaugeField& U) {
-  if (lattice != U.lattice_ptr() || lanes != U.lanes() || width != U.layout().width()) {
-    planes.clear();
-    for (int mu = 0; mu < Nd; ++mu)
-      for (int nu = mu + 1; nu < Nd; ++nu) planes.emplace_back(U.layout(), mu, nu);
+  const bool is_gpu = U.backend() == Backend::cuda;
+  if (lattice != U.lattice_ptr() || lanes != U.lanes() || width != U.layout().width() ||
+      backend != U.backend()) {
+    make_plane_tables(planes, U);
     lattice = U.lattice_ptr();
     lanes = U.lanes();
     width = U.layout().width();
+    backend = U.backend();
   }
-  int places = 0;
-  for (const PlaneSlices& slices : planes) places = std::max(places, slices.blocks_per_slice());
+  int places = 0, slices = 0;
+  for (const PlaneTables& plane : planes) {
+    places = std::max(places, plane.slices.blocks_per_slice());
+    slices = std::max(slices, plane.slices.slices());
+  }
+  if (is_gpu) places = (places + GpuLayout::warp - 1) / GpuLayout::warp * GpuLayout::warp;
   scratch_reals = size_t(places) * slice_matrices * 18 * size_t(U.lanes());
-  const size_t bytes = size_t(thread_count()) * scratch_reals * sizeof(double);
-  if (scratch.bytes() < bytes) scratch = Memory(bytes);
+  const size_t bytes = size_t(is_gpu ? slices : thread_count()) * scratch_reals * sizeof(double);
+  if (scratch.bytes() < bytes || scratch.backend() != backend) scratch = Memory(bytes, backend);
 }
 
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient,
                ForceWorkspace& workspace) {
-  TRELLIS_REQUIRE(force.lanes() == U.lanes() && force.lattice().geometry() == U.geometry(),
+  TRELLIS_REQUIRE(force.lanes() == U.lanes() && force.lattice().geometry() == U.geometry() &&
+                      force.backend() == U.backend(),
                   "force and links have different site orders: ", force.lanes(), " and ", U.lanes(),
-                  " lanes");
+                  " lanes, backends ", name_of(force.backend()), " and ", name_of(U.backend()));
   if (S.c1 == 0) return add_plaquette_force(force, S, U, coefficient);
   workspace.prepare(U);
   SliceForceCall call;
@@ -63,16 +69,13 @@ void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, d
   size_t plane = 0;
   for (call.mu = 0; call.mu < Nd; ++call.mu)
     for (call.nu = call.mu + 1; call.nu < Nd; ++call.nu) {
-      const PlaneSlices& slices = workspace.planes[plane++];
-      call.blocks_per_slice = slices.blocks_per_slice();
-      call.blocks = slices.blocks();
-      call.places = slices.places();
-      call.plaquettes = slices.plaquettes().data();
-      call.plaquette_count = int(slices.plaquettes().size());
-      call.inner = slices.inner().data();
-      call.inner_count = int(slices.inner().size());
+      const PlaneTables& tables = workspace.planes[plane++];
+      tables.describe(call);
+      call.places = tables.places.data();
+      call.plaquettes = tables.plaquettes.data();
+      call.plaquette_count = int(tables.plaquettes.size());
       dispatch_gauge(U, [&]<class Layout, class Storage>() {
-        launch_slice_force<Layout, Storage>(call, slices.slices());
+        launch_slice_force<Layout, Storage>(call, tables.slices.slices());
       });
     }
 }

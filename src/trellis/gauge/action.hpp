@@ -4,7 +4,7 @@
 
 #include "trellis/field/algebra_field.hpp"
 #include "trellis/field/gauge_field.hpp"
-#include "trellis/lattice/plane_slices.hpp"
+#include "trellis/gauge/plane_tables.hpp"
 
 namespace trellis {
 
@@ -29,13 +29,14 @@ double action(const GaugeAction& S, const GaugeField& U);
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient = 1.0);
 
 /// What the force with 2x1 loops needs beside fields: slices of the six planes, scratch memory of each
-/// thread. Kept from call to call where many forces are needed.
+/// thread (on a GPU: slice). Kept from call to call where many forces are needed.
 struct ForceWorkspace {
   LatticePtr lattice;  ///< of the links it was made for, with their lanes and halo
   int lanes = 0, width = 0;
-  std::vector<PlaneSlices> planes;
+  Backend backend = Backend::cpu;
+  std::deque<PlaneTables> planes;
   Memory scratch;
-  size_t scratch_reals = 0;  ///< of one thread
+  size_t scratch_reals = 0;  ///< of one thread, on a GPU of one slice
   void prepare(const GaugeField& U);
 };
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient,

@@ -12,24 +12,22 @@ namespace {
 /// f.operator()<Layout, Storage>() for fields of algebra elements.
 template <class F>
 void dispatch_algebra(const AlgebraField& P, F&& f) {
-  dispatch(Backend::cpu, Precision::double_precision, P.lanes(), [&]<class Layout, class Storage>() {
-    if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
-      f.template operator()<Layout, Storage>();
-  });
+  dispatch_links(P.site_tables(), f);
 }
 
 void require_alike(const AlgebraField& P, const GaugeField& U) {
-  TRELLIS_REQUIRE(P.lanes() == U.lanes() && P.lattice().geometry() == U.geometry(),
-                  "algebra field and links have different site orders: ", P.lanes(), " and ", U.lanes(),
-                  " lanes");
+  TRELLIS_REQUIRE(
+      P.lanes() == U.lanes() && P.lattice().geometry() == U.geometry() && P.backend() == U.backend(),
+      "algebra field and links have different site orders: ", P.lanes(), " and ", U.lanes(),
+      " lanes, backends ", name_of(P.backend()), " and ", name_of(U.backend()));
 }
 
-SiteRange inner_sites(const AlgebraField& P) { return SiteRange(P.layout().inner()); }
+SiteRange inner_sites(const AlgebraField& P) { return P.site_tables().inner(); }
 }  // namespace
 
 void add_force(AlgebraField& force, const LinkDerivative& G, const GaugeField& U, double coefficient) {
   require_alike(force, U);
-  TRELLIS_REQUIRE(G.lanes() == U.lanes() && G.geometry() == U.geometry(),
+  TRELLIS_REQUIRE(G.lanes() == U.lanes() && G.geometry() == U.geometry() && G.backend() == U.backend(),
                   "derivative and links have different site orders");
   dispatch_gauge(U, [&]<class Layout, class Storage>() {
     launch_derivative_projection<Layout, Storage>(force.raw(), {U.raw(), U.tables()}, G.raw(), coefficient,
@@ -38,7 +36,8 @@ void add_force(AlgebraField& force, const LinkDerivative& G, const GaugeField& U
 }
 
 void set_random_momenta(AlgebraField& P, uint64_t seed, uint64_t stream, uint32_t trajectory) {
-  const std::vector<int64_t> sites = global_sites(P.layout());
+  const std::vector<int64_t> all_sites = global_sites(P.layout());
+  const KernelTable<int64_t> sites(all_sites, P.backend());
   const RandomMomentaCall call{P.raw(), sites.data(), random_key(seed, stream), trajectory};
   dispatch_algebra(P, [&]<class Layout, class Storage>() {
     launch_random_momenta<Layout, Storage>(call, inner_sites(P));
@@ -54,7 +53,8 @@ void drift(GaugeField& U, const AlgebraField& P, double step) {
 }
 
 void add(AlgebraField& out, double coefficient, const AlgebraField& in) {
-  TRELLIS_REQUIRE(out.lanes() == in.lanes() && out.lattice().geometry() == in.lattice().geometry(),
+  TRELLIS_REQUIRE(out.lanes() == in.lanes() && out.lattice().geometry() == in.lattice().geometry() &&
+                      out.backend() == in.backend(),
                   "algebra fields have different site orders");
   dispatch_algebra(out, [&]<class Layout, class Storage>() {
     launch_algebra_axpy<Layout, Storage>(out.raw(), in.raw(), coefficient, inner_sites(out));

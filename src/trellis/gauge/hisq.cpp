@@ -28,7 +28,7 @@ double asqtad_long_coefficient(double u0) {
 namespace {
 /// A field with four slots that hold links in one direction. Zero.
 GaugeField empty_like(const GaugeField& U) {
-  GaugeField field(U.lattice_ptr(), U.lanes());
+  GaugeField field = GaugeField::like(U);
   for (int slot = 0; slot < Nd; ++slot) {
     const LinkAxpyCall call{{field.raw(), slot}, {U.raw(), 0}, U.tables(), 0.0, 0.0};
     dispatch_gauge(
@@ -185,7 +185,7 @@ void add_fat_links_derivative(LinkDerivative& of_U, const GaugeField& U, const F
 }
 
 GaugeField long_links(const GaugeField& W) {
-  GaugeField out(W.lattice_ptr(), W.lanes());
+  GaugeField out = GaugeField::like(W);
   const LongLinksCall call{gauge_call(W), out.raw()};
   dispatch_gauge(
       W, [&]<class Layout, class Storage>() { launch_long_links<Layout, Storage>(call, inner_sites(W)); });
@@ -203,7 +203,7 @@ void add_long_links_derivative(LinkDerivative& of_W, const GaugeField& W, const 
 }
 
 GaugeField project_links_to_u3(const GaugeField& V) {
-  GaugeField out(V.lattice_ptr(), V.lanes());
+  GaugeField out = GaugeField::like(V);
   const U3ProjectionCall call{{V.raw(), V.tables()}, out.raw()};
   dispatch_gauge(
       V, [&]<class Layout, class Storage>() { launch_u3_projection<Layout, Storage>(call, inner_sites(V)); });

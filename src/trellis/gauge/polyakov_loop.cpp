@@ -50,6 +50,7 @@ std::vector<ColorMatrix<double>> line_products(const GaugeField& U, int mu) {
 }  // namespace
 
 std::complex<double> polyakov_loop(const GaugeField& U, int mu) {
+  if (U.backend() == Backend::cuda) return polyakov_loop(U.on(Backend::cpu), mu);
   TRELLIS_REQUIRE(mu >= 0 && mu < Nd, "direction ", mu);
   const Geometry& geometry = U.geometry();
   const std::vector<ColorMatrix<double>> lines = line_products(U, mu);

@@ -13,7 +13,7 @@ GaugeField repeat(const GaugeField& U, int levels, F one_level) {
   TRELLIS_REQUIRE(levels >= 0, "smearing levels: ", levels);
   GaugeField in = U;
   if (levels == 0) return in;
-  GaugeField out(U.lattice_ptr(), U.lanes());
+  GaugeField out = GaugeField::like(U);
   for (int level = 0; level < levels; ++level) {
     one_level(out, in);
     out.halo_is_stale();

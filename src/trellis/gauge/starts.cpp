@@ -10,7 +10,8 @@ namespace trellis {
 
 namespace {
 void set_random(GaugeField& U, RandomLinksCall call) {
-  const std::vector<int64_t> sites = global_sites(U.layout());
+  const std::vector<int64_t> all_sites = global_sites(U.layout());
+  const KernelTable<int64_t> sites(all_sites, U.backend());
   call.gauge = {U.raw(), U.tables()};
   call.sites = sites.data();
   dispatch_gauge(
@@ -19,7 +20,7 @@ void set_random(GaugeField& U, RandomLinksCall call) {
 }
 }  // namespace
 
-void set_cold(GaugeField& U) { U = GaugeField(U.lattice_ptr(), U.lanes()); }
+void set_cold(GaugeField& U) { U = GaugeField::like(U); }
 
 void set_hot(GaugeField& U, uint64_t seed, uint64_t stream) {
   RandomLinksCall call;

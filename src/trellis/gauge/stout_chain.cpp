@@ -11,7 +11,7 @@ StoutChain::StoutChain(const StoutWeights& rho, int levels) : rho_{rho}, levels_
 
 void StoutChain::set(const GaugeField& U) {
   const bool is_new = fields_.empty() || fields_.front().lattice_ptr() != U.lattice_ptr() ||
-                      fields_.front().lanes() != U.lanes();
+                      !fields_.front().is_stored_like(U);
   if (is_new) {
     work_.clear();
     staples_.clear();
@@ -27,8 +27,7 @@ void StoutChain::set(const GaugeField& U) {
 void StoutChain::pull_back(LinkDerivative& G) {
   TRELLIS_REQUIRE(!fields_.empty(), "no links were set");
   if (levels_ == 0) return;
-  TRELLIS_REQUIRE(G.lanes() == links().lanes() && G.geometry() == links().geometry(),
-                  "derivative and links have different site orders");
+  TRELLIS_REQUIRE(G.is_stored_like(links()), "derivative and links have different site orders");
   while (work_.size() < 2) work_.emplace_back(fields_.front());
   LinkDerivative &X = work_[0], &Z = work_[1];
   StoutChainCall call;

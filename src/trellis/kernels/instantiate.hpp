@@ -5,7 +5,7 @@
 
 namespace trellis {
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) || defined(TRELLIS_SIMULATED_LAUNCH)
 using InstantiatedLayout = CudaLayout;
 #elif defined(TRELLIS_INSTANTIATE_LANES)
 using InstantiatedLayout = CpuLayout<TRELLIS_INSTANTIATE_LANES>;

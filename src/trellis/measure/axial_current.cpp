@@ -2,6 +2,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
 
 namespace trellis {
@@ -52,8 +53,12 @@ void AxialCurrent::add(const SpinorField& psi, const SpinorField& source, int fi
   std::vector<double> terms(size_t(g.local_volume()));
   for (int parity = 0; parity < 2; ++parity) {
     links_[parity].apply(inserted, axial);
-    for_each_index(int(g.local_volume()), [&](int site) {
-      terms[size_t(site)] = reflected_product(Y, inserted, Y.layout().position(site_coord(site, g.local())));
+    read_on_host(Y, [&](const SpinorField& y) {
+      read_on_host(inserted, [&](const SpinorField& z) {
+        for_each_index(int(g.local_volume()), [&](int site) {
+          terms[size_t(site)] = reflected_product(y, z, y.layout().position(site_coord(site, g.local())));
+        });
+      });
     });
     for (int64_t site = 0; site < g.local_volume(); ++site)
       sums_[parity][size_t(g.to_global(site_coord(site, g.local()))[3])].add(terms[size_t(site)]);

@@ -4,6 +4,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/axial_current.hpp"
 
@@ -84,17 +85,22 @@ class BatchSolver {
 void set_walls(SpinorField& eta, const SpinorField& columns, int first) {
   const int Ls = eta.slices();
   set_zero(eta);
-  for_each_local(eta.geometry(), [&](const Coord& x) {
-    const SitePosition from = columns.layout().position(x), to = eta.layout().position(x);
-    for (int r = 0; r < eta.rhs(); ++r) {
-      double b[24], part[24] = {};
-      columns.get_site(from, first + r, b);
-      std::copy(b, b + 12, part);  // P_+: spins 0 and 1
-      eta.set_site(to, r * Ls, part);
-      std::fill(part, part + 12, 0.0);
-      std::copy(b + 12, b + 24, part + 12);
-      eta.set_site(to, r * Ls + Ls - 1, part);
-    }
+  const auto fill = [&](SpinorField& walls, const SpinorField& in) {
+    for_each_local(walls.geometry(), [&](const Coord& x) {
+      const SitePosition from = in.layout().position(x), to = walls.layout().position(x);
+      for (int r = 0; r < walls.rhs(); ++r) {
+        double b[24], part[24] = {};
+        in.get_site(from, first + r, b);
+        std::copy(b, b + 12, part);  // P_+: spins 0 and 1
+        walls.set_site(to, r * Ls, part);
+        std::fill(part, part + 12, 0.0);
+        std::copy(b + 12, b + 24, part + 12);
+        walls.set_site(to, r * Ls + Ls - 1, part);
+      }
+    });
+  };
+  read_on_host(columns, [&](const SpinorField& in) {
+    edit_on_host(eta, [&](SpinorField& walls) { fill(walls, in); });
   });
 }
 
@@ -107,15 +113,20 @@ void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const Spi
 
 void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int slice_minus, int slice_plus) {
   const int Ls = psi.slices();
-  for_each_local(out.geometry(), [&](const Coord& x) {
-    const SitePosition from = psi.layout().position(x), to = out.layout().position(x);
-    for (int r = 0; r < psi.rhs(); ++r) {
-      double plus[24], minus[24];
-      psi.get_site(from, r * Ls + slice_plus, plus);
-      psi.get_site(from, r * Ls + slice_minus, minus);
-      std::copy(plus, plus + 12, minus);
-      out.set_site(to, first + r, minus);
-    }
+  const auto fill = [&](SpinorField& quark, const SpinorField& five) {
+    for_each_local(quark.geometry(), [&](const Coord& x) {
+      const SitePosition from = five.layout().position(x), to = quark.layout().position(x);
+      for (int r = 0; r < five.rhs(); ++r) {
+        double plus[24], minus[24];
+        five.get_site(from, r * Ls + slice_plus, plus);
+        five.get_site(from, r * Ls + slice_minus, minus);
+        std::copy(plus, plus + 12, minus);
+        quark.set_site(to, first + r, minus);
+      }
+    });
+  };
+  read_on_host(psi, [&](const SpinorField& five) {
+    edit_on_host(out, [&](SpinorField& quark) { fill(quark, five); });
   });
 }
 

@@ -1,7 +1,9 @@
 #include "trellis/measure/gaussian_smearing.hpp"
 
-#include "trellis/field/host_dispatch.hpp"
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/precision_dispatch.hpp"
 #include "trellis/field/spinor_halo.hpp"
 
 namespace trellis {
@@ -22,30 +24,31 @@ class GaussianStep {
     const SiteLayout& layout = links_->layout();
     for (int leg = 0; leg < legs; ++leg)
       call_.stencil.legs[leg].permutation = layout.permutes(leg) ? layout.permutation(leg) : nullptr;
+    for (int parity = 0; parity < 2; ++parity)
+      neighbours_[parity] = {layout.neighbours(parity), links_->backend()};
   }
 
   void apply(SpinorField& out, const SpinorField& in, const SiteRange& blocks) {
     for (int parity = 0; parity < 2; ++parity) halos_[parity].start(in, parity);
     for (int parity = 0; parity < 2; ++parity) {
       halos_[1 - parity].finish();
-      call_.stencil.table = links_->layout().neighbours(parity).data();
+      call_.stencil.table = neighbours_[parity].data();
       call_.links_here = links_->raw(parity);
       call_.links_there = links_->raw(1 - parity);
       call_.psi_here = in.raw(parity);
       call_.psi_there = in.raw(1 - parity);
       call_.out = out.raw(parity);
       for (int leg = 0; leg < legs; ++leg) call_.ghosts[leg] = halos_[1 - parity].ghost(leg);
-      dispatch_host(links_->backend(), Precision::double_precision, links_->layout().lanes(),
-                    [&]<class Layout, class Storage>() {
-                      if constexpr (std::is_same_v<Storage, double>)
-                        launch_covariant_hop<Layout, Storage>(call_, blocks);
-                    });
+      dispatch_double(links_->backend(), links_->layout().lanes(), [&]<class Layout, class Storage>() {
+        launch_covariant_hop<Layout, Storage>(call_, blocks);
+      });
     }
   }
 
  private:
   std::shared_ptr<const HopLinks> links_;
   SpinorHalo halos_[2];
+  KernelTable<int32_t> neighbours_[2];  ///< by parity
   CovariantHopCall call_;
 };
 
@@ -94,7 +97,9 @@ void smear_gaussian(SpinorField& psi, const GaugeField& links, const GaussianSme
   if (time == all_times)
     psi = std::move(now);
   else
-    copy_slice(psi, now, local_time, blocks);
+    edit_on_host(psi, [&](SpinorField& out) {
+      read_on_host(now, [&](const SpinorField& in) { copy_slice(out, in, local_time, blocks); });
+    });
 }
 
 double gaussian_smearing_flops(const Geometry& geometry, const GaussianSmearing& smearing, int rhs) {

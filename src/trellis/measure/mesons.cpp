@@ -1,6 +1,6 @@
 #include "trellis/measure/mesons.hpp"
 
-#include "trellis/field/host_dispatch.hpp"
+#include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/contract/meson_products.hpp"
 
 namespace trellis {
@@ -20,11 +20,11 @@ CorrelatorTable product_sums(const Propagator& quark, const Propagator& antiquar
     call.antiquark = A.raw(parity);
     call.out = out;
     call.first_block = blocks.begin;
-    dispatch_host(S.spec().backend, S.precision(), S.layout().lanes(), [&]<class Layout, class Storage>() {
-      launch_meson_products<Layout, Storage>(call, blocks);
-    });
+    dispatch_unquantised(
+        S.spec().backend, S.precision(), S.layout().lanes(),
+        [&]<class Layout, class Storage>() { launch_meson_products<Layout, Storage>(call, blocks); });
   };
-  return time_slice_sums(quark.lattice(), S.layout(), meson_components, momenta, quark.source_at(), write);
+  return time_slice_sums(S, meson_components, momenta, quark.source_at(), write);
 }
 
 /// z times one of 1, i, -1, -i is exact, and so are products of these.

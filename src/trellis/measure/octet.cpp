@@ -1,7 +1,7 @@
 /// Baryons of the form `full`.
 #include <map>
 
-#include "trellis/field/host_dispatch.hpp"
+#include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/contract/baryon_products.hpp"
 #include "trellis/measure/baryon_sums.hpp"
 
@@ -44,12 +44,11 @@ CorrelatorTable spin_matrix_sums(const ThreeQuarks& quarks, const GammaMatrix& s
     call.source = to_sparse(conjugate_diquark(source));
     call.out = out;
     call.first_block = blocks.begin;
-    dispatch_host(
+    dispatch_unquantised(
         first.spec().backend, first.precision(), first.layout().lanes(),
         [&]<class Layout, class Storage>() { launch_octet_products<Layout, Storage>(call, blocks); });
   };
-  CorrelatorTable M = time_slice_sums(quarks[0]->lattice(), first.layout(), octet_components, momenta,
-                                      quarks[0]->source_at(), write);
+  CorrelatorTable M = time_slice_sums(first, octet_components, momenta, quarks[0]->source_at(), write);
   remove_boundary_sign(M, quarks);
   return M;
 }

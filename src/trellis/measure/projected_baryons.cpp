@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "trellis/field/host_dispatch.hpp"
+#include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/contract/baryon_products.hpp"
 #include "trellis/measure/baryon_sums.hpp"
 
@@ -32,12 +32,11 @@ class ProjectedSums {
       call.sign = parity_;
       call.out = out;
       call.first_block = blocks.begin;
-      dispatch_host(
+      dispatch_unquantised(
           first.spec().backend, first.precision(), first.layout().lanes(),
           [&]<class Layout, class Storage>() { launch_projected_products<Layout, Storage>(call, blocks); });
     };
-    CorrelatorTable T = time_slice_sums(quarks[0]->lattice(), first.layout(), projected_components, momenta_,
-                                        quarks[0]->source_at(), write);
+    CorrelatorTable T = time_slice_sums(first, projected_components, momenta_, quarks[0]->source_at(), write);
     remove_boundary_sign(T, quarks);
     return T;
   }

@@ -5,6 +5,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
 
 namespace trellis {
@@ -33,6 +34,11 @@ SpinorField spinor_columns(const LatticePtr& lattice, Precision precision) {
 }
 
 SpinorField multiplied_columns(const SpinorField& in, const GammaMatrix& gamma) {
+  if (in.spec().backend == Backend::cuda) {
+    SpinorField result = SpinorField::like(in);
+    result.copy_from_host(multiplied_columns(in.host_copy(), gamma));
+    return result;
+  }
   SpinorField out = SpinorField::like(in);
   for_each_position(in, [&](const SitePosition& at, size_t) {
     for (int column = 0; column < column_count; ++column) {
@@ -81,12 +87,14 @@ Propagator::Propagator(SpinorField columns, const Coord& source_at, const Bounda
 }
 
 void Propagator::to_canonical(std::complex<double>* out) const {
-  for_each_position(columns_, [&](const SitePosition& at, size_t site) {
-    for (int column = 0; column < column_count; ++column) {
-      std::complex<double> psi[12];
-      columns_.get_site(at, column, reinterpret_cast<double*>(psi));
-      for (int i = 0; i < 12; ++i) out[site * 144 + canonical_offset(i / 3, i % 3, column)] = psi[i];
-    }
+  read_on_host(columns_, [&](const SpinorField& columns) {
+    for_each_position(columns, [&](const SitePosition& at, size_t site) {
+      for (int column = 0; column < column_count; ++column) {
+        std::complex<double> psi[12];
+        columns.get_site(at, column, reinterpret_cast<double*>(psi));
+        for (int i = 0; i < 12; ++i) out[site * 144 + canonical_offset(i / 3, i % 3, column)] = psi[i];
+      }
+    });
   });
 }
 
@@ -106,6 +114,15 @@ Propagator Propagator::from_canonical(const LatticePtr& lattice, const std::comp
 
 Propagator Propagator::converted(Precision precision) const {
   SpinorField columns = spinor_columns(lattice_ptr(), precision);
+  convert(columns, columns_);
+  return Propagator(std::move(columns), source_at_, boundary_, report_, description_);
+}
+
+Propagator Propagator::on(Backend backend) const {
+  FieldSpec spec = columns_.spec();
+  spec.backend = backend;
+  spec.lanes = 0;
+  SpinorField columns(lattice_ptr(), spec);
   convert(columns, columns_);
   return Propagator(std::move(columns), source_at_, boundary_, report_, description_);
 }
@@ -163,17 +180,19 @@ std::vector<double> propagator_norm(const Propagator& S) {
   const Geometry& g = S.geometry();
   const int Lt = g.lattice()[3];
   std::vector<ExactSum> sums(static_cast<size_t>(Lt));
-  const SpinorField& field = S.columns();
-  for (int64_t site = 0; site < g.local_volume(); ++site) {
-    const Coord x = site_coord(site, g.local());
-    double sum = 0;
-    for (int column = 0; column < column_count; ++column) {
-      double psi[24];
-      field.get_site(field.layout().position(x), column, psi);
-      for (const double r : psi) sum = fma(r, r, sum);
+  const auto add_sites = [&](const SpinorField& field) {
+    for (int64_t site = 0; site < g.local_volume(); ++site) {
+      const Coord x = site_coord(site, g.local());
+      double sum = 0;
+      for (int column = 0; column < column_count; ++column) {
+        double psi[24];
+        field.get_site(field.layout().position(x), column, psi);
+        for (const double r : psi) sum = fma(r, r, sum);
+      }
+      sums[size_t((g.to_global(x)[3] - S.source_at()[3] + Lt) % Lt)].add(sum);
     }
-    sums[size_t((g.to_global(x)[3] - S.source_at()[3] + Lt) % Lt)].add(sum);
-  }
+  };
+  read_on_host(S.columns(), add_sites);
   S.lattice().communicator().sum(sums.data(), Lt);
   std::vector<double> result;
   for (const ExactSum& s : sums) result.push_back(s.value());

@@ -48,6 +48,8 @@ class Propagator {
 
   /// The same in another storage.
   Propagator converted(Precision precision) const;
+  /// The same on another backend: contractions take propagators that lie on one.
+  Propagator on(Backend backend) const;
   /// (Gamma S): the spin matrix acts at the sink.
   Propagator multiplied(const GammaMatrix& gamma) const;
 

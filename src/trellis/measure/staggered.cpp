@@ -3,6 +3,7 @@
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
 
 namespace trellis {
@@ -23,24 +24,26 @@ SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, i
   SpinorField field = matrix.hopping().make_field(Subset::full, count);
   const Geometry& g = field.geometry();
   const RandomKey key = random_key(noise.seed, noise.stream);
-  for_each_index(int(g.local_volume()), [&](int site) {
-    const Coord local = site_coord(site, g.local());
-    const SiteRandom<double> random(key, RandomPurpose::trace_noise, noise.configuration,
-                                    uint64_t(g.global_index(local)));
-    for (int r = 0; r < count; ++r) {
-      double reals[6] = {};
-      for (uint32_t c = 0; c < 3; ++c) {
-        const uint32_t draw = 3 * (noise.index + uint32_t(r)) + c;
-        if (noise.kind == NoiseKind::z2) {
-          reals[2 * c] = random.z2(draw);
-        } else {
-          const Complex<double> z = random.z4(draw);
-          reals[2 * c] = z.re;
-          reals[2 * c + 1] = z.im;
+  edit_on_host(field, [&](SpinorField& image) {
+    for_each_index(int(g.local_volume()), [&](int site) {
+      const Coord local = site_coord(site, g.local());
+      const SiteRandom<double> random(key, RandomPurpose::trace_noise, noise.configuration,
+                                      uint64_t(g.global_index(local)));
+      for (int r = 0; r < count; ++r) {
+        double reals[6] = {};
+        for (uint32_t c = 0; c < 3; ++c) {
+          const uint32_t draw = 3 * (noise.index + uint32_t(r)) + c;
+          if (noise.kind == NoiseKind::z2) {
+            reals[2 * c] = random.z2(draw);
+          } else {
+            const Complex<double> z = random.z4(draw);
+            reals[2 * c] = z.re;
+            reals[2 * c + 1] = z.im;
+          }
         }
+        image.set_site(image.layout().position(local), r, reals);
       }
-      field.set_site(field.layout().position(local), r, reals);
-    }
+    });
   });
   return field;
 }
@@ -140,7 +143,9 @@ GoldstonePion goldstone_pion(const StaggeredMatrixPtr& matrix, const Coord& sour
     for (int c = 0; c < Nc; ++c) {
       double unit[6] = {};
       unit[2 * c] = 1;
-      b.set_site(b.layout().position(g.to_local(source)), c, unit);
+      edit_on_host(b, [&](SpinorField& image) {
+        image.set_site(image.layout().position(g.to_local(source)), c, unit);
+      });
     }
   GoldstonePion pion;
   pion.report = solve_staggered(matrix, x, b, solver);

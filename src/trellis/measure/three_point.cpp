@@ -2,6 +2,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/host_image.hpp"
 #include "trellis/measure/mesons.hpp"
 
 namespace trellis {
@@ -97,19 +98,22 @@ Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink, c
   spec.rhs = 12;
   Source source{SpinorField(S.lattice_ptr(), spec), S.source_at(),
                 S.description() + message(", sequential from the sink at ", sink.separation)};
-  for_each_index(int(g.local_volume()), [&](int site) {
-    const Coord x = site_coord(site, g.local()), global = g.to_global(x);
-    if (global[3] != sink_time) return;
-    const SiteMatrix K =
-        sink_block(site_matrix(S.columns(), S.columns().layout().position(x)), terms, sink.up_and_down);
-    const Number phase = sign * phases(0, global);
-    const SitePosition at = source.columns.layout().position(x);
-    for (size_t column = 0; column < 12; ++column) {
-      Number b[12];
-      for (size_t i = 0; i < 12; ++i) b[i] = (i < 6 ? 1.0 : -1.0) * std::conj(phase * K[column][i]);
-      source.columns.set_site(at, int(column), reinterpret_cast<const double*>(b));
-    }
-  });
+  const auto fill = [&](const SpinorField& quark) {
+    for_each_index(int(g.local_volume()), [&](int site) {
+      const Coord x = site_coord(site, g.local()), global = g.to_global(x);
+      if (global[3] != sink_time) return;
+      const SiteMatrix K =
+          sink_block(site_matrix(quark, quark.layout().position(x)), terms, sink.up_and_down);
+      const Number phase = sign * phases(0, global);
+      const SitePosition at = source.columns.layout().position(x);
+      for (size_t column = 0; column < 12; ++column) {
+        Number b[12];
+        for (size_t i = 0; i < 12; ++i) b[i] = (i < 6 ? 1.0 : -1.0) * std::conj(phase * K[column][i]);
+        source.columns.set_site(at, int(column), reinterpret_cast<const double*>(b));
+      }
+    });
+  };
+  read_on_host(S.columns(), fill);
   if (smearing) smear_gaussian(source.columns, *smearing->links, smearing->smearing, sink_time);
   return source;
 }

@@ -3,26 +3,34 @@
 #include <algorithm>
 
 #include "trellis/base/error.hpp"
-#include "trellis/device/memory.hpp"
+#include "trellis/device/kernel_table.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/contract/slice_sums.hpp"
 
 namespace trellis {
 
 namespace {
-constexpr size_t chunk_bytes = size_t(4) << 20;  // products of a chunk stay in the cache share
+constexpr size_t chunk_bytes = size_t(4) << 20;        // products of a chunk stay in the cache share
+constexpr size_t gpu_chunk_bytes = size_t(256) << 20;  // and fill a GPU
 
 /// A chunk of blocks that have one parity and one sub-lattice time, with buffers for it.
 class Chunks {
  public:
-  Chunks(const SiteLayout& layout, int components, int momenta)
-      : layout_{layout}, components_{components}, momenta_{momenta}, groups_{layout.lane_extents()[3]} {
+  Chunks(const SpinorField& quark, int components, int momenta)
+      : layout_{quark.layout()},
+        backend_{quark.spec().backend},
+        components_{components},
+        momenta_{momenta},
+        groups_{layout_.lane_extents()[3]} {
+    const SiteLayout& layout = layout_;
     slice_blocks_ = layout.blocks() / layout.sub_extents()[3];
     const size_t block_bytes = size_t(components) * 2 * sizeof(double) * size_t(layout.lanes());
-    chunk_blocks_ = int(std::clamp<size_t>(chunk_bytes / block_bytes, 1, size_t(slice_blocks_)));
+    const size_t limit = backend_ == Backend::cuda ? gpu_chunk_bytes : chunk_bytes;
+    chunk_blocks_ = int(std::clamp<size_t>(limit / block_bytes, 1, size_t(slice_blocks_)));
     // 8 more keep the rows from falling onto the same cache sets
     stride_ = (chunk_blocks_ * sites_per_block() + 7) / 8 * 8 + 8;
-    products_ = Memory(size_t(components) * 2 * groups_ * stride_ * sizeof(double));
+    products_ = Memory(size_t(components) * 2 * groups_ * stride_ * sizeof(double), backend_);
     phases_ = Memory(size_t(momenta) * 2 * groups_ * stride_ * sizeof(double));
   }
 
@@ -43,10 +51,14 @@ class Chunks {
         call.components = components_;
         call.sites = blocks.size() * sites_per_block();
         clear_tails(call.sites);
-        call.phases = static_cast<const double*>(phases_.data());
+        const KernelTable<double> table(static_cast<const double*>(phases_.data()),
+                                        phases_.bytes() / sizeof(double), backend_);
+        call.phases = table.data();
         call.momenta = momenta_;
         call.sums = sums;
-        launch_slice_sums(call);
+        dispatch_double(backend_, layout_.lanes(), [&]<class Layout, class Storage>() {
+          launch_slice_sums<std::is_same_v<Layout, CudaLayout> ? Backend::cuda : Backend::cpu>(call);
+        });
       }
   }
   int groups() const { return groups_; }
@@ -72,6 +84,7 @@ class Chunks {
 
   /// The sums read rows in steps of eight: what lies behind a shorter chunk counts as zero.
   void clear_tails(int sites) {
+    if (backend_ == Backend::cuda) return;  // sums site by site
     for (Memory* memory : {&products_, &phases_}) {
       double* data = static_cast<double*>(memory->data());
       const size_t rows = memory->bytes() / sizeof(double) / stride_;
@@ -81,21 +94,22 @@ class Chunks {
   }
 
   const SiteLayout& layout_;
+  Backend backend_;
   int components_, momenta_, groups_, slice_blocks_, chunk_blocks_, stride_;
   Memory products_, phases_;
 };
 }  // namespace
 
-CorrelatorTable time_slice_sums(const Lattice& lattice, const SiteLayout& layout, int components,
-                                const Momenta& momenta, const Coord& origin,
-                                const ProductWriter& write_products) {
+CorrelatorTable time_slice_sums(const SpinorField& quark, int components, const Momenta& momenta,
+                                const Coord& origin, const ProductWriter& write_products) {
   TRELLIS_REQUIRE(!momenta.empty(), "no momenta");
+  const Lattice& lattice = quark.lattice();
   const Geometry& g = lattice.geometry();
   const int P = int(momenta.size()), Lt = g.lattice()[3];
   const MomentumPhases phases(g.lattice(), momenta, origin);
-  Chunks chunks(layout, components, P);
+  Chunks chunks(quark, components, P);
   const size_t per_slice = size_t(P) * components * 2;
-  const int sub_extent = layout.sub_extents()[3];
+  const int sub_extent = quark.layout().sub_extents()[3];
   std::vector<ExactSum> sums(per_slice * g.local()[3]);  // [sub-lattice time][group][momentum][component][2]
   for (int t = 0; t < sub_extent; ++t)
     chunks.add(t, phases, write_products, &sums[size_t(t) * chunks.groups() * per_slice]);

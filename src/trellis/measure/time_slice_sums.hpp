@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "trellis/device/site_range.hpp"
-#include "trellis/field/lattice.hpp"
+#include "trellis/field/spinor_field.hpp"
 #include "trellis/kernels/contract/site_products.hpp"
 #include "trellis/measure/momenta.hpp"
 
@@ -29,11 +29,10 @@ struct CorrelatorTable {
 using ProductWriter = std::function<void(int parity, const SiteRange& blocks, const ProductBuffer& out)>;
 
 /// Row c: sum over the sites x of each time slice of exp(-i p.(x - origin)) product_c(x), for times counted
-/// from origin[3]. Global, exact sums: the same bits for every process grid, thread count and lane count.
-/// Collective.
-CorrelatorTable time_slice_sums(const Lattice& lattice, const SiteLayout& layout, int components,
-                                const Momenta& momenta, const Coord& origin,
-                                const ProductWriter& write_products);
+/// from origin[3]. Global, exact sums: the same bits for every process grid, thread count and lane count. The
+/// products lie where `quark`, one of those that they are made of, lies. Collective.
+CorrelatorTable time_slice_sums(const SpinorField& quark, int components, const Momenta& momenta,
+                                const Coord& origin, const ProductWriter& write_products);
 
 /// Bytes per rank that time_slice_sums needs beside the propagators.
 size_t time_slice_sums_bytes(const Geometry& geometry, int components, int momenta);

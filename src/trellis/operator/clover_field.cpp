@@ -39,6 +39,7 @@ std::vector<int32_t> even_odd_blocks(const ExtendedLayout& from, const SiteLayou
 }  // namespace
 
 SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
+  if (U.backend() == Backend::cuda) return clover_term(U.on(Backend::cpu), params);
   U.update_halo();
   FieldSpec spec;
   spec.reals = 72;

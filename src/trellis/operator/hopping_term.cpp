@@ -16,10 +16,10 @@ HoppingTerm::HoppingTerm(const GaugeField& U, const WilsonParams& params, const 
           std::make_shared<HopLinks>(U, choice.precision, choice.link_reals, choice.backend, choice.lanes)} {
   const SiteLayout& layout = links_->layout();
   const Geometry& geometry = layout.geometry();
-  for (int parity = 0; choice.backend == Backend::cuda && parity < 2; ++parity) {
-    const auto& table = layout.neighbours(parity);
-    device_tables_[parity] = Memory(table.size() * sizeof(int32_t), Backend::cuda);
-    device_tables_[parity].copy_from_host(table.data(), table.size() * sizeof(int32_t));
+  for (int parity = 0; parity < 2; ++parity) {
+    neighbours_[parity] = {layout.neighbours(parity), choice.backend};
+    inner_[parity] = {layout.inner(parity), choice.backend};
+    border_[parity] = {layout.border(parity), choice.backend};
   }
   for (int leg = 0; leg < legs; ++leg) {
     const int mu = leg / 2, step = leg % 2 == 0 ? 1 : -1;
@@ -56,8 +56,7 @@ double HoppingTerm::bytes_per_site(int rhs) const {
 RawStencil HoppingTerm::stencil(int parity) const {
   const SiteLayout& layout = links_->layout();
   RawStencil s;
-  s.table = choice_.backend == Backend::cuda ? static_cast<const int32_t*>(device_tables_[parity].data())
-                                             : layout.neighbours(parity).data();
+  s.table = neighbours_[parity].data();
   for (int leg = 0; leg < legs; ++leg) {
     StencilLeg& l = s.legs[leg];
     l.permutation = layout.permutes(leg) ? layout.permutation(leg) : nullptr;
@@ -155,9 +154,9 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   if (!exchange.is_needed()) return launch(SiteRange(layout.blocks()));
   for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
   exchange.start(in, 1 - parity, task.is_dagger);
-  launch(SiteRange(layout.inner(parity)));
+  launch(site_range(inner_[parity]));
   exchange.finish();
-  launch(SiteRange(layout.border(parity)));
+  launch(site_range(border_[parity]));
 }
 
 }  // namespace trellis

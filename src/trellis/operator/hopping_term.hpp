@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "trellis/device/site_range.hpp"
+#include "trellis/device/kernel_table.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/wilson_halo.hpp"
 #include "trellis/kernels/dirac/wilson_hop.hpp"
@@ -56,7 +56,7 @@ class HoppingTerm {
     double re[16] = {}, im[16] = {};
     double coefficient = 1.0;
   } phases_[8];
-  Memory device_tables_[2];  ///< neighbour tables on the GPU (cuda backend only)
+  KernelTable<int32_t> neighbours_[2], inner_[2], border_[2];  ///< by parity
   mutable std::mutex mutex_;
   mutable std::map<int, std::unique_ptr<WilsonHalo>> halos_;
 };

@@ -4,7 +4,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/host_dispatch.hpp"
+#include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/dirac/staggered_derivative.hpp"
 
 namespace trellis {
@@ -47,6 +47,15 @@ void StaggeredLinkDerivative::add(LinkDerivative& G, LinkDerivative* far,
                                   const std::vector<const SpinorField*>& X,
                                   const std::vector<double>& coefficients) const {
   const StaggeredHopping& hopping = matrix_->hopping();
+  if (G.backend() == Backend::cuda) {  // the host forms the sum
+    const auto layout = hopping.links()->near(Precision::double_precision)->layout_ptr();
+    const GaugeField like(hopping.links()->lattice_ptr(), layout->lanes());
+    LinkDerivative near_sum(like), far_sum(like);
+    add(near_sum, far ? &far_sum : nullptr, X, coefficients);
+    G.add_from_host(near_sum);
+    if (far) far->add_from_host(far_sum);
+    return;
+  }
   TRELLIS_REQUIRE(X.size() == coefficients.size(), "link derivative: ", X.size(), " solutions for ",
                   coefficients.size(), " coefficients");
   TRELLIS_REQUIRE((far != nullptr) == hopping.links()->is_improved(),
@@ -113,7 +122,7 @@ void StaggeredLinkDerivative::add_products(LinkDerivative& G, int distance, cons
     call.sign = parity == 1 ? 1.0 : -1.0;
     call.slots = Z.rhs();
     const auto run = [&](const SiteRange& sites) {
-      dispatch_host(Backend::cpu, p, Z.layout().lanes(), [&]<class Layout, class Storage>() {
+      dispatch_unquantised(Backend::cpu, p, Z.layout().lanes(), [&]<class Layout, class Storage>() {
         if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
           launch_staggered_derivative<Layout, Storage>(call, sites);
       });

@@ -107,16 +107,22 @@ double StaggeredHopping::bytes_per_site(int rhs) const {
   return 8.0 * reals * real + 2.0 * rhs * (6.0 * real + scale);
 }
 
-RawHopStencil StaggeredHopping::stencil(int distance, int parity) const {
-  const HopStencil& s = *links_->stencil(precision_, distance);
-  if (links_->choice().backend != Backend::cuda) return {s.table(parity).data(), s.permutations()};
-  Memory& table = device_tables_[{distance, parity}];
-  const size_t bytes = s.table(parity).size() * sizeof(int32_t);
-  if (table.bytes() == 0) {
-    table = Memory(bytes, Backend::cuda);
-    table.copy_from_host(s.table(parity).data(), bytes);
+StaggeredHopping::StencilTables& StaggeredHopping::stencil_tables(int distance, int parity) const {
+  const auto [at, is_new] = stencil_tables_.try_emplace({distance, parity});
+  if (is_new) {
+    const HopStencil& s = *links_->stencil(precision_, distance);
+    const Backend backend = links_->choice().backend;
+    at->second.neighbours = {s.table(parity), backend};
+    at->second.inner = {s.inner(parity), backend};
+    at->second.border = {s.border(parity), backend};
   }
-  return {static_cast<const int32_t*>(table.data()), nullptr};
+  return at->second;
+}
+
+RawHopStencil StaggeredHopping::stencil(int distance, int parity) const {
+  const bool is_gpu = links_->choice().backend == Backend::cuda;  // one lane: nothing is permuted
+  return {stencil_tables(distance, parity).neighbours.data(),
+          is_gpu ? nullptr : links_->stencil(precision_, distance)->permutations()};
 }
 
 HopPart StaggeredHopping::part(int distance, int parity, const PhaseTable& phases) const {
@@ -201,11 +207,11 @@ void StaggeredHopping::launch(const HopTables& tables, SpinorField& out, int par
   }
   near_halo.start(in, *links_->near(precision_));
   if (far_halo) far_halo->start(in, *links_->far(precision_));
-  const HopStencil& widest = *links_->stencil(precision_, far_halo ? 3 : 1);
-  run(SiteRange(widest.inner(parity)));
+  const StencilTables& widest = stencil_tables(far_halo ? 3 : 1, parity);
+  run(site_range(widest.inner));
   near_halo.finish();
   if (far_halo) far_halo->finish();
-  run(SiteRange(widest.border(parity)));
+  run(site_range(widest.border));
 }
 
 }  // namespace trellis

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "trellis/device/kernel_table.hpp"
 #include "trellis/field/vector_halo.hpp"
 #include "trellis/kernels/dirac/staggered_hop.hpp"
 #include "trellis/operator/staggered_phases.hpp"
@@ -92,7 +93,12 @@ class StaggeredHopping {
   HopTables tables_;
   mutable std::mutex mutex_;
   mutable std::map<std::array<int, 3>, std::unique_ptr<VectorHalo>> halos_;
-  mutable std::map<std::array<int, 2>, Memory> device_tables_, device_permutations_;  ///< cuda backend only
+  /// Tables of the stencils for kernels, by distance and parity.
+  struct StencilTables {
+    KernelTable<int32_t> neighbours, inner, border;
+  };
+  StencilTables& stencil_tables(int distance, int parity) const;
+  mutable std::map<std::array<int, 2>, StencilTables> stencil_tables_;
 };
 
 }  // namespace trellis

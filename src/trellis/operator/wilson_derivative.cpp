@@ -35,6 +35,12 @@ void set_clover(CloverInsertionCall& call, const WilsonParams& params, double fa
 }  // namespace
 
 void WilsonLinkDerivative::begin(const GaugeField& V) {
+  if (V.backend() == Backend::cuda) {
+    begin(V.on(Backend::cpu));
+    host_sum_.emplace(*V_);
+    return;
+  }
+  host_sum_.reset();
   const bool is_new = !V_ || V_->lattice_ptr() != V.lattice_ptr() || V_->lanes() != V.lanes();
   V_ = V;
   if (is_new) {
@@ -79,7 +85,9 @@ void WilsonLinkDerivative::make_tables() {
     }
 }
 
-void WilsonLinkDerivative::add(LinkDerivative& G, const SpinorField& Y, const SpinorField& X, double c) {
+void WilsonLinkDerivative::add(LinkDerivative& derivative, const SpinorField& Y, const SpinorField& X,
+                               double c) {
+  LinkDerivative& G = host_sum_ ? *host_sum_ : derivative;
   TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
   TRELLIS_REQUIRE(X.spec() == Y.spec() && X.subset() == Subset::full && X.reals() == 24 &&
                       X.precision() == Precision::double_precision && X.layout().lanes() == V_->lanes(),
@@ -133,9 +141,13 @@ void WilsonLinkDerivative::add_log_determinant(const SpinorField& inverse, int p
   });
 }
 
-void WilsonLinkDerivative::finish(LinkDerivative& G) {
+void WilsonLinkDerivative::finish(LinkDerivative& derivative) {
   TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
-  if (!params_.has_clover()) return;
+  if (params_.has_clover()) add_clover_part(host_sum_ ? *host_sum_ : derivative);
+  if (host_sum_) derivative.add_from_host(*host_sum_);
+}
+
+void WilsonLinkDerivative::add_clover_part(LinkDerivative& G) {
   V_->update_halo(1);
   insertion_->halo_is_stale();
   insertion_->update_halo(1);

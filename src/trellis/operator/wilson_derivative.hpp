@@ -14,7 +14,8 @@ class WilsonLinkDerivative {
  public:
   explicit WilsonLinkDerivative(const WilsonParams& params) : params_{params} {}
 
-  /// Begins a sum for these links. Collective, as all below.
+  /// Begins a sum for these links; for links on a GPU the host forms it, and finish() adds it. Collective, as
+  /// all below.
   void begin(const GaugeField& V);
   /// G += c times the derivative of Re Y^dagger D X, summed over right-hand sides; the clover part is kept
   /// until finish(). @pre X, Y full, in double on the CPU, with V's lanes
@@ -29,9 +30,11 @@ class WilsonLinkDerivative {
 
  private:
   void make_tables();
+  void add_clover_part(LinkDerivative& G);
   WilsonParams params_;
   std::optional<GaugeField> V_;
   std::optional<LinkDerivative> pair_, insertion_;
+  std::optional<LinkDerivative> host_sum_;  ///< for links on a GPU: the sum since begin()
   Memory weights_;
   std::vector<int32_t> targets_[2], even_odd_;
 };

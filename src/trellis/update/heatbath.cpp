@@ -32,8 +32,9 @@ void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& site
   TRELLIS_REQUIRE(sweep < sweep_limit, "heat-bath sweep ", sweep, " of an update");
   TRELLIS_REQUIRE(sites.size() == size_t(U.layout().blocks()) * size_t(U.lanes()), "table of ", sites.size(),
                   " sites");
+  const KernelTable<int64_t> table(sites, U.backend());
   for_each_half_sweep(U, [&](const LinkUpdateCall& update, const SiteRange& range) {
-    const HeatbathCall call{update, sites.data(), beta, random_key(seed, stream), trajectory, sweep};
+    const HeatbathCall call{update, table.data(), beta, random_key(seed, stream), trajectory, sweep};
     dispatch_gauge(U, [&]<class Layout, class Storage>() { launch_heatbath<Layout, Storage>(call, range); });
   });
 }

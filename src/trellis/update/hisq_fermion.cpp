@@ -68,7 +68,7 @@ HisqSmearing::Sums& HisqSmearing::sums(double epsilon) {
   const GaugeField& like = hisq_->long_field();
   const auto found = sums_.find(epsilon);
   if (found != sums_.end() && &found->second.of_fat.lattice() == &like.lattice() &&
-      found->second.of_fat.lanes() == like.lanes())
+      found->second.of_fat.is_stored_like(like))
     return found->second;
   return sums_.insert_or_assign(epsilon, Sums{LinkDerivative(like), LinkDerivative(like)}).first->second;
 }

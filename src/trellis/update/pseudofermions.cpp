@@ -6,6 +6,7 @@
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/lattice/global_sites.hpp"
 #include "trellis/solver/multi_shift_cg.hpp"
@@ -21,21 +22,24 @@ void fill_normal(SpinorField& eta, const TrajectoryKey& key, RandomPurpose purpo
   const RandomKey random_words = random_key(key.seed, key.stream);
   const int W = eta.layout().lanes();
   const double scale = std::sqrt(0.5);
-  for (int parity = first_parity(eta.subset()); parity <= last_parity(eta.subset()); ++parity) {
-    const std::vector<int64_t> sites = global_sites(eta.layout(), parity);
-    for_each_index(int(sites.size()), [&](int k) {
-      const SiteRandom<double> random(random_words, purpose, key.trajectory, uint64_t(sites[size_t(k)]));
-      std::vector<double> reals(size_t(eta.reals()));
-      for (int rhs = 0; rhs < eta.rhs(); ++rhs) {
-        for (int c = 0; c < eta.reals() / 2; ++c) {
-          const auto pair = random.gaussian_pair((id << 20) + (uint32_t(rhs) << 8) + uint32_t(c));
-          reals[size_t(2 * c)] = scale * pair[0];
-          reals[size_t(2 * c + 1)] = scale * pair[1];
+  const auto fill = [&](SpinorField& field) {
+    for (int parity = first_parity(field.subset()); parity <= last_parity(field.subset()); ++parity) {
+      const std::vector<int64_t> sites = global_sites(field.layout(), parity);
+      for_each_index(int(sites.size()), [&](int k) {
+        const SiteRandom<double> random(random_words, purpose, key.trajectory, uint64_t(sites[size_t(k)]));
+        std::vector<double> reals(size_t(eta.reals()));
+        for (int rhs = 0; rhs < eta.rhs(); ++rhs) {
+          for (int c = 0; c < eta.reals() / 2; ++c) {
+            const auto pair = random.gaussian_pair((id << 20) + (uint32_t(rhs) << 8) + uint32_t(c));
+            reals[size_t(2 * c)] = scale * pair[0];
+            reals[size_t(2 * c + 1)] = scale * pair[1];
+          }
+          field.set_site({parity, k / W, k % W}, rhs, reals.data());
         }
-        eta.set_site({parity, k / W, k % W}, rhs, reals.data());
-      }
-    });
-  }
+      });
+    }
+  };
+  edit_on_host(eta, fill);
 }
 
 /// Eigenvalues below x of the symmetric tridiagonal matrix (Sturm's count).

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "trellis/gauge/lane_dispatch.hpp"
+#include "trellis/kernels/gauge/link_distance.hpp"
 #include "trellis/kernels/gauge/smearing.hpp"
 #include "trellis/kernels/gauge/stout_chain.hpp"
 
@@ -10,7 +12,14 @@ namespace trellis {
 namespace {
 /// Whether the inner links have the same bits; all ranks agree.
 bool is_same(const GaugeField& U, const GaugeField& V) {
-  if (U.lattice_ptr() != V.lattice_ptr() || U.lanes() != V.lanes()) return false;
+  if (!U.is_stored_like(V)) return false;
+  if (U.backend() == Backend::cuda) {
+    double largest = 0;
+    dispatch_gauge(U, [&]<class Layout, class Storage>() {
+      largest = launch_link_distance<Layout, Storage>(U.raw(), V.raw(), inner_sites(U));
+    });
+    return U.lattice().communicator().maximum(largest) == 0;
+  }
   const size_t link_bytes = size_t(72) * size_t(U.lanes()) * sizeof(double);
   const char *u = static_cast<const char*>(U.raw().data), *v = static_cast<const char*>(V.raw().data);
   bool same = true;
@@ -44,8 +53,7 @@ void SmearedLinks::pull_back(LinkDerivative& G) {
 
 LinkDerivative& SmearedLinks::workspace() {
   const GaugeField& V = chain_.links();
-  if (!workspace_ || &workspace_->lattice() != &V.lattice() || workspace_->lanes() != V.lanes())
-    workspace_ = std::make_unique<LinkDerivative>(V);
+  if (!workspace_ || !workspace_->is_stored_like(V)) workspace_ = std::make_unique<LinkDerivative>(V);
   workspace_->set_zero();
   return *workspace_;
 }

@@ -15,6 +15,8 @@ std::unique_ptr<Exchange> make_halo_exchange(Communicator& communicator, const s
   return communicator.make_exchange(sends, receives);
 }
 
+bool library_takes_device_memory() { return false; }
+
 std::string communication_library() { return "none"; }
 
 void abort_all_ranks(int) {}

@@ -213,20 +213,4 @@ void Memory::set_zero() {
     std::memset(data_, 0, bytes_);
 }
 
-#ifndef TRELLIS_WITH_CUDA
-namespace cuda {
-namespace {
-[[noreturn]] void refuse() {
-  throw NotAvailable("this build has no CUDA backend (./bootstrap build --cuda)");
-}
-}  // namespace
-void* allocate(size_t) { refuse(); }
-void release(void*) {}
-void copy_to_host(void*, const void*, size_t) { refuse(); }
-void copy_from_host(void*, const void*, size_t) { refuse(); }
-void copy_on_device(void*, const void*, size_t) { refuse(); }
-void set_zero(void*, size_t) { refuse(); }
-}  // namespace cuda
-#endif
-
 }  // namespace trellis

@@ -1,10 +1,16 @@
 #pragma once
 /// Site loops of the CUDA backend: one thread per site and right-hand side; exact sums of per-site terms.
 #include <cstdint>
+#include <type_traits>
 
 #include "trellis/base/exact_sum.hpp"
-#include "trellis/device/cuda/check.hpp"
 #include "trellis/device/site_range.hpp"
+
+#if !defined(__CUDACC__)
+#include "trellis/device/simulated/for_each_site.hpp"
+#else
+#include "trellis/device/cuda/check.hpp"
+#include "trellis/device/cuda/stream.hpp"
 
 namespace trellis::cuda {
 
@@ -14,20 +20,32 @@ template <class F>
 __global__ void __launch_bounds__(threads_per_block)
     site_kernel(const F f, const int32_t* list, int begin, int count) {
   const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
-  if (i < count) f(list ? list[begin + i] : begin + i, int(blockIdx.y));
+  if (i >= count) return;
+  const int site = list ? list[begin + i] : begin + i;
+  if constexpr (std::is_invocable_v<const F&, int, int>)
+    f(site, int(blockIdx.y));
+  else
+    f(site);
 }
 
-/// f(site, slot) for every site of the range (its list lies on the device) and slot in [0, slots).
+inline dim3 blocks_of(const SiteRange& range, int rows) {
+  return dim3(unsigned((range.size() + threads_per_block - 1) / threads_per_block), unsigned(rows));
+}
+
+/// f(site, slot), or f(site), for every site of the range (its list lies on the device) and slot in
+/// [0, slots).
 template <class F>
 void for_each_site(const SiteRange& range, int slots, const F& f) {
   if (range.size() == 0) return;
-  const dim3 grid(unsigned((range.size() + threads_per_block - 1) / threads_per_block), unsigned(slots));
-  site_kernel<<<grid, threads_per_block>>>(f, range.list, range.begin, range.size());
+  site_kernel<<<blocks_of(range, slots), threads_per_block, 0, launch_stream()>>>(f, range.list, range.begin,
+                                                                                  range.size());
   check(cudaGetLastError(), "kernel launch");
 }
 
-/// sum.merge(the exact sum of `count` doubles on the device).
-void reduce_terms(const double* terms, int count, ExactSum& sum);
+/// sums[row].merge(the exact sum of terms[row * stride ... + count)), terms on the device.
+void reduce_rows(const double* terms, int count, size_t stride, int rows, ExactSum* sums);
+/// The largest |term|; infinity if one is NaN.
+double largest_term(const double* terms, int count);
 
 /// Device memory for the terms of one launch, kept between calls.
 double* term_buffer(size_t count);
@@ -37,21 +55,41 @@ __global__ void __launch_bounds__(threads_per_block)
     term_kernel(const F f, const int32_t* list, int begin, int count, double* terms) {
   const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
   if (i >= count) return;
-  double values[N];
-  f(list ? list[begin + i] : begin + i, values);
-  for (int k = 0; k < N; ++k) terms[size_t(k) * count + i] = values[k];
+  const int site = list ? list[begin + i] : begin + i;
+  if constexpr (std::is_invocable_v<const F&, int, double(&)[N]>) {
+    double values[N];
+    f(site, values);
+    for (int k = 0; k < N; ++k) terms[size_t(k) * count + i] = values[k];
+  } else if constexpr (N == 1 && std::is_convertible_v<std::invoke_result_t<const F&, int>, double>) {
+    terms[i] = f(site);
+  } else {
+    const auto values = f(site);
+    for (int k = 0; k < N; ++k) terms[size_t(k) * count + i] = values[k];
+  }
 }
 
-/// sums[k] += the sum over the range of term k; f(site, double (&terms)[N]). The same bits as on the CPU.
+/// The terms of a launch: f(site, double (&terms)[N]), or f(site) -> array, or f(site) -> double.
+template <int N, class F>
+const double* launch_terms(const SiteRange& range, const F& f) {
+  double* terms = term_buffer(size_t(N) * size_t(range.size()));
+  term_kernel<F, N><<<blocks_of(range, 1), threads_per_block, 0, launch_stream()>>>(
+      f, range.list, range.begin, range.size(), terms);
+  check(cudaGetLastError(), "kernel launch");
+  return terms;
+}
+
+/// sums[k] += the sum over the range of term k. The same bits as on the CPU.
 template <int N, class F>
 void reduce_sites(const SiteRange& range, const F& f, ExactSum* sums) {
-  const int count = range.size();
-  if (count == 0) return;
-  double* terms = term_buffer(size_t(N) * size_t(count));
-  const unsigned blocks = unsigned((count + threads_per_block - 1) / threads_per_block);
-  term_kernel<F, N><<<blocks, threads_per_block>>>(f, range.list, range.begin, count, terms);
-  check(cudaGetLastError(), "kernel launch");
-  for (int k = 0; k < N; ++k) reduce_terms(terms + size_t(k) * size_t(count), count, sums[k]);
+  if (range.size() == 0) return;
+  reduce_rows(launch_terms<N>(range, f), range.size(), size_t(range.size()), N, sums);
+}
+
+/// The largest f(site) over the range, at least 0; infinity if one is NaN. @pre f(site) >= 0
+template <class F>
+double maximum_over_sites(const SiteRange& range, const F& f) {
+  return range.size() == 0 ? 0.0 : largest_term(launch_terms<1>(range, f), range.size());
 }
 
 }  // namespace trellis::cuda
+#endif

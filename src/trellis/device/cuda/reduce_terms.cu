@@ -1,5 +1,8 @@
-/// Exact sums on the device: the largest term fixes the bins, then every term is split and the parts are
-/// added as integers, which no order can change.
+/// Exact sums on the device: the largest term of a row fixes its bins, then every term is split and the parts
+/// are added as integers, which no order can change.
+#include <limits>
+#include <vector>
+
 #include "trellis/device/cuda/for_each_site.cuh"
 
 namespace trellis::cuda {
@@ -7,31 +10,38 @@ namespace trellis::cuda {
 namespace {
 
 struct Scratch {
-  unsigned long long largest;  ///< bits of the largest |term|: ordered as integers
-  unsigned long long not_finite;
+  unsigned long long largest;              ///< bits of the largest |term|: ordered as integers
   unsigned long long low[exact_sum_bins];  ///< sums of the low 32 bits of the parts
   long long high[exact_sum_bins];          ///< sums of the rest
 };
-
-__global__ void find_largest(const double* terms, int count, Scratch* scratch) {
-  const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
-  if (i >= count) return;
-  const unsigned long long bits = static_cast<unsigned long long>(__double_as_longlong(fabs(terms[i])));
-  if (bits >= 0x7ff0000000000000ull) atomicMax(&scratch->not_finite, 1ull);
-  atomicMax(&scratch->largest, bits);
-}
-
+/// scale twice is one over the unit of a bin, in two factors that do not overflow.
 struct Rounders {
   double constant[exact_sum_bins], scale[exact_sum_bins];
 };
+constexpr unsigned long long infinity_bits = 0x7ff0000000000000ull;
 
-__global__ void add_parts(const double* terms, int count, Rounders rounders, Scratch* scratch) {
+/// NaN and Inf have the largest bit patterns.
+__global__ void find_largest(const double* terms, int count, size_t stride, Scratch* scratch) {
   const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
-  double x = i < count ? terms[i] : 0.0;
+  const double x = i < count ? terms[blockIdx.y * stride + i] : 0.0;
+  unsigned long long bits = static_cast<unsigned long long>(__double_as_longlong(fabs(x)));
+  for (int offset = 16; offset > 0; offset /= 2) {
+    const unsigned long long other = __shfl_down_sync(0xffffffffu, bits, offset);
+    if (other > bits) bits = other;
+  }
+  if (threadIdx.x % 32 == 0) atomicMax(&scratch[blockIdx.y].largest, bits);
+}
+
+__global__ void add_parts(const double* terms, int count, size_t stride, const Rounders* all_rounders,
+                          Scratch* all_scratch) {
+  const Rounders rounders = all_rounders[blockIdx.y];
+  Scratch* scratch = all_scratch + blockIdx.y;
+  const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
+  double x = i < count ? terms[blockIdx.y * stride + i] : 0.0;
   for (int k = 0; k < exact_sum_bins; ++k) {
     const double part = (x + rounders.constant[k]) - rounders.constant[k];
     x -= part;
-    const long long units = static_cast<long long>(part * rounders.scale[k]);
+    const long long units = static_cast<long long>(part * rounders.scale[k] * rounders.scale[k]);
     unsigned long long low = static_cast<unsigned long long>(units) & 0xffffffffull;
     long long high = units >> 32;
     for (int offset = 16; offset > 0; offset /= 2) {
@@ -45,61 +55,94 @@ __global__ void add_parts(const double* terms, int count, Rounders rounders, Scr
   }
 }
 
-/// Memory that lives as long as the process: the driver frees it.
-struct Buffers {
-  double* terms = nullptr;
-  size_t capacity = 0;
-  Scratch* scratch = nullptr;
+/// Memory of one kind that grows on demand and lives as long as the process: the driver frees it.
+template <class T>
+class Buffer {
+ public:
+  T* get(size_t count) {
+    if (count > capacity_) {
+      check(cudaFree(data_), "cudaFree");
+      data_ = nullptr;
+      check(cudaMalloc(&data_, count * sizeof(T)), "cudaMalloc");
+      capacity_ = count;
+    }
+    return data_;
+  }
+
+ private:
+  T* data_ = nullptr;
+  size_t capacity_ = 0;
 };
-Buffers& buffers() {
-  static Buffers b;
-  return b;
+Buffer<double> term_memory;
+Buffer<Scratch> scratch_memory;
+Buffer<Rounders> rounder_memory;
+
+dim3 grid(int count, int rows) {
+  return dim3(unsigned((count + threads_per_block - 1) / threads_per_block), unsigned(rows));
+}
+
+double from_bits(unsigned long long bits) {
+  double x;
+  static_assert(sizeof(x) == sizeof(bits));
+  __builtin_memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+/// The scratch of every row with its largest term.
+std::vector<Scratch> largest_of_rows(const double* terms, int count, size_t stride, int rows) {
+  Scratch* scratch = scratch_memory.get(size_t(rows));
+  check(cudaMemsetAsync(scratch, 0, size_t(rows) * sizeof(Scratch)), "cudaMemsetAsync");
+  find_largest<<<grid(count, rows), threads_per_block>>>(terms, count, stride, scratch);
+  check(cudaGetLastError(), "kernel launch");
+  std::vector<Scratch> host(static_cast<size_t>(rows));
+  check(cudaMemcpy(host.data(), scratch, host.size() * sizeof(Scratch), cudaMemcpyDeviceToHost),
+        "cudaMemcpy");
+  return host;
 }
 
 }  // namespace
 
-double* term_buffer(size_t count) {
-  Buffers& b = buffers();
-  if (count > b.capacity) {
-    check(cudaFree(b.terms), "cudaFree");
-    check(cudaMalloc(&b.terms, count * sizeof(double)), "cudaMalloc");
-    b.capacity = count;
-  }
-  return b.terms;
+double* term_buffer(size_t count) { return term_memory.get(count); }
+
+double largest_term(const double* terms, int count) {
+  const unsigned long long bits = largest_of_rows(terms, count, 0, 1)[0].largest;
+  return bits > infinity_bits ? std::numeric_limits<double>::infinity() : from_bits(bits);
 }
 
-void reduce_terms(const double* terms, int count, ExactSum& sum) {
-  Buffers& b = buffers();
-  if (b.scratch == nullptr) check(cudaMalloc(&b.scratch, sizeof(Scratch)), "cudaMalloc");
-  check(cudaMemsetAsync(b.scratch, 0, sizeof(Scratch)), "cudaMemsetAsync");
-  const unsigned blocks = unsigned((count + threads_per_block - 1) / threads_per_block);
-  find_largest<<<blocks, threads_per_block>>>(terms, count, b.scratch);
-  Scratch host;
-  check(cudaMemcpy(&host, b.scratch, sizeof(host), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  ExactSum part;
-  if (host.not_finite) {
-    part.is_not_finite = 1;
-    return sum.merge(part);
+void reduce_rows(const double* terms, int count, size_t stride, int rows, ExactSum* sums) {
+  std::vector<Scratch> host = largest_of_rows(terms, count, stride, rows);
+  std::vector<ExactSum> parts(host.size());
+  std::vector<Rounders> rounders(host.size());
+  for (size_t row = 0; row < host.size(); ++row) {
+    const double largest = from_bits(host[row].largest);
+    if (host[row].largest >= infinity_bits) {
+      parts[row].is_not_finite = 1;
+    } else if (largest != 0) {
+      parts[row].top = exact_sum_bin(largest);
+      if (parts[row].top > ExactSum::highest) parts[row].is_too_large = 1;
+    }
+    const bool is_summed = largest != 0 && !parts[row].is_not_finite && !parts[row].is_too_large;
+    for (int k = 0; k < exact_sum_bins; ++k) {
+      rounders[row].constant[k] = is_summed ? exact_sum_rounder(parts[row].top - k) : 0.0;
+      rounders[row].scale[k] =
+          is_summed ? std::ldexp(1.0, -exact_sum_bin_bits / 2 * (parts[row].top - k)) : 0.0;
+    }
+    if (!is_summed) parts[row].top = ExactSum::lowest;
   }
-  double largest;
-  static_assert(sizeof(largest) == sizeof(host.largest));
-  __builtin_memcpy(&largest, &host.largest, sizeof(largest));
-  if (largest == 0) return;
-  part.top = exact_sum_bin(largest);
-  if (part.top > ExactSum::highest) {
-    part.is_too_large = 1;
-    return sum.merge(part);
+  Rounders* on_device = rounder_memory.get(rounders.size());
+  check(cudaMemcpy(on_device, rounders.data(), rounders.size() * sizeof(Rounders), cudaMemcpyHostToDevice),
+        "cudaMemcpy");
+  Scratch* scratch = scratch_memory.get(host.size());
+  add_parts<<<grid(count, rows), threads_per_block>>>(terms, count, stride, on_device, scratch);
+  check(cudaGetLastError(), "kernel launch");
+  check(cudaMemcpy(host.data(), scratch, host.size() * sizeof(Scratch), cudaMemcpyDeviceToHost),
+        "cudaMemcpy");
+  for (size_t row = 0; row < host.size(); ++row) {
+    if (!parts[row].is_not_finite && !parts[row].is_too_large)
+      for (int k = 0; k < exact_sum_bins; ++k)
+        parts[row].bins[k] = (__int128(host[row].high[k]) << 32) + __int128(host[row].low[k]);
+    sums[row].merge(parts[row]);
   }
-  Rounders rounders;
-  for (int k = 0; k < exact_sum_bins; ++k) {
-    rounders.constant[k] = exact_sum_rounder(part.top - k);
-    rounders.scale[k] = std::ldexp(1.0, -exact_sum_bin_bits * (part.top - k));
-  }
-  add_parts<<<blocks, threads_per_block>>>(terms, count, rounders, b.scratch);
-  check(cudaMemcpy(&host, b.scratch, sizeof(host), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  for (int k = 0; k < exact_sum_bins; ++k)
-    part.bins[k] = (__int128(host.high[k]) << 32) + __int128(host.low[k]);
-  sum.merge(part);
 }
 
 }  // namespace trellis::cuda

@@ -28,7 +28,8 @@ void add_component(const SliceSumsCall& call, int group, int momentum, int compo
 }
 }  // namespace
 
-void launch_slice_sums(const SliceSumsCall& call) {
+template <>
+void launch_slice_sums<Backend::cpu>(const SliceSumsCall& call) {
   cpu::for_each_site(SiteRange(call.products.groups * call.momenta * call.components), [&](int index) {
     add_component(call, index / (call.momenta * call.components), index / call.components % call.momenta,
                   index % call.components);

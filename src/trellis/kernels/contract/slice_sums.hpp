@@ -2,6 +2,7 @@
 /// Sums of products over the sites of a time slice, with a phase for each momentum: exact, so that their bits
 /// do not depend on the order of the sites.
 #include "trellis/base/exact_sum.hpp"
+#include "trellis/base/precision.hpp"
 #include "trellis/kernels/contract/site_products.hpp"
 
 namespace trellis {
@@ -18,7 +19,25 @@ struct SliceSumsCall {
   ExactSum* sums = nullptr;  ///< [group][momentum][component][re, im]; added to
 };
 
-/// sums += sum over the sites of a group of phase * product.
+/// One site's terms of one momentum and group 0, for devices: rows [component][re, im] of `stride` terms.
+struct SliceTerms {
+  ProductBuffer products;
+  const double *phase_re, *phase_im;
+  double* terms;
+  size_t stride;
+
+  TRELLIS_SITE_FN void operator()(int site, int component) const {
+    const Complex<double> product =
+        Complex<double>{phase_re[site], phase_im[site]} *
+        Complex<double>{products.row(2 * component, 0)[site], products.row(2 * component + 1, 0)[site]};
+    terms[size_t(2 * component) * stride + size_t(site)] = product.re;
+    terms[size_t(2 * component + 1) * stride + size_t(site)] = product.im;
+  }
+};
+
+/// sums += sum over the sites of a group of phase * product. Host memory for Backend::cpu (any layout of the
+/// host), device memory (but for the sums) and one group for Backend::cuda.
+template <Backend backend>
 void launch_slice_sums(const SliceSumsCall& call);
 
 }  // namespace trellis

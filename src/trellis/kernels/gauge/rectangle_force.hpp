@@ -34,8 +34,8 @@ struct SliceForceCall {
   const int32_t *blocks = nullptr, *places = nullptr;
   const int32_t *plaquettes = nullptr, *inner = nullptr;  ///< places
   int plaquette_count = 0, inner_count = 0;
-  double* scratch = nullptr;  ///< of each thread: slice_matrices matrices for every place
-  size_t scratch_reals = 0;   ///< from one thread's to the next
+  double* scratch = nullptr;  ///< of each thread (on a GPU: slice): slice_matrices matrices for every place
+  size_t scratch_reals = 0;   ///< from one thread's (slice's) to the next
   double c0 = 1, c1 = 0;
   double coefficient = 0;  ///< beta / 6 (times a step, a sign)
 };
@@ -55,6 +55,7 @@ class SliceForce {
         links_{call.gauge.links},
         scratch_{RawField{scratch, nullptr, slice_matrices}},
         force_{call.force} {}
+  int first_place = 0;  ///< of the scratch memory
 
   TRELLIS_SITE_FN void operator()(int slice) const {
     const int32_t* blocks = call_.blocks + size_t(slice) * size_t(call_.blocks_per_slice);
@@ -81,10 +82,10 @@ class SliceForce {
   }
   TRELLIS_SITE_FN Matrix link(Position x, int mu) const { return load(links_, x.block, mu, x.shift); }
   TRELLIS_SITE_FN Matrix stored(Position x, int kind) const {
-    return load(scratch_, call_.places[x.block], kind, x.shift);
+    return load(scratch_, first_place + call_.places[x.block], kind, x.shift);
   }
   TRELLIS_SITE_FN void store(int place, int kind, const Matrix& m) const {
-    store_object<Matrix, Array, Real, 18>(scratch_, place, kind, m);
+    store_object<Matrix, Array, Real, 18>(scratch_, first_place + place, kind, m);
   }
 
   /// Of the plaquette at y: the staple of each link. L1's and L4's lie beyond the plaquettes of y-nu and y-mu

@@ -46,7 +46,9 @@ class StoutChainLink {
       : call_{call},
         U_{call.gauge.links, call.gauge.tables},
         C_{call.staples, call.gauge.tables},
-        G_{call.derivative, call.gauge.tables} {}
+        G_{call.derivative, call.gauge.tables},
+        X_{call.X, call.gauge.tables},
+        Z_{call.Z, call.gauge.tables} {}
 
   TRELLIS_SITE_FN void operator()(int block) const {
     const Position x = U_.at(block);
@@ -56,8 +58,8 @@ class StoutChainLink {
       if (is_smeared) {
         link_part(block, mu, U_.link(x, mu), G_.link(x, mu), C_.link(x, mu));
       } else {
-        store_antihermitian(call_.X, block, mu, zero_matrix<Real>());
-        store_antihermitian(call_.Z, block, mu, zero_matrix<Real>());
+        store_antihermitian(X_, call_.X, block, mu, zero_matrix<Real>());
+        store_antihermitian(Z_, call_.Z, block, mu, zero_matrix<Real>());
       }
     }
   }
@@ -85,13 +87,15 @@ class StoutChainLink {
         if (i == j) E.e[i][j] = E.e[i][j] + k.f[0];
       }
     const Matrix X = traceless_antihermitian(i_gamma);
-    store_antihermitian(call_.X, block, mu, X);
-    store_antihermitian(call_.Z, block, mu, dagger_mul(U, X * U));
+    store_antihermitian(X_, call_.X, block, mu, X);
+    store_antihermitian(Z_, call_.Z, block, mu, dagger_mul(U, X * U));
     G_.store(block, mu, G * E + dagger_mul(C, X));
   }
 
-  /// The diagonal's imaginary parts and the lower triangle: nothing else is read.
-  TRELLIS_SITE_FN static void store_antihermitian(const RawField& field, int block, int mu, const Matrix& X) {
+  /// The diagonal's imaginary parts and the lower triangle: nothing else is read. A GPU stores all.
+  TRELLIS_SITE_FN static void store_antihermitian(const Gauge& view, const RawField& field, int block, int mu,
+                                                  const Matrix& X) {
+    if constexpr (Gauge::Array::is_gpu) return view.store(block, mu, X);
     constexpr int W = Layout::lanes;
     Storage* p = static_cast<Storage*>(field.data) + (size_t(block) * 4 + size_t(mu)) * (18 * W);
     unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
@@ -104,7 +108,7 @@ class StoutChainLink {
   }
 
   StoutChainCall call_;
-  Gauge U_, C_, G_;
+  Gauge U_, C_, G_, X_, Z_;
 };
 
 template <class Layout, class Storage>

@@ -6,6 +6,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/columns.hpp"
+#include "trellis/field/host_image.hpp"
 
 namespace trellis {
 
@@ -20,20 +21,23 @@ SpinorField random_vector(const LinearOperator& A, uint64_t seed, uint32_t numbe
   const Geometry& g = v.geometry();
   const RandomKey key = random_key(seed, 0);
   const int reals = v.reals();
-  for_each_index(int(g.local_volume()), [&](int site) {
-    const Coord local = site_coord(site, g.local());
-    const SitePosition at = v.layout().position(local);
-    if (at.parity < first_parity(v.subset()) || at.parity > last_parity(v.subset())) return;
-    const SiteRandom<double> random(key, RandomPurpose::eigensolver, number, uint64_t(g.global_index(local)));
-    for (int slot = 0; slot < v.slots(); ++slot) {
-      double site_reals[72] = {};
-      for (int k = 0; k < reals; k += 2) {
-        const auto pair = random.gaussian_pair(uint32_t((slot * reals + k) / 2));
-        site_reals[k] = pair[0];
-        site_reals[k + 1] = pair[1];
+  edit_on_host(v, [&](SpinorField& image) {
+    for_each_index(int(g.local_volume()), [&](int site) {
+      const Coord local = site_coord(site, g.local());
+      const SitePosition at = image.layout().position(local);
+      if (at.parity < first_parity(image.subset()) || at.parity > last_parity(image.subset())) return;
+      const SiteRandom<double> random(key, RandomPurpose::eigensolver, number,
+                                      uint64_t(g.global_index(local)));
+      for (int slot = 0; slot < image.slots(); ++slot) {
+        double site_reals[72] = {};
+        for (int k = 0; k < reals; k += 2) {
+          const auto pair = random.gaussian_pair(uint32_t((slot * reals + k) / 2));
+          site_reals[k] = pair[0];
+          site_reals[k + 1] = pair[1];
+        }
+        image.set_site(at, slot, site_reals);
       }
-      v.set_site(at, slot, site_reals);
-    }
+    });
   });
   return v;
 }

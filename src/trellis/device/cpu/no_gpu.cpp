@@ -1,0 +1,41 @@
+/// The functions of the cuda backend in a build without it.
+#ifndef TRELLIS_WITH_CUDA
+#include "trellis/base/error.hpp"
+#include "trellis/device/gpu.hpp"
+#include "trellis/device/memory.hpp"
+
+namespace trellis::cuda {
+
+void* allocate(size_t) {
+  require_gpu();
+  return nullptr;
+}
+void release(void*) {}
+void copy_to_host(void*, const void*, size_t) { require_gpu(); }
+void copy_from_host(void*, const void*, size_t) { require_gpu(); }
+void copy_on_device(void*, const void*, size_t) { require_gpu(); }
+void copy_rows_on_device(void*, size_t, const void*, size_t, size_t, size_t) { require_gpu(); }
+void set_zero(void*, size_t) { require_gpu(); }
+
+std::vector<Gpu> gpus() { return {}; }
+int gpu_of_this_process() { return 0; }
+std::string why_no_gpu() { return "this build has no CUDA backend (./bootstrap build --cuda)"; }
+void require_gpu() { throw NotAvailable(why_no_gpu()); }
+void synchronize() {}
+
+PinnedMemory::PinnedMemory(size_t bytes) : bytes_{bytes} { require_gpu(); }
+PinnedMemory::~PinnedMemory() = default;
+
+struct Stream::Handles {};
+Stream::Stream() { require_gpu(); }
+Stream::~Stream() = default;
+void Stream::follow_main() {}
+void Stream::precede_main() {}
+void Stream::wait() {}
+void Stream::copy_to_host(void*, const void*, size_t) { require_gpu(); }
+void Stream::copy_from_host(void*, const void*, size_t) { require_gpu(); }
+Stream::Scope::Scope(const Stream&) : before_{nullptr} {}
+Stream::Scope::~Scope() = default;
+
+}  // namespace trellis::cuda
+#endif

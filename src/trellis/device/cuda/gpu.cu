@@ -1,0 +1,118 @@
+/// The GPUs of this machine, streams and page-locked memory.
+#include "trellis/device/gpu.hpp"
+
+#include <cstdlib>
+
+#include "trellis/device/cuda/check.hpp"
+#include "trellis/device/cuda/stream.hpp"
+
+namespace trellis::cuda {
+
+namespace {
+/// This process's number among those of its node, as the starters of MPI programs tell it.
+int local_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+                           "PMI_LOCAL_RANK", "SLURM_LOCALID"})
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  return 0;
+}
+
+struct Choice {
+  int device = 0;
+  std::string failure;
+};
+
+Choice choose() {
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0))
+    return {0, "no NVIDIA GPU is visible to this process (nvidia-smi; CUDA_VISIBLE_DEVICES)"};
+  if (code != cudaSuccess)
+    return {0, message("the NVIDIA driver cannot be used: ", cudaGetErrorString(code))};
+  const int device = local_rank() % count;
+  if (const cudaError_t failed = cudaSetDevice(device); failed != cudaSuccess)
+    return {0, message("GPU ", device, " cannot be used: ", cudaGetErrorString(failed))};
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, device) == cudaSuccess && properties.major < 8)
+    return {0, message("GPU ", device, " (", properties.name, ") has compute capability ", properties.major,
+                       ".", properties.minor, "; at least 8.0 is needed")};
+  return {device, ""};
+}
+
+const Choice& choice() {
+  static const Choice made = choose();
+  return made;
+}
+
+thread_local cudaStream_t current = nullptr;
+}  // namespace
+
+cudaStream_t launch_stream() { return current; }
+
+std::vector<Gpu> gpus() {
+  std::vector<Gpu> found;
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) return found;
+  for (int device = 0; device < count; ++device) {
+    cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) continue;
+    Gpu gpu{properties.name, message(properties.major, ".", properties.minor), properties.totalGlobalMem, 0};
+    if (why_no_gpu().empty() && device == gpu_of_this_process()) {
+      size_t total = 0;
+      (void)cudaMemGetInfo(&gpu.available, &total);
+    }
+    found.push_back(gpu);
+  }
+  return found;
+}
+
+int gpu_of_this_process() { return choice().device; }
+std::string why_no_gpu() { return choice().failure; }
+
+void require_gpu() {
+  if (!choice().failure.empty())
+    throw NotAvailable(message("backend cuda: ", choice().failure, "; the backend cpu works in this build"));
+}
+
+void synchronize() { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+
+PinnedMemory::PinnedMemory(size_t bytes) : bytes_{bytes} {
+  require_gpu();
+  check(cudaMallocHost(&data_, bytes), "cudaMallocHost");
+}
+PinnedMemory::~PinnedMemory() { (void)cudaFreeHost(data_); }
+
+struct Stream::Handles {
+  cudaStream_t stream = nullptr;
+  cudaEvent_t event = nullptr;
+};
+
+Stream::Stream() : handles_{std::make_unique<Handles>()} {
+  require_gpu();
+  check(cudaStreamCreateWithFlags(&handles_->stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  check(cudaEventCreateWithFlags(&handles_->event, cudaEventDisableTiming), "cudaEventCreate");
+}
+Stream::~Stream() {
+  (void)cudaEventDestroy(handles_->event);
+  (void)cudaStreamDestroy(handles_->stream);
+}
+void Stream::follow_main() {
+  check(cudaEventRecord(handles_->event, nullptr), "cudaEventRecord");
+  check(cudaStreamWaitEvent(handles_->stream, handles_->event), "cudaStreamWaitEvent");
+}
+void Stream::precede_main() {
+  check(cudaEventRecord(handles_->event, handles_->stream), "cudaEventRecord");
+  check(cudaStreamWaitEvent(nullptr, handles_->event), "cudaStreamWaitEvent");
+}
+void Stream::wait() { check(cudaStreamSynchronize(handles_->stream), "cudaStreamSynchronize"); }
+void Stream::copy_to_host(void* host, const void* device, size_t bytes) {
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, handles_->stream), "cudaMemcpyAsync");
+}
+void Stream::copy_from_host(void* device, const void* host, size_t bytes) {
+  check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, handles_->stream), "cudaMemcpyAsync");
+}
+
+Stream::Scope::Scope(const Stream& stream) : before_{current} { current = stream.handles_->stream; }
+Stream::Scope::~Scope() { current = static_cast<cudaStream_t>(before_); }
+
+}  // namespace trellis::cuda

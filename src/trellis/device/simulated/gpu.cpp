@@ -1,0 +1,161 @@
+/// A GPU simulated on the host, for machines without one: the dispatch, tables, halos and copies of the cuda
+/// backend run as they are, the launches are loops.
+#include "trellis/device/gpu.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "trellis/base/error.hpp"
+#include "trellis/device/memory.hpp"
+#include "trellis/device/simulated/for_each_site.hpp"
+
+namespace trellis::cuda {
+
+namespace {
+constexpr size_t region_bytes = size_t(1) << 36, page = 4096;
+char* const region = reinterpret_cast<char*>(size_t(0x200000000000));
+size_t used = 0;
+int accesses = 0;
+std::map<void*, size_t>& allocations = *new std::map<void*, size_t>;  // outlives static fields
+std::multimap<size_t, void*>& free_blocks = *new std::multimap<size_t, void*>;
+
+void protect(int protection) {
+  if (used > 0 && mprotect(region, used, protection) != 0) throw Error("mprotect failed");
+}
+
+void* reserve() {
+  static void* const mapped = mmap(region, region_bytes, PROT_NONE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (mapped != region) throw Error("the simulated GPU cannot reserve its addresses");
+  return mapped;
+}
+
+void require_device(const void* pointer) {
+  if (!is_device_pointer(pointer)) throw Error("a copy to or from the device was given a host pointer");
+}
+void require_host(const void* pointer) {
+  if (is_device_pointer(pointer)) throw Error("a copy to or from the host was given a device pointer");
+}
+}  // namespace
+
+DeviceMemoryAccess::DeviceMemoryAccess() {
+  if (accesses++ == 0) protect(PROT_READ | PROT_WRITE);
+}
+DeviceMemoryAccess::~DeviceMemoryAccess() {
+  if (--accesses == 0) protect(PROT_NONE);
+}
+
+bool is_device_pointer(const void* pointer) {
+  const char* p = static_cast<const char*>(pointer);
+  return p >= region && p < region + region_bytes;
+}
+
+/// User addresses begin with 0x55 to 0x7f and have 48 bits; no double that a kernel takes, and no pair of
+/// small integers, looks like that.
+void require_no_host_pointers(const void* object, size_t bytes) {
+  for (size_t at = 0; at + 8 <= bytes; at += 8) {
+    size_t word;
+    std::memcpy(&word, static_cast<const char*>(object) + at, 8);
+    if (word < size_t(0x550000000000) || word >= size_t(0x800000000000)) continue;
+    if ((word & 0xff) < 2) continue;  // may be a bool and what its padding holds
+    unsigned char resident;
+    if (mincore(reinterpret_cast<void*>(word / page * page), 1, &resident) == 0)
+      throw Error(message("a launch was given a host pointer, in byte ", at, " of ", bytes));
+  }
+}
+
+void* allocate(size_t bytes) {
+  reserve();
+  const size_t rounded = (bytes + page - 1) / page * page;
+  void* data;
+  if (const auto at = free_blocks.find(rounded); at != free_blocks.end()) {
+    data = at->second;
+    free_blocks.erase(at);
+  } else {
+    if (used + rounded > region_bytes) throw MemoryError("the simulated GPU is full");
+    data = region + used;
+    used += rounded;
+  }
+  allocations[data] = rounded;
+  set_zero(data, bytes);
+  return data;
+}
+
+void release(void* data) {
+  const auto at = allocations.find(data);
+  if (at == allocations.end()) return;
+  free_blocks.emplace(at->second, data);
+  allocations.erase(at);
+}
+
+void copy_to_host(void* host, const void* device, size_t bytes) {
+  require_device(device);
+  require_host(host);
+  const DeviceMemoryAccess access;
+  std::memcpy(host, device, bytes);
+}
+void copy_from_host(void* device, const void* host, size_t bytes) {
+  require_device(device);
+  require_host(host);
+  const DeviceMemoryAccess access;
+  std::memcpy(device, host, bytes);
+}
+void copy_on_device(void* to, const void* from, size_t bytes) {
+  copy_rows_on_device(to, bytes, from, bytes, bytes, 1);
+}
+void copy_rows_on_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t rows) {
+  require_device(to);
+  require_device(from);
+  const DeviceMemoryAccess access;
+  for (size_t row = 0; row < rows; ++row)
+    std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                width);
+}
+void set_zero(void* device, size_t bytes) {
+  require_device(device);
+  const DeviceMemoryAccess access;
+  std::memset(device, 0, bytes);
+}
+
+std::vector<Gpu> gpus() { return {{"simulated on the host", "0.0", region_bytes, region_bytes - used}}; }
+int gpu_of_this_process() { return 0; }
+std::string why_no_gpu() { return ""; }
+void require_gpu() {}
+void synchronize() {}
+
+PinnedMemory::PinnedMemory(size_t bytes) : data_{std::calloc(bytes > 0 ? bytes : 1, 1)}, bytes_{bytes} {}
+PinnedMemory::~PinnedMemory() { std::free(data_); }
+
+struct Stream::Handles {};
+Stream::Stream() = default;
+Stream::~Stream() = default;
+void Stream::follow_main() {}
+void Stream::precede_main() {}
+void Stream::wait() {}
+void Stream::copy_to_host(void* host, const void* device, size_t bytes) {
+  cuda::copy_to_host(host, device, bytes);
+}
+void Stream::copy_from_host(void* device, const void* host, size_t bytes) {
+  cuda::copy_from_host(device, host, bytes);
+}
+Stream::Scope::Scope(const Stream&) : before_{nullptr} {}
+Stream::Scope::~Scope() = default;
+
+double* term_buffer(size_t count) {
+  static Memory memory;
+  if (count * sizeof(double) > memory.bytes()) memory = Memory(count * sizeof(double), Backend::cuda);
+  return static_cast<double*>(memory.data());
+}
+
+void reduce_rows(const double* terms, int count, size_t stride, int rows, ExactSum* sums) {
+  require_device(terms);
+  const DeviceMemoryAccess access;
+  for (int row = 0; row < rows; ++row)
+    for (int i = 0; i < count; ++i) sums[row].add(terms[size_t(row) * stride + size_t(i)]);
+}
+
+}  // namespace trellis::cuda

@@ -1,0 +1,27 @@
+#pragma once
+/// From a field to the instantiation of a kernel that exists in double and single only: contractions, sources
+/// and other work beside the solves.
+#include "trellis/field/dispatch.hpp"
+
+namespace trellis {
+
+/// Calls f.operator()<Layout, Storage>(), Storage double or float. Throws NotAvailable for 16-bit fields.
+template <class F>
+void dispatch_unquantised(Backend backend, Precision precision, int lanes, F&& f) {
+  if (precision == Precision::half_precision)
+    throw NotAvailable(message("this kernel works on fields in double or single, not in ", name_of(precision),
+                               ": convert the field"));
+  dispatch(backend, precision, lanes, [&]<class Layout, class Storage>() {
+    if constexpr (!std::is_same_v<Storage, Half>) f.template operator()<Layout, Storage>();
+  });
+}
+
+/// The same for kernels in double only.
+template <class F>
+void dispatch_double(Backend backend, int lanes, F&& f) {
+  dispatch(backend, Precision::double_precision, lanes, [&]<class Layout, class Storage>() {
+    if constexpr (std::is_same_v<Storage, double>) f.template operator()<Layout, Storage>();
+  });
+}
+
+}  // namespace trellis

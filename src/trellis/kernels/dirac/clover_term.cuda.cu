@@ -1,0 +1,26 @@
+// instantiate: STORAGE=double
+#include "trellis/kernels/dirac/clover_term.hpp"
+
+#include "trellis/device/cuda/for_each_site.cuh"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_clover_term(const CloverTermCall& call, const SiteRange& inner_blocks) {
+  const CloverTerm<Layout, Storage> kernel(call);
+  cuda::for_each_site(inner_blocks, 1, kernel);
+}
+
+template <class Layout, class Storage>
+void launch_clover_inverse(const RawField& out, const RawField& in, const SiteRange& sites) {
+  const CloverInverse<Layout, Storage> kernel(out, in);
+  cuda::for_each_site(sites, 1, kernel);
+}
+
+template void launch_clover_term<InstantiatedLayout, InstantiatedStorage>(const CloverTermCall&,
+                                                                          const SiteRange&);
+template void launch_clover_inverse<InstantiatedLayout, InstantiatedStorage>(const RawField&, const RawField&,
+                                                                             const SiteRange&);
+
+}  // namespace trellis

@@ -1,0 +1,26 @@
+// instantiate: STORAGE=double
+#include "trellis/kernels/gauge/stout_chain.hpp"
+
+#include "trellis/device/cuda/for_each_site.cuh"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_stout_chain_link(const StoutChainCall& call, const SiteRange& inner_blocks) {
+  const StoutChainLink<Layout, Storage> kernel(call);
+  cuda::for_each_site(inner_blocks, 1, kernel);
+}
+
+template <class Layout, class Storage>
+void launch_stout_chain_staples(const StoutChainCall& call, const SiteRange& inner_blocks) {
+  const StoutChainStaples<Layout, Storage> kernel(call);
+  cuda::for_each_site(inner_blocks, 1, kernel);
+}
+
+template void launch_stout_chain_link<InstantiatedLayout, InstantiatedStorage>(const StoutChainCall&,
+                                                                               const SiteRange&);
+template void launch_stout_chain_staples<InstantiatedLayout, InstantiatedStorage>(const StoutChainCall&,
+                                                                                  const SiteRange&);
+
+}  // namespace trellis

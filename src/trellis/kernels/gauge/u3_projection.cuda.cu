@@ -1,0 +1,25 @@
+// instantiate: STORAGE=double
+#include "trellis/kernels/gauge/u3_projection.hpp"
+
+#include "trellis/device/cuda/for_each_site.cuh"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_u3_projection(const U3ProjectionCall& call, const SiteRange& inner_blocks) {
+  const U3Projection<Layout, Storage> kernel(call);
+  cuda::for_each_site(inner_blocks, 1, kernel);
+}
+template <class Layout, class Storage>
+void launch_u3_derivative(const U3DerivativeCall& call, const SiteRange& inner_blocks) {
+  const U3Derivative<Layout, Storage> kernel(call);
+  cuda::for_each_site(inner_blocks, 1, kernel);
+}
+
+using L = InstantiatedLayout;
+using S = InstantiatedStorage;
+template void launch_u3_projection<L, S>(const U3ProjectionCall&, const SiteRange&);
+template void launch_u3_derivative<L, S>(const U3DerivativeCall&, const SiteRange&);
+
+}  // namespace trellis

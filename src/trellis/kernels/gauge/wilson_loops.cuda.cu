@@ -1,0 +1,26 @@
+// instantiate: STORAGE=double
+#include "trellis/kernels/gauge/wilson_loops.hpp"
+
+#include "trellis/device/cuda/for_each_site.cuh"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_transport(const TransportCall& call, const SiteRange& inner_blocks) {
+  const Transport<Layout, Storage> kernel(call);
+  cuda::for_each_site(inner_blocks, 1, kernel);
+}
+
+template <class Layout, class Storage>
+void launch_loop_trace(const LoopTraceCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
+  const LoopTrace<Layout, Storage> kernel(call);
+  cuda::reduce_sites<1>(inner_blocks, kernel, sum);
+}
+
+template void launch_transport<InstantiatedLayout, InstantiatedStorage>(const TransportCall&,
+                                                                        const SiteRange&);
+template void launch_loop_trace<InstantiatedLayout, InstantiatedStorage>(const LoopTraceCall&,
+                                                                         const SiteRange&, ExactSum*);
+
+}  // namespace trellis

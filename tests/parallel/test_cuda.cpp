@@ -1,0 +1,311 @@
+// ranks: 1 2 4
+/// Fields and operators on a GPU against the CPU, one or several ranks (which share the GPUs of the node in
+/// turn). On a simulated GPU (preset cuda-simulated) the bits are the same; on a real one equality to
+/// rounding is demanded, and whether the bits agree is printed. Skipped where no GPU can be used.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "tests/support/five_fields.hpp"
+#include "tests/support/product_fields.hpp"
+#include "tests/support/random_propagators.hpp"
+#include "tests/support/staggered_fields.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/device/gpu.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/gauge/action.hpp"
+#include "trellis/gauge/flow.hpp"
+#include "trellis/gauge/force.hpp"
+#include "trellis/gauge/hisq.hpp"
+#include "trellis/gauge/loops.hpp"
+#include "trellis/gauge/stout_chain.hpp"
+#include "trellis/gauge/topological_charge.hpp"
+#include "trellis/gauge/wilson_loops.hpp"
+#include "trellis/measure/baryons.hpp"
+#include "trellis/measure/mesons.hpp"
+#include "trellis/solver/multi_shift_cg.hpp"
+#include "trellis/solver/normal_operator.hpp"
+#include "trellis/update/heatbath.hpp"
+
+namespace trellis {
+namespace {
+
+using Numbers = std::vector<double>;
+
+bool is_simulated() { return cuda::gpus().at(0).capability == "0.0"; }
+
+/// `gpu` like `cpu`, to `roundings` units of the last place of the largest number.
+void expect_alike(const Numbers& gpu, const Numbers& cpu, const std::string& what, double unit = 4e-14) {
+  ASSERT_EQ(gpu.size(), cpu.size()) << what;
+  double largest = 0, difference = 0;
+  for (size_t i = 0; i < cpu.size(); ++i) {
+    largest = std::max(largest, std::fabs(cpu[i]));
+    difference = std::max(difference, std::fabs(gpu[i] - cpu[i]));
+    ASSERT_FALSE(std::isnan(gpu[i])) << what;
+  }
+  EXPECT_GT(largest, 0) << what;
+  if (is_simulated())
+    EXPECT_EQ(difference, 0) << what;
+  else
+    EXPECT_LE(difference, unit * largest) << what;
+  if (!is_simulated() && world()->rank() == 0)
+    std::cout << what << (difference == 0 ? ": same bits" : message(": differs by ", difference / largest))
+              << "\n";
+}
+
+Numbers numbers(const GaugeField& U) {
+  Numbers links(U.canonical_size());
+  U.to_canonical(links.data());
+  return links;
+}
+Numbers numbers(const AlgebraField& P) {
+  Numbers p(size_t(P.lattice().geometry().local_volume()) * 32);
+  P.to_canonical(p.data());
+  return p;
+}
+Numbers numbers(const SpinorField& psi) {
+  Numbers all;
+  for (int slot = 0; slot < psi.slots(); ++slot) {
+    const Numbers one = test::canonical_part(psi, slot);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+Numbers numbers(const CorrelatorTable& C) {
+  const double* first = reinterpret_cast<const double*>(C.values.data());
+  return Numbers(first, first + 2 * C.values.size());
+}
+
+class Cuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = cuda::why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
+  }
+  const Coord extents{4, 4, 8, 8};
+  LatticePtr lattice = make_lattice(extents);
+  GaugeField U = test::to_product(lattice, test::random_gauge(extents, 71, 0.7));
+
+  /// f(U) on the CPU and on the GPU.
+  template <class F>
+  void compare(const std::string& what, const F& f, double unit = 4e-14) const {
+    const Numbers cpu = f(U);
+    expect_alike(f(U.on(Backend::cuda)), cpu, what, unit);
+  }
+};
+
+TEST_F(Cuda, links_go_there_and_back) {
+  const GaugeField V = U.on(Backend::cuda);
+  EXPECT_EQ(V.backend(), Backend::cuda);
+  EXPECT_EQ(numbers(V), numbers(U));
+  EXPECT_EQ(numbers(V.on(Backend::cpu)), numbers(U));
+  EXPECT_EQ(V.link({1, 0, 1, 0}, 2), U.link({1, 0, 1, 0}, 2));
+  GaugeField W = V;
+  Link changed = U.link({1, 1, 1, 0}, 3);
+  changed[4] += 1.0;
+  W.set_link({1, 1, 1, 0}, 3, changed);
+  EXPECT_EQ(W.link({1, 1, 1, 0}, 3), changed);
+  EXPECT_EQ(numbers(V), numbers(U)) << "a copy is independent";
+}
+
+TEST_F(Cuda, loops) {
+  compare("loops", [](const GaugeField& V) {
+    const GaugeLoops l = measure_loops(V);
+    return Numbers{l.plaquette,  l.plaquette_spatial,    l.plaquette_temporal,   l.rectangle,
+                   l.link_trace, l.polyakov_loop.real(), l.polyakov_loop.imag(), l.unitarity_violation + 1};
+  });
+  compare("energy and charge", [](const GaugeField& V) {
+    return Numbers{energy_density_clover(V), energy_density_plaquette(V),
+                   topological_charge(V, ChargeDefinition::clover)};
+  });
+  compare("Wilson loops", [](const GaugeField& V) {
+    Numbers all;
+    for (const auto& row : wilson_loops(V, 2, 3, LoopPlanes::all))
+      all.insert(all.end(), row.begin(), row.end());
+    return all;
+  });
+}
+
+TEST_F(Cuda, smearing_flow_and_chain_rule) {
+  compare("stout", [](const GaugeField& V) { return numbers(stout_smear(V, 0.1, 2)); });
+  compare(
+      "APE",
+      [](const GaugeField& V) {
+        return numbers(ape_smear(V, {0.5, 2, false}));
+      },
+      1e-11);
+  compare("flow", [](const GaugeField& V) {
+    GradientFlow flow(V, -1.0 / 12);
+    flow.step(0.02);
+    flow.step_with_error(0.02);
+    return numbers(flow.field());
+  });
+  compare("stout chain rule", [](const GaugeField& V) {
+    StoutChain chain(0.12, 2);
+    chain.set(V);
+    LinkDerivative G(V);
+    for (int mu = 0; mu < Nd; ++mu) G.set_matrix({0, 1, 2, 1}, mu, V.link({0, 1, 2, 1}, mu));
+    chain.pull_back(G);
+    AlgebraField force(V);
+    add_force(force, G, V, 0.5);
+    return numbers(force);
+  });
+  compare(
+      "HISQ",
+      [](const GaugeField& V) {
+        const HisqLinks links(V);
+        Numbers all = numbers(links.fat(-0.1)), far = numbers(links.long_field());
+        all.insert(all.end(), far.begin(), far.end());
+        return all;
+      },
+      1e-11);
+}
+
+TEST_F(Cuda, pure_gauge_updates) {
+  compare(
+      "heat bath",
+      [](const GaugeField& V) {
+        GaugeField W = V;
+        heatbath_update(W, {5.8, 2, 2}, 17, 0, 3);
+        return numbers(W);
+      },
+      1e-9);
+  for (const GaugeAction& S : {GaugeAction::wilson(5.7), GaugeAction::iwasaki(2.6)})
+    compare(
+        S.c1 == 0 ? "Wilson dynamics" : "Iwasaki dynamics",
+        [&](const GaugeField& V) {
+          GaugeField W = V;
+          AlgebraField P(W);
+          set_random_momenta(P, 5, 0, 1);
+          for (int step = 0; step < 2; ++step) {
+            add_force(P, S, W, -0.05);
+            drift(W, P, 0.05);
+          }
+          Numbers all = numbers(W);
+          all.push_back(kinetic_energy(P));
+          all.push_back(force_size(P).largest);
+          all.push_back(action(S, W));
+          return all;
+        },
+        1e-12);
+}
+
+TEST_F(Cuda, wilson_operators_in_every_storage) {
+  const auto psi = test::random_spinors(extents, 72);
+  WilsonParams params;
+  params.mass = 0.1;
+  params.csw_spatial = params.csw_temporal = 1.1;
+  params.boundary = {1.0, std::polar(1.0, 0.4), 1.0, -1.0};
+  for (const double twisted_mass : {0.0, 0.2})
+    for (const Precision precision :
+         {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+      for (const int link_reals : {18, 12, 8}) {
+        params.twisted_mass = twisted_mass;
+        const auto apply = [&](Backend backend) {
+          const KernelChoice choice{precision, link_reals, backend, 0};
+          const auto matrix = std::make_shared<WilsonMatrix>(U, params, choice);
+          const WilsonOperator M(matrix);
+          const WilsonSchur S(matrix, SchurForm::symmetric);
+          SpinorField in = M.make_field(2), out = M.make_field(2);
+          for (int r = 0; r < 2; ++r) test::to_product(in, psi, r);
+          M.apply(out, in);
+          SpinorField even = S.make_field(2), schur = S.make_field(2);
+          extract_parity(even, out);
+          Numbers all = S.apply_dagger_norm2(schur, even);
+          const Numbers field = numbers(schur);
+          all.insert(all.end(), field.begin(), field.end());
+          return all;
+        };
+        const double unit = precision == Precision::double_precision   ? 1e-13
+                            : precision == Precision::single_precision ? 1e-5
+                                                                       : 1e-3;
+        expect_alike(apply(Backend::cuda), apply(Backend::cpu),
+                     message("clover, ", name_of(precision), ", ", link_reals, " reals, mu ", twisted_mass),
+                     unit);
+      }
+}
+
+TEST_F(Cuda, domain_wall_and_staggered_operators) {
+  const auto five = test::random_five(extents, 4, 73);
+  const auto domain_wall = [&](Backend backend) {
+    const DomainWallOperator D(U, test::moebius(0.05, 4, 1.5, 0.5),
+                               {Precision::double_precision, 18, backend, 0});
+    SpinorField in = D.make_field(1), out = D.make_field(1);
+    test::to_product(in, five, 0);
+    D.apply(out, in);
+    return numbers(out);
+  };
+  expect_alike(domain_wall(Backend::cuda), domain_wall(Backend::cpu), "domain wall", 1e-13);
+  const HisqLinks hisq(U);
+  const auto vectors = test::random_vectors(extents, 74);
+  for (const bool is_improved : {false, true}) {
+    const auto staggered = [&](Backend backend) {
+      KernelChoice choice;
+      choice.backend = backend;
+      const auto links = is_improved
+                             ? std::make_shared<StaggeredLinks>(hisq.fat(), hisq.long_field(),
+                                                                hisq_long_coefficient(0), true, choice)
+                             : std::make_shared<StaggeredLinks>(U, choice);
+      const StaggeredOperator M(std::make_shared<StaggeredMatrix>(links, StaggeredPhases{}, 0.2));
+      SpinorField in = M.make_field(2), out = M.make_field(2);
+      for (int r = 0; r < 2; ++r) test::to_product(in, vectors, r);
+      M.apply(out, in);
+      return numbers(out);
+    };
+    expect_alike(staggered(Backend::cuda), staggered(Backend::cpu), is_improved ? "HISQ" : "staggered",
+                 1e-13);
+  }
+}
+
+/// From links to correlators, with the links on the device.
+TEST_F(Cuda, the_whole_chain) {
+  const Source source = smeared(point_source(lattice, {1, 2, 3, 1}), U, {1.2, 3});
+  const auto chain = [&](const GaugeField& V) {
+    WilsonParams params;
+    params.mass = 0.3;
+    params.csw_spatial = params.csw_temporal = 1.0;
+    const auto matrix = std::make_shared<WilsonMatrix>(
+        V, params, KernelChoice{Precision::double_precision, 12, V.backend(), 0});
+    const SolverSpec solver = MixedPrecisionSpec{CgSpec{1e-9}, Precision::single_precision};
+    const Propagator S = solve_propagator(matrix, solver, source);
+    EXPECT_LT(S.report().largest_true_residual(), 1e-8);
+    EXPECT_EQ(S.columns().spec().backend, V.backend());
+    const Propagator sink = sink_smeared(S, V, {1.2, 2});
+    Numbers all = numbers(meson_correlator(S, S, "gamma5", "gamma5", {{0, 0, 0}, {1, 0, 0}}));
+    const Numbers more[] = {numbers(all_meson_correlators(sink, sink, {{0, 1, 0}})),
+                            numbers(octet_correlators({&S, &S, &S}, {"proton"}, {parity_projector(1)})),
+                            propagator_norm(S)};
+    for (const Numbers& m : more) all.insert(all.end(), m.begin(), m.end());
+    return all;
+  };
+  compare("chain", chain, 1e-7);
+}
+
+TEST_F(Cuda, multi_shift_solver) {
+  const auto solve = [&](const GaugeField& V) {
+    WilsonParams params;
+    params.mass = 0.3;
+    const auto M = std::make_shared<WilsonSchur>(
+        std::make_shared<WilsonMatrix>(V, params,
+                                       KernelChoice{Precision::double_precision, 18, V.backend(), 0}),
+        SchurForm::symmetric);
+    const LinearOperatorPtr A = std::make_shared<NormalOperator>(M);
+    SpinorField b = A->make_field(1);
+    Numbers source(size_t(lattice->geometry().local_volume()) * 24);
+    for (size_t i = 0; i < source.size(); ++i) source[i] = std::sin(double(i));
+    b.from_canonical(source.data(), 0);
+    std::vector<SpinorField> x(3, A->make_field(1));
+    EXPECT_TRUE(multi_shift_cg(A, {0.0, 0.1, 0.5}, x, b, {}).converged);
+    Numbers all;
+    for (const SpinorField& field : x) {
+      const Numbers one = numbers(field);
+      all.insert(all.end(), one.begin(), one.end());
+    }
+    return all;
+  };
+  compare("shifts", solve, 1e-8);
+}
+
+}  // namespace
+}  // namespace trellis
