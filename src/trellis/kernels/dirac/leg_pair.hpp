@@ -15,7 +15,6 @@ TRELLIS_SITE_FN void add_reconstructed_pair(Spinor<R>& sum, const HalfSpinor<R>&
     unroll<2>([&](auto s) TRELLIS_INLINE_LAMBDA {
       // lower spin component that h.s[s] determines, as h.s[s] times (+ or -) sign, with an i for x and z
       constexpr int lower = (mu < 2) == (s == 0) ? 3 : 2;
-      constexpr bool has_i = mu % 2 == 0;
       constexpr bool is_negative = mu == 0 || (mu == 1 && s == 0) || (mu == 2 && s == 0);
       const R &first = is_negative ? plus : minus, &second = is_negative ? minus : plus;
       const Complex<R>&a = ahead.s[s].c[c], &b = behind.s[s].c[c];
@@ -25,7 +24,7 @@ TRELLIS_SITE_FN void add_reconstructed_pair(Spinor<R>& sum, const HalfSpinor<R>&
         lower_sum = add_signed_i(signed_i_copy(first, second, a), second, b);
       } else {
         upper_sum = (upper_sum + a) + b;
-        if constexpr (has_i)
+        if constexpr (mu % 2 == 0)  // x and z
           lower_sum = add_signed_i(add_signed_i(lower_sum, first, a), second, b);
         else
           lower_sum = add_signed(add_signed(lower_sum, first, a), second, b);
