@@ -10,7 +10,19 @@ void launch_twisted_clover(const TwistedCloverCall& call, const SiteRange& sites
   cuda::for_each_site(sites, call.slots, TwistedClover<Layout, Storage>(call));
 }
 
-template void launch_twisted_clover<InstantiatedLayout, InstantiatedStorage>(const TwistedCloverCall&,
-                                                                             const SiteRange&);
+template <class Layout, class Storage>
+void launch_twisted_clover_inverse(const RawField& B, const RawField& C, const RawField& A, double mu,
+                                   const SiteRange& sites) {
+  if constexpr (std::is_same_v<Storage, double>) {
+    const TwistedCloverInverse<Layout, Storage> kernel(B, C, A, mu);
+    cuda::for_each_site(sites, 1, kernel);
+  }
+}
+
+using L = InstantiatedLayout;
+using S = InstantiatedStorage;
+template void launch_twisted_clover<L, S>(const TwistedCloverCall&, const SiteRange&);
+template void launch_twisted_clover_inverse<L, S>(const RawField&, const RawField&, const RawField&, double,
+                                                  const SiteRange&);
 
 }  // namespace trellis
