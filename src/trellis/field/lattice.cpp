@@ -22,7 +22,11 @@ SiteLayoutPtr Lattice::layout(int lanes) const {
 ExtendedLayoutPtr Lattice::extended_layout(int lanes, int width) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto& entry = extended_[{lanes, width}];
-  if (!entry) entry = std::make_shared<ExtendedLayout>(geometry_, lanes, width);
+  if (!entry) {
+    entry = std::make_shared<ExtendedLayout>(geometry_, lanes, width);
+    // A small local lattice has fewer lanes than were asked for: fields of either wish are stored alike.
+    entry = extended_.try_emplace({entry->lanes(), width}, entry).first->second;
+  }
   return entry;
 }
 
