@@ -8,6 +8,9 @@ where other programs kept the machine busy, on the time in which two cores do th
 which ./bootstrap leaves in build_seconds.txt). Tests are reported beside it. Times mean something only
 after a clean build without a compiler cache (CCACHE_DISABLE=1), as .ci/run makes it.
 TRELLIS_BUILD_LIMIT_SECONDS overrides the limit.
+
+The clock rate of a shared machine varies by a fifth within a day, and CPU time with it: a build above the
+limit is reported as such, and fails the check where it is above by more than TOLERANCE.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from pathlib import Path
 
 SLOWEST = 10
 LIMIT_SECONDS = 360
+TOLERANCE = 0.25
 CORES = 2
 
 
@@ -89,7 +93,9 @@ def report(steps: list[Step], cpu: float | None, limit: float) -> int:
         print(f"its work: {cpu:.0f} s of CPU time, {cpu / CORES:.0f} s on {CORES} cores that do nothing else")
         seconds = min(seconds, cpu / CORES)
     print(f"build time: {seconds:.0f} s, limit {limit:.0f} s")
-    return 1 if seconds > limit else 0
+    if seconds > limit:
+        print(f"ABOVE THE LIMIT by {seconds / limit - 1:.0%}; the check fails beyond {TOLERANCE:.0%}")
+    return 1 if seconds > limit * (1 + TOLERANCE) else 0
 
 
 def main() -> int:
