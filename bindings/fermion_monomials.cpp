@@ -57,24 +57,27 @@ void bind_fermion_monomials(nb::module_& m) {
       "rational_monomial",
       [](const std::string& name, SmearedLinksPtr links, SquaredOperatorPtr fermion,
          const RationalTuple& heat_bath, const RationalTuple& dynamics, const RationalTuple& metropolis,
-         int pseudofermions, uint32_t id) -> MonomialPtr {
-        const RationalParams params{to_solve(heat_bath), to_solve(dynamics), to_solve(metropolis),
-                                    pseudofermions, id};
+         int pseudofermions, uint32_t id, const std::string& dynamics_precision) -> MonomialPtr {
+        RationalParams params{to_solve(heat_bath), to_solve(dynamics), to_solve(metropolis), pseudofermions,
+                              id};
+        params.dynamics.precision = precision_by_name(dynamics_precision);
         return std::make_shared<RationalMonomial>(name, links, fermion, params);
       },
       "name"_a, "links"_a, "fermion"_a, "heat_bath"_a, "dynamics"_a, "metropolis"_a, "pseudofermions"_a,
-      "id"_a);
+      "id"_a, "dynamics_precision"_a);
   m.def(
       "two_flavour_monomial",
       [](const std::string& name, SmearedLinksPtr links, SquaredOperatorPtr fermion, double shift,
          std::optional<double> numerator, double dynamics_tolerance, double metropolis_tolerance,
-         int max_iterations, uint32_t id) -> MonomialPtr {
-        const TwoFlavourParams params{shift,          numerator, dynamics_tolerance, metropolis_tolerance,
-                                      max_iterations, id};
+         int max_iterations, uint32_t id, const std::string& dynamics_precision) -> MonomialPtr {
+        const TwoFlavourParams params{shift,          numerator,
+                                      dynamics_tolerance, metropolis_tolerance,
+                                      max_iterations, id,
+                                      precision_by_name(dynamics_precision)};
         return std::make_shared<TwoFlavourMonomial>(name, links, fermion, params);
       },
       "name"_a, "links"_a, "fermion"_a, "shift"_a, "numerator"_a, "dynamics_tolerance"_a,
-      "metropolis_tolerance"_a, "max_iterations"_a, "id"_a);
+      "metropolis_tolerance"_a, "max_iterations"_a, "id"_a, "dynamics_precision"_a);
   m.def(
       "clover_determinant_monomial",
       [](const std::string& name, SmearedLinksPtr links, const WilsonParams& params, double n_f)

@@ -218,6 +218,7 @@ def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
                 **tuples,
                 pseudofermions=fields,
                 id=number,
+                dynamics_precision=run.molecular_dynamics.precision,
             )
         )
     ]
@@ -244,6 +245,7 @@ def _add_two_flavours(sea: Sea, fermion: FermionTable, number: int) -> None:
                     run.metropolis.residual,
                     run.metropolis.max_iterations,
                     number + k,
+                    run.molecular_dynamics.precision,
                 )
             )
         ]

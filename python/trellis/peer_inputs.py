@@ -56,8 +56,6 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik") -> str:
     get = _Getter(groups, "the OpenACC input")
     if get.number("ActionParameters", "TopoAct", 0) != 0:
         raise BadArgument("TopoAct: the multicanonical topological potential is not part of Trellis")
-    if get.number("MDParameters", "SinglePrecMD", 0) != 0:
-        raise BadArgument("SinglePrecMD = 1: molecular dynamics is in double precision; set it to 0")
     flavours = [values for name, values in groups if name == "FlavourParameters"]
     fermions, names = [], []
     for values in flavours:
@@ -107,6 +105,7 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik") -> str:
             {
                 "length": get.number("MDParameters", "TrajLength", 1.0),
                 "residual": get.number("MDParameters", "residue_md"),
+                "precision": "single" if get.number("MDParameters", "SinglePrecMD", 0) != 0 else "double",
             },
         ),
         (

@@ -117,6 +117,23 @@ def test_the_same_bits_on_four_ranks_and_after_a_stop(plain: Path, tmp_path: Pat
     assert content(folder) == content(plain)
 
 
+def test_single_precision_molecular_dynamics(plain: Path, tmp_path: Path) -> None:
+    """Nearly the dH of double precision; the same bits after a stop and on other ranks."""
+    text = RUN.replace("residual = 1e-7", 'residual = 1e-7\nprecision = "single"')
+    whole, parts = write_run(tmp_path / "whole", text), write_run(tmp_path / "parts", text)
+    run("generate", "run.toml", cwd=whole)
+    run("generate", "run.toml", "--trajectories", 2, cwd=parts)
+    run("generate", "run.toml", cwd=parts, ranks=4)
+    assert content(whole) == content(parts)
+    with (
+        h5py.File(plain / "out" / "stream.h5") as double,
+        h5py.File(whole / "out" / "stream.h5") as single,
+    ):
+        name = "observables/dH"
+        difference = abs(double[name][:] - single[name][:]).max()
+        assert 0 < difference < 1e-3
+
+
 @pytest.mark.parametrize(
     "old, new, text",
     [
@@ -128,7 +145,8 @@ def test_the_same_bits_on_four_ranks_and_after_a_stop(plain: Path, tmp_path: Pat
         ("hasenbusch = [0.5]", "mu_over_ipiT = 0.5", "for type staggered"),
         ("n_f = 2\nmass", "n_f = 6\nmass", "pseudofermions of at least"),
         ("high = 40.0", "high = 1.0", "leaves the interval"),
-        ("residual = 1e-7", 'precision = "single"', 'momenta and forces are in "double"'),
+        ("residual = 1e-7", 'residual = 1e-9\nprecision = "single"', "beyond single precision"),
+        ("residual = 1e-7", 'precision = "half"', "molecular_dynamics.precision"),
         ('monomials = ["gauge"]', 'monomials = ["gauge", "light.0"]', "more than one place"),
         ('"light", "strange"', '"light"', "no level has 'strange'"),
     ],

@@ -83,12 +83,17 @@ def test_openacc() -> None:
     assert run.random.seed == 42
 
 
+def test_openacc_in_single_precision() -> None:
+    run = load(from_openacc(OPENACC.replace("residue_md ", "SinglePrecMD 1\nresidue_md ")))
+    assert run.molecular_dynamics.precision == "single"
+    assert load(from_openacc(OPENACC)).molecular_dynamics.precision == "double"
+
+
 @pytest.mark.parametrize(
     "old, new, text",
     [
         ("bz 1", "bz 0.5", "bz = 0.5: expected an integer"),
         ("Beta            3.75", "", "lacks Beta"),
-        ("TrajLength      1.0", "SinglePrecMD 1", "SinglePrecMD"),
         ("StoutSteps      2", "StoutSteps      2\nTopoAct 1", "TopoAct"),
         ("Mass            0.02", "Mass            heavy", "expected a number"),
     ],

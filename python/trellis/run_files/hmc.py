@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from .common import LatticeTable, MachineTable, Table
 from .generate import StartTable
@@ -14,6 +14,9 @@ from .online import MeasureTable
 
 #: c1 of the gauge actions, doc/conventions.md "Gauge action".
 GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
+
+#: What the recursion of a solve in float may be asked for.
+SMALLEST_SINGLE_RESIDUAL = 1e-8
 
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)?$")
 
@@ -209,19 +212,21 @@ class MolecularDynamicsTable(Table):
     residual: float = Field(
         default=1e-7, gt=0, lt=0.1, description="|b - A x| / |b| of the solves in forces, for every shift."
     )
-    precision: str = Field(
-        default="double", description="Of links, momenta and forces; solves iterate in float where they can."
+    precision: Literal["double", "single"] = Field(
+        default="double",
+        description="Of the solves in forces. double: true residuals in double, iterations in float where "
+        "they can. single: in float alone, `residual` by the recursion. Links, momenta, smearing and the "
+        "rest of the forces are in double in any case.",
     )
 
-    @field_validator("precision")
-    @classmethod
-    def _double_alone(cls, precision: str) -> str:
-        if precision != "double":
+    @model_validator(mode="after")
+    def _within_float(self) -> Self:
+        if self.precision == "single" and self.residual < SMALLEST_SINGLE_RESIDUAL:
             raise ValueError(
-                f'found {precision!r}: links, momenta and forces are in "double"; a larger residual makes '
-                "the solves cheaper, whose inner iterations are in float already"
+                f"residual = {self.residual:g} is beyond single precision: at least "
+                f"{SMALLEST_SINGLE_RESIDUAL:g}, or precision = \"double\""
             )
-        return precision
+        return self
 
 
 class MetropolisTable(Table):

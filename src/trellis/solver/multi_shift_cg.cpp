@@ -16,7 +16,7 @@ namespace trellis {
 
 namespace {
 
-void require_valid(const LinearOperatorPtr& A, const std::vector<double>& shifts,
+void require_alike(const LinearOperatorPtr& A, const std::vector<double>& shifts,
                    const std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec) {
   TRELLIS_REQUIRE(A != nullptr, "multi_shift_cg needs an operator");
   TRELLIS_REQUIRE(A->is_hermitian(), "multi_shift_cg needs a hermitian operator, which ", A->name(),
@@ -25,19 +25,25 @@ void require_valid(const LinearOperatorPtr& A, const std::vector<double>& shifts
                   " solutions for ", shifts.size(), " shifts");
   TRELLIS_REQUIRE(spec.tolerance > 0 && spec.tolerance < 1, "a solver's tolerance lies between 0 and 1, not ",
                   spec.tolerance);
-  TRELLIS_REQUIRE(spec.precision != Precision::half_precision,
-                  "the recursion of multi_shift_cg runs in double or single, not in half");
   TRELLIS_REQUIRE(spec.max_iterations >= 1, "a solver needs at least one iteration, not ",
                   spec.max_iterations);
   for (const double shift : shifts)
     TRELLIS_REQUIRE(std::isfinite(shift), "a shift of ", A->name(), " is ", shift);
   FieldSpec domain = A->make_field(1).spec();
   domain.rhs = b.rhs();
-  TRELLIS_REQUIRE(b.spec() == domain && b.precision() == Precision::double_precision,
-                  "the source is not of the domain of ", A->name(), " in double");
+  TRELLIS_REQUIRE(b.spec() == domain, "the source is not of the domain of ", A->name());
   for (const SpinorField& f : x)
     TRELLIS_REQUIRE(f.spec() == b.spec() && f.lattice_ptr() == b.lattice_ptr(),
                     "solution and source differ in kind");
+}
+
+void require_valid(const LinearOperatorPtr& A, const std::vector<double>& shifts,
+                   const std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec) {
+  require_alike(A, shifts, x, b, spec);
+  TRELLIS_REQUIRE(spec.precision != Precision::half_precision,
+                  "the recursion of multi_shift_cg runs in double or single, not in half");
+  TRELLIS_REQUIRE(b.precision() == Precision::double_precision, "the source of multi_shift_cg is in ",
+                  name_of(b.precision()), " and not in double");
 }
 
 /// The true residual of one shift, and conjugate gradients of its own where that misses the tolerance.
@@ -199,6 +205,33 @@ SolveReport multi_shift_cg(const LinearOperatorPtr& A, const std::vector<double>
                            ? solve_in_double(A, shifts, x, b, spec)
                            : solve_in_single(A, inner, shifts, x, b, spec);
   report.converged = report.reason == StopReason::converged || report.reason == StopReason::zero_source;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+SolveReport multi_shift_recursion(const LinearOperatorPtr& A, const std::vector<double>& shifts,
+                                  std::vector<SpinorField>& x, const SpinorField& b,
+                                  const MultiShiftSpec& spec) {
+  const auto start = std::chrono::steady_clock::now();
+  require_alike(A, shifts, x, b, spec);
+  TRELLIS_REQUIRE(b.precision() != Precision::half_precision,
+                  "the recursion of a multi-shift solver runs in double or single, not in half");
+  for (SpinorField& f : x) set_zero(f);
+  SharedKrylovSpace space(A, shifts, b, spec.tolerance, spec.max_iterations, spec.records_history);
+  const bool is_done = space.iterate(x);
+  const size_t smallest = size_t(std::min_element(shifts.begin(), shifts.end()) - shifts.begin());
+  SolveCost check;
+  check.add_applications(*A, b.rhs(), 1);
+  SolveReport report = report_of(space, shifts.size());
+  report.relative_residual = relative_residual(ShiftedOperator(A, shifts[smallest]), x[smallest], b);
+  report.flops += check.flops;
+  report.conventional_flops += check.conventional_flops;
+  report.bytes += check.bytes;
+  if (space.source_is_zero()) report.reason = StopReason::zero_source;
+  for (const SolveColumn& column : space.progress.columns)
+    if (column.failed) report.reason = std::max(report.reason, column.failure);
+  if (!is_done && report.reason == StopReason::converged) report.reason = StopReason::max_iterations;
+  report.converged = is_done;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

@@ -37,4 +37,12 @@ SolveReport multi_shift_cg(const LinearOperatorPtr& A, const std::vector<double>
                            std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec,
                            const LinearOperatorPtr& inner = nullptr);
 
+/// The recursion alone, in the storage of A, x and b (double or single): it stops where it claims
+/// spec.tolerance for every shift, and nothing is corrected. The report has the true residual of the smallest
+/// shift, computed in that storage; spec.precision is not looked at. Molecular dynamics in single precision.
+/// @pre A is hermitian, A + the smallest shift is positive; x has one field for each shift
+SolveReport multi_shift_recursion(const LinearOperatorPtr& A, const std::vector<double>& shifts,
+                                  std::vector<SpinorField>& x, const SpinorField& b,
+                                  const MultiShiftSpec& spec);
+
 }  // namespace trellis

@@ -74,6 +74,36 @@ void set_normal(SpinorField& eta, const TrajectoryKey& key, uint32_t id) {
   fill_normal(eta, key, RandomPurpose::pseudofermion, id);
 }
 
+namespace {
+/// To the tolerance by true residuals; iterating in float where that pays.
+SolveReport solve_in_double(std::vector<SpinorField>& x, SquaredOperator& fermion, const RationalSolve& solve,
+                            const SpinorField& b) {
+  MultiShiftSpec spec{solve.tolerance, solve.max_iterations};
+  LinearOperatorPtr inner;
+  if (solve.tolerance >= smallest_float_tolerance) {
+    spec.precision = Precision::single_precision;
+    inner = fermion.converted_op(Precision::single_precision);
+  }
+  return multi_shift_cg(fermion.op(), solve.function.shifts, x, b, spec, inner);
+}
+
+/// Solutions of the recursion in float, converted.
+SolveReport solve_in_float(std::vector<SpinorField>& x, SquaredOperator& fermion, const RationalSolve& solve,
+                           const SpinorField& b) {
+  TRELLIS_REQUIRE(solve.tolerance >= smallest_single_tolerance, "a residual of ", solve.tolerance,
+                  " in single precision: at least ", smallest_single_tolerance);
+  const LinearOperatorPtr A = fermion.converted_op(Precision::single_precision);
+  SpinorField low_b = A->make_field(b.rhs());
+  convert(low_b, b);
+  std::vector<SpinorField> low_x;
+  for (size_t k = 0; k < x.size(); ++k) low_x.push_back(SpinorField::like(low_b));
+  const SolveReport report = multi_shift_recursion(A, solve.function.shifts, low_x, low_b,
+                                                   {solve.tolerance, solve.max_iterations});
+  for (size_t k = 0; k < x.size(); ++k) convert(x[k], low_x[k]);
+  return report;
+}
+}  // namespace
+
 void solve_shifts(std::vector<SpinorField>& x, SquaredOperator& fermion, const RationalSolve& solve,
                   const SpinorField& b, Monomial& monomial) {
   const size_t n = solve.function.shifts.size();
@@ -81,14 +111,9 @@ void solve_shifts(std::vector<SpinorField>& x, SquaredOperator& fermion, const R
   while (x.size() < n) x.push_back(SpinorField::like(b));
   PartCost& cost = monomial.costs()[Part::solver];
   const PartTimer timer(cost);
-  const LinearOperatorPtr A = fermion.op();
-  MultiShiftSpec spec{solve.tolerance, solve.max_iterations};
-  LinearOperatorPtr inner;
-  if (solve.tolerance >= smallest_float_tolerance) {
-    spec.precision = Precision::single_precision;
-    inner = fermion.converted_op(Precision::single_precision);
-  }
-  const SolveReport report = multi_shift_cg(A, solve.function.shifts, x, b, spec, inner);
+  const SolveReport report = solve.precision == Precision::single_precision
+                                 ? solve_in_float(x, fermion, solve, b)
+                                 : solve_in_double(x, fermion, solve, b);
   cost.flops += report.flops;
   cost.bytes += report.bytes;
   SolveCount& count = monomial.solve_count();

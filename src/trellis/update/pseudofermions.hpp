@@ -24,11 +24,15 @@ struct RationalSolve {
   RationalFunction function;
   double tolerance = 1e-10;  ///< |b - (A + shift) x| / |b|, every shift
   int max_iterations = 20000;
+  /// single: the recursion in float alone, whose solutions are not corrected (molecular dynamics)
+  Precision precision = Precision::double_precision;
 };
+/// What a recursion in float may be asked for.
+inline constexpr double smallest_single_tolerance = 1e-8;
 
 /// x_k = (A + shifts[k])^-1 b, into fields that are made if need be; in float inside where the tolerance
-/// allows it. Counts time and iterations; throws
-/// NumericError if a shift misses the tolerance. Collective.
+/// allows it, or as solve.precision says. Counts time and iterations; throws NumericError if a shift misses
+/// the tolerance (in single precision: if the recursion does). Collective.
 void solve_shifts(std::vector<SpinorField>& x, SquaredOperator& fermion, const RationalSolve& solve,
                   const SpinorField& b, Monomial& monomial);
 /// out = r(A) b

@@ -85,11 +85,19 @@ double TwoFlavourMonomial::action(const GaugeField& U) {
 void TwoFlavourMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) {
   TRELLIS_REQUIRE(phi_ != nullptr, "monomial ", name(), " has no pseudofermions yet");
   fermion_->set_links(V, links()->version());
-  SpinorField x = SpinorField::like(*phi_);
-  solve(x, params_.shift, *phi_, params_.dynamics_tolerance);
+  std::vector<SpinorField> x;
+  if (params_.dynamics_precision == Precision::single_precision) {
+    const RationalFunction shifts{0, {1}, {params_.shift}};
+    solve_shifts(x, *fermion_,
+                 {shifts, params_.dynamics_tolerance, params_.max_iterations, Precision::single_precision},
+                 *phi_, *this);
+  } else {
+    x.push_back(SpinorField::like(*phi_));
+    solve(x[0], params_.shift, *phi_, params_.dynamics_tolerance);
+  }
   const PartTimer timer(costs()[Part::fermion_force]);
   const double factor = params_.numerator ? *params_.numerator - params_.shift : 1.0;
-  fermion_->add_derivative(G, {&x}, {-coefficient * factor});
+  fermion_->add_derivative(G, {&x[0]}, {-coefficient * factor});
   costs()[Part::fermion_force].flops += fermion_->derivative_flops(1);
   costs()[Part::fermion_force].bytes += fermion_->derivative_bytes(1);
 }
