@@ -70,9 +70,12 @@ void bind_fermion_monomials(nb::module_& m) {
       [](const std::string& name, SmearedLinksPtr links, SquaredOperatorPtr fermion, double shift,
          std::optional<double> numerator, double dynamics_tolerance, double metropolis_tolerance,
          int max_iterations, uint32_t id, const std::string& dynamics_precision) -> MonomialPtr {
-        const TwoFlavourParams params{shift,          numerator,
-                                      dynamics_tolerance, metropolis_tolerance,
-                                      max_iterations, id,
+        const TwoFlavourParams params{shift,
+                                      numerator,
+                                      dynamics_tolerance,
+                                      metropolis_tolerance,
+                                      max_iterations,
+                                      id,
                                       precision_by_name(dynamics_precision)};
         return std::make_shared<TwoFlavourMonomial>(name, links, fermion, params);
       },

@@ -224,7 +224,7 @@ class MolecularDynamicsTable(Table):
         if self.precision == "single" and self.residual < SMALLEST_SINGLE_RESIDUAL:
             raise ValueError(
                 f"residual = {self.residual:g} is beyond single precision: at least "
-                f"{SMALLEST_SINGLE_RESIDUAL:g}, or precision = \"double\""
+                f'{SMALLEST_SINGLE_RESIDUAL:g}, or precision = "double"'
             )
         return self
 

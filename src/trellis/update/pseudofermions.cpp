@@ -97,8 +97,8 @@ SolveReport solve_in_float(std::vector<SpinorField>& x, SquaredOperator& fermion
   convert(low_b, b);
   std::vector<SpinorField> low_x;
   for (size_t k = 0; k < x.size(); ++k) low_x.push_back(SpinorField::like(low_b));
-  const SolveReport report = multi_shift_recursion(A, solve.function.shifts, low_x, low_b,
-                                                   {solve.tolerance, solve.max_iterations});
+  const SolveReport report =
+      multi_shift_recursion(A, solve.function.shifts, low_x, low_b, {solve.tolerance, solve.max_iterations});
   for (size_t k = 0; k < x.size(); ++k) convert(x[k], low_x[k]);
   return report;
 }

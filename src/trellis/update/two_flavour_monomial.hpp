@@ -20,7 +20,7 @@ struct TwoFlavourParams {
   std::optional<double> numerator;  ///< t > s; none: S = phi^dagger (A + s)^-1 phi
   double dynamics_tolerance = 1e-8, metropolis_tolerance = 1e-10;
   int max_iterations = 20000;
-  uint32_t id = 0;                                             ///< keys the random numbers: different for each monomial of a run
+  uint32_t id = 0;  ///< keys the random numbers: different for each monomial of a run
   Precision dynamics_precision = Precision::double_precision;  ///< as in RationalSolve
 };
 
