@@ -77,8 +77,8 @@ FiveVector DomainWallOperator::apply_dagger(const FiveVector& psi) const {
   FiveVector out = psi, minus = psi;
   for (size_t s = 0; s < psi.size(); ++s) {
     const SpinorVector W = wilson_.apply_dagger(psi[s]);
-    add_scaled(out[s], parameters_.b(s), W);
-    add_scaled(minus[s], -parameters_.c(s), W);
+    add_scaled(out[s], std::conj(parameters_.b(s)), W);
+    add_scaled(minus[s], -std::conj(parameters_.c(s)), W);
   }
   const FiveVector hop = shifted(minus, true);
   for (size_t s = 0; s < psi.size(); ++s) add_scaled(out[s], -1.0, hop[s]);

@@ -12,11 +12,11 @@ struct DomainWallParameters {
   double M5 = 1.8;
   int Ls = 8;
   double b5 = 1, c5 = 0;
-  std::vector<double> b5_of_slice, c5_of_slice;  ///< in place of b5 and c5 where not empty
+  std::vector<std::complex<double>> b5_of_slice, c5_of_slice;  ///< in place of b5 and c5 where not empty
   BoundaryPhases boundary = antiperiodic_in_time;
 
-  double b(size_t s) const { return b5_of_slice.empty() ? b5 : b5_of_slice[s]; }
-  double c(size_t s) const { return c5_of_slice.empty() ? c5 : c5_of_slice[s]; }
+  std::complex<double> b(size_t s) const { return b5_of_slice.empty() ? b5 : b5_of_slice[s]; }
+  std::complex<double> c(size_t s) const { return c5_of_slice.empty() ? c5 : c5_of_slice[s]; }
 };
 
 /// One spinor vector for each slice.

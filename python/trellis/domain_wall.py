@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from .gauge import GaugeField, Geometry
 
 
-def _real_coefficients(name: str, values: float | Sequence[float]) -> list[float]:
-    array = np.atleast_1d(np.asarray(values))
-    if np.iscomplexobj(array) or array.ndim != 1:
-        raise BadArgument(
-            f"{name} must be a real number, or a real number for each slice (complex coefficients are not "
-            f"available), found {values!r}"
-        )
-    return [float(x) for x in array]
+def _coefficients(name: str, values: complex | Sequence[complex]) -> list[complex]:
+    try:
+        array = np.atleast_1d(np.asarray(values))
+    except ValueError:  # lists of unequal lengths
+        array = np.array([])
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iufc":
+        raise BadArgument(f"{name} must be a number, or a number for each slice, found {values!r}")
+    return [complex(x) for x in array]
+
+
+def _without_zero_imaginary_parts(values: Sequence[complex]) -> complex | list[complex]:
+    plain = [z.real if z.imag == 0 else z for z in values]
+    return plain[0] if len(plain) == 1 else plain
 
 
 class MoebiusDomainWall:
@@ -41,7 +46,8 @@ class MoebiusDomainWall:
     mass
         m_f.
     b5, c5
-        One real number, or one for each slice (the zMoebius form with real coefficients).
+        One number, or one for each slice; complex ones are the zMoebius form, whose fifth dimension takes
+        about twice the arithmetic.
     Ls
         Slices, 2 to 32; even for m_res.
     M5
@@ -57,7 +63,7 @@ class MoebiusDomainWall:
     Raises
     ------
     BadArgument
-        A value outside its range, a complex coefficient, or a list of another length than Ls.
+        A value outside its range, or a list of another length than Ls.
     """
 
     def __init__(
@@ -65,8 +71,8 @@ class MoebiusDomainWall:
         U: GaugeField,
         *,
         mass: float,
-        b5: float | Sequence[float] = 1.5,
-        c5: float | Sequence[float] = 0.5,
+        b5: complex | Sequence[complex] = 1.5,
+        c5: complex | Sequence[complex] = 0.5,
         Ls: int = 12,
         M5: float = 1.8,
         boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
@@ -80,7 +86,7 @@ class MoebiusDomainWall:
             raise BadArgument(f"columns_per_solve divides 12, found {columns_per_solve}")
         params = core.DomainWallParams()
         params.mass, params.M5, params.Ls = mass, M5, Ls
-        params.b5, params.c5 = _real_coefficients("b5", b5), _real_coefficients("c5", c5)
+        params.b5, params.c5 = _coefficients("b5", b5), _coefficients("c5", c5)
         params.boundary = [complex(phase) for phase in boundary]
         self._params = params
         self._core = core.DomainWallOperator(U._core, params, link_reals)
@@ -114,7 +120,7 @@ class MoebiusDomainWall:
 
     def __repr__(self) -> str:
         p = self._params
-        b5, c5 = (x[0] if len(x) == 1 else list(x) for x in (p.b5, p.c5))
+        b5, c5 = (_without_zero_imaginary_parts(x) for x in (p.b5, p.c5))
         return f"MoebiusDomainWall(mass={p.mass:g}, b5={b5}, c5={c5}, Ls={p.Ls}, M5={p.M5:g})"
 
 

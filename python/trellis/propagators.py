@@ -362,7 +362,7 @@ class BoundSolver:
             Domain-wall fermions: keep the 5-D solutions (``S.fields``, Ls times a propagator).
         axial_current
             Contract the partially conserved axial current too (``S.axial_current``): domain-wall fermions
-            with an even Ls and one b5 and c5 for all slices.
+            with an even Ls and one real b5 and c5 for all slices.
         allow_not_converged
             Return what was reached instead of raising; ``S.report`` tells how far it is.
 

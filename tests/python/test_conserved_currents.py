@@ -14,7 +14,12 @@ import trellis as tr
 EXTENTS = (4, 2, 2, 6)
 AT = (3, 0, 1, 4)
 PHASES = (np.exp(0.7j), 1, np.exp(-0.4j), -1)
-PER_SLICE = {"b5": [1.6, 1.2, 1.4, 1.1, 1.7], "c5": [0.6, 0.3, 0.5, 0.2, 0.4], "Ls": 5, "M5": 1.6}
+PER_SLICE = {
+    "b5": [1.6, 1.2 + 0.3j, 1.4, 1.1 - 0.4j, 1.7],
+    "c5": [0.6, 0.3 + 0.3j, 0.5, 0.2, 0.4 - 0.2j],
+    "Ls": 5,
+    "M5": 1.6,
+}
 
 
 @pytest.fixture(scope="module")

@@ -116,8 +116,12 @@ def test_feynman_hellmann_is_the_sum_of_three_point_functions(U: tr.GaugeField, 
 def test_mistakes_are_refused(U: tr.GaugeField) -> None:
     with pytest.raises(tr.BadArgument, match="Ls"):
         tr.MoebiusDomainWall(U, mass=0.1, Ls=1)
-    with pytest.raises(tr.BadArgument, match="real number for each slice"):
-        tr.MoebiusDomainWall(U, mass=0.1, Ls=2, b5=[1.5 + 0.1j, 1.5])
+    for not_numbers in ("1.5", [[1.5, 0.1], [1.5, 0.2]], [], [1.5, [1.0, 2.0]], None):
+        with pytest.raises(tr.BadArgument, match="a number for each slice"):
+            tr.MoebiusDomainWall(U, mass=0.1, Ls=2, b5=not_numbers)
+    complex_solver = tr.even_odd(tr.cg())(tr.MoebiusDomainWall(U, mass=0.5, Ls=2, b5=1.5 + 0.1j))
+    with pytest.raises(tr.BadArgument, match="one real b5"):
+        complex_solver.propagator(tr.point_source(U.geometry, (0, 0, 0, 0)), axial_current=True)
     with pytest.raises(tr.BadArgument, match="b5"):
         tr.MoebiusDomainWall(U, mass=0.1, Ls=4, b5=[1.5, 1.5])
     with pytest.raises(tr.BadArgument, match="M5"):
@@ -176,6 +180,28 @@ def test_run_file(U: tr.GaugeField, tmp_path: Path) -> None:
         F = tr.feynman_hellmann_propagator(solve, S, "gamma_z gamma5")
         N = -1j * tr.nucleon_feynman_hellmann(S, F, insertion="up", spin="polarised")[0]
         np.testing.assert_allclose(correlators["fh_A3_UU"][0, 0, 0], N, rtol=0, atol=1e-7 * np.abs(N).max())
+
+
+def test_run_file_with_complex_coefficients(U: tr.GaugeField, tmp_path: Path) -> None:
+    U.write(tmp_path / "configuration.1.ildg")
+    text = RUN.replace("Ls = 4", "Ls = 3\nb5 = [[1.3, 0.4], 0.9, [1.3, -0.4]]\nc5 = [[0.3, 0.1]]")
+    text = text.replace("conserved_axial = true\n", "").replace('"A3", "V4"', '"V4"')
+    (tmp_path / "measure.toml").write_text(text)
+    run("measure", "measure.toml", cwd=tmp_path)
+    M = tr.MoebiusDomainWall(U, mass=0.1, Ls=3, b5=[1.3 + 0.4j, 0.9, 1.3 - 0.4j], c5=0.3 + 0.1j)
+    assert "b5=[(1.3+0.4j), 0.9, (1.3-0.4j)], c5=(0.3+0.1j)" in repr(M)
+    solve = tr.even_odd(tr.cg(tolerance=1e-11))(M)
+    S = solve.propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
+    with h5py.File(tmp_path / "out" / "correlators.000001.h5") as file:
+        pion = file["correlators/pion"]
+        np.testing.assert_allclose(pion[0, 0, 0], tr.propagator_norm(S), rtol=1e-7)
+        assert pion.attrs["b5"] == "1.3+0.4j 0.9 1.3-0.4j"
+        assert pion.attrs["c5"] == "0.3+0.1j"
+    for wrong in ("[[1.3, 0.4, 0.2]]", "[1.0, 1.1]", '["1.3+0.4j"]', "[[1.3, nan]]"):
+        (tmp_path / "measure.toml").write_text(
+            text.replace("[[1.3, 0.4], 0.9, [1.3, -0.4]]", wrong).replace('"out"', '"wrong"')
+        )
+        assert "b5" in run("measure", "measure.toml", cwd=tmp_path, status=None).stderr
 
 
 THREE_POINT = """\

@@ -1,4 +1,5 @@
-"""Moebius quarks on a 4^4 field against the overlap operator at finite Ls, all 3072 eigenvalues of H."""
+"""Moebius and zMoebius quarks on a 4^4 field against the overlap operator at finite Ls, with all 3072
+eigenvalues of H."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dense_operators import dense_wilson
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh, lu_factor, lu_solve
 
 import trellis as tr
@@ -23,9 +24,15 @@ def tanh_of_artanh(h: NDArray[np.float64], Ls: int) -> NDArray[np.float64]:
     return np.where(np.abs(1 - h) < np.abs(1 + h), 1, -1) * (1 - small) / (1 + small)
 
 
+def rational_sign(h: NDArray[np.float64], omega: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """(1 - r) / (1 + r), r = prod (1 - omega_s h) / (1 + omega_s h): b_s - c_s = 1, b_s + c_s = 2 omega_s."""
+    plus, minus = (np.prod(1 + sign * h[:, None] * omega, axis=1) for sign in (1, -1))
+    return (plus - minus) / (plus + minus)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_file(), reason="needs the external data (TRELLIS_TEST_DATA)")
-def test_moebius_is_the_overlap_with_tanh_on_F4() -> None:
+def test_moebius_is_the_overlap_at_finite_Ls_on_F4() -> None:
     U = tr.read_gauge_field(DATA)
     D = dense_wilson(U.to_numpy(), -M5)
     n = len(D)
@@ -39,11 +46,9 @@ def test_moebius_is_the_overlap_with_tanh_on_F4() -> None:
     source = np.zeros((n, 12), dtype=np.complex128)
     source[:12] = np.eye(12)  # the point source at the origin, columns (spin, colour)
     at_source = vectors.conj().T @ source
-    distances = []
-    for Ls in (4, 8, 16):
-        sign = tanh_of_artanh(values, Ls)
-        distances.append(np.abs(1 - np.abs(sign)).max())
-        M = tr.MoebiusDomainWall(U, mass=MASS, b5=B5, c5=C5, Ls=Ls, M5=M5, link_reals=18, columns_per_solve=4)
+
+    def require_overlap(sign: NDArray[np.complex128], b5: ArrayLike, c5: ArrayLike, Ls: int) -> None:
+        M = tr.MoebiusDomainWall(U, mass=MASS, b5=b5, c5=c5, Ls=Ls, M5=M5, link_reals=18, columns_per_solve=4)
         S = tr.even_odd(tr.cg(tolerance=1e-14))(M).propagator(
             tr.point_source(U.geometry, (0, 0, 0, 0)), allow_not_converged=True
         )
@@ -55,7 +60,15 @@ def test_moebius_is_the_overlap_with_tanh_on_F4() -> None:
         inverse = (1 - MASS) * q + source
         image = vectors @ (sign[:, None] * (vectors.conj().T @ inverse))
         back = (1 + MASS) / 2 * inverse + (1 - MASS) / 2 * gamma5[:, None] * image
-        assert np.linalg.norm(back - source) < 1e-12 * np.linalg.norm(source), f"Ls = {Ls}"
+        assert np.linalg.norm(back - source) < 1e-12 * np.linalg.norm(source), f"Ls = {Ls}, b5 = {b5}"
+
+    distances = []
+    for Ls in (4, 8, 16):
+        sign = tanh_of_artanh(values, Ls)
+        distances.append(np.abs(1 - np.abs(sign)).max())
+        require_overlap(sign, B5, C5, Ls)
+    omega = np.array([1.3 + 0.4j, 0.9 - 0.3j, 1.3 - 0.4j, 0.9 + 0.3j, 0.7, 1.1 + 0.2j])
+    require_overlap(rational_sign(values, omega), omega + 0.5, omega - 0.5, len(omega))
     assert np.allclose(vectors @ at_source, source, atol=1e-12)
     # the sign function is approached as Ls grows
     assert distances[0] > 2 * distances[1] > 4 * distances[2]

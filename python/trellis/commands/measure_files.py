@@ -18,9 +18,9 @@ from ..gauge import GaugeField
 from ..parallel import on_root
 from ..provenance import write_root_attributes
 from ..run_files import MeasureRun
-from ..run_files.measure import STRANGE
+from ..run_files.measure import STRANGE, Coefficients
 from ..solvers import SolveReport
-from .measure_setup import bare_mass, describe_smearing, strange_table
+from .measure_setup import bare_mass, coefficients, describe_smearing, strange_table
 
 #: Tables of the run file that all files of a measurement have to share.
 _PHYSICS = (
@@ -164,8 +164,12 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
     return common
 
 
-def _number_or_text(value: float | list[float]) -> float | str:
-    return " ".join(map(repr, value)) if isinstance(value, list) else value
+def _number_or_text(value: Coefficients) -> float | str:
+    """Complex coefficients as Python writes them: 1.5+0.25j."""
+    numbers = coefficients(value)
+    if isinstance(numbers, list):
+        return " ".join(repr(z).strip("()") for z in numbers)
+    return float(numbers.real)
 
 
 def _write_flow(group: Any, history: FlowHistory) -> None:

@@ -18,6 +18,7 @@ from ..gauge import GaugeField, Geometry
 from ..operators import WilsonClover
 from ..propagators import Source, gaussian_source, point_source, wall_source
 from ..run_files.measure import (
+    Coefficients,
     ConfigurationsTable,
     DeflationTable,
     FermionTable,
@@ -68,6 +69,13 @@ def make_solver(table: SolverTable) -> Solver:
     return solver if table.even_odd == "none" else even_odd(solver, form=table.even_odd)
 
 
+def coefficients(values: Coefficients) -> complex | list[complex]:
+    """b5 or c5 of a run file as numbers: [re, im] is a complex one."""
+    if not isinstance(values, list):
+        return values
+    return [complex(*z) if isinstance(z, tuple) else z for z in values]
+
+
 def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover | MoebiusDomainWall:
     """The Dirac operator that a run file describes."""
     if table.type == "moebius":
@@ -75,8 +83,8 @@ def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover | MoebiusD
         return MoebiusDomainWall(
             U,
             mass=table.mass,
-            b5=table.b5,
-            c5=table.c5,
+            b5=coefficients(table.b5),
+            c5=coefficients(table.c5),
             M5=table.M5,
             Ls=table.Ls,
             boundary=(1, 1, 1, _PHASE_IN_TIME[table.boundary_t]),

@@ -23,6 +23,10 @@ class ConfigurationsTable(Table):
     )
 
 
+#: A number, or one for each slice, complex ones as [re, im].
+Coefficients = float | list[float | tuple[float, float]]
+
+
 class FermionTable(Table):
     """[fermion]: doc/conventions.md "Gamma matrices and Wilson fermions"."""
 
@@ -42,12 +46,12 @@ class FermionTable(Table):
         default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
     )
     twisted_mass: float = Field(default=0.0, description="mu of + i mu gamma5.")
-    b5: float | list[float] = Field(
-        default=1.5, description="moebius: D_+ = b5 D_W(-M5) + 1; one number, or one for each slice."
+    b5: Coefficients = Field(
+        default=1.5,
+        description="moebius: D_+ = b5 D_W(-M5) + 1; one number, or a list with one for each slice, where "
+        "[re, im] is a complex one (zMoebius).",
     )
-    c5: float | list[float] = Field(
-        default=0.5, description="moebius: D_- = 1 - c5 D_W(-M5); one number, or one for each slice."
-    )
+    c5: Coefficients = Field(default=0.5, description="moebius: D_- = 1 - c5 D_W(-M5); the same.")
     M5: float = Field(default=1.8, gt=0, lt=2, description="moebius: domain-wall height.")
     Ls: int = Field(default=12, ge=2, le=32, description="moebius: slices; even for m_res.")
     link_reals: Literal[18, 12, 8] = Field(
@@ -238,7 +242,7 @@ class CorrelatorsTable(Table):
     conserved_axial: bool = Field(
         default=False,
         description="moebius: A_4(t) of the partially conserved axial current with the pion at the source, "
-        "zero momentum; needs an even Ls and one b5 and c5.",
+        "zero momentum; needs an even Ls and one real b5 and c5.",
     )
     max_momentum_squared: Annotated[int, Field(ge=0)] = Field(
         default=0, description="All momenta with n^2 up to this, p = 2 pi n / L."

@@ -31,8 +31,8 @@ const DomainWallMatrixPtr& checked(const DomainWallMatrixPtr& matrix) {
   TRELLIS_REQUIRE(matrix->choice().precision == Precision::double_precision,
                   "the axial current is contracted in double");
   TRELLIS_REQUIRE(p.Ls % 2 == 0, "the axial current needs an even Ls, not ", p.Ls);
-  TRELLIS_REQUIRE(p.b5.size() == 1 && p.c5.size() == 1,
-                  "the axial current at the sink needs one b5 and one c5 for all slices");
+  TRELLIS_REQUIRE(p.b5.size() == 1 && p.c5.size() == 1 && p.b(0).imag() == 0 && p.c(0).imag() == 0,
+                  "the axial current at the sink needs one real b5 and one real c5 for all slices");
   return matrix;
 }
 }  // namespace
@@ -75,7 +75,7 @@ std::vector<double> AxialCurrent::correlator(int source_time) const {
     ExactSum both = list[size_t(t)];
     both.merge(list[size_t((t + 1) % Lt)]);
     matrix_->lattice().communicator().sum(&both, 1);
-    A[size_t((t - source_time + Lt) % Lt)] = both.value() / (p.b(0) + p.c(0));
+    A[size_t((t - source_time + Lt) % Lt)] = both.value() / (p.b(0) + p.c(0)).real();
   }
   return A;
 }

@@ -7,7 +7,7 @@ namespace trellis {
 
 namespace {
 std::string describe(const DomainWallParams& p) {
-  const bool is_shamir = p.b5 == std::vector<double>{1.0} && p.c5 == std::vector<double>{0.0};
+  const bool is_shamir = p.b5.size() == 1 && p.c5.size() == 1 && p.b5[0] == 1.0 && p.c5[0] == 0.0;
   return message(is_shamir ? "Shamir" : "Moebius", " domain wall, Ls = ", p.Ls);
 }
 double five_volume(const DomainWallMatrix& m) { return double(m.lattice().volume()) * m.params().Ls; }

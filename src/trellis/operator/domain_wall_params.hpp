@@ -1,5 +1,6 @@
 #pragma once
 /// Parameters of domain-wall operators (doc/conventions.md, "Moebius domain wall").
+#include <complex>
 #include <vector>
 
 #include "trellis/operator/wilson_params.hpp"
@@ -7,15 +8,15 @@
 namespace trellis {
 
 struct DomainWallParams {
-  double mass = 0.1;            ///< m_f
-  double M5 = 1.8;              ///< the kernel is D_W(-M5), 0 < M5 < 2
-  int Ls = 8;                   ///< even for midpoint correlators
-  std::vector<double> b5{1.0};  ///< one for all slices, or one for each
-  std::vector<double> c5{0.0};  ///< Shamir: b5 = 1, c5 = 0
+  double mass = 0.1;  ///< m_f
+  double M5 = 1.8;    ///< the kernel is D_W(-M5), 0 < M5 < 2
+  int Ls = 8;         ///< even for midpoint correlators
+  /// One for all slices, or one for each (zMoebius, also complex). Shamir: b5 = 1, c5 = 0.
+  std::vector<std::complex<double>> b5{1.0}, c5{0.0};
   BoundaryPhases boundary{1.0, 1.0, 1.0, -1.0};
 
-  double b(int s) const { return b5.size() == 1 ? b5[0] : b5[size_t(s)]; }
-  double c(int s) const { return c5.size() == 1 ? c5[0] : c5[size_t(s)]; }
+  std::complex<double> b(int s) const { return b5.size() == 1 ? b5[0] : b5[size_t(s)]; }
+  std::complex<double> c(int s) const { return c5.size() == 1 ? c5[0] : c5[size_t(s)]; }
   /// A of D_W(-M5) = A - H/2.
   double wilson_diagonal() const { return 4.0 - M5; }
 };

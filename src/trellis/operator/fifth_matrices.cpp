@@ -7,6 +7,14 @@
 namespace trellis {
 
 namespace {
+using Number = std::complex<double>;
+
+/// a / b; of real numbers as real numbers, whose rounding is not that of the complex quotient.
+Number quotient(const Number& a, const Number& b) {
+  if (a.imag() == 0 && b.imag() == 0) return a.real() / b.real();
+  return a / b;
+}
+
 /// diagonal(s) + off(s) L
 template <class Diagonal, class Off>
 CyclicBidiagonal shift_matrix(const DomainWallParams& p, const Diagonal& diagonal, const Off& off) {
@@ -23,27 +31,40 @@ CyclicBidiagonal shift_matrix(const DomainWallParams& p, const Diagonal& diagona
 
 /// p = 1/u, q = -v/u and w of the inverse (kernels/dirac/fifth_dimension.hpp).
 struct CyclicInverse {
-  double p[2][largest_Ls], q[2][largest_Ls], w[2][largest_Ls];
+  Number p[2][largest_Ls], q[2][largest_Ls], w[2][largest_Ls];
 };
 
 CyclicInverse recursion(const CyclicBidiagonal& T) {
   CyclicInverse inverse{};
   for (int chirality = 0; chirality < 2; ++chirality) {
-    double all = 1;
+    Number all = 1;
     for (int i = 0; i < T.slices; ++i) {
-      const double u = T.u[chirality][i], v = T.v[chirality][i];
-      if (u == 0) throw NumericError(message("1 + b5 (4 - M5) vanishes on slice ", i, ": choose another M5"));
-      inverse.p[chirality][i] = 1 / u;
-      inverse.q[chirality][i] = -v / u;
-      all *= -v / u;
+      const Number u = T.u[chirality][i], v = T.v[chirality][i];
+      if (u == 0.0)
+        throw NumericError(message("1 + b5 (4 - M5) vanishes on slice ", i, ": choose another M5"));
+      inverse.p[chirality][i] = quotient(1, u);
+      inverse.q[chirality][i] = quotient(-v, u);
+      all *= inverse.q[chirality][i];
       inverse.w[chirality][i] = all;
     }
-    if (std::abs(1 - all) < 1e-12)
+    if (std::abs(1.0 - all) < 1e-12)
       throw NumericError("the diagonal part of the domain-wall operator is singular: choose another M5");
-    for (int i = 0; i < T.slices; ++i) inverse.w[chirality][i] /= 1 - all;
+    for (int i = 0; i < T.slices; ++i) {
+      Number& w = inverse.w[chirality][i];
+      w = quotient(w, 1.0 - all);
+    }
     inverse.q[chirality][0] = 0;  // what comes from the last slice is the correction's
   }
   return inverse;
+}
+
+/// Chooses the kernel.
+FifthCoefficients classified(FifthCoefficients m) {
+  m.is_complex = false;
+  for (const auto* list : {&m.p, &m.r, &m.q, &m.a, &m.b, &m.c})
+    for (const auto& chirality : *list)
+      for (const Number& value : chirality) m.is_complex = m.is_complex || value.imag() != 0;
+  return m;
 }
 
 void set_recursion(FifthCoefficients& m, const CyclicInverse& inverse) {
@@ -59,7 +80,7 @@ void set_recursion(FifthCoefficients& m, const CyclicInverse& inverse) {
 CyclicBidiagonal fifth_matrix_M(const DomainWallParams& params) {
   const double A = params.wilson_diagonal();
   return shift_matrix(
-      params, [&](int s) { return 1 + A * params.b(s); }, [&](int s) { return A * params.c(s) - 1; });
+      params, [&](int s) { return 1.0 + A * params.b(s); }, [&](int s) { return A * params.c(s) - 1.0; });
 }
 
 CyclicBidiagonal fifth_matrix_B(const DomainWallParams& params) {
@@ -67,7 +88,7 @@ CyclicBidiagonal fifth_matrix_B(const DomainWallParams& params) {
       params, [&](int s) { return params.b(s); }, [&](int s) { return params.c(s); });
 }
 
-CyclicBidiagonal fifth_diagonal(int Ls, const std::vector<double>& diagonal) {
+CyclicBidiagonal fifth_diagonal(int Ls, const std::vector<Number>& diagonal) {
   CyclicBidiagonal T;
   T.slices = Ls;
   for (int i = 0; i < Ls; ++i) {
@@ -77,15 +98,15 @@ CyclicBidiagonal fifth_diagonal(int Ls, const std::vector<double>& diagonal) {
   return T;
 }
 
-/// Row j of the adjoint is column Ls - 1 - j.
+/// Row j of the adjoint is column Ls - 1 - j, conjugated.
 CyclicBidiagonal adjoint(const CyclicBidiagonal& T) {
   const int N = T.slices;
   CyclicBidiagonal A;
   A.slices = N;
   for (int chirality = 0; chirality < 2; ++chirality)
     for (int j = 0; j < N; ++j) {
-      A.u[chirality][j] = T.u[chirality][N - 1 - j];
-      A.v[chirality][j] = T.v[chirality][(N - j) % N];
+      A.u[chirality][j] = std::conj(T.u[chirality][N - 1 - j]);
+      A.v[chirality][j] = std::conj(T.v[chirality][(N - j) % N]);
     }
   return A;
 }
@@ -97,7 +118,7 @@ FifthCoefficients product(const CyclicBidiagonal& T) {
       m.a[chirality][i] = T.u[chirality][i];
       m.b[chirality][i] = T.v[chirality][i];
     }
-  return m;
+  return classified(m);
 }
 
 FifthCoefficients inverse(const CyclicBidiagonal& T) {
@@ -113,14 +134,14 @@ FifthCoefficients inverse_then(const CyclicBidiagonal& T, const CyclicBidiagonal
   FifthCoefficients m{};
   set_recursion(m, inverse);
   for (int chirality = 0; chirality < 2; ++chirality) {
-    const double *u = S.u[chirality], *v = S.v[chirality], *w = inverse.w[chirality];
+    const Number *u = S.u[chirality], *v = S.v[chirality], *w = inverse.w[chirality];
     for (int i = 0; i < T.slices; ++i) {
       m.a[chirality][i] = u[i];
-      m.b[chirality][i] = i == 0 ? v[0] * (1 + w[T.slices - 1]) : v[i];
+      m.b[chirality][i] = i == 0 ? v[0] * (1.0 + w[T.slices - 1]) : v[i];
       m.c[chirality][i] = i == 0 ? u[0] * w[0] : u[i] * w[i] + v[i] * w[i - 1];
     }
   }
-  return m;
+  return classified(m);
 }
 
 FifthCoefficients product_then_inverse(const CyclicBidiagonal& S, const CyclicBidiagonal& T) {
@@ -128,17 +149,17 @@ FifthCoefficients product_then_inverse(const CyclicBidiagonal& S, const CyclicBi
   m.has_product = true;
   for (int chirality = 0; chirality < 2; ++chirality)
     for (int i = 0; i < T.slices; ++i) {
-      const double p = m.p[chirality][i];
+      const Number p = m.p[chirality][i];
       m.p[chirality][i] = p * S.u[chirality][i];
       m.r[chirality][i] = p * S.v[chirality][i];
     }
-  return m;
+  return classified(m);
 }
 
 FifthCoefficients scaled(FifthCoefficients m, double factor) {
   for (auto* list : {&m.a, &m.b, &m.c})
     for (auto& chirality : *list)
-      for (double& value : chirality) value *= factor;
+      for (Number& value : chirality) value *= factor;
   return m;
 }
 

@@ -10,14 +10,14 @@ namespace trellis {
 /// slices.
 struct CyclicBidiagonal {
   int slices = 1;
-  double u[2][largest_Ls] = {}, v[2][largest_Ls] = {};
+  std::complex<double> u[2][largest_Ls] = {}, v[2][largest_Ls] = {};
 };
 
 /// M = 1 - L + A B and B = b5 + c5 L, (L psi)_s = P_- psi_{s+1} + P_+ psi_{s-1}, wrapped terms times -m_f.
 CyclicBidiagonal fifth_matrix_M(const DomainWallParams& params);
 CyclicBidiagonal fifth_matrix_B(const DomainWallParams& params);
 /// The same number times each slice: slice s of both chiralities gets diagonal(s).
-CyclicBidiagonal fifth_diagonal(int Ls, const std::vector<double>& diagonal);
+CyclicBidiagonal fifth_diagonal(int Ls, const std::vector<std::complex<double>>& diagonal);
 /// The adjoint, in the exchanged order of slices.
 CyclicBidiagonal adjoint(const CyclicBidiagonal& T);
 

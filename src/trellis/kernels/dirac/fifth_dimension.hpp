@@ -14,6 +14,8 @@
 ///   out_i = x_i + a_i z_i + b_i z_{i-1} + c_i z_{N-1},   z_{-1} = z_{N-1};  x may be absent
 ///
 /// In place is allowed. Must-move bytes per site and slice: in, out and x.
+#include <complex>
+
 #include "trellis/view/structured.hpp"
 
 namespace trellis {
@@ -22,10 +24,11 @@ inline constexpr int largest_Ls = 32;
 
 /// The coefficients above, for the two chiralities in their own order of slices.
 struct FifthCoefficients {
-  double p[2][largest_Ls], r[2][largest_Ls], q[2][largest_Ls];
-  double a[2][largest_Ls], b[2][largest_Ls], c[2][largest_Ls];
+  std::complex<double> p[2][largest_Ls], r[2][largest_Ls], q[2][largest_Ls];
+  std::complex<double> a[2][largest_Ls], b[2][largest_Ls], c[2][largest_Ls];
   bool has_recursion = false;  ///< else z = y
   bool has_product = false;    ///< r is not zero everywhere
+  bool is_complex = false;     ///< an imaginary part is not zero: complex_fifth_dimension.hpp
 };
 
 struct FifthDimensionCall {
@@ -36,6 +39,7 @@ struct FifthDimensionCall {
   FifthCoefficients coefficients;
 };
 
+/// With real coefficients.
 template <class Layout, class Storage>
 class FifthDimension {
  public:
@@ -56,9 +60,9 @@ class FifthDimension {
     const FifthCoefficients& m = call.coefficients;
     for (int chirality = 0; chirality < 2; ++chirality)
       for (int i = 0; i < slices_; ++i) {
-        const double* from[6] = {m.p[chirality], m.r[chirality], m.q[chirality],
-                                 m.a[chirality], m.b[chirality], m.c[chirality]};
-        for (int k = 0; k < 6; ++k) coefficients_[chirality][i][k] = Scalar(from[k][i]);
+        const std::complex<double>* from[6] = {m.p[chirality], m.r[chirality], m.q[chirality],
+                                               m.a[chirality], m.b[chirality], m.c[chirality]};
+        for (int k = 0; k < 6; ++k) coefficients_[chirality][i][k] = Scalar(from[k][i].real());
       }
   }
 
