@@ -135,9 +135,12 @@ def residual_mass(S: Propagator) -> NDArray[np.float64]:
     Raises
     ------
     BadArgument
-        The propagator has no midpoint: it is not one of domain-wall fermions with an even Ls, or was read
-        from a file.
+        The propagator has no midpoint: it is not one of domain-wall fermions with an even Ls, its sink was
+        smeared, or it was read from a file without one.
     """
     if S.midpoint is None:
-        raise BadArgument("this propagator has no midpoint; m_res needs domain-wall fermions with an even Ls")
+        raise BadArgument(
+            "this propagator has no midpoint; m_res needs domain-wall fermions with an even Ls, as solved or "
+            "as read from HDF5 (SciDAC files hold one propagator: set S.midpoint to what was read from another)"
+        )
     return propagator_norm(S.midpoint) / propagator_norm(S)

@@ -234,8 +234,9 @@ class Propagator:
         Parameters
         ----------
         format
-            "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance; "scidac": LIME file
-            as Chroma writes it.
+            "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance, and /midpoint where
+            there is one; "scidac": LIME file as Chroma writes it, one propagator: write ``S.midpoint`` to a
+            file of its own, and set it on what is read.
         precision
             Bits of a number. Both formats hold a checksum, "hdf5" the norm too.
         run_file
@@ -265,7 +266,9 @@ class Propagator:
         file = load().Hdf5File.create(path)
         root = file.root()
         write_root_attributes(root, "propagator", run_file, self.geometry.extents)
-        self._core.write_hdf5(root, "propagator", precision)
+        for name, quark in (("propagator", self), ("midpoint", self.midpoint)):
+            if quark is not None:
+                quark._core.write_hdf5(root, name, precision)
         root.set_text("gamma_basis", GAMMA_BASIS, "propagator")
         root.set_text("source", self._core.description, "propagator")
         root.set_integers("source_at", list(self.source_at), "propagator")
@@ -283,7 +286,7 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     """Read the HDF5 file that :meth:`Propagator.write` wrote. Collective.
 
     Checksum and norm are compared with the stored ones; a file without them (written by an older version)
-    gives a UserWarning.
+    gives a UserWarning. Domain walls: with the midpoint, if the file has it.
 
     Raises
     ------
@@ -301,10 +304,16 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     )
     at = root.integers("source_at", "propagator")
     boundary = [complex(re, im) for re, im in phases]
-    S, messages = core.Propagator.read_hdf5(root, "propagator", geometry._core, at, boundary)
-    for message in messages:
-        warnings.warn(f"{os.fspath(path)}: {message}", UserWarning, stacklevel=2)
-    return Propagator(S)
+    quarks: dict[str, Propagator] = {}
+    for name in ("propagator", "midpoint"):
+        if name == "midpoint" and not root.has(name):
+            continue
+        S, messages = core.Propagator.read_hdf5(root, name, geometry._core, at, boundary)
+        quarks[name] = Propagator(S)
+        for message in messages:
+            warnings.warn(f"{os.fspath(path)}: {message}", UserWarning, stacklevel=2)
+    quarks["propagator"].midpoint = quarks.get("midpoint")
+    return quarks["propagator"]
 
 
 def read_scidac_propagator(

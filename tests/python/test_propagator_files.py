@@ -64,6 +64,41 @@ for format, order in (("hdf5", "<"), ("scidac", ">")):
             refused(format, changed(data, data.find(norm.tobytes())), tr.ChecksumError, "norm2")
     assert sizes[32] < 0.6 * sizes[64]
 
+# the midpoint of domain walls, and m_res from files
+for Ls in (4, 3):
+    D = tr.MoebiusDomainWall(U, mass=0.2, Ls=Ls)
+    S5 = tr.even_odd(tr.cg())(D).propagator(tr.point_source(U.geometry, at))
+    for precision, kind in ((32, np.complex64), (64, np.complex128)):
+        S5.write("P", precision=precision)
+        again = tr.read_propagator("P")
+        assert np.array_equal(again.to_numpy(), S5.to_numpy().astype(kind).astype(complex))
+        if Ls == 4:
+            assert again.midpoint.source_at == at
+            middle = S5.midpoint.to_numpy()
+            assert np.array_equal(again.midpoint.to_numpy(), middle.astype(kind).astype(complex))
+            rounding = 1e-6 if precision == 32 else 1e-14
+            assert np.allclose(tr.residual_mass(again), tr.residual_mass(S5), rtol=rounding)
+            number = np.array(middle[2, 1, 0, 2, 3, 1, 2, 0].real, f"<f{precision // 8}").tobytes()
+            data = Path("P").read_bytes()
+            assert data.find(number) > 0
+            refused("hdf5", changed(data, data.find(number)), tr.ChecksumError, "checksum")
+            continue
+        assert again.midpoint is None
+        try:
+            tr.residual_mass(again)
+        except tr.BadArgument as error:
+            assert "midpoint" in str(error)
+        else:
+            raise SystemExit("m_res of an odd Ls")
+    if Ls == 4:  # one propagator in a LIME file: the midpoint in a second
+        S5.write("P", "scidac")
+        S5.midpoint.write("Q", "scidac")
+        again = read("scidac")
+        assert again.midpoint is None
+        again.midpoint = tr.read_scidac_propagator("Q", U.geometry, source_at=at)
+        assert np.array_equal(tr.residual_mass(again), tr.residual_mass(S5))
+        Path("Q").unlink()
+
 file = load().Hdf5File.create("P")  # as older versions wrote it
 root = file.root()
 root.write_complex128("propagator", np.ascontiguousarray(exact))
