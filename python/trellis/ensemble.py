@@ -9,6 +9,7 @@ so that the links and the number of the sweep are all that a run needs to go on 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -141,10 +142,10 @@ class Stream:
         self.axes: dict[str, list[float]] = {}
 
     def append(self, sweep: int, values: dict[str, float | complex]) -> None:
-        """Add the observables of one sweep."""
+        """Add the observables of one sweep; new series begin with NaN."""
         self.sweeps.append(sweep)
         for name, value in values.items():
-            self.values.setdefault(name, []).append(value)
+            self.values.setdefault(name, [math.nan] * (len(self.sweeps) - 1)).append(value)
 
     def append_occasional(self, number: int, values: dict[str, Any]) -> None:
         """Add what is not measured every time: each series has numbers of its own.

@@ -85,7 +85,8 @@ class OnlineMeasurements:
         self.flavours = [*flavours, *(table.valence if table else [])]
         if table and table.fermions is not None and not self.flavours:
             raise BadArgument(
-                "measure.fermions: the run has no staggered or HISQ flavour; add [[measure.valence]]"
+                "measure.fermions: the run has no staggered or HISQ flavour (traces of wilson flavours are "
+                "not measured); add [[measure.valence]], or leave the table out"
             )
         if table and table.valence and flavours:
             taken = {f.name for f in flavours} & {f.name for f in table.valence}

@@ -140,7 +140,19 @@ def test_single_precision_molecular_dynamics(plain: Path, tmp_path: Path) -> Non
         ("rho = 0.12", "rho = 0.4", "smearing.rho"),
         ("b = [0, 0, 1]", "b = [0, 0, 0.5]", "background.b"),
         ("mass = 0.2", "mass = 0.0", "staggered flavours have a mass"),
+        ("mass = 0.2", "mass = -0.2", "mass above 0, found -0.2"),
+        ("mass = 0.2", "kappa = 0.12", "kappa is for type wilson"),
         ("kappa = 0.12", "kappa = 0.12\nmass = 0.1", "give mass or kappa"),
+        ("n_f = 2\nmass", "n_f = 0\nmass", "n_f: Input should be greater than 0"),
+        ("extents = [4, 4, 4, 8]", "extents = [4, 4, 3, 8]", "the extent in z is 3"),
+        ('name = "strange"', 'name = "up"', "the name 'up' is taken"),
+        ('"omelyan2"', '"rk4"', "'leapfrog', 'omelyan2', 'omelyan4' or 'force_gradient'"),
+        ('"omelyan2"', '"leapfrog"\nlambda = 0.2', "lambda is a parameter of omelyan2"),
+        ("charge_thirds = 2", "charge_thirds = 0", "no flavour of the sea has charge_thirds"),
+        ("low = 0.01, high = 40.0", "low = 50.0, high = 40.0", "low = 50 is not below high = 40"),
+        ("csw = 1.0\nhasen", "csw = 1.0\nrational = { order = 5 }\nhasen", "need no rational function"),
+        ("residual = 1e-9", "residual = 1e-18", "metropolis.residual"),
+        ('directory = "out"', 'directory = ""', "output.directory"),
         ("hasenbusch = [0.5]", "hasenbusch = [0.2, 0.5]", "descend"),
         ("hasenbusch = [0.5]", "mu_over_ipiT = 0.5", "for type staggered"),
         ("n_f = 2\nmass", "n_f = 6\nmass", "pseudofermions of at least"),
@@ -155,6 +167,19 @@ def test_bad_run_files(tmp_path: Path, old: str, new: str, text: str) -> None:
     assert old in RUN
     folder = write_run(tmp_path, RUN.replace(old, new))
     assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
+
+
+def test_a_step_that_is_too_large_is_warned_about(tmp_path: Path) -> None:
+    text = RUN.replace("length = 0.3", "length = 3.0").replace("steps = 2", "steps = 1")
+    found = run("generate", "run.toml", cwd=write_run(tmp_path, text))
+    assert "is above 10: raise the steps of [[integrator]]" in found.stdout + found.stderr
+
+
+def test_seconds_of_the_spectral_check(plain: Path) -> None:
+    with h5py.File(plain / "out" / "stream.h5") as file:
+        spectrum, whole = (file[f"observables/{name}"][:] for name in ("seconds.spectrum", "seconds"))
+    assert (spectrum > 0).all()
+    assert (spectrum < whole).all()
 
 
 def test_tune(plain: Path) -> None:

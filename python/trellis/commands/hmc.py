@@ -193,12 +193,16 @@ class _Chain:
         table = self.run.trajectories
         number = self.number + 1
         extra: dict[str, Any] = {}
+        begin = time.perf_counter()
         self._widen(U)
+        spectrum = time.perf_counter() - begin
         if table.reversibility_every and number % table.reversibility_every == 0:
             found = self.hmc.reversibility(U, number)
             extra = {f"reversibility_{name}": value for name, value in found.items()}
         begin = time.perf_counter()
         record = self.hmc.trajectory(U, number, test=number > table.thermalisation)
+        record["parts"]["spectrum"] = {"seconds": spectrum, "flops": 0.0, "bytes": 0.0}
+        record["seconds"] += spectrum
         self.number = number
         self._warn(record, number)
         self._record(U, record)
@@ -210,7 +214,7 @@ class _Chain:
             self._save(U, "checkpoint")
 
     def _warn(self, record: dict[str, Any], number: int) -> None:
-        if number > self.run.trajectories.thermalisation and record["dH"] > _LARGE_VIOLATION:
+        if number > self.run.trajectories.thermalisation // 2 and record["dH"] > _LARGE_VIOLATION:
             worst = max(record["monomials"], key=lambda m: m["action_after"] - m["action_before"])
             self.output.warning(
                 f"trajectory {number}: dH = {record['dH']:.3g} is above {_LARGE_VIOLATION:g}: raise the "

@@ -15,6 +15,8 @@ from .online import MeasureTable
 #: c1 of the gauge actions, doc/conventions.md "Gauge action".
 GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
 
+#: What true residuals in double can be asked for.
+SMALLEST_RESIDUAL = 1e-15
 #: What the recursion of a solve in float may be asked for.
 SMALLEST_SINGLE_RESIDUAL = 1e-8
 
@@ -93,6 +95,12 @@ class RationalTable(Table):
         description="Lower end; default: mass squared (staggered), or measured on the first field, over 4.",
     )
 
+    @model_validator(mode="after")
+    def _low_below_high(self) -> Self:
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ValueError(f"low = {self.low:g} is not below high = {self.high:g}")
+        return self
+
 
 class FermionTable(Table):
     """[[fermions]]: n_f degenerate flavours."""
@@ -143,8 +151,12 @@ class FermionTable(Table):
         return self
 
     def _require_staggered(self) -> None:
-        if self.kappa is not None or not self.mass:
-            raise ValueError(f"fermions {self.name!r}: {self.type} flavours have a mass that is not 0")
+        if self.kappa is not None:
+            raise ValueError(f"fermions {self.name!r}: kappa is for type wilson; {self.type} takes mass")
+        if not self.mass or self.mass < 0:
+            raise ValueError(
+                f"fermions {self.name!r}: {self.type} flavours have a mass above 0, found {self.mass:g}"
+            )
         for key in ("csw", "twisted_mass"):
             if getattr(self, key) != 0:
                 raise ValueError(f"fermions {self.name!r}: {key} is for type wilson")
@@ -165,6 +177,11 @@ class FermionTable(Table):
             raise ValueError(f"fermions {self.name!r}: hasenbusch and twisted_mass need n_f = 2")
         if self.n_f == 2 and self.pseudofermions not in (None, 1):
             raise ValueError(f"fermions {self.name!r}: two wilson flavours take one pseudofermion")
+        if self.n_f == 2 and "rational" in self.model_fields_set:
+            raise ValueError(
+                f"fermions {self.name!r}: two wilson flavours need no rational function; leave rational out, "
+                "or split the determinant with hasenbusch"
+            )
         if any(r <= 0 for r in self.hasenbusch) or any(
             a <= b for a, b in itertools.pairwise(self.hasenbusch)
         ):
@@ -204,13 +221,22 @@ class IntegratorLevel(Table):
     )
     monomials: list[Name] = Field(min_length=1, description='"gauge", and names of [[fermions]].')
 
+    @model_validator(mode="after")
+    def _lambda_where_used(self) -> Self:
+        if self.scheme != "omelyan2" and "lambda_" in self.model_fields_set:
+            raise ValueError(f'lambda is a parameter of omelyan2, not of scheme = "{self.scheme}"')
+        return self
+
 
 class MolecularDynamicsTable(Table):
     """[molecular_dynamics]"""
 
     length: float = Field(default=1.0, gt=0, le=100, description="Of a trajectory.")
     residual: float = Field(
-        default=1e-7, gt=0, lt=0.1, description="|b - A x| / |b| of the solves in forces, for every shift."
+        default=1e-7,
+        ge=SMALLEST_RESIDUAL,
+        lt=0.1,
+        description="|b - A x| / |b| of the solves in forces, for every shift.",
     )
     precision: Literal["double", "single"] = Field(
         default="double",
@@ -232,7 +258,9 @@ class MolecularDynamicsTable(Table):
 class MetropolisTable(Table):
     """[metropolis]: heat bath of the pseudofermions and accept step."""
 
-    residual: float = Field(default=1e-10, gt=0, lt=0.1, description="|b - A x| / |b| of their solves.")
+    residual: float = Field(
+        default=1e-10, ge=SMALLEST_RESIDUAL, lt=0.1, description="|b - A x| / |b| of their solves."
+    )
     max_iterations: int = Field(default=20000, ge=1, description="Of any solve.")
 
 
@@ -274,8 +302,9 @@ class HmcOutputTable(Table):
     """[output]"""
 
     directory: str = Field(
+        min_length=1,
         description="Folder for configuration.NNNNNN.ildg, checkpoint.NNNNNN.ildg and stream.h5; relative to "
-        "the folder that the command is started in."
+        "the folder that the command is started in.",
     )
 
 
@@ -316,6 +345,16 @@ class HmcRun(Table):
             )
         if self.measure is not None and self.measure.loops is not None:
             self.measure.loops.require_fit(self.lattice.extents)
+        return self
+
+    @model_validator(mode="after")
+    def _background_acts(self) -> Self:
+        quanta = [*self.background.b, *self.background.e]
+        if any(quanta) and not any(fermion.charge_thirds for fermion in self.fermions):
+            raise ValueError(
+                f"background: b = {list(self.background.b)}, e = {list(self.background.e)}, and no flavour "
+                "of the sea has charge_thirds: give the charges, or leave the table out"
+            )
         return self
 
     @model_validator(mode="after")
