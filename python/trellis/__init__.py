@@ -126,18 +126,9 @@ _SUBMODULE_OF = {
     ),
     **dict.fromkeys(["nucleon_sequential_source", "nucleon_three_point", "three_point"], "sequential"),
     **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "mr", "mixed_precision", "SolveReport"], "solvers"),
-    **dict.fromkeys(
-        [
-            "Propagator",
-            "gaussian_source",
-            "noise_source",
-            "point_source",
-            "read_propagator",
-            "read_scidac_propagator",
-            "wall_source",
-        ],
-        "propagators",
-    ),
+    **dict.fromkeys(["gaussian_source", "noise_source", "point_source", "wall_source"], "sources"),
+    "Propagator": "propagators",
+    **dict.fromkeys(["read_propagator", "read_scidac_propagator"], "propagator_files"),
     **dict.fromkeys(["all_mesons", "baryon", "meson", "mesons", "momenta_up_to", "nucleon"], "correlators"),
     **dict.fromkeys(["abort", "barrier", "rank", "ranks"], "parallel"),
 }
@@ -170,18 +161,12 @@ if TYPE_CHECKING:
     from .heatbath import quenched
     from .operators import WilsonClover
     from .parallel import abort, barrier, rank, ranks
-    from .propagators import (
-        Propagator,
-        gaussian_source,
-        noise_source,
-        point_source,
-        read_propagator,
-        read_scidac_propagator,
-        wall_source,
-    )
+    from .propagator_files import read_propagator, read_scidac_propagator
+    from .propagators import Propagator
     from .scales import reference_time, w0_scale
     from .sequential import nucleon_sequential_source, nucleon_three_point, three_point
     from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision, mr
+    from .sources import gaussian_source, noise_source, point_source, wall_source
     from .staggered import HISQ, Staggered, StaggeredObservables
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import instance, integer
+from .arguments import momenta as momentum_list
 from .core import load
 from .errors import BadArgument
 from .propagators import Propagator
@@ -17,7 +19,7 @@ ZERO_MOMENTUM = ((0, 0, 0),)
 
 def momenta_up_to(n_squared: int) -> list[tuple[int, int, int]]:
     """All n with n^2 up to this, p = 2 pi n / L, ordered by n^2."""
-    return [tuple(n) for n in load().momenta_up_to(n_squared)]
+    return [tuple(n) for n in load().momenta_up_to(integer("n_squared", n_squared))]
 
 
 def meson(
@@ -63,8 +65,8 @@ def mesons(
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
     """Several (sink, source) pairs at the cost of one; shape [pair, momentum, time]. See :func:`meson`."""
-    names = [(str(sink), str(source)) for sink, source in pairs]
-    return load().mesons(quark._core, antiquark._core, names, _integers(momenta))
+    quarks = _core_of(quark=quark, antiquark=antiquark)
+    return load().mesons(*quarks, _pairs(pairs), momentum_list(momenta))
 
 
 def all_mesons(
@@ -74,7 +76,7 @@ def all_mesons(
 
     Matrix n is gamma_x^n0 gamma_y^n1 gamma_z^n2 gamma_t^n3 with n = n0 + 2 n1 + 4 n2 + 8 n3.
     """
-    table = load().all_mesons(quark._core, antiquark._core, _integers(momenta))
+    table = load().all_mesons(*_core_of(quark=quark, antiquark=antiquark), momentum_list(momenta))
     return table.reshape(16, 16, *table.shape[1:])
 
 
@@ -120,11 +122,15 @@ def baryon(
         Unknown name or form, a missing propagator, or propagators from different sources.
     """
     core = load()
-    quarks = core.BaryonQuarks(*(None if S is None else S._core for S in (up, down, strange)))
+    flavours = {"up": up, "down": down, "strange": strange}
+    quarks = core.BaryonQuarks(
+        *(None if S is None else instance(name, S, Propagator)._core for name, S in flavours.items())
+    )
+    parity = integer("parity", parity)
     if form == "full":
-        return core.full_baryon(quarks, name, parity, _integers(momenta))[0]
+        return core.full_baryon(quarks, name, parity, momentum_list(momenta))[0]
     if form == "projected":
-        return core.projected_baryon(quarks, name, parity, _integers(momenta)).mean(axis=0)
+        return core.projected_baryon(quarks, name, parity, momentum_list(momenta)).mean(axis=0)
     raise BadArgument(f'form must be "full" or "projected", found {form!r}')
 
 
@@ -133,5 +139,14 @@ def nucleon(S: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM) 
     return baryon("proton", up=S, down=S, momenta=momenta)
 
 
-def _integers(momenta: Sequence[Sequence[int]]) -> list[list[int]]:
-    return [[int(n) for n in momentum] for momentum in momenta]
+def _core_of(**quarks: Propagator) -> tuple[Any, ...]:
+    return tuple(instance(name, S, Propagator)._core for name, S in quarks.items())
+
+
+def _pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    found = [pair if isinstance(pair, tuple | list) and len(pair) == 2 else None for pair in pairs]
+    if not found or None in found:
+        raise BadArgument(
+            f"pairs must be (sink, source) pairs of gamma matrices, at least one, found {pairs!r}"
+        )
+    return [(str(sink), str(source)) for sink, source in found]

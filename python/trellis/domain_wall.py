@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import instance, integer, phases, real
 from .core import load
 from .errors import BadArgument
-from .operators import ANTIPERIODIC_IN_TIME
+from .gauge import GaugeField
+from .operators import ANTIPERIODIC_IN_TIME, legal_link_reals
 from .propagators import Propagator
 
 if TYPE_CHECKING:
-    from .gauge import GaugeField, Geometry
+    from .gauge import Geometry
 
 
 def _coefficients(name: str, values: complex | Sequence[complex]) -> list[complex]:
@@ -53,7 +55,7 @@ class MoebiusDomainWall:
     M5
         Domain-wall height, between 0 and 2.
     boundary
-        Phases for crossing the boundary in x, y, z, t; 0 in t is Dirichlet time.
+        Phases for crossing the boundary in x, y, z, t, of modulus 1; 0 is Dirichlet.
     link_reals
         Reals that store a link: 18, 12 or 8.
     columns_per_solve
@@ -80,16 +82,16 @@ class MoebiusDomainWall:
         columns_per_solve: int = 1,
     ) -> None:
         core = load()
-        if len(boundary) != 4:
-            raise BadArgument(f"boundary has a phase for each of x, y, z, t, found {len(boundary)}")
+        instance("U", U, GaugeField)
+        columns_per_solve = integer("columns_per_solve", columns_per_solve)
         if columns_per_solve < 1 or 12 % columns_per_solve:
             raise BadArgument(f"columns_per_solve divides 12, found {columns_per_solve}")
         params = core.DomainWallParams()
-        params.mass, params.M5, params.Ls = mass, M5, Ls
+        params.mass, params.M5, params.Ls = real("mass", mass), real("M5", M5), integer("Ls", Ls)
         params.b5, params.c5 = _coefficients("b5", b5), _coefficients("c5", c5)
-        params.boundary = [complex(phase) for phase in boundary]
+        params.boundary = phases(boundary)
         self._params = params
-        self._core = core.DomainWallOperator(U._core, params, link_reals)
+        self._core = core.DomainWallOperator(U._core, params, legal_link_reals(link_reals))
         self._links = U
         self._columns_per_solve = columns_per_solve
 
@@ -141,6 +143,6 @@ def residual_mass(S: Propagator) -> NDArray[np.float64]:
     if S.midpoint is None:
         raise BadArgument(
             "this propagator has no midpoint; m_res needs domain-wall fermions with an even Ls, as solved or "
-            "as read from HDF5 (SciDAC files hold one propagator: set S.midpoint to what was read from another)"
+            "as read from HDF5 (SciDAC files hold one propagator: set S.midpoint to one read from another)"
         )
     return propagator_norm(S.midpoint) / propagator_norm(S)

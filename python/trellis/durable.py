@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .errors import FileError
+
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write under another name, synchronise with the disk, rename, synchronise the folder."""
@@ -14,7 +16,8 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Likewise."""
+    """Likewise. Raises FileError for a device, pipe or folder of that name: a rename would replace it."""
+    require_replaceable(path)
     partial = path.with_name(path.name + ".partial")
     with open(partial, "w", encoding="utf-8") as file:
         file.write(text)
@@ -22,6 +25,13 @@ def write_text(path: Path, text: str) -> None:
         os.fsync(file.fileno())
     os.replace(partial, path)
     sync_folder(path.parent)
+
+
+def require_replaceable(path: Path) -> None:
+    """Raise FileError where something other than a regular file has that name."""
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "a device or pipe"
+        raise FileError(f"cannot write {path}: it is {what}, and only a regular file is replaced")
 
 
 def sync_folder(folder: Path) -> None:

@@ -8,10 +8,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import momentum as momentum_of
+from .bound_solvers import BoundSolver
 from .core import load
 from .correlators import ZERO_MOMENTUM
 from .errors import BadArgument
-from .propagators import BoundSolver, Propagator, Source
+from .propagators import Propagator
+from .sources import Source
 
 
 def sequential_source(S: Propagator, current: str, *, momentum: Sequence[int] = (0, 0, 0)) -> Source:
@@ -31,7 +34,7 @@ def sequential_source(S: Propagator, current: str, *, momentum: Sequence[int] = 
     BadArgument
         Unknown gamma matrix.
     """
-    return Source(load().propagator_as_source(S._core, current, list(momentum)))
+    return Source(load().propagator_as_source(S._core, current, momentum_of(momentum)))
 
 
 def feynman_hellmann_propagator(

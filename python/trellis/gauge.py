@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import complex_array, instance, integer, integers, real
+from .arguments import seed as seed_of
 from .core import load
 from .errors import BadArgument, NotAvailable
 
@@ -37,7 +39,7 @@ class Geometry:
     """
 
     def __init__(self, extents: FourIntegers, grid: FourIntegers | None = None) -> None:
-        self._core = load().make_lattice(list(extents), list(grid) if grid else [0, 0, 0, 0])
+        self._core = load().make_lattice(integers("extents", extents, 4), _grid(grid))
 
     @classmethod
     def _of(cls, core: _core.Lattice) -> Geometry:
@@ -108,10 +110,14 @@ class GaugeField:
         geometry
             The lattice; default: that of the array, for a single rank.
         """
-        links = np.ascontiguousarray(links, dtype=np.complex128)
+        links = complex_array("links", links)
+        if links.ndim != 7:
+            raise BadArgument(
+                f"links must have the shape [t, z, y, x, mu, row, column], found {list(links.shape)}"
+            )
         if geometry is None:
             geometry = Geometry(links.shape[3::-1])
-        field = load().GaugeField(geometry._core)
+        field = load().GaugeField(instance("geometry", geometry, Geometry)._core)
         field.from_numpy(links)
         return cls(field)
 
@@ -176,7 +182,7 @@ class GaugeField:
         spatial
             Spatial links by their spatial staples; temporal links stay as they are.
         """
-        return GaugeField(self._core.stout(rho, steps, spatial))
+        return GaugeField(self._core.stout(real("rho", rho), integer("steps", steps, least=0), bool(spatial)))
 
     def ape(self, *, alpha: float, steps: int, spatial: bool = False) -> GaugeField:
         """APE-smeared links, `steps` times. Collective.
@@ -189,7 +195,9 @@ class GaugeField:
         spatial
             Spatial links by their spatial staples; temporal links stay as they are.
         """
-        return GaugeField(self._core.ape(alpha, steps, spatial))
+        return GaugeField(
+            self._core.ape(real("alpha", alpha), integer("steps", steps, least=0), bool(spatial))
+        )
 
     def wilson_loops(
         self,
@@ -218,7 +226,8 @@ class GaugeField:
         BadArgument
             An extent below 1, or unknown planes.
         """
-        return np.array(self._core.wilson_loops(spatial, temporal, planes))
+        R, T = integer("spatial", spatial), integer("temporal", temporal)
+        return np.array(self._core.wilson_loops(R, T, planes))
 
     @property
     def topological_charge(self) -> float:
@@ -331,8 +340,8 @@ def read_gauge_field(
     require_device(device)
     core, report = load().read_gauge_field(
         os.fspath(path),
-        list(grid) if grid else [0, 0, 0, 0],
-        list(lattice) if lattice else None,
+        _grid(grid),
+        None if lattice is None else integers("lattice", lattice, 4),
         report_only,
     )
     return GaugeField(core, FileReport._of(report)).to(device)
@@ -346,14 +355,14 @@ def cold(geometry: Geometry | FourIntegers) -> GaugeField:
 def hot(geometry: Geometry | FourIntegers, *, seed: int) -> GaugeField:
     """Links with Haar's measure. Collective."""
     U = _new_field(geometry)
-    load().set_hot(U._core, seed, 0)
+    load().set_hot(U._core, seed_of("seed", seed), 0)
     return U
 
 
 def weak_field(geometry: Geometry | FourIntegers, *, seed: int, spread: float = 0.2) -> GaugeField:
     """Links exp(spread sum_a p_a T_a) with normal p_a: close to one for a small spread. Collective."""
     U = _new_field(geometry)
-    load().set_weak(U._core, spread, seed, 0)
+    load().set_weak(U._core, real("spread", spread, least=0), seed_of("seed", seed), 0)
     return U
 
 
@@ -363,6 +372,10 @@ def require_device(device: str) -> None:
         raise BadArgument(f'device {device!r}: legal are "cpu" and "cuda"')
     if device == "cuda" and (why := load().why_no_gpu()):
         raise NotAvailable(f'device "cuda": {why}')
+
+
+def _grid(grid: FourIntegers | None) -> list[int]:
+    return [0, 0, 0, 0] if grid is None else integers("grid", grid, 4)
 
 
 def _new_field(geometry: Geometry | FourIntegers) -> GaugeField:

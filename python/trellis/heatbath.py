@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from .arguments import integer, real
+from .arguments import seed as seed_of
 from .core import load
 from .errors import BadArgument
 from .gauge import FourIntegers, GaugeField, Geometry, cold, hot, require_device
@@ -30,8 +32,9 @@ class HeatBath:
     """
 
     def __init__(self, *, beta: float, seed: int, over_relaxation: int = 4) -> None:
-        self.beta, self.seed, self.over_relaxation = beta, seed, over_relaxation
-        self._core = load().Heatbath(beta, _HEATBATH_SWEEPS, over_relaxation)
+        self.beta, self.seed = real("beta", beta, least=0), seed_of("seed", seed)
+        self.over_relaxation = integer("over_relaxation", over_relaxation, least=0)
+        self._core = load().Heatbath(self.beta, _HEATBATH_SWEEPS, self.over_relaxation)
 
     def sweep(self, U: GaugeField, number: int) -> None:
         """One heat-bath sweep, the over-relaxation sweeps, back to SU(3); changes U. Collective.
@@ -85,6 +88,7 @@ def quenched(
     if start not in ("hot", "cold"):
         raise BadArgument(f'start must be "hot" or "cold", found {start!r}')
     require_device(device)
+    sweeps = integer("sweeps", sweeps, least=0)
     geometry = Geometry(lattice, grid)
     U = (hot(geometry, seed=seed) if start == "hot" else cold(geometry)).to(device)
     heatbath = HeatBath(beta=beta, seed=seed, over_relaxation=over_relaxation)

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import complex_array, instance, integer, phases, real
 from .core import load
 from .errors import BadArgument
+from .gauge import GaugeField
 
 if TYPE_CHECKING:
-    from .gauge import GaugeField, Geometry
+    from .gauge import Geometry
 
 ANTIPERIODIC_IN_TIME = (1, 1, 1, -1)
+
+
+def legal_link_reals(value: int) -> int:
+    """18, 12 or 8; else BadArgument."""
+    found = integer("link_reals", value)
+    if found not in (18, 12, 8):
+        raise BadArgument(f"link_reals must be 18, 12 or 8, found {found}")
+    return found
 
 
 class WilsonClover:
@@ -31,7 +41,7 @@ class WilsonClover:
     csw
         Clover coefficient; 0 is the Wilson operator. With an anisotropy: c_R.
     boundary
-        Phases for crossing the boundary in x, y, z, t; 0 in t is Dirichlet time.
+        Phases for crossing the boundary in x, y, z, t, of modulus 1; 0 is Dirichlet.
     nu, xi0, csw_temporal
         Anisotropy: factor of the spatial hops, bare anisotropy, c_T (default: csw).
     twisted_mass
@@ -60,18 +70,20 @@ class WilsonClover:
         link_reals: int = 12,
     ) -> None:
         core = load()
+        instance("U", U, GaugeField)
         if (kappa is None) == (mass is None):
             raise BadArgument(f"give kappa or mass, and not both; found kappa={kappa}, mass={mass}")
-        if kappa is not None and not kappa > 0:
-            raise BadArgument(f"kappa must be positive, found {kappa}")
-        if len(boundary) != 4:
-            raise BadArgument(f"boundary has a phase for each of x, y, z, t, found {len(boundary)}")
         params = core.WilsonParams()
-        params.mass = core.kappa_to_mass(kappa) if mass is None else mass
-        params.csw_spatial = csw
-        params.csw_temporal = csw if csw_temporal is None else csw_temporal
-        params.boundary = [complex(phase) for phase in boundary]
-        params.nu, params.xi0, params.twisted_mass = nu, xi0, twisted_mass
+        if mass is None:
+            params.mass = core.kappa_to_mass(real("kappa", kappa, above=0))
+        else:
+            params.mass = real("mass", mass)
+        params.csw_spatial = real("csw", csw)
+        params.csw_temporal = real("csw_temporal", csw if csw_temporal is None else csw_temporal)
+        params.boundary = phases(boundary)
+        params.nu, params.xi0 = real("nu", nu), real("xi0", xi0, above=0)
+        params.twisted_mass = real("twisted_mass", twisted_mass)
+        link_reals = legal_link_reals(link_reals)
         self._params = params
         self._core = core.WilsonOperator(U._core, params, "double", link_reals)
         self._links = U
@@ -125,9 +137,7 @@ class WilsonClover:
             The same shape; a new array.
         """
         core = load()
-        field = core.SpinorField.from_numpy(
-            self.geometry._core, np.ascontiguousarray(psi, dtype=np.complex128)
-        )
+        field = core.SpinorField.from_numpy(self.geometry._core, complex_array("psi", psi))
         out = self._core.apply_dagger(field) if dagger else self._core.apply(field)
         return out.to_numpy()
 

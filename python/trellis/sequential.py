@@ -8,11 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import momentum as momentum_of
+from .bound_solvers import BoundSolver
 from .core import load
 from .correlators import ZERO_MOMENTUM
 from .errors import BadArgument
 from .gauge import GaugeField
-from .propagators import BoundSolver, Propagator, Source
+from .propagators import Propagator
+from .sources import Source
 
 #: Weights of up and down lines.
 _LINES = {"up": (1.0, 0.0), "down": (0.0, 1.0), "isovector": (1.0, -1.0)}
@@ -65,7 +68,7 @@ def nucleon_sequential_source(
             list(_LINES[insertion]),
             spin == "polarised",
             parity,
-            list(momentum),
+            momentum_of(momentum),
             None if links is None else links._core,
             width,
             steps,

@@ -12,13 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from .arguments import integer, real
 from .core import load
 from .errors import BadArgument
 
 if TYPE_CHECKING:
+    from .bound_solvers import BoundSolver
     from .domain_wall import MoebiusDomainWall
     from .operators import WilsonClover
-    from .propagators import BoundSolver
 
 InnerPrecision = Literal["float", "single", "half"]
 SchurForm = Literal["symmetric", "asymmetric"]
@@ -29,7 +30,7 @@ class Solver:
 
     def __call__(self, M: WilsonClover | MoebiusDomainWall) -> BoundSolver:
         """The solver of M x = b."""
-        from .propagators import BoundSolver
+        from .bound_solvers import BoundSolver
 
         return BoundSolver(self, M)
 
@@ -42,11 +43,11 @@ class Solver:
         return "none"
 
 
-def _check(tolerance: float, max_iterations: int) -> None:
-    if not 0 < tolerance < 1:
+def _checked(tolerance: float, max_iterations: int) -> tuple[float, int]:
+    tolerance = real("tolerance", tolerance, above=0)
+    if not tolerance < 1:
         raise BadArgument(f"tolerance must lie between 0 and 1, found {tolerance}")
-    if max_iterations < 1:
-        raise BadArgument(f"max_iterations must be at least 1, found {max_iterations}")
+    return tolerance, integer("max_iterations", max_iterations, least=1)
 
 
 @dataclass(frozen=True)
@@ -131,28 +132,22 @@ def cg(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Cg:
     max_iterations
         The solve ends there, converged or not.
     """
-    _check(tolerance, max_iterations)
-    return Cg(tolerance, max_iterations)
+    return Cg(*_checked(tolerance, max_iterations))
 
 
 def bicgstab(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Bicgstab:
     """BiCGStab; an iteration applies the operator twice. Parameters as for :func:`cg`."""
-    _check(tolerance, max_iterations)
-    return Bicgstab(tolerance, max_iterations)
+    return Bicgstab(*_checked(tolerance, max_iterations))
 
 
 def gcr(*, tolerance: float = 1e-10, max_iterations: int = 10000, restart_length: int = 16) -> Gcr:
     """GCR (the iterates of GMRES), restarted every `restart_length` steps. Parameters as for :func:`cg`."""
-    _check(tolerance, max_iterations)
-    if restart_length < 1:
-        raise BadArgument(f"restart_length must be at least 1, found {restart_length}")
-    return Gcr(tolerance, max_iterations, restart_length)
+    return Gcr(*_checked(tolerance, max_iterations), integer("restart_length", restart_length, least=1))
 
 
 def mr(*, tolerance: float = 1e-10, max_iterations: int = 10000, relaxation: float = 1.0) -> Mr:
     """Minimal residual, a smoother more than a solver. Parameters as for :func:`cg`."""
-    _check(tolerance, max_iterations)
-    return Mr(tolerance, max_iterations, relaxation)
+    return Mr(*_checked(tolerance, max_iterations), real("relaxation", relaxation, above=0))
 
 
 def mixed_precision(
@@ -173,7 +168,7 @@ def mixed_precision(
         raise BadArgument(f"mixed_precision takes cg, bicgstab, gcr or mr, found {solver!r}")
     if inner not in ("float", "single", "half"):
         raise BadArgument(f'inner must be "float" (or "single") or "half", found {inner!r}')
-    return MixedPrecision(solver, inner, update_threshold)
+    return MixedPrecision(solver, inner, real("update_threshold", update_threshold, least=0))
 
 
 def even_odd(solver: Cg | Bicgstab | Gcr | Mr | MixedPrecision, *, form: SchurForm = "symmetric") -> EvenOdd:

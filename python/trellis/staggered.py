@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import complex_array, real
+from .arguments import phases as phases_of
 from .core import load
 from .errors import BadArgument, NotConverged
 from .operators import ANTIPERIODIC_IN_TIME
@@ -99,19 +101,19 @@ class _StaggeredBase:
         e: Sequence[int],
     ) -> None:
         core = load()
-        for name, values, length in (("boundary", boundary, 4), ("b", b, 3), ("e", e, 3)):
+        for name, values, length in (("b", b, 3), ("e", e, 3)):
             if len(values) != length:
                 raise BadArgument(f"{name} has {length} numbers, found {len(values)}")
         for name, values in (("charge_thirds", [charge_thirds]), ("b", b), ("e", e)):
             if any(int(v) != v for v in values):
                 raise BadArgument(f"{name} is quantised: integers only, found {values}")
         phases = core.StaggeredPhases()
-        phases.boundary = [complex(phase) for phase in boundary]
-        phases.mu_over_ipiT = mu_over_ipiT
+        phases.boundary = phases_of(boundary)
+        phases.mu_over_ipiT = real("mu_over_ipiT", mu_over_ipiT)
         phases.flux = core.flux_of(int(charge_thirds), [int(k) for k in b], [int(k) for k in e])
         self._links = U
         self._phases = phases
-        self._matrix = core.StaggeredMatrix(links, phases, mass)
+        self._matrix = core.StaggeredMatrix(links, phases, real("mass", mass))
         self._core = core.StaggeredOperator(self._matrix)
 
     @property
@@ -135,7 +137,7 @@ class _StaggeredBase:
         return dict(zip(FLUX_PLANES, self._phases.flux, strict=True))
 
     def _vector(self, values: ArrayLike) -> Any:
-        return self._matrix.vector(np.ascontiguousarray(values, dtype=np.complex128))
+        return self._matrix.vector(complex_array("the colour vector", values))
 
     def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
         """M psi, or M^dagger psi. Collective.

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..durable import require_replaceable
 from .formats import uses_outputs
 from .model import Output, Task
 
@@ -66,7 +67,15 @@ def _ends_with(path: Path, marker: bytes) -> bool:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Rename a file that does not count to the first free `<name>.set-aside.N`; None if it is not there."""
+    """Rename a file that does not count to the first free `<name>.set-aside.N`; None if it is not there.
+
+    Raises
+    ------
+    FileError
+        It is a device or pipe.
+    """
+    if not path.is_dir():  # a folder may be set aside, too
+        require_replaceable(path)
     for number in range(1_000_000):
         aside = path.with_name(f"{path.name}.set-aside.{number}")
         if aside.exists():

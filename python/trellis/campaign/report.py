@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from ..durable import write_text
 from . import drawings
 from .history import (
     History,
@@ -119,12 +119,10 @@ def write_report(campaign: Campaign, path: Path) -> dict[str, Any]:
     Raises
     ------
     FileError
-        The campaign has no records.
+        The campaign has no records, or `path` is a folder or device.
     """
     history = read_history(Path(campaign.state))
     text = render(campaign.name, history, campaign.tasks)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
+    write_text(path, text)
     return summarize(history, campaign.tasks)

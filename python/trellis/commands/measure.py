@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bound_solvers import BoundSolver
 from ..channels import NAMED_BARYONS, meson_channels
 from ..core import load
 from ..correlators import baryon, mesons, momenta_up_to
@@ -17,7 +18,7 @@ from ..errors import BadArgument, NotConverged
 from ..flow import FlowHistory, flow_history
 from ..gauge import GaugeField, Geometry, read_gauge_field
 from ..parallel import on_root
-from ..propagators import BoundSolver, Propagator
+from ..propagators import Propagator
 from ..run_files import MeasureRun
 from ..solvers import Solver, SolveReport
 from .console import Output

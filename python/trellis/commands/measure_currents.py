@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bound_solvers import BoundSolver
 from ..errors import BadArgument, NotConverged
 from ..feynman_hellmann import (
     conserved_current_propagator,
@@ -16,7 +17,7 @@ from ..feynman_hellmann import (
     nucleon_feynman_hellmann,
 )
 from ..gauge import GaugeField
-from ..propagators import BoundSolver, Propagator
+from ..propagators import Propagator
 from ..run_files.measure import FeynmanHellmannTable, ThreePointTable
 from ..sequential import nucleon_sequential_source, nucleon_three_point
 from ..solvers import SolveReport

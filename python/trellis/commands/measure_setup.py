@@ -16,7 +16,6 @@ from ..errors import BadArgument
 from ..flow import GradientFlow
 from ..gauge import GaugeField, Geometry
 from ..operators import WilsonClover
-from ..propagators import Source, gaussian_source, point_source, wall_source
 from ..run_files.measure import (
     Coefficients,
     ConfigurationsTable,
@@ -27,6 +26,7 @@ from ..run_files.measure import (
     SourceTable,
 )
 from ..solvers import Solver, bicgstab, cg, even_odd, gcr, mixed_precision
+from ..sources import Source, gaussian_source, point_source, wall_source
 
 _PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
 _NUMBER = re.compile(r"(\d+)\D*$")

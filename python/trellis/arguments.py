@@ -1,0 +1,120 @@
+"""What users pass, checked before the compiled core sees it.
+
+BadArgument names the argument, what is legal and what was found.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import BadArgument
+
+_PHASE_TOLERANCE = 1e-6
+
+
+def real(name: str, value: Any, *, least: float | None = None, above: float | None = None) -> float:
+    """A finite real number, at least `least` and larger than `above` where these are given."""
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadArgument(f"{name} must be a real number, found {value!r}") from None
+    if not math.isfinite(number):
+        raise BadArgument(f"{name} must be a finite number, found {value!r}")
+    if least is not None and number < least:
+        raise BadArgument(f"{name} must be at least {least:g}, found {value!r}")
+    if above is not None and not number > above:
+        legal = "positive" if above == 0 else f"larger than {above:g}"
+        raise BadArgument(f"{name} must be {legal}, found {value!r}")
+    return number
+
+
+def integer(name: str, value: Any, *, least: int = -(2**31), most: int = 2**31 - 1) -> int:
+    """A whole number of an integer type, `least` to `most`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise BadArgument(f"{name} must be an integer, found {value!r}") from None
+    if number < least or number > most:
+        raise BadArgument(f"{name} must be an integer from {least} to {most}, found {value!r}")
+    return number
+
+
+def seed(name: str, value: Any) -> int:
+    """An unsigned integer of 64 bits."""
+    return integer(name, value, least=0, most=2**64 - 1)
+
+
+def integers(name: str, values: Any, count: int, *, least: int = -(2**31)) -> list[int]:
+    """So many integers."""
+    found = _listed(name, values, count, "integers")
+    return [integer(f"{name}[{k}]", value, least=least) for k, value in enumerate(found)]
+
+
+def momentum(values: Any, name: str = "momentum") -> list[int]:
+    """Three integers n of p = 2 pi n / L."""
+    return integers(name, values, 3)
+
+
+def momenta(values: Any) -> list[list[int]]:
+    """At least one momentum."""
+    found = _listed("momenta", values, None, "vectors of three integers")
+    if not found:
+        raise BadArgument("momenta: at least one vector of three integers is needed, found none")
+    return [momentum(n, f"momenta[{k}]") for k, n in enumerate(found)]
+
+
+def phases(values: Any) -> list[complex]:
+    """Fermion boundary phases in x, y, z, t: complex numbers of modulus 1, or 0 (Dirichlet)."""
+    found = []
+    for mu, value in enumerate(_listed("boundary", values, 4, "phases (x, y, z, t)")):
+        try:
+            if isinstance(value, str | bytes):
+                raise TypeError
+            phase = complex(value)
+        except (TypeError, ValueError):
+            raise BadArgument(f"boundary[{mu}] must be a complex number, found {value!r}") from None
+        if phase != 0 and not abs(abs(phase) - 1) <= _PHASE_TOLERANCE:
+            raise BadArgument(f"boundary[{mu}] must be a phase, or 0 for Dirichlet, found {value!r}")
+        found.append(phase)
+    return found
+
+
+def complex_array(name: str, values: ArrayLike) -> NDArray[np.complex128]:
+    """Contiguous complex numbers; what is real, of single precision or strided is copied."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufc":
+            raise TypeError
+        return np.ascontiguousarray(array, dtype=np.complex128)
+    except (TypeError, ValueError):
+        found = f"an array of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
+        raise BadArgument(f"{name} must be an array of complex numbers, found {found}") from None
+
+
+def instance(name: str, value: Any, *kinds: type) -> Any:
+    """The value itself, if it is of one of these classes."""
+    if not isinstance(value, kinds):
+        legal = " or ".join(kind.__name__ for kind in kinds)
+        raise BadArgument(f"{name} must be a {legal}, found {type(value).__name__}")
+    return value
+
+
+def _listed(name: str, values: Any, count: int | None, what: str) -> Sequence[Any]:
+    legal = what if count is None else f"{count} {what}"
+    if isinstance(values, str | bytes):
+        raise BadArgument(f"{name} must be {legal}, found {values!r}")
+    try:
+        found = list(values)
+    except TypeError:
+        raise BadArgument(f"{name} must be {legal}, found {values!r}") from None
+    if count is not None and len(found) != count:
+        raise BadArgument(f"{name} must be {legal}, found {len(found)}: {values!r}")
+    return found

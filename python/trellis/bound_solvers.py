@@ -1,0 +1,174 @@
+"""A solver with its operator: what solves for propagators and fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .arguments import complex_array, instance
+from .core import load
+from .errors import BadArgument, NotConverged
+from .machine import peak_gflops, roof_gflops
+from .propagators import Propagator
+from .solvers import MixedPrecision, SolveReport
+from .sources import Source
+
+if TYPE_CHECKING:
+    from .domain_wall import MoebiusDomainWall
+    from .operators import WilsonClover
+    from .solvers import Solver
+
+
+class BoundSolver:
+    """A solver of M x = b: what `solver(M)` returns."""
+
+    def __init__(self, solver: Solver, M: WilsonClover | MoebiusDomainWall) -> None:
+        if not hasattr(getattr(M, "_core", None), "bytes"):
+            raise BadArgument(f"a solver is bound to an operator, found {M!r}")
+        self.solver = solver
+        self.operator = M
+
+    def propagator(
+        self,
+        source: Source,
+        *,
+        guess: Propagator | None = None,
+        keep_fields: bool = False,
+        axial_current: bool = False,
+        allow_not_converged: bool = False,
+    ) -> Propagator:
+        """S = M^-1 source, all twelve columns in one batch. Collective.
+
+        Parameters
+        ----------
+        guess
+            Where the solve starts, for example the propagator of another mass or a less accurate one; zero
+            without it. Domain-wall fermions: one solved with ``keep_fields=True``, of the same Ls and
+            ``columns_per_solve``.
+        keep_fields
+            Domain-wall fermions: keep the 5-D solutions (``S.fields``, Ls times a propagator).
+        axial_current
+            Contract the partially conserved axial current too (``S.axial_current``): domain-wall fermions
+            with an even Ls and one real b5 and c5 for all slices.
+        allow_not_converged
+            Return what was reached instead of raising; ``S.report`` tells how far it is.
+
+        Raises
+        ------
+        NotConverged
+            The tolerance was missed; the exception has the report.
+        BadArgument
+            Source, guess and operator live on different lattices; a domain-wall guess without fields; no
+            axial current or 5-D fields for this operator.
+        """
+        core = load()
+        instance("source", source, Source)
+        if guess is not None:
+            instance("guess", guess, Propagator)
+        spec, form = self.solver._spec(), self.solver._schur_form()
+        M = self.operator
+        if isinstance(M._core, core.DomainWallOperator):
+            if guess is not None and guess.fields is None:
+                raise BadArgument("the guess of a domain-wall solve needs its 5-D fields: keep_fields=True")
+            solved = core.solve_domain_wall(
+                M._core,
+                spec,
+                source._core,
+                form,
+                M._columns_per_solve,
+                axial_current,
+                keep_fields,
+                None if guess is None else guess.fields,
+            )
+            propagator = self._checked(solved.quark, allow_not_converged, solved.midpoint, solved.fields)
+            if axial_current:
+                propagator.axial_current = np.asarray(solved.axial_current)
+            return propagator
+        if axial_current:
+            raise BadArgument("the conserved axial current is one of domain-wall fermions")
+        if keep_fields:
+            raise BadArgument("keep_fields is for domain-wall fermions: this operator's fields are 4-D")
+        S = core.solve_propagator(M._core, spec, source._core, form, None if guess is None else guess._core)
+        return self._checked(S, allow_not_converged)
+
+    def _checked(
+        self, S: Any, allow_not_converged: bool, midpoint: Any = None, fields: Any = None
+    ) -> Propagator:
+        """With its report; NotConverged where the tolerance was missed."""
+        report = self._report(S.report.solve, S.report.true_residual, self.solver._schur_form())
+        if not report.converged and not allow_not_converged:
+            raise NotConverged(_not_converged_message(report), report)
+        return Propagator(S, report, midpoint, fields)
+
+    def solve(
+        self, b: ArrayLike, *, guess: ArrayLike | None = None, allow_not_converged: bool = False
+    ) -> tuple[NDArray[np.complex128], SolveReport]:
+        """x with M x = b for one spinor field; without even-odd preconditioning only. Collective.
+
+        Parameters
+        ----------
+        b
+            complex, shape [t, z, y, x, spin, colour], this rank's part.
+        guess
+            Where x starts, of the shape of `b`; zero without it.
+
+        Returns
+        -------
+        x, report
+
+        Raises
+        ------
+        NotConverged
+            The tolerance was missed.
+        """
+        if self.solver._schur_form() != "none":
+            raise BadArgument("solve() takes a solver without even_odd; propagator() takes both")
+        core = load()
+        M = self.operator
+        if isinstance(M._core, core.DomainWallOperator):
+            raise BadArgument("solve() is for 4-D fields; domain-wall operators have propagator()")
+        right = core.SpinorField.from_numpy(M.geometry._core, complex_array("b", b))
+        start = np.zeros_like(right.to_numpy()) if guess is None else guess
+        x = core.SpinorField.from_numpy(M.geometry._core, complex_array("guess", start))
+        found = core.solve(self.solver._spec(), M._core, x, right)
+        report = self._report(found, found.relative_residual, "none")
+        if not report.converged and not allow_not_converged:
+            raise NotConverged(_not_converged_message(report), report)
+        return x.to_numpy(), report
+
+    def _report(self, found: Any, true_residuals: Sequence[float], form: str) -> SolveReport:
+        """The report with the roof of this machine for the solve's working set."""
+        method = found.method if form == "none" else f"even-odd ({form}) {found.method}"
+        seconds = max(found.seconds, 1e-12)
+        inner: Any = self.solver
+        while not isinstance(inner, MixedPrecision) and hasattr(inner, "solver"):
+            inner = inner.solver
+        precision = inner.inner if isinstance(inner, MixedPrecision) else "double"
+        on_gpu = self.operator.device == "cuda"
+        report = SolveReport(
+            method=method,
+            iterations=found.iterations,
+            relative_residuals=tuple(true_residuals),
+            converged=found.converged,
+            reason=found.reason.replace("_", " "),
+            seconds=found.seconds,
+            gflops=found.flops / seconds * 1e-9,
+            gbytes_per_second=found.bytes / seconds * 1e-9,
+            conventional_gflops=found.conventional_flops / seconds * 1e-9,
+            peak_gflops=None if on_gpu else peak_gflops(precision),
+        )
+        if on_gpu:  # the peak and the bandwidth that are measured are the processor's
+            return report
+        scale = {"double": 1.0, "float": 0.5, "single": 0.5, "half": 0.25}[precision]
+        working_set = scale * self.operator._core.bytes(len(report.relative_residuals))
+        return report.with_roof(roof_gflops(found.flops, found.bytes, working_set, precision))
+
+
+def _not_converged_message(report: SolveReport) -> str:
+    return (
+        f"{report.method}: {report.reason} after {report.iterations} iterations; the largest true residual "
+        f"is {report.largest_residual:.3e}"
+    )

@@ -1,0 +1,118 @@
+"""Propagators in files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums of both."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Literal
+
+from .arguments import instance, phases
+from .core import load
+from .errors import BadArgument
+from .gauge import Geometry
+from .propagators import Propagator, site_of
+from .provenance import write_root_attributes
+
+#: Spin basis of all arrays and files.
+GAMMA_BASIS = "DeGrand-Rossi"
+
+
+def write_propagator(
+    S: Propagator,
+    path: str | os.PathLike,
+    format: Literal["hdf5", "scidac"],
+    *,
+    precision: Literal[32, 64],
+    run_file: str,
+) -> None:
+    """See :meth:`Propagator.write`."""
+    if precision not in (32, 64):
+        raise BadArgument(f"precision must be 32 or 64 bits, found {precision!r}")
+    if format == "scidac":
+        at = " ".join(map(str, S.source_at))
+        note = f"<propagator><source>{S._core.description}</source><at>{at}</at></propagator>"
+        S._core.write_scidac(os.fspath(path), precision, note)
+    elif format == "hdf5":
+        _write_hdf5(S, os.fspath(path), precision, run_file)
+    else:
+        raise BadArgument(f'format must be "hdf5" or "scidac", found {format!r}')
+
+
+def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str) -> None:
+    file = load().Hdf5File.create(path)
+    root = file.root()
+    write_root_attributes(root, "propagator", run_file, S.geometry.extents)
+    for name, quark in (("propagator", S), ("midpoint", S.midpoint)):
+        if quark is not None:
+            quark._core.write_hdf5(root, name, precision)
+    root.set_text("gamma_basis", GAMMA_BASIS, "propagator")
+    root.set_text("source", S._core.description, "propagator")
+    root.set_integers("source_at", list(S.source_at), "propagator")
+    root.set_reals("boundary_real", [p.real for p in S.boundary], "propagator")
+    root.set_reals("boundary_imag", [p.imag for p in S.boundary], "propagator")
+    if S.report is not None:
+        root.set_reals("relative_residuals", list(S.report.relative_residuals), "propagator")
+    file.commit()
+
+
+def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = None) -> Propagator:
+    """Read the HDF5 file that :meth:`Propagator.write` wrote. Collective.
+
+    Checksum and norm are compared with the stored ones; a file without them (written by an older version)
+    gives a UserWarning. Domain walls: with the midpoint, if the file has it.
+
+    Raises
+    ------
+    FileError
+        Not such a file, or damaged.
+    ChecksumError
+        The numbers are not those that were written.
+    """
+    core = load()
+    file = core.Hdf5File.open(os.fspath(path))
+    root = file.root()
+    geometry = Geometry(root.integers("lattice"), grid)
+    parts = zip(
+        root.reals("boundary_real", "propagator"), root.reals("boundary_imag", "propagator"), strict=True
+    )
+    at = root.integers("source_at", "propagator")
+    boundary = [complex(re, im) for re, im in parts]
+    quarks: dict[str, Propagator] = {}
+    for name in ("propagator", "midpoint"):
+        if name == "midpoint" and not root.has(name):
+            continue
+        S, messages = core.Propagator.read_hdf5(root, name, geometry._core, at, boundary)
+        quarks[name] = Propagator(S)
+        for message in messages:
+            warnings.warn(f"{os.fspath(path)}: {message}", UserWarning, stacklevel=2)
+    quarks["propagator"].midpoint = quarks.get("midpoint")
+    return quarks["propagator"]
+
+
+def read_scidac_propagator(
+    path: str | os.PathLike,
+    geometry: Geometry,
+    *,
+    source_at: Sequence[int],
+    boundary: Sequence[complex] = (1, 1, 1, -1),
+) -> Propagator:
+    """Read a SciDAC (LIME) propagator of Chroma or of :meth:`Propagator.write`. Collective.
+
+    Such files do not say where the source is nor what the boundary phases were.
+
+    Parameters
+    ----------
+    source_at
+        x, y, z, t from which times and momenta count.
+
+    Raises
+    ------
+    FileError
+        Not such a file, or of another lattice.
+    ChecksumError
+        The stored checksum is another one.
+    """
+    lattice = instance("geometry", geometry, Geometry)
+    at = site_of(lattice, source_at)
+    return Propagator(load().Propagator.read_scidac(os.fspath(path), lattice._core, at, phases(boundary)))

@@ -1,0 +1,139 @@
+"""Right-hand sides of quark propagators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from .arguments import instance, integer, integers, real
+from .arguments import momentum as momentum_of
+from .arguments import seed as seed_of
+from .core import load
+from .gauge import GaugeField, Geometry
+
+if TYPE_CHECKING:
+    from . import _core
+
+
+class Source:
+    """Twelve columns, one for each spin and colour, of a right-hand side of M S = source.
+
+    Made by :func:`point_source`, :func:`gaussian_source`, :func:`wall_source`.
+
+    Attributes
+    ----------
+    at : tuple of int
+        x, y, z, t from which times and momenta of correlators count.
+    description : str
+        For people and for the provenance.
+    """
+
+    def __init__(self, core: _core.Source) -> None:
+        self._core = core
+        self.at: tuple[int, int, int, int] = tuple(core.at)
+        self.description: str = core.description
+
+    def with_momentum(self, n: Sequence[int]) -> Source:
+        """The source times exp(+i p.(x - at)), p = 2 pi n / L."""
+        return Source(load().with_momentum(self._core, momentum_of(n)))
+
+    def __repr__(self) -> str:
+        return f"<Source {self.description}>"
+
+
+def point_source(geometry: Geometry, at: Sequence[int]) -> Source:
+    """One at a single site, for each spin and colour.
+
+    Parameters
+    ----------
+    at
+        x, y, z, t, from 0.
+
+    Raises
+    ------
+    BadArgument
+        The site lies outside the lattice.
+    """
+    return Source(load().point_source(_lattice(geometry), integers("at", at, 4)))
+
+
+def wall_source(geometry: Geometry, time: int, *, momentum: Sequence[int] = (0, 0, 0)) -> Source:
+    """exp(i p.x) on all sites of a time slice, p = 2 pi n / L. Not gauge covariant.
+
+    Parameters
+    ----------
+    time
+        The slice, from 0.
+    momentum
+        n.
+
+    Raises
+    ------
+    BadArgument
+        The slice lies outside the lattice.
+    """
+    return Source(load().wall_source(_lattice(geometry), integer("time", time), momentum_of(momentum)))
+
+
+def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: int) -> Source:
+    """A point source, smeared gauge-covariantly on its time slice.
+
+    psi <- (1 - 6 a) psi + a (sum of the six spatial hops), `steps` times, a = width^2 / (4 steps).
+
+    Parameters
+    ----------
+    U
+        Links that the smearing sees; they may be smeared ones.
+    at
+        x, y, z, t of the centre.
+    width
+        Lattice units.
+    steps
+        At least 1; stable for steps > 3 width^2 / 2.
+
+    Raises
+    ------
+    BadArgument
+        The centre lies outside the lattice, a width below 0, no step.
+    """
+    width, steps = real("width", width, least=0), integer("steps", steps)
+    centre = point_source(instance("U", U, GaugeField).geometry, at)
+    return Source(load().smeared_source(centre._core, U._core, width, steps))
+
+
+def noise_source(
+    geometry: Geometry,
+    *,
+    kind: Literal["z2", "z4"] = "z4",
+    seed: int,
+    configuration: int,
+    index: int = 0,
+    time: int | None = None,
+) -> Source:
+    """One random number a site, the same for all spins and colours: the one-end trick.
+
+    Parameters
+    ----------
+    kind
+        "z2": 1, -1; "z4": 1, i, -1, -i.
+    seed, configuration, index
+        Key of the numbers; they do not depend on the process grid.
+    time
+        The slice; None: all slices.
+
+    Raises
+    ------
+    BadArgument
+        Another kind, a key that is no unsigned integer, a slice outside the lattice.
+    """
+    slice_of = None if time is None else integer("time", time)
+    keys = (
+        seed_of("seed", seed),
+        integer("configuration", configuration, least=0),
+        integer("index", index, least=0),
+    )
+    return Source(load().noise_source(_lattice(geometry), kind, *keys, slice_of))
+
+
+def _lattice(geometry: Geometry) -> _core.Lattice:
+    return instance("geometry", geometry, Geometry)._core
