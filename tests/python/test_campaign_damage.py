@@ -17,8 +17,8 @@ from trellis.campaign.claims import Claims
 from trellis.campaign.files import load_campaign
 from trellis.campaign.manager import Manager
 from trellis.campaign.records import Records
+from trellis.campaign.status import read_status
 from trellis.cli import app
-from trellis.commands.campaign import read_status
 from trellis.errors import Error, FileError
 
 TASKS = """

@@ -17,6 +17,7 @@ from trellis.campaign import watching
 from trellis.campaign.claims import Claims
 from trellis.campaign.files import load_campaign
 from trellis.campaign.shapes import Unsatisfiable
+from trellis.campaign.status import read_status
 
 
 def test_task_fails_once_and_is_repeated(tmp_path: Path) -> None:
@@ -175,12 +176,15 @@ def test_what_a_task_leaves_behind_is_ended(tmp_path: Path) -> None:
         ("command = 'echo std::bad_alloc; exit 1'", "out_of_memory"),
         ("command = 'true'\nneeds = ['nobody-makes-this']", "input"),
         ("command = 'true'\npredicate = 'exit 3'", "input"),
+        ("command = 'true'\npredicate = ['no-such-program']", "input"),
     ],
 )
 def test_failures_are_classified(tmp_path: Path, task: str, failure: str) -> None:
     path = write(tmp_path, f"[[task]]\nname = 'a'\n{task}\n")
     result = run(path)
     assert result.failed["a"].startswith(f"{failure}: ")
+    if "nobody-makes-this" not in task:  # which may still come
+        assert read_status(load_campaign(path))["failed"]["a"].startswith(f"{failure}: ")
 
 
 def test_predicates_and_files_are_waited_for(tmp_path: Path) -> None:
@@ -209,7 +213,84 @@ command = "cp by-hand {output}"
 outputs = ["copy"]
 """,
     )
+    before = read_status(load_campaign(path))
+    assert before["tasks"] == {"waiting": 4, "ready": 1}  # only `file` needs nothing but room
     assert run(path).counts == {"done": 3, "skipped": 2}
+    found = read_status(load_campaign(path))
+    assert found["tasks"] == {"done": 3, "skipped": 2}
+    assert found["skipped"] == {
+        "skipped": "its predicate was false",
+        "behind": "it needs skipped, which was skipped",
+    }
+
+
+def test_a_predicate_that_turns_true_is_asked_by_the_next_run(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+[[task]]
+name = "a"
+predicate = "test -e wanted"
+command = "echo > {output}"
+outputs = ["a.out"]
+[[task]]
+name = "b"
+after = ["a"]
+command = "exit 1"
+[[task]]
+name = "c"
+after = ["b"]
+command = "true"
+""",
+    )
+    assert run(path).counts == {"skipped": 3}
+    (tmp_path / "work" / "wanted").touch()
+    assert run(path).counts == {"done": 1, "failed": 1, "skipped": 1}
+    found = read_status(load_campaign(path))
+    assert found["tasks"] == {"done": 1, "failed": 1, "skipped": 1}
+    assert found["skipped"] == {"c": "it needs b, which failed"}
+
+
+def test_a_file_in_the_place_of_a_folder_stops_one_task(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+[[task]]
+name = "a"
+command = "echo x > {output}"
+outputs = ["file/a"]
+[[task]]
+name = "b"
+command = "true"
+""",
+    )
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "file").write_text("mine")
+    result = run(path)
+    assert result.counts == {"done": 1, "failed": 1}
+    assert "file" in result.failed["a"]
+    assert (tmp_path / "work" / "file").read_text() == "mine"
+
+
+def test_a_pipe_of_an_outputs_name_is_left_alone(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+[[task]]
+name = "a"
+command = "echo x > {output}"
+outputs = ["pipe"]
+[[task]]
+name = "b"
+command = "true"
+""",
+    )
+    (tmp_path / "work").mkdir()
+    os.mkfifo(tmp_path / "work" / "pipe")
+    result = run(path)
+    assert result.counts == {"done": 1, "failed": 1}
+    assert "only a regular file is replaced" in result.failed["a"]
+    assert (tmp_path / "work" / "pipe").is_fifo()
 
 
 def test_a_bad_node_is_quarantined_and_its_tasks_run_elsewhere(tmp_path: Path) -> None:

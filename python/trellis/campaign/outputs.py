@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,14 @@ def problem_of(path: Path, output: Output) -> tuple[str | None, dict[str, Any]]:
     The checksum is left out for files above HASH_BYTES of which none is asked for.
     """
     try:
-        size = path.stat().st_size
+        status = path.stat()
+        size = status.st_size
     except FileNotFoundError:
         return f"{output.path}: not there", {}
     except OSError as error:
         return f"{output.path}: {error.strerror}", {}
+    if not stat.S_ISREG(status.st_mode):
+        return f"{output.path}: not a regular file", {}
     facts: dict[str, Any] = {"bytes": size}
     if output.bytes is not None and size != output.bytes:
         return f"{output.path}: {size} bytes, expected {output.bytes}", facts
@@ -82,7 +86,7 @@ def set_aside(path: Path) -> Path | None:
             continue
         try:
             os.rename(path, aside)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         return aside
     raise AssertionError

@@ -38,7 +38,7 @@ class Predicates:
                 stdout=subprocess.DEVNULL,
             )
         except OSError as error:
-            course.give_up(name, Failure.INPUT, f"predicate: {error}")
+            self._fail(name, f"predicate: {error}")
 
     def look(self) -> None:
         """Status 0 runs the task, 1 skips it, 75 asks again; all else fails it."""
@@ -56,9 +56,13 @@ class Predicates:
             elif status == 75:
                 heapq.heappush(self.later, (time.monotonic() + ASK_AGAIN_SECONDS, name))
             else:
-                course.give_up(name, Failure.INPUT, f"predicate ended with status {status}")
+                self._fail(name, f"predicate ended with status {status}")
         while self.later and self.later[0][0] <= time.monotonic():
             self.ask(heapq.heappop(self.later)[1])
+
+    def _fail(self, name: str, reason: str) -> None:
+        self.course.records.event("predicate-failed", task=name, detail=reason)
+        self.course.give_up(name, Failure.INPUT, reason)
 
     def close(self) -> None:
         """End those that still run."""

@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS event (time REAL, kind TEXT, task TEXT, node TEXT, de
 # attempt.outcome: running, done, or a class of failure (model.Failure); attempt.places: JSON list of
 # [node, ranks, [cpus], [gpus], share]; attempt.inputs, attempt.outputs: JSON {path: {bytes, sha256}}.
 # event.kind: launch-refused, quarantine, node-joined, node-lost, orphan-ended, set-aside,
-# claim-taken-over, skipped, drain, model-fitted, tasks-made. Times: seconds since 1970.
+# claim-taken-over, skipped, predicate-failed, drain, model-fitted, tasks-made. Times: seconds since 1970.
 
 COMMIT_SECONDS = 0.25
 _TABLES = [f"{table};" for table in SCHEMA.split(";") if table.strip()]

@@ -13,16 +13,14 @@ from typing import Any
 from rich.live import Live
 from rich.table import Table
 
-from ..campaign.claims import Claims, History
+from ..campaign.claims import Claims
 from ..campaign.figures import simulate as simulate_campaign
-from ..campaign.files import load_campaign, load_machine, load_made_tasks
-from ..campaign.model import Campaign, Failure, State, Task
-from ..campaign.outputs import still_valid
-from ..campaign.progress import Progress
+from ..campaign.files import load_campaign, load_machine
 from ..campaign.shapes import check_requests
+from ..campaign.status import read_status
 from ..campaign.tables import CampaignFile, MachineFile
 from ..campaign.times import show_seconds
-from ..errors import BadArgument, Error
+from ..errors import BadArgument
 from .console import Output
 
 
@@ -97,57 +95,6 @@ def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items()) or "no tasks"
 
 
-def read_status(campaign: Campaign) -> dict[str, Any]:
-    """The state of all tasks from outputs and claims; reads only."""
-    claims = Claims(Path(campaign.state), lease_seconds=campaign.lease_seconds)
-    histories = claims.histories()
-    progress = Progress(campaign.tasks)
-    running, failed, refused = [], {}, {}
-    todo = list(campaign.tasks)
-    for name in todo:  # grows by tasks that tasks made
-        task, history = campaign.tasks[name], histories.get(name, History())
-        if history.end == "done":
-            stored = history.content["outputs"]
-            if not task.outputs or still_valid(Path(campaign.root), stored, task, finish=False) is None:
-                progress.done(name)
-                try:
-                    todo += _made(task, campaign, progress)
-                except Error as error:
-                    refused[f"{name} (tasks made)"] = str(error)
-        elif history.attempt >= 0 and not history.end and claims.is_alive(history.manager):
-            progress.set([name], State.RUNNING)
-            running.append(
-                {"task": name, "attempt": history.attempt, "places": history.claim.get("places", [])}
-            )
-        elif history.end == "failed" and _is_spent(task, history):
-            failed[name] = f"{history.content['failure']}: {history.content['reason']}"
-    for name in failed:
-        progress.failed(name)
-    progress.set(progress.free(), State.READY)
-    return {
-        "run": "status",
-        "campaign": campaign.name,
-        "tasks": {state.value: count for state, count in progress.counts.items() if count},
-        "running": running,
-        "failed": {**failed, **refused},
-        "managers": {name: alive for name, alive in claims.known_managers().items() if alive},
-    }
-
-
-def _made(task: Task, campaign: Campaign, progress: Progress) -> list[str]:
-    if task.makes is None:
-        return []
-    made = load_made_tasks(Path(campaign.root) / task.makes, campaign)
-    campaign.tasks.update(made)
-    progress.add(made)
-    return list(made)
-
-
-def _is_spent(task: Task, history: History) -> bool:
-    counts = Counter(failure["failure"] for failure in history.failures)
-    return any(counts[failure.value] > task.retries.allowed(failure) for failure in Failure)
-
-
 def status(file: Path, *, watch: bool, json: bool) -> int:
     """Print the state of a campaign once, or until it is over."""
     output = Output(json)
@@ -155,7 +102,7 @@ def status(file: Path, *, watch: bool, json: bool) -> int:
     found = read_status(campaign)
     if not watch or json:
         output.result(found)
-        if found["running"] or found["failed"]:
+        if found["running"] or found["failed"] or found["skipped"]:
             output.console.print(_status_table(found))
         else:
             output.line(f"{found['campaign']}: {_counted(found['tasks'])}")
@@ -175,8 +122,9 @@ def _status_table(found: dict[str, Any]) -> Table:
     for entry in found["running"][:30]:
         nodes = ", ".join(place[0] for place in entry["places"])
         table.add_row(entry["task"], f"running (attempt {entry['attempt']})", nodes)
-    for name, reason in list(found["failed"].items())[:30]:
-        table.add_row(name, "failed", reason)
+    for state in ("failed", "skipped"):
+        for name, reason in list(found[state].items())[:30]:
+            table.add_row(name, state, reason)
     return table
 
 
