@@ -30,33 +30,41 @@ inline constexpr int exponential_terms = 22;
 /// The series is taken below this c1, where |Q| is at most 1.64 and the first term left out 3e-17.
 inline constexpr double exponential_series_limit = 2.0;
 
-/// Horner's rule for sum (iQ)^n / n! with Q^3 = c1 Q + c0, and its derivatives; about 30 flop a term. It has
-/// no cancellation near Q = 0, where the closed form divides by c1^2.
+/// 1 / n!
+struct InverseFactorials {
+  double value[exponential_terms + 1];
+};
+constexpr InverseFactorials inverse_factorials() {
+  InverseFactorials r{{1.0}};
+  for (int n = 1; n <= exponential_terms; ++n) r.value[n] = r.value[n - 1] / n;
+  return r;
+}
+
+/// Horner's rule for sum (iQ)^n / n! with Q^3 = c1 Q + c0, and its derivatives d by c1 and e by c0; about 30
+/// flop a term. It has no cancellation near Q = 0, where the closed form divides by c1^2. The nine numbers
+/// are variables and no arrays: they stay in registers.
 template <class R>
 TRELLIS_SITE_FN ExponentialDerivatives<R> exponential_series(const R& c0, const R& c1) {
-  double inverse_factorial[exponential_terms + 1];
-  inverse_factorial[0] = 1;
-  for (int n = 1; n <= exponential_terms; ++n) inverse_factorial[n] = inverse_factorial[n - 1] / n;
+  constexpr InverseFactorials inverse_factorial = inverse_factorials();
   const Complex<R> zero = {R(0.0), R(0.0)};
-  ExponentialDerivatives<R> r = {{{R(inverse_factorial[exponential_terms]), R(0.0)}, zero, zero},
-                                 {zero, zero, zero},
-                                 {zero, zero, zero}};
+  Complex<R> f0 = {R(inverse_factorial.value[exponential_terms]), R(0.0)}, f1 = zero, f2 = zero;
+  Complex<R> d0 = zero, d1 = zero, d2 = zero, e0 = zero, e1 = zero, e2 = zero;
   for (int n = exponential_terms - 1; n >= 0; --n) {
-    Complex<R>(&f)[3] = r.f, (&d)[3] = r.by_c1, (&e)[3] = r.by_c0;
-    const Complex<R> d0 = times_i(c0 * d[2]), d1 = times_i(real_mul_add(c1, d[2], d[0] + f[2]));
-    const Complex<R> e0 = times_i(real_mul_add(c0, e[2], f[2])), e1 = times_i(real_mul_add(c1, e[2], e[0]));
-    const Complex<R> f0 = times_i(c0 * f[2]), f1 = times_i(real_mul_add(c1, f[2], f[0]));
-    d[2] = times_i(d[1]);
-    e[2] = times_i(e[1]);
-    f[2] = times_i(f[1]);
-    d[0] = d0;
-    d[1] = d1;
-    e[0] = e0;
-    e[1] = e1;
-    f[0] = {f0.re + R(inverse_factorial[n]), f0.im};
-    f[1] = f1;
+    const Complex<R> next_d1 = times_i(real_mul_add(c1, d2, d0 + f2));
+    d0 = times_i(c0 * d2);
+    d2 = times_i(d1);
+    d1 = next_d1;
+    const Complex<R> next_e1 = times_i(real_mul_add(c1, e2, e0));
+    e0 = times_i(real_mul_add(c0, e2, f2));
+    e2 = times_i(e1);
+    e1 = next_e1;
+    const Complex<R> next_f1 = times_i(real_mul_add(c1, f2, f0));
+    f0 = times_i(c0 * f2);
+    f0.re = f0.re + R(inverse_factorial.value[n]);
+    f2 = times_i(f1);
+    f1 = next_f1;
   }
-  return r;
+  return {{f0, f1, f2}, {d0, d1, d2}, {e0, e1, e2}};
 }
 
 /// Eqs. 60-66, with the signs of eq. 68 for c0 < 0. @pre c1 is not small
