@@ -215,6 +215,12 @@ TEST_P(DomainWallTest, schur_complements_reproduce_the_full_operator) {
         S.apply_dagger(Sz, z);
         EXPECT_LT(std::abs(dot(z, Sy) - dot(Sz, y)), test::rounding(500) * std::sqrt(norm2(z) * norm2(Sy)))
             << S.name();
+        // with the norm: the same bits
+        SpinorField again = S.make_field();
+        EXPECT_EQ(S.apply_norm2(again, y), norm2_each(Sy)) << S.name();
+        EXPECT_EQ(test::canonical_five(again), test::canonical_five(Sy)) << S.name();
+        EXPECT_EQ(S.apply_dagger_norm2(again, z), norm2_each(Sz)) << S.name();
+        EXPECT_EQ(test::canonical_five(again), test::canonical_five(Sz)) << S.name();
       }
 }
 

@@ -73,43 +73,56 @@ SpinorField& DomainWallSchur::workspace(int which, int parity, int rhs) const {
 }
 
 /// out = in - 1/4 H K H K in
-void DomainWallSchur::apply_symmetric(SpinorField& out, const SpinorField& in) const {
+void DomainWallSchur::run_symmetric(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
   SpinorField& even = workspace(0, parity_, in.rhs());
   SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
   matrix_->apply_fifth(even, in, parity_, FifthMatrix::K, false);
   matrix_->apply_hop_then_fifth(odd, 1 - parity_, even, FifthMatrix::K, false);
-  matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false);
+  matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false, norm2);
 }
 
 /// out = in - 1/4 K^dagger H^dagger K^dagger H^dagger in
-void DomainWallSchur::apply_symmetric_dagger(SpinorField& out, const SpinorField& in) const {
+void DomainWallSchur::run_symmetric_dagger(SpinorField& out, const SpinorField& in,
+                                           Coefficients* norm2) const {
   SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
   matrix_->apply_hop_then_fifth(odd, 1 - parity_, in, FifthMatrix::K, true);
-  matrix_->apply_hop_then_fifth(out, parity_, odd, FifthMatrix::K, true, -0.25, &in);
+  matrix_->apply_hop_then_fifth(out, parity_, odd, FifthMatrix::K, true, -0.25, &in, norm2);
 }
 
 /// The asymmetric form is the symmetric one times M.
-void DomainWallSchur::apply(SpinorField& out, const SpinorField& in) const {
+void DomainWallSchur::run(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
   TRELLIS_REQUIRE(&out != &in, "DomainWallSchur cannot work in place");
-  if (form_ == SchurForm::symmetric) return apply_symmetric(out, in);
+  if (form_ == SchurForm::symmetric) return run_symmetric(out, in, norm2);
   SpinorField& diagonal = workspace(2, parity_, in.rhs());
   SpinorField& even = workspace(0, parity_, in.rhs());
   SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
   matrix_->apply_fifth(diagonal, in, parity_, FifthMatrix::M, false);
   matrix_->apply_fifth(even, in, parity_, FifthMatrix::B, false);
   matrix_->apply_hop_then_fifth(odd, 1 - parity_, even, FifthMatrix::K, false);
-  matrix_->apply_hop_plus(out, parity_, odd, -0.25, diagonal, false);
+  matrix_->apply_hop_plus(out, parity_, odd, -0.25, diagonal, false, norm2);
 }
 
 /// out = M^dagger in - 1/4 B^dagger H^dagger K^dagger H^dagger in
-void DomainWallSchur::apply_dagger(SpinorField& out, const SpinorField& in) const {
+void DomainWallSchur::run_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
   TRELLIS_REQUIRE(&out != &in, "DomainWallSchur cannot work in place");
-  if (form_ == SchurForm::symmetric) return apply_symmetric_dagger(out, in);
+  if (form_ == SchurForm::symmetric) return run_symmetric_dagger(out, in, norm2);
   SpinorField& diagonal = workspace(2, parity_, in.rhs());
   SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
   matrix_->apply_fifth(diagonal, in, parity_, FifthMatrix::M, true);
   matrix_->apply_hop_then_fifth(odd, 1 - parity_, in, FifthMatrix::K, true);
-  matrix_->apply_hop_then_fifth(out, parity_, odd, FifthMatrix::B, true, -0.25, &diagonal);
+  matrix_->apply_hop_then_fifth(out, parity_, odd, FifthMatrix::B, true, -0.25, &diagonal, norm2);
+}
+
+Coefficients DomainWallSchur::apply_norm2(SpinorField& out, const SpinorField& in) const {
+  Coefficients norm2;
+  run(out, in, &norm2);
+  return norm2;
+}
+
+Coefficients DomainWallSchur::apply_dagger_norm2(SpinorField& out, const SpinorField& in) const {
+  Coefficients norm2;
+  run_dagger(out, in, &norm2);
+  return norm2;
 }
 
 double DomainWallSchur::flops() const {

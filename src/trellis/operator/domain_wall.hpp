@@ -36,12 +36,13 @@ class DomainWallMatrix {
 
   /// out = T in on the sites of one parity, or T^dagger in; out and in may be the same.
   void apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T, bool is_dagger) const;
-  /// out = T (H in), or x + coefficient T (H in)
+  /// out = T (H in), or x + coefficient T (H in); optionally |out|^2 of each right-hand side.
   void apply_hop_then_fifth(SpinorField& out, int parity, const SpinorField& in, FifthMatrix T,
-                            bool is_dagger, double coefficient = 1.0, const SpinorField* x = nullptr) const;
+                            bool is_dagger, double coefficient = 1.0, const SpinorField* x = nullptr,
+                            Coefficients* norm2 = nullptr) const;
   /// out = x + coefficient H in
   void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
-                      const SpinorField& x, bool is_dagger) const;
+                      const SpinorField& x, bool is_dagger, Coefficients* norm2 = nullptr) const;
   /// out = D_- in = (1 - c5 A) in + c5/2 H in, on full fields.
   void apply_D_minus(SpinorField& out, const SpinorField& in) const;
 
@@ -88,8 +89,10 @@ class DomainWallSchur final : public LinearOperator {
  public:
   DomainWallSchur(DomainWallMatrixPtr matrix, SchurForm form, int parity = 0);
 
-  void apply(SpinorField& out, const SpinorField& in) const override;
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override;
+  void apply(SpinorField& out, const SpinorField& in) const override { run(out, in, nullptr); }
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override { run_dagger(out, in, nullptr); }
+  Coefficients apply_norm2(SpinorField& out, const SpinorField& in) const override;
+  Coefficients apply_dagger_norm2(SpinorField& out, const SpinorField& in) const override;
   SpinorField make_field(int rhs = 1) const override { return matrix_->make_field(subset_of(parity_), rhs); }
   double flops() const override;
   /// With the fifth dimension counted as dense matrices, as papers do.
@@ -107,8 +110,10 @@ class DomainWallSchur final : public LinearOperator {
 
  private:
   SpinorField& workspace(int which, int parity, int rhs) const;
-  void apply_symmetric(SpinorField& out, const SpinorField& in) const;
-  void apply_symmetric_dagger(SpinorField& out, const SpinorField& in) const;
+  void run(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
+  void run_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
+  void run_symmetric(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
+  void run_symmetric_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
   DomainWallMatrixPtr matrix_;
   SchurForm form_;
   int parity_;

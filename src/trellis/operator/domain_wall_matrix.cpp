@@ -1,7 +1,9 @@
 #include <cmath>
 
 #include "trellis/field/dispatch.hpp"
+#include "trellis/field/global_values.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/kernels/linalg/linear_algebra.hpp"
 #include "trellis/operator/domain_wall.hpp"
 
 namespace trellis {
@@ -98,26 +100,41 @@ void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int 
 
 void DomainWallMatrix::apply_hop_then_fifth(SpinorField& out, int parity, const SpinorField& in,
                                             FifthMatrix T, bool is_dagger, double coefficient,
-                                            const SpinorField* x) const {
+                                            const SpinorField* x, Coefficients* norm2) const {
   FifthDimensionCall call = fifth_call(out, out, parity, T, is_dagger);
   call.coefficients = scaled(call.coefficients, coefficient);
   call.has_x = x != nullptr;
   if (x) call.x = x->raw(parity);
   HopTask task;
   task.is_dagger = is_dagger;
-  task.then = [&](const SiteRange& sites) { launch(out, call, sites); };
+  std::vector<ExactSum> sums(norm2 ? size_t(out.slots()) : 0);
+  DotCall norm;
+  norm.x = out.raw(parity);
+  norm.re = sums.data();
+  norm.reals = out.reals();
+  norm.slots = out.slots();
+  task.then = [&](const SiteRange& sites) {
+    launch(out, call, sites);
+    if (norm2)
+      dispatch(out.spec().backend, out.precision(), out.layout().lanes(),
+               [&]<class Layout, class Storage>() { launch_dot<Layout, Storage>(norm, sites); });
+  };
   hop_->apply(out, parity, in, task);
+  if (norm2) *norm2 = global_values(out, sums);
 }
 
 void DomainWallMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
-                                      const SpinorField& x, bool is_dagger) const {
+                                      const SpinorField& x, bool is_dagger, Coefficients* norm2) const {
   HopTask task;
   task.is_dagger = is_dagger;
   task.x = &x;
   task.x_term = SiteTerm::chiral_scalar;
   task.x_scalar = 1.0;
   task.hop_scalar = coefficient;
-  hop_->apply(out, parity, in, task);
+  if (norm2)
+    *norm2 = hop_->apply_norm2(out, parity, in, task);
+  else
+    hop_->apply(out, parity, in, task);
 }
 
 void DomainWallMatrix::apply_D_minus(SpinorField& out, const SpinorField& in) const {
