@@ -13,11 +13,12 @@ from .averaging import ModelAverage, model_average, model_weights
 from .charges import ChargeOptions, ChargeResult, effective_charge, fit_charges, neutron_lifetime
 from .effective_mass import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
 from .errors import AnalysisError, FitFailed, MeasurementFileError, TooFewConfigurations
+from .measurements import Measurements
 from .models import SpectralModel
 from .nucleon import read_lalibe
 from .options import AnalysisOptions
 from .pipeline import analyze
-from .readers import Measurements, read_measurements
+from .readers import read_measurements
 from .results import ParticleResult, Results, format_error
 from .spectrum import fit_particle
 from .weights import Weights, make_weights

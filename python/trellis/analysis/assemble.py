@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from .autocorrelation import Autocorrelation, autocorrelation
 from .correlators import Correlator
 from .effective_mass import log_effective_mass, periodic_effective_mass
+from .measurements import Measurements
 from .models import GROUND_STATE_PRIOR_WIDTH
 from .options import AnalysisOptions
-from .readers import Measurements
 from .results import AutocorrelationResult, FitResult, ParticleResult, Series, SolverResult
 from .spectrum import ParticleFit, ScannedFit
 from .weights import covariance_of_mean

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import AnalysisError
+from .measurements import CorrelatorData, Measurements
 from .options import AnalysisOptions
-from .readers import CorrelatorData, Measurements
 
 _POLARISATION = re.compile(r"^(?P<stem>.+)_[xyz]$")
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from .autocorrelation import autocorrelation
 from .charges import ChargeEstimate, ChargeResult, effective_charge, fit_charges
 from .errors import AnalysisError, FitFailed, MeasurementFileError
+from .measurements import Measurements
 from .options import AnalysisOptions
-from .readers import Measurements
 from .results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series, ThreePointRecord
 from .three_point import (
     CHARGE_OF_CURRENT,

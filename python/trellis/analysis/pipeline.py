@@ -13,10 +13,11 @@ import numpy as np
 from .assemble import observable_results, particle_result, solver_result
 from .correlators import Correlator, particle_correlators
 from .errors import AnalysisError, FitFailed
+from .measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
 from .models import BackwardState
 from .nucleon import nucleon_charges, residual_mass
 from .options import AnalysisOptions
-from .readers import ArraySeries, CorrelatorData, Measurements, ObservableSeries, read_measurements
+from .readers import read_measurements
 from .results import ConfigurationSummary, Provenance, RatioResult, Results
 from .spectrum import ParticleFit, backward_state_of, fit_particle
 from .stream import stream_result

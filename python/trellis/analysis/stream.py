@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..scales import reference_time
 from .assemble import series
 from .flow_scales import scales_of
-from .readers import ArraySeries, Measurements
+from .measurements import ArraySeries, Measurements
 from .results import FlowResult, LoopResult, StreamResult, ValueRecord
 
 _ENSEMBLE = "ensemble"

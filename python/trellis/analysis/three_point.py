@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import AnalysisError
-from .readers import Measurements
+from .measurements import Measurements
 
 #: Current of a dataset fh_CURRENT_UU or three_point_CURRENT_tTT -> name of its charge.
 CHARGE_OF_CURRENT = {"A3": "A", "V4": "V", "S": "S", "T12": "T"}

@@ -1,0 +1,93 @@
+"""What was read of a set of configurations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass
+class CorrelatorData:
+    """One correlator on all configurations, averaged over the sources of each.
+
+    Attributes
+    ----------
+    values
+        complex128, shape [configuration, momentum, time]; time counts from the source.
+    momenta
+        int, shape [momentum, 3].
+    source_counts
+        Sources per configuration, shape [configuration].
+    attributes
+        The attributes of the dataset (type, particle, source, sink, boundary_t, ...).
+    """
+
+    name: str
+    values: NDArray
+    momenta: NDArray
+    source_counts: NDArray
+    attributes: dict
+
+
+@dataclass
+class ObservableSeries:
+    """A number per trajectory, for the time series and the autocorrelation."""
+
+    name: str
+    trajectories: NDArray
+    values: NDArray
+
+
+@dataclass
+class ArraySeries:
+    """An array per trajectory: values[trajectory, ...]; axis: what the second index stands for, or None."""
+
+    name: str
+    trajectories: NDArray
+    values: NDArray
+    axis: NDArray | None = None
+
+
+@dataclass
+class InputFile:
+    """Where data came from."""
+
+    path: str
+    kind: str
+    bytes: int
+    sha256: str
+    configurations: int
+    attributes: dict
+
+
+@dataclass
+class Measurements:
+    """All that was read.
+
+    Attributes
+    ----------
+    lattice
+        (Lx, Ly, Lz, Lt).
+    configurations
+        Trajectory numbers, ascending, shape [configuration].
+    correlators, observables
+        By name. Noise vectors of a stream's traces are averaged in `observables`.
+    arrays
+        On-line measurements that are arrays: noise vectors, flows, Wilson loops.
+    solves
+        Solver records: column name -> list of arrays [source] per configuration, plus "solver": text.
+    """
+
+    lattice: tuple[int, int, int, int] | None = None
+    beta: float | None = None
+    conventions_version: str | None = None
+    configurations: NDArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    correlators: dict[str, CorrelatorData] = field(default_factory=dict)
+    observables: dict[str, ObservableSeries] = field(default_factory=dict)
+    arrays: dict[str, ArraySeries] = field(default_factory=dict)
+    solves: dict = field(default_factory=dict)
+    run_files: list[str] = field(default_factory=list)
+    files: list[InputFile] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)

@@ -1,0 +1,71 @@
+"""Files of one ensemble put together, after comparing them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from .errors import MeasurementFileError
+from .measurements import CorrelatorData, Measurements
+
+#: Attributes of a correlator that have to agree in all files.
+_IDENTITY = (
+    "type",
+    "particle",
+    "source",
+    "sink",
+    "boundary_t",
+    "kappa",
+    "csw",
+    "mass",
+    "fermion",
+    "b5",
+    "c5",
+    "M5",
+    "Ls",
+)
+
+
+def merge(parts: list, result: Measurements) -> None:
+    """Put the parts together in ascending order of configuration numbers, after comparing them."""
+    if not parts:
+        return
+    first_path, _, reference = parts[0]
+    owner: dict[int, Path] = {}
+    for path, numbers, data in parts:
+        for number in numbers.tolist():
+            if number in owner:
+                found = f"configuration {number} again (also in {owner[number]})"
+                raise MeasurementFileError(path, "/configurations", expected="each number once", found=found)
+            owner[number] = path
+        if data.keys() != reference.keys():
+            expected = f"{sorted(reference)} as in {first_path}"
+            raise MeasurementFileError(path, "/correlators", expected=expected, found=sorted(data))
+        for name, new in data.items():
+            _compare(path, new, reference[name], first_path)
+    numbers = np.concatenate([n for _, n, _ in parts])
+    order = np.argsort(numbers)
+    result.configurations = numbers[order]
+    for name, model in reference.items():
+        values = np.concatenate([data[name].values for _, _, data in parts])[order]
+        counts = np.concatenate([data[name].source_counts for _, _, data in parts])[order]
+        result.correlators[name] = CorrelatorData(name, values, model.momenta, counts, model.attributes)
+    versions = {f.attributes.get("trellis_version") for f in result.files}
+    if len(versions) > 1:
+        result.notes.append(f"files of several versions of trellis: {sorted(map(str, versions))}")
+    if len(result.run_files) > 1:
+        result.notes.append(f"{len(result.run_files)} different run files")
+
+
+def _compare(path: Path, new: CorrelatorData, old: CorrelatorData, old_path: Path) -> None:
+    for key in _IDENTITY:
+        if new.attributes.get(key) != old.attributes.get(key):
+            expected = f"{old.attributes.get(key)!r} as in {old_path}"
+            found = repr(new.attributes.get(key))
+            raise MeasurementFileError(path, f"attribute {key} of {new.name}", expected=expected, found=found)
+    if not np.array_equal(new.momenta, old.momenta):
+        expected = f"{old.momenta.tolist()} as in {old_path}"
+        raise MeasurementFileError(
+            path, f"momenta of {new.name}", expected=expected, found=new.momenta.tolist()
+        )

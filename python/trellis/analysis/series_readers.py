@@ -1,0 +1,100 @@
+"""Series over trajectories: observables of measurement files, and the streams of gauge generation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import MeasurementFileError
+from .measurements import ArraySeries, Measurements, ObservableSeries
+from .root_attributes import check_root
+
+
+def refuse_not_finite(path: Path, where: str, values: NDArray, numbers: NDArray) -> None:
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        first = tuple(int(i) for i in bad[0])
+        found = (
+            f"{len(bad)} that are not, first {values[first]} in configuration {numbers[first[0]]} at {first}"
+        )
+        raise MeasurementFileError(path, where, expected="finite numbers", found=found)
+
+
+def read_observables(
+    path: Path, group: h5py.Group, numbers: NDArray, result: Measurements, after: int | None = None
+) -> None:
+    """Series of all datasets; `after`: those of a stream without its thermalisation."""
+    keep = np.ones(len(numbers), dtype=bool) if after is None else numbers > after
+    all_numbers = numbers
+    for name, dataset in group.items():
+        if name == "trajectory":
+            continue
+        values = np.asarray(dataset[()])
+        if values.shape != all_numbers.shape:
+            raise MeasurementFileError(
+                path, dataset.name, expected=f"{len(all_numbers)} numbers", found=list(values.shape)
+            )
+        values, numbers = values[keep], all_numbers[keep]
+        refuse_not_finite(path, dataset.name, values, numbers)
+        _add_series(result, name, numbers, values)
+
+
+def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
+    check_root(path, file, result)
+    group = file.get("observables")
+    if not isinstance(group, h5py.Group):
+        raise MeasurementFileError(path, "/observables", expected="a group with datasets", found="nothing")
+    trajectory = file.get("trajectory", group.get("trajectory"))
+    if trajectory is None:
+        raise MeasurementFileError(path, "/trajectory", expected="int64[n]", found="nothing")
+    numbers = np.atleast_1d(np.asarray(trajectory[()], dtype=np.int64))
+    after = int(file.attrs.get("thermalisation", 0))
+    read_observables(path, group, numbers, result, after=after)
+    if isinstance(file.get("occasional"), h5py.Group):
+        for name, series in file["occasional"].items():
+            _read_occasional(path, name, series, result, after)
+    return len(numbers)
+
+
+def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measurements, after: int) -> None:
+    """A series with trajectory numbers of its own; arrays of noise vectors also as their mean."""
+    numbers = np.asarray(group["trajectory"][()], dtype=np.int64)
+    values = np.asarray(group["value"][()])
+    if len(values) != len(numbers):
+        raise MeasurementFileError(
+            path, group["value"].name, expected=f"{len(numbers)} entries", found=list(values.shape)
+        )
+    keep = numbers > after
+    numbers, values = numbers[keep], values[keep]
+    if values.ndim == 1:
+        finite = np.isfinite(values)
+        if not finite.all():
+            result.notes.append(f"{name}: not reached on {np.sum(~finite)} of {len(finite)} configurations")
+        _add_series(result, name, numbers[finite], values[finite])
+        return
+    refuse_not_finite(path, group["value"].name, values, numbers)
+    axis = np.asarray(group["axis"][()]) if "axis" in group else None
+    old = result.arrays.get(name)
+    if old is not None and old.values.shape[1:] != values.shape[1:]:
+        raise MeasurementFileError(
+            path, group["value"].name, expected=list(old.values.shape[1:]), found=list(values.shape[1:])
+        )
+    if values.ndim == 2 and axis is None:
+        _add_series(result, name, numbers, values.mean(axis=1))
+    if old is not None:
+        numbers = np.concatenate([old.trajectories, numbers])
+        values = np.concatenate([old.values, values])
+    numbers, first = np.unique(numbers, return_index=True)
+    result.arrays[name] = ArraySeries(name, numbers, values[first], axis)
+
+
+def _add_series(result: Measurements, name: str, numbers: NDArray, values: NDArray) -> None:
+    old = result.observables.get(name)
+    if old is not None:
+        numbers = np.concatenate([old.trajectories, numbers])
+        values = np.concatenate([old.values, values])
+    numbers, first = np.unique(numbers, return_index=True)
+    result.observables[name] = ObservableSeries(name, numbers, values[first])
