@@ -175,6 +175,12 @@ def test_a_step_that_is_too_large_is_warned_about(tmp_path: Path) -> None:
     assert "is above 10: raise the steps of [[integrator]]" in found.stdout + found.stderr
 
 
+def test_a_rational_function_that_is_too_coarse_is_warned_about(tmp_path: Path) -> None:
+    text = RUN.replace("order = 7, dyn", "order = 2, dyn").replace("total = 4", "total = 2")
+    found = run("generate", "run.toml", cwd=write_run(tmp_path, text))
+    assert "fermions 'up': a rational function is wrong by" in found.stdout + found.stderr
+
+
 def test_seconds_of_the_spectral_check(plain: Path) -> None:
     with h5py.File(plain / "out" / "stream.h5") as file:
         spectrum, whole = (file[f"observables/{name}"][:] for name in ("seconds.spectrum", "seconds"))

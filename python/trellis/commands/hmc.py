@@ -26,6 +26,8 @@ from .tune import tune
 
 #: Beyond this a trajectory is practically never accepted.
 _LARGE_VIOLATION = 10.0
+#: Relative errors of heat bath or accept step above this are warned about.
+_LARGE_RATIONAL_ERROR = 1e-4
 #: Above, stout smearing amplifies the shortest waves by more than 3/2 at each level: |1 - 16 rho|.
 _LARGE_RHO = 0.16
 #: Trajectories of each kind in --tune.
@@ -138,6 +140,12 @@ class _Chain:
                 f"{name}: rational functions on [{interval.low:.4g}, {interval.high:.4g}], "
                 f"order (error): {text}"
             )
+            worst = max(functions["heat_bath"].error, functions["metropolis"].error)
+            if worst > _LARGE_RATIONAL_ERROR:
+                self.output.warning(
+                    f"fermions {name!r}: a rational function is wrong by {worst:.1e}, and the weight of the "
+                    "configurations with it: raise rational.order, or leave it out"
+                )
 
     def _widen(self, U: GaugeField) -> None:
         """Before a trajectory: no eigenvalue may lie outside the rational functions' interval."""

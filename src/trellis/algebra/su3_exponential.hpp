@@ -34,7 +34,7 @@ inline constexpr double exponential_series_limit = 2.0;
 struct InverseFactorials {
   double value[exponential_terms + 1];
 };
-constexpr InverseFactorials inverse_factorials() {
+TRELLIS_SITE_FN constexpr InverseFactorials inverse_factorials() {
   InverseFactorials r{{1.0}};
   for (int n = 1; n <= exponential_terms; ++n) r.value[n] = r.value[n - 1] / n;
   return r;

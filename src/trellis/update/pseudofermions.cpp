@@ -121,9 +121,10 @@ void solve_shifts(std::vector<SpinorField>& x, SquaredOperator& fermion, const R
   count.iterations += report.iterations;
   count.largest_residual = std::max(count.largest_residual, report.largest_residual());
   if (!report.converged)
-    throw NumericError(message("monomial ", monomial.name(), ": the multi-shift solve reached |r|/|b| = ",
-                               report.largest_residual(), " in ", report.iterations,
-                               " iterations (asked: ", solve.tolerance, "; ", name_of(report.reason), ")"));
+    throw NumericError(message(
+        "monomial ", monomial.name(), ": the multi-shift solve reached |r|/|b| = ", report.largest_residual(),
+        " in ", report.iterations, " iterations (asked: ", solve.tolerance, "; ", name_of(report.reason),
+        "): allow more iterations, a larger residual or a heavier quark"));
 }
 
 void apply_rational(SpinorField& out, std::vector<SpinorField>& x, SquaredOperator& fermion,

@@ -39,7 +39,8 @@ void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& 
   if (!report.converged)
     throw NumericError(
         message("monomial ", name(), ": the solve reached |r|/|b| = ", report.largest_residual(), " in ",
-                report.iterations, " iterations (asked: ", tolerance, "; ", name_of(report.reason), ")"));
+                report.iterations, " iterations (asked: ", tolerance, "; ", name_of(report.reason),
+                "): allow more iterations, a larger residual or a heavier quark"));
 }
 
 void TwoFlavourMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
