@@ -171,6 +171,32 @@ def test_trellis_analyze_reads_the_layout_of_lalibe(tmp_path: Path) -> None:
         analyze(tmp_path)
 
 
+ODD = "PS/fh_proton_A3_UU/spin_up"
+
+
+@pytest.mark.parametrize(
+    ("replaced", "by", "words"),
+    [
+        (f"{ODD}/x0_y0_z0_t0/px0_py0_pz0", "hello", "expected numbers"),
+        (f"{ODD}/x0_y0_z0_t0/px0_py0_pz0", None, "expected a dataset, found a group"),
+        (f"{ODD}/x0_y0_z0_t0/px0_py0_pz0", np.full(EXTENT, np.nan), "finite numbers"),
+        (f"{ODD}/x0_y0_z0_t0", np.zeros(4), "expected a group, found a dataset"),
+        (ODD, np.zeros(4), "expected a group, found a dataset"),
+        ("PS/fh_proton_A3_UU", np.zeros(4), "expected a group, found a dataset"),
+    ],
+)
+def test_odd_contents_are_named(tmp_path: Path, replaced: str, by: object, words: str) -> None:
+    write_lalibe(tmp_path, 6)
+    with h5py.File(tmp_path / "fh_2.h5", "r+") as file:
+        del file[replaced]
+        if by is None:
+            file.create_group(replaced)
+        else:
+            file[replaced] = by
+    with pytest.raises(AnalysisError, match=f"fh_2.*{replaced}.*{words}"):
+        analyze(tmp_path)
+
+
 DATA = Path(os.environ.get("TRELLIS_TEST_DATA", "")) / "lalibe"
 
 

@@ -113,7 +113,17 @@ def _chosen_smearing(path: Path, file: h5py.File, smearing: str | None) -> str:
     return smearing
 
 
+def _require(path: Path, item: h5py.Group | h5py.Dataset, kind: type) -> None:
+    """A group, or a dataset of numbers."""
+    if not isinstance(item, kind):
+        expected, found = ("a dataset", "a group") if kind is h5py.Dataset else ("a group", "a dataset")
+        raise MeasurementFileError(path, item.name, expected=expected, found=found)
+    if kind is h5py.Dataset and item.dtype.kind not in "iufc":
+        raise MeasurementFileError(path, item.name, expected="numbers", found=f"type {item.dtype}")
+
+
 def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
+    _require(path, group, h5py.Group)
     if hadron.down is None:
         parts = [(group, 1)]
     else:
@@ -126,14 +136,17 @@ def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
     total: dict[tuple[int, ...], NDArray] = {}
     sources = 0
     for part, sign in parts:
+        _require(path, part, h5py.Group)
         places = [name for name in part if _PLACE.fullmatch(name)]
         sources = len(places)
         for place in places:
+            _require(path, part[place], h5py.Group)
             for name, dataset in part[place].items():
                 match = _MOMENTUM.fullmatch(name)
                 if match is None:
                     continue
                 n = tuple(map(int, match.groups()))
+                _require(path, dataset, h5py.Dataset)
                 values = np.asarray(dataset[()], dtype=np.complex128)
                 if values.ndim != 1 or (total and len(values) != len(next(iter(total.values())))):
                     expected = "one dimension, as long as the others"
