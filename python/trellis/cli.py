@@ -102,12 +102,19 @@ def measure(
     resume: Resume = False,
     json: Json = False,
     schema: Schema = False,
+    first: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Leave out configurations below this number: runs side by side."),
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option(metavar="N", help="Leave out configurations above this number.")
+    ] = None,
 ) -> None:
     """Propagators and correlators on a set of configurations."""
     from .commands.measure import measure as command
     from .run_files import MeasureRun
 
-    _with_run_file(command, MeasureRun, run_file, resume, json, schema)
+    _with_run_file(command, MeasureRun, run_file, resume, json, schema, first=first, last=last)
 
 
 def _with_run_file(

@@ -243,6 +243,8 @@ def test_options_document_themselves():
 
 def test_format():
     assert format_error(0.42135, 0.0017) == "0.4213(17)" or format_error(0.42135, 0.0017) == "0.4214(17)"
+    assert format_error(1526.4, 463.0) == "1530(460)"
+    assert format_error(-23.4, 12.0) == "-23(12)"
 
 
 def test_analysis_and_report_never_load_the_core():

@@ -104,6 +104,8 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"
+    if charges is not None:
+        subject = "Nucleon charges and hadron masses"
     return Results(
         title=title or f"{subject} on {f'{x} x {y} x {z} x {t}' if x else f'{t} time slices'}{beta}",
         created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import gvar as gv
@@ -361,4 +362,9 @@ class Results(_Record):
 
 def format_error(value: float, error: float) -> str:
     """0.4213(17): two digits of error."""
-    return str(gv.gvar(value, error).fmt(None)) if error > 0 else f"{value:.10g}"
+    if not error > 0:
+        return f"{value:.10g}"
+    places = 1 - math.floor(math.log10(error)) if math.isfinite(error) else 1
+    if places <= 0 and abs(value) < 1e6:  # 1530(460) rather than 1.53(46)e+03
+        return f"{round(value, places):.0f}({round(error, places):.0f})"
+    return str(gv.gvar(value, error).fmt(None))

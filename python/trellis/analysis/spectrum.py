@@ -238,7 +238,7 @@ def _scan_and_average(
     average = _average(scan, np.array(responses), inflation)
     series = average.mean + average.weights @ np.array(responses)
     if average.weights @ np.array([s.fit.p_value for s in scan]) < 0.01:
-        notes.append(f"{name}: poor fits, the weighted p-value is below 0.01")
+        notes.append(f"{name.replace('_', ' ')}: poor fits, the weighted p-value is below 0.01")
     return ParticleFit(
         correlators,
         numbers,

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from ..campaign.files import load_campaign
@@ -19,13 +20,15 @@ from ..run_files import GenerateRun, MeasureRun, load_run_file
 @dataclass(frozen=True, slots=True)
 class Chain:
     """Gauge fields and what is measured on them: run files in the demo's folder, a name for the tasks, and
-    estimates in seconds on one core."""
+    estimates in seconds on one core. The measurement is cut into parts of some configurations each."""
 
     name: str
     generate: str
     measure: str
     generate_seconds: float
     measure_seconds: float
+    parts: int = 1
+    priority: int = 0
 
 
 def this_machine() -> Machine:
@@ -47,18 +50,19 @@ def demo_campaign(folder: Path, chains: Sequence[Chain], analysis: Sequence[str]
     analysis
         Words after `trellis analyze`.
     cores
-        Of each task.
+        Of the machine. Chains run side by side, and so do the parts of a measurement.
     """
     tables, last = [], []
+    threads = max(1, cores // len(chains)), max(1, cores // sum(chain.parts for chain in chains))
     for chain in chains:
-        found, measured = _chain_tables(folder, chain, cores)
+        found, measured = _chain_tables(folder, chain, *threads)
         tables += found
         last += measured
     words = [sys.executable, "-m", "trellis", "analyze", *analysis]
     outputs = [{"path": str(folder / name), "atomic": False} for name in ("results.json", "report.html")]
     # Changed options are another task: the analysis is made again.
     options = hashlib.sha256((folder / "analyze.toml").read_bytes()).hexdigest()[:6]
-    tables.append(_table(f"analysis-{options}", words, last, outputs, cores, 30.0))
+    tables.append(_table(f"analysis-{options}", words, last, outputs, max(1, cores // 2), 30.0))
     # Files of the demo are named from where it was started, as in its run files.
     root = os.path.relpath(Path.cwd(), folder.resolve())
     state = os.path.relpath(folder / "demo.state", Path.cwd())
@@ -72,7 +76,10 @@ def demo_campaign(folder: Path, chains: Sequence[Chain], analysis: Sequence[str]
     return load_campaign(folder / FILE)
 
 
-def _chain_tables(folder: Path, chain: Chain, cores: int) -> tuple[list[str], list[str]]:
+def _chain_tables(
+    folder: Path, chain: Chain, field_threads: int, part_threads: int
+) -> tuple[list[str], list[str]]:
+    """The tables of a chain's tasks, and the names of the last ones."""
     generation, _ = load_run_file(folder / chain.generate, GenerateRun)
     measurement, _ = load_run_file(folder / chain.measure, MeasureRun)
     sweeps = generation.sweeps
@@ -82,14 +89,27 @@ def _chain_tables(folder: Path, chain: Chain, cores: int) -> tuple[list[str], li
     first = f"{chain.name}-fields"
     words = [*trellis, "generate", str(folder / chain.generate), "--resume"]
     made = [{"path": fields[-1], "atomic": True}]
-    tables = [_table(first, words, [], made, cores, chain.generate_seconds / cores, priority=1)]
-    outputs = [
-        {"path": f"{measurement.output.directory}/correlators.{n:06d}.h5", "atomic": True} for n in numbers
-    ]
-    second = f"{chain.name}-correlators"
-    words = [*trellis, "measure", str(folder / chain.measure), "--resume"]
-    tables.append(_table(second, words, [first], outputs, cores, chain.measure_seconds / cores))
-    return tables, [second]
+    seconds = chain.generate_seconds / field_threads
+    tables = [_table(first, words, [], made, field_threads, seconds, priority=2)]
+    names = []
+    for part in _cut(numbers, chain.parts):
+        outputs = [
+            {"path": f"{measurement.output.directory}/correlators.{n:06d}.h5", "atomic": True} for n in part
+        ]
+        name = f"{chain.name}-correlators-{part[0]}" + (f"-{part[-1]}" if len(part) > 1 else "")
+        words = [*trellis, "measure", str(folder / chain.measure), "--resume"]
+        words += ["--first", str(part[0]), "--last", str(part[-1])]
+        seconds = chain.measure_seconds * len(part) / len(numbers) / part_threads
+        tables.append(_table(name, words, [first], outputs, part_threads, seconds, priority=chain.priority))
+        names.append(name)
+    return tables, names
+
+
+def _cut(numbers: Sequence[int], parts: int) -> list[Sequence[int]]:
+    """At most `parts` runs of neighbours, their lengths equal within one."""
+    parts = min(parts, len(numbers))
+    ends = [len(numbers) * part // parts for part in range(parts + 1)]
+    return [numbers[begin:end] for begin, end in pairwise(ends)]
 
 
 def _table(

@@ -30,6 +30,7 @@ from .measure_currents import (
 )
 from .measure_files import Measured, require_same_physics, result_file, write_result
 from .measure_setup import (
+    between,
     deflated_solver,
     find_configurations,
     lanczos_bytes,
@@ -44,10 +45,13 @@ from .setup import gauge_field_bytes, load_run, make_output_folder, require_memo
 from .stopping import StopRequest
 
 
-def measure(run_file: Path, *, resume: bool, json: bool) -> int:
-    """Measure on every configuration of a run file."""
+def measure(
+    run_file: Path, *, resume: bool, json: bool, first: int | None = None, last: int | None = None
+) -> int:
+    """Measure on every configuration of a run file, or on those of its numbers first..last."""
     output = Output(json)
     run, text = load_run(run_file, MeasureRun)
+    run = run.model_copy(update={"configurations": between(run.configurations, first, last)})
     result = measure_run(run, text, output, resume=resume)
     output.result(result)
     return 0

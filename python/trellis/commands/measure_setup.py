@@ -60,6 +60,13 @@ def find_configurations(table: ConfigurationsTable) -> list[tuple[int, str]]:
     return chosen
 
 
+def between(table: ConfigurationsTable, first: int | None, last: int | None) -> ConfigurationsTable:
+    """Those of the table's configurations with numbers first..last; None: no limit."""
+    lower = [n for n in (table.first, first) if n is not None]
+    upper = [n for n in (table.last, last) if n is not None]
+    return table.model_copy(update={"first": max(lower, default=None), "last": min(upper, default=None)})
+
+
 def make_solver(table: SolverTable) -> Solver:
     """The solver that a run file describes."""
     method = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr}[table.type]

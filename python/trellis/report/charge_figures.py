@@ -114,6 +114,8 @@ def three_point(record: NucleonCharges) -> Figure:
             )
         axes.set_ylabel(rf"$R_{{{name}}}(t, \tau)$")
     all_axes[0].legend(loc="best", fontsize="small", ncols=3)
+    is_whole = all(t % 2 == 0 for fixed in record.three_point.values() for t in fixed.separations)
+    all_axes[-1].xaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 5, 10], integer=is_whole))
     all_axes[-1].set_xlabel(r"time of the current $\tau - t/2$  (lattice units)")
     return figure
 
