@@ -197,6 +197,15 @@ def test_odd_contents_are_named(tmp_path: Path, replaced: str, by: object, words
         analyze(tmp_path)
 
 
+def test_one_flavour_alone_is_refused(tmp_path: Path) -> None:
+    write_lalibe(tmp_path, 6)
+    for path in tmp_path.glob("fh_*.h5"):
+        with h5py.File(path, "r+") as file:
+            del file["PS/fh_proton_A3_UU"]
+    with pytest.raises(AnalysisError, match="fh_A3_DD: expected fh_A3_UU beside it"):
+        analyze(tmp_path)
+
+
 DATA = Path(os.environ.get("TRELLIS_TEST_DATA", "")) / "lalibe"
 
 

@@ -27,12 +27,23 @@ from .three_point import (
 
 
 def isovector_numerators(measurements: Measurements) -> dict[str, NDArray]:
-    """UU - DD of each current at zero momentum, real, shape [configuration, time]."""
+    """UU - DD of each current at zero momentum, real, shape [configuration, time].
+
+    Raises
+    ------
+    AnalysisError
+        A current with one of the two flavours alone.
+    """
     numerators = {}
     for current, charge in CHARGE_OF_CURRENT.items():
-        pair = [measurements.correlators.get(f"fh_{current}_{flavour}") for flavour in ("UU", "DD")]
-        if None not in pair:
-            numerators[charge] = at_rest(pair[0]) - at_rest(pair[1])
+        names = [f"fh_{current}_{flavour}" for flavour in ("UU", "DD")]
+        there = [name for name in names if name in measurements.correlators]
+        if len(there) == 1:
+            other = names[1 - names.index(there[0])]
+            raise AnalysisError(f"{there[0]}: expected {other} beside it (UU - DD), found nothing")
+        if there:
+            up, down = (measurements.correlators[name] for name in names)
+            numerators[charge] = at_rest(up) - at_rest(down)
     return numerators
 
 
