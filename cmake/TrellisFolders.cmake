@@ -112,7 +112,11 @@ function(trellis_add_folder name)
     if(NOT name MATCHES "^(device|kernels)$")  # elsewhere no loop takes time in a run
       target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
     endif()
-    trellis_precompile(${target})
+    if(name MATCHES "^(algebra|lattice)$")  # few files with the flags of base/
+      trellis_reuse_precompiled(${target} trellis_base)
+    else()
+      trellis_precompile(${target})
+    endif()
   endif()
   if(cuda_files)
     # An object library, so that CI can compile the CUDA part alone: target trellis_cuda.
