@@ -1,13 +1,16 @@
 /// Broken files of every format end in typed errors; failed writes leave the old file.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 
 #include "tests/unit/io_test_fields.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/io/gauge_file.hpp"
+#include "trellis/io/hdf5.hpp"
 #include "trellis/io/lime.hpp"
 
 namespace trellis {
@@ -209,6 +212,29 @@ TEST(LimeFiles, MayLackRecordsAndHaveOthers) {
   more.push_back({"", ""});
   more.back().type = "another";
   EXPECT_TRUE(read_bytes(lime_file(more)).ok());
+  std::vector<Record> last_first = all;
+  std::reverse(last_first.begin(), last_first.end());
+  EXPECT_TRUE(read_bytes(lime_file(last_first)).ok());
+  EXPECT_TRUE(read_bytes(lime_file(without(last_first, "ildg-format"))).ok());
+}
+
+TEST(LimeFiles, MayHoldOtherFieldsBeforeTheLinks) {
+  const std::vector<Record> all = records_of(good_file(cases[1]));
+  std::vector<Record> more;
+  for (const Record& record : all) {
+    if (record.type == "scidac-private-record-xml") {
+      more.push_back({record.type,
+                      "<scidacRecord><precision>D</precision><typesize>8</typesize>"
+                      "<datacount>1</datacount></scidacRecord>"});
+      more.push_back({"scidac-binary-data", std::string(64 * 8, 'x')});
+      more.push_back({"scidac-checksum", "<scidacChecksum><suma>1</suma><sumb>2</sumb></scidacChecksum>"});
+    }
+    more.push_back(record);
+  }
+  const FileReport report = read_bytes(lime_file(more));
+  EXPECT_TRUE(report.ok());
+  EXPECT_EQ(report.precision_bits, 32);
+  EXPECT_EQ(report.checksums.at(0).ok(), true);
 }
 
 TEST(LimeFiles, OfASingleRecordNeedTheLattice) {
@@ -280,6 +306,11 @@ TEST(Xml, ValuesAreFoundTolerantly) {
   EXPECT_EQ(io::xml_value("<lxy>4</lxy>", "lx"), std::nullopt);
   EXPECT_EQ(io::xml_value("", "lx"), std::nullopt);
   EXPECT_EQ(io::xml_value(std::string(100000, '<'), "lx"), std::nullopt);
+  EXPECT_EQ(io::xml_value("<!-- <lx>9</lx> --><lx>4</lx>", "lx"), "4");
+  EXPECT_EQ(io::xml_value("<!-- <lx>9</lx>", "lx"), std::nullopt);
+  EXPECT_EQ(io::xml_integer("<lx>+4</lx>", "lx", "file"), 4);
+  EXPECT_THROW(io::xml_integer("<lx>+-4</lx>", "lx", "file"), FileError);
+  EXPECT_THROW(io::xml_integer("<lx>+</lx>", "lx", "file"), FileError);
   EXPECT_THROW(io::xml_integer("<lx>4.5</lx>", "lx", "file"), FileError);
 }
 
@@ -299,6 +330,28 @@ TEST(FailedWrites, NameAFullDisk) {
   }
   EXPECT_EQ(file_bytes(path.str()), "old");
   EXPECT_FALSE(exists(path.str() + ".partial"));
+}
+
+/// A rename would turn a device into a file.
+TEST(FailedWrites, ReplaceNoPipesAndFolders) {
+  const TemporaryPath pipe("pipe"), folder("folder"), link("link");
+  ASSERT_EQ(::mkfifo(pipe.str().c_str(), 0600), 0);
+  ASSERT_EQ(::mkdir(folder.str().c_str(), 0700), 0);
+  ASSERT_EQ(::symlink(pipe.str().c_str(), link.str().c_str()), 0);
+  for (const std::string& path : {pipe.str(), folder.str(), link.str()}) {
+    try {
+      write_gauge_field(path, GaugeField(lattice_of_one(extents)), GaugeFormat::ildg);
+      ADD_FAILURE() << "wrote " << path;
+    } catch (const FileError& error) {
+      EXPECT_NE(std::string(error.what()).find("only a regular file is replaced"), std::string::npos);
+    }
+    EXPECT_THROW(hdf5::File::create(path, std::make_shared<SingleCommunicator>()), FileError);
+    EXPECT_NE(::access((path + ".partial").c_str(), F_OK), 0);
+  }
+  struct stat status;
+  EXPECT_TRUE(::stat(pipe.str().c_str(), &status) == 0 && S_ISFIFO(status.st_mode));
+  EXPECT_TRUE(::lstat(link.str().c_str(), &status) == 0 && S_ISLNK(status.st_mode));
+  ::rmdir(folder.str().c_str());
 }
 
 TEST(FailedWrites, InTheMiddleKeepTheOldFile) {

@@ -269,6 +269,32 @@ TEST(Nersc, HeaderValuesAreChecked) {
   }
 }
 
+TEST(Nersc, HeadersAreReadAsPeopleWriteThem) {
+  const LatticePtr lattice = lattice_of_one(extents);
+  const GaugeField U = random_field(lattice);
+  const TemporaryPath path("nersc_blanks");
+  write_gauge_field(path.str(), U, GaugeFormat::nersc);
+  const std::string bytes = file_bytes(path.str());
+  const auto line_ends = [&](const std::string& line_end) {
+    const size_t end = bytes.find("END_HEADER\n", 13) + 11;
+    std::string header;
+    for (const char c : bytes.substr(0, end)) header += c == '\n' ? line_end : std::string(1, c);
+    return header.substr(0, header.rfind('\n') + 1) + bytes.substr(end);
+  };
+  const std::string changed[] = {replaced(bytes, "CHECKSUM = ", "CHECKSUM = 0x"),
+                                 replaced(bytes, "PLAQUETTE = ", "PLAQUETTE=+"),
+                                 replaced(bytes, "\nEND_HEADER", "\n \tEND_HEADER"),
+                                 replaced(bytes, "BOUNDARY_1", "\n# the end = END_HEADER?\n\n\tBOUNDARY_1"),
+                                 line_ends("\r\n"),
+                                 line_ends(" \n  ")};
+  for (const std::string& text : changed) {
+    write_bytes(path.str(), text);
+    GaugeField V(lattice);
+    EXPECT_TRUE(read_gauge_field(path.str(), V).ok()) << text.substr(0, 200);
+    EXPECT_EQ(canonical(U), canonical(V));
+  }
+}
+
 TEST(BridgeText, ReadsNumbersALine) {
   const LatticePtr lattice = lattice_of_one({2, 4, 2, 2});
   const GaugeField U = random_field(lattice);

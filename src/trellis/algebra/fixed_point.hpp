@@ -2,6 +2,7 @@
 /// 16-bit fixed point: a component is q s / 32767 with q in [-32767, 32767] and s the largest |component| of
 /// its site. Conversions of a lane vector are intrinsics where the compiler's own are poor.
 #include <cstdint>
+#include <cstring>
 
 #include "trellis/algebra/lane_functions.hpp"
 
@@ -14,7 +15,23 @@ TRELLIS_SITE_FN void store_fixed(int16_t* p, float x) {
 #if defined(__CUDA_ARCH__)
   *p = int16_t(__float2int_rn(x));
 #else
-  *p = x == x ? int16_t(__builtin_rintf(x)) : int16_t(0);  // the scale of a site with NaN is NaN too
+  *p = x == x ? int16_t(__builtin_rintf(x)) : INT16_MIN;  // as conversions of lanes have it
+#endif
+}
+
+/// The larger of `largest` (not negative) and |x|; a NaN or infinity of either stays, so that the scale of a
+/// site shows it. Bit patterns without their sign are ordered like the numbers, infinity and NaN on top.
+TRELLIS_SITE_FN float larger_magnitude(float largest, float x) {
+#if defined(__CUDA_ARCH__)
+  return __int_as_float(max(__float_as_int(largest), __float_as_int(x) & INT32_MAX));
+#else
+  int32_t a, b;
+  std::memcpy(&a, &largest, sizeof(a));
+  std::memcpy(&b, &x, sizeof(b));
+  b &= INT32_MAX;
+  a = a > b ? a : b;
+  std::memcpy(&largest, &a, sizeof(a));
+  return largest;
 #endif
 }
 
@@ -28,6 +45,20 @@ TRELLIS_SITE_FN int32_t load_integer(const int16_t* p, int32_t*) { return *p; }
 TRELLIS_SITE_FN float integer_to_float(int32_t n, float*) { return float(n); }
 
 #if !defined(__CUDACC__)
+template <int W>
+TRELLIS_SITE_FN Lanes<float, W, true> larger_magnitude(const Lanes<float, W, true>& largest,
+                                                       const Lanes<float, W, true>& x) {
+  using Integers = typename Lanes<int32_t, W, true>::Vector;
+  using Floats = typename Lanes<float, W, true>::Vector;
+  const Integers a = Integers(largest.v), b = Integers(x.v) & INT32_MAX;
+  return Lanes<float, W, true>(Floats(a > b ? a : b));
+}
+template <int W>
+TRELLIS_SITE_FN Lanes<float, W, false> larger_magnitude(const Lanes<float, W, false>& largest,
+                                                        const Lanes<float, W, false>& x) {
+  return {larger_magnitude(largest.lo, x.lo), larger_magnitude(largest.hi, x.hi)};
+}
+
 template <int W, bool fits>
 struct IntegerOf<Lanes<float, W, fits>> {
   using type = Lanes<int32_t, W>;
@@ -82,7 +113,7 @@ TRELLIS_SITE_FN Lanes<float, W, fits> load_fixed(const int16_t* p, Lanes<float, 
   for (int i = 0; i < W; ++i) x[i] = float(p[i]);
   return L::load(x);
 }
-/// Rounds to nearest, ties to even. @pre |x| <= 32767 in every lane.
+/// Rounds to nearest, ties to even; NaN becomes -32768. @pre |x| <= 32767 in every lane, or NaN.
 template <int W, bool fits>
 TRELLIS_SITE_FN void store_fixed(int16_t* p, const Lanes<float, W, fits>& x) {
 #if defined(__AVX512F__)
@@ -108,7 +139,7 @@ TRELLIS_SITE_FN void store_fixed(int16_t* p, const Lanes<float, W, fits>& x) {
 #endif
   alignas(64) float y[W];
   x.store(y);
-  for (int i = 0; i < W; ++i) p[i] = int16_t(__builtin_rintf(y[i]));
+  for (int i = 0; i < W; ++i) store_fixed(p + i, y[i]);
 }
 #endif
 

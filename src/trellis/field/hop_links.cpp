@@ -13,6 +13,9 @@
 namespace trellis {
 
 namespace {
+/// The larger of a (a number) and x; infinity where x is not a number.
+double larger(double a, double x) { return std::isnan(x) ? HUGE_VAL : std::max(a, x); }
+
 /// Deviation of U U^dagger from 1.
 double unitarity_violation(const Link& U) {
   double worst = 0;
@@ -20,7 +23,7 @@ double unitarity_violation(const Link& U) {
     for (int j = 0; j < 3; ++j) {
       std::complex<double> s = i == j ? -1.0 : 0.0;
       for (int k = 0; k < 3; ++k) s += U[3 * i + k] * std::conj(U[3 * j + k]);
-      worst = std::max(worst, std::abs(s));
+      worst = larger(worst, std::abs(s));
     }
   return worst;
 }
@@ -29,12 +32,12 @@ double violation(const Link& U) {
   double worst = unitarity_violation(U);
   for (int j = 0; j < 3; ++j) {
     const int k = (j + 1) % 3, l = (j + 2) % 3;
-    worst = std::max(worst, std::abs(U[6 + j] - std::conj(U[k] * U[3 + l] - U[l] * U[3 + k])));
+    worst = larger(worst, std::abs(U[6 + j] - std::conj(U[k] * U[3 + l] - U[l] * U[3 + k])));
   }
   return worst;
 }
 
-/// Largest value of f(link) over all local links.
+/// Largest value of f(link) over all links; infinity where one is not a number.
 template <class F>
 double largest_over_links(const GaugeField& U, const F& f) {
   const auto& inner = U.layout().inner();
@@ -42,7 +45,7 @@ double largest_over_links(const GaugeField& U, const F& f) {
   for_each_index(int(inner.size()), [&](int i) {
     for (int lane = 0; lane < U.lanes(); ++lane)
       for (int mu = 0; mu < Nd; ++mu)
-        worst[i] = std::max(worst[i], f(U.link(U.layout().coord(inner[i], lane), mu)));
+        worst[i] = larger(worst[i], f(U.link(U.layout().coord(inner[i], lane), mu)));
   });
   double w = 0;
   for (const double x : worst) w = std::max(w, x);
@@ -51,7 +54,15 @@ double largest_over_links(const GaugeField& U, const F& f) {
 
 double largest_component(const Link& U) {
   double largest = 0;
-  for (const auto& u : U) largest = std::max({largest, std::fabs(u.real()), std::fabs(u.imag())});
+  for (const auto& u : U) largest = larger(larger(largest, std::fabs(u.real())), std::fabs(u.imag()));
+  return largest;
+}
+
+/// The largest component, which 16-bit links have to know. @throw BadArgument if one is not finite
+double largest_finite_component(const GaugeField& U) {
+  const double largest = largest_over_links(U, largest_component);
+  if (!std::isfinite(largest))
+    throw BadArgument("links hold a NaN or infinity: they cannot be stored in 16 bits");
   return largest;
 }
 }  // namespace
@@ -76,6 +87,9 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
   if (link_reals != 18) {
     const double worst = link_reals == 14 ? largest_u3_violation(U) : largest_su3_violation(U);
     const double allowed = precision == Precision::double_precision ? 1e-10 : 1e-5;
+    if (std::isinf(worst))
+      throw BadArgument(
+          message("links hold a NaN or infinity: they cannot be stored as ", link_reals, " reals"));
     if (worst > allowed)
       throw BadArgument(message("links violate ", link_reals == 14 ? "U(3)" : "SU(3)", " by ", worst,
                                 " (allowed ", allowed, "): they cannot be stored as ", link_reals,
@@ -83,9 +97,8 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
   }
   if (backend != Backend::cpu) lanes = 1;
   layout_ = lattice_->layout(lanes == 0 ? native_lanes(precision) : lanes);
-  const double largest = precision == Precision::half_precision && link_reals != 8
-                             ? largest_over_links(U, largest_component)
-                             : 0;
+  const double largest =
+      precision == Precision::half_precision && link_reals != 8 ? largest_finite_component(U) : 0;
   const int blocks = backend == Backend::cpu ? layout_->blocks() : (layout_->blocks() + 31) / 32 * 32;
   const size_t sites = size_t(blocks) * layout_->lanes();
   const size_t element = precision == Precision::double_precision   ? 8
@@ -156,7 +169,8 @@ void HopLinks::refill(const GaugeField& U) {
   TRELLIS_REQUIRE(U.lattice_ptr() == lattice_, "the links live on another lattice");
   TRELLIS_REQUIRE(backend_ != Backend::cuda && scale_bytes_ == 0,
                   "links on a GPU or with scales are not refilled: build them anew");
-  if (U.backend() == Backend::cuda) return fill(U.on(Backend::cpu));
+  if (U.backend() == Backend::cuda) return refill(U.on(Backend::cpu));
+  if (precision_ == Precision::half_precision) largest_finite_component(U);
   fill(U);
 }
 

@@ -95,7 +95,7 @@ void quantise(int16_t* out, float* scale, const float* in, int n) {
   float largest[lanes] = {}, inverse[lanes];
   for (int i = 0; i < n; ++i)
     for (int lane = 0; lane < lanes; ++lane)
-      largest[lane] = maximum(largest[lane], absolute(in[i * lanes + lane]));
+      largest[lane] = larger_magnitude(largest[lane], in[i * lanes + lane]);
   for (int lane = 0; lane < lanes; ++lane) {
     scale[lane] = largest[lane];
     inverse[lane] = 32767.0f / maximum(largest[lane], 1e-37f);

@@ -139,7 +139,7 @@ void SpinorField::set_site(const SitePosition& at, int slot, const double* reals
   float r[largest_site], largest = 0;
   for (int i = 0; i < spec_.reals; ++i) {
     r[i] = float(reals[i]);
-    largest = maximum(largest, absolute(r[i]));
+    largest = larger_magnitude(largest, r[i]);
   }
   *scale(at, slot) = largest;
   const float inverse = 32767.0f / maximum(largest, 1e-37f);

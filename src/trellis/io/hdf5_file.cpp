@@ -81,12 +81,14 @@ std::string why_no_room(const std::string& path, int64_t bytes) {
   return error;
 }
 
-std::string why_not_creatable(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return io::with_errno("cannot create " + path, errno);
+std::string why_not_creatable(const std::string& path, const std::string& partial_path) {
+  std::string error = io::why_not_replaceable(path);
+  if (!error.empty()) return error;
+  const int descriptor = ::open(partial_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return io::with_errno("cannot create " + partial_path, errno);
   ::close(descriptor);
-  const std::string error = why_no_room(path, first_bytes);
-  if (!error.empty()) ::unlink(path.c_str());
+  error = why_no_room(partial_path, first_bytes);
+  if (!error.empty()) ::unlink(partial_path.c_str());
   return error;
 }
 
@@ -141,7 +143,7 @@ File File::create(const std::string& path, CommunicatorPtr communicator) {
   file->communicator = communicator ? communicator : world();
   file->is_written = true;
   Communicator& ranks = *file->communicator;
-  ranks.agree_on_error(ranks.rank() == 0 ? why_not_creatable(file->current_path) : "");
+  ranks.agree_on_error(ranks.rank() == 0 ? why_not_creatable(path, file->current_path) : "");
   const Handle access = access_properties(ranks);
   file->file =
       Handle(H5Fcreate(file->current_path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);

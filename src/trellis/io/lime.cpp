@@ -112,6 +112,11 @@ bool is_tag(const std::string& xml, size_t at, const std::string& tag) {
 
 std::optional<std::string> xml_value(const std::string& xml, const std::string& tag) {
   for (size_t at = xml.find('<'); at != std::string::npos; at = xml.find('<', at + 1)) {
+    if (xml.compare(at, 4, "<!--") == 0) {
+      at = xml.find("-->", at + 4);
+      if (at == std::string::npos) return std::nullopt;
+      continue;
+    }
     if (!is_tag(xml, at + 1, tag)) continue;
     size_t begin = xml.find('>', at);
     if (begin == std::string::npos || xml[begin - 1] == '/') return std::nullopt;
@@ -131,7 +136,8 @@ std::optional<int64_t> xml_integer(const std::string& xml, const std::string& ta
   const auto text = xml_value(xml, tag);
   if (!text) return std::nullopt;
   int64_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  const bool has_sign = text->size() > 1 && (*text)[0] == '+' && (*text)[1] != '-';
+  const auto [end, error] = std::from_chars(text->data() + has_sign, text->data() + text->size(), value);
   if (error != std::errc{} || end != text->data() + text->size())
     throw FileError(message(path, ": <", tag, "> should be an integer, found '", *text, "'"));
   return value;

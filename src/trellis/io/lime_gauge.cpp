@@ -108,7 +108,7 @@ GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
   FileReport& report = header.report;
   int data = find_record(records, "ildg-binary-data");
   report.format = data >= 0 ? GaugeFormat::ildg : GaugeFormat::scidac;
-  if (data < 0) data = find_record(records, "scidac-binary-data");
+  if (data < 0) data = find_scidac_data(file, records, {reals_per_site * 4, reals_per_site * 8});
   if (data < 0)
     throw FileError(message(
         file.path(),

@@ -19,13 +19,22 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+/// Where the line END_HEADER begins, blanks before it apart; npos if there is none.
+size_t find_end_line(const std::string& text) {
+  for (size_t at = text.find("END_HEADER"); at != std::string::npos; at = text.find("END_HEADER", at + 1)) {
+    const size_t before = text.find_last_not_of(" \t", at - 1);
+    if (at == 0 || before == std::string::npos || text[before] == '\n') return at;
+  }
+  return std::string::npos;
+}
+
 /// The header's text up to and with the line END_HEADER.
 std::string header_text(InputFile& file) {
   constexpr int64_t longest = int64_t(1) << 20;
   for (int64_t bytes = 4096;; bytes *= 4) {
     const std::string text = file.read_text(0, std::min({bytes, longest, file.size()}));
-    const size_t end = text.find("\nEND_HEADER");
-    const size_t newline = end == std::string::npos ? end : text.find('\n', end + 1);
+    const size_t end = find_end_line(text);
+    const size_t newline = end == std::string::npos ? end : text.find('\n', end);
     if (newline != std::string::npos) return text.substr(0, newline + 1);
     if (int64_t(text.size()) == file.size() || int64_t(text.size()) == longest)
       throw FileError(message(file.path(),
@@ -55,7 +64,10 @@ const std::string& required(const Keys& keys, const std::string& key, const std:
 template <class Number, class... Base>
 Number number(const std::string& text, const std::string& key, const std::string& path, Base... base) {
   Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
+  const bool has_prefix = sizeof...(base) > 0 && (text.rfind("0x", 0) == 0 || text.rfind("0X", 0) == 0);
+  const bool has_sign = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  const char* begin = text.data() + (has_prefix ? 2 : has_sign ? 1 : 0);
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value, base...);
   if (error != std::errc{} || end != text.data() + text.size())
     throw FileError(message(path, ": NERSC header: ", key, " should be a number, found '", text, "'"));
   return value;

@@ -33,7 +33,15 @@ std::string with_errno(const std::string& text, int error_number) {
   return text + ": " + std::strerror(error_number);
 }
 
+std::string why_not_replaceable(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return "";
+  return message("cannot write ", path, ": it is ", S_ISDIR(status.st_mode) ? "a folder" : "a device or pipe",
+                 ", and only a regular file is replaced");
+}
+
 std::string sync_and_rename(const std::string& from, const std::string& to) {
+  if (std::string error = why_not_replaceable(to); !error.empty()) return error;
   if (std::rename(from.c_str(), to.c_str()) != 0)
     return with_errno(message("cannot rename ", from, " to ", to), errno);
   const size_t slash = to.find_last_of('/');
@@ -148,6 +156,7 @@ std::unique_ptr<InputFile> open_input(const std::string& path, Communicator& com
 }
 
 std::unique_ptr<OutputFile> create_output(const std::string& path, Communicator& communicator) {
+  communicator.agree_on_error(communicator.rank() == 0 ? why_not_replaceable(path) : "");
   if (communicator.size() == 1) return create_posix_output(path, communicator);
 #ifdef TRELLIS_WITH_MPI
   return create_mpi_output(path, communicator);

@@ -102,6 +102,9 @@ std::unique_ptr<OutputFile> create_output(const std::string& path, Communicator&
 std::vector<Piece> merge(const std::vector<Piece>& pieces);
 /// "text: reason of errno".
 std::string with_errno(const std::string& text, int error_number);
+/// "" if a file may be written under this name: nothing is there, or a regular file. A device or pipe is not
+/// replaced by a rename.
+std::string why_not_replaceable(const std::string& path);
 /// Synchronises the folder of `path`, so that a rename in it survives a crash; then renames. "" or an error.
 std::string sync_and_rename(const std::string& from, const std::string& to);
 

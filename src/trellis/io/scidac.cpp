@@ -1,5 +1,6 @@
 #include "trellis/io/scidac.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <sstream>
@@ -14,11 +15,13 @@ bool is_binary_record(const LimeRecord& record) {
 
 namespace {
 
-/// The last record of a type before position `end`; -1 if none.
-int find_before(const std::vector<LimeRecord>& records, const std::string& type, int end) {
-  for (int i = end - 1; i >= 0; --i)
+/// The record of a type that belongs to the binary record `data`: the last one before it; where there is none
+/// and the file has no other binary record, the first one behind it. -1 if none.
+int find_beside(const std::vector<LimeRecord>& records, const std::string& type, int data) {
+  for (int i = data - 1; i >= 0; --i)
     if (records[size_t(i)].type == type) return i;
-  return -1;
+  if (std::count_if(records.begin(), records.end(), is_binary_record) > 1) return -1;
+  return find_record(records, type, size_t(data));
 }
 
 std::array<int64_t, 4> parse_dims(const std::string& text, const std::string& path) {
@@ -65,11 +68,21 @@ void read_record_xml(const std::string& xml, const std::string& path, ScidacReco
 
 ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data) {
   ScidacRecordInfo info;
-  const int of_file = find_before(records, "scidac-private-file-xml", data);
+  const int of_file = find_beside(records, "scidac-private-file-xml", data);
   if (of_file >= 0) read_file_xml(record_text(file, records[size_t(of_file)]), file.path(), info);
-  const int of_record = find_before(records, "scidac-private-record-xml", data);
+  const int of_record = find_beside(records, "scidac-private-record-xml", data);
   if (of_record >= 0) read_record_xml(record_text(file, records[size_t(of_record)]), file.path(), info);
   return info;
+}
+
+int find_scidac_data(InputFile& file, const std::vector<LimeRecord>& records,
+                     const std::vector<int64_t>& bytes_per_site) {
+  const int first = find_record(records, "scidac-binary-data");
+  for (int data = first; data >= 0; data = find_record(records, "scidac-binary-data", size_t(data) + 1)) {
+    const auto bytes = scidac_record_info(file, records, data).bytes_per_site;
+    if (bytes && std::count(bytes_per_site.begin(), bytes_per_site.end(), *bytes) > 0) return data;
+  }
+  return first;
 }
 
 std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file,

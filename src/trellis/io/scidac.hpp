@@ -18,9 +18,15 @@ struct ScidacRecordInfo {
   std::string datatype;
 };
 
-/// The private records before records[data] (the last ones, as QIO orders them). Missing records and tags are
-/// left open. Throws FileError for numbers that are none and for multi-file volumes.
+/// The private records before records[data] (the last ones, as QIO orders them), or behind it where there are
+/// none and no other binary record. Missing records and tags are left open. Throws FileError for numbers that
+/// are none and for multi-file volumes.
 ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data);
+
+/// The first scidac-binary-data whose record XML states one of these sizes of a site; else the first; -1 if
+/// there is none.
+int find_scidac_data(InputFile& file, const std::vector<LimeRecord>& records,
+                     const std::vector<int64_t>& bytes_per_site);
 
 /// The stored checksum pair of records[data]: the scidac-checksum between it and the next binary record;
 /// where records are few and loose, the only one in the file. Throws FileError if it cannot be understood.

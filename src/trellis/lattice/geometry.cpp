@@ -115,6 +115,10 @@ Geometry::Geometry(const Coord& lattice, ProcessGrid grid, int rank)
     local_[mu] = lattice[mu] / parts;
     origin_[mu] = rank_coord_[mu] * local_[mu];
   }
+  constexpr double largest = 1 << 30;  // sites, blocks and their neighbours are counted with 32 bits
+  const double local_sites = double(local_[0]) * local_[1] * local_[2] * local_[3];
+  TRELLIS_REQUIRE(local_sites <= largest, "lattice ", to_string(lattice), " has ", local_sites,
+                  " sites a rank, at most ", largest, " are possible: more ranks are needed");
 }
 
 int Geometry::neighbour_rank(int mu, int step) const {

@@ -117,11 +117,11 @@ class SiteArray {
   TRELLIS_SITE_FN Real scale_of(int block, int slot) const {
     return scale_ == nullptr ? Real(1) : load_real<Real>(scale_address(block, slot));
   }
-  /// Stores the scale of the site and returns 32767 / scale (0 for a zero site).
+  /// Stores the scale of the site (NaN or infinity once a component is) and returns 32767 / scale.
   TRELLIS_SITE_FN Real store_scale(int block, int slot, const Real (&r)[N]) const {
     if (scale_ == nullptr) return Real(32767.0f);
-    Real largest = absolute(r[0]);
-    unroll<N - 1>([&](auto i) TRELLIS_INLINE_LAMBDA { largest = maximum(largest, absolute(r[i + 1])); });
+    Real largest(0.0f);
+    unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { largest = larger_magnitude(largest, r[i]); });
     store_real(scale_address(block, slot), largest);
     return Real(32767.0f) / maximum(largest, Real(1e-37f));
   }

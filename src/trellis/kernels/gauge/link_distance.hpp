@@ -1,6 +1,6 @@
 #pragma once
-/// How far two configurations are from each other: per site, the largest sum_ij |A_ij - B_ij|^2 of a link. 54
-/// flop a link.
+/// How far two configurations are from each other: per site, the largest sum_ij |A_ij - B_ij|^2 of a link
+/// (NaN if one is not finite). 54 flop a link.
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
@@ -14,7 +14,7 @@ class LinkDistance {
   LinkDistance(const RawField& a, const RawField& b) : a_{a}, b_{b} {}
 
   TRELLIS_SITE_FN Real operator()(int block) const {
-    Real largest(0.0);
+    Real largest(0.0), finite_check(0.0);
     for (int mu = 0; mu < 4; ++mu) {
       Real a[18], b[18], sum(0.0);
       a_.load(block, mu, a);
@@ -24,8 +24,9 @@ class LinkDistance {
         sum = fma(difference, difference, sum);
       }
       largest = maximum(largest, sum);
+      finite_check = finite_check + (sum - sum);  // NaN stays
     }
-    return largest;
+    return largest + finite_check;
   }
 
  private:

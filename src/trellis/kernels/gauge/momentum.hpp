@@ -114,7 +114,7 @@ class AlgebraDot {
   Array P_, Q_;
 };
 
-/// The largest sum_a p_a^2 of the links of a site.
+/// The largest sum_a p_a^2 of the links of a site (NaN if one is not finite).
 template <class Layout, class Storage>
 class AlgebraMaximum {
  public:
@@ -123,15 +123,16 @@ class AlgebraMaximum {
   explicit AlgebraMaximum(const RawField& P) : P_{P} {}
 
   TRELLIS_SITE_FN Real operator()(int block) const {
-    Real largest(0.0);
+    Real largest(0.0), finite_check(0.0);
     for (int mu = 0; mu < 4; ++mu) {
       Real p[8];
       P_.load(block, mu, p);
       Real sum = p[0] * p[0];
       for (int a = 1; a < 8; ++a) sum = fma(p[a], p[a], sum);
       largest = maximum(largest, sum);
+      finite_check = finite_check + (sum - sum);  // NaN stays
     }
-    return largest;
+    return largest + finite_check;
   }
 
  private:
