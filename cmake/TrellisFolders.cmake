@@ -25,12 +25,25 @@ function(trellis_precompile target)
 endfunction()
 
 # trellis_reuse_precompiled(<target> <other>): what trellis_precompile made for a target with the same flags.
+# (Folders for include files may differ; each precompilation takes as long as three files.)
 function(trellis_reuse_precompiled target other)
   if(TRELLIS_PRECOMPILE AND NOT TRELLIS_SANITIZE)
     target_precompile_headers(${target} REUSE_FROM ${other})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${target} PRIVATE -fpch-preprocess)
     endif()
+  endif()
+endfunction()
+
+# trellis_precompile_folder(<name>): one precompilation for all folders with the same flags: without OpenMP,
+# and with it and -O2. Kernels have their own, and device/ has, without -O2.
+function(trellis_precompile_folder name)
+  if(name MATCHES "^(base|comm|device|kernels)$")
+    trellis_precompile(trellis_${name})
+  elseif(name MATCHES "^(algebra|lattice|view)$")
+    trellis_reuse_precompiled(trellis_${name} trellis_base)
+  else()
+    trellis_reuse_precompiled(trellis_${name} trellis_comm)
   endif()
 endfunction()
 
@@ -112,11 +125,7 @@ function(trellis_add_folder name)
     if(NOT name MATCHES "^(device|kernels)$")  # elsewhere no loop takes time in a run
       target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
     endif()
-    if(name MATCHES "^(algebra|lattice)$")  # few files with the flags of base/
-      trellis_reuse_precompiled(${target} trellis_base)
-    else()
-      trellis_precompile(${target})
-    endif()
+    trellis_precompile_folder(${name})
   endif()
   if(cuda_files)
     # An object library, so that CI can compile the CUDA part alone: target trellis_cuda.
