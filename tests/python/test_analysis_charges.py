@@ -156,7 +156,7 @@ def test_trellis_analyze_reads_the_layout_of_lalibe(tmp_path: Path) -> None:
         assert found.value == pytest.approx(expected.charges[name].value, rel=1e-9)
         assert found.error == pytest.approx(expected.charges[name].error, rel=1e-6)
     assert results.lattice == (0, 0, 0, EXTENT)
-    assert results.title == f"Hadron masses on {EXTENT} time slices"
+    assert results.title == f"Nucleon charges and hadron masses on {EXTENT} time slices"
     with h5py.File(tmp_path / "fh_3.h5", "r+") as file:
         file.copy("PS", "SS")
     with pytest.raises(AnalysisError, match="lalibe_smearing"):

@@ -299,7 +299,9 @@ def test_nan_is_found(U: tr.GaugeField) -> None:
     links[0, 0, 0, 0, 0, 0, 0] = np.nan
     V = tr.GaugeField.from_numpy(links)
     assert np.isnan(V.plaquette)
-    M = tr.WilsonClover(V, kappa=0.13)
+    with pytest.raises(tr.errors.BadArgument, match="links hold a NaN or infinity"):
+        tr.WilsonClover(V, kappa=0.13)
+    M = tr.WilsonClover(V, kappa=0.13, link_reals=18)
     found = tr.cg()(M).propagator(tr.point_source(V.geometry, (0, 0, 0, 0)), allow_not_converged=True)
     assert found.report is not None
     assert not found.report.converged
