@@ -196,7 +196,7 @@ def test_too_much_memory_is_refused(tmp_path: Path) -> None:
     found = run("generate", "run.toml", cwd=folder, status=1)
     assert "GiB per rank; machine.memory_gib allows 0.0001 GiB" in found.stderr
     assert not (folder / "out").exists()
-    huge = RUN.replace("[4, 4, 4, 8]", "[512, 512, 512, 1024]")
+    huge = RUN.replace("[4, 4, 4, 8]", "[128, 128, 128, 512]")
     found = run("generate", "run.toml", cwd=write_run(tmp_path, huge), status=1)
     assert "are available" in found.stderr
 
