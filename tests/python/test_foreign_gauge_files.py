@@ -182,13 +182,21 @@ def damaged() -> dict[str, bytes]:
     }
 
 
+SAID = {
+    "an extent beyond 64 bits": "NERSC header",
+    "extents that overflow": "1048576x1048576x1048576x1048576 needs more than",
+    "no extent": "has no DIMENSION_2",
+    "a byte after the end": "221209 bytes; as an openQCD file it would have 221208 bytes",
+}
+
+
 @pytest.mark.parametrize("name", damaged())
 def test_damaged_files(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(damaged()[name])
     status, text, errors = called(lambda: info(tmp_path / "file", lattice=None, json=True))
     assert status == 1
     assert json.loads(text)
-    assert "expected" in errors or "has no DIMENSION_2" in errors or "NERSC header" in errors, errors
+    assert SAID.get(name, "expected") in errors
     status, _, _ = called(
         lambda: convert(
             tmp_path / "file", tmp_path / "new", format="ildg", precision=None, lattice=None, json=True
