@@ -63,9 +63,7 @@ class Allocation:
     def __init__(self, cluster: VirtualCluster, monkeypatch: pytest.MonkeyPatch, minutes: int = 30) -> None:
         self.cluster = cluster
         nodes = len(cluster.node_names)
-        if "drain" in cluster.output("sinfo", "-h", "-N", "-o", "%T"):
-            # A step of an earlier test was slower to die than Slurm waits on a busy machine.
-            cluster.call("scontrol", "update", f"nodename={','.join(cluster.node_names)}", "state=resume")
+        cluster.resume_drained_nodes()  # a step of an earlier test was slow to die on a busy machine
         self.job = cluster.output(
             "sbatch", "--parsable", "--no-kill", f"-N{nodes}", "--exclusive", f"--time={minutes}",
             f"--gres=gpu:{cluster.gpus}", "--output=/dev/null", "--wrap=sleep 1000",

@@ -25,3 +25,10 @@ def test_killed_node_is_noticed_and_returns(own_cluster):
     while own_cluster.node_state("n2") != "idle" and time.monotonic() < deadline:
         time.sleep(0.2)
     assert own_cluster.node_state("n2") == "idle"
+
+
+def test_drained_nodes_are_resumed(cluster):
+    cluster.call("scontrol", "update", "nodename=n3", "state=drain", "reason=test")
+    assert cluster.node_state("n3") == "drained"
+    cluster.resume_drained_nodes()
+    assert cluster.node_state("n3") == "idle"

@@ -201,6 +201,12 @@ class VirtualCluster:
         """Slurm's word for the node's state, e.g. ``idle``, ``mixed``, ``down*``."""
         return self.output("sinfo", "-h", "-N", "-n", name, "-o", "%T")
 
+    def resume_drained_nodes(self) -> None:
+        """Take back the nodes that Slurm drained; it refuses to resume any other."""
+        for name in self.node_names:
+            if "drain" in self.node_state(name):
+                self.call("scontrol", "update", f"nodename={name}", "state=resume")
+
     # ------------------------------------------------------------------ commands
 
     def call(self, *command: str, check: bool = True, timeout: float = 60, **options: object):
