@@ -40,8 +40,8 @@ def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
 def effective_charges(record: NucleonCharges) -> Figure:
     """g_eff(t) by both methods with the averaged charge as a band, one panel for each current.
 
-    Feynman-Hellmann: at t, open; without the excited states of the best fit, filled. Fixed sinks: the middle
-    of R(t, tau) at the separation t, squares.
+    Feynman-Hellmann: at t >= 1 (at 0 the current sits on the source too), open; without the excited states of
+    the best fit, filled. Fixed sinks: the middle of R(t, tau) at the separation t, squares.
     """
     names = _names(record)
     figure = Figure(figsize=(5.6, 1.0 + 2.5 * len(names)))
@@ -80,12 +80,12 @@ def _draw(
     face: str,
     text: str,
 ) -> None:
-    """Points whose error is small enough to be looked at."""
+    """Points off the source whose error is small enough to be looked at."""
     if series is None:
         return
     t, value, error = _arrays(series)
     limit = max(0.5 * abs(charge.value), 3 * charge.error) if charge else 0.5 * np.abs(value).max()
-    keep = error < limit
+    keep = (error < limit) & (t >= 1)
     axes.errorbar(
         t[keep] + shift, value[keep], error[keep], fmt=marker, color=colour, mfc=face, mew=1.1, label=text
     )
