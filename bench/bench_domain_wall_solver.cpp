@@ -2,8 +2,6 @@
 /// operators that are timed in the same turn, and twelve batched columns against twelve single ones. --rhs is
 /// Ls, --rounds the number of turns. The gauge field comes from the heat bath at beta = 6 (30 sweeps from a
 /// cold start), m_f = 0.05.
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "bench/measurement.hpp"
@@ -17,15 +15,6 @@
 
 namespace trellis::bench {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Seconds of one S^dagger S, n times.
 double seconds_of_operator(const LinearOperator& S, const SpinorField& b, int n) {

@@ -3,7 +3,6 @@
 /// gauge field comes from the heat bath at beta = 6 (a few sweeps from a cold start: smooth enough for kappa
 /// = .134).
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 
@@ -18,10 +17,6 @@
 
 namespace trellis::bench {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// A source with one non-zero entry per right-hand side, as a propagator has.
 void set_point_sources(SpinorField& b) {

@@ -14,7 +14,6 @@
 
 namespace trellis::bench {
 
-namespace {
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -24,6 +23,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+namespace {
 double seconds_per_call(const std::function<void()>& apply, int calls) {
   Communicator& comm = *world();
   comm.barrier();

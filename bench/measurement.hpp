@@ -23,6 +23,11 @@ struct Result {
   double error = -1;                      ///< relative to reference/; negative: not checked
 };
 
+/// Seconds of a clock that only goes forward.
+double now();
+/// The middle value, the upper one of two. @pre not empty
+double median(std::vector<double> values);
+
 /// Times `apply` (median over the rounds), interleaved with the read bandwidth over a buffer of the working
 /// set and the FMA peak. Collective over ranks: the slowest rank counts.
 void measure(Result& result, const Options& options, const std::function<void()>& apply);
