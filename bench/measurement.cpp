@@ -32,6 +32,22 @@ double seconds_per_call(const std::function<void()>& apply, int calls) {
   return comm.maximum(now() - start) / calls;
 }
 
+/// Calls that take about `seconds`. The first ones, which make halos, bring code and fields into the caches
+/// and find out how to walk (device/cpu/walk_trial.hpp), do not count.
+int calls_for(double seconds, const std::function<void()>& apply) {
+  constexpr int warm_calls = 16;
+  constexpr double longest_warming = 1.0;
+  int calls = 1, made = 1;
+  double each = seconds_per_call(apply, calls), spent = each;
+  while (spent < longest_warming && (made < warm_calls || calls * each < seconds / 2)) {
+    calls *= 2;
+    each = seconds_per_call(apply, calls);
+    made += calls;
+    spent += calls * each;
+  }
+  return std::max(1, int(seconds / each));
+}
+
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -46,7 +62,7 @@ void measure(Result& result, const Options& options, const std::function<void()>
   result.threads = options.threads;
   result.ranks = ranks;
   ReadBandwidth bandwidth(size_t(result.working_set / ranks), options.threads);
-  const int calls = std::max(1, int(options.seconds / seconds_per_call(apply, 2)));
+  const int calls = calls_for(options.seconds, apply);
   const size_t triad_bytes = std::max(size_t(1) << 16, size_t(result.working_set / ranks));
   std::vector<double> seconds, reads, peaks, triads;
   for (int round = 0; round < options.rounds; ++round) {
@@ -56,6 +72,7 @@ void measure(Result& result, const Options& options, const std::function<void()>
     peaks.push_back(measure_fma_peak(result.precision, options.threads, options.seconds / 4) * ranks);
     world()->barrier();
     triads.push_back(measure_triad_bandwidth(triad_bytes, options.threads, options.seconds / 4) * ranks);
+    if (calls > 1) apply();  // the buffers above have emptied the caches
     seconds.push_back(seconds_per_call(apply, calls));
   }
   result.seconds = median(seconds);

@@ -15,6 +15,7 @@
 #include "bench/options.hpp"
 #include "bench/random_su3.hpp"
 #include "lab/wilson_hop/grouped_hop.hpp"
+#include "trellis/device/cpu/read_ahead.hpp"
 #include "trellis/device/machine_speed.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/field/spinor_field.hpp"
@@ -34,7 +35,7 @@ double best(std::vector<double> v) {
 /// A rung: how many blocks, or right-hand sides of a block, are computed together.
 struct Rung {
   std::string name;
-  enum { one_by_one, by_spin, blocks, right_hand_sides } what;
+  enum { one_by_one, by_spin, blocks, read_ahead, right_hand_sides } what;
   int count = 1;
 };
 
@@ -42,6 +43,7 @@ std::vector<Rung> rungs_for(int slots) {
   std::vector<Rung> rungs = {{"one by one", Rung::one_by_one}, {"spin by spin", Rung::by_spin}};
   for (const int n : {1, 4, 8})
     if (slots == 1) rungs.push_back({"blocks by " + std::to_string(n), Rung::blocks, n});
+  for (const int n : {1, 4, 8}) rungs.push_back({"read ahead by " + std::to_string(n), Rung::read_ahead, n});
   for (const int n : {1, 2, 4, 6})
     if (n <= slots && slots > 1)
       rungs.push_back({"right-hand sides by " + std::to_string(n), Rung::right_hand_sides, n});
@@ -118,6 +120,8 @@ class Ladder {
         return walk_spins(grouped_[size_t(parity)]);
       case Rung::blocks:
         return walk_blocks(grouped_[size_t(parity)], rung.count);
+      case Rung::read_ahead:
+        return walk_read_ahead(hops_[size_t(parity)], rung.count);
       case Rung::right_hand_sides:
         return walk_slots(grouped_[size_t(parity)], rung.count);
     }
@@ -133,6 +137,16 @@ class Ladder {
   __attribute__((noinline)) void walk_blocks(const Grouped& hop, int n) const {
     for (size_t i = 0; i < list_.size(); i += size_t(n))
       hop.blocks(list_.data() + i, int(std::min(size_t(n), list_.size() - i)), 0);
+  }
+  /// As device/cpu/read_ahead.hpp.
+  __attribute__((noinline)) void walk_read_ahead(const Hop& hop, int n) const {
+    for (size_t first = 0; first < list_.size(); first += size_t(n)) {
+      const size_t last = std::min(first + size_t(n), list_.size());
+      for (size_t i = first; i < last; ++i)
+        hop.read_ahead(list_[i], slots_, cpu::read_lines, cpu::claim_lines);
+      for (size_t i = first; i < last; ++i)
+        for (int slot = 0; slot < slots_; ++slot) hop(list_[i], slot);
+    }
   }
   __attribute__((noinline)) void walk_slots(const Grouped& hop, int n) const {
     for (const int32_t block : list_)

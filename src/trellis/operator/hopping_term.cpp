@@ -132,6 +132,7 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   call.coefficient = task.coefficient;
   call.is_dagger = task.is_dagger;
   call.slots = out.slots();
+  if (choice_.backend == Backend::cpu) call.working_set = links_->bytes() + in.bytes() + out.bytes();
   const SiteLayout& layout = links_->layout();
   auto launch_hop = [&](const SiteRange& sites) {
     dispatch(choice_.backend, choice_.precision, layout.lanes(), [&]<class Layout, class Storage>() {

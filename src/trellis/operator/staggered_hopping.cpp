@@ -194,6 +194,9 @@ void StaggeredHopping::launch(const HopTables& tables, SpinorField& out, int par
   call.hop_scalar = b;
   call.slots = out.rhs();
   call.energies = energies;
+  if (links_->choice().backend == Backend::cpu)
+    call.working_set = links_->near(precision_)->bytes() + in.bytes() + out.bytes() +
+                       (links_->is_improved() ? links_->far(precision_)->bytes() : 0);
   const auto run = [&](const SiteRange& sites) {
     dispatch(links_->choice().backend, precision_, layout->lanes(),
              [&]<class Layout, class Storage>() { launch_staggered_hop<Layout, Storage>(call, sites); });

@@ -8,7 +8,7 @@ namespace trellis {
 
 struct Neighbour {
   int index;      ///< block of the neighbour, or of the ghost
-  bool is_plain;  ///< on this rank, without phase and coefficient: at most its lanes move
+  bool is_plain;  ///< on this rank, without complex phase and coefficient
   bool is_ghost;  ///< lies on another rank: its half spinor is in the ghost buffer of the leg
   bool crosses;   ///< lies across the edge of the sub-lattice: lanes move, phases apply
 };
@@ -38,7 +38,7 @@ class StencilView {
         phase_im_[leg][lane] = Scalar(is_complex_[leg] ? legs[leg].phase_im[lane] : 0.0);
       }
       has_coefficient_[leg] = legs[leg].coefficient != 1.0;
-      special_[leg] = 2 | (has_phase_[leg] ? 1 : 0) | (has_coefficient_[leg] ? 4 : 0);
+      special_[leg] = 2 | (is_complex_[leg] ? 1 : 0) | (has_coefficient_[leg] ? 4 : 0);
       coefficient_[leg] = Scalar(legs[leg].coefficient);
     }
   }
@@ -62,19 +62,24 @@ class StencilView {
   /// Multiplies with the boundary phase of a crossing leg, lane by lane.
   template <class Object>
   TRELLIS_SITE_FN void apply_phase(Object& object, int leg) const {
-    if (!has_phase_[leg]) return;
+    if (!is_complex_[leg]) return apply_real_phase(object, leg);
     Real* r = reinterpret_cast<Real*>(&object);
     const Real re = load_real<Real>(phase_re_[leg]);
-    if (!is_complex_[leg]) {
-      unroll<sizeof(Object) / sizeof(Real)>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = re * r[i]; });
-      return;
-    }
     const Real im = load_real<Real>(phase_im_[leg]);
     for (int i = 0; i < int(sizeof(Object) / sizeof(Real)); i += 2) {
       const Real x = r[i], y = r[i + 1];
       r[i] = fnma(im, y, re * x);
       r[i + 1] = fma(im, x, re * y);
     }
+  }
+
+  /// The same where the phase is known to be real.
+  template <class Object>
+  TRELLIS_SITE_FN void apply_real_phase(Object& object, int leg) const {
+    if (!has_phase_[leg]) return;
+    Real* r = reinterpret_cast<Real*>(&object);
+    const Real re = load_real<Real>(phase_re_[leg]);
+    unroll<sizeof(Object) / sizeof(Real)>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = re * r[i]; });
   }
 
   /// Multiplies with the coefficient of the leg's hopping term.

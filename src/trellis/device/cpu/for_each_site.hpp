@@ -1,6 +1,7 @@
 #pragma once
 /// Site loops of the CPU backend (also of the emulated GPU layout): f(block), f(block) -> terms of exact
 /// sums.
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -12,17 +13,30 @@
 
 namespace trellis::cpu {
 
-/// f(block) for every block of the range; one thread needs no parallel region, which matters on small
-/// lattices.
+/// f(block) for entries begin..end-1. Out of line, so that a kernel is compiled once for one and more
+/// threads.
+template <class F>
+[[gnu::noinline]] void walk(const int32_t* list, int begin, int end, const F& f) {
+  for (int i = begin; i < end; ++i) f(list ? list[i] : i);
+}
+
+/// f(begin, end) for each thread's share of the range; one thread needs no parallel region, which matters on
+/// small lattices.
+template <class F>
+void walk_in_shares(const SiteRange& range, const F& f) {
+  if (omp_get_max_threads() == 1) return f(range.begin, range.end);
+#pragma omp parallel
+  {
+    const int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
+    f(range.begin + int(range.size() * thread / threads),
+      range.begin + int(range.size() * (thread + 1) / threads));
+  }
+}
+
+/// f(block) for every block of the range.
 template <class F>
 void for_each_site(const SiteRange& range, const F& f) {
-  const int32_t* list = range.list;
-  if (omp_get_max_threads() == 1) {
-    for (int i = range.begin; i < range.end; ++i) f(list ? list[i] : i);
-    return;
-  }
-#pragma omp parallel for schedule(static)
-  for (int i = range.begin; i < range.end; ++i) f(list ? list[i] : i);
+  walk_in_shares(range, [&](int begin, int end) { walk(range.list, begin, end, f); });
 }
 
 /// Collects terms and deposits them in an ExactSum a buffer at a time: eight lanes are split into bins at
@@ -49,22 +63,31 @@ class TermBuffer {
   ExactSum sum_;
 };
 
+/// Pushes the terms of f(block) for entries begin..end-1. Out of line, as walk().
+template <size_t N, class F>
+[[gnu::noinline]] void collect(const int32_t* list, int begin, int end, const F& f,
+                               std::array<TermBuffer, N>& buffers) {
+  for (int i = begin; i < end; ++i) {
+    const auto terms = f(list ? list[i] : i);
+    for (size_t k = 0; k < N; ++k) buffers[k].push(terms[k]);
+  }
+}
+/// Adds a thread's terms to the sums of all threads.
+template <size_t N>
+void merge(std::array<TermBuffer, N>& buffers, ExactSum* sums) {
+#pragma omp critical(trellis_reduce_sites)
+  for (size_t k = 0; k < N; ++k) sums[k].merge(buffers[k].take());
+}
+
 /// sums[k] += the sum over the range of term k of f(block) -> std::array<LaneReal<double, W>, N>.
 /// The result has the same bits for every order of sites, thread count and lane count.
 template <size_t N, class F>
 void reduce_sites(const SiteRange& range, const F& f, ExactSum* sums) {
-  const int32_t* list = range.list;
-#pragma omp parallel if (omp_get_max_threads() > 1)
-  {
+  walk_in_shares(range, [&](int begin, int end) {
     std::array<TermBuffer, N> buffers;
-#pragma omp for schedule(static)
-    for (int i = range.begin; i < range.end; ++i) {
-      const auto terms = f(list ? list[i] : i);
-      for (size_t k = 0; k < N; ++k) buffers[k].push(terms[k]);
-    }
-#pragma omp critical(trellis_reduce_sites)
-    for (size_t k = 0; k < N; ++k) sums[k].merge(buffers[k].take());
-  }
+    collect(range.list, begin, end, f, buffers);
+    merge(buffers, sums);
+  });
 }
 
 /// The largest value in any lane of f(block) -> LaneReal<double, W> over the range, at least 0; infinity if a

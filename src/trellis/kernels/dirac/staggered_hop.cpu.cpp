@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double,float,Half LANES=1,4,8,16
 #include "trellis/kernels/dirac/staggered_hop.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/device/cpu/read_ahead.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -11,18 +11,21 @@ template <class Layout, class Storage, int NearReals, int FarReals>
 void run(const StaggeredHopCall& call, const SiteRange& sites) {
   const StaggeredHop<Layout, Storage, NearReals, FarReals> hop(call);
   const int slots = call.slots;
+  const auto read = [&](int block) { hop.read_ahead(block, slots, cpu::read_lines, cpu::claim_lines); };
+  const cpu::Traffic traffic{hop.bytes_of_block(slots), call.working_set};
+  thread_local cpu::WalkTrials trials;
   if constexpr (!std::is_same_v<Storage, Half>) {
     if (call.energies != nullptr && slots == 1)
-      return cpu::reduce_sites<1>(
-          sites,
+      return cpu::reduce_sites_read_ahead<1>(
+          sites, traffic, trials, read,
           [&](int block) {
             hop.template compute<1>(block, 0);
             return std::array{hop.energy(block, 0)};
           },
           call.energies);
     if (call.energies != nullptr && slots == 2)
-      return cpu::reduce_sites<2>(
-          sites,
+      return cpu::reduce_sites_read_ahead<2>(
+          sites, traffic, trials, read,
           [&](int block) {
             hop.template compute<2>(block, 0);
             return std::array{hop.energy(block, 0), hop.energy(block, 1)};
@@ -32,7 +35,7 @@ void run(const StaggeredHopCall& call, const SiteRange& sites) {
   if (call.energies != nullptr)
     throw BadArgument(message("energies of a staggered hop in ", slots,
                               " right-hand sides, or in 16-bit storage: at most 2, in double or float"));
-  cpu::for_each_site(sites, [&](int block) {
+  cpu::for_each_site_read_ahead(sites, traffic, trials, read, [&](int block) {
     int slot = 0;
     for (; slot + 2 <= slots; slot += 2) hop.template compute<2>(block, slot);
     if (slot < slots) hop.template compute<1>(block, slot);

@@ -38,6 +38,7 @@ struct StaggeredHopCall {
   double x_scalar = 0, hop_scalar = 1;
   int slots = 1;
   ExactSum* energies = nullptr;  ///< [slot] += Re x^dagger out; not in 16-bit storage, at most 2 slots
+  size_t working_set = 0;        ///< bytes of links and fields on this rank; 0 where nothing is read ahead
 };
 
 /// The vectors of S right-hand sides at a site.
@@ -72,7 +73,23 @@ class HopLegs {
       add_legs(sum, in, block, slot);
   }
 
+  /// Host: reads the links and neighbours of a block (device/cpu/read_ahead.hpp); the neighbours in x come
+  /// with the blocks before and after.
+  template <class ReadLines>
+  void read_ahead(const Vectors& in, int block, int slots, const ReadLines& read) const {
+    read(here_.array().origin_address(block, 0), 4 * link_bytes);
+    for (int leg = 1; leg < 8; ++leg) {
+      const HopNeighbour n = stencil_.neighbour(block, leg);
+      if (n.is_ghost) continue;
+      if (leg % 2 != 0) read(there_.array().origin_address(n.index, leg / 2), link_bytes);
+      if (leg > 1) read(in.array().origin_address(n.index, 0), size_t(slots) * vector_bytes);
+    }
+  }
+  static size_t bytes_of_block(int slots) { return 8 * link_bytes + 7 * size_t(slots) * vector_bytes; }
+
  private:
+  static constexpr size_t real_bytes = Layout::lanes * sizeof(typename StorageTraits<Storage>::element);
+  static constexpr size_t link_bytes = LinkReals * real_bytes, vector_bytes = 6 * real_bytes;
   using GhostView = ColorVectorView<Layout, Scalar>;
   /// Hops of one distance and of two, with and without energies, share one copy where no run chooses the
   /// layout for its speed (as in cmake/TrellisFolders.cmake): a third of the time of compiling, and a
@@ -198,6 +215,20 @@ class StaggeredHop {
     return energy;
   }
   TRELLIS_SITE_FN void operator()(int block, int slot) const { compute<1>(block, slot); }
+
+  /// Host: brings what a block needs nearer (device/cpu/read_ahead.hpp).
+  template <class ReadLines, class ClaimLines>
+  void read_ahead(int block, int slots, const ReadLines& read, const ClaimLines& claim) const {
+    const size_t vectors =
+        6 * Layout::lanes * sizeof(typename StorageTraits<Storage>::element) * size_t(slots);
+    near_.read_ahead(in_, block, slots, read);
+    if constexpr (FarReals != 0) far_.read_ahead(in_, block, slots, read);
+    if (has_x_) read(x_.array().origin_address(block, 0), vectors);
+    claim(out_.array().origin_address(block, 0), vectors);
+  }
+  size_t bytes_of_block(int slots) const {
+    return near_.bytes_of_block(slots) + (FarReals != 0 ? far_.bytes_of_block(slots) : 0);
+  }
 
  private:
   template <int S>

@@ -53,6 +53,7 @@ class HopLinkView {
     else
       return LinkRows<Array, N>(array_, block, mu);
   }
+  TRELLIS_SITE_FN const Array& array() const { return array_; }
 
  private:
   Array array_;

@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double,float,Half LANES=1,4,8,16
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/device/cpu/read_ahead.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -11,9 +11,12 @@ template <class Layout, class Storage, int LinkReals>
 void run(const WilsonHopCall& call, const SiteRange& sites) {
   const WilsonHop<Layout, Storage, LinkReals> hop(call);
   const int slots = call.slots;
-  cpu::for_each_site(sites, [&](int block) {
-    for (int slot = 0; slot < slots; ++slot) hop(block, slot);
-  });
+  const auto read = [&](int block) { hop.read_ahead(block, slots, cpu::read_lines, cpu::claim_lines); };
+  thread_local cpu::WalkTrials trials;
+  cpu::for_each_site_read_ahead(sites, {hop.bytes_of_block(slots), call.working_set}, trials, read,
+                                [&](int block) {
+                                  for (int slot = 0; slot < slots; ++slot) hop(block, slot);
+                                });
 }
 }  // namespace
 

@@ -35,6 +35,7 @@ struct WilsonHopCall {
   double coefficient = 1.0;  ///< multiplies H psi before a clover hop_term
   bool is_dagger = false;
   int slots = 1;
+  size_t working_set = 0;  ///< bytes of links and fields on this rank; 0 where nothing is read ahead
 };
 
 /// Multiplies the two chiral components with the hermitian 6x6 blocks of a clover term (72 reals: for each
@@ -111,7 +112,29 @@ class WilsonHop {
     finish(sum, block, slot);
   }
 
+  /// Host: brings what a block needs nearer (device/cpu/read_ahead.hpp). The neighbours in x come with the
+  /// blocks before and after.
+  template <class ReadLines, class ClaimLines>
+  void read_ahead(int block, int slots, const ReadLines& read, const ClaimLines& claim) const {
+    read(links_here_.array().origin_address(block, 0), 4 * link_bytes);
+    for (int mu = 0; mu < 4; ++mu) {
+      const Neighbour behind = stencil_.neighbour(block, 2 * mu + 1);
+      if (!behind.is_ghost) read(links_there_.array().origin_address(behind.index, mu), link_bytes);
+    }
+    for (int leg = 2; leg < 8; ++leg) {
+      const Neighbour n = stencil_.neighbour(block, leg);
+      if (!n.is_ghost) read(in_.array().origin_address(n.index, 0), slots * spinor_bytes);
+    }
+    if (x_term_ != SiteTerm::none) read(x_.array().origin_address(block, 0), slots * spinor_bytes);
+    if (!clover_.is_null()) read(clover_.origin_address(block, 0), clover_bytes);
+    claim(out_.array().origin_address(block, 0), slots * spinor_bytes);
+  }
+  static size_t bytes_of_block(int slots) { return 8 * link_bytes + 8 * size_t(slots) * spinor_bytes; }
+
  private:
+  static constexpr size_t real_bytes = Layout::lanes * sizeof(typename StorageTraits<Storage>::element);
+  static constexpr size_t link_bytes = LinkReals * real_bytes, spinor_bytes = 24 * real_bytes,
+                          clover_bytes = 72 * real_bytes;
   using GhostView = HalfSpinorView<Layout, Scalar>;
 
   template <int mu>
@@ -122,21 +145,25 @@ class WilsonHop {
       ahead = projected_half<mu>(in_, n.index, slot, -sign_);
       if (n.crosses) stencil_.move_lanes(ahead, 2 * mu);
       ahead = multiply(links_here_.rows(block, mu), ahead);
+      if (n.crosses) stencil_.apply_real_phase(ahead, 2 * mu);
     } else {
       ahead = edge_forward<mu>(n, block, slot);
     }
     if (m.is_plain) {
       behind = backward_half<mu>(links_there_, in_, m.index, slot, sign_);
-      if (m.crosses) stencil_.move_lanes(behind, 2 * mu + 1);
+      if (m.crosses) {
+        stencil_.move_lanes(behind, 2 * mu + 1);
+        stencil_.apply_real_phase(behind, 2 * mu + 1);
+      }
     } else {
       behind = edge_backward<mu>(m, slot);
     }
     add_reconstructed_pair<mu>(sum, ahead, behind, Real(sign_), Real(-sign_));
   }
 
-  /// The half spinor of a leg that is not plain: a phase or coefficient applies, or it lies on another rank.
-  /// Kept out of line so that the plain path stays short. (Lanes move in line: on 8^4 half of all blocks have
-  /// such a leg in a direction.)
+  /// The half spinor of a leg that is not plain: a complex phase or a coefficient applies, or it lies on
+  /// another rank. Kept out of line so that the plain path stays short. (Lanes move in line: on 8^4 half of
+  /// all blocks have such a leg in a direction.)
   template <int mu>
   TRELLIS_EDGE_FN HalfSpinor<Real> edge_forward(Neighbour n, int block, int slot) const {
     HalfSpinor<Real> h;

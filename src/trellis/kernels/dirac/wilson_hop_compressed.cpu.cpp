@@ -1,6 +1,6 @@
 // instantiate: STORAGE=double,float,Half LANES=1,4,8,16
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
-#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/device/cpu/read_ahead.hpp"
 #include "trellis/kernels/instantiate.hpp"
 #include "trellis/view/eight_real_links.hpp"
 
@@ -10,9 +10,12 @@ template <class Layout, class Storage>
 void launch_wilson_hop_compressed(const WilsonHopCall& call, const SiteRange& sites) {
   const WilsonHop<Layout, Storage, 8> hop(call);
   const int slots = call.slots;
-  cpu::for_each_site(sites, [&](int block) {
-    for (int slot = 0; slot < slots; ++slot) hop(block, slot);
-  });
+  const auto read = [&](int block) { hop.read_ahead(block, slots, cpu::read_lines, cpu::claim_lines); };
+  thread_local cpu::WalkTrials trials;
+  cpu::for_each_site_read_ahead(sites, {hop.bytes_of_block(slots), call.working_set}, trials, read,
+                                [&](int block) {
+                                  for (int slot = 0; slot < slots; ++slot) hop(block, slot);
+                                });
 }
 
 template <class Layout, class Storage>
