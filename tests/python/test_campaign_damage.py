@@ -237,6 +237,25 @@ def test_a_manager_that_cannot_show_that_it_lives_ends_in_time(tmp_path: Path, m
     assert attempts(tmp_path)[0]["outcome"] == "released"
 
 
+def test_a_manager_whose_disk_is_full_is_over_all_the_same(tmp_path: Path, monkeypatch) -> None:
+    """In a notebook, too, where the process lives on: the next manager does not wait for its tasks."""
+
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = write(tmp_path, "[[task]]\nname = 'a'\ncommand = 'true'\n")
+    first = Claims(Path(load_campaign(path).state))
+    first.beat()
+    with monkeypatch.context() as patch:
+        patch.setattr("trellis.campaign.claims.write_json", full)
+        with pytest.raises(OSError):
+            first.beat(ended=True)
+        with pytest.raises(FileError, match=r"managers: no sign of life can be written .*No space left"):
+            run(path)
+    assert not Claims(Path(load_campaign(path).state)).is_alive(first.id)
+    assert run(path).counts == {"done": 1}
+
+
 def test_a_state_folder_that_cannot_be_written(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "m.sqlite").mkdir()
     with pytest.raises(FileError, match="unable to open database file: managers write in the state folder"):
