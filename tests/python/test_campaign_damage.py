@@ -98,6 +98,27 @@ def test_what_is_damaged_is_passed_over(finished: Path, tmp_path: Path, kind: st
     assert read_status(load_campaign(file))["tasks"] == {"done": 3, "failed": 1}
 
 
+def test_a_campaign_that_never_ran_has_no_report_and_says_why(tmp_path: Path) -> None:
+    path = write(tmp_path, TASKS)
+    for _ in range(2):
+        found = CliRunner().invoke(app, ["campaign", "report", str(path), "--json"])
+        assert found.exit_code == 1
+        assert json.loads(found.stdout)["error"].endswith("no records of a campaign (it was never run)")
+        (tmp_path / "work/c.state").mkdir(parents=True, exist_ok=True)
+
+
+def test_brackets_in_names_are_no_markup(tmp_path: Path) -> None:
+    names = ["x[/tmp]y", "x[red]z", "g[1]"]
+    tasks = "".join(f"[[task]]\nname = '{n}'\ncommand = 'exit 3'\nretries = {{ task = 0 }}\n" for n in names)
+    path = write(tmp_path, tasks)
+    assert run(path).counts == {"failed": 3}
+    found = CliRunner().invoke(app, ["campaign", "status", str(path)])
+    assert found.exit_code == 0, found.output
+    assert all(name in found.output for name in names)
+    words = ["campaign", "retry", str(path), "g[1]", "x[red]z", "--json"]
+    assert sorted(json.loads(CliRunner().invoke(app, words).stdout)["tasks"]) == ["g[1]", "x[red]z"]
+
+
 def test_unreadable_records_are_named_in_the_report(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     shutil.copytree(finished, folder)
@@ -214,6 +235,25 @@ def test_a_manager_that_cannot_show_that_it_lives_ends_in_time(tmp_path: Path, m
         manager.run()
     assert len(beats) > 3  # it tried again
     assert attempts(tmp_path)[0]["outcome"] == "released"
+
+
+def test_a_manager_whose_disk_is_full_is_over_all_the_same(tmp_path: Path, monkeypatch) -> None:
+    """In a notebook, too, where the process lives on: the next manager does not wait for its tasks."""
+
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = write(tmp_path, "[[task]]\nname = 'a'\ncommand = 'true'\n")
+    first = Claims(Path(load_campaign(path).state))
+    first.beat()
+    with monkeypatch.context() as patch:
+        patch.setattr("trellis.campaign.claims.write_json", full)
+        with pytest.raises(OSError):
+            first.beat(ended=True)
+        with pytest.raises(FileError, match=r"managers: no sign of life can be written .*No space left"):
+            run(path)
+    assert not Claims(Path(load_campaign(path).state)).is_alive(first.id)
+    assert run(path).counts == {"done": 1}
 
 
 def test_a_state_folder_that_cannot_be_written(finished: Path, tmp_path: Path) -> None:

@@ -165,6 +165,23 @@ def test_run_keeps_the_layout_the_ledger_and_the_status(queue):
     assert log == "fine\nbad\n"
 
 
+def test_a_script_without_its_interpreter_is_run_by_bash(queue):
+    """As by the shell of METAQ's jobs, which does not need the first line."""
+    path = queue.root / "todo/bare"
+    path.write_text("#METAQ NODES 1\na=(1 2 3)\necho bash ${#a[@]}\n")
+    path.chmod(0o755)
+    bare = next(task for task in metaq.read_directory(queue.root).tasks if task.name == "bare")
+    assert queue.run(bare, strict=True).status == 0
+    assert (queue.root / "jobs/lassen/17/log/bare.log").read_text() == "bash 3\n"
+
+
+def test_a_mistyped_flag_is_named(tmp_path):
+    path = script(tmp_path / "a", "#METAQ NODES=2", "#METAQ GPU 1", "#METAQ", "echo '#METAQ X'")
+    task = metaq.read_task(path)
+    assert task.requirement == metaq.Requirement()
+    assert [w.split(":")[0] for w in task.warnings[:2]] == ["#METAQ NODES=2", "#METAQ GPU"]
+
+
 def test_failure_goes_to_finished_or_in_strict_mode_to_failed(queue):
     poor = metaq.read_directory(queue.root).tasks[0]
     assert queue.run(poor).status == 7

@@ -53,6 +53,7 @@ MISTAKES = {
         (task("", command="'x {output:z}'") + OUTPUT, "{output:z}: write {output}"),
         (task("", command="'x {output:1}'") + OUTPUT, "it has 1 outputs"),
         (task("environment = { O = '{output}' }"), "it has 0 outputs"),
+        (task("alternatives = [{ environment = { O = '{output:3}' } }]\n" + OUTPUT), "it has 1 outputs"),
         (task("environment = { 'A=B' = '1' }"), "a variable cannot be called 'A=B'"),
         (task('directory = "\\u0000"'), "zero byte"),
     ],

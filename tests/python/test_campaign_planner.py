@@ -144,6 +144,43 @@ def test_a_task_of_block_size_is_not_starved_by_small_ones() -> None:
         assert now < 30.0
 
 
+def test_a_large_task_that_failed_once_is_not_starved_either() -> None:
+    """It waits for other nodes, or, where there are none, for those on which it failed."""
+    tasks = task("s", "estimate = 10", 400) + task("large", "ranks = 8\nnodes = 4\npriority = 1")
+    for count in (4, 8):
+        made = planner(tasks, machine(nodes=count, cpus=2, allocation="block = 4"))
+        first = next(start for start in made.plan(0.0) if start.task == "large-1")
+        ends = {name: 1.0 + i for i, name in enumerate(sorted(made.running))}
+        del ends["large-1"]
+        made.finished("large-1", again=True)
+        made.ready("large-1", avoid=frozenset(first.placement.nodes))
+        now = 0.5
+        while "large-1" not in made.running:
+            for start in made.plan(now):
+                ends[start.task] = now + 10.0
+            if "large-1" in made.running:
+                break
+            name = min(ends, key=ends.__getitem__)
+            now = ends.pop(name)
+            made.finished(name)
+            assert now < 40.0
+        again = made.running["large-1"].placement.nodes
+        assert count == 4 or not set(again) & set(first.placement.nodes)
+
+
+def test_what_was_held_is_looked_at_again_when_estimates_change() -> None:
+    seconds = {"a": 50.0}
+    campaign = parse_campaign(HEAD + task("a", ""), Path("/tmp"))
+    made = Planner(machine(), campaign.tasks, lambda task, i: seconds["a"], end=30.0)
+    made.add_node(machine().nodes[0])
+    made.ready("a-1")
+    assert made.plan(0.0) == []
+    seconds["a"] = 5.0
+    made.graph_changed()
+    assert list(nodes(made.plan(1.0))) == ["a-1"]
+    assert not made.held
+
+
 def test_a_retry_avoids_the_node_it_failed_on() -> None:
     made = planner(task("a", "") + task("b", "", 1), machine(nodes=2, cpus=1))
     start = next(s for s in made.plan(0.0) if s.task == "a-1")

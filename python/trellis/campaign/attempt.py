@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .formats import fill_at_launch
+from .formats import SHELL, fill_at_launch
 from .launchers.base import MANAGER, MARKER, Ended, Handle, Launch
 from .model import Campaign, Failure, Machine, Output, Placement, Task
 from .outputs import problem_of, renamed_outputs, set_aside, temporary_name
@@ -109,6 +109,8 @@ def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple
             moved = set_aside(path)
             if moved is not None:
                 aside.append(str(moved))
+    if task.makes is not None and (moved := set_aside(root / task.makes)) is not None:
+        aside.append(str(moved))  # an older run's further tasks are not this attempt's
     way = task.alternatives[attempt.placement.alternative]
     values = launch_values(attempt, state)
     if task.run_file:
@@ -116,9 +118,11 @@ def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(task.run_file)
     written_names = [written for _, written, _ in attempt.outputs]
+    words = way.command or task.command
+    lines = {2} if words[:2] == SHELL else set()
     command = tuple(
-        fill_at_launch(word, values, written_names, f"task {task.name!r}")
-        for word in way.command or task.command
+        fill_at_launch(word, values, written_names, f"task {task.name!r}", for_shell=i in lines)
+        for i, word in enumerate(words)
     )
     if not task.outputs:
         marker = str(root / attempt.outputs[0][1])

@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
 from ..durable import write_json
@@ -97,6 +97,9 @@ def _is_of_this_host(manager: Mapping[str, Any]) -> bool:
 class Claims:
     """The claims of a campaign, seen by one manager (or by a reader, who claims nothing)."""
 
+    #: Managers of this process that have ended: a full disk may have kept them from writing it.
+    ended_here: ClassVar[set[str]] = set()
+
     def __init__(self, state: Path, *, lease_seconds: float = 60.0) -> None:
         self.folder = state / "claims"
         self.managers = state / "managers"
@@ -112,6 +115,8 @@ class Claims:
 
     def beat(self, *, ended: bool = False) -> None:
         """Show that this manager is alive, or that it has ended properly."""
+        if ended:
+            self.ended_here.add(self.id)
         self.managers.mkdir(parents=True, exist_ok=True)
         self._count += 1
         content = {
@@ -130,7 +135,7 @@ class Claims:
         """Whether a manager may still be at work."""
         if manager == self.id:
             return True
-        if manager in self._dead:
+        if manager in self._dead or manager in self.ended_here:
             return False
         content = self._sign_of_life(manager)
         alive = not content["ended"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadArgument
-from .formats import MOST_VALUES, evaluate, fill, uses_outputs, value_list
+from .formats import MOST_VALUES, SHELL, evaluate, fill, uses_outputs, value_list
 from .model import Alternative, Output, Request, Retries, Task
 from .shapes import WHOLE_GPU
 from .stages import run_file_text
@@ -167,11 +167,11 @@ class _Maker:
         commands = [task.command, *(a.command for a in task.alternatives if a.command)]
         if any(words and not words[0].strip() for words in commands):
             raise BadArgument(f"{self.where}: a command begins with the name of a program")
-        used = [*commands, tuple(task.environment.values())]
+        environments = [task.environment, *(a.environment for a in task.alternatives)]
+        used = [*commands, *(tuple(each.values()) for each in environments)]
         beyond = [i for words in used for i in uses_outputs(words, self.where) if i >= len(task.outputs)]
         if beyond:
             raise BadArgument(f"{self.where}: {{output:{beyond[0]}}}, but it has {len(task.outputs)} outputs")
-        environments = [task.environment, *(a.environment for a in task.alternatives)]
         for variable in itertools.chain(*environments):
             if not variable or "=" in variable:
                 raise BadArgument(f"{self.where}: environment: a variable cannot be called {variable!r}")
@@ -305,7 +305,7 @@ def _words(command: list[str] | str | None, text: Any) -> tuple[str, ...]:
     if command is None:
         return ()
     if isinstance(command, str):
-        return ("/bin/sh", "-c", text(command))
+        return (*SHELL, text(command))
     return tuple(map(text, command))
 
 

@@ -7,6 +7,7 @@ import difflib
 import math
 import operator
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from ..errors import BadArgument
 
 #: Filled in when a task is launched, not when the file is expanded.
 AT_LAUNCH = frozenset({"output", "ranks", "threads", "nodes", "gpus", "run_file", "attempt"})
+#: What runs a command that is a line.
+SHELL = ("/bin/sh", "-c")
 #: No parameter has more values, and no table more tasks.
 MOST_VALUES = 10_000_000
 _MOST_DIGITS = 3  # of the width in a format such as {n:06d}
@@ -73,8 +76,16 @@ def _formatted(value: object, form: str, where: str) -> str:
         raise BadArgument(f"{where}: {error}") from None
 
 
-def fill_at_launch(text: str, values: Mapping[str, object], outputs: list[str], where: str) -> str:
-    """Replace the names of AT_LAUNCH; {output:2} is the third output."""
+def fill_at_launch(
+    text: str, values: Mapping[str, object], outputs: list[str], where: str, *, for_shell: bool = False
+) -> str:
+    """Replace the names of AT_LAUNCH; {output:2} is the third output.
+
+    Parameters
+    ----------
+    for_shell
+        The text is a line for sh: paths with blanks and the like are quoted, so that each stays one word.
+    """
 
     def one(match: re.Match[str]) -> str:
         name = match[1]
@@ -84,10 +95,45 @@ def fill_at_launch(text: str, values: Mapping[str, object], outputs: list[str], 
             index = _output_index(match, where)
             if index >= len(outputs):
                 raise BadArgument(f"{where}: {match[0]}: the task has {len(outputs)} outputs")
-            return outputs[index]
-        return str(values[name]) if name in values else match[0]
+            found = outputs[index]
+        elif name in values:
+            found = str(values[name])
+        else:
+            return match[0]
+        return _for_shell(found, _quotes_at(text, match.start())) if for_shell else found
 
     return _FIELD.sub(one, text)
+
+
+def _for_shell(value: str, quotes: str) -> str:
+    if shlex.quote(value) == value:
+        return value
+    if quotes == "'":
+        return value.replace("'", "'\\''")
+    return re.sub(r'([\\"$`])', r"\\\1", value) if quotes == '"' else shlex.quote(value)
+
+
+def _quotes_at(line: str, end: int) -> str:
+    """Which quotes of sh are open there: "'", '"', or "" also in $(...) and `...` within double quotes."""
+    open_: list[str] = [""]
+    at = 0
+    while at < end:
+        char, inner = line[at], open_[-1]
+        if inner == "'" or (inner and char == inner and char in '"`'):
+            if char == inner:
+                open_.pop()
+        elif char == "\\" or line.startswith("$(", at):
+            at += 1
+            if char == "$":
+                open_.append("(")
+        elif char in '"`' or (char == "'" and inner != '"') or (char == "(" and inner == "("):
+            open_.append(char)
+        elif char == ")" and inner == "(":
+            open_.pop()
+        elif char == "#" and inner != '"' and (at == 0 or line[at - 1] in " \t\n;&|("):
+            at = line.find("\n", at) if "\n" in line[at:end] else end
+        at += 1
+    return open_[-1] if open_[-1] in ("'", '"') else ""
 
 
 def uses_outputs(words: Iterable[str], where: str = "command") -> set[int]:

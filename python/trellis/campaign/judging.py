@@ -60,7 +60,7 @@ class Judge:
         del course.running[attempt.task.name]
         if not attempt.killed_for and course.claims.is_taken_over(attempt.task.name, attempt.number):
             attempt.killed_for = "taken over"  # its outputs are the other manager's to make
-        if problem is None and not attempt.killed_for:
+        if problem is None and (not attempt.killed_for or _is_proof(attempt)):
             try:
                 self._succeeded(attempt, ended, stored, seconds)
                 return True
@@ -135,6 +135,13 @@ class Judge:
             reason=reason,
             outputs=outputs,
         )
+
+
+def _is_proof(attempt: Attempt) -> bool:
+    """Whether valid outputs count although the attempt was ended: nothing could be missing in them. A program
+    that hangs at its end, or is caught by the end of the allocation there, has done its work."""
+    outputs = attempt.task.outputs
+    return attempt.killed_for != "taken over" and bool(outputs) and all(o.proves_itself for o in outputs)
 
 
 def is_sound(health: tuple[str, ...], node: str) -> bool:

@@ -95,7 +95,13 @@ class Manager:
 
     def _begin(self) -> None:
         course, machine = self.course, self.machine
-        course.claims.beat()
+        try:
+            course.claims.beat()
+        except OSError as error:
+            raise FileError(
+                f"{course.claims.managers}: no sign of life can be written ({error}); the same command goes "
+                "on when that is mended"
+            ) from error
         course.records.insert(
             "manager",
             id=course.claims.id,

@@ -109,6 +109,9 @@ def read_flags(text: str) -> tuple[dict[str, str], list[str]]:
         warnings.append("DOS line ends: METAQ would take the carriage return for a part of the value")
         text = text.replace("\r", "")
     lines = [line for line in text.split("\n") if "#METAQ" in line]
+    for words in map(str.split, lines):
+        if words[0] == "#METAQ" and words[1:2] and words[1] not in FLAGS:
+            warnings.append(f"#METAQ {words[1]}: no flag; passed over, as by METAQ ({', '.join(FLAGS)} are)")
     values: dict[str, str] = {}
     for flag in FLAGS:
         exact = (w for w in map(str.split, lines) if w[0] == "#METAQ" and w[1:2] == [flag])

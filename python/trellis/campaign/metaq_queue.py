@@ -7,9 +7,11 @@ are written too. What METAQ does not keep is kept in jobs/<machine>/<job>/status
 from __future__ import annotations
 
 import argparse
+import errno
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -151,9 +153,7 @@ class MetaqQueue:
             paths[-1].parent.mkdir(parents=True, exist_ok=True)
         logs = [open(path, "wb", buffering=0) for path in paths]
         try:
-            with subprocess.Popen(
-                [str(script)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-            ) as process:
+            with _start(script) as process:
                 assert process.stdout is not None
                 while chunk := os.read(process.stdout.fileno(), 65536):
                     for log in logs:
@@ -197,6 +197,22 @@ class MetaqQueue:
         os.rename(script, target)
         os.utime(target)
         return target
+
+
+def _start(script: Path) -> subprocess.Popen:
+    """As METAQ's shell does: one that does not say by what it is run (#!) is run by bash."""
+
+    def popen(*words: str) -> subprocess.Popen:
+        return subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+
+    try:
+        return popen(str(script))
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        return popen(shutil.which("bash") or "/bin/sh", str(script))
 
 
 def _project(task: MetaqTask) -> str:

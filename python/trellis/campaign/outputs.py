@@ -25,14 +25,17 @@ def temporary_name(output: Output, attempt: int) -> str:
 
 def renamed_outputs(task: Task, alternative: int) -> set[int]:
     """Indices of the outputs that are written under a temporary name."""
-    words = task.alternatives[alternative].command or task.command
-    return uses_outputs(words) | uses_outputs(task.environment.values())
+    way = task.alternatives[alternative]
+    values = (*task.environment.values(), *way.environment.values())
+    return uses_outputs(way.command or task.command) | uses_outputs(values)
 
 
-def problem_of(path: Path, output: Output) -> tuple[str | None, dict[str, Any]]:
+def problem_of(
+    path: Path, output: Output, *, hash_bytes: int = HASH_BYTES
+) -> tuple[str | None, dict[str, Any]]:
     """What is wrong with a file (None: nothing), and its size and checksum.
 
-    The checksum is left out for files above HASH_BYTES of which none is asked for.
+    The checksum is left out for files above `hash_bytes` of which none is asked for.
     """
     try:
         status = path.stat()
@@ -50,7 +53,7 @@ def problem_of(path: Path, output: Output) -> tuple[str | None, dict[str, Any]]:
         return f"{output.path}: {size} bytes, expected at least {output.min_bytes}", facts
     if output.end_marker is not None and not _ends_with(path, output.end_marker.encode()):
         return f"{output.path}: does not end with {output.end_marker!r}", facts
-    if output.sha256 is not None or size <= HASH_BYTES:
+    if output.sha256 is not None or size <= hash_bytes:
         facts["sha256"] = checksum(path)
         if output.sha256 is not None and facts["sha256"] != output.sha256:
             return f"{output.path}: checksum {facts['sha256']}, expected {output.sha256}", facts
@@ -122,4 +125,7 @@ def still_valid(
             return f"{output.path}: {error.strerror}"
         if size != facts["bytes"]:
             return f"{output.path}: {size} bytes, {facts['bytes']} were recorded"
+        problem, _ = problem_of(path, output, hash_bytes=-1)  # what the file asks for holds still
+        if problem is not None:
+            return problem
     return None

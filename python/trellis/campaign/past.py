@@ -57,6 +57,8 @@ class Past:
                 else:
                     self._adopt(course.tasks[name])
             todo = made
+        if course.cost.refit():
+            course.planner.graph_changed()
         for name in course.progress.free():
             course.free(name)
 
@@ -67,6 +69,7 @@ class Past:
             stored = history.content["outputs"]
             problem = still_valid(course.root, stored, task) if task.outputs else None
             if problem is None:
+                self._learn(task, history)
                 return course.is_done(name, stored)
             course.say(f"{name} was done, but {problem}: it runs again")
             course.records.event("invalid", task=name, detail=problem)
@@ -78,6 +81,13 @@ class Past:
             last = history.failures[-1]
             course.give_up(name, Failure(last["failure"]), last["reason"], is_new=False)
         return []
+
+    def _learn(self, task: Task, history: History) -> None:
+        """How long it took, from its claim: estimates go on where the last allocation's were."""
+        seconds, alternative = history.content.get("seconds"), history.claim.get("alternative", 0)
+        is_known = isinstance(alternative, int) and 0 <= alternative < len(task.alternatives)
+        if is_known and isinstance(seconds, (int, float)) and 0 < seconds < 1e300:
+            self.course.cost.learn(task, alternative, seconds)
 
     def _adopt(self, task: Task) -> None:
         """A task that was never claimed is done if its outputs are there and prove themselves."""

@@ -117,6 +117,9 @@ class Planner:
         for queue in self.queues.values():
             queue.entries = [self._entry(entry[3]) for entry in queue.entries]
             heapq.heapify(queue.entries)
+        held, self.held = self.held, set()  # by other estimates they may end in time
+        for name in held - self.gone:
+            heapq.heappush(self._queue(self.tasks[name]).entries, self._entry(name))
 
     def forget(self, names: Iterable[str]) -> None:
         """These tasks will not run (done before, failed or skipped)."""
@@ -206,7 +209,14 @@ class Planner:
                 starts.append(self._start(name, alternative, shape, ranks, states, now))
                 return
         if avoid:
-            aside.append((queue, heapq.heappop(queue.entries)))
+            if (
+                not queue.is_large
+                or not self._has_room_to_reserve()
+                or not self._reserve(
+                    queue, ways[0], now, avoid if self._is_elsewhere(ways[0][1], avoid) else frozenset()
+                )
+            ):
+                aside.append((queue, heapq.heappop(queue.entries)))
             return
         if queue.blocked_task != name:
             queue.blocked_task, queue.blocked_since = name, now
@@ -237,7 +247,7 @@ class Planner:
     # Reservations
 
     def _wants_reservation(self, queue: Queue, now: float) -> bool:
-        if len(self.reservations) >= self.most_reservations or not queue.entries or not queue.is_large:
+        if not self._has_room_to_reserve() or not queue.entries or not queue.is_large:
             return False
         name = queue.entries[0][3]
         if queue.blocked_task != name:
@@ -245,11 +255,17 @@ class Planner:
         waited = now - queue.blocked_since
         return waited > self.patience * self.seconds(self.tasks[name], queue.shapes[0][0])
 
-    def _reserve(self, queue: Queue, way: tuple[int, Shape, int], now: float) -> None:
+    def _has_room_to_reserve(self) -> bool:
+        return len(self.reservations) < self.most_reservations
+
+    def _reserve(
+        self, queue: Queue, way: tuple[int, Shape, int], now: float, avoid: frozenset[str] = frozenset()
+    ) -> bool:
+        """Reserve nodes for the head of a queue; whether there are any."""
         alternative, shape, ranks = way
-        found = self.pool.earliest(shape, now)
+        found = self.pool.earliest(shape, now, avoid)
         if found is None:
-            return
+            return False
         time, states = found
         entry = heapq.heappop(queue.entries)
         for state in states:
@@ -257,6 +273,7 @@ class Planner:
         nodes = [state.name for state in states]
         self.reservations.append(Reservation(queue, entry, alternative, shape, ranks, nodes, time))
         queue.blocked_task = ""
+        return True
 
     def _cancel(self, reservation: Reservation) -> None:
         self.reservations.remove(reservation)

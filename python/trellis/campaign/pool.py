@@ -248,13 +248,16 @@ class Pool:
 
     # Reservations
 
-    def earliest(self, shape: Shape, now: float) -> tuple[float, list[NodeState]] | None:
+    def earliest(
+        self, shape: Shape, now: float, avoid: frozenset[str] = frozenset()
+    ) -> tuple[float, list[NodeState]] | None:
         """When and on which nodes of one block it could start, by the expected ends of what runs."""
         best: tuple[float, list[NodeState]] | None = None
         for members in self.members.values():
             times: list[tuple[float, int, NodeState]] = []
             for state in members.values():
-                time = None if state.is_hidden else self.available(state, shape, now)
+                is_out = state.is_hidden or state.name in avoid
+                time = None if is_out else self.available(state, shape, now)
                 if time is not None:
                     times.append((time, state.index, state))
             if len(times) < shape.nodes:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
+import os
+import signal
 import subprocess
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 from .model import Failure, State
@@ -13,6 +17,10 @@ if TYPE_CHECKING:
     from .course import Course
 
 ASK_AGAIN_SECONDS = 1.0
+#: So many are asked at once; the others wait for their turn.
+MOST_ASKED = 16
+#: Without an answer for so long, a predicate has failed.
+ANSWER_SECONDS = 600.0
 
 
 class Predicates:
@@ -21,14 +29,24 @@ class Predicates:
     def __init__(self, course: Course) -> None:
         self.course = course
         self.asking: dict[str, subprocess.Popen] = {}
+        self.until: dict[str, float] = {}
+        self.queue: deque[str] = deque()
         self.later: list[tuple[float, str]] = []
 
     def __bool__(self) -> bool:
         """Whether an answer may still come."""
-        return bool(self.asking or self.later)
+        return bool(self.asking or self.queue or self.later)
 
     def ask(self, name: str) -> None:
-        """Start a task's predicate."""
+        """Ask a task's predicate, as soon as it is its turn."""
+        self.queue.append(name)
+        self._start_some()
+
+    def _start_some(self) -> None:
+        while self.queue and len(self.asking) < MOST_ASKED:
+            self._start(self.queue.popleft())
+
+    def _start(self, name: str) -> None:
         course = self.course
         try:
             self.asking[name] = subprocess.Popen(
@@ -36,7 +54,9 @@ class Predicates:
                 cwd=course.root,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                start_new_session=True,
             )
+            self.until[name] = time.monotonic() + ANSWER_SECONDS
         except OSError as error:
             self._fail(name, f"predicate: {error}")
 
@@ -46,6 +66,9 @@ class Predicates:
         for name, process in list(self.asking.items()):
             status = process.poll()
             if status is None:
+                if time.monotonic() > self.until[name]:
+                    _end(self.asking.pop(name))
+                    self._fail(name, f"predicate gave no answer in {ANSWER_SECONDS:g} s")
                 continue
             del self.asking[name]
             if status == 0:
@@ -59,6 +82,7 @@ class Predicates:
                 self._fail(name, f"predicate ended with status {status}")
         while self.later and self.later[0][0] <= time.monotonic():
             self.ask(heapq.heappop(self.later)[1])
+        self._start_some()
 
     def _fail(self, name: str, reason: str) -> None:
         self.course.records.event("predicate-failed", task=name, detail=reason)
@@ -67,5 +91,11 @@ class Predicates:
     def close(self) -> None:
         """End those that still run."""
         for process in self.asking.values():
-            process.kill()
-            process.wait()
+            _end(process)
+
+
+def _end(process: subprocess.Popen) -> None:
+    """With what it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

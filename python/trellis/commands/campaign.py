@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from ..campaign.claims import Claims
 from ..campaign.figures import simulate as simulate_campaign
@@ -116,15 +117,16 @@ def status(file: Path, *, watch: bool, json: bool) -> int:
 
 
 def _status_table(found: dict[str, Any]) -> Table:
+    """Names and reasons are texts, whatever brackets are in them."""
     table = Table(title=f"{found['campaign']}: {_counted(found['tasks'])}", title_justify="left")
     for column in ("task", "state", "where or why"):
         table.add_column(column)
     for entry in found["running"][:30]:
         nodes = ", ".join(place[0] for place in entry["places"])
-        table.add_row(entry["task"], f"running (attempt {entry['attempt']})", nodes)
+        table.add_row(Text(entry["task"]), f"running (attempt {entry['attempt']})", Text(nodes))
     for state in ("failed", "skipped"):
         for name, reason in list(found[state].items())[:30]:
-            table.add_row(name, state, reason)
+            table.add_row(Text(name), state, Text(reason))
     return table
 
 
@@ -135,7 +137,7 @@ def retry(file: Path, patterns: list[str], *, nodes: list[str], json: bool) -> i
     state = Path(campaign.state)
     claims = Claims(state, lease_seconds=campaign.lease_seconds)
     failed = {name: h for name, h in claims.histories().items() if h.end == "failed"}
-    chosen = [n for n in failed if not patterns or any(fnmatch.fnmatchcase(n, p) for p in patterns)]
+    chosen = [n for n in failed if not patterns or any(n == p or fnmatch.fnmatchcase(n, p) for p in patterns)]
     if patterns and not chosen:
         raise BadArgument(
             f"no failed task matches {', '.join(patterns)}; failed: {', '.join(failed) or 'none'}"

@@ -22,6 +22,8 @@ def report(file: Path, page: Path | None, *, json: bool) -> int:
     page = page or Path(campaign.state) / "report.html"
     try:
         figures = write_report(campaign, page)
+    except FileError:
+        raise  # it says itself what is wrong
     except OSError as error:
         raise FileError(f"{page}: {error.strerror}; --output puts the page elsewhere") from error
     output.result({"run": "report", "campaign": campaign.name, "page": str(page), **figures})

@@ -71,7 +71,7 @@ class CampaignView:
         for group, count in list(total.items())[:30]:
             filled = 24 * done[group] // count
             bar = Text("━" * filled, "green") + Text("━" * (24 - filled), "bright_black")
-            table.add_row(group, bar, f"{done[group]}/{count}", f"{running[group] or ''}")
+            table.add_row(Text(group), bar, f"{done[group]}/{count}", f"{running[group] or ''}")
         return table
 
     def _running(self, now: float) -> Table:
