@@ -22,6 +22,8 @@ from trellis.analysis.nucleon import nucleon_charges, read_lalibe
 from trellis.analysis.options import AnalysisOptions
 from trellis.analysis.readers import read_measurements
 from trellis.analysis.three_point import three_point_charge, three_point_functions
+from trellis.report.charge_figures import effective_charges
+from trellis.report.style import look
 
 G_A, G_V, ENERGY, GAP, RATIO, EXTENT = 1.27, 1.05, 0.55, 0.5, 0.4, 16
 
@@ -394,6 +396,11 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
     results = analyze(tmp_path, output=tmp_path / "report", options={"charges": {"t_max": 7}})
     record = results.nucleon_charges
     assert record is not None
+    with look():
+        figure = effective_charges(record)
+        figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+    assert not any(box.overlaps(axes.get_window_extent()) for axes in figure.axes)
     assert record.g_a_over_g_v is not None
     assert abs(record.g_a_over_g_v.value - G_A / G_V) < 4 * record.g_a_over_g_v.error
     assert record.tau_n is not None
