@@ -17,9 +17,13 @@ from trellis.analysis.charges import (
     fit_charges,
     neutron_lifetime,
 )
-from trellis.analysis.nucleon import read_lalibe
+from trellis.analysis.measurements import CorrelatorData, Measurements
+from trellis.analysis.nucleon import nucleon_charges, read_lalibe
+from trellis.analysis.options import AnalysisOptions
 from trellis.analysis.readers import read_measurements
-from trellis.analysis.three_point import three_point_charge
+from trellis.analysis.three_point import three_point_charge, three_point_functions
+from trellis.report.charge_figures import effective_charges
+from trellis.report.style import look
 
 G_A, G_V, ENERGY, GAP, RATIO, EXTENT = 1.27, 1.05, 0.55, 0.5, 0.4, 16
 
@@ -197,6 +201,40 @@ def test_odd_contents_are_named(tmp_path: Path, replaced: str, by: object, words
         analyze(tmp_path)
 
 
+UP = "PS/proton/spin_up"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        # a second source of one spin only, and one without the momentum zero: half of it would be missing
+        ("spec_2", lambda f: f.copy(f"{UP}/x0_y0_z0_t0", f"{UP}/x1_y0_z0_t0"), "sources of .*spin_dn"),
+        (
+            "spec_2",
+            lambda f: f.copy(f"{UP}/x0_y0_z0_t0/px0_py0_pz0", f"{UP}/x1_y0_z0_t0/px1_py0_pz0"),
+            "momenta of .*x1_y0_z0_t0: expected .*px0_py0_pz0.*found .*px1_py0_pz0",
+        ),
+        (
+            "fh_2",
+            lambda f: real(f, f"{ODD}/x0_y0_z0_t0/px0_py0_pz0"),
+            "expected complex numbers, found float64",
+        ),
+    ],
+)
+def test_files_of_lalibe_that_would_give_wrong_numbers(tmp_path: Path, name, change, words) -> None:
+    write_lalibe(tmp_path, 6)
+    with h5py.File(tmp_path / f"{name}.h5", "r+") as file:
+        change(file)
+    with pytest.raises(AnalysisError, match=f"{name}.*{words}"):
+        analyze(tmp_path)
+
+
+def real(file: h5py.File, name: str) -> None:
+    values = file[name][()].imag
+    del file[name]
+    file[name] = values
+
+
 def test_one_flavour_alone_is_refused(tmp_path: Path) -> None:
     write_lalibe(tmp_path, 6)
     for path in tmp_path.glob("fh_*.h5"):
@@ -261,6 +299,76 @@ def test_errors_of_three_point_functions_are_those_of_the_jackknife() -> None:
     np.testing.assert_allclose([*found.midpoint.error, *found.slope.error], jackknife, rtol=0.03)
 
 
+def measured(sets: dict[str, np.ndarray], momentum: tuple[int, ...] = (0, 0, 0)) -> Measurements:
+    """As if read from files: values [configuration, time]."""
+    result = Measurements(lattice=(8, 8, 8, EXTENT))
+    for name, values in sets.items():
+        count = len(values)
+        result.configurations = np.arange(count)
+        attributes = {"type": "feynman_hellmann", "boundary_t": "antiperiodic"}
+        result.correlators[name] = CorrelatorData(
+            name, values[:, None] + 0j, np.array([momentum]), np.ones(count, int), attributes
+        )
+    return result
+
+
+def test_currents_that_are_not_what_they_should_be() -> None:
+    two_point, numerators = ensemble(12, 13)
+    flavours = {"fh_A3_UU": 1.5 * numerators["A"], "fh_A3_DD": 0.5 * numerators["A"]}
+    whole = {"nucleon": two_point} | flavours
+    nucleon_charges(measured(whole), AnalysisOptions())
+    turned = {"nucleon": two_point} | {name: 1j * values for name, values in flavours.items()}
+    with pytest.raises(AnalysisError, match="fh_A3_UU: expected a real correlator, found an imaginary part"):
+        nucleon_charges(measured(turned), AnalysisOptions())
+    with pytest.raises(AnalysisError, match=r"expected the momentum \[0, 0, 0\], found \[\[1, 0, 0\]\]"):
+        nucleon_charges(measured(whole, (1, 0, 0)), AnalysisOptions())
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["three_point_A3_t16"], "separation in 1..15, found 16"),
+        (["three_point_A3_t00"], "separation in 1..15, found 0"),
+        (["three_point_A3_t04", "three_point_A3_t4"], "separation once"),
+        (["three_point_A3_t04_DD"], "expected three_point_A3_t04_UU beside it"),
+    ],
+)
+def test_odd_three_point_functions_are_refused(names: list[str], words: str) -> None:
+    two_point, _ = ensemble(6, 14)
+    with pytest.raises(AnalysisError, match=words):
+        three_point_functions(measured({name: two_point for name in names}))
+
+
+def test_bins_reach_the_charges() -> None:
+    two_point, numerators = ensemble(60, 15)
+    sets = {"nucleon": two_point, "fh_A3_UU": 1.5 * numerators["A"], "fh_A3_DD": 0.5 * numerators["A"]}
+    options = AnalysisOptions(bin_size=3, charges={"t_max": 7, "max_states": 1})
+    found, _ = nucleon_charges(measured(sets), options)
+    binned = [values.reshape(20, 3, EXTENT).mean(axis=1) for values in (two_point, numerators["A"])]
+    expected = fit_charges(binned[0], {"A": binned[1]}, options=options.charges)
+    assert found is not None
+    assert found.charges["A"].error == pytest.approx(expected.charges["A"].error, rel=1e-9)
+
+
+def test_autocorrelation_is_counted_once() -> None:
+    """Every configuration four times in a row: the errors are those of the ensemble without the copies.
+
+    chi^2 sees the 2 tau_int = 4 as well; were the weights left as they are, poor fits would stretch the
+    errors a second time. One ensemble's tau_int is good to 10 %; of the misfit 1.05 is left for chance.
+    """
+    two_point, numerators = ensemble(400, 16)
+    alone = fit_charges(two_point, numerators)
+    copies = {name: np.repeat(values, 4, axis=0) for name, values in numerators.items()}
+    found = fit_charges(np.repeat(two_point, 4, axis=0), copies)
+    assert found.autocorrelation_factor == pytest.approx(4, rel=0.35)
+    assert found.misfit < 1.05
+    for name, charge in alone.charges.items():
+        assert found.charges[name].error == pytest.approx(charge.error, rel=0.3)
+        assert found.charges[name].value == pytest.approx(charge.value, abs=0.5 * charge.error)
+    ignored = fit_charges(np.repeat(two_point, 4, axis=0), copies, autocorrelations="none")
+    assert ignored.autocorrelation_factor == 1.0
+
+
 def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
     two_point, numerators = ensemble(60, 11)
     common = {"type": "feynman_hellmann", "boundary_t": "antiperiodic", "particle": "nucleon"}
@@ -288,6 +396,11 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
     results = analyze(tmp_path, output=tmp_path / "report", options={"charges": {"t_max": 7}})
     record = results.nucleon_charges
     assert record is not None
+    with look():
+        figure = effective_charges(record)
+        figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+    assert not any(box.overlaps(axes.get_window_extent()) for axes in figure.axes)
     assert record.g_a_over_g_v is not None
     assert abs(record.g_a_over_g_v.value - G_A / G_V) < 4 * record.g_a_over_g_v.error
     assert record.tau_n is not None

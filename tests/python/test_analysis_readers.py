@@ -36,6 +36,15 @@ def edit(path, change):
         change(file)
 
 
+def replace(file, name, value):
+    if name in file:
+        del file[name]
+    if value is None:
+        file.create_group(name)
+    else:
+        file[name] = value
+
+
 def test_one_file_and_a_folder_of_files_hold_the_same_numbers(folder, tmp_path):
     whole = tmp_path / "all.h5"
     write_synthetic_measurements(whole, configurations=NUMBERS, seed=4)
@@ -110,6 +119,20 @@ def test_nan_is_refused_with_the_configuration(copy):
         (lambda f: f["configurations"].__setitem__(0, 300), "number once, found configuration 300 again"),
         (lambda f: f["correlators/pion"].attrs.__setitem__("momenta", np.zeros((2, 3))), "momenta.*found 2"),
         (lambda f: f.attrs.__delitem__("lattice"), r"lattice: expected \[Lx, Ly, Lz, Lt\], found \[\]"),
+        (lambda f: f.attrs.__setitem__("lattice", "8 8 8 16"), "lattice: .* whole numbers, found 8 8 8 16"),
+        (lambda f: f.attrs.__setitem__("lattice", [8.5, 8, 8, 16]), r"lattice: expected .* found \[8\.5"),
+        (lambda f: f.attrs.__setitem__("beta", "six"), "beta: expected a finite number, found six"),
+        (lambda f: replace(f, "configurations", [310.5]), r"/configurations: expected .* found \[310\.5\]"),
+        (lambda f: replace(f, "configurations", [np.nan]), r"/configurations: expected .* found \[nan\]"),
+        (lambda f: replace(f, "configurations", [b"one"]), r"/configurations: expected .* found \['one'\]"),
+        (lambda f: replace(f, "configurations", [[310]]), r"/configurations: expected .* found \[1, 1\]"),
+        (lambda f: replace(f, "configurations", None), "/configurations: expected .* found a group"),
+        (lambda f: replace(f, "correlators/pion", None), "pion: expected a dataset .*found a group"),
+        (lambda f: replace(f, "correlators/pion", h5py.Empty("f")), "pion: expected .*nothing in it"),
+        (lambda f: f["correlators/pion"].attrs.__setitem__("momenta", "zero"), "momenta of .*found zero"),
+        (lambda f: f["correlators/pion"].attrs.__setitem__("momenta", np.zeros(7)), "three for each"),
+        (lambda f: replace(f, "solves/iterations", [b"x"]), "/solves/iterations: expected real numbers"),
+        (lambda f: replace(f, "observables/plaquette", [b"x"]), "/observables/plaquette: expected numbers"),
     ],
 )  # fmt: skip
 def test_a_file_that_does_not_fit_is_refused(copy, change, message):
@@ -218,3 +241,10 @@ def test_files_written_by_other_programs(folder, tmp_path):
 
 def _compound(values):
     return values.view([("r", "f8"), ("i", "f8")])
+
+
+def test_a_message_is_not_wrapped_in_another(copy):
+    edit(second(copy), lambda f: f["correlators/pion"].__setitem__((0, 1, 0, 3), np.nan))
+    with pytest.raises(MeasurementFileError) as caught:
+        read_measurements(copy)
+    assert "readable datasets" not in str(caught.value)

@@ -48,6 +48,7 @@ class ChargeData:
     def __init__(self, two_point: NDArray, numerators: dict[str, NDArray], options: ChargeOptions) -> None:
         self.options, self.names = options, list(numerators)
         self.count, self.extent = two_point.shape
+        self.inflation = 1.0
         C = two_point.mean(axis=0)
         error = two_point.std(axis=0, ddof=1) / np.sqrt(self.count)
         noisy = np.flatnonzero((error > options.noise_limit * np.abs(C)) | (C <= 0))
@@ -67,6 +68,16 @@ class ChargeData:
             influences.append(influence)
         self.mean, self.influence = np.concatenate(means), np.concatenate(influences, axis=1)
         self.covariance = self.influence.T @ self.influence / (self.count * (self.count - 1))
+
+    @property
+    def effective_count(self) -> float:
+        """Independent configurations."""
+        return self.count / self.inflation
+
+    def inflate(self, factor: float) -> None:
+        """Covariance times 2 tau_int; windows stay as they are."""
+        self.covariance = self.covariance * factor
+        self.inflation *= factor
 
     def is_determined(self, t_min: int, states: int) -> bool:
         """More points than parameters: E0, A0 and every g; for the second state gap, r, every b and c.
@@ -153,7 +164,7 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     prior = _prior(data, t_min, states)
     keys = list(prior)
     covariance = data.covariance[np.ix_(places, places)]
-    is_correlated = data.count >= data.options.configurations_per_point * len(places)
+    is_correlated = data.effective_count >= data.options.configurations_per_point * len(places)
     sigma = np.sqrt(np.diag(covariance))
     used = covariance if is_correlated else np.diag(sigma**2)
     try:
@@ -178,7 +189,7 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     response = inverse @ jacobian.T @ W
     determined = float(np.trace(response @ jacobian))  # parameters that the data fix
     free = max(len(places) - determined, 0.0) if is_correlated else 0.0
-    correction = float(np.sqrt(small_sample_correction(data.count, free))) if is_correlated else 1.0
+    correction = float(np.sqrt(small_sample_correction(data.effective_count, free))) if is_correlated else 1.0
     residual = data.mean[places] - charge_model(p, data.names, states, t_c, t_g)
     chi2 = float(residual @ W @ residual)
     linear = _linear(data, p, keys, response, places, inverse @ precision @ inverse)
@@ -206,7 +217,7 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     projector = W - W @ jacobian @ inverse @ jacobian.T @ W
     spectrum = chi2_spectrum(projector, covariance)
     expected = float(spectrum.sum())
-    scale = chi2_scale(data.count, free) if is_correlated else 1.0
+    scale = chi2_scale(data.effective_count, free) if is_correlated else 1.0
     return ChargeFit(
         t_min=t_min,
         states=states,
@@ -217,7 +228,7 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
         is_profiled=averages is not None,
         chi2=chi2,
         expected_chi2=scale * expected,
-        p_value=p_value(chi2, spectrum, data.count, free, seed=0),
+        p_value=p_value(chi2, spectrum, data.effective_count, free, seed=0),
         criterion=chi2 / scale - 3 * expected,
         points=len(places),
         correction=correction,

@@ -87,6 +87,8 @@ class ChargeResult:
         taken away.
     misfit
         Factor on the statistical errors, above 1 where fits do not describe the data.
+    autocorrelation_factor
+        The largest 2 tau_int of a charge where it was applied to the covariance, else 1.
     """
 
     charges: dict[str, ChargeEstimate]
@@ -98,6 +100,7 @@ class ChargeResult:
     effective: dict[str, tuple[NDArray, NDArray, NDArray]]
     subtracted: dict[str, tuple[NDArray, NDArray, NDArray]]
     misfit: float = 1.0
+    autocorrelation_factor: float = 1.0
 
 
 def neutron_lifetime(g: ChargeEstimate) -> ChargeEstimate:

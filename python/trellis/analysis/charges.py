@@ -15,13 +15,17 @@ as in `averaging`, whose 2 in place of 3 belongs to best fits. The model error i
 beyond their noise. Two-state fits give the median and the width of the charges under the profile likelihood
 (charge_profile.py), not its maximum and the curvature there. Errors are linear responses to the
 configurations, scaled to that width, so correlations between windows and charges, and autocorrelations, are
-those of the data. Where fits do not describe the data (p < 0.05) their sqrt(chi^2 / expected), averaged
-with the same weights, stretches the statistical errors, and the result says so.
+those of the data. Where tau_int of a charge is above 1/2 by more than its error, the covariance is multiplied
+by the largest 2 tau_int and all is fitted again: weights, chi^2 and profiles of that many fewer
+configurations; each error has the 2 tau_int of its own quantity. Where fits do not describe the data
+(p < 0.05) their sqrt(chi^2 / expected), averaged with the same weights, stretches the statistical errors, and
+the result says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +61,7 @@ def fit_charges(
     *,
     trajectories: NDArray | None = None,
     options: ChargeOptions | dict | None = None,
+    autocorrelations: Literal["auto", "gamma", "none"] = "auto",
 ) -> ChargeResult:
     """Charges from C(t) and the N(t) of each current (isovector: UU - DD).
 
@@ -68,6 +73,8 @@ def fit_charges(
         "A", "V", or any names -> the shape of `two_point`.
     trajectories
         Numbers of the configurations, for autocorrelations; default 0, 1, 2, ...
+    autocorrelations
+        As AnalysisOptions.autocorrelation.
 
     Raises
     ------
@@ -81,7 +88,8 @@ def fit_charges(
     count = len(two_point)
     if count < 5 or not numerators:
         raise AnalysisError(
-            f"charges: expected 5 configurations and a current, found {count}, {len(numerators)}"
+            f"charges: expected at least 5 configurations and a current, found {count} configurations and "
+            f"{len(numerators)} currents"
         )
     for name, N in numerators.items():
         if np.shape(N) != two_point.shape:
@@ -89,7 +97,17 @@ def fit_charges(
     if trajectories is None:
         trajectories = np.arange(count)
     data = ChargeData(two_point, {k: np.asarray(N, dtype=float) for k, N in numerators.items()}, options)
-    fits = []
+    fits = _scan(data)
+    factors = _factors(data, fits, trajectories, autocorrelations)
+    if factors and max(factors.values()) > 1.0:
+        data.inflate(max(factors.values()))  # weights, chi^2 and profiles of correlated configurations
+        fits = _scan(data)
+    return _average(data, fits, trajectories, autocorrelations)
+
+
+def _scan(data: ChargeData) -> list[ChargeFit]:
+    """Every window with one and two states."""
+    fits, options = [], data.options
     for states in range(1, options.max_states + 1):
         for t_min in range(options.t_min_first, data.t_min_last + 1):
             if not data.is_determined(t_min, states):
@@ -99,10 +117,25 @@ def fit_charges(
                 fits.append(fit)
     if not fits:
         raise FitFailed(f"charges: no window between {options.t_min_first} and {data.t_max} can be fitted")
-    return _average(data, fits, trajectories)
+    return fits
 
 
-def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray) -> ChargeResult:
+def _factor(series: NDArray, trajectories: NDArray, choice: str) -> tuple[float, float | None]:
+    """2 tau_int of a series where it counts, else 1; and tau_int."""
+    tau = None if choice == "none" else autocorrelation("charge", series, trajectories)
+    if tau is None or not (tau.significant or choice == "gamma"):
+        return 1.0, None
+    return max(1.0, (tau.error / tau.naive_error) ** 2), tau.tau_int
+
+
+def _factors(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, choice: str) -> dict[str, float]:
+    """2 tau_int of each charge, from the responses of the fits to the configurations."""
+    weights = model_weights(np.array([f.criterion for f in fits]))
+    series = {name: weights @ [f.correction * f.response[name] for f in fits] for name in data.names}
+    return {name: _factor(data.influence @ s, trajectories, choice)[0] for name, s in series.items()}
+
+
+def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, choice: str) -> ChargeResult:
     criteria = np.array([f.criterion for f in fits])
     weights = model_weights(criteria)
     misfit = float(weights @ [f.misfit for f in fits])
@@ -114,10 +147,8 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray) -> 
             np.array(values), scaled @ data.covariance @ scaled.T, np.array(prior_errors), criteria
         )
         series = data.influence @ (weights @ scaled)
-        tau = autocorrelation("charge", series, trajectories)
-        stretch, tau_int = 1.0, None
-        if tau is not None and tau.significant:
-            stretch, tau_int = max(1.0, tau.error / tau.naive_error), tau.tau_int
+        own, tau_int = _factor(series, trajectories, choice)
+        stretch = np.sqrt(own / data.inflation)  # the covariance has the longest autocorrelation in it
         return ChargeEstimate(
             average.mean, average.statistical_error * stretch * misfit, average.excess_error, tau_int
         )
@@ -154,6 +185,7 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray) -> 
         effective=effective,
         subtracted=subtracted,
         misfit=misfit,
+        autocorrelation_factor=data.inflation,
     )
 
 

@@ -122,6 +122,28 @@ def _require(path: Path, item: h5py.Group | h5py.Dataset, kind: type) -> None:
         raise MeasurementFileError(path, item.name, expected="numbers", found=f"type {item.dtype}")
 
 
+def _require_equal(path: Path, item: h5py.Group, what: str, expected: set[str], found: set[str]) -> None:
+    """The same sources for both spins and the same momenta for all sources: else the mean is of neither."""
+    if found != expected:
+        raise MeasurementFileError(
+            path, f"{what} of {item.name}", expected=sorted(expected), found=sorted(found)
+        )
+
+
+def _values(path: Path, dataset: h5py.Dataset, hadron: h5py.Group) -> NDArray:
+    """One correlator, complex."""
+    _require(path, dataset, h5py.Dataset)
+    if dataset.shape is None or dataset.ndim != 1 or dataset.size < 2:
+        found = dataset.shape or "nothing in it"
+        raise MeasurementFileError(path, dataset.name, expected="one dimension, two times", found=found)
+    values = np.asarray(dataset[()], dtype=np.complex128)
+    if not np.all(np.isfinite(values)):
+        raise MeasurementFileError(path, dataset.name, expected="finite numbers", found="some that are not")
+    if "_A3_" in hadron.name and dataset.dtype.kind != "c":  # gamma_z gamma5 gives an imaginary one
+        raise MeasurementFileError(path, dataset.name, expected="complex numbers", found=str(dataset.dtype))
+    return values
+
+
 def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
     _require(path, group, h5py.Group)
     if hadron.down is None:
@@ -134,32 +156,31 @@ def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
                 )
         parts = [(group["spin_up"], 1), (group["spin_dn"], hadron.down)]
     total: dict[tuple[int, ...], NDArray] = {}
-    sources = 0
+    expected: tuple[set[str], set[str]] | None = None  # places and momenta of the first spin
     for part, sign in parts:
         _require(path, part, h5py.Group)
-        places = [name for name in part if _PLACE.fullmatch(name)]
-        sources = len(places)
+        places = sorted(name for name in part if _PLACE.fullmatch(name))
         for place in places:
             _require(path, part[place], h5py.Group)
-            for name, dataset in part[place].items():
-                match = _MOMENTUM.fullmatch(name)
-                if match is None:
-                    continue
-                n = tuple(map(int, match.groups()))
-                _require(path, dataset, h5py.Dataset)
-                values = np.asarray(dataset[()], dtype=np.complex128)
-                if values.ndim != 1 or (total and len(values) != len(next(iter(total.values())))):
-                    expected = "one dimension, as long as the others"
-                    raise MeasurementFileError(path, dataset.name, expected=expected, found=values.shape)
-                if not np.all(np.isfinite(values)):
+            momenta = {name for name in part[place] if _MOMENTUM.fullmatch(name)}
+            expected = expected or (set(places), momenta)
+            _require_equal(path, part[place], "momenta", expected[1], momenta)
+            for name in momenta:
+                values = _values(path, part[place][name], group)
+                if total and len(values) != len(next(iter(total.values()))):
+                    lengths = len(next(iter(total.values())))
                     raise MeasurementFileError(
-                        path, dataset.name, expected="finite numbers", found="some that are not"
+                        path, part[place][name].name, expected=f"{lengths} times", found=len(values)
                     )
+                n = tuple(map(int, _MOMENTUM.fullmatch(name).groups()))
                 total[n] = total.get(n, 0) + sign * hadron.factor * values / len(places)
+        if expected is not None:
+            _require_equal(path, part, "sources", expected[0], set(places))
     if not total:
         raise MeasurementFileError(
             path, group.name, expected="groups xX_yY_zZ_tT with momenta", found=sorted(group)
         )
+    sources = len(expected[0])
     momenta = sorted(total, key=lambda n: (sum(k * k for k in n), n))
     is_current = hadron.kind == "feynman_hellmann"
     attributes = {

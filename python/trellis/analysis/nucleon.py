@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from .autocorrelation import autocorrelation
+from .autocorrelation import autocorrelation, bin_series
 from .charges import ChargeEstimate, ChargeResult, effective_charge, fit_charges
 from .errors import AnalysisError, FitFailed, MeasurementFileError
 from .measurements import Measurements
@@ -67,11 +67,24 @@ def nucleon_charges(
             "correlators with a current need the two-point function: correlators.nucleon is missing"
         )
     two_point = at_rest(measurements.correlators["nucleon"])
+
+    def binned(values: NDArray) -> NDArray:
+        return bin_series(values, measurements.configurations, options.bin_size)[0]
+
+    trajectories = bin_series(two_point, measurements.configurations, options.bin_size)[1]
+    two_point = binned(two_point)
+    numerators = {name: binned(N) for name, N in numerators.items()}
+    inserted = {name: {t: binned(C3) for t, C3 in by.items()} for name, by in inserted.items()}
     record, reason = NucleonCharges(), None
     if numerators:
-        trajectories = measurements.configurations
         try:
-            found = fit_charges(two_point, numerators, trajectories=trajectories, options=options.charges)
+            found = fit_charges(
+                two_point,
+                numerators,
+                trajectories=trajectories,
+                options=options.charges,
+                autocorrelations=options.autocorrelation,
+            )
             record = charges_record(found)
         except FitFailed as error:
             reason = str(error)
@@ -149,6 +162,7 @@ def charges_record(found: ChargeResult) -> NucleonCharges:
         effective=points(found.effective),
         subtracted=points(found.subtracted),
         misfit=found.misfit,
+        autocorrelation_factor=found.autocorrelation_factor,
     )
 
 

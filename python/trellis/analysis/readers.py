@@ -19,13 +19,15 @@ from .errors import AnalysisError, MeasurementFileError
 from .lalibe import LalibeConfiguration, is_lalibe, read_lalibe_file
 from .measurements import CorrelatorData, InputFile, Measurements
 from .merging import merge
-from .root_attributes import check_root, plain, text_of
+from .root_attributes import check_root, plain, text_of, whole_numbers
 from .series_readers import read_observables, read_stream, refuse_not_finite
 
 MEASUREMENT = "measurement"
 GAUGE_STREAM = "gauge_stream"
 _SUFFIXES = (".h5", ".hdf5")
 _REQUIRED = ("type", "boundary_t")
+#: What h5py raises on files that are truncated or damaged inside.
+_DAMAGE = (OSError, KeyError, TypeError, ValueError, RuntimeError)
 
 
 def read_measurements(
@@ -101,16 +103,14 @@ def _read_file(
         found = f"{path.stat().st_size} bytes that h5py cannot open ({error})"
         raise MeasurementFileError(path, "file", expected="an HDF5 file", found=found) from error
     with handle as file:
-        kind = text_of(file.attrs.get("kind"))
-        if is_lalibe(file):
-            kind = "lalibe"
-        elif kind not in (MEASUREMENT, GAUGE_STREAM):
-            if not chosen_by_name:
-                result.notes.append(f"{path.name} skipped: its kind is {kind!r}")
-                return
-            expected = f'"{MEASUREMENT}" or "{GAUGE_STREAM}"'
-            raise MeasurementFileError(path, "root attribute kind", expected=expected, found=repr(kind))
         try:
+            kind = "lalibe" if is_lalibe(file) else text_of(file.attrs.get("kind"))
+            if kind not in (MEASUREMENT, GAUGE_STREAM, "lalibe"):
+                if not chosen_by_name:
+                    result.notes.append(f"{path.name} skipped: its kind is {kind!r}")
+                    return
+                expected = f'"{MEASUREMENT}" or "{GAUGE_STREAM}"'
+                raise MeasurementFileError(path, "root attribute kind", expected=expected, found=repr(kind))
             count = _read_measurement(path, file, result, parts) if kind == MEASUREMENT else 0
             if kind == GAUGE_STREAM:
                 count = read_stream(path, file, result)
@@ -119,11 +119,13 @@ def _read_file(
                 note = f"lalibe's files: not read: {', '.join(sorted(left_out))}"
                 if left_out and note not in result.notes:
                     result.notes.append(note)
-        except (OSError, KeyError, TypeError) as error:  # truncated or damaged inside
+            attributes = {k: plain(v) for k, v in file.attrs.items() if k != "run_file"}
+        except MeasurementFileError:  # an OSError too, but it says already what is wrong
+            raise
+        except _DAMAGE as error:
             raise MeasurementFileError(
                 path, "content", expected="readable datasets", found=str(error)
             ) from error
-        attributes = {k: plain(v) for k, v in file.attrs.items() if k != "run_file"}
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     result.files.append(InputFile(str(path), kind, path.stat().st_size, digest, count, attributes))
 
@@ -149,7 +151,11 @@ def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: 
     lattice = check_root(path, file, result)
     if "configurations" not in file:
         raise MeasurementFileError(path, "/configurations", expected="int64[n]", found="nothing")
-    numbers = np.atleast_1d(np.asarray(file["configurations"][()], dtype=np.int64))
+    stored = file["configurations"]
+    if not isinstance(stored, h5py.Dataset) or stored.ndim > 1 or stored.size in (0, None):
+        found = list(stored.shape or []) if isinstance(stored, h5py.Dataset) else "a group"
+        raise MeasurementFileError(path, "/configurations", expected="int64[n], n at least 1", found=found)
+    numbers = np.atleast_1d(whole_numbers(path, "/configurations", stored[()], "int64[n]"))
     group = file.get("correlators")
     if not isinstance(group, h5py.Group) or len(group) == 0:
         raise MeasurementFileError(path, "/correlators", expected="a group with datasets", found="nothing")
@@ -164,6 +170,9 @@ def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: 
 
 def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_extent: int) -> CorrelatorData:
     where = dataset.name
+    if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
+        found = "a group" if isinstance(dataset, h5py.Group) else "nothing in it"
+        raise MeasurementFileError(path, where, expected="a dataset of numbers", found=found)
     if dataset.ndim != 4 or dataset.shape[0] != len(numbers) or dataset.shape[3] != time_extent:
         expected = f"[{len(numbers)} configurations, source, momentum, {time_extent} times]"
         raise MeasurementFileError(path, f"shape of {where}", expected=expected, found=list(dataset.shape))
@@ -177,12 +186,14 @@ def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_e
             raise MeasurementFileError(
                 path, f"attribute {key} of {where}", expected="a text", found="nothing"
             )
-    momenta = np.asarray(attributes.pop("momenta", [[0, 0, 0]]), dtype=np.int64).reshape(-1, 3)
+    what = f"attribute momenta of {where}"
+    momenta = whole_numbers(path, what, attributes.pop("momenta", [[0, 0, 0]]), "[momentum, 3]")
+    if momenta.size % 3 != 0 or momenta.size == 0:
+        raise MeasurementFileError(path, what, expected="three for each momentum", found=momenta.tolist())
+    momenta = momenta.reshape(-1, 3)
     if len(momenta) != dataset.shape[2]:
         expected = f"{dataset.shape[2]} momenta as in the dataset"
-        raise MeasurementFileError(
-            path, f"attribute momenta of {where}", expected=expected, found=len(momenta)
-        )
+        raise MeasurementFileError(path, what, expected=expected, found=len(momenta))
     values = np.asarray(dataset[()], dtype=np.complex128)
     if dataset.shape[1] == 0:
         raise MeasurementFileError(
@@ -195,6 +206,9 @@ def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_e
 
 def _read_solves(path: Path, group: h5py.Group, count: int, result: Measurements) -> None:
     for name, dataset in group.items():
+        if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in "iuf":
+            found = f"type {dataset.dtype}" if isinstance(dataset, h5py.Dataset) else "a group"
+            raise MeasurementFileError(path, f"/solves/{name}", expected="real numbers", found=found)
         values = np.asarray(dataset[()], dtype=np.float64)
         if values.ndim < 1 or len(values) != count:
             expected = f"{count} configurations first"

@@ -220,6 +220,8 @@ class NucleonCharges(_Record):
         separation.
     misfit
         Factor on the statistical errors: weighted sqrt(chi^2 / expected) of the fits with p < 0.05.
+    autocorrelation_factor
+        The largest 2 tau_int of a charge where it was applied to the covariance of the fits, else 1.
     """
 
     charges: dict[str, ChargeRecord] = Field(default_factory=dict)
@@ -233,6 +235,7 @@ class NucleonCharges(_Record):
     three_point: dict[str, ThreePointRecord] = Field(default_factory=dict)
     three_point_ratio: Series | None = None
     misfit: float = 1.0
+    autocorrelation_factor: float = 1.0
 
 
 class ValueRecord(_Record):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import MeasurementFileError
 from .measurements import Measurements
@@ -13,14 +14,19 @@ from .measurements import Measurements
 
 def check_root(path: Path, file: h5py.File, result: Measurements) -> tuple[int, int, int, int]:
     """Compare lattice, beta and conventions with the files before; remember the run file."""
-    lattice = np.asarray(file.attrs.get("lattice", []), dtype=np.int64).ravel()
+    stored = file.attrs.get("lattice", [])
+    lattice = whole_numbers(path, "root attribute lattice", stored, "[Lx, Ly, Lz, Lt]").ravel()
     if lattice.shape != (4,) or np.any(lattice < 1):
         raise MeasurementFileError(
             path, "root attribute lattice", expected="[Lx, Ly, Lz, Lt]", found=lattice.tolist()
         )
     new = {"lattice": tuple(int(x) for x in lattice)}
     if "beta" in file.attrs:
-        new["beta"] = float(file.attrs["beta"])
+        beta = np.asarray(file.attrs["beta"])
+        if beta.size != 1 or beta.dtype.kind not in "iuf" or not np.isfinite(beta).all():
+            found = plain(file.attrs["beta"])
+            raise MeasurementFileError(path, "root attribute beta", expected="a finite number", found=found)
+        new["beta"] = float(beta.item())
     if "conventions_version" in file.attrs:
         new["conventions_version"] = text_of(file.attrs["conventions_version"])
     for key, value in new.items():
@@ -35,10 +41,25 @@ def check_root(path: Path, file: h5py.File, result: Measurements) -> tuple[int, 
     return new["lattice"]
 
 
+def whole_numbers(path: Path, what: str, values: object, expected: str) -> NDArray:
+    """As int64; texts, fractions and NaN are refused instead of being cut to something else."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.zeros(array.shape, dtype=np.int64)
+    is_whole = array.dtype.kind in "iu" or (
+        array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.round(array))
+    )
+    if not is_whole:
+        raise MeasurementFileError(
+            path, what, expected=f"{expected}, whole numbers", found=f"{plain(array)} ({array.dtype})"
+        )
+    return array.astype(np.int64)
+
+
 def text_of(value: object) -> str | None:
     if value is None:
         return None
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def plain(value: object) -> object:

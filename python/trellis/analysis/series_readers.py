@@ -32,6 +32,9 @@ def read_observables(
     for name, dataset in group.items():
         if name == "trajectory":
             continue
+        if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in "iufcb":
+            found = f"type {dataset.dtype}" if isinstance(dataset, h5py.Dataset) else "a group"
+            raise MeasurementFileError(path, f"{group.name}/{name}", expected="numbers", found=found)
         values = np.asarray(dataset[()])
         if values.shape != all_numbers.shape:
             raise MeasurementFileError(

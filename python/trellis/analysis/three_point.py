@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import AnalysisError
-from .measurements import Measurements
+from .measurements import CorrelatorData, Measurements
 
 #: Current of a dataset fh_CURRENT_UU or three_point_CURRENT_tTT -> name of its charge.
 CHARGE_OF_CURRENT = {"A3": "A", "V4": "V", "S": "S", "T12": "T"}
@@ -70,17 +70,31 @@ def three_point_functions(measurements: Measurements) -> dict[str, dict[int, NDA
     found: dict[str, dict[int, NDArray]] = {}
     for name, data in measurements.correlators.items():
         match = _NAME.fullmatch(name)
-        if match is None or match["flavour"] == "_DD":
+        if match is None:
             continue
+        if match["flavour"] == "_DD":
+            _require_other(measurements, name, "_DD", "_UU")
+            continue
+        separation, extent = int(match["separation"]), data.values.shape[2]
+        if not 1 <= separation < extent:
+            raise AnalysisError(f"{name}: expected a separation in 1..{extent - 1}, found {separation}")
         values = at_rest(data)
         if match["flavour"] == "_UU":
-            other = name.removesuffix("_UU") + "_DD"
-            if other not in measurements.correlators:
-                raise AnalysisError(f"{name}: expected {other} beside it, found nothing")
+            other = _require_other(measurements, name, "_UU", "_DD")
             values = values - at_rest(measurements.correlators[other])
         charge = CHARGE_OF_CURRENT.get(match["current"], match["current"])
-        found.setdefault(charge, {})[int(match["separation"])] = values
+        by_separation = found.setdefault(charge, {})
+        if separation in by_separation:
+            raise AnalysisError(f"{name}: expected current and separation once, found them again")
+        by_separation[separation] = values
     return found
+
+
+def _require_other(measurements: Measurements, name: str, flavour: str, other_flavour: str) -> str:
+    other = name.removesuffix(flavour) + other_flavour
+    if other not in measurements.correlators:
+        raise AnalysisError(f"{name}: expected {other} beside it, found nothing")
+    return other
 
 
 def three_point_charge(two_point: NDArray, three_point: dict[int, NDArray]) -> ThreePointCharge:
@@ -129,7 +143,28 @@ def sampled(samples: NDArray) -> Sampled:
     return Sampled(mean, samples - mean)
 
 
-def at_rest(data) -> NDArray:
-    """Real part at zero momentum, shape [configuration, time]."""
+def at_rest(data: CorrelatorData) -> NDArray:
+    """Real part at zero momentum, shape [configuration, time].
+
+    Raises
+    ------
+    AnalysisError
+        No zero momentum, or a mean whose imaginary part is the larger one: another phase of the current or
+        of the operators than that of doc/conventions.md.
+    """
     chosen = (data.momenta**2).sum(axis=1) == 0
-    return data.values[:, chosen].mean(axis=1).real
+    if not chosen.any():
+        raise AnalysisError(
+            f"{data.name}: expected the momentum [0, 0, 0], found {data.momenta.tolist()} only"
+        )
+    values = data.values[:, chosen].mean(axis=1)
+    real, imaginary = sampled(values.real), sampled(values.imag)
+    first = slice(0, max(2, values.shape[1] // 4))  # the noise is smallest there
+    sizes = [float(np.abs(part.value[first]).sum()) for part in (real, imaginary)]
+    noise = float(imaginary.error[first].sum()) if len(values) >= 5 else np.inf
+    if sizes[1] > max(sizes[0], 5 * noise):
+        raise AnalysisError(
+            f"{data.name}: expected a real correlator, found an imaginary part of {sizes[1]:.3g} beside a "
+            f"real one of {sizes[0]:.3g} (sums of |mean| over t < {first.stop})"
+        )
+    return values.real

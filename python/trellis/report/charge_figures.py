@@ -59,7 +59,9 @@ def effective_charges(record: NucleonCharges) -> Figure:
         _draw(axes, fixed and fixed.midpoint, charge, -0.13, "s", INK, "white", "fixed sink at $t$, middle")
         axes.set_ylabel(rf"$g_{{{name}}}^{{\mathrm{{eff}}}}(t)$")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
-    all_axes[0].legend(loc="best", fontsize="small")
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    if handles:  # above the panels: "best" looks at points and not at their error bars
+        figure.legend(handles, labels, loc="outside upper center", ncols=len(handles), fontsize="x-small")
     all_axes[-1].set_xlabel(r"time from the source $t/a$  (lattice units)")
     return figure
 
