@@ -18,6 +18,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Likewise. Raises FileError for a device, pipe or folder of that name: a rename would replace it."""
     require_replaceable(path)
+    path = Path(behind_links(path))
     partial = path.with_name(path.name + ".partial")
     with open(partial, "w", encoding="utf-8") as file:
         file.write(text)
@@ -25,6 +26,20 @@ def write_text(path: Path, text: str) -> None:
         os.fsync(file.fileno())
     os.replace(partial, path)
     sync_folder(path.parent)
+
+
+def behind_links(path: str | os.PathLike) -> str:
+    """The file that a symbolic link stands for, or the path itself: the rename must not replace the link.
+
+    Raises
+    ------
+    FileError
+        The links go round in a circle.
+    """
+    found = os.path.realpath(path) if os.path.islink(path) else os.fspath(path)
+    if os.path.islink(found):
+        raise FileError(f"cannot write {os.fspath(path)}: expected a file, found symbolic links in a circle")
+    return found
 
 
 def require_replaceable(path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .core import load
-from .durable import sync_folder, write_json
+from .durable import behind_links, sync_folder, write_json
 from .errors import BadArgument, FileError
 from .gauge import GaugeField, read_gauge_field
 from .parallel import broadcast, rank
@@ -199,7 +199,7 @@ class Stream:
 
     def write(self, run_file: str, lattice: tuple[int, ...], attributes: dict[str, float | int]) -> None:
         """Write all of it under another name, then rename. Collective."""
-        file = load().Hdf5File.create(str(self.path))
+        file = load().Hdf5File.create(behind_links(self.path))
         root = file.root()
         write_root_attributes(root, "gauge_stream", run_file, lattice)
         for name, value in attributes.items():

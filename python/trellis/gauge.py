@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .arguments import complex_array, instance, integer, integers, real
 from .arguments import seed as seed_of
 from .core import load
+from .durable import behind_links
 from .errors import BadArgument, NotAvailable
 
 if TYPE_CHECKING:
@@ -237,6 +238,8 @@ class GaugeField:
     def write(self, path: str | os.PathLike, format: str = "ildg", *, precision: int | None = None) -> None:
         """Write to a file: under a temporary name, synchronised, then renamed. Collective.
 
+        Through a symbolic link the file behind it is written; the link stays.
+
         Parameters
         ----------
         format
@@ -251,7 +254,7 @@ class GaugeField:
         FileError
             The file cannot be written (a full disk, for example); an older file of that name is left alone.
         """
-        load().write_gauge_field(os.fspath(path), self._core, format, precision or 0, [])
+        load().write_gauge_field(behind_links(path), self._core, format, precision or 0, [])
 
     def __repr__(self) -> str:
         return f"<GaugeField {'x'.join(map(str, self.geometry.extents))}>"

@@ -9,6 +9,7 @@ from typing import Literal
 
 from .arguments import instance, phases
 from .core import load
+from .durable import behind_links
 from .errors import BadArgument
 from .gauge import Geometry
 from .propagators import Propagator, site_of
@@ -32,9 +33,9 @@ def write_propagator(
     if format == "scidac":
         at = " ".join(map(str, S.source_at))
         note = f"<propagator><source>{S._core.description}</source><at>{at}</at></propagator>"
-        S._core.write_scidac(os.fspath(path), precision, note)
+        S._core.write_scidac(behind_links(path), precision, note)
     elif format == "hdf5":
-        _write_hdf5(S, os.fspath(path), precision, run_file)
+        _write_hdf5(S, behind_links(path), precision, run_file)
     else:
         raise BadArgument(f'format must be "hdf5" or "scidac", found {format!r}')
 

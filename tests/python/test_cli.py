@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
 from pathlib import Path
 
@@ -64,6 +65,23 @@ def test_info_of_a_damaged_file(folder: Path) -> None:
         assert text in found.stderr
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_info_of_a_link_too_large_to_sum(folder: Path, ranks: int) -> None:
+    data = bytearray((folder / "conf.ildg").read_bytes())
+    size = 4 * 4 * 4 * 8 * 4 * 18 * 8
+    begin = data.index(b"ildg-binary-data") - 16 + 144  # a LIME header has 144 bytes, 16 before its type
+    assert begin + size < len(data)
+    data[begin : begin + 8] = struct.pack(">d", 1e300)
+    (folder / "large.ildg").write_bytes(data)
+    found = run("info", "large.ildg", "--json", cwd=folder, ranks=ranks, status=None)
+    content = json.loads(found.stdout[: found.stdout.rindex("}") + 1])
+    for name in ("plaquette", "rectangle", "link_trace", "unitarity_violation"):
+        assert content[name] is None
+    assert [c["ok"] for c in content["checksums"]] == [False, False]
+    assert "larger than 2^960" in found.stderr
+    assert "unitarity: expected 0.0, found inf" in found.stderr
+
+
 @pytest.mark.parametrize("content", [b"", b"\x45\x67\x89\xab", b"BEGIN_HEADER\n", bytes(1000)])
 def test_info_of_something_else(folder: Path, content: bytes) -> None:
     (folder / "other").write_bytes(content)
@@ -111,6 +129,22 @@ def test_convert_there_and_back(folder: Path, format: str) -> None:
     assert abs(there.plaquette - back.plaquette) < 1e-7
     if format in ("scidac", "nersc", "openqcd"):  # all 64 bits of all links are stored
         assert sha256(folder / f"{format}.ildg") == sha256(folder / "conf.ildg")
+
+
+def test_convert_writes_through_a_symbolic_link(folder: Path) -> None:
+    there = folder / "there"
+    there.mkdir()
+    (there / "old.ildg").write_text("old")
+    for name, target in (("here.ildg", "there/old.ildg"), ("dangling.ildg", "there/new.ildg")):
+        (folder / name).symlink_to(target)
+        run("convert", "conf.ildg", name, "--format", "ildg", cwd=folder)
+        assert (folder / name).readlink() == Path(target)
+        assert sha256(folder / target) == sha256(folder / "conf.ildg")
+    assert sorted(path.name for path in there.iterdir()) == ["new.ildg", "old.ildg"]
+    (folder / "circle.ildg").symlink_to("circle.ildg")
+    found = run("convert", "conf.ildg", "circle.ildg", "--format", "ildg", cwd=folder, status=1)
+    assert "expected a file, found symbolic links in a circle" in found.stderr
+    assert (folder / "circle.ildg").is_symlink()
 
 
 def test_convert_refuses(folder: Path) -> None:

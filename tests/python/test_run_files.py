@@ -83,6 +83,19 @@ MISTAKES = [
     (GenerateRun, "[4, 4, 4, 8]", "[4, 4, 8]", 2, ["lattice.extents"]),
     (GenerateRun, "beta = 6.0", 'beta = "six"', 5, ["action.beta", "valid number", "found 'six'"]),
     (GenerateRun, "beta = 6.0", "beta = nan", 5, ["action.beta", "finite"]),
+    (GenerateRun, "beta = 6.0", 'beta = "6.0"', 5, ["action.beta", "valid number", "found '6.0'"]),
+    (GenerateRun, "beta = 6.0", "beta = true", 5, ["action.beta", "valid number", "found True"]),
+    (GenerateRun, "[4, 4, 4, 8]", "[4, 4, 4, 8.0]", 2, ["lattice.extents.3", "valid integer", "found 8.0"]),
+    (GenerateRun, "total = 10", 'total = "10"', 11, ["sweeps.total", "valid integer", "found '10'"]),
+    (GenerateRun, "total = 10", "total = true", 11, ["sweeps.total", "valid integer", "found True"]),
+    (
+        GenerateRun,
+        "total = 10",
+        f"total = {2**63}",
+        11,
+        ["sweeps.total", "expected an integer of 64 bits", f"found {2**63}"],
+    ),
+    (MeasureRun, "[output]", "[output]\npropagators = 1", 6, ["propagators", "valid boolean", "found 1"]),
     (GenerateRun, "seed = 1", "seed = -1", 8, ["heatbath.seed", "found -1"]),
     (
         GenerateRun,
@@ -128,6 +141,23 @@ def test_mistakes_are_named(model: type, old: str, new: str, line: int, parts: l
     assert f"run.toml:{line}:" in message
     for part in parts:
         assert part in message
+
+
+def test_integers_are_numbers_and_lists_are_tuples() -> None:
+    run = parse_run_file((EXAMPLES / "magnetic_field.toml").read_text(), HmcRun)
+    assert isinstance(run.background.b, tuple)
+    assert isinstance(parse_run_file(GENERATE.replace("6.0", "6"), GenerateRun).action.beta, float)
+    quarks = '[[measure.valence]]\nname = "v"\nmass = 1\nb = [0, 0, 1]\n'
+    quarks += '[measure.fermions]\nmagnetisation = ["xy"]\n'
+    measure = parse_run_file(GENERATE + quarks, GenerateRun).measure
+    assert measure is not None
+    assert measure.fermions is not None
+    assert measure.fermions.magnetisation == ("xy",)
+    assert measure.valence[0].b == (0, 0, 1)
+    fermion = '[fermion]\ntype = "moebius"\nmass = 1\nLs = 2\nb5 = [1, [1.5, 2]]\n'
+    domain_wall = parse_run_file(MEASURE.replace("[fermion]\nkappa = 0.13\n", fermion), MeasureRun).fermion
+    assert domain_wall is not None
+    assert domain_wall.b5 == [1.0, (1.5, 2.0)]
 
 
 def test_no_toml_and_no_file(tmp_path: Path) -> None:

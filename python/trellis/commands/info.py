@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..gauge import FileReport, read_gauge_field
+from ..errors import NumericError
+from ..gauge import FileReport, GaugeField, read_gauge_field
 from .arguments import parse_lattice
 from .console import Output
 
@@ -17,7 +19,7 @@ def info(file: Path, *, lattice: str | None, json: bool) -> int:
     U = read_gauge_field(file, lattice=parse_lattice(lattice), report_only=True)
     report = U.report
     assert report is not None
-    content = describe(report, U.loops())
+    content = describe(report, _loops(U, report, lambda text: output.warning(f"{file}: {text}")))
     for warning in report.warnings:
         output.warning(f"{file}: {warning}")
     for check in report.checksums:
@@ -32,6 +34,21 @@ def info(file: Path, *, lattice: str | None, json: bool) -> int:
     output.result(content)
     _print(output, file, report, content)
     return 0 if report.ok else 1
+
+
+def _loops(U: GaugeField, report: FileReport, warn: Callable[[str], None]) -> dict[str, Any]:
+    """All loops; not numbers, like those of links that are none, where a link is too large to sum loops."""
+    try:
+        return U.loops()
+    except NumericError as error:
+        warn(f"plaquettes, rectangle and link trace cannot be computed: {error}")
+    names = ("plaquette", "plaquette_spatial", "plaquette_temporal", "rectangle", "link_trace")
+    found: dict[str, Any] = dict.fromkeys(names, math.nan)
+    found["unitarity_violation"] = next(v["found"] for v in report.values if v["name"] == "unitarity")
+    try:
+        return found | {"polyakov_loop": U.polyakov_loop}
+    except NumericError:
+        return found | {"polyakov_loop": complex(math.nan, math.nan)}
 
 
 def describe(report: FileReport, loops: dict[str, Any]) -> dict[str, Any]:

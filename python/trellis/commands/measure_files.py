@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..channels import NAMED_BARYONS, MesonChannel
 from ..core import load
+from ..durable import behind_links
 from ..errors import BadArgument
 from ..flow import FlowHistory
 from ..gauge import GaugeField
@@ -92,7 +93,7 @@ def write_result(
     measured: Measured,
 ) -> None:
     """The file of one configuration: under another name, then renamed. Collective."""
-    file = load().Hdf5File.create(str(target))
+    file = load().Hdf5File.create(behind_links(target))
     root = file.root()
     write_root_attributes(root, "measurement", text, U.geometry.extents)
     root.set_text("physics", physics(run))

@@ -8,9 +8,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class Table(BaseModel):
-    """A TOML table: unknown keys are refused, values are not changed after validation."""
+    """A TOML table: unknown keys and other types are refused, values are not changed after validation.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    Strict: `true` and "6.0" are no numbers, 4.0 is no integer; an integer is a number.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 def _even_extents(extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -26,7 +29,10 @@ def _positive_grid(grid: tuple[int, ...]) -> tuple[int, ...]:
     return grid
 
 
-FourIntegers = tuple[int, int, int, int]
+#: TOML has lists, and no tuples: only the entries of these are strict.
+ThreeIntegers = Annotated[tuple[int, int, int], Field(strict=False)]
+FourIntegers = Annotated[tuple[int, int, int, int], Field(strict=False)]
+FourNumbers = Annotated[tuple[float, float, float, float], Field(strict=False)]
 Extents = Annotated[FourIntegers, AfterValidator(_even_extents)]
 Grid = Annotated[FourIntegers, AfterValidator(_positive_grid)]
 

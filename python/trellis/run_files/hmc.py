@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from .common import LatticeTable, MachineTable, Table
+from .common import FourNumbers, LatticeTable, MachineTable, Table, ThreeIntegers
 from .generate import StartTable
 from .online import MeasureTable
 
@@ -67,8 +67,8 @@ class SmearingTable(Table):
 class BackgroundTable(Table):
     """[background]: quanta of a constant U(1) field; a flavour sees charge_thirds times as many."""
 
-    b: tuple[int, int, int] = Field(default=(0, 0, 0), description="b_x, b_y, b_z; integers.")
-    e: tuple[int, int, int] = Field(default=(0, 0, 0), description="e_x, e_y, e_z; integers.")
+    b: ThreeIntegers = Field(default=(0, 0, 0), description="b_x, b_y, b_z; integers.")
+    e: ThreeIntegers = Field(default=(0, 0, 0), description="e_x, e_y, e_z; integers.")
 
 
 class RationalTable(Table):
@@ -127,7 +127,7 @@ class FermionTable(Table):
         "even-odd operator squared, into det(A + rho_1^2) and ratios; monomials NAME.0 (the lightest) "
         "... NAME.n; NAME stands for all of them.",
     )
-    boundary: tuple[float, float, float, float] = Field(
+    boundary: FourNumbers = Field(
         default=(0.0, 0.0, 0.0, 1.0),
         description="Phases over pi for crossing the boundary in x, y, z, t; 1: antiperiodic.",
     )

@@ -7,6 +7,7 @@ import re
 import tomllib
 import types
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,11 +60,32 @@ def parse_run_file(text: str, model: type[Run], name: str = "run file") -> Run:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RunFileError(f"{name}: not valid TOML: {error}") from error
+    too_large = [
+        _too_large(path, value, text) for path, value in _integers(content) if not -(2**63) <= value < 2**63
+    ]
+    if too_large:
+        raise RunFileError("\n".join(f"{name}{problem}" for problem in too_large))
     try:
         return model.model_validate(content)
     except ValidationError as error:
         problems = [_describe(e, model, text) for e in error.errors()]
         raise RunFileError("\n".join(f"{name}{problem}" for problem in problems)) from None
+
+
+def _integers(content: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    """All integers of a TOML file with the path of their keys."""
+    if isinstance(content, dict | list):
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+            yield from _integers(value, (*path, key))
+    elif isinstance(content, int) and not isinstance(content, bool):
+        yield path, content
+
+
+def _too_large(path: tuple[str | int, ...], value: int, text: str) -> str:
+    """Python reads integers of any length, TOML has 64 bits."""
+    line = line_of(text, [part for part in path if isinstance(part, str)])
+    where = f":{line}" if line else ""
+    return f"{where}: {'.'.join(map(str, path))}: expected an integer of 64 bits, found {value}"
 
 
 def _describe(error: Any, model: type[BaseModel], text: str) -> str:

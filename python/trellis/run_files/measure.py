@@ -24,7 +24,7 @@ class ConfigurationsTable(Table):
 
 
 #: A number, or one for each slice, complex ones as [re, im].
-Coefficients = float | list[float | tuple[float, float]]
+Coefficients = float | list[float | Annotated[tuple[float, float], Field(strict=False)]]
 
 
 class FermionTable(Table):

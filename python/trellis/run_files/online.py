@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from .common import Extents, Table
+from .common import Extents, FourNumbers, Table, ThreeIntegers
 
 
 def _check_plane_names(planes: tuple[str, ...]) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ class NoiseTable(Periodic):
         default=False, description="Also the second derivatives by the chemical potential."
     )
     magnetisation: Annotated[tuple[Plane, ...], AfterValidator(_check_plane_names)] = Field(
-        default=(), description="Planes of the magnetisation: xy, xz, xt, yz, yt, zt."
+        default=(), strict=False, description="Planes of the magnetisation: xy, xz, xt, yz, yt, zt."
     )
     residual: float = Field(default=1e-10, gt=0, lt=0.1, description="|b - M x| / |b| of the solves.")
     max_iterations: int = Field(default=20000, ge=1, description="Of a solve.")
@@ -51,13 +51,13 @@ class ValenceTable(Table):
     n_f: float = Field(default=1.0, gt=0, description="Observables are summed over so many flavours.")
     mass: float = Field(gt=0, description="Bare mass.")
     epsilon: float = Field(default=0.0, description="hisq: correction of the Naik term.")
-    boundary: tuple[float, float, float, float] = Field(
+    boundary: FourNumbers = Field(
         default=(0.0, 0.0, 0.0, 1.0), description="Phases over pi; 1: antiperiodic."
     )
     mu_over_ipiT: float = Field(default=0.0, description="Imaginary chemical potential.")
     charge_thirds: int = Field(default=0, description="Charge in units of e/3.")
-    b: tuple[int, int, int] = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
-    e: tuple[int, int, int] = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
+    b: ThreeIntegers = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
+    e: ThreeIntegers = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
     rho: float = Field(default=0.0, ge=0, le=0.25, description="staggered: stout weight of its links.")
     levels: int = Field(default=0, ge=0, le=20, description="staggered: stout levels of its links.")
 
