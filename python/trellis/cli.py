@@ -73,7 +73,7 @@ def generate(
     json: Json = False,
     schema: Schema = False,
     schema_hmc: Annotated[
-        bool, typer.Option("--schema-hmc", help="The schema of run files with [molecular_dynamics].")
+        bool, typer.Option("--schema-hmc", help=r"The schema of run files with \[molecular_dynamics].")
     ] = False,
     trajectories: Annotated[
         int | None,
@@ -86,7 +86,7 @@ def generate(
         float, typer.Option(metavar="P", min=0.05, max=0.999, help="Wished by --tune.")
     ] = 0.85,
 ) -> None:
-    """Make gauge configurations: by heat bath, or with [molecular_dynamics] by hybrid Monte Carlo."""
+    r"""Make gauge configurations: by heat bath, or with \[molecular_dynamics] by hybrid Monte Carlo."""
     from .commands.generate import generate as command
     from .run_files import GenerateRun, HmcRun
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import struct
 import subprocess
 from pathlib import Path
@@ -165,6 +166,34 @@ def test_schema(tmp_path: Path, command: str, table: str) -> None:
     assert table in schema["properties"]
     described = [p for d in schema["$defs"].values() for p in d["properties"].values() if "description" in p]
     assert len(described) >= 10
+
+
+def test_help_names_tables(tmp_path: Path) -> None:
+    assert "[molecular_dynamics]" in run("generate", "--help", cwd=tmp_path, COLUMNS="200").stdout
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+    """`trellis generate --schema | head -c 1`: more text than a pipe holds."""
+    process = subprocess.Popen(
+        command("generate", "--schema"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 128 + signal.SIGPIPE
+
+
+def test_threads_without_number_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(
+        "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 1\n"
+        "[sweeps]\ntotal = 1\nkeep_every = 1\n[machine]\nthreads = 5000\n[output]\ndirectory = \"out\"\n"
+    )
+    failed = run("generate", "run.toml", cwd=tmp_path, status=1)
+    assert "machine.threads: expected at most" in failed.stderr and "found 5000" in failed.stderr
 
 
 @pytest.mark.parametrize("command", ["generate", "measure"])

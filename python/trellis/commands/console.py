@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import select
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -84,11 +87,21 @@ def run(command: Callable[[], int | None], json: bool) -> None:
     except KeyboardInterrupt:
         _fail("interrupted", json, 130)
     except (Error, OSError) as error:
+        if isinstance(error, BrokenPipeError) and _reader_has_left():
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(128 + signal.SIGPIPE) from None
         _fail(str(error) or type(error).__name__, json, 1)
     except Exception as error:
         _fail(f"{type(error).__name__}: {error}", json, 1, details=traceback.format_exc())
     else:
         raise typer.Exit(status)
+
+
+def _reader_has_left() -> bool:
+    """Whether nobody reads standard output any more: head or less had enough, which is no error."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _fail(text: str, json_mode: bool, status: int, details: str = "") -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from ..core import load
-from ..errors import FileError, OutOfMemory
+from ..errors import BadArgument, FileError, OutOfMemory
 from ..machine import gibibytes
 from ..parallel import on_root
 from ..run_files import load_run_file
@@ -24,8 +25,21 @@ def load_run(path: Path, model: type[Run]) -> tuple[Run, str]:
 
 
 def set_threads(machine: MachineTable) -> None:
-    """Threads and halo exchange of the run file, if it names them."""
+    """Threads and halo exchange of the run file, if it names them.
+
+    Raises
+    ------
+    BadArgument
+        So many threads that the machine would do little but change between them.
+    """
     if machine.threads is not None:
+        cores = os.cpu_count() or 1
+        most = max(16, 4 * cores)
+        if machine.threads > most:
+            raise BadArgument(
+                f"machine.threads: expected at most {most} (this machine has {cores} cores), "
+                f"found {machine.threads}"
+            )
         load().set_thread_count(machine.threads)
     if machine.exchange is not None:
         load().set_exchange_policy(machine.exchange)
