@@ -190,7 +190,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
 def test_threads_without_number_are_refused(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
         "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 1\n"
-        "[sweeps]\ntotal = 1\nkeep_every = 1\n[machine]\nthreads = 5000\n[output]\ndirectory = \"out\"\n"
+        '[sweeps]\ntotal = 1\nkeep_every = 1\n[machine]\nthreads = 5000\n[output]\ndirectory = "out"\n'
     )
     failed = run("generate", "run.toml", cwd=tmp_path, status=1)
     assert "machine.threads: expected at most" in failed.stderr and "found 5000" in failed.stderr
