@@ -181,7 +181,8 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(timeout=60) == 128 + signal.SIGPIPE
@@ -193,7 +194,8 @@ def test_threads_without_number_are_refused(tmp_path: Path) -> None:
         '[sweeps]\ntotal = 1\nkeep_every = 1\n[machine]\nthreads = 5000\n[output]\ndirectory = "out"\n'
     )
     failed = run("generate", "run.toml", cwd=tmp_path, status=1)
-    assert "machine.threads: expected at most" in failed.stderr and "found 5000" in failed.stderr
+    assert "machine.threads: expected at most" in failed.stderr
+    assert "found 5000" in failed.stderr
 
 
 @pytest.mark.parametrize("command", ["generate", "measure"])
