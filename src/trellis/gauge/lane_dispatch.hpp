@@ -13,13 +13,15 @@ void dispatch_gauge(const GaugeField& U, F&& f) {
   dispatch_links(U.site_tables(), f);
 }
 
+inline SiteRange inner_sites(const GaugeField& U) { return U.site_tables().inner(); }
+inline SiteRange inner_sites(const GaugeField& U, int parity) { return U.site_tables().inner(parity); }
+
 /// The links of U; their halo is brought up to date, at least to `layers` (collective).
 inline GaugeCall gauge_call(const GaugeField& U, int layers = GaugeField::halo_width) {
   U.update_halo(layers);
-  return {U.raw(), U.tables()};
+  const size_t bytes_of_block = 4 * 18 * sizeof(double) * size_t(U.lanes());
+  const bool is_on_cpu = U.backend() == Backend::cpu;
+  return {U.raw(), U.tables(), is_on_cpu ? size_t(inner_sites(U).size()) * bytes_of_block : 0};
 }
-
-inline SiteRange inner_sites(const GaugeField& U) { return U.site_tables().inner(); }
-inline SiteRange inner_sites(const GaugeField& U, int parity) { return U.site_tables().inner(parity); }
 
 }  // namespace trellis

@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double LANES=1,4,8,16
 #include "trellis/kernels/gauge/action.hpp"
 
-#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/gauge/read_links.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -9,7 +9,7 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_gauge_force(const GaugeForceCall& call, const SiteRange& inner_blocks) {
   const GaugeForce<Layout, Storage> kernel(call);
-  cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
+  cpu::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
 }
 
 template void launch_gauge_force<InstantiatedLayout, InstantiatedStorage>(const GaugeForceCall&,

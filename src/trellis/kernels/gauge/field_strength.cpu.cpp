@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double LANES=1,4,8,16
 #include "trellis/kernels/gauge/field_strength.hpp"
 
-#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/gauge/read_links.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -10,8 +10,7 @@ template <class Layout, class Storage>
 void launch_field_strength_sum(const GaugeCall& call, LeafShape shape, const SiteRange& inner_blocks,
                                ExactSum* sums) {
   const FieldStrengthSum<Layout, Storage> kernel(call, shape);
-  cpu::reduce_sites<2>(
-      inner_blocks, [&](int block) { return kernel(block); }, sums);
+  cpu::reduce_sites_of_links<2, Layout, Storage>(call, cpu::Reach::around, inner_blocks, kernel, sums);
 }
 
 template void launch_field_strength_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&, LeafShape,

@@ -10,6 +10,7 @@ struct SiteRange;
 struct GaugeCall {
   RawField links;
   ExtendedTables tables;
+  size_t bytes = 0;  ///< of the links on this rank, on the CPU
 };
 
 /// Flops and must-move bytes per site of a kernel (bytes: every field read or written once, in double).

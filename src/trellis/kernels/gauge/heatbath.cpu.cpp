@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double LANES=1,4,8,16
 #include "trellis/kernels/gauge/heatbath.hpp"
 
-#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/gauge/read_links.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -9,13 +9,13 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_heatbath(const HeatbathCall& call, const SiteRange& blocks_of_one_parity) {
   const HeatbathUpdate<Layout, Storage> kernel(call);
-  cpu::for_each_site(blocks_of_one_parity, [&](int block) { kernel(block); });
+  cpu::for_each_site_of_links<Layout, Storage>(call.update.gauge, blocks_of_one_parity, kernel);
 }
 
 template <class Layout, class Storage>
 void launch_overrelaxation(const LinkUpdateCall& call, const SiteRange& blocks_of_one_parity) {
   const OverrelaxationUpdate<Layout, Storage> kernel(call);
-  cpu::for_each_site(blocks_of_one_parity, [&](int block) { kernel(block); });
+  cpu::for_each_site_of_links<Layout, Storage>(call.gauge, blocks_of_one_parity, kernel);
 }
 
 template void launch_heatbath<InstantiatedLayout, InstantiatedStorage>(const HeatbathCall&, const SiteRange&);

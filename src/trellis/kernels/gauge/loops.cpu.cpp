@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double LANES=1,4,8,16
 #include "trellis/kernels/gauge/loops.hpp"
 
-#include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/kernels/gauge/read_links.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -9,15 +9,13 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_plaquette_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sums) {
   const PlaquetteSum<Layout, Storage> kernel(call);
-  cpu::reduce_sites<2>(
-      inner_blocks, [&](int block) { return kernel(block); }, sums);
+  cpu::reduce_sites_of_links<2, Layout, Storage>(call, cpu::Reach::forward, inner_blocks, kernel, sums);
 }
 
 template <class Layout, class Storage>
 void launch_rectangle_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
   const RectangleSum<Layout, Storage> kernel(call);
-  cpu::reduce_sites<1>(
-      inner_blocks, [&](int block) { return kernel(block); }, sum);
+  cpu::reduce_sites_of_links<1, Layout, Storage>(call, cpu::Reach::forward, inner_blocks, kernel, sum);
 }
 
 template <class Layout, class Storage>

@@ -1,0 +1,55 @@
+#pragma once
+/// Site loops of the CPU over kernels that take links from all around a block: read_ahead.hpp with the links
+/// of the block and of its neighbours in y, z and t. Those in x come with the blocks before and after.
+#include "trellis/device/cpu/read_ahead.hpp"
+#include "trellis/kernels/gauge/gauge_call.hpp"
+
+namespace trellis::cpu {
+
+/// Which neighbours a kernel reads: the next ones only, or also those before.
+enum class Reach { forward, around };
+
+template <class Layout, class Storage>
+class LinksAround {
+ public:
+  LinksAround(const GaugeCall& call, Reach reach)
+      : links_{static_cast<const char*>(call.links.data)},
+        neighbours_{call.tables.neighbours},
+        step_{reach == Reach::forward ? 2 : 1},
+        traffic_{block_bytes * (reach == Reach::forward ? 4 : 7), call.bytes} {}
+
+  const Traffic& traffic() const { return traffic_; }
+  void operator()(int block) const {
+    read_lines(links_ + size_t(block) * block_bytes, block_bytes);
+    for (int leg = 2; leg < 8; leg += step_) {
+      const int32_t neighbour = neighbours_[size_t(block) * 8 + size_t(leg)] >> 1;
+      read_lines(links_ + size_t(neighbour) * block_bytes, block_bytes);
+    }
+  }
+
+ private:
+  static constexpr size_t block_bytes = 4 * 18 * Layout::lanes * sizeof(Storage);
+  const char* links_;
+  const int32_t* neighbours_;
+  int step_;
+  Traffic traffic_;
+};
+
+/// for_each_site() of a kernel that reads the links of the call.
+template <class Layout, class Storage, class Kernel>
+void for_each_site_of_links(const GaugeCall& call, const SiteRange& range, const Kernel& kernel) {
+  const LinksAround<Layout, Storage> links(call, Reach::around);
+  thread_local WalkTrials trials;  // of this kernel
+  for_each_site_read_ahead(range, links.traffic(), trials, links, [&](int block) { kernel(block); });
+}
+/// reduce_sites(), likewise.
+template <size_t N, class Layout, class Storage, class Kernel>
+void reduce_sites_of_links(const GaugeCall& call, Reach reach, const SiteRange& range, const Kernel& kernel,
+                           ExactSum* sums) {
+  const LinksAround<Layout, Storage> links(call, reach);
+  thread_local WalkTrials trials;
+  reduce_sites_read_ahead<N>(
+      range, links.traffic(), trials, links, [&](int block) { return kernel(block); }, sums);
+}
+
+}  // namespace trellis::cpu
