@@ -35,6 +35,47 @@ class LinksAround {
   Traffic traffic_;
 };
 
+/// The links of the staples of direction mu, and the link itself.
+template <class Layout, class Storage>
+class LinksOfStaples {
+ public:
+  LinksOfStaples(const GaugeCall& call, int mu)
+      : links_{static_cast<const char*>(call.links.data)}, neighbours_{call.tables.neighbours}, mu_{mu} {}
+
+  static Traffic traffic(const GaugeCall& call) { return {19 * link_bytes, call.bytes}; }
+  void operator()(int block) const {
+    read_lines(links_ + size_t(block) * 4 * link_bytes, 4 * link_bytes);
+    const int ahead = neighbour(block, 2 * mu_);
+    for (int nu = 0; nu < 4; ++nu) {
+      if (nu == mu_) continue;
+      const int behind = neighbour(block, 2 * nu + 1);
+      read(neighbour(block, 2 * nu), mu_);
+      read(behind, mu_);
+      read(behind, nu);
+      read(ahead, nu);
+      read(neighbour(ahead, 2 * nu + 1), nu);
+    }
+  }
+
+ private:
+  static constexpr size_t link_bytes = 18 * Layout::lanes * sizeof(Storage);
+  int neighbour(int block, int leg) const { return neighbours_[size_t(block) * 8 + size_t(leg)] >> 1; }
+  void read(int block, int mu) const {
+    read_lines(links_ + (size_t(block) * 4 + size_t(mu)) * link_bytes, link_bytes);
+  }
+  const char* links_;
+  const int32_t* neighbours_;
+  int mu_;
+};
+
+/// for_each_site() of a kernel that updates the links of direction mu.
+template <class Layout, class Storage, class Kernel>
+void for_each_link_update(const GaugeCall& call, int mu, const SiteRange& range, const Kernel& kernel) {
+  const LinksOfStaples<Layout, Storage> links(call, mu);
+  thread_local WalkTrials trials;
+  for_each_site_read_ahead(range, links.traffic(call), trials, links, [&](int block) { kernel(block); });
+}
+
 /// for_each_site() of a kernel that reads the links of the call.
 template <class Layout, class Storage, class Kernel>
 void for_each_site_of_links(const GaugeCall& call, const SiteRange& range, const Kernel& kernel) {
