@@ -111,6 +111,23 @@ def test_orphans_are_ended_before_their_task_runs_again(tmp_path: Path) -> None:
     assert [event["task"] for event in events(tmp_path, "orphan-ended")] == ["t"]
 
 
+def test_what_a_killed_attempt_had_begun_is_set_aside(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        '[[task]]\nname = "t"\noutputs = ["t"]\n'
+        'command = "echo {attempt} > {output}; test -e second || sleep 60"\n',
+    )
+    process = start(path, MACHINE)
+    tools.wait_for(lambda: any(p.stat().st_size for p in (tmp_path / "work").glob("t.*")))
+    kill(process)
+    (tmp_path / "work/second").touch()
+    assert run(path).counts == {"done": 1}
+    assert (tmp_path / "work/t").read_text() == "1\n"
+    (aside,) = (p for p in (tmp_path / "work").iterdir() if p.name.startswith("t."))
+    assert aside.name.endswith(".set-aside.0"), aside
+    assert aside.read_text() == "0\n"
+
+
 def test_orphans_may_be_awaited(tmp_path: Path) -> None:
     head = tools.HEAD.replace("lease = 2", 'lease = 2\norphans = "await"')
     path = write(

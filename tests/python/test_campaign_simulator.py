@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from campaign_tools import machine_text, write
 from typer.testing import CliRunner
 
 from trellis.campaign.figures import gpu_idle, last_gpu_end, recorded_runs, simulate
@@ -59,6 +60,28 @@ def test_all_figures_are_finite_numbers(name: str, keys: str) -> None:
     numbers = {key: value for key, value in found.items() if key not in ("run", "machine")}
     assert all(isinstance(v, (int, float)) and math.isfinite(v) for v in numbers.values()), numbers
     assert 0 <= found["gpu_idle_fraction_until_last_gpu_task"] <= found["gpu_idle_fraction"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("allocation", "start_up", "until"),
+    [
+        ("", "bad_fraction = 0.999999", 20.0),
+        ("length = '1h'", "late_fraction = 1\nlate_seconds = 5000", 3600.0),
+    ],
+)
+def test_a_machine_of_which_no_node_is_ever_usable(
+    tmp_path: Path, allocation: str, start_up: str, until: float
+) -> None:
+    """Its GPUs are not shown as busy, and the text says why nothing was done."""
+    where = tmp_path / "m.toml"
+    where.write_text(machine_text(2, 4, 2, allocation=f"{allocation}\n[start_up]\n{start_up}"))
+    path = write(tmp_path, "[[task]]\nname = 't'\ncommand = 'true'\ngpus_per_rank = 1\nestimate = 100\n")
+    words = ["campaign", "simulate", str(path), "--machine", str(where)]
+    found = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert found["makespan_seconds"] == until
+    assert (found["tasks_done"], found["tasks_left"], found["nodes_usable"]) == (0, 1, 0)
+    assert found["gpu_idle_fraction"] == 1.0
+    assert "no node was ever usable" in CliRunner().invoke(app, words).output
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

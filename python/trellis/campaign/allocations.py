@@ -22,24 +22,31 @@ _SCRIPT = """\
 #SBATCH --job-name={job}
 #SBATCH --nodes={nodes}
 #SBATCH --no-kill
+#SBATCH --no-requeue
 #SBATCH --output={log}
 #SBATCH --signal=B:TERM@{drain}
 {options}
 left=${{TRELLIS_ALLOCATIONS_LEFT:-1}}
 next=
-if [ "$left" -gt 1 ]; then
+renew() {{
   next=$(TRELLIS_ALLOCATIONS_LEFT=$((left - 1)) sbatch --parsable --export=ALL \\
     --dependency=afterany:"$SLURM_JOB_ID" {script}) || next=
-fi
+}}
+if [ "$left" -gt 1 ]; then renew; fi
 cd {folder} || exit 1
 {python} -m trellis campaign run {file} --machine {machine} --json > {state}/allocation.$SLURM_JOB_ID.json &
 manager=$!
-trap 'kill -TERM $manager' TERM
-while kill -0 $manager 2>/dev/null; do wait $manager; status=$?; done
+told=
+trap 'told=1; kill -TERM $manager 2>/dev/null' TERM
+until wait $manager; status=$?; [ -z "$told" ]; do told=; done  # the signal ends a wait, too
 over='import json, sys; sys.exit(bool(set(json.load(sys.stdin)["tasks"]) - {{"done", "failed", "skipped"}}))'
-if [ -n "$next" ] && {python} -c "$over" < {state}/allocation.$SLURM_JOB_ID.json; then
-  scancel "$next"
+if {python} -c "$over" < {state}/allocation.$SLURM_JOB_ID.json; then
+  if [ -n "$next" ]; then scancel "$next"; fi
+  exit $status
 fi
+for pause in 0 5 10 20; do  # sbatch may have failed at the beginning for a while only
+  if [ -z "$next" ] && [ "$left" -gt 1 ]; then sleep $pause; renew; fi
+done
 exit $status
 """
 
@@ -69,7 +76,7 @@ def batch_script(
     return _SCRIPT.format(
         job=f"trellis-{campaign.name}",
         nodes=len(machine.nodes),
-        log=state / "allocation.%j.log",
+        log=shlex.quote(str(state / "allocation.%j.log")),
         drain=max(1, round(machine.drain_seconds or min(60, machine.allocation_seconds / 10))),
         options="\n".join(f"#SBATCH {option}" for option in given),
         script=shlex.quote(str(state / "allocation.sh")),

@@ -105,7 +105,9 @@ def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple
         if keeps_whole and output.is_atomic and not is_renamed:
             if problem_of(root / output.path, output)[0] is None:
                 continue
-        for path in {root / output.path, root / written}:
+        # Earlier attempts that were killed with their managers left what they had written.
+        earlier = (root / temporary_name(output, n) for n in range(attempt.number) if is_renamed)
+        for path in {root / output.path, root / written, *earlier}:
             moved = set_aside(path)
             if moved is not None:
                 aside.append(str(moved))

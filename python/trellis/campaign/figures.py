@@ -79,10 +79,12 @@ def simulate(
     """Simulate a campaign; the JSON object of `trellis campaign simulate --json`: all numbers are finite.
 
     Without GPUs both idle fractions are 0; without tasks on GPUs that until the last of them is 0.
+    Where tasks are left and the allocation has no end, the makespan is the time of the last event.
     """
     outcome = Simulator(machine, tasks, seed=seed, period=period).run()
     runs = outcome.runs
-    gpus = sum(len(n.gpus) for n in machine.usable if n.name in outcome.ready_at)
+    # Where no node ever joined, all GPUs of the machine were idle.
+    gpus = sum(len(n.gpus) for n in machine.usable if n.name in outcome.ready_at or not outcome.ready_at)
     done = Counter(run.task for run in runs if run.outcome == "done")
     used = {node for run in runs for node in run.placement.nodes}
     end = outcome.end

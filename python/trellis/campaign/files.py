@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ..errors import BadArgument, RunFileError
-from ..run_files.loading import load_run_file, parse_run_file
+from ..run_files.loading import load_run_file, parse_run_file, validate_run
 from .dataflow import link_files
 from .expansion import expand
 from .graph import check_graph
@@ -31,13 +34,42 @@ def load_campaign(path: Path | str) -> Campaign:
     """
     path = Path(path)
     file, text = load_run_file(path, CampaignFile)
-    folder = path.resolve().parent
+    return _expanded(file, path.resolve().parent, str(path), text)
+
+
+def make_campaign(words: Mapping[str, Any], folder: Path | str = ".") -> Campaign:
+    """A campaign from dictionaries with the words of a campaign file.
+
+    Parameters
+    ----------
+    words
+        What ``tomllib.load`` gives for such a file: ``{"campaign": {...}, "task": [{...}, ...]}``.
+    folder
+        Where relative paths start.
+
+    Raises
+    ------
+    RunFileError
+        They do not fit the schema (with the key).
+    BadArgument
+        A name in braces, a dependency, a cycle, or a name used twice.
+    """
+    name = "campaign"
+    return _expanded(validate_run(words, CampaignFile, name), Path(folder).resolve(), name, json.dumps(words))
+
+
+def make_machine(words: Mapping[str, Any]) -> Machine:
+    """A machine from dictionaries with the words of a machine file; see :func:`make_campaign`."""
+    return _machine(validate_run(words, MachineFile, "machine"), "machine")
+
+
+def _expanded(file: CampaignFile, folder: Path, where: str, text: str) -> Campaign:
     root = Path(os.path.normpath(folder / file.campaign.root))
     state = root / (file.campaign.state or f"{file.campaign.name}.state")
     tasks: dict[str, Task] = {}
-    expand(file.task, file.variables, folder, into=tasks, where=str(path))
-    link_files(tasks, root, str(path))
-    check_graph(tasks, str(path))
+    expand(file.task, file.variables, folder, into=tasks, where=where)
+    link_files(tasks, root, where)
+    check_graph(tasks, where)
     return _campaign(file.campaign, root, state, tasks, text)
 
 
@@ -178,11 +210,4 @@ def _node(name: str, table: NodesTable, lump: int, block: int, where: str) -> No
 
 def parse_campaign(text: str, folder: Path | str, name: str = "campaign file") -> Campaign:
     """A campaign from text; relative paths start at `folder`."""
-    file = parse_run_file(text, CampaignFile, name)
-    root = Path(folder).resolve() / file.campaign.root
-    tasks: dict[str, Task] = {}
-    expand(file.task, file.variables, Path(folder).resolve(), into=tasks, where=name)
-    link_files(tasks, root, name)
-    check_graph(tasks, name)
-    state = root / (file.campaign.state or f"{file.campaign.name}.state")
-    return _campaign(file.campaign, root, state, tasks, text)
+    return _expanded(parse_run_file(text, CampaignFile, name), Path(folder).resolve(), name, text)

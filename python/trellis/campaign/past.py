@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ..errors import NotAvailable
 from .attempt import outputs_of
 from .claims import History
 from .course import Course
@@ -40,7 +41,12 @@ class Past:
                 left = [o for o in left if course.launcher.end_orphan(o, hard=hard)]
             if not left:
                 break
+        for orphan in left:  # a process that cannot die, or Slurm gives no answer: nothing runs beside it
+            course.awaited[orphan.task] = orphan
+            course.say(f"{orphan.task} outlived its manager and cannot be ended: waiting for it")
         for orphan in orphans:
+            if orphan.task in course.awaited:
+                continue
             course.records.event("orphan-ended", task=orphan.task, detail=f"attempt {orphan.attempt}")
             course.say(f"ended attempt {orphan.attempt} of {orphan.task}, which outlived its manager")
 
@@ -132,10 +138,13 @@ class Past:
             history = course.claims.history(name)
             if history.end == "" and course.claims.is_alive(history.manager):
                 continue
-            course.foreign.discard(name)
             if history.end == "":
+                try:
+                    self.meet_orphans()
+                except NotAvailable:  # the engine gives no answer now: it may still run
+                    continue
                 course.records.event("claim-taken-over", task=name, detail=history.manager)
-                self.meet_orphans()
+            course.foreign.discard(name)
             self._judge_again(name, history)
 
     def look_at_awaited(self) -> None:
@@ -143,7 +152,10 @@ class Past:
         course = self.course
         if not course.awaited:
             return
-        orphans = course.launcher.orphans(course.state, course.claims.known_managers())
+        try:
+            orphans = course.launcher.orphans(course.state, course.claims.known_managers())
+        except NotAvailable:  # the engine gives no answer now: they may still run
+            return
         alive = {orphan.task for orphan in orphans}
         for name in [name for name in course.awaited if name not in alive]:
             del course.awaited[name]

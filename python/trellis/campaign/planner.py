@@ -89,7 +89,7 @@ class Planner:
     ) -> None:
         self.machine, self.tasks, self.seconds = machine, tasks, seconds
         self.end, self.patience, self.most_reservations = end, patience, reservations
-        self.pool = Pool(list(dict.fromkeys(map(NodeType.of, machine.nodes))))
+        self.pool = Pool(list(dict.fromkeys(map(NodeType.of, machine.usable))))
         self.behind: dict[str, float] = {}
         self.queues: dict[tuple, Queue] = {}
         self.by_alternatives: dict[int, Queue] = {}
@@ -212,16 +212,14 @@ class Planner:
             if (
                 not queue.is_large
                 or not self._has_room_to_reserve()
-                or not self._reserve(
-                    queue, ways[0], now, avoid if self._is_elsewhere(ways[0][1], avoid) else frozenset()
-                )
+                or not self._reserve(queue, ways, now, avoid)
             ):
                 aside.append((queue, heapq.heappop(queue.entries)))
             return
         if queue.blocked_task != name:
             queue.blocked_task, queue.blocked_since = name, now
         if self._wants_reservation(queue, now):
-            self._reserve(queue, ways[0], now)
+            self._reserve(queue, ways, now)
         queue.blocked_at = self.pool.version
 
     def _start(
@@ -259,21 +257,27 @@ class Planner:
         return len(self.reservations) < self.most_reservations
 
     def _reserve(
-        self, queue: Queue, way: tuple[int, Shape, int], now: float, avoid: frozenset[str] = frozenset()
+        self,
+        queue: Queue,
+        ways: list[tuple[int, Shape, int]],
+        now: float,
+        avoid: frozenset[str] = frozenset(),
     ) -> bool:
-        """Reserve nodes for the head of a queue; whether there are any."""
-        alternative, shape, ranks = way
-        found = self.pool.earliest(shape, now, avoid)
-        if found is None:
-            return False
-        time, states = found
-        entry = heapq.heappop(queue.entries)
-        for state in states:
-            self.pool.hide(state.name, True)
-        nodes = [state.name for state in states]
-        self.reservations.append(Reservation(queue, entry, alternative, shape, ranks, nodes, time))
-        queue.blocked_task = ""
-        return True
+        """Reserve nodes for the head of a queue, in the first way that there are nodes and time for."""
+        task = self.tasks[queue.entries[0][3]]
+        for alternative, shape, ranks in ways:
+            found = self.pool.earliest(shape, now, avoid if self._is_elsewhere(shape, avoid) else frozenset())
+            if found is None or not self._ends_in_time(task, alternative, found[0]):
+                continue
+            time, states = found
+            entry = heapq.heappop(queue.entries)
+            for state in states:
+                self.pool.hide(state.name, True)
+            nodes = [state.name for state in states]
+            self.reservations.append(Reservation(queue, entry, alternative, shape, ranks, nodes, time))
+            queue.blocked_task = ""
+            return True
+        return False
 
     def _cancel(self, reservation: Reservation) -> None:
         self.reservations.remove(reservation)
@@ -286,21 +290,34 @@ class Planner:
         for reservation in list(self.reservations):
             name = reservation.entry[3]
             states = [self.pool.nodes[node] for node in reservation.nodes]
+            way: tuple[int, Shape, int] | None = None
             if not self._ends_in_time(self.tasks[name], reservation.alternative, now):
                 self._cancel(reservation)
-            elif all(self.pool.fits(state.key, reservation.shape) for state in states):
-                self.reservations.remove(reservation)
-                starts.append(
-                    self._start(
-                        name, reservation.alternative, reservation.shape, reservation.ranks, states, now
-                    )
-                )
-                for state in states:
-                    self.pool.hide(state.name, False)
-            else:
+                continue
+            if all(self.pool.fits(state.key, reservation.shape) for state in states):
+                way = (reservation.alternative, reservation.shape, reservation.ranks)
+            elif (other := self._elsewhere_now(reservation, now)) is not None:
+                way, states = other
+            if way is None:
                 times = (self.pool.available(state, reservation.shape, now) for state in states)
                 reservation.time = max(time for time in times if time is not None)
+                continue
+            self.reservations.remove(reservation)
+            starts.append(self._start(name, *way, states, now))
+            for node in reservation.nodes:
+                self.pool.hide(node, False)
         return starts
+
+    def _elsewhere_now(
+        self, reservation: Reservation, now: float
+    ) -> tuple[tuple[int, Shape, int], list[NodeState]] | None:
+        """A way to start it at once on nodes that are not reserved: some joined, or became free early."""
+        task = self.tasks[reservation.entry[3]]
+        avoid = self.avoid.get(task.name, frozenset())
+        for way in reservation.queue.shapes:
+            if self._ends_in_time(task, way[0], now) and (states := self.pool.find(way[1], avoid)):
+                return way, states
+        return None
 
     def _backfill(self, task: Task, alternative: int, shape: Shape, now: float) -> list[NodeState] | None:
         """A reserved node on which a task of one node would end in time."""

@@ -300,14 +300,19 @@ class Pool:
         return free
 
     def _insert(self, state: NodeState) -> None:
+        nothing: Key = (state.kind, 0, 0, 0, 0, False, 0)  # of a node that one task has to itself
         state.key = (
-            state.kind,
-            self._common(state).bit_count(),
-            state.gpus.bit_count(),
-            state.memory,
-            max(state.shares.values(), default=0),
-            not state.ends,
-            state.cpus.bit_count(),
+            nothing
+            if state.is_whole
+            else (
+                state.kind,
+                self._common(state).bit_count(),
+                state.gpus.bit_count(),
+                state.memory,
+                max(state.shares.values(), default=0),
+                not state.ends,
+                state.cpus.bit_count(),
+            )
         )
         if state.is_searched:
             self.block_version[state.node.block] += 1

@@ -172,7 +172,10 @@ def simulate(file: Path, *, machine: str, seed: int, period: float, naive: bool,
         is_used = any(task.request.gpus_per_rank for task in campaign.tasks.values())
         more = f", until the last GPU task ended {100 * until_last:.1f} %" if is_used else ""
         output.line(f"GPUs idle: {100 * idle:.1f} %{more}")
-    output.line(f"all usable nodes busy after {show_seconds(found['startup_seconds'])}")
+    if found["nodes_usable"]:
+        output.line(f"all usable nodes busy after {show_seconds(found['startup_seconds'])}")
+    else:
+        output.line("no node was ever usable: all were bad, or joined too late")
     if naive:
         output.line(f"bundles with barriers: {show_seconds(found['naive_makespan_seconds'])}")
     return 0

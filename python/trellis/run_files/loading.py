@@ -7,7 +7,7 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,6 +60,17 @@ def parse_run_file(text: str, model: type[Run], name: str = "run file") -> Run:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RunFileError(f"{name}: not valid TOML: {error}") from error
+    return validate_run(content, model, name, text)
+
+
+def validate_run(content: Mapping[str, Any], model: type[Run], name: str, text: str = "") -> Run:
+    """Validate what TOML or Python dictionaries say; `text` gives the lines in messages.
+
+    Raises
+    ------
+    RunFileError
+        It does not fit the model.
+    """
     too_large = [
         _too_large(path, value, text) for path, value in _integers(content) if not -(2**63) <= value < 2**63
     ]

@@ -217,6 +217,7 @@ class AgentLauncher(Launcher):
             stranger.close()
             return
         stranger.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _end_when_silent(stranger)
         self._agents[node], self._nodes[descriptor], self._received[node] = stranger, node, rest
         self._joined.append(node)
 
@@ -226,7 +227,7 @@ class AgentLauncher(Launcher):
         except OSError:
             received = b""
         if not received:
-            self._lose(node)
+            self.lose(node)
             return
         *lines, self._received[node] = (self._received[node] + received).split(b"\n")
         for line in lines:
@@ -241,9 +242,10 @@ class AgentLauncher(Launcher):
         try:
             self._agents[node].sendall(json.dumps(message).encode() + b"\n")
         except OSError:
-            self._lose(node)
+            self.lose(node)
 
-    def _lose(self, node: str) -> None:
+    def lose(self, node: str) -> None:
+        """A node is gone: what its agent ran is lost with it."""
         agent = self._agents.pop(node, None)
         if agent is None:
             return
@@ -254,6 +256,15 @@ class AgentLauncher(Launcher):
         self._lost.append(node)
         for number in [number for number, handle in self._running.items() if handle.node == node]:
             self._ended.append((self._running.pop(number), Ended(None, lost_nodes=(node,))))
+
+
+def _end_when_silent(connection: socket.socket) -> None:
+    """A node that loses its power says nothing more: after about a minute its connection ends, too."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 60_000)  # of what it does not answer
 
 
 def _own_addresses() -> str:

@@ -50,8 +50,11 @@ class SlurmLauncher(Launcher):
         return self._agents.missing_nodes()
 
     def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
+        dead = self._steps.node_changes()[1]
+        for node in dead:  # whose connection may never end by itself: without power it says nothing more
+            self._agents.lose(node)
         joined, lost = self._agents.node_changes()
-        return joined, sorted({*lost, *self._steps.node_changes()[1]})
+        return [node for node in joined if node not in dead], sorted({*lost, *dead})
 
     def seconds_left(self) -> float | None:
         return self._steps.seconds_left()

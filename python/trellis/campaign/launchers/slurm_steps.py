@@ -305,7 +305,10 @@ class SlurmStepLauncher(Launcher):
             if other == name and (hard or not steps):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL if hard else signal.SIGTERM)
-        return any(name == other for _, other in (*all_steps(), *local_sruns()))
+        try:
+            return any(name == other for _, other in (*all_steps(), *local_sruns()))
+        except NotAvailable:
+            return True  # as long as Slurm does not say that it is over
 
     def close(self) -> None:
         if self._watch:

@@ -87,7 +87,7 @@ def job_id() -> str | None:
 def machine_in_allocation(machine: Machine) -> Machine:
     """The machine with the allocation's nodes; what they are like says the machine file.
 
-    Nodes that the file names keep their entries; unknown names get those of the file's nodes in order.
+    Nodes that the file names keep their entries; unknown names get those of the file's other nodes in order.
     Outside an allocation the machine is returned as it is.
 
     Raises
@@ -109,7 +109,8 @@ def machine_on_hosts(machine: Machine, hosts: list[str]) -> Machine:
             f"machine {machine.name}: {len(machine.nodes)} nodes, but the allocation has {len(hosts)}: "
             "raise `count`"
         )
-    nodes = (dataclasses.replace(node, name=host) for node, host in zip(machine.nodes, hosts, strict=False))
+    free = iter([node for node in machine.nodes if node.name not in hosts])
+    nodes = (known.get(host) or dataclasses.replace(next(free), name=host) for host in hosts)
     return dataclasses.replace(machine, nodes=tuple(nodes))
 
 
@@ -136,8 +137,18 @@ def allocation_now() -> tuple[float | None, set[str]]:
     """Seconds until the allocation ends (None: it has no end), and the nodes that it has now.
 
     A node that died leaves an allocation made with --no-kill, and does not come back to it.
+
+    Raises
+    ------
+    NotAvailable
+        There is no answer, or none that says where this job runs: no reason to take its nodes for lost.
     """
-    left, _, nodes = ask("squeue", "-h", "-j", job_id() or "", "-o", "%L|%N").partition("|")
+    job = job_id() or ""
+    # Of a job array, the last one's identifier is the array's: squeue lists all its jobs.
+    rows = [line.split("|", 2) for line in ask("squeue", "-h", "-j", job, "-o", "%A|%L|%N").splitlines()]
+    _, left, nodes = next((row for row in rows if len(row) == 3 and row[0] == job), ("", "", ""))
+    if not nodes or "(" in nodes:
+        raise NotAvailable(f"squeue lists no nodes of job {job!r}, but {rows}")
     endless = left in ("UNLIMITED", "NOT_SET", "INVALID", "N/A", "")
     return None if endless else parse_seconds(left), set(expand_hosts(nodes))
 
@@ -147,7 +158,8 @@ def lost_nodes(names: Iterable[str], allocated: set[str] | None = None) -> set[s
     names = set(names)
     allocated = allocation_now()[1] if allocated is None else allocated
     lines = ask("sinfo", "-h", "-N", "-n", ",".join(sorted(names)), "-o", "%N %T").splitlines()
-    down = {name for name, state in (line.split() for line in lines) if state.startswith(_LOST)}
+    words = (line.split() for line in lines)
+    down = {row[0] for row in words if len(row) == 2 and row[1].startswith(_LOST)}
     return (down & names) | (names - allocated)
 
 

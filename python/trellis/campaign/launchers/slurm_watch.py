@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import threading
 import time
 from collections.abc import Sequence
@@ -89,10 +88,6 @@ def steps_named(name: str) -> list[str]:
 
 
 def signal_steps(steps: Sequence[str], *, hard: bool) -> None:
-    subprocess.run(
-        ["scancel", f"--signal={'KILL' if hard else 'TERM'}", *steps],
-        check=False,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=30,
-    )
+    """Where the controller is away, nothing is signalled; callers come again."""
+    with contextlib.suppress(NotAvailable):
+        slurm_system.ask("scancel", f"--signal={'KILL' if hard else 'TERM'}", *steps, timeout=30)
