@@ -8,6 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from trellis.analysis import AnalysisError, analyze
 from trellis.analysis.charges import (
@@ -21,6 +22,7 @@ from trellis.analysis.measurements import CorrelatorData, Measurements
 from trellis.analysis.nucleon import nucleon_charges, read_lalibe
 from trellis.analysis.options import AnalysisOptions
 from trellis.analysis.readers import read_measurements
+from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.analysis.three_point import three_point_charge, three_point_functions
 from trellis.report.charge_figures import effective_charges
 from trellis.report.style import look
@@ -427,3 +429,82 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
     assert 'id="companion"' in (tmp_path / "two" / "report.html").read_text()
     assert (tmp_path / "report" / "plots" / "effective_charges.png").stat().st_size > 5000
     assert "Nucleon charges" in (tmp_path / "report" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda C, N: (0 * C, N), "C: expected configurations that differ, found 12 equal ones"),
+        (lambda C, N: (C * (np.arange(EXTENT) != 9), N), "without zeros, found 0 at t = 9"),
+        (lambda C, N: (np.ones_like(C), N), "C: expected configurations that differ"),
+        (lambda C, N: (C, np.ones_like(N)), "N of A: expected configurations that differ"),
+        (lambda C, N: (1e300 * C, N), "C: expected numbers between 1e-140 and 1e140, found"),
+        (lambda C, N: (C, 1e-300 * N), "N of A: expected numbers between 1e-140 and 1e140, found"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_correlators_without_information_are_named(change, words: str) -> None:
+    """Not fitted, with the reason and no warning of numpy, and without numbers that are none."""
+    two_point, numerators = ensemble(12, 15)
+    C, N = change(two_point, numerators["A"])
+    sets = measured({"nucleon": C, "fh_A3_UU": 1.5 * N, "fh_A3_DD": 0.5 * N})
+    record, reason = nucleon_charges(sets, AnalysisOptions())
+    assert reason is not None
+    assert words in reason
+    assert record is not None
+    assert np.all(np.isfinite(record.effective["A"].value))
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"gap_prior": (-0.6, 0.8)}, "gap_prior"),
+        ({"gap_prior": (0.6, 0.0)}, "gap_prior"),
+        ({"amplitude_ratio_prior": (1.0, -4.0)}, "amplitude_ratio_prior"),
+        ({"noise_limit": float("nan")}, "noise_limit"),
+        ({"noise_limit": "0.3"}, "noise_limit"),
+        ({"max_states": "2"}, "max_states"),
+        ({"jackknife": 1}, "jackknife"),
+        ({"seed": -1}, "seed"),
+        ({"t_max": -3}, "t_max"),
+        ({"t_min_last": -1}, "t_min_last"),
+        ({"simultaneous": {"pion": []}}, "simultaneous"),
+        ({"averages": {"rho": []}}, "averages"),
+        ({"particles": []}, "particles"),
+        ({"charges": {"gap_prior": (-0.6, 0.8)}}, "charges.gap_prior"),
+        ({"charges": {"charge_prior_width": float("inf")}}, "charges.charge_prior_width"),
+        ({"charges": {"t_max": "7"}}, "charges.t_max"),
+    ],
+)
+def test_odd_options_are_refused(options: dict, place: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        AnalysisOptions.model_validate(options)
+    assert ".".join(map(str, caught.value.errors()[0]["loc"])).startswith(place)
+
+
+def test_options_survive_their_own_file() -> None:
+    options = AnalysisOptions(gap_prior=(1, 0.5), charges={"t_max": 7}, ratios=[["a", "b"]])
+    assert AnalysisOptions.model_validate_json(options.model_dump_json()) == options
+    assert AnalysisOptions.model_validate(options.model_dump()) == options
+
+
+def test_types_and_numbers_of_sources(tmp_path: Path) -> None:
+    """A type that nothing is made of is refused; a second source on one configuration is noted."""
+    write_lalibe(tmp_path, 8)
+    for path in (tmp_path / "spec_2.h5", tmp_path / "fh_2.h5"):
+        with h5py.File(path, "r+") as file:
+            for hadron in file["PS"].values():
+                for spin in hadron.values():
+                    spin.copy("x0_y0_z0_t0", "x1_y0_z0_t0")
+    results = analyze(tmp_path, options={"charges": {"t_max": 7}})
+    noted = [note for note in results.notes if "1 to 2 sources on a configuration" in note]
+    assert len(noted) == 1
+    assert "nucleon" in noted[0]
+    assert "fh_A3_UU" in noted[0]
+    folder = tmp_path / "ours"
+    folder.mkdir()
+    write_synthetic_measurements(folder / "c.h5", configurations=range(6))
+    with h5py.File(folder / "c.h5", "r+") as file:
+        file["correlators/nucleon"].attrs["type"] = "potato"
+    with pytest.raises(AnalysisError, match=r"attribute type of /correlators/nucleon: .*'potato'"):
+        analyze(folder)

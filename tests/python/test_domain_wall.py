@@ -264,7 +264,7 @@ def test_run_file_with_both_methods(U: tr.GaugeField, tmp_path: Path) -> None:
 def test_run_file_refuses_separations(U: tr.GaugeField, tmp_path: Path) -> None:
     U.write(tmp_path / "configuration.1.ildg")
     for table, text in (
-        ('currents = ["A3"]\nseparations = [4]', "three_point.separations: 4 is not in 0..3"),
+        ('currents = ["A3"]\nseparations = [4]', "three_point.separations: 4 is not in 1..3"),
         ('currents = ["A3"]', "give currents and separations, or neither"),
         ('currents = ["A3"]\nseparations = [1, 1]', "twice the same"),
     ):

@@ -154,7 +154,7 @@ def test_integers_are_numbers_and_lists_are_tuples() -> None:
     assert measure.fermions is not None
     assert measure.fermions.magnetisation == ("xy",)
     assert measure.valence[0].b == (0, 0, 1)
-    fermion = '[fermion]\ntype = "moebius"\nmass = 1\nLs = 2\nb5 = [1, [1.5, 2]]\n'
+    fermion = '[fermion]\ntype = "moebius"\nmass = 0\nLs = 2\nb5 = [1, [1.5, 2]]\n'
     domain_wall = parse_run_file(MEASURE.replace("[fermion]\nkappa = 0.13\n", fermion), MeasureRun).fermion
     assert domain_wall is not None
     assert domain_wall.b5 == [1.0, (1.5, 2.0)]
@@ -168,6 +168,83 @@ def test_no_toml_and_no_file(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(RunFileError, match="expected a text in UTF-8, found byte 0xff at 0"):
         load_run_file(tmp_path / "binary.toml", GenerateRun)
+
+
+MOEBIUS = MEASURE.replace("kappa = 0.13", 'type = "moebius"\nmass = 0.1\nLs = 4')
+
+
+def moebius_mistake(old: str, new: str) -> str:
+    assert old in MOEBIUS
+    with pytest.raises(RunFileError) as caught:
+        parse_run_file(MOEBIUS.replace(old, new), MeasureRun, name="run.toml")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "changed, expected",
+    [
+        ("mass = 1.0", "fermion.mass: m_f of domain-wall quarks lies between -1 and 1"),
+        ("mass = -1.5", "found -1.5"),
+        ("mass = 0.1\nstrange_mass = 2.0", "fermion.strange_mass: m_f of domain-wall quarks"),
+        ("b5 = 1.5", "a fermion of type moebius needs fermion.mass, m_f"),
+        ("mass = 0.1\nb5 = 0.0\nc5 = 0.0", "fermion.b5, fermion.c5: expected b5 + c5 above 0"),
+        ("mass = 0.1\nb5 = -1.0", "expected b5 + c5 above 0 in the mean over the slices, found -0.5"),
+        ("mass = 0.1\nb5 = [1.5, 1.4]", "fermion.b5: expected one number, or one for each of the Ls = 4"),
+        ("mass = 0.1\nc5 = [0.5, 0.5, 0.5]", "Ls = 4 slices, found 3"),
+    ],
+)
+def test_quarks_without_domain_walls(changed: str, expected: str) -> None:
+    """Each ran to its end, or was found out by the first solve only."""
+    assert expected in moebius_mistake("mass = 0.1", changed)
+
+
+@pytest.mark.parametrize(
+    "value", ["nan", '"1.5"', "[]", '["1+1i", 1, 1, 1]', "[[1, 2, 3], 1, 1, 1]", "[[1]]"]
+)
+def test_coefficients_of_another_type_have_one_message(value: str) -> None:
+    message = moebius_mistake("Ls = 4", f"Ls = 4\nb5 = {value}")
+    expected = (
+        "run.toml:7: fermion.b5: expected a finite number, or a list with a number or [re, im] for each"
+    )
+    assert message.startswith(expected)
+    assert "\n" not in message
+
+
+def test_coefficients_of_every_kind() -> None:
+    for text in ("1.5", "[1.5]", "[1, 1.5, 1, 1.5]", "[[1.3, 0.4], 0.9, 1, [1.3, -0.4]]"):
+        parse_run_file(MOEBIUS.replace("Ls = 4", f"Ls = 4\nb5 = {text}"), MeasureRun)
+    parse_run_file(MOEBIUS.replace("mass = 0.1", "mass = -0.01"), MeasureRun)  # towards m_f + m_res = 0
+
+
+@pytest.mark.parametrize(
+    "table, line, expected",
+    [
+        ('[feynman_hellmann]\ncurrents = ["A5"]', 8, "feynman_hellmann.currents.0: Input should be 'V1'"),
+        ('[three_point]\ncurrents = ["A3", "A3"]\nseparations = [2]', 7, "three_point.currents: twice"),
+        ('[three_point]\ncurrents = ["A3"]\nseparations = [-2]', 9, "three_point.separations.0: Input"),
+        ('[three_point]\ncurrents = ["A3"]\nseparations = [0]', 9, "three_point.separations.0: Input"),
+        ("[source]\npositions = [[0, 0, 0]]", 8, "source.positions.0: expected more than 3 values"),
+        ("[source]\npositions = [0, 0, 0, 0]", 8, "source.positions.0: Input should be a valid list"),
+        ("[source]\npositions = [[0, 0, 0, 0], [0, 0, 0, 0]]", 7, "source.positions: twice the same"),
+        ('[source]\ntype = "wall"\npositions = [[0, 0, 0, 1], [1, 0, 0, 1]]', 7, "twice the same"),
+        ("[correlators]\nmax_momentum_squared = 1000000000", 8, "less than or equal to 1000"),
+    ],
+)
+def test_currents_sinks_and_sources_that_cannot_be(table: str, line: int, expected: str) -> None:
+    message = moebius_mistake("[output]", table + "\n[output]")
+    assert message.startswith(f"run.toml:{line}: ")
+    assert expected in message
+    assert "literal[" not in message
+
+
+@pytest.mark.parametrize(
+    "changes", ["Ls = 5", "Ls = 4\nb5 = [1.5, 1.4, 1.5, 1.4]", "Ls = 4\nb5 = [[1.5, 0.1]]"]
+)
+def test_conserved_axial_current_of_the_sink(changes: str) -> None:
+    parse_run_file(MOEBIUS.replace("[output]", "[correlators]\nconserved_axial = true\n[output]"), MeasureRun)
+    changes += "\n[correlators]\nconserved_axial = true"
+    message = moebius_mistake("Ls = 4", changes)
+    assert "expected an even fermion.Ls and one real b5 and c5, found Ls = " in message
 
 
 @pytest.mark.parametrize(

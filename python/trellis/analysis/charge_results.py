@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,25 +13,36 @@ from pydantic import BaseModel, ConfigDict, Field
 LIFETIME_CONSTANT = 5172.0
 
 
+_Positive = Annotated[float, Field(gt=0)]
+#: Of a log-normal prior: centre, width of the logarithm.
+GapPrior = Annotated[tuple[_Positive, _Positive], Field(strict=False)]
+#: Of a normal prior: centre, width.
+RatioPrior = Annotated[tuple[float, _Positive], Field(strict=False)]
+
+
 class ChargeOptions(BaseModel):
     """Choices of :func:`fit_charges`; the priors are stated here and nowhere tuned."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     max_states: int = Field(default=2, ge=1, le=2)
     t_min_first: int = Field(default=1, ge=0, description="First t_min that is tried.")
     t_min_last: int | None = Field(
-        default=None, description="Last t_min; default: as long as there are more points than parameters."
+        default=None,
+        ge=0,
+        description="Last t_min; default: as long as there are more points than parameters.",
     )
-    t_max: int | None = Field(default=None, description="Last time slice of C; default: from the noise.")
+    t_max: int | None = Field(
+        default=None, ge=1, description="Last time slice of C; default: from the noise."
+    )
     noise_limit: float = Field(
         default=0.3, gt=0, description="Default t_max: relative error of C below this."
     )
     configurations_per_point: float = Field(
         default=4.0, gt=1, description="With fewer per fitted point the weights are uncorrelated."
     )
-    gap_prior: tuple[float, float] = Field(default=(0.6, 0.8), description="Log-normal: centre, width.")
-    amplitude_ratio_prior: tuple[float, float] = Field(default=(1.0, 4.0), description="A_1/A_0: normal.")
+    gap_prior: GapPrior = Field(default=(0.6, 0.8), description="Log-normal: centre, width.")
+    amplitude_ratio_prior: RatioPrior = Field(default=(1.0, 4.0), description="A_1/A_0: normal.")
     charge_prior_width: float = Field(default=10.0, gt=0, description="Of g, b and c around 0: normal.")
 
 

@@ -81,7 +81,7 @@ def fit_charges(
     AnalysisError
         Shapes that do not fit, or too few configurations.
     FitFailed
-        No window can be fitted.
+        No window can be fitted; a correlator that is zero, out of range or the same on all configurations.
     """
     options = ChargeOptions.model_validate(options or {})
     two_point = np.asarray(two_point, dtype=float)
@@ -94,6 +94,14 @@ def fit_charges(
     for name, N in numerators.items():
         if np.shape(N) != two_point.shape:
             raise AnalysisError(f"charge {name}: expected shape {two_point.shape}, found {np.shape(N)}")
+    _require_usable("C", two_point)
+    for name, N in numerators.items():
+        _require_usable(f"N of {name}", np.asarray(N, dtype=float))
+    if np.any(two_point.mean(axis=0) == 0):
+        raise FitFailed(
+            "charges: expected a two-point function without zeros, found 0 at "
+            f"t = {int(np.flatnonzero(two_point.mean(axis=0) == 0)[0])}"
+        )
     if trajectories is None:
         trajectories = np.arange(count)
     data = ChargeData(two_point, {k: np.asarray(N, dtype=float) for k, N in numerators.items()}, options)
@@ -103,6 +111,17 @@ def fit_charges(
         data.inflate(max(factors.values()))  # weights, chi^2 and profiles of correlated configurations
         fits = _scan(data)
     return _average(data, fits, trajectories, autocorrelations)
+
+
+def _require_usable(what: str, samples: NDArray) -> None:
+    """Numbers whose squares are numbers, and that differ: else there is no covariance to fit with."""
+    largest = float(np.abs(samples).max())
+    if not largest < 1e140 or 0 < largest < 1e-140:
+        raise FitFailed(f"charges: {what}: expected numbers between 1e-140 and 1e140, found {largest:.3g}")
+    if np.all(samples == samples[0]):
+        raise FitFailed(
+            f"charges: {what}: expected configurations that differ, found {len(samples)} equal ones"
+        )
 
 
 def _scan(data: ChargeData) -> list[ChargeFit]:

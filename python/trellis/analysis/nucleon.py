@@ -96,8 +96,11 @@ def nucleon_charges(
 
 
 def _effective(two_point: NDArray, numerator: NDArray) -> Series:
-    value, error = effective_charge(two_point, numerator)
-    return Series(x=list(map(float, range(len(value)))), value=value.tolist(), error=error.tolist())
+    """Where it is a number: neither in a zero of C nor beyond the range of doubles."""
+    with np.errstate(all="ignore"):
+        value, error = effective_charge(two_point, numerator)
+    t = np.flatnonzero(np.isfinite(value) & np.isfinite(error))
+    return Series(x=t.astype(float).tolist(), value=value[t].tolist(), error=error[t].tolist())
 
 
 def three_point_record(charge: ThreePointCharge) -> ThreePointRecord:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .charge_results import ChargeOptions
+from .charge_results import ChargeOptions, GapPrior, RatioPrior
+
+_Names = Annotated[list[str], Field(min_length=1)]
 
 
 class AnalysisOptions(BaseModel):
@@ -15,17 +17,17 @@ class AnalysisOptions(BaseModel):
     All of them are written into results.json, so that a result can be repeated.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    particles: list[str] | None = Field(
+    particles: _Names | None = Field(
         default=None, description="Particles or correlators to analyse; default: every one in the files."
     )
-    averages: dict[str, list[str]] | None = Field(
+    averages: dict[str, _Names] | None = Field(
         default=None,
         description="Correlators to average per configuration, as {result: [names]}; default: names that "
         "differ in a trailing _x, _y, _z only and have the same quantum numbers (rho_x, rho_y, rho_z).",
     )
-    simultaneous: dict[str, list[str]] = Field(
+    simultaneous: dict[str, _Names] = Field(
         default_factory=dict,
         description="Correlators to fit together with common energies, as {result: [names]} "
         "(different smearings of one particle).",
@@ -46,19 +48,19 @@ class AnalysisOptions(BaseModel):
     max_states: int = Field(default=2, ge=1, le=3, description="Largest number of states in a fit.")
     t_min_first: int = Field(default=1, ge=0, description="First t_min that is tried.")
     t_min_last: int | None = Field(
-        default=None, description="Last t_min that is tried; default: as late as possible."
+        default=None, ge=0, description="Last t_min that is tried; default: as late as possible."
     )
     t_max: int | None = Field(
-        default=None, description="Last time slice of every fit; default: from the noise."
+        default=None, ge=1, description="Last time slice of every fit; default: from the noise."
     )
     noise_limit: float = Field(
         default=0.3, gt=0, description="Default t_max: the relative error of the correlator stays below this."
     )
-    gap_prior: tuple[float, float] = Field(
+    gap_prior: GapPrior = Field(
         default=(0.6, 0.8),
         description="Log-normal prior of the energy gaps, lattice units: centre, width of the logarithm.",
     )
-    amplitude_ratio_prior: tuple[float, float] = Field(
+    amplitude_ratio_prior: RatioPrior = Field(
         default=(1.0, 4.0), description="Normal prior of A_n / A_0 of the excited states: centre, width."
     )
     autocorrelation: Literal["auto", "gamma", "none"] = Field(
@@ -72,7 +74,7 @@ class AnalysisOptions(BaseModel):
     lalibe_smearing: str | None = Field(
         default=None, description='"PS", "SS", ...: which of several in files of lalibe\'s layout.'
     )
-    ratios: list[tuple[str, str]] = Field(
+    ratios: list[Annotated[tuple[str, str], Field(strict=False)]] = Field(
         default=[("pion", "rho"), ("nucleon", "rho")],
         description="Mass ratios to form where both masses exist.",
     )
@@ -84,4 +86,6 @@ class AnalysisOptions(BaseModel):
         default=False, description="Repeat the best fit on the jackknife samples, as a check."
     )
     minimum_configurations: int = Field(default=5, ge=5, description="Fewer configurations are refused.")
-    seed: int = Field(default=1, description="Seed of the Monte Carlo p-values and of the svd diagnosis.")
+    seed: int = Field(
+        default=1, ge=0, description="Seed of the Monte Carlo p-values and of the svd diagnosis."
+    )

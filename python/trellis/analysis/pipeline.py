@@ -242,9 +242,24 @@ def _warn(measurements: Measurements, particles: dict, notes: list[str], warning
             warnings.append(
                 f"{name}: the error is {100 * particle.mass_error / particle.mass:.0f} % of the mass"
             )
+    _note_unequal_sources(measurements, notes)
     residual = [np.max(r) for r in measurements.solves.get("relative_residual", [])]
     if residual and max(residual) > 1e-5:
         warnings.append(f"largest relative residual of a solve: {max(residual):.1e}")
+
+
+def _note_unequal_sources(measurements: Measurements, notes: list[str]) -> None:
+    """Configurations count the same, however many sources they have: said once for each set of numbers."""
+    by_range: dict[tuple[int, int], list[str]] = {}
+    for name, c in measurements.correlators.items():
+        fewest, most = int(c.source_counts.min(initial=1)), int(c.source_counts.max(initial=1))
+        if len(set(c.source_counts.tolist())) > 1:
+            by_range.setdefault((fewest, most), []).append(name)
+    for (fewest, most), names in by_range.items():
+        notes.append(
+            f"{', '.join(names)}: {fewest} to {most} sources on a configuration; configurations have equal "
+            "weights all the same"
+        )
 
 
 def _fermion(measurements: Measurements) -> dict[str, object]:

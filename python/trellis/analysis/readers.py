@@ -26,6 +26,7 @@ MEASUREMENT = "measurement"
 GAUGE_STREAM = "gauge_stream"
 _SUFFIXES = (".h5", ".hdf5")
 _REQUIRED = ("type", "boundary_t")
+_TYPES = ("meson", "baryon", "feynman_hellmann", "three_point", "midpoint")
 #: What h5py raises on files that are truncated or damaged inside.
 _DAMAGE = (OSError, KeyError, TypeError, ValueError, RuntimeError)
 
@@ -186,6 +187,10 @@ def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_e
             raise MeasurementFileError(
                 path, f"attribute {key} of {where}", expected="a text", found="nothing"
             )
+    if attributes["type"] not in _TYPES:  # no mass would be made of it, and nobody would say so
+        raise MeasurementFileError(
+            path, f"attribute type of {where}", expected=", ".join(_TYPES), found=repr(attributes["type"])
+        )
     what = f"attribute momenta of {where}"
     momenta = whole_numbers(path, what, attributes.pop("momenta", [[0, 0, 0]]), "[momentum, 3]")
     if momenta.size % 3 != 0 or momenta.size == 0:

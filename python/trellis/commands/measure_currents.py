@@ -94,9 +94,9 @@ def contract_feynman_hellmann(S: Propagator, currents: dict[str, Propagator], mo
 def require_separations(table: ThreePointTable, time_extent: int) -> None:
     """Refuse sinks outside the lattice before anything is solved."""
     for separation in table.separations:
-        if not 0 <= separation < time_extent:
+        if not 1 <= separation < time_extent:
             raise BadArgument(
-                f"three_point.separations: {separation} is not in 0..{time_extent - 1}, the lattice's times"
+                f"three_point.separations: {separation} is not in 1..{time_extent - 1}, the lattice's times"
             )
 
 

@@ -101,8 +101,9 @@ def _too_large(path: tuple[str | int, ...], value: int, text: str) -> str:
 
 def _describe(error: Any, model: type[BaseModel], text: str) -> str:
     """ ":LINE: key: what is wrong", without the file's name."""
-    location = [part for part in error["loc"] if isinstance(part, str)]
-    shown = ".".join(map(str, error["loc"])) or "(the whole file)"
+    path = _path(error["loc"], model)
+    location = [part for part in path if isinstance(part, str)]
+    shown = ".".join(map(str, path)) or "(the whole file)"
     line = line_of(text, location)
     where = f":{line}" if line else ""
     if error["type"] == "extra_forbidden":
@@ -110,13 +111,30 @@ def _describe(error: Any, model: type[BaseModel], text: str) -> str:
         near = difflib.get_close_matches(location[-1], valid, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         return f"{where}: {shown}: unknown key{hint} Valid here: {', '.join(sorted(valid))}"
+    found = error["input"]
+    if error["type"] == "missing" and isinstance(found, list | tuple):
+        shown = ".".join(map(str, path[:-1]))
+        return f"{where}: {shown}: expected more than {path[-1]} values; found {list(found)}"
     if error["type"] == "missing":
         return f"{where}: {shown}: missing"
-    message = error["msg"].removeprefix("Value error, ")
-    found = error["input"]
+    message = error["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list")
     if error["type"] == "value_error" and isinstance(found, dict):
         return f"{where}: {shown}: {message}"
     return f"{where}: {shown}: {message}; found {found!r}"
+
+
+def _path(location: tuple[str | int, ...], model: type[BaseModel]) -> list[str | int]:
+    """Keys and indices of the file: without the types that pydantic adds below a key of several ("float")."""
+    path: list[str | int] = []
+    table: type[BaseModel] | None = model
+    for part in location:
+        if isinstance(part, int):
+            path.append(part)
+        elif table is not None:
+            path.append(part)
+            field = table.model_fields.get(part)
+            table = _model_in(field.annotation) if field else table
+    return path
 
 
 def _keys_at(model: type[BaseModel], location: list[str]) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, WrapValidator, model_validator
 
 from .common import FourIntegers, MachineTable, Table
 
@@ -23,8 +24,27 @@ class ConfigurationsTable(Table):
     )
 
 
+def _coefficients(value: Any, check: Callable[[Any], Any]) -> Any:
+    """One message in the words of the run file, where the union would give one for each of its types."""
+    try:
+        return check(value)
+    except ValidationError:
+        raise ValueError(
+            "expected a finite number, or a list with a number or [re, im] for each slice"
+        ) from None
+
+
 #: A number, or one for each slice, complex ones as [re, im].
-Coefficients = float | list[float | Annotated[tuple[float, float], Field(strict=False)]]
+Coefficients = Annotated[
+    float | Annotated[list[float | Annotated[tuple[float, float], Field(strict=False)]], Field(min_length=1)],
+    WrapValidator(_coefficients),
+]
+
+
+def _numbers(values: Coefficients) -> list[complex]:
+    """As complex numbers: one, or one for each slice."""
+    listed = values if isinstance(values, list) else [values]
+    return [complex(*z) if isinstance(z, tuple) else complex(z) for z in listed]
 
 
 class FermionTable(Table):
@@ -67,6 +87,8 @@ class FermionTable(Table):
 
     @model_validator(mode="after")
     def _one_mass(self) -> Self:
+        if self.type == "moebius" and self.mass is None and self.kappa is None:
+            raise ValueError("a fermion of type moebius needs fermion.mass, m_f")
         if (self.kappa is None) == (self.mass is None):
             raise ValueError("give fermion.kappa or fermion.mass, and not both")
         if self.strange_kappa is not None and self.strange_mass is not None:
@@ -76,7 +98,36 @@ class FermionTable(Table):
         wrong = given & (other if self.type == "moebius" else {"b5", "c5", "M5", "Ls"})
         if wrong:
             raise ValueError(f"fermion of type {self.type} does not take {', '.join(sorted(wrong))}")
+        if self.type == "moebius":
+            self._require_domain_walls()
         return self
+
+    def _require_domain_walls(self) -> None:
+        """Masses of quarks, and coefficients that leave a kernel (b5 + c5) D_W / (2 + (b5 - c5) D_W)."""
+        for name, mass in (("mass", self.mass), ("strange_mass", self.strange_mass)):
+            if mass is not None and not -1 < mass < 1:
+                raise ValueError(
+                    f"fermion.{name}: m_f of domain-wall quarks lies between -1 and 1 (there are no walls at "
+                    f"1, the Pauli-Villars mass), found {mass:g}"
+                )
+        for name, values in (("b5", self.b5), ("c5", self.c5)):
+            if len(_numbers(values)) not in (1, self.Ls):
+                raise ValueError(
+                    f"fermion.{name}: expected one number, or one for each of the Ls = {self.Ls} slices, "
+                    f"found {len(_numbers(values))}"
+                )
+        b5, c5 = (sum(_numbers(v)) / len(_numbers(v)) for v in (self.b5, self.c5))
+        if not (b5 + c5).real > 0:
+            raise ValueError(
+                "fermion.b5, fermion.c5: expected b5 + c5 above 0 in the mean over the slices, found "
+                f"{(b5 + c5).real:g}"
+            )
+
+    @property
+    def is_uniform(self) -> bool:
+        """One real b5 and c5 for all slices."""
+        numbers = [_numbers(self.b5), _numbers(self.c5)]
+        return all(len(n) == 1 and n[0].imag == 0 for n in numbers)
 
     @property
     def has_strange(self) -> bool:
@@ -167,6 +218,9 @@ class SourceTable(Table):
     def _shifts_need_a_seed(self) -> Self:
         if self.shifts > 1 and self.shift_seed is None:
             raise ValueError("source.shifts needs source.shift_seed")
+        places = [p[3] if self.type == "wall" else p for p in self.positions]
+        if len(set(places)) != len(places):
+            raise ValueError(f"source.positions: twice the same in {list(map(list, self.positions))}")
         return self
 
     @property
@@ -244,8 +298,8 @@ class CorrelatorsTable(Table):
         description="moebius: A_4(t) of the partially conserved axial current with the pion at the source, "
         "zero momentum; needs an even Ls and one real b5 and c5.",
     )
-    max_momentum_squared: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="All momenta with n^2 up to this, p = 2 pi n / L."
+    max_momentum_squared: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=0, description="All momenta with n^2 up to this, p = 2 pi n / L (132 000 of them up to 1000)."
     )
 
 
@@ -268,7 +322,7 @@ ConservedCurrent = Literal[
 class FeynmanHellmannTable(Table):
     """[feynman_hellmann]: nucleon with a current, one further propagator for each."""
 
-    currents: list[LocalCurrent | ConservedCurrent] = Field(
+    currents: list[Literal[LocalCurrent, ConservedCurrent]] = Field(
         default=[],
         description="Vn: gamma_n (n = 1, 2, 3, 4 for x, y, z, t); An: -i gamma_n gamma5; S: 1; P: gamma5; "
         "Tmn: -i gamma_m gamma_n. A, P and T with the polarised projector. V4_conserved, ...: the conserved "
@@ -308,7 +362,9 @@ class ThreePointTable(Table):
         description="The local ones of [feynman_hellmann]. One further propagator for each separation and "
         "projector (V and S share one, A, P and T the other).",
     )
-    separations: list[int] = Field(default=[], description="Times of the sink from the source.")
+    separations: list[Annotated[int, Field(ge=1)]] = Field(
+        default=[], description="Times of the sink from the source, from 1."
+    )
     insertion: Literal["isovector", "separate"] = Field(
         default="isovector",
         description="isovector: up - down in one propagator, dataset three_point_A3_t06; separate: one for "
@@ -319,8 +375,9 @@ class ThreePointTable(Table):
     def _both_or_none(self) -> Self:
         if bool(self.currents) != bool(self.separations):
             raise ValueError("three_point: give currents and separations, or neither")
-        if len(set(self.separations)) != len(self.separations):
-            raise ValueError(f"three_point.separations: twice the same in {self.separations}")
+        for name, values in (("currents", self.currents), ("separations", self.separations)):
+            if len(set(values)) != len(values):
+                raise ValueError(f"three_point.{name}: twice the same in {values}")
         return self
 
 
@@ -364,6 +421,12 @@ class MeasureRun(Table):
         is_moebius = self.fermion is not None and self.fermion.type == "moebius"
         if self.correlators.conserved_axial and not is_moebius:
             raise ValueError("correlators.conserved_axial belongs to a fermion of type moebius")
+        if self.correlators.conserved_axial and self.fermion is not None:
+            if self.fermion.Ls % 2 or not self.fermion.is_uniform:
+                raise ValueError(
+                    "correlators.conserved_axial: expected an even fermion.Ls and one real b5 and c5, found "
+                    f"Ls = {self.fermion.Ls}, b5 = {self.fermion.b5}, c5 = {self.fermion.c5}"
+                )
         self._require_conserved(is_moebius)
         if self.deflation is not None and self.fermion is None:
             raise ValueError("[deflation] belongs to solves: give [fermion]")
