@@ -32,6 +32,8 @@ def w0_scale(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> float:
     reached. Parameters as in :func:`reference_time`, at least five times.
     """
     t, f = np.asarray(times, dtype=float), np.asarray(energy, dtype=float)
+    if len(t) < 5:
+        raise ValueError(f"the derivative needs five flow times, found {len(t)}")
     slope = np.array([_slope(t, t**2 * f, i) for i in range(len(t))])
     return float(np.sqrt(_crossing(t, t * slope, target)))
 

@@ -192,6 +192,15 @@ def test_a_missed_tolerance(M: tr.WilsonClover) -> None:
     assert reached.report == dataclasses.replace(report, **{k: getattr(reached.report, k) for k in timed})
 
 
+def test_a_solve_out_of_range_has_not_converged() -> None:
+    """1e300 overflows on the way: the Schur complement's source is 0, and x = 0 solves only that."""
+    U = tr.weak_field((4, 4, 4, 4), seed=3, spread=0.3)
+    source = tr.point_source(U.geometry, (0, 0, 0, 0))
+    for M in (tr.WilsonClover(U, kappa=1e-300), tr.WilsonClover(U, kappa=0.12, twisted_mass=1e300)):
+        with pytest.raises(tr.NotConverged, match=r"Schur complement, but M x = b .* true residual is"):
+            tr.even_odd(tr.cg(tolerance=1e-8))(M).propagator(source)
+
+
 def test_mesons_and_baryons(S: tr.Propagator) -> None:
     momenta = tr.momenta_up_to(1)
     assert len(momenta) == 7

@@ -21,6 +21,8 @@ def test_scales_of_a_known_curve() -> None:
     assert tr.reference_time(t, energy) == pytest.approx(2.0, rel=1e-7)
     assert tr.w0_scale(t, energy) == pytest.approx(np.sqrt(2 * (2 / 3) ** (2 / 3)), rel=1e-6)
     assert np.isnan(tr.reference_time(t[:20], energy[:20]))
+    with pytest.raises(ValueError, match="five flow times, found 4"):
+        tr.w0_scale(t[:4], energy[:4])
     assert tr.reference_time(t, energy, target=0.1) == pytest.approx(2 * 3 ** (-2 / 3), rel=1e-5)
 
 

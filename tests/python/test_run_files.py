@@ -129,6 +129,22 @@ MISTAKES = [
         8,
         ["did you mean 'source'"],
     ),
+    (
+        MeasureRun,
+        "[output]",
+        "[flow]\ntime = 0.3\n[output]",
+        5,
+        ["flow.time = 0.3 is less than four times flow.spacing = 0.1", "five flow times"],
+    ),
+    (
+        MeasureRun,
+        "[output]",
+        "[flow]\ntime = 3.0\nspacing = 1e-300\n[output]",
+        5,
+        ["flow.time = 3 is more than a million times flow.spacing = 1e-300"],
+    ),
+    (MeasureRun, 'directory = "out"', 'directory = ""', 6, ["output.directory", "at least 1 character"]),
+    (GenerateRun, 'directory = "out"', 'directory = ""', 15, ["output.directory", "at least 1 character"]),
 ]
 
 
@@ -262,6 +278,40 @@ def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
         parse_run_file(MEASURE.replace("[output]", table + "\n[output]"), MeasureRun)
 
 
+@pytest.mark.parametrize(
+    "table, old, new, found",
+    [
+        ("fermions.0.mass", "mass = 0.5", "mass = 1e300", "found 1e+300"),
+        ("fermions.0.n_f", "n_f = 2", "n_f = 1e-300", "found 1e-300"),
+        (
+            "fermions.0.charge_thirds",
+            "mass = 0.5",
+            "mass = 0.5\ncharge_thirds = 9999999999",
+            "found 9999999999",
+        ),
+        (
+            "background.b.2",
+            "[output]",
+            "[background]\nb = [0, 0, 9999999999]\n[output]",
+            "found 9999999999",
+        ),
+        ("action.beta", "beta = 5.0", "beta = 1e300", "found 1e+300"),
+    ],
+)
+def test_numbers_beyond_any_use_are_refused(table: str, old: str, new: str, found: str) -> None:
+    """They would leave the range of the core's integers, or of the squares that are formed."""
+    text = (
+        '[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 5.0\n[[fermions]]\nname = "l"\n'
+        'type = "staggered"\nn_f = 2\nmass = 0.5\n[[integrator]]\nsteps = 2\nmonomials = ["gauge", "l"]\n'
+        '[molecular_dynamics]\n[trajectories]\ntotal = 1\n[random]\nseed = 1\n[output]\ndirectory = "out"\n'
+    )
+    parse_run_file(text, HmcRun)
+    with pytest.raises(RunFileError) as caught:
+        parse_run_file(text.replace(old, new), HmcRun)
+    assert f"{table}: Input should be" in str(caught.value)
+    assert found in str(caught.value)
+
+
 def test_no_text(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_bytes(b"[lattice]\n\xff\n")
     with pytest.raises(RunFileError, match="expected a text in UTF-8, found byte 0xff at 10"):
@@ -275,9 +325,22 @@ def test_lines_of_keys() -> None:
     assert line_of(text, ["a"]) == 1
     assert line_of(text, ["t", "b c"]) == 3
     assert line_of(text, ["t", "u", "x", "y"]) == 5
-    assert line_of(text, ["t", "v", "z"]) == 7
+    assert line_of(text, ["t", "v", 0, "z"]) == 7
     assert line_of(text, ["t", "missing"]) == 2
     assert line_of(text, ["missing"]) is None
+
+
+def test_lines_in_lists_of_tables_and_of_values() -> None:
+    text = "[[f]]\nm = 1\n[f.r]\no = 2\n[[f]]\nm = 3\n[f.r]\no = 4\n[s]\np = [\n  [0, 0],\n  [1, 2]]\nq = 5\n"
+    assert line_of(text, ["f"]) == 1
+    assert line_of(text, ["f", 0, "m"]) == 2
+    assert line_of(text, ["f", 0, "r", "o"]) == 4
+    assert line_of(text, ["f", 1]) == 5
+    assert line_of(text, ["f", 1, "m"]) == 6
+    assert line_of(text, ["f", 1, "missing"]) == 5
+    assert line_of(text, ["f", 1, "r", "o"]) == 8
+    assert line_of(text, ["s", "p", 1, 0]) == 10
+    assert line_of(text, ["s", "q"]) == 13
 
 
 def test_channels() -> None:

@@ -30,11 +30,20 @@ def _positive_grid(grid: tuple[int, ...]) -> tuple[int, ...]:
 
 
 #: TOML has lists, and no tuples: only the entries of these are strict.
-ThreeIntegers = Annotated[tuple[int, int, int], Field(strict=False)]
 FourIntegers = Annotated[tuple[int, int, int, int], Field(strict=False)]
-FourNumbers = Annotated[tuple[float, float, float, float], Field(strict=False)]
 Extents = Annotated[FourIntegers, AfterValidator(_even_extents)]
 Grid = Annotated[FourIntegers, AfterValidator(_positive_grid)]
+
+
+#: Of couplings, masses and phases: squares and products of larger numbers leave the range of the storages.
+LARGEST = 1e6
+Coupling = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Positive = Annotated[float, Field(ge=1 / LARGEST, le=LARGEST)]
+#: Flux quanta; with the charges they stay within the core's 32-bit integers.
+Quanta = Annotated[int, Field(ge=-(10**6), le=10**6)]
+ThreeQuanta = Annotated[tuple[Quanta, Quanta, Quanta], Field(strict=False)]
+ChargeThirds = Annotated[int, Field(ge=-1000, le=1000)]
+FourPhases = Annotated[tuple[Coupling, Coupling, Coupling, Coupling], Field(strict=False)]
 
 
 class LatticeTable(Table):
@@ -64,3 +73,23 @@ class MachineTable(Table):
         gt=0,
         description="Refuse a run that needs more than this per rank (GiB); default: what the machine has.",
     )
+
+
+def require_flow_times(time: float, spacing: float) -> None:
+    """Enough flow times for t0 and w0 (five), and not more than anybody reads.
+
+    Raises
+    ------
+    ValueError
+        Fewer than five or more than a million.
+    """
+    if time < 4 * spacing:
+        raise ValueError(
+            f"flow.time = {time:g} is less than four times flow.spacing = {spacing:g}: t0 and w0 need five "
+            "flow times"
+        )
+    if time > 1e6 * spacing:
+        raise ValueError(
+            f"flow.time = {time:g} is more than a million times flow.spacing = {spacing:g}: expected at most "
+            "so many flow times"
+        )

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import LatticeTable, MachineTable, Table
+from .common import Coupling, LatticeTable, MachineTable, Table
 from .online import MeasureTable
 
 
@@ -14,7 +14,7 @@ class ActionTable(Table):
     """[action]: the gauge action, doc/conventions.md "Gauge action"."""
 
     type: Literal["wilson"] = Field(default="wilson", description="The plaquette action.")
-    beta: float = Field(ge=0, description="6 / g0^2.")
+    beta: Coupling = Field(ge=0, description="6 / g0^2.")
 
 
 class StartTable(Table):
@@ -75,8 +75,9 @@ class OutputTable(Table):
     """[output]"""
 
     directory: str = Field(
+        min_length=1,
         description="Folder for configuration.NNNNNN.ildg, checkpoint.NNNNNN.ildg and stream.h5; relative to "
-        "the folder that the command is started in."
+        "the folder that the command is started in.",
     )
 
 

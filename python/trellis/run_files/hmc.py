@@ -8,7 +8,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from .common import FourNumbers, LatticeTable, MachineTable, Table, ThreeIntegers
+from .common import (
+    ChargeThirds,
+    Coupling,
+    FourPhases,
+    LatticeTable,
+    MachineTable,
+    Positive,
+    Table,
+    ThreeQuanta,
+)
 from .generate import StartTable
 from .online import MeasureTable
 
@@ -38,8 +47,8 @@ class GaugeActionTable(Table):
     type: Literal["wilson", "symanzik", "iwasaki", "dbw2", "custom"] = Field(
         default="wilson", description="The weights of 1x1 and 2x1 loops; symanzik: tree level."
     )
-    beta: float = Field(ge=0, description="6 / g0^2; the coefficient c0 = 1 - 8 c1 is not part of it.")
-    c1: float | None = Field(default=None, description="custom: weight of the 2x1 loops.")
+    beta: Coupling = Field(ge=0, description="6 / g0^2; the coefficient c0 = 1 - 8 c1 is not part of it.")
+    c1: Coupling | None = Field(default=None, description="custom: weight of the 2x1 loops.")
 
     @model_validator(mode="after")
     def _c1_where_needed(self) -> Self:
@@ -67,8 +76,8 @@ class SmearingTable(Table):
 class BackgroundTable(Table):
     """[background]: quanta of a constant U(1) field; a flavour sees charge_thirds times as many."""
 
-    b: ThreeIntegers = Field(default=(0, 0, 0), description="b_x, b_y, b_z; integers.")
-    e: ThreeIntegers = Field(default=(0, 0, 0), description="e_x, e_y, e_z; integers.")
+    b: ThreeQuanta = Field(default=(0, 0, 0), description="b_x, b_y, b_z; integers.")
+    e: ThreeQuanta = Field(default=(0, 0, 0), description="e_x, e_y, e_z; integers.")
 
 
 class RationalTable(Table):
@@ -112,27 +121,27 @@ class FermionTable(Table):
         "not 0."
     )
     n_f: float = Field(
-        gt=0,
+        ge=1e-3,
         description="Degenerate flavours. wilson: 2, or 1 (rational). staggered, hisq: any number, "
         "det^(n_f/4).",
     )
-    epsilon: float = Field(default=0.0, description="hisq: correction of the Naik term, for heavy quarks.")
-    mass: float | None = Field(default=None, description="Bare mass (wilson: or kappa).")
-    kappa: float | None = Field(default=None, gt=0, description="wilson: 1 / (2 (4 + mass)).")
-    csw: float = Field(default=0.0, description="wilson: clover coefficient.")
-    twisted_mass: float = Field(default=0.0, description="wilson: mu of + i mu gamma5 tau3; n_f = 2.")
-    hasenbusch: list[float] = Field(
+    epsilon: Coupling = Field(default=0.0, description="hisq: correction of the Naik term, for heavy quarks.")
+    mass: Coupling | None = Field(default=None, description="Bare mass (wilson: or kappa).")
+    kappa: Positive | None = Field(default=None, description="wilson: 1 / (2 (4 + mass)).")
+    csw: Coupling = Field(default=0.0, description="wilson: clover coefficient.")
+    twisted_mass: Coupling = Field(default=0.0, description="wilson: mu of + i mu gamma5 tau3; n_f = 2.")
+    hasenbusch: list[Coupling] = Field(
         default=[],
         description="wilson, n_f = 2: descending masses rho_1 > rho_2 > ... > 0 that split det(A), A the "
         "even-odd operator squared, into det(A + rho_1^2) and ratios; monomials NAME.0 (the lightest) "
         "... NAME.n; NAME stands for all of them.",
     )
-    boundary: FourNumbers = Field(
+    boundary: FourPhases = Field(
         default=(0.0, 0.0, 0.0, 1.0),
         description="Phases over pi for crossing the boundary in x, y, z, t; 1: antiperiodic.",
     )
-    mu_over_ipiT: float = Field(default=0.0, description="staggered, hisq: imaginary chemical potential.")
-    charge_thirds: int = Field(default=0, description="staggered, hisq: charge in units of e/3.")
+    mu_over_ipiT: Coupling = Field(default=0.0, description="staggered, hisq: imaginary chemical potential.")
+    charge_thirds: ChargeThirds = Field(default=0, description="staggered, hisq: charge in units of e/3.")
     pseudofermions: int | None = Field(
         default=None, ge=1, le=100, description="Rational: how many share the determinant; default 1."
     )

@@ -7,7 +7,11 @@ import re
 import tomllib
 import types
 import typing
+<<<<<<< HEAD
 from collections.abc import Iterator, Mapping
+=======
+from collections.abc import Iterator, Sequence
+>>>>>>> ec13ab67281187b52d25a83f3d03d8dd412f42c6
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,8 +21,10 @@ from ..errors import RunFileError
 
 Run = TypeVar("Run", bound=BaseModel)
 
-_HEADER = re.compile(r"^\s*\[\[?\s*([^\]]+?)\s*\]")
-_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
+_NAMES = r"""((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)"""
+#: The end keeps lines of a list, "[0, 0], [1, 2],", from being tables.
+_HEADER = re.compile(rf"^\s*(\[\[?)\s*{_NAMES}\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(rf"^\s*{_NAMES}\s*=")
 
 
 def load_run_file(path: Path | str, model: type[Run]) -> tuple[Run, str]:
@@ -94,17 +100,23 @@ def _integers(content: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[
 
 def _too_large(path: tuple[str | int, ...], value: int, text: str) -> str:
     """Python reads integers of any length, TOML has 64 bits."""
-    line = line_of(text, [part for part in path if isinstance(part, str)])
+    line = line_of(text, path)
     where = f":{line}" if line else ""
     return f"{where}: {'.'.join(map(str, path))}: expected an integer of 64 bits, found {value}"
 
 
 def _describe(error: Any, model: type[BaseModel], text: str) -> str:
     """ ":LINE: key: what is wrong", without the file's name."""
+<<<<<<< HEAD
     path = _path(error["loc"], model)
     location = [part for part in path if isinstance(part, str)]
     shown = ".".join(map(str, path)) or "(the whole file)"
     line = line_of(text, location)
+=======
+    location = [part for part in error["loc"] if isinstance(part, str)]
+    shown = ".".join(map(str, error["loc"])) or "(the whole file)"
+    line = line_of(text, error["loc"])
+>>>>>>> ec13ab67281187b52d25a83f3d03d8dd412f42c6
     where = f":{line}" if line else ""
     if error["type"] == "extra_forbidden":
         valid = _keys_at(model, location[:-1])
@@ -159,23 +171,43 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
-def line_of(text: str, location: list[str]) -> int | None:
-    """Line (from 1) of a key or table in TOML text; of its table where the key is absent; None if unknown."""
-    table: list[str] = []
+def line_of(text: str, location: Sequence[str | int]) -> int | None:
+    """Line (from 1) of a key or table in TOML text; of its table where the key is absent; None if unknown.
+
+    ("fermions", 1, "mass") is a key of the second [[fermions]]; what lies inside a value has its key's line.
+    """
+    wanted = tuple(location)
+    last: dict[tuple[str | int, ...], int] = {}  # name of a list of tables -> number of the latest one
+    table: tuple[str | int, ...] = ()
     table_line = None
     for number, line in enumerate(text.splitlines(), start=1):
         header = _HEADER.match(line)
         if header:
-            table = _split(header[1])
-            if table == location:
+            table = _table_path(_split(header[2]), header[1] == "[[", last)
+            if table == wanted or (header[1] == "[[" and table[:-1] == wanted):
                 return number
-            if location[:-1] == table:
+            if wanted[:-1] == table:
                 table_line = number
             continue
         key = _KEY.match(line)
-        if key and table + _split(key[1]) == location:
+        path = (*table, *_split(key[1])) if key else None
+        if path is not None and wanted[: len(path)] == path:
             return number
     return table_line
+
+
+def _table_path(
+    names: list[str], is_list: bool, last: dict[tuple[str | int, ...], int]
+) -> tuple[str | int, ...]:
+    """Where a header stands: [fermions.rational] below the second [[fermions]] is fermions, 1, rational."""
+    path: tuple[str | int, ...] = ()
+    for depth, name in enumerate(names, start=1):
+        path += (name,)
+        if is_list and depth == len(names):
+            last[path] = last.get(path, -1) + 1
+        if path in last:
+            path += (last[path],)
+    return path
 
 
 def _split(dotted: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, WrapValidator, model_validator
 
-from .common import FourIntegers, MachineTable, Table
+from .common import LARGEST, Coupling, FourIntegers, MachineTable, Positive, Table, require_flow_times
 
 
 class ConfigurationsTable(Table):
@@ -35,6 +35,7 @@ def _coefficients(value: Any, check: Callable[[Any], Any]) -> Any:
 
 
 #: A number, or one for each slice, complex ones as [re, im].
+<<<<<<< HEAD
 Coefficients = Annotated[
     float | Annotated[list[float | Annotated[tuple[float, float], Field(strict=False)]], Field(min_length=1)],
     WrapValidator(_coefficients),
@@ -45,6 +46,9 @@ def _numbers(values: Coefficients) -> list[complex]:
     """As complex numbers: one, or one for each slice."""
     listed = values if isinstance(values, list) else [values]
     return [complex(*z) if isinstance(z, tuple) else complex(z) for z in listed]
+=======
+Coefficients = Coupling | list[Coupling | Annotated[tuple[Coupling, Coupling], Field(strict=False)]]
+>>>>>>> ec13ab67281187b52d25a83f3d03d8dd412f42c6
 
 
 class FermionTable(Table):
@@ -54,18 +58,18 @@ class FermionTable(Table):
         default="wilson_clover",
         description="moebius: domain wall, with mass as m_f; Shamir is b5 = 1, c5 = 0.",
     )
-    kappa: float | None = Field(default=None, gt=0, description="Hopping parameter; this or mass.")
-    mass: float | None = Field(default=None, description="Bare mass 1/(2 kappa) - 4; this or kappa.")
-    csw: float = Field(default=0.0, description="Clover coefficient; 0 is the Wilson operator.")
+    kappa: Positive | None = Field(default=None, description="Hopping parameter; this or mass.")
+    mass: Coupling | None = Field(default=None, description="Bare mass 1/(2 kappa) - 4; this or kappa.")
+    csw: Coupling = Field(default=0.0, description="Clover coefficient; 0 is the Wilson operator.")
     boundary_t: Literal["antiperiodic", "periodic", "dirichlet"] = Field(
         default="antiperiodic", description="Boundary condition of the quarks in time; periodic in space."
     )
-    nu: float = Field(default=1.0, gt=0, description="Anisotropy: factor of the spatial hops.")
-    xi0: float = Field(default=1.0, gt=0, description="Anisotropy: the bare one.")
-    csw_temporal: float | None = Field(
+    nu: Positive = Field(default=1.0, description="Anisotropy: factor of the spatial hops.")
+    xi0: Positive = Field(default=1.0, description="Anisotropy: the bare one.")
+    csw_temporal: Coupling | None = Field(
         default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
     )
-    twisted_mass: float = Field(default=0.0, description="mu of + i mu gamma5.")
+    twisted_mass: Coupling = Field(default=0.0, description="mu of + i mu gamma5.")
     b5: Coefficients = Field(
         default=1.5,
         description="moebius: D_+ = b5 D_W(-M5) + 1; one number, or a list with one for each slice, where "
@@ -80,10 +84,10 @@ class FermionTable(Table):
         "traffic for arithmetic: it is meant for GPUs.",
     )
 
-    strange_kappa: float | None = Field(
-        default=None, gt=0, description="A second, heavier flavour; this or strange_mass."
+    strange_kappa: Positive | None = Field(
+        default=None, description="A second, heavier flavour; this or strange_mass."
     )
-    strange_mass: float | None = Field(default=None, description="The same by its mass.")
+    strange_mass: Coupling | None = Field(default=None, description="The same by its mass.")
 
     @model_validator(mode="after")
     def _one_mass(self) -> Self:
@@ -203,10 +207,13 @@ class SourceTable(Table):
     shifts: int = Field(
         default=1,
         ge=1,
+        le=10**6,
         description="With shift_seed: how many such vectors a configuration has; every position is used with "
         "each of them.",
     )
-    width: float = Field(default=2.0, gt=0, description="gaussian: w, lattice units (doc/conventions.md).")
+    width: float = Field(
+        default=2.0, gt=0, le=LARGEST, description="gaussian: w, lattice units (doc/conventions.md)."
+    )
     steps: int = Field(default=10, ge=1, description="gaussian: number of smearing steps.")
     links: SmearingTable | None = Field(
         default=None,
@@ -241,6 +248,11 @@ class FlowTable(Table):
         lt=1,
         description="Of the estimated error of a step, which sets its length.",
     )
+
+    @model_validator(mode="after")
+    def _enough_times(self) -> Self:
+        require_flow_times(self.time, self.spacing)
+        return self
 
 
 class SinkTable(Table):
@@ -385,7 +397,9 @@ class MeasureOutputTable(Table):
     """[output]"""
 
     directory: str = Field(
-        description="Folder for correlators.NNNNNN.h5; relative to the folder that the command is started in."
+        min_length=1,
+        description="Folder for correlators.NNNNNN.h5; relative to the folder that the command is "
+        "started in.",
     )
     propagators: bool = Field(default=False, description="Save the propagators too (propagator.NNNNNN.h5).")
     propagator_bits: Literal[32, 64] = Field(

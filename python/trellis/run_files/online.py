@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from .common import Extents, FourNumbers, Table, ThreeIntegers
+from .common import ChargeThirds, Coupling, Extents, FourPhases, Table, ThreeQuanta, require_flow_times
 
 
 def _check_plane_names(planes: tuple[str, ...]) -> tuple[str, ...]:
@@ -48,16 +48,14 @@ class ValenceTable(Table):
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="In the stream.")
     type: Literal["staggered", "hisq"] = "staggered"
-    n_f: float = Field(default=1.0, gt=0, description="Observables are summed over so many flavours.")
-    mass: float = Field(gt=0, description="Bare mass.")
-    epsilon: float = Field(default=0.0, description="hisq: correction of the Naik term.")
-    boundary: FourNumbers = Field(
-        default=(0.0, 0.0, 0.0, 1.0), description="Phases over pi; 1: antiperiodic."
-    )
-    mu_over_ipiT: float = Field(default=0.0, description="Imaginary chemical potential.")
-    charge_thirds: int = Field(default=0, description="Charge in units of e/3.")
-    b: ThreeIntegers = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
-    e: ThreeIntegers = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
+    n_f: Coupling = Field(default=1.0, gt=0, description="Observables are summed over so many flavours.")
+    mass: Coupling = Field(gt=0, description="Bare mass.")
+    epsilon: Coupling = Field(default=0.0, description="hisq: correction of the Naik term.")
+    boundary: FourPhases = Field(default=(0.0, 0.0, 0.0, 1.0), description="Phases over pi; 1: antiperiodic.")
+    mu_over_ipiT: Coupling = Field(default=0.0, description="Imaginary chemical potential.")
+    charge_thirds: ChargeThirds = Field(default=0, description="Charge in units of e/3.")
+    b: ThreeQuanta = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
+    e: ThreeQuanta = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
     rho: float = Field(default=0.0, ge=0, le=0.25, description="staggered: stout weight of its links.")
     levels: int = Field(default=0, ge=0, le=20, description="staggered: stout levels of its links.")
 
@@ -85,11 +83,7 @@ class OnlineFlowTable(Periodic):
 
     @model_validator(mode="after")
     def _enough_times(self) -> Self:
-        if self.time < 4 * self.spacing:
-            raise ValueError(
-                f"flow.time = {self.time:g} is less than four times flow.spacing = {self.spacing:g}: t0 and "
-                "w0 need five flow times"
-            )
+        require_flow_times(self.time, self.spacing)
         return self
 
 
