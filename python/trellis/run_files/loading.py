@@ -7,11 +7,7 @@ import re
 import tomllib
 import types
 import typing
-<<<<<<< HEAD
-from collections.abc import Iterator, Mapping
-=======
-from collections.abc import Iterator, Sequence
->>>>>>> ec13ab67281187b52d25a83f3d03d8dd412f42c6
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -107,16 +103,10 @@ def _too_large(path: tuple[str | int, ...], value: int, text: str) -> str:
 
 def _describe(error: Any, model: type[BaseModel], text: str) -> str:
     """ ":LINE: key: what is wrong", without the file's name."""
-<<<<<<< HEAD
     path = _path(error["loc"], model)
     location = [part for part in path if isinstance(part, str)]
     shown = ".".join(map(str, path)) or "(the whole file)"
-    line = line_of(text, location)
-=======
-    location = [part for part in error["loc"] if isinstance(part, str)]
-    shown = ".".join(map(str, error["loc"])) or "(the whole file)"
-    line = line_of(text, error["loc"])
->>>>>>> ec13ab67281187b52d25a83f3d03d8dd412f42c6
+    line = line_of(text, path)
     where = f":{line}" if line else ""
     if error["type"] == "extra_forbidden":
         valid = _keys_at(model, location[:-1])

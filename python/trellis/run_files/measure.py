@@ -35,9 +35,11 @@ def _coefficients(value: Any, check: Callable[[Any], Any]) -> Any:
 
 
 #: A number, or one for each slice, complex ones as [re, im].
-<<<<<<< HEAD
 Coefficients = Annotated[
-    float | Annotated[list[float | Annotated[tuple[float, float], Field(strict=False)]], Field(min_length=1)],
+    Coupling
+    | Annotated[
+        list[Coupling | Annotated[tuple[Coupling, Coupling], Field(strict=False)]], Field(min_length=1)
+    ],
     WrapValidator(_coefficients),
 ]
 
@@ -46,9 +48,6 @@ def _numbers(values: Coefficients) -> list[complex]:
     """As complex numbers: one, or one for each slice."""
     listed = values if isinstance(values, list) else [values]
     return [complex(*z) if isinstance(z, tuple) else complex(z) for z in listed]
-=======
-Coefficients = Coupling | list[Coupling | Annotated[tuple[Coupling, Coupling], Field(strict=False)]]
->>>>>>> ec13ab67281187b52d25a83f3d03d8dd412f42c6
 
 
 class FermionTable(Table):
