@@ -48,7 +48,7 @@ MISTAKES = {
         (task("over = { i = '5..1' }"), "expected a list, a range"),
         (task("over = { i = '1..10000000000' }"), "more than 10000000 values"),
         (task("over = { i = '1..10000', j = '1..10000' }"), "100000000 tasks, at most"),
-        (task("over = { i = 5 }"), "task.0.over.i.text: Input should be a valid string; found 5"),
+        (task("over = { i = 5 }"), "task.0.over.i: Input should be a valid string; found 5"),
         (task("spread = 1000"), "less than or equal to 3"),
         (task("", command="'x {output:z}'") + OUTPUT, "{output:z}: write {output}"),
         (task("", command="'x {output:1}'") + OUTPUT, "it has 1 outputs"),

@@ -129,13 +129,18 @@ def _path(location: tuple[str | int, ...], model: type[BaseModel]) -> list[str |
     """Keys and indices of the file: without the types that pydantic adds below a key of several ("float")."""
     path: list[str | int] = []
     table: type[BaseModel] | None = model
+    has_own_keys = False  # dict[str, ...]: the user names them
     for part in location:
         if isinstance(part, int):
             path.append(part)
         elif table is not None:
             path.append(part)
             field = table.model_fields.get(part)
-            table = _model_in(field.annotation) if field else table
+            if field:
+                table, has_own_keys = _model_in(field.annotation), _is_mapping(field.annotation)
+        elif has_own_keys:
+            path.append(part)
+            has_own_keys = False
     return path
 
 
@@ -148,6 +153,11 @@ def _keys_at(model: type[BaseModel], location: list[str]) -> list[str]:
             return []
         model = inner
     return list(model.model_fields)
+
+
+def _is_mapping(annotation: Any) -> bool:
+    """Whether an annotation is dict[...], perhaps among others."""
+    return typing.get_origin(annotation) is dict or any(map(_is_mapping, typing.get_args(annotation)))
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
