@@ -143,7 +143,7 @@ def test_single_precision_molecular_dynamics(plain: Path, tmp_path: Path) -> Non
         ("mass = 0.2", "mass = -0.2", "mass above 0, found -0.2"),
         ("mass = 0.2", "kappa = 0.12", "kappa is for type wilson"),
         ("kappa = 0.12", "kappa = 0.12\nmass = 0.1", "give mass or kappa"),
-        ("n_f = 2\nmass", "n_f = 0\nmass", "n_f: Input should be greater than 0"),
+        ("n_f = 2\nmass", "n_f = 0\nmass", "n_f: Input should be greater than or equal to 0.001; found 0"),
         ("extents = [4, 4, 4, 8]", "extents = [4, 4, 3, 8]", "the extent in z is 3"),
         ('name = "strange"', 'name = "up"', "the name 'up' is taken"),
         ('"omelyan2"', '"rk4"', "'leapfrog', 'omelyan2', 'omelyan4' or 'force_gradient'"),

@@ -2,7 +2,6 @@
 /// Site loops of the CPU over kernels that take links from all around a block: read_ahead.hpp with the links
 /// of the block and of its neighbours in y, z and t. Those in x come with the blocks before and after.
 #include "trellis/device/cpu/read_ahead.hpp"
-#include "trellis/kernels/gauge/gauge_call.hpp"
 
 namespace trellis::cpu {
 
@@ -12,7 +11,8 @@ enum class Reach { forward, around };
 template <class Layout, class Storage>
 class LinksAround {
  public:
-  LinksAround(const GaugeCall& call, Reach reach)
+  template <class Call>
+  LinksAround(const Call& call, Reach reach)
       : links_{static_cast<const char*>(call.links.data)},
         neighbours_{call.tables.neighbours},
         step_{reach == Reach::forward ? 2 : 1},
@@ -39,10 +39,14 @@ class LinksAround {
 template <class Layout, class Storage>
 class LinksOfStaples {
  public:
-  LinksOfStaples(const GaugeCall& call, int mu)
+  template <class Call>
+  LinksOfStaples(const Call& call, int mu)
       : links_{static_cast<const char*>(call.links.data)}, neighbours_{call.tables.neighbours}, mu_{mu} {}
 
-  static Traffic traffic(const GaugeCall& call) { return {19 * link_bytes, call.bytes}; }
+  template <class Call>
+  static Traffic traffic(const Call& call) {
+    return {19 * link_bytes, call.bytes};
+  }
   void operator()(int block) const {
     read_lines(links_ + size_t(block) * 4 * link_bytes, 4 * link_bytes);
     const int ahead = neighbour(block, 2 * mu_);
@@ -69,23 +73,23 @@ class LinksOfStaples {
 };
 
 /// for_each_site() of a kernel that updates the links of direction mu.
-template <class Layout, class Storage, class Kernel>
-void for_each_link_update(const GaugeCall& call, int mu, const SiteRange& range, const Kernel& kernel) {
+template <class Layout, class Storage, class Call, class Kernel>
+void for_each_link_update(const Call& call, int mu, const SiteRange& range, const Kernel& kernel) {
   const LinksOfStaples<Layout, Storage> links(call, mu);
   thread_local WalkTrials trials;
   for_each_site_read_ahead(range, links.traffic(call), trials, links, [&](int block) { kernel(block); });
 }
 
 /// for_each_site() of a kernel that reads the links of the call.
-template <class Layout, class Storage, class Kernel>
-void for_each_site_of_links(const GaugeCall& call, const SiteRange& range, const Kernel& kernel) {
+template <class Layout, class Storage, class Call, class Kernel>
+void for_each_site_of_links(const Call& call, const SiteRange& range, const Kernel& kernel) {
   const LinksAround<Layout, Storage> links(call, Reach::around);
   thread_local WalkTrials trials;  // of this kernel
   for_each_site_read_ahead(range, links.traffic(), trials, links, [&](int block) { kernel(block); });
 }
 /// reduce_sites(), likewise.
-template <size_t N, class Layout, class Storage, class Kernel>
-void reduce_sites_of_links(const GaugeCall& call, Reach reach, const SiteRange& range, const Kernel& kernel,
+template <size_t N, class Layout, class Storage, class Call, class Kernel>
+void reduce_sites_of_links(const Call& call, Reach reach, const SiteRange& range, const Kernel& kernel,
                            ExactSum* sums) {
   const LinksAround<Layout, Storage> links(call, reach);
   thread_local WalkTrials trials;
