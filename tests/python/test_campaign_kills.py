@@ -14,6 +14,8 @@ import pytest
 from campaign_tools import attempts, events, kill, machine, run, start, write
 
 from trellis.campaign.claims import Claims
+from trellis.campaign.files import load_campaign
+from trellis.campaign.manager import Manager
 
 #: Each task notes when it began and when it ended, so that two at once would be seen.
 TASKS = """
@@ -108,6 +110,29 @@ def test_orphans_are_ended_before_their_task_runs_again(tmp_path: Path) -> None:
     (tmp_path / "work/second").touch()
     assert run(path).counts == {"done": 1}
     assert not tools.alive(pid)
+    assert [event["task"] for event in events(tmp_path, "orphan-ended")] == ["t"]
+
+
+def test_orphans_of_a_manager_that_dies_while_another_begins(tmp_path: Path) -> None:
+    """Between that one's search for orphans and its look at the claims."""
+    path = write(
+        tmp_path,
+        '[[task]]\nname = "t"\ncommand = "echo $$ >> pids; test -e second || sleep 60; echo x > {output}"\n'
+        'outputs = ["t"]\n',
+    )
+    first = start(path, MACHINE)
+    tools.wait_for(lambda: (tmp_path / "work/pids").exists() and (tmp_path / "work/pids").stat().st_size)
+    second = Manager(load_campaign(path), machine())
+    look = second.past.look_at_history
+
+    def look_after_a_death() -> None:
+        (tmp_path / "work/second").touch()
+        kill(first)
+        look()
+
+    second.past.look_at_history = look_after_a_death
+    assert second.run().counts == {"done": 1}
+    assert not tools.alive(int((tmp_path / "work/pids").read_text().split()[0]))
     assert [event["task"] for event in events(tmp_path, "orphan-ended")] == ["t"]
 
 

@@ -9,11 +9,15 @@ from ..errors import NotAvailable
 from .attempt import outputs_of
 from .claims import History
 from .course import Course
+from .launchers.base import Orphan
 from .model import Failure, State, Task
 from .outputs import problem_of, still_valid
 
 #: Between SIGTERM and SIGKILL to what outlived its manager.
 GRACE_SECONDS = 5.0
+#: From the death of a manager to the search for what it left: a process that it had just forked bears the
+#: marker of its attempt only from its exec on.
+EXEC_SECONDS = 0.1
 
 
 class Past:
@@ -21,13 +25,24 @@ class Past:
 
     def __init__(self, course: Course) -> None:
         self.course = course
+        #: Dead managers whose orphans have been met: only then may their tasks run again.
+        self.met: set[str] = set()
 
     # Before the first launch
 
     def meet_orphans(self) -> None:
-        """What a dead manager left running is ended, or awaited."""
+        """What dead managers left running is ended, or awaited."""
         course = self.course
-        orphans = course.launcher.orphans(course.state, course.claims.known_managers())
+        managers = course.claims.known_managers()
+        dead = {name for name, is_alive in managers.items() if not is_alive}
+        if dead - self.met:
+            time.sleep(EXEC_SECONDS)
+        orphans = course.launcher.orphans(course.state, managers)
+        self._end_or_await(orphans)
+        self.met |= dead
+
+    def _end_or_await(self, orphans: list[Orphan]) -> None:
+        course = self.course
         if course.campaign.orphans == "await":
             for orphan in orphans:
                 course.awaited[orphan.task] = orphan
@@ -81,12 +96,24 @@ class Past:
             course.records.event("invalid", task=name, detail=problem)
         elif history.end == "" and course.claims.is_alive(history.manager):
             course.foreign.add(name)
+        elif history.end == "" and not self._has_met_orphans_of(history.manager):
+            course.foreign.add(name)  # until the engine says what still runs
         elif history.end == "" and (taken := self._take_over(task, history)) is not None:
             return course.is_done(name, taken)
         elif course.retries_left(task, history) is None:
             last = history.failures[-1]
             course.give_up(name, Failure(last["failure"]), last["reason"], is_new=False)
         return []
+
+    def _has_met_orphans_of(self, manager: str) -> bool:
+        """False: the engine gives no answer now, and what the manager started may still run."""
+        if manager not in self.met:  # it died after the last look
+            try:
+                self.meet_orphans()
+            except NotAvailable:
+                return False
+            self.met.add(manager)  # a claim that was cut names nobody
+        return True
 
     def _learn(self, task: Task, history: History) -> None:
         """How long it took, from its claim: estimates go on where the last allocation's were."""
@@ -139,9 +166,7 @@ class Past:
             if history.end == "" and course.claims.is_alive(history.manager):
                 continue
             if history.end == "":
-                try:
-                    self.meet_orphans()
-                except NotAvailable:  # the engine gives no answer now: it may still run
+                if not self._has_met_orphans_of(history.manager):
                     continue
                 course.records.event("claim-taken-over", task=name, detail=history.manager)
             course.foreign.discard(name)
