@@ -1,9 +1,11 @@
 // threads: 2
 /// Owned memory: aligned, zeroed, counted, refused with numbers when there is too little.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "trellis/base/error.hpp"
@@ -38,6 +40,28 @@ TEST(Memory, of_a_size_that_was_freed_is_zero_again) {
     for (size_t i = 0; i < bytes; ++i) nonzero += p[i] != 0;
     EXPECT_EQ(nonzero, 0u) << bytes << " bytes";
   }
+}
+
+/// Of this process, now; bytes.
+size_t resident() {
+  std::ifstream file("/proc/self/statm");
+  size_t all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * size_t(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Memory, that_was_freed_waits_for_the_next_of_its_size_and_makes_room_for_others) {
+  const size_t mebibyte = size_t(1) << 20, small = 192 * mebibyte, large = 256 * mebibyte;
+  { Memory peak(large); }
+  void* address;
+  {
+    Memory used(small);
+    address = used.data();
+  }
+  { EXPECT_EQ(Memory(small).data(), address); }  // although it is larger than what always waits
+  const size_t before = resident();
+  Memory other(large);
+  EXPECT_LT(resident(), before + large - small + 16 * mebibyte);
 }
 
 TEST(Memory, empty_is_legal) {

@@ -51,7 +51,8 @@ void zero(void* data, size_t bytes) {
 
 namespace {
 /// Freed blocks wait here for the next field of their size: solvers and molecular dynamics make the same
-/// temporary fields again and again, and fresh pages cost more than the passes over them.
+/// temporary fields again and again, and fresh pages cost more than the passes over them. A process that
+/// has held more memory may keep as much: with what waits here it never has more than its fields once had.
 class FreedBlocks {
  public:
   void* take(size_t padded) {
@@ -63,25 +64,34 @@ class FreedBlocks {
     held_ -= padded;
     return block;
   }
-  void give(void* block, size_t padded) {
+  /// `in_use`: of the fields that are left.
+  void give(void* block, size_t padded, size_t in_use) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (held_ + padded > largest_sum) return std::free(block);
+    if (held_ + padded > sum_always && in_use + held_ + padded > peak) return std::free(block);
     blocks_[padded].push_back(block);
     held_ += padded;
+  }
+  /// Before a field of a new size: what waits here would make the process larger than it has been.
+  void make_room(size_t padded, size_t in_use) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (held_ > sum_always && in_use + held_ + padded > peak) release();
   }
   /// Back to the system; returns whether there was anything.
   bool release_all() {
     const std::lock_guard<std::mutex> lock(mutex_);
     const bool any = held_ > 0;
-    for (auto& [size, list] : blocks_)
-      for (void* block : list) std::free(block);
-    blocks_.clear();
-    held_ = 0;
+    release();
     return any;
   }
 
  private:
-  static constexpr size_t largest_sum = size_t(128) << 20;
+  void release() {
+    for (auto& [size, list] : blocks_)
+      for (void* block : list) std::free(block);
+    blocks_.clear();
+    held_ = 0;
+  }
+  static constexpr size_t sum_always = size_t(128) << 20;
   std::mutex mutex_;
   std::unordered_map<size_t, std::vector<void*>> blocks_;
   size_t held_ = 0;
@@ -101,6 +111,7 @@ size_t padded_size(size_t bytes) {
 
 /// Null if the machine has no more.
 void* new_block(size_t bytes, size_t padded) {
+  freed_blocks().make_room(padded, in_use);
   if (bytes >= huge_page) {
     if (bytes > memory_available()) freed_blocks().release_all();
     require_memory(bytes, "a field");
@@ -155,8 +166,8 @@ void Memory::release() {
     bytes_ = 0;
     return;
   }
-  freed_blocks().give(data_, padded_size(bytes_));
   in_use -= bytes_;
+  freed_blocks().give(data_, padded_size(bytes_), in_use);
   data_ = nullptr;
   bytes_ = 0;
 }
