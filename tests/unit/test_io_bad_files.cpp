@@ -354,6 +354,23 @@ TEST(FailedWrites, ReplaceNoPipesAndFolders) {
   ::rmdir(folder.str().c_str());
 }
 
+TEST(Writes, GoThroughSymbolicLinks) {
+  const TemporaryPath file("link_target"), link("link_to_file"), circle("link_circle");
+  write_bytes(file.str(), "old");
+  ASSERT_EQ(::symlink(file.str().c_str(), link.str().c_str()), 0);
+  struct stat status;
+  write_gauge_field(link.str(), GaugeField(lattice_of_one(extents)), GaugeFormat::ildg);
+  EXPECT_TRUE(::lstat(link.str().c_str(), &status) == 0 && S_ISLNK(status.st_mode));
+  EXPECT_GT(file_bytes(file.str()).size(), 1000u);
+  // The file is not there yet.
+  ASSERT_EQ(::unlink(file.str().c_str()), 0);
+  hdf5::File::create(link.str(), std::make_shared<SingleCommunicator>()).commit();
+  EXPECT_TRUE(::lstat(link.str().c_str(), &status) == 0 && S_ISLNK(status.st_mode));
+  EXPECT_TRUE(::lstat(file.str().c_str(), &status) == 0 && S_ISREG(status.st_mode));
+  ASSERT_EQ(::symlink(circle.str().c_str(), circle.str().c_str()), 0);
+  EXPECT_THROW(hdf5::File::create(circle.str(), std::make_shared<SingleCommunicator>()), FileError);
+}
+
 TEST(FailedWrites, InTheMiddleKeepTheOldFile) {
   std::signal(SIGXFSZ, SIG_IGN);
   for (const Case& c : cases) {

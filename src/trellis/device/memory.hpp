@@ -49,6 +49,9 @@ void set_zero(void* device, size_t bytes);
 /// Bytes held by all Memory objects of this process, now and at most.
 size_t memory_in_use();
 size_t memory_peak();
+/// Bytes of freed memory that waits for the next field of its size. More than 128 MiB of it only as long as
+/// this process stays no larger than its fields once were.
+size_t memory_waiting();
 /// Bytes that this machine (or its container) can still give.
 size_t memory_available();
 /// Throws MemoryError if `bytes` more cannot be had; `purpose` names what needs them.

@@ -138,8 +138,8 @@ void OpenFile::reserve(int64_t bytes) {
 File File::create(const std::string& path, CommunicatorPtr communicator) {
   silence_hdf5();
   auto file = std::make_shared<OpenFile>();
-  file->path = path;
-  file->current_path = path + ".partial";
+  file->path = io::target_of_link(path);
+  file->current_path = file->path + ".partial";
   file->communicator = communicator ? communicator : world();
   file->is_written = true;
   Communicator& ranks = *file->communicator;

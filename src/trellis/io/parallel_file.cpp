@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "trellis/base/error.hpp"
 #include "trellis/io/single/posix_file.hpp"
@@ -38,6 +39,13 @@ std::string why_not_replaceable(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return "";
   return message("cannot write ", path, ": it is ", S_ISDIR(status.st_mode) ? "a folder" : "a device or pipe",
                  ", and only a regular file is replaced");
+}
+
+std::string target_of_link(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target.string();
 }
 
 std::string sync_and_rename(const std::string& from, const std::string& to) {
@@ -157,9 +165,10 @@ std::unique_ptr<InputFile> open_input(const std::string& path, Communicator& com
 
 std::unique_ptr<OutputFile> create_output(const std::string& path, Communicator& communicator) {
   communicator.agree_on_error(communicator.rank() == 0 ? why_not_replaceable(path) : "");
-  if (communicator.size() == 1) return create_posix_output(path, communicator);
+  const std::string target = target_of_link(path);
+  if (communicator.size() == 1) return create_posix_output(target, communicator);
 #ifdef TRELLIS_WITH_MPI
-  return create_mpi_output(path, communicator);
+  return create_mpi_output(target, communicator);
 #else
   throw NotAvailable(message("this build has no MPI-IO for ", communicator.size(), " ranks"));
 #endif

@@ -105,6 +105,9 @@ std::string with_errno(const std::string& text, int error_number);
 /// "" if a file may be written under this name: nothing is there, or a regular file. A device or pipe is not
 /// replaced by a rename.
 std::string why_not_replaceable(const std::string& path);
+/// Where a path leads that is a symbolic link, so that a rename replaces the file and not the link; `path`
+/// itself if it is none, or leads in a circle.
+std::string target_of_link(const std::string& path);
 /// Synchronises the folder of `path`, so that a rename in it survives a crash; then renames. "" or an error.
 std::string sync_and_rename(const std::string& from, const std::string& to);
 

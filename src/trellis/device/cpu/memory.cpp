@@ -76,6 +76,10 @@ class FreedBlocks {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (held_ > sum_always && in_use + held_ + padded > peak) release();
   }
+  size_t bytes() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return held_;
+  }
   /// Back to the system; returns whether there was anything.
   bool release_all() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -126,6 +130,7 @@ void* new_block(size_t bytes, size_t padded) {
 
 size_t memory_in_use() { return in_use; }
 size_t memory_peak() { return peak; }
+size_t memory_waiting() { return freed_blocks().bytes(); }
 
 size_t memory_available() {
   const size_t machine = meminfo_available();
