@@ -36,16 +36,26 @@ std::string with_errno(const std::string& text, int error_number) {
 
 std::string why_not_replaceable(const std::string& path) {
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return "";
+  if (::stat(path.c_str(), &status) != 0)
+    return errno == ELOOP
+               ? message("cannot write ", path, ": expected a file, found symbolic links in a circle")
+               : "";
+  if (S_ISREG(status.st_mode)) return "";
   return message("cannot write ", path, ": it is ", S_ISDIR(status.st_mode) ? "a folder" : "a device or pipe",
                  ", and only a regular file is replaced");
 }
 
 std::string target_of_link(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target.string();
+  // Not canonical(): the last link may lead to a file that is not there yet.
+  constexpr int most_links = 40;  // as the system has it
+  std::filesystem::path target = path;
+  for (int i = 0; i < most_links; ++i) {
+    std::error_code error;
+    const std::filesystem::path next = std::filesystem::read_symlink(target, error);
+    if (error) return target.string();  // no link
+    target = target.parent_path() / next;
+  }
+  return path;
 }
 
 std::string sync_and_rename(const std::string& from, const std::string& to) {
