@@ -87,8 +87,8 @@ void print_json(const std::vector<Result>& results) {
   out.precision(6);
   out << "{\"machine\": {\"cpu\": \"" << cpu_model()
       << "\", \"cores\": " << std::thread::hardware_concurrency()
-      << ", \"lanes_double\": " << native_lanes(Precision::double_precision)
-      << ", \"lanes_float\": " << native_lanes(Precision::single_precision) << "}, \"results\": [";
+      << ", \"lanes_double\": " << default_lanes(Precision::double_precision)
+      << ", \"lanes_float\": " << default_lanes(Precision::single_precision) << "}, \"results\": [";
   for (size_t i = 0; i < results.size(); ++i) {
     const Result& r = results[i];
     const Coord& l = r.lattice;
@@ -130,7 +130,7 @@ void print_markdown(const std::vector<Result>& results, const Options& options) 
   std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&today));
   std::printf("`%s`, %s, %s, %u cores, lanes %d double, %d float\n\n", options.command.c_str(), date,
               cpu_model().c_str(), std::thread::hardware_concurrency(),
-              native_lanes(Precision::double_precision), native_lanes(Precision::single_precision));
+              default_lanes(Precision::double_precision), default_lanes(Precision::single_precision));
   std::puts(
       "| kernel | storage | link reals | lattice | rhs | threads | ranks | us | GF/s | GB/s | read GB/s | "
       "triad "

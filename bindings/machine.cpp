@@ -38,8 +38,8 @@ nb::dict build() {
 #else
   d["cuda"] = false;
 #endif
-  d["lanes_double"] = native_lanes(Precision::double_precision);
-  d["lanes_float"] = native_lanes(Precision::single_precision);
+  d["lanes_double"] = default_lanes(Precision::double_precision);
+  d["lanes_float"] = default_lanes(Precision::single_precision);
   return d;
 }
 

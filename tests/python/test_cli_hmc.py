@@ -79,6 +79,13 @@ def test_the_same_bits(plain: Path, tmp_path: Path, ranks: int, threads: int) ->
     assert content(folder) == content(plain)
 
 
+@pytest.mark.parametrize("lanes, ranks", [(1, 1), (4, 2), (16, 1)])
+def test_the_same_bits_with_any_lanes(plain: Path, tmp_path: Path, lanes: int, ranks: int) -> None:
+    folder = write_run(tmp_path)
+    run("generate", "run.toml", cwd=folder, ranks=ranks, TRELLIS_LANES=str(lanes))
+    assert content(folder) == content(plain)
+
+
 def test_stopped_and_resumed_on_other_ranks(plain: Path, tmp_path: Path) -> None:
     folder = write_run(tmp_path)
     first = json.loads(run("generate", "run.toml", "--trajectories", 5, "--json", cwd=folder).stdout)

@@ -154,6 +154,20 @@ def test_the_same_bits(measured: Path, ranks: int, threads: int) -> None:
         assert datasets(measured / f"out_{ranks}_{threads}" / path.name) == datasets(path)
 
 
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+def test_the_same_bits_with_any_lanes(measured: Path, lanes: int) -> None:
+    name = write_run(measured, ('"out"', f'"lanes_{lanes}"'), name=f"lanes_{lanes}.toml")
+    run("measure", name, cwd=measured, TRELLIS_LANES=str(lanes))
+    for path in sorted((measured / "out").iterdir()):
+        assert datasets(measured / f"lanes_{lanes}" / path.name) == datasets(path)
+
+
+def test_lanes_that_there_are_not(measured: Path) -> None:
+    name = write_run(measured, ('"out"', '"no_lanes"'), name="no_lanes.toml")
+    found = run("measure", name, cwd=measured, status=None, TRELLIS_LANES="3")
+    assert "TRELLIS_LANES is 1, 4, 8 or 16, found 3" in found.stderr
+
+
 def test_resume_measures_what_is_missing(measured: Path) -> None:
     lost = measured / "out" / "correlators.000006.h5"
     before = datasets(lost)

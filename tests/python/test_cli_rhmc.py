@@ -117,6 +117,13 @@ def test_the_same_bits_on_four_ranks_and_after_a_stop(plain: Path, tmp_path: Pat
     assert content(folder) == content(plain)
 
 
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+def test_the_same_bits_with_any_lanes(plain: Path, tmp_path: Path, lanes: int) -> None:
+    folder = write_run(tmp_path)
+    run("generate", "run.toml", cwd=folder, TRELLIS_LANES=str(lanes))
+    assert content(folder) == content(plain)
+
+
 def test_single_precision_molecular_dynamics(plain: Path, tmp_path: Path) -> None:
     """Nearly the dH of double precision; the same bits after a stop and on other ranks."""
     text = RUN.replace("residual = 1e-7", 'residual = 1e-7\nprecision = "single"')

@@ -1,5 +1,7 @@
 #include "trellis/base/precision.hpp"
 
+#include <cstdlib>
+
 #include "trellis/base/error.hpp"
 
 namespace trellis {
@@ -50,6 +52,14 @@ int native_lanes(Precision p) {
 #else
   return p == Precision::double_precision ? 4 : 4;
 #endif
+}
+
+int default_lanes(Precision p) {
+  static const char* const words = std::getenv("TRELLIS_LANES");
+  if (words == nullptr || *words == 0) return native_lanes(p);
+  for (const int lanes : {1, 4, 8, 16})
+    if (words == std::to_string(lanes)) return lanes;
+  throw BadArgument(message("TRELLIS_LANES is 1, 4, 8 or 16, found ", words));
 }
 
 }  // namespace trellis

@@ -15,7 +15,7 @@ constexpr int link_reals = 18, site_reals = 72;
 GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo, Backend backend)
     : lattice_{std::move(lattice)} {
   if (backend != Backend::cpu) lanes = 1;
-  if (lanes == 0) lanes = native_lanes(Precision::double_precision);
+  if (lanes == 0) lanes = default_lanes(Precision::double_precision);
   layout_ = lattice_->extended_layout(lanes, halo);
   tables_ = lattice_->gauge_tables(lanes, halo, backend);
   memory_ =

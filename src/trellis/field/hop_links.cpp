@@ -96,7 +96,7 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
                                 " reals, use 18"));
   }
   if (backend != Backend::cpu) lanes = 1;
-  layout_ = lattice_->layout(lanes == 0 ? native_lanes(precision) : lanes);
+  layout_ = lattice_->layout(lanes == 0 ? default_lanes(precision) : lanes);
   const double largest =
       precision == Precision::half_precision && link_reals != 8 ? largest_finite_component(U) : 0;
   const int blocks = backend == Backend::cpu ? layout_->blocks() : (layout_->blocks() + 31) / 32 * 32;

@@ -14,7 +14,7 @@ constexpr int largest_site = 72;
 
 SiteLayoutPtr layout_for(const Lattice& lattice, const FieldSpec& spec) {
   if (spec.backend != Backend::cpu) return lattice.layout(1);
-  return lattice.layout(spec.lanes == 0 ? native_lanes(spec.precision) : spec.lanes);
+  return lattice.layout(spec.lanes == 0 ? default_lanes(spec.precision) : spec.lanes);
 }
 
 size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
