@@ -64,6 +64,18 @@ for format, order in (("hdf5", "<"), ("scidac", ">")):
             refused(format, changed(data, data.find(norm.tobytes())), tr.ChecksumError, "norm2")
     assert sizes[32] < 0.6 * sizes[64]
 
+# what was read apart meets, and meets what was solved
+S.write("P")
+A, B = read("hdf5"), read("hdf5")
+pion = tr.meson(S, S, "gamma5", "gamma5")
+for first, second in ((A, B), (A, S), (S, B)):
+    assert np.array_equal(tr.meson(first, second, "gamma5", "gamma5"), pion)
+smeared = A.smear_sink(U, width=1.0, steps=2).to_numpy()
+assert np.array_equal(smeared, S.smear_sink(U, width=1.0, steps=2).to_numpy())
+same_links = tr.GaugeField.from_numpy(U.to_numpy())
+M = tr.WilsonClover(same_links, kappa=0.12)
+assert np.array_equal(tr.even_odd(tr.cg())(M).propagator(tr.point_source(U.geometry, at)).to_numpy(), exact)
+
 # the midpoint of domain walls, and m_res from files
 for Ls in (4, 3):
     D = tr.MoebiusDomainWall(U, mass=0.2, Ls=Ls)

@@ -1,5 +1,7 @@
 #include "trellis/field/lattice.hpp"
 
+#include <vector>
+
 #include "trellis/base/error.hpp"
 
 namespace trellis {
@@ -41,7 +43,19 @@ GaugeTablesPtr Lattice::gauge_tables(int lanes, int width, Backend backend) cons
 LatticePtr make_lattice(const Coord& extents, Coord grid, CommunicatorPtr communicator) {
   if (!communicator) communicator = world();
   if (grid == Coord{0, 0, 0, 0}) grid = choose_process_grid(extents, communicator->size());
-  return std::make_shared<Lattice>(Geometry(extents, ProcessGrid(grid), communicator->rank()), communicator);
+  const Geometry geometry(extents, ProcessGrid(grid), communicator->rank());
+  static std::mutex mutex;
+  static std::vector<std::weak_ptr<const Lattice>> in_use;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::erase_if(in_use, [](const auto& entry) { return entry.expired(); });
+  for (const auto& entry : in_use) {
+    LatticePtr lattice = entry.lock();
+    if (lattice && lattice->geometry() == geometry && &lattice->communicator() == communicator.get())
+      return lattice;
+  }
+  LatticePtr lattice = std::make_shared<Lattice>(geometry, std::move(communicator));
+  in_use.push_back(lattice);
+  return lattice;
 }
 
 }  // namespace trellis
