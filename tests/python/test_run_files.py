@@ -12,8 +12,8 @@ from trellis.campaign.files import load_campaign
 from trellis.channels import gamma_product_name, meson_channels
 from trellis.errors import RunFileError
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
+from trellis.run_files.contractions import CorrelatorsTable
 from trellis.run_files.loading import has_table, line_of
-from trellis.run_files.measure import CorrelatorsTable
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 GENERATE = """\

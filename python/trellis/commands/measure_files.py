@@ -19,7 +19,8 @@ from ..gauge import GaugeField
 from ..parallel import on_root
 from ..provenance import write_root_attributes
 from ..run_files import MeasureRun
-from ..run_files.measure import STRANGE, Coefficients
+from ..run_files.contractions import STRANGE
+from ..run_files.quarks import Coefficients
 from ..solvers import SolveReport
 from .measure_setup import bare_mass, coefficients, describe_smearing, strange_table
 

@@ -16,15 +16,8 @@ from ..errors import BadArgument
 from ..flow import GradientFlow
 from ..gauge import GaugeField, Geometry
 from ..operators import WilsonClover
-from ..run_files.measure import (
-    Coefficients,
-    ConfigurationsTable,
-    DeflationTable,
-    FermionTable,
-    SmearingTable,
-    SolverTable,
-    SourceTable,
-)
+from ..run_files.measure import ConfigurationsTable, SmearingTable, SourceTable
+from ..run_files.quarks import Coefficients, DeflationTable, FermionTable, SolverTable
 from ..solvers import Solver, bicgstab, cg, even_odd, gcr, mixed_precision
 from ..sources import Source, gaussian_source, point_source, wall_source
 
