@@ -10,6 +10,9 @@ from .common import LARGEST, FourIntegers, MachineTable, Table, require_flow_tim
 from .contractions import STRANGE, CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from .quarks import DeflationTable, FermionTable, SolverTable
 
+#: Of smearing: more are a slip, and would take a day.
+MOST_STEPS = 10**5
+
 
 class ConfigurationsTable(Table):
     """[configurations]: what is measured on."""
@@ -29,9 +32,9 @@ class SmearingTable(Table):
     """[smearing]: of the links that the fermions see; [source.links]: of those that gaussian sources and
     sinks use. None by default. First APE, then stout, then flow."""
 
-    stout_steps: int = Field(default=0, ge=0)
+    stout_steps: int = Field(default=0, ge=0, le=MOST_STEPS)
     stout_rho: float = Field(default=0.1, gt=0, lt=0.25)
-    ape_steps: int = Field(default=0, ge=0)
+    ape_steps: int = Field(default=0, ge=0, le=MOST_STEPS)
     ape_alpha: float = Field(default=0.5, gt=0, le=1, description="Weight of the staples' mean.")
     ape_spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
     flow_time: float = Field(
@@ -66,7 +69,7 @@ class SourceTable(Table):
     width: float = Field(
         default=2.0, gt=0, le=LARGEST, description="gaussian: w, lattice units (doc/conventions.md)."
     )
-    steps: int = Field(default=10, ge=1, description="gaussian: number of smearing steps.")
+    steps: int = Field(default=10, ge=1, le=MOST_STEPS, description="gaussian: number of smearing steps.")
     links: SmearingTable | None = Field(
         default=None,
         description="gaussian: the configuration's links smeared like this are used at source and sink; "
@@ -164,9 +167,20 @@ class MeasureRun(Table):
                     f"Ls = {self.fermion.Ls}, b5 = {self.fermion.b5}, c5 = {self.fermion.c5}"
                 )
         self._require_conserved(is_moebius)
+        if self.fermion is not None and not self._has_results(self.fermion):
+            raise ValueError(
+                "nothing is made of the solves: give correlators, currents or output.propagators = true"
+            )
         if self.deflation is not None and self.fermion is None:
             raise ValueError("[deflation] belongs to solves: give [fermion]")
         return self
+
+    def _has_results(self, fermion: FermionTable) -> bool:
+        """Whether solves leave something behind; those of domain walls with an even Ls leave m_res."""
+        c = self.correlators
+        currents = self.feynman_hellmann.currents or self.three_point.currents
+        has_midpoint = fermion.type == "moebius" and fermion.Ls % 2 == 0
+        return bool(has_midpoint or c.mesons or c.meson or c.baryons or currents or self.output.propagators)
 
     def _require_conserved(self, is_moebius: bool) -> None:
         conserved = [name for name in self.feynman_hellmann.currents if name.endswith("_conserved")]
