@@ -380,6 +380,7 @@ def test_run_files_of_the_manual() -> None:
     parse_run_file(generate, GenerateRun)
     parse_run_file(measure, MeasureRun)
     (online,) = shown["sea_quarks.md"]
-    run = parse_run_file(STAGGERED + online, HmcRun)
+    larger = STAGGERED.replace("[4, 4, 4, 4]", "[8, 8, 8, 16]")
+    run = parse_run_file(larger + online, HmcRun)
     assert run.measure is not None
     assert run.measure.valence[0].name == "charm"
