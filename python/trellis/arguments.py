@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -105,6 +106,17 @@ def instance(name: str, value: Any, *kinds: type) -> Any:
         legal = " or ".join(kind.__name__ for kind in kinds)
         raise BadArgument(f"{name} must be a {legal}, found {type(value).__name__}")
     return value
+
+
+def file_path(value: Any) -> str:
+    """The name of a file as a text."""
+    try:
+        path = os.fsdecode(os.fspath(value))
+    except TypeError:
+        raise BadArgument(f"path must be the name of a file, found {value!r}") from None
+    if not path or "\0" in path:  # the compiled core's names end at the first zero byte
+        raise BadArgument(f"path must be the name of a file, found {value!r}")
+    return path
 
 
 def _listed(name: str, values: Any, count: int | None, what: str) -> Sequence[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .run_files.measure import CorrelatorsTable
+from .run_files.contractions import CorrelatorsTable
 
 _AXES = ("x", "y", "z")
 _NEXT = {"x": "yz", "y": "zx", "z": "xy"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -126,7 +126,7 @@ def baryon(
     quarks = core.BaryonQuarks(
         *(None if S is None else instance(name, S, Propagator)._core for name, S in flavours.items())
     )
-    parity = integer("parity", parity)
+    name, parity = instance("name", name, str), integer("parity", parity)
     if form == "full":
         return core.full_baryon(quarks, name, parity, momentum_list(momenta))[0]
     if form == "projected":
@@ -144,7 +144,8 @@ def _core_of(**quarks: Propagator) -> tuple[Any, ...]:
 
 
 def _pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    found = [pair if isinstance(pair, tuple | list) and len(pair) == 2 else None for pair in pairs]
+    listed = pairs if isinstance(pairs, Iterable) else []
+    found = [pair if isinstance(pair, tuple | list) and len(pair) == 2 else None for pair in listed]
     if not found or None in found:
         raise BadArgument(
             f"pairs must be (sink, source) pairs of gamma matrices, at least one, found {pairs!r}"

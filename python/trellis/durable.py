@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -16,16 +17,39 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Likewise. Raises FileError for a device, pipe or folder of that name: a rename would replace it."""
+    """Likewise."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Likewise.
+
+    Raises
+    ------
+    FileError
+        A device, pipe or folder of that name: a rename would replace it.
+    OSError
+        No room, no permission: with the name of the file, which is what it was before.
+    """
     require_replaceable(path)
     path = Path(behind_links(path))
     partial = path.with_name(path.name + ".partial")
-    with open(partial, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    try:
+        with open(partial, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        _remove(partial)
+        raise OSError(error.errno, error.strerror, str(path)) from error
     sync_folder(path.parent)
+
+
+def _remove(partial: Path) -> None:
+    """Give the room of an unfinished file back, if it can be removed."""
+    with contextlib.suppress(OSError):
+        partial.unlink()
 
 
 def behind_links(path: str | os.PathLike) -> str:

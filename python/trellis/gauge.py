@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import complex_array, instance, integer, integers, real
+from .arguments import complex_array, file_path, instance, integer, integers, real
 from .arguments import seed as seed_of
 from .core import load
 from .durable import behind_links
@@ -254,7 +254,8 @@ class GaugeField:
         FileError
             The file cannot be written (a full disk, for example); an older file of that name is left alone.
         """
-        load().write_gauge_field(behind_links(path), self._core, format, precision or 0, [])
+        bits = 0 if precision is None else integer("precision", precision, least=1)
+        load().write_gauge_field(behind_links(file_path(path)), self._core, str(format), bits, [])
 
     def __repr__(self) -> str:
         return f"<GaugeField {'x'.join(map(str, self.geometry.extents))}>"
@@ -342,7 +343,7 @@ def read_gauge_field(
     """
     require_device(device)
     core, report = load().read_gauge_field(
-        os.fspath(path),
+        file_path(path),
         _grid(grid),
         None if lattice is None else integers("lattice", lattice, 4),
         report_only,

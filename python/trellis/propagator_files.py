@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Sequence
 from typing import Literal
 
-from .arguments import instance, phases
+import numpy as np
+
+from .arguments import file_path, instance, phases
 from .core import load
+from .domain_wall import propagator_norm
 from .durable import behind_links
 from .errors import BadArgument
 from .gauge import Geometry
@@ -30,7 +34,9 @@ def write_propagator(
     """See :meth:`Propagator.write`."""
     if precision not in (32, 64):
         raise BadArgument(f"precision must be 32 or 64 bits, found {precision!r}")
+    path = file_path(path)
     if format == "scidac":
+        _require_finite(S, precision)
         at = " ".join(map(str, S.source_at))
         note = f"<propagator><source>{S._core.description}</source><at>{at}</at></propagator>"
         S._core.write_scidac(behind_links(path), precision, note)
@@ -38,6 +44,16 @@ def write_propagator(
         _write_hdf5(S, behind_links(path), precision, run_file)
     else:
         raise BadArgument(f'format must be "hdf5" or "scidac", found {format!r}')
+
+
+def _require_finite(S: Propagator, precision: int) -> None:
+    """SciDAC's checksum would agree with any numbers; that of HDF5 comes with the norm."""
+    largest = float(np.finfo(np.float32 if precision == 32 else np.float64).max)
+    norm = math.sqrt(float(propagator_norm(S).sum()))
+    if not norm <= largest:
+        raise BadArgument(
+            f"the propagator has a NaN or Inf, or numbers beyond {precision} bits: its norm is {norm:g}"
+        )
 
 
 def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str) -> None:
@@ -71,7 +87,8 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
         The numbers are not those that were written.
     """
     core = load()
-    file = core.Hdf5File.open(os.fspath(path))
+    path = file_path(path)
+    file = core.Hdf5File.open(path)
     root = file.root()
     geometry = Geometry(root.integers("lattice"), grid)
     parts = zip(
@@ -86,7 +103,7 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
         S, messages = core.Propagator.read_hdf5(root, name, geometry._core, at, boundary)
         quarks[name] = Propagator(S)
         for message in messages:
-            warnings.warn(f"{os.fspath(path)}: {message}", UserWarning, stacklevel=2)
+            warnings.warn(f"{path}: {message}", UserWarning, stacklevel=2)
     quarks["propagator"].midpoint = quarks.get("midpoint")
     return quarks["propagator"]
 
@@ -116,4 +133,4 @@ def read_scidac_propagator(
     """
     lattice = instance("geometry", geometry, Geometry)
     at = site_of(lattice, source_at)
-    return Propagator(load().Propagator.read_scidac(os.fspath(path), lattice._core, at, phases(boundary)))
+    return Propagator(load().Propagator.read_scidac(file_path(path), lattice._core, at, phases(boundary)))

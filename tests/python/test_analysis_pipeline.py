@@ -1,6 +1,7 @@
 """analyze() from end to end on synthetic files, and its numbers recomputed without it."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -234,6 +235,24 @@ def test_command_refuses_wrong_options(measured, tmp_path, capsys, options):
 def test_command_reports_missing_files(tmp_path, capsys):
     assert run(tmp_path / "absent.h5", tmp_path / "x") == 1
     assert "found nothing there" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_an_output_that_cannot_be_is_refused_before_the_fits(tmp_path, capsys, monkeypatch):
+    def fit(*_: object) -> None:
+        raise AssertionError("fits were begun")
+
+    monkeypatch.setattr("trellis.analysis.pipeline.fit_particle", fit)
+    path = tmp_path / "c.h5"
+    write_synthetic_measurements(path, configurations=NUMBERS[:6])
+    (tmp_path / "file").write_text("mine")
+    for output in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert run(path, output) == 1
+        said = " ".join(capsys.readouterr().err.split())
+        assert "expected a folder for the results, found a file" in said.replace("- ", "-")
+    assert (tmp_path / "file").read_text() == "mine"
+    monkeypatch.setattr(os, "access", lambda *_: False)  # no permission stops root
+    assert run(path, tmp_path / "closed") == 1
+    assert "can be written to" in " ".join(capsys.readouterr().err.split())
 
 
 def test_options_document_themselves():

@@ -120,7 +120,28 @@ REFUSED: dict[str, list[Call]] = {
         lambda f: tr.meson(f.S, 3, "gamma5", "gamma5"),
     ],
     "lattice|source": [lambda f: tr.meson(f.S, f.of_other, "gamma5", "gamma5")],
-    "pairs": [lambda f: tr.mesons(f.S, f.S, []), lambda f: tr.mesons(f.S, f.S, ["gamma5"])],
+    "pairs": [lambda f, p=p: tr.mesons(f.S, f.S, p) for p in ([], ["gamma5"], None, [("gamma5",) * 3])],
+    "name must be": [lambda f, n=n: tr.baryon(n, up=f.S, down=f.S) for n in (None, 3)],
+    "no baryon": [lambda f: tr.baryon("protn", up=f.S, down=f.S)],
+    "propagator of a baryon is missing": [lambda f: tr.baryon("lambda", up=f.S, down=f.S)],
+    "gamma": [
+        lambda f, g=g: tr.meson(f.S, f.S, g, "gamma5")
+        for g in ("", "gamma6", "gamma5 gamma_w", "\u03b35", None, 5, ["gamma5"])
+    ],
+    "path": [
+        lambda f, call=call, path=path: call(f, path)
+        for call in (
+            lambda f, path: f.U.write(path),
+            lambda f, path: f.S.write(path),
+            lambda f, path: f.S.write(path, "scidac"),
+            lambda f, path: tr.read_gauge_field(path),
+            lambda f, path: tr.read_propagator(path),
+            lambda f, path: tr.read_scidac_propagator(path, f.geometry, source_at=ORIGIN),
+        )
+        for path in (None, 5, "", "a\0b", ["a"])
+    ],
+    "precision|16 bits": [lambda f, p=p: f.U.write("x.ildg", precision=p) for p in (16, "64", 0, 64.0)],
+    "unknown gauge format": [lambda f, w=w: f.U.write("x.ildg", format=w) for w in ("x", None)],
     "guess": [
         lambda f: f.solve(f.M).propagator(f.source, guess=3),
         lambda f: tr.cg()(f.M).solve(f.psi, guess="x"),
@@ -159,6 +180,38 @@ def test_sources_that_are_not_finite(fields: Fields) -> None:
                 solver(fields.M).solve(b)
             with pytest.raises(tr.Error):
                 solver(fields.M).solve(fields.psi, guess=b)
+
+
+def test_links_that_are_not_finite(fields: Fields, tmp_path: Path) -> None:
+    """Loops show the NaN; no operator, solve, flow or file is made of it."""
+    links = fields.U.to_numpy()
+    links[1, 0, 1, 0, 2, 0, 0] = NAN
+    U = tr.GaugeField.from_numpy(links, fields.geometry)
+    assert math.isnan(U.plaquette)
+    assert math.isnan(U.stout(rho=0.1, steps=1).plaquette)
+    for call in (
+        lambda: tr.even_odd(tr.cg())(tr.WilsonClover(U, kappa=0.12)).propagator(fields.source),
+        lambda: tr.WilsonClover(U, kappa=0.12, csw=1.0),
+        lambda: tr.Staggered(U, mass=0.1),
+        lambda: tr.MoebiusDomainWall(U, mass=0.1, Ls=4),
+        lambda: tr.GradientFlow(U).advance(0.1),
+        lambda: U.write(tmp_path / "x.ildg"),
+        lambda: fields.solve(fields.M).propagator(tr.gaussian_source(U, (0, 1, 0, 1), width=1, steps=3)),
+    ):
+        with pytest.raises(tr.Error, match=r"(?i)nan|finite"):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_propagators_that_are_not_finite(fields: Fields, tmp_path: Path) -> None:
+    values = fields.S.to_numpy()
+    for bad, bits in ((NAN, 64), (INFINITY, 64), (NAN, 32), (1e39, 32)):
+        values[0, 1, 0, 1, 2, 3, 1, 0] = bad
+        S = fields.from_numpy(values)
+        for format in ("hdf5", "scidac"):
+            with pytest.raises(tr.BadArgument, match="NaN or Inf"):
+                S.write(tmp_path / "x", format, precision=bits)
+    assert not list(tmp_path.iterdir())
 
 
 def test_arrays_of_other_kinds_mean_the_same(fields: Fields) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from command_line import run, stopped_by_sigterm
+from command_line import command, environment, run, stopped_by_sigterm
 
 import trellis as tr
 
@@ -283,11 +286,14 @@ def test_propagators_and_wall_sources(measured: Path, bits: int, accuracy: float
 
 WRONG = [
     ([("ensemble/", "nowhere/")], "nothing matches 'nowhere/configuration.*.ildg'"),
+    ([('"ensemble/configuration.*.ildg"', "[]")], "at least one file name or pattern, found []"),
+    ([("[correlators]", "[smearing]\nstout_steps = 1000000000\n[correlators]")], "smearing.stout_steps"),
     ([("files =", "first = 100\nfiles =")], "none of 2 lies between first = 100"),
     ([("[2, 1, 0, 5]", "[2, 1, 0, 8]")], "[2, 1, 0, 8] lies outside the lattice"),
     ([("tolerance = 1e-9", "max_iterations = 3")], "after 3 iterations; the largest true residual"),
     ([('sink = "gamma_t gamma5"', 'sink = "gamma_6"')], "gamma_6"),
     ([('name = "axial"', 'name = "pion"')], "found twice: pion"),
+    ([('directory = "out"', 'directory = "a\\u0000b"')], "a folder's name"),
     ([("[output]", "[machine]\nmemory_gib = 0.001\n[output]")], "machine.memory_gib allows 0.001 GiB"),
     ([("[output]", "[machine]\ngrid = [1, 1, 1, 2]\n[output]")], "grid"),
 ]
@@ -295,7 +301,9 @@ WRONG = [
 
 @pytest.mark.parametrize("changes, text", WRONG, ids=[text[:30] for _, text in WRONG])
 def test_mistakes(measured: Path, changes: list[tuple[str, str]], text: str) -> None:
-    name = write_run(measured, *changes, ('"out"', '"out_wrong"'))
+    name = write_run(measured, *changes)
+    text = (measured / name).read_text().replace('"out"', '"out_wrong"')
+    (measured / name).write_text(text)
     found = run("measure", name, cwd=measured, status=1)
     assert text in found.stderr
     assert "Traceback" not in found.stderr
@@ -308,6 +316,98 @@ def test_a_damaged_configuration_is_refused(measured: Path) -> None:
     (measured / "damaged.000001.ildg").write_bytes(data)
     name = write_run(measured, ("ensemble/configuration.", "damaged."), ('"out"', '"out_damaged"'))
     assert "damaged.000001.ildg" in run("measure", name, cwd=measured, status=1).stderr
+
+
+SMALL_DISK = """
+import resource, sys
+from trellis.cli import main
+from trellis.core import load
+load().size()  # MPI writes files of its own when it starts
+resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))  # these files are larger
+sys.argv = ["trellis", "measure", sys.argv[1], "--resume"]
+main()
+"""
+
+
+def test_a_full_disk_and_a_damaged_result(measured: Path) -> None:
+    """The message names the file; what is finished stays, and --resume does the rest once there is room."""
+    full = measured / "full"
+    for change, lost in (
+        (('["pion", "rho"]', '["all"]'), "correlators.000006.h5"),
+        (("directory", "propagators = true\ndirectory"), "propagator.000006.0.h5"),
+    ):
+        name = write_run(measured, ('"out"', '"full"'), change)
+        found = subprocess.run(
+            [sys.executable, "-c", SMALL_DISK, name],
+            cwd=measured,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert found.returncode == 1, found.stderr
+        assert f"full/{lost}" in found.stderr
+        assert "Traceback" not in found.stderr
+        assert not list(full.iterdir())
+    run("measure", name, "--resume", cwd=measured)
+    assert [path.name for path in sorted(full.iterdir())] == [
+        f"{kind}.{number:06d}{index}.h5"
+        for kind, indices in (("correlators", [""]), ("propagator", [".0", ".1"]))
+        for number in (6, 12)
+        for index in indices
+    ]
+    for path in sorted((measured / "out").iterdir()):
+        assert datasets(full / path.name) == datasets(path)
+    result = full / "correlators.000006.h5"
+    content = result.read_bytes()
+    result.write_bytes(content[:1000])
+    assert "full/correlators.000006.h5" in run("measure", name, "--resume", cwd=measured, status=1).stderr
+    result.write_bytes(content)
+    with h5py.File(result, "a") as file:
+        file.attrs["physics"] = "[]"
+    found_error = run("measure", name, "--resume", cwd=measured, status=1).stderr
+    assert "expected the tables of a run file in the attribute physics, found '[]'" in found_error
+
+
+def test_a_kill_loses_the_configuration_in_hand_only(measured: Path) -> None:
+    name = write_run(measured, ("directory", "propagators = true\ndirectory"), ('"out"', '"killed"'))
+    killed = measured / "killed"
+    for wanted in ("propagator.000006.0.h5", "correlators.000006.h5*", "propagator.000012.1.h5*"):
+        process = subprocess.Popen(command("measure", name, "--resume"), cwd=measured, env=environment())
+        deadline = time.monotonic() + 240
+        while not list(killed.glob(wanted)) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.kill()
+        process.wait()
+    run("measure", name, "--resume", cwd=measured)
+    assert len(list(killed.iterdir())) == 6  # nothing half written
+    for path in sorted((measured / "out").iterdir()):
+        assert datasets(killed / path.name) == datasets(path)
+
+
+def test_lattices_that_differ(measured: Path) -> None:
+    """Refused when they are met, and beside finished results."""
+    tr.weak_field((4, 4, 4, 4), seed=1).write(measured / "small.13.ildg")
+    name = write_run(
+        measured,
+        ('"ensemble/configuration.*.ildg"', '["ensemble/configuration.000012.ildg", "small.13.ildg"]'),
+        ("[2, 1, 0, 5]", "[2, 1, 0, 3]"),
+        ('"out"', '"differ"'),
+    )
+    expected = "small.13.ildg has the lattice [4, 4, 4, 4]: expected that of the others, [4, 4, 4, 8]"
+    for options in ([], ["--resume"]):
+        assert expected in run("measure", name, *options, cwd=measured, status=1).stderr
+    assert [path.name for path in (measured / "differ").iterdir()] == ["correlators.000012.h5"]
+
+
+def test_sources_that_no_step_smooths(measured: Path) -> None:
+    name = write_run(
+        measured,
+        ("[source]", '[source]\ntype = "gaussian"\nwidth = 5.0\nsteps = 4'),
+        ("files =", "last = 6\nfiles ="),
+        ('"out"', '"rough"'),
+    )
+    assert "width^2 / (4 steps) is above 1/6" in run("measure", name, cwd=measured).stderr
 
 
 def test_two_files_of_one_number(measured: Path) -> None:

@@ -1,7 +1,9 @@
 """The page stands alone, shows what it should, and its plots are really drawn."""
 
+import contextlib
 import io
 import re
+import resource
 from html.parser import HTMLParser
 
 import numpy as np
@@ -136,3 +138,31 @@ def test_colours_stay_apart_for_colour_blind_eyes():
             assert np.abs(seen[i] - seen[j]).max() > 0.05, (COLOURS[i], COLOURS[j])
     names = ["pion", "rho", "nucleon", "a", "b"]
     assert len({colour_and_marker(n, names) for n in names}) == len(names)
+
+
+@contextlib.contextmanager
+def small_disk(size: int):
+    """A limit on the size of files stands for a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("name", ["plots/correlators.png", "results.json", "report.html"])
+def test_a_full_disk_leaves_an_older_report_alone(made, tmp_path, name):
+    """It ends with the file's name; each file is the old one or the new one, and there are no others."""
+    _, results, _ = made
+    folder = write_report(results, tmp_path).parent
+    size = (folder / name).stat().st_size
+    for path in folder.rglob("*.*"):
+        path.write_text("old")
+    names = sorted(folder.rglob("*"))
+    with small_disk(size - 1), pytest.raises(OSError, match=r"File too large: .*\.(png|json|html)'$"):
+        write_report(results, folder)
+    assert sorted(folder.rglob("*")) == names
+    assert (folder / name).read_text() == "old"
+    write_report(results, folder)
+    assert (folder / name).stat().st_size == size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,15 @@ from trellis.campaign.files import load_campaign
 from trellis.channels import gamma_product_name, meson_channels
 from trellis.errors import RunFileError
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
+from trellis.run_files.contractions import CorrelatorsTable
 from trellis.run_files.loading import has_table, line_of
-from trellis.run_files.measure import CorrelatorsTable
 
+STAGGERED = (
+    '[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 5.0\n[[fermions]]\nname = "l"\n'
+    'type = "staggered"\nn_f = 2\nmass = 0.5\n[[integrator]]\nsteps = 2\nmonomials = ["gauge", "l"]\n'
+    '[molecular_dynamics]\n[trajectories]\ntotal = 1\n[random]\nseed = 1\n[output]\ndirectory = "out"\n'
+)
+TOML_PAGES = ("run_files.md", "sea_quarks.md")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 GENERATE = """\
 [lattice]
@@ -271,6 +278,7 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
             "kaon, omega need fermion.strange_kappa or fermion.strange_mass",
         ),
         ("[source.links]\nape_steps = 2", "source.links is for gaussian sources or sinks"),
+        ("[correlators]\nmesons = []\nbaryons = []", "nothing is made of the solves"),
     ],
 )
 def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
@@ -300,14 +308,9 @@ def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
 )
 def test_numbers_beyond_any_use_are_refused(table: str, old: str, new: str, found: str) -> None:
     """They would leave the range of the core's integers, or of the squares that are formed."""
-    text = (
-        '[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 5.0\n[[fermions]]\nname = "l"\n'
-        'type = "staggered"\nn_f = 2\nmass = 0.5\n[[integrator]]\nsteps = 2\nmonomials = ["gauge", "l"]\n'
-        '[molecular_dynamics]\n[trajectories]\ntotal = 1\n[random]\nseed = 1\n[output]\ndirectory = "out"\n'
-    )
-    parse_run_file(text, HmcRun)
+    parse_run_file(STAGGERED, HmcRun)
     with pytest.raises(RunFileError) as caught:
-        parse_run_file(text.replace(old, new), HmcRun)
+        parse_run_file(STAGGERED.replace(old, new), HmcRun)
     assert f"{table}: Input should be" in str(caught.value)
     assert found in str(caught.value)
 
@@ -318,6 +321,14 @@ def test_no_text(tmp_path: Path) -> None:
         load_run_file(tmp_path / "run.toml", GenerateRun)
     with pytest.raises(RunFileError, match="cannot be read: Is a directory"):
         load_run_file(tmp_path, GenerateRun)
+
+
+@pytest.mark.parametrize("change", [lambda b: b"\xef\xbb\xbf" + b, lambda b: b.replace(b"\n", b"\r\n")])
+def test_files_of_other_editors(tmp_path: Path, change) -> None:
+    """A byte order mark, and other ends of lines."""
+    (tmp_path / "run.toml").write_bytes(change(MEASURE.encode()))
+    assert load_run_file(tmp_path / "run.toml", MeasureRun)[0] == parse_run_file(MEASURE, MeasureRun)
+    assert has_table(tmp_path / "run.toml", "configurations")
 
 
 def test_lines_of_keys() -> None:
@@ -359,3 +370,17 @@ def test_run_files_and_analysis_leave_the_core_alone() -> None:
         "sys.exit('trellis._core' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_run_files_of_the_manual() -> None:
+    """The tables that doc/howto shows, the ones of on-line measurements inside a run of staggered quarks."""
+    howto = EXAMPLES.parent / "doc" / "howto"
+    shown = {name: re.findall(r"```toml\n(.*?)```", (howto / name).read_text(), re.S) for name in TOML_PAGES}
+    generate, measure = shown["run_files.md"]
+    parse_run_file(generate, GenerateRun)
+    parse_run_file(measure, MeasureRun)
+    (online,) = shown["sea_quarks.md"]
+    larger = STAGGERED.replace("[4, 4, 4, 4]", "[8, 8, 8, 16]")
+    run = parse_run_file(larger + online, HmcRun)
+    assert run.measure is not None
+    assert run.measure.valence[0].name == "charm"

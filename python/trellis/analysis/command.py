@@ -51,7 +51,7 @@ def run(
     int
         Exit status: 0, or 1 after an error whose message went to standard error (and into the JSON).
     """
-    errors = Console(stderr=True)
+    errors = Console(stderr=True, soft_wrap=True)
     try:
         results = analyze(paths, output=output_dir, companion=companion, title=title, options=options)
     except (AnalysisError, ValidationError, OSError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -64,10 +65,14 @@ def analyze(
     factory = gv.switch_gvar()  # the gvars of the fits do not outlive this call
     try:
         smearing = options.lalibe_smearing
-        results = _analyze(read_measurements(paths, lalibe_smearing=smearing), title, options)
-        if companion is not None:
+        measured = read_measurements(paths, lalibe_smearing=smearing)
+        beside = None if companion is None else read_measurements(companion, lalibe_smearing=smearing)
+        if output is not None:
+            _make_folder(Path(output))
+        results = _analyze(measured, title, options)
+        if beside is not None:
             other = options.model_copy(update={"first_trajectory": None})
-            results.companion = _analyze(read_measurements(companion, lalibe_smearing=smearing), None, other)
+            results.companion = _analyze(beside, None, other)
         results = results.with_headline()
     finally:
         gv.restore_gvar()
@@ -77,6 +82,18 @@ def analyze(
 
         write_report(results, output)
     return results
+
+
+def _make_folder(folder: Path) -> None:
+    """For the report, before the fits take their time."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise AnalysisError(f"{folder}: expected a folder for the results, found a file") from None
+    except OSError as error:
+        raise AnalysisError(f"{folder}: the folder of the results cannot be made: {error.strerror}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise AnalysisError(f"{folder}: expected a folder that can be written to, found one that cannot")
 
 
 def _analyze(measurements: Measurements, title: str | None, options: AnalysisOptions) -> Results:

@@ -8,6 +8,7 @@ from pathlib import Path
 import gvar as gv
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..durable import write_text
 from .options import AnalysisOptions
 
 #: Raised when the meaning of a key changes.
@@ -354,7 +355,7 @@ class Results(_Record):
         """The JSON text, with an end of line; written to `path` if one is given."""
         text = self.model_dump_json(indent=1) + "\n"
         if path is not None:
-            Path(path).write_text(text)
+            write_text(Path(path), text)
         return text
 
     @classmethod

@@ -28,11 +28,12 @@ from .measure_currents import (
     require_separations,
     three_point_functions,
 )
-from .measure_files import Measured, require_same_physics, result_file, write_result
+from .measure_files import Measured, require_same_run, result_file, write_result
 from .measure_setup import (
     between,
     deflated_solver,
     find_configurations,
+    is_amplifying,
     lanczos_bytes,
     make_operator,
     make_solver,
@@ -70,7 +71,7 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
             "--resume, or choose another folder"
         )
     for number in done:
-        require_same_physics(result_file(folder, number), run)
+        measurement.extents = require_same_run(result_file(folder, number), run)
     on_root(lambda: make_output_folder(folder))
     if done:
         output.line(f"{len(done)} of {len(found)} configurations are done already")
@@ -130,11 +131,19 @@ class _Measurement:
         self.momenta = momenta_up_to(run.correlators.max_momentum_squared)
         self.reports: list[SolveReport] = []
         self.memory_is_checked = False
+        self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
+        if is_amplifying(run):
+            output.warning(
+                f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: width^2 / (4 "
+                "steps) is above 1/6, and each step makes rough modes larger instead of smoother; take more "
+                "steps"
+            )
 
     def measure_configuration(self, number: int, path: str, folder: Path, show: Any, count: int) -> None:
         run = self.run
         start = time.perf_counter()
         U = read_gauge_field(path, grid=run.machine.grid, lattice=run.configurations.lattice)
+        self._require_one_lattice(path, U.geometry.extents)
         self._check_memory(U.geometry)
         assert U.report is not None
         for warning in U.report.warnings:
@@ -164,6 +173,15 @@ class _Measurement:
         if history is not None:
             said += f"t0/a^2 = {history.t0:.4f}, w0/a = {history.w0:.4f}, "
         self.output.line(f"{said}{time.perf_counter() - start:.1f} s")
+
+    def _require_one_lattice(self, path: str, extents: tuple[int, ...]) -> None:
+        """No analysis puts correlators of several lattices together."""
+        if self.extents is not None and self.extents != extents:
+            raise BadArgument(
+                f"configurations.files: {path} has the lattice {list(extents)}: expected that of the others, "
+                f"{list(self.extents)}"
+            )
+        self.extents = extents
 
     def _flow(self, U: GaugeField) -> FlowHistory | None:
         table = self.run.flow

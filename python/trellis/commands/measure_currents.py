@@ -18,7 +18,7 @@ from ..feynman_hellmann import (
 )
 from ..gauge import GaugeField
 from ..propagators import Propagator
-from ..run_files.measure import FeynmanHellmannTable, ThreePointTable
+from ..run_files.contractions import FeynmanHellmannTable, ThreePointTable
 from ..sequential import nucleon_sequential_source, nucleon_three_point
 from ..solvers import SolveReport
 

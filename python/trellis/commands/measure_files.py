@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from ..channels import NAMED_BARYONS, MesonChannel
 from ..core import load
 from ..durable import behind_links
-from ..errors import BadArgument
+from ..errors import BadArgument, FileError
 from ..flow import FlowHistory
 from ..gauge import GaugeField
 from ..parallel import on_root
 from ..provenance import write_root_attributes
 from ..run_files import MeasureRun
-from ..run_files.measure import STRANGE, Coefficients
+from ..run_files.contractions import STRANGE
+from ..run_files.quarks import Coefficients
 from ..solvers import SolveReport
 from .measure_setup import bare_mass, coefficients, describe_smearing, strange_table
 
@@ -69,15 +70,23 @@ def _without_none(value: Any) -> Any:
     return value
 
 
-def require_same_physics(path: Path, run: MeasureRun) -> None:
-    """Refuse to go on beside results of other parameters. Collective."""
-    stored = json_text.loads(load().Hdf5File.open(str(path)).root().text("physics"))
+def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
+    """Refuse to go on beside results of other parameters; the lattice of the file. Collective."""
+    root = load().Hdf5File.open(str(path)).root()
+    text = root.text("physics")
+    try:
+        stored = json_text.loads(text)
+    except json_text.JSONDecodeError:
+        stored = None
+    if not isinstance(stored, dict):
+        raise FileError(f"{path}: expected the tables of a run file in the attribute physics, found {text!r}")
     for table, values in json_text.loads(physics(run)).items():
         if _without_none(stored.get(table)) != _without_none(values):
             raise BadArgument(
                 f"{path} was measured with another [{table}]: expected {values}, found {stored.get(table)}; "
                 "a changed run needs another folder"
             )
+    return tuple(root.integers("lattice"))
 
 
 def write_result(

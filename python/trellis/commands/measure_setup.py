@@ -16,15 +16,8 @@ from ..errors import BadArgument
 from ..flow import GradientFlow
 from ..gauge import GaugeField, Geometry
 from ..operators import WilsonClover
-from ..run_files.measure import (
-    Coefficients,
-    ConfigurationsTable,
-    DeflationTable,
-    FermionTable,
-    SmearingTable,
-    SolverTable,
-    SourceTable,
-)
+from ..run_files.measure import ConfigurationsTable, MeasureRun, SmearingTable, SourceTable
+from ..run_files.quarks import Coefficients, DeflationTable, FermionTable, SolverTable
 from ..solvers import Solver, bicgstab, cg, even_odd, gcr, mixed_precision
 from ..sources import Source, gaussian_source, point_source, wall_source
 
@@ -35,6 +28,8 @@ _NUMBER = re.compile(r"(\d+)\D*$")
 def find_configurations(table: ConfigurationsTable) -> list[tuple[int, str]]:
     """Number and file of each configuration, ascending."""
     patterns = [table.files] if isinstance(table.files, str) else table.files
+    if not patterns:
+        raise BadArgument("configurations.files: expected at least one file name or pattern, found []")
     found: dict[int, str] = {}
     for pattern in patterns:
         paths = sorted(glob.glob(pattern, recursive=True))
@@ -172,6 +167,12 @@ def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
         flow.advance(table.flow_time)
         U = flow.field
     return U
+
+
+def is_amplifying(run: MeasureRun) -> bool:
+    """Whether a step 1 - 6 a + a (six hops), a = width^2 / (4 steps), has an eigenvalue below -1."""
+    is_gaussian = "gaussian" in (run.source.type, run.sink.type)
+    return run.fermion is not None and is_gaussian and run.source.width**2 / (4 * run.source.steps) > 1 / 6
 
 
 def source_positions(table: SourceTable, number: int, extents: tuple[int, ...]) -> list[tuple[int, ...]]:

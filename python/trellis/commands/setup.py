@@ -50,8 +50,10 @@ def make_output_folder(folder: Path) -> None:
 
     Raises
     ------
+    BadArgument
+        No name of a folder.
     FileError
-        The folder does not exist and cannot be made.
+        The folder does not exist and cannot be made, or nothing can be written to it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,6 +62,12 @@ def make_output_folder(folder: Path) -> None:
         if isinstance(error, FileExistsError | NotADirectoryError):
             why = "expected a folder, found a file"
         raise FileError(f"output.directory: {folder} cannot be made: {why}") from None
+    except ValueError as error:
+        raise BadArgument(
+            f"output.directory: expected a folder's name, found {str(folder)!r}: {error}"
+        ) from None
+    if not os.access(folder, os.W_OK | os.X_OK):  # said now, and not after the first configuration's solves
+        raise FileError(f"output.directory: {folder}: expected a folder that can be written to")
 
 
 def require_memory(bytes: float, what: str, machine: MachineTable, output: Output) -> None:

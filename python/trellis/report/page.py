@@ -8,6 +8,7 @@ import jinja2
 from matplotlib.figure import Figure
 
 from trellis.analysis.results import Results, format_error
+from trellis.durable import write_bytes, write_text
 
 from . import figures, stream_figures
 from .charge_figures import charge_figures
@@ -78,13 +79,16 @@ def write_report(results: Results, output: Path | str) -> Path:
         The page.
     """
     folder = Path(output)
-    (folder / "plots").mkdir(parents=True, exist_ok=True)
-    results.to_json(folder / "results.json")
     plots: dict[str, str] = {}
+    pictures: dict[str, bytes] = {}
     with look():
         for name, figure in make_figures(results).items():
-            (folder / "plots" / f"{name}.png").write_bytes(png_bytes(figure))
-            plots[name] = svg_text(figure, name)
+            pictures[name], plots[name] = png_bytes(figure), svg_text(figure, name)
+    text = render_page(results, plots)  # all is made before an older report is touched
+    (folder / "plots").mkdir(parents=True, exist_ok=True)
+    for name, content in pictures.items():
+        write_bytes(folder / "plots" / f"{name}.png", content)
+    results.to_json(folder / "results.json")
     page = folder / "report.html"
-    page.write_text(render_page(results, plots), encoding="utf-8")
+    write_text(page, text)
     return page

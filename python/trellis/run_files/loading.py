@@ -38,7 +38,7 @@ def load_run_file(path: Path | str, model: type[Run]) -> tuple[Run, str]:
         its line.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")  # some editors begin files with a mark
     except UnicodeDecodeError as error:
         raise RunFileError(
             f"{path}: expected a text in UTF-8, found byte 0x{error.object[error.start]:02x} at {error.start}"
@@ -51,7 +51,7 @@ def load_run_file(path: Path | str, model: type[Run]) -> tuple[Run, str]:
 def has_table(path: Path | str, name: str) -> bool:
     """Whether a TOML file has this table; False where it cannot be read (loading it says why)."""
     try:
-        return name in tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return name in tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return False
 

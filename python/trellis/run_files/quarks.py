@@ -1,0 +1,158 @@
+"""The quarks of `trellis measure` and how they are solved for: [fermion], [solver], [deflation]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, WrapValidator, model_validator
+
+from .common import Coupling, Positive, Table
+
+
+def _coefficients(value: Any, check: Callable[[Any], Any]) -> Any:
+    """One message in the words of the run file, where the union would give one for each of its types."""
+    try:
+        return check(value)
+    except ValidationError:
+        raise ValueError(
+            "expected a finite number, or a list with a number or [re, im] for each slice"
+        ) from None
+
+
+#: A number, or one for each slice, complex ones as [re, im].
+Coefficients = Annotated[
+    Coupling
+    | Annotated[
+        list[Coupling | Annotated[tuple[Coupling, Coupling], Field(strict=False)]], Field(min_length=1)
+    ],
+    WrapValidator(_coefficients),
+]
+
+
+def _numbers(values: Coefficients) -> list[complex]:
+    """As complex numbers: one, or one for each slice."""
+    listed = values if isinstance(values, list) else [values]
+    return [complex(*z) if isinstance(z, tuple) else complex(z) for z in listed]
+
+
+class FermionTable(Table):
+    """[fermion]: doc/conventions.md "Gamma matrices and Wilson fermions"."""
+
+    type: Literal["wilson_clover", "moebius"] = Field(
+        default="wilson_clover",
+        description="moebius: domain wall, with mass as m_f; Shamir is b5 = 1, c5 = 0.",
+    )
+    kappa: Positive | None = Field(default=None, description="Hopping parameter; this or mass.")
+    mass: Coupling | None = Field(default=None, description="Bare mass 1/(2 kappa) - 4; this or kappa.")
+    csw: Coupling = Field(default=0.0, description="Clover coefficient; 0 is the Wilson operator.")
+    boundary_t: Literal["antiperiodic", "periodic", "dirichlet"] = Field(
+        default="antiperiodic", description="Boundary condition of the quarks in time; periodic in space."
+    )
+    nu: Positive = Field(default=1.0, description="Anisotropy: factor of the spatial hops.")
+    xi0: Positive = Field(default=1.0, description="Anisotropy: the bare one.")
+    csw_temporal: Coupling | None = Field(
+        default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
+    )
+    twisted_mass: Coupling = Field(default=0.0, description="mu of + i mu gamma5.")
+    b5: Coefficients = Field(
+        default=1.5,
+        description="moebius: D_+ = b5 D_W(-M5) + 1; one number, or a list with one for each slice, where "
+        "[re, im] is a complex one (zMoebius).",
+    )
+    c5: Coefficients = Field(default=0.5, description="moebius: D_- = 1 - c5 D_W(-M5); the same.")
+    M5: float = Field(default=1.8, gt=0, lt=2, description="moebius: domain-wall height.")
+    Ls: int = Field(default=12, ge=2, le=32, description="moebius: slices; even for m_res.")
+    link_reals: Literal[18, 12, 8] = Field(
+        default=12,
+        description="Reals of a stored link: 18, or 12 or 8 where links are special unitary. 8 saves memory "
+        "traffic for arithmetic: it is meant for GPUs.",
+    )
+
+    strange_kappa: Positive | None = Field(
+        default=None, description="A second, heavier flavour; this or strange_mass."
+    )
+    strange_mass: Coupling | None = Field(default=None, description="The same by its mass.")
+
+    @model_validator(mode="after")
+    def _one_mass(self) -> Self:
+        if self.type == "moebius" and self.mass is None and self.kappa is None:
+            raise ValueError("a fermion of type moebius needs fermion.mass, m_f")
+        if (self.kappa is None) == (self.mass is None):
+            raise ValueError("give fermion.kappa or fermion.mass, and not both")
+        if self.strange_kappa is not None and self.strange_mass is not None:
+            raise ValueError("give fermion.strange_kappa or fermion.strange_mass, and not both")
+        given = self.model_fields_set
+        other = {"kappa", "strange_kappa", "csw", "csw_temporal", "nu", "xi0", "twisted_mass", "link_reals"}
+        wrong = given & (other if self.type == "moebius" else {"b5", "c5", "M5", "Ls"})
+        if wrong:
+            raise ValueError(f"fermion of type {self.type} does not take {', '.join(sorted(wrong))}")
+        if self.type == "moebius":
+            self._require_domain_walls()
+        return self
+
+    def _require_domain_walls(self) -> None:
+        """Masses of quarks, and coefficients that leave a kernel (b5 + c5) D_W / (2 + (b5 - c5) D_W)."""
+        for name, mass in (("mass", self.mass), ("strange_mass", self.strange_mass)):
+            if mass is not None and not -1 < mass < 1:
+                raise ValueError(
+                    f"fermion.{name}: m_f of domain-wall quarks lies between -1 and 1 (there are no walls at "
+                    f"1, the Pauli-Villars mass), found {mass:g}"
+                )
+        for name, values in (("b5", self.b5), ("c5", self.c5)):
+            if len(_numbers(values)) not in (1, self.Ls):
+                raise ValueError(
+                    f"fermion.{name}: expected one number, or one for each of the Ls = {self.Ls} slices, "
+                    f"found {len(_numbers(values))}"
+                )
+        b5, c5 = (sum(_numbers(v)) / len(_numbers(v)) for v in (self.b5, self.c5))
+        if not (b5 + c5).real > 0:
+            raise ValueError(
+                "fermion.b5, fermion.c5: expected b5 + c5 above 0 in the mean over the slices, found "
+                f"{(b5 + c5).real:g}"
+            )
+
+    @property
+    def is_uniform(self) -> bool:
+        """One real b5 and c5 for all slices."""
+        numbers = [_numbers(self.b5), _numbers(self.c5)]
+        return all(len(n) == 1 and n[0].imag == 0 for n in numbers)
+
+    @property
+    def has_strange(self) -> bool:
+        """A second flavour is given."""
+        return self.strange_kappa is not None or self.strange_mass is not None
+
+
+class SolverTable(Table):
+    """[solver]: how propagators are solved for."""
+
+    type: Literal["cg", "bicgstab", "gcr"] = Field(
+        default="cg", description="cg works on the normal equations."
+    )
+    tolerance: float = Field(default=1e-10, gt=0, lt=1, description="Of |b - M x| / |b|.")
+    max_iterations: int = Field(default=10000, ge=1)
+    inner_precision: Literal["double", "float", "half"] = Field(
+        default="half",
+        description="Storage in the inner solver of the mixed-precision scheme; half is 16-bit fixed point; "
+        "double switches the scheme off.",
+    )
+    even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
+        default="symmetric", description="Form of the even-odd Schur complement."
+    )
+
+
+class DeflationTable(Table):
+    """[deflation]: low modes of the system that is solved, found once per configuration; none by default."""
+
+    modes: int = Field(ge=1, description="Number of eigenvectors of A^dagger A.")
+    storage: Literal["double", "float", "half"] = Field(
+        default="float", description="In which the eigenvectors are kept."
+    )
+    tolerance: float = Field(
+        default=1e-8, gt=0, lt=1, description="Of |A^dagger A v - lambda v| over the largest eigenvalue."
+    )
+    block: int = Field(default=4, ge=1, description="Right-hand sides that share an application.")
+    basis: int | None = Field(
+        default=None, ge=3, description="Largest number of basis vectors; default: 2 modes + 4 block."
+    )
