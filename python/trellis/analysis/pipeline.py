@@ -11,6 +11,7 @@ import gvar as gv
 import numpy as np
 
 from .assemble import observable_results, particle_result, solver_result
+from .charge_quality import charge_warnings
 from .correlators import Correlator, particle_correlators
 from .errors import AnalysisError, FitFailed
 from .measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
@@ -96,11 +97,8 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     charges, reason = nucleon_charges(measurements, options)
     if reason is not None:
         not_fitted["nucleon charges"] = reason
-    if charges is not None and charges.misfit > 1.05:
-        warnings.append(
-            f"nucleon charges: the fits do not describe the data (p < 0.05); "
-            f"their statistical errors are stretched by {charges.misfit:.1f}"
-        )
+    if charges is not None:
+        warnings += charge_warnings(charges)
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"
