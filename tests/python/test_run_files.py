@@ -13,7 +13,12 @@ import pytest
 from trellis.campaign.files import load_campaign
 from trellis.channels import gamma_product_name, meson_channels
 from trellis.commands.measure_currents import require_momenta
-from trellis.commands.measure_setup import are_beyond_half, repeated_sources, source_positions
+from trellis.commands.measure_setup import (
+    are_beyond_half,
+    find_configurations,
+    repeated_sources,
+    source_positions,
+)
 from trellis.commands.setup import require_naik_fits
 from trellis.errors import BadArgument, RunFileError
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
@@ -59,6 +64,17 @@ def test_examples_are_valid(path: Path) -> None:
     run, text = load_run_file(path, model)
     assert isinstance(run, model)
     assert text == path.read_text()
+
+
+@pytest.mark.parametrize("name", ["measure", "axial_charge", "all_mesons", "twisted_mass_pion"])
+def test_examples_find_what_others_make(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ILDG files alone: a list of patterns with *.lime in it was refused there."""
+    for folder in (".", "ensemble", "twisted_mass"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "configuration.000220.ildg").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    run, _ = load_run_file(EXAMPLES / f"{name}.toml", MeasureRun)
+    assert [number for number, _ in find_configurations(run.configurations)] == [220]
 
 
 def test_there_are_examples() -> None:
