@@ -11,9 +11,12 @@ import pytest
 from pydantic import ValidationError
 
 from trellis.analysis import AnalysisError, analyze
+from trellis.analysis.charge_fit import ChargeData, fit_window
+from trellis.analysis.charge_quality import charge_quality, charge_warnings
 from trellis.analysis.charges import (
     LIFETIME_CONSTANT,
     ChargeEstimate,
+    ChargeOptions,
     effective_charge,
     fit_charges,
     neutron_lifetime,
@@ -22,6 +25,7 @@ from trellis.analysis.measurements import CorrelatorData, Measurements
 from trellis.analysis.nucleon import nucleon_charges, read_lalibe
 from trellis.analysis.options import AnalysisOptions
 from trellis.analysis.readers import read_measurements
+from trellis.analysis.results import NucleonCharges
 from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.analysis.three_point import three_point_charge, three_point_functions
 from trellis.report.charge_figures import effective_charges
@@ -101,6 +105,82 @@ def test_fits_that_do_not_describe_the_data_have_stretched_errors() -> None:
     worst = max(found.windows, key=lambda window: window.weight)
     assert worst.p_value < 0.05
     assert worst.chi2 > 4 * worst.expected_chi2
+
+
+def third_state(count: int, seed: int, gap: float, size: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The ensemble with another excited state in C and N."""
+    two_point, numerators = ensemble(count, seed)
+    t = np.arange(EXTENT)
+    more = size * np.exp(-(ENERGY + gap) * t)
+    changed = {
+        name: N + more * (0.2 * t - sign) for (name, N), sign in zip(numerators.items(), (3, -1), strict=True)
+    }
+    return two_point + more, changed
+
+
+def as_measurements(two_point: np.ndarray, numerators: dict[str, np.ndarray]) -> Measurements:
+    """What a file with these correlators gives; DD is zero."""
+    numbers = np.arange(len(two_point))
+    attributes = {"type": "baryon", "boundary_t": "antiperiodic"}
+
+    def data(name: str, values: np.ndarray) -> CorrelatorData:
+        counts = np.ones(len(numbers), dtype=int)
+        return CorrelatorData(name, values[:, None, :] + 0j, np.zeros((1, 3), dtype=int), counts, attributes)
+
+    found = Measurements(lattice=(8, 8, 8, EXTENT), configurations=numbers)
+    for name, values in {
+        "nucleon": two_point,
+        "fh_A3_UU": numerators["A"],
+        "fh_A3_DD": 0 * numerators["A"],
+        "fh_V4_UU": numerators["V"],
+        "fh_V4_DD": 0 * numerators["V"],
+    }.items():
+        found.correlators[name] = data(name, values)
+    return found
+
+
+def test_the_quality_of_fits_is_said_in_words() -> None:
+    """Three states in the data, two in the fit: a small p-value where all windows begin early."""
+    early = AnalysisOptions(charges={"t_min_first": 1, "t_min_last": 1})
+    good, _ = nucleon_charges(as_measurements(*ensemble(800, 3)), AnalysisOptions())
+    assert good is not None
+    assert good.p_value > 0.05
+    assert max(good.drift.values()) < 3
+    assert charge_warnings(good) == []
+    poor, _ = nucleon_charges(as_measurements(*third_state(1600, 3, 1.6, 2.0)), early)
+    assert poor is not None
+    assert poor.p_value < 0.05
+    (words,) = [w for w in charge_warnings(poor) if "do not describe the data" in w]
+    assert f"whose p-value is {poor.p_value:.2g}" in words
+    assert "more states than the fits" in words
+
+
+def test_charges_that_move_with_the_window_are_warned_about() -> None:
+    """One state alone in the first window, given all the weight, and the later windows that disagree."""
+    two_point, numerators = ensemble(1600, 7)
+    data = ChargeData(two_point, numerators, ChargeOptions())
+    fits = [fit_window(data, t_min, 1) for t_min in (1, 2, 3)]
+    weights = np.array([1.0, 0.0, 0.0])
+    found = charge_quality(data, fits, weights)
+    slope = fits[0].correction * fits[0].response["A"] - fits[2].correction * fits[2].response["A"]
+    error = np.sqrt(slope @ data.covariance @ slope)
+    assert found.drift["A"] >= 0.9 * abs(fits[0].value["A"] - fits[2].value["A"]) / error
+    assert found.drift["A"] > 5
+    assert found.excited_at_end is None
+    record = NucleonCharges(p_value=found.p_value, drift=found.drift)
+    assert any(
+        "g_A moves by" in words and "raise charges.t_min_first" in words for words in charge_warnings(record)
+    )
+
+
+def test_a_state_that_has_not_died_out_is_warned_about() -> None:
+    record = NucleonCharges(p_value=0.5, excited_at_end=0.12)
+    (words,) = charge_warnings(record)
+    assert "still 12 % of its size" in words
+    two_point, numerators = ensemble(800, 3)
+    found = fit_charges(two_point, numerators).quality.excited_at_end
+    assert found is not None
+    assert 0 < found < 0.1  # exp(-0.5 * 7) = 0.03
 
 
 def test_few_configurations_take_uncorrelated_weights() -> None:

@@ -205,6 +205,69 @@ def test_gauge_stream_is_read_and_complex_loops_are_split(tmp_path):
     assert late.observables["plaquette"].count == 100
 
 
+def write_stream(path, count, thermalisation=0, **changed):
+    """A stream of so many trajectories; `changed`: other values of a series."""
+    rng = np.random.default_rng(2)
+    series = {"plaquette": 0.6 + 0.001 * rng.standard_normal(count), "dH": rng.standard_normal(count)}
+    with h5py.File(path, "w") as file:
+        file.attrs.update(kind="gauge_stream", lattice=[4, 4, 4, 8], thermalisation=thermalisation)
+        file["trajectory"] = np.arange(1, count + 1)
+        for name, values in (series | changed).items():
+            file[f"observables/{name}"] = values
+        file["occasional/flow_energy_clover/trajectory"] = np.arange(1, count + 1)
+        file["occasional/flow_energy_clover/value"] = 0.1 + 0.01 * rng.random((count, 6))
+        file["occasional/flow_energy_clover/axis"] = np.arange(6) * 0.1
+    return path
+
+
+def test_a_stream_of_thermalisation_alone_is_refused(tmp_path):
+    """It ended in an empty report."""
+    path = write_stream(tmp_path / "stream.h5", 5, thermalisation=5)
+    with pytest.raises(AnalysisError, match="its 5 trajectories are all thermalisation, which ends at 5"):
+        analyze(path)
+    with pytest.raises(AnalysisError, match="expected trajectories after the thermalisation, found none"):
+        analyze(write_stream(tmp_path / "none.h5", 0))
+    path = write_stream(tmp_path / "long.h5", 20, thermalisation=5)
+    with pytest.raises(AnalysisError, match="from first_trajectory = 21 on, found none"):
+        analyze(path, options={"first_trajectory": 21})
+
+
+@pytest.mark.parametrize("left", [1, 4])
+def test_too_few_trajectories_have_no_errors(tmp_path, left):
+    results = analyze(
+        write_stream(tmp_path / "stream.h5", 5 + left, thermalisation=5), output=tmp_path / "out"
+    )
+    assert results.observables == {}
+    assert results.stream is None
+    expected = f"{left} measurements, expected at least 5 for an error: left out: dH, plaquette"
+    assert expected in results.warnings
+    assert f"flow_energy_clover: {left} measurements, expected at least 5" in " ".join(results.notes)
+    assert expected in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_constant_series_are_named(tmp_path):
+    path = write_stream(tmp_path / "stream.h5", 20, plaquette=np.full(20, 0.6))
+    results = analyze(path)
+    assert set(results.observables) == {"dH"}
+    assert "the same in all measurements, left out: plaquette = 0.6" in results.notes
+
+
+def test_streams_that_are_damaged_or_hold_nan(tmp_path):
+    values = np.full(20, 0.6)
+    values[7] = np.nan
+    path = write_stream(tmp_path / "stream.h5", 20, plaquette=values)
+    with pytest.raises(MeasurementFileError, match=r"finite numbers.*first nan in configuration 8"):
+        analyze(path)
+    path = write_stream(tmp_path / "whole.h5", 20)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(MeasurementFileError, match="an HDF5 file"):
+        analyze(path)
+    path.write_bytes(b"")
+    with pytest.raises(MeasurementFileError, match="0 bytes that h5py cannot open"):
+        analyze(path)
+
+
 def test_thermalisation_left_in_is_noticed(tmp_path):
     rng = np.random.default_rng(2)
     n = np.arange(500)

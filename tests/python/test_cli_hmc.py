@@ -156,6 +156,21 @@ def test_a_changed_run_is_refused(tmp_path: Path) -> None:
     [
         ('monomials = ["gauge"]', 'monomials = ["light"]', "no monomial of this run"),
         ("steps = 4", "steps = 0", "integrator.0.steps"),
+        (
+            "steps = 4",
+            "steps = 1000000000",
+            "at most 1000000 steps of a level in a trajectory, found 10000000",
+        ),
+        ("steps = 4", "steps = 4\nlambda = 1e-300", "integrator.0.lambda: Input should be greater than or"),
+        ("steps = 4", "steps = 4\nlambda = 0.4999", "integrator.0.lambda: Input should be less than or"),
+        ("length = 0.5", "length = 0.0", "molecular_dynamics.length"),
+        ("length = 0.5", "length = -1.0", "molecular_dynamics.length"),
+        ("length = 0.5", "length = 1e-300", "molecular_dynamics.length"),
+        (
+            "length = 0.5",
+            "length = 1e6",
+            "molecular_dynamics.length: Input should be less than or equal to 100",
+        ),
         ('scheme = "omelyan2"', 'scheme = "euler"', "force_gradient"),
         ("seed = 11", "seed = 11\nsed = 1", "unknown key"),
         ("extents = [4, 4, 4, 8]", "extents = [4, 4, 4, 7]", "the extent in t is 7"),

@@ -290,6 +290,10 @@ WRONG = [
     ([("[correlators]", "[smearing]\nstout_steps = 1000000000\n[correlators]")], "smearing.stout_steps"),
     ([("files =", "first = 100\nfiles =")], "none of 2 lies between first = 100"),
     ([("[2, 1, 0, 5]", "[2, 1, 0, 8]")], "[2, 1, 0, 8] lies outside the lattice"),
+    (
+        [("[output]", '[feynman_hellmann]\ncurrents = ["A3"]\nmomenta = [[0, 4, 0]]\n[output]')],
+        "found [0, 4, 0] where L in y is 4",
+    ),
     ([("tolerance = 1e-9", "max_iterations = 3")], "after 3 iterations; the largest true residual"),
     ([('sink = "gamma_t gamma5"', 'sink = "gamma_6"')], "gamma_6"),
     ([('name = "axial"', 'name = "pion"')], "found twice: pion"),

@@ -279,6 +279,8 @@ def test_hisq(tmp_path: Path) -> None:
     other = write_run(tmp_path / "ranks", text)
     run("generate", "run.toml", cwd=other, ranks=2)
     assert content(other) == content(folder)
+    found = run("generate", "run.toml", cwd=write_run(tmp_path / "short", text), ranks=4, status=None)
+    assert "no grid of 4 ranks does on this lattice; numbers of ranks that do: 1, 2" in found.stderr
     refused = write_run(tmp_path / "refused", text + "[smearing]\nrho = 0.1\nlevels = 1\n")
     assert (
         "HISQ flavours have their own smearing" in run("generate", "run.toml", cwd=refused, status=1).stderr

@@ -5,16 +5,26 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from trellis.campaign.files import load_campaign
 from trellis.channels import gamma_product_name, meson_channels
-from trellis.errors import RunFileError
+from trellis.commands.measure_currents import require_momenta
+from trellis.commands.measure_setup import (
+    are_beyond_half,
+    find_configurations,
+    repeated_sources,
+    source_positions,
+)
+from trellis.commands.setup import require_naik_fits
+from trellis.errors import BadArgument, RunFileError
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
-from trellis.run_files.contractions import CorrelatorsTable
+from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable
 from trellis.run_files.loading import has_table, line_of
+from trellis.run_files.measure import SourceTable
 
 STAGGERED = (
     '[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 5.0\n[[fermions]]\nname = "l"\n'
@@ -61,6 +71,17 @@ def test_examples_are_valid(path: Path) -> None:
     run, text = load_run_file(path, model)
     assert isinstance(run, model)
     assert text == path.read_text()
+
+
+@pytest.mark.parametrize("name", ["measure", "axial_charge", "all_mesons", "twisted_mass_pion"])
+def test_examples_find_what_others_make(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ILDG files alone: a list of patterns with *.lime in it was refused there."""
+    for folder in (".", "ensemble", "twisted_mass"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "configuration.000220.ildg").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    run, _ = load_run_file(EXAMPLES / f"{name}.toml", MeasureRun)
+    assert [number for number, _ in find_configurations(run.configurations)] == [220]
 
 
 def test_there_are_examples() -> None:
@@ -222,14 +243,24 @@ def test_quarks_without_domain_walls(changed: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["nan", '"1.5"', "[]", '["1+1i", 1, 1, 1]', "[[1, 2, 3], 1, 1, 1]", "[[1]]"]
+    "value",
+    [
+        "nan",
+        '"1.5"',
+        "[]",
+        '["1+1i", 1, 1, 1]',
+        "[[1, 2, 3], 1, 1, 1]",
+        "[[1]]",
+        "1e300",
+        "-101",
+        "[1, 1, 1, [0, 1e7]]",
+    ],
 )
 def test_coefficients_of_another_type_have_one_message(value: str) -> None:
     message = moebius_mistake("Ls = 4", f"Ls = 4\nb5 = {value}")
-    expected = (
-        "run.toml:7: fermion.b5: expected a finite number, or a list with a number or [re, im] for each"
-    )
+    expected = "run.toml:7: fermion.b5: expected a number, or a list with a number or [re, im] for each"
     assert message.startswith(expected)
+    assert "slice, none larger than 100; found " in message
     assert "\n" not in message
 
 
@@ -258,6 +289,33 @@ def test_currents_sinks_and_sources_that_cannot_be(table: str, line: int, expect
     assert message.startswith(f"run.toml:{line}: ")
     assert expected in message
     assert "literal[" not in message
+
+
+@pytest.mark.parametrize(
+    "momenta, text",
+    [
+        ([[0, 0, 0], [4, 0, 0]], "found [4, 0, 0] where L in x is 4: it is the same as [0, 0, 0]"),
+        ([[0, 0, -5]], "found [0, 0, -5] where L in z is 8: it is the same as [0, 0, 3]"),
+        ([[2, 1, 0], [-2, 1, 0]], "[2, 1, 0] and [-2, 1, 0] are the same momentum on [4, 4, 8]"),
+    ],
+)
+def test_momenta_of_currents_modulo_the_lattice(momenta: list, text: str) -> None:
+    """The second was solved for once more, under the name of a larger momentum."""
+    with pytest.raises(BadArgument, match=re.escape(text)):
+        require_momenta(FeynmanHellmannTable(currents=["A3"], momenta=momenta), (4, 4, 8, 8))
+    require_momenta(FeynmanHellmannTable(momenta=momenta), (4, 4, 8, 8))  # no current, no propagator
+    allowed = [[0, 0, 0], [2, 0, 0], [0, -2, 3], [0, 0, -3]]
+    require_momenta(FeynmanHellmannTable(currents=["A3"], momenta=allowed), (4, 4, 8, 8))
+
+
+def test_sources_and_sink_momenta_that_repeat() -> None:
+    walls = SourceTable(type="wall", positions=[(0, 0, 0, 0)], shift_seed=1, shifts=12)
+    positions = source_positions(walls, 5, (4, 4, 4, 8))
+    assert repeated_sources(walls, positions) == 12 - len({at[3] for at in positions})
+    assert repeated_sources(walls, positions) >= 4  # 12 walls at 8 times
+    assert repeated_sources(SourceTable(), positions) == 12 - len(set(positions))
+    assert are_beyond_half([(0, 0, 0), (0, -3, 0)], (4, 4, 4, 8))
+    assert not are_beyond_half([(2, -2, 3)], (4, 4, 6, 8))
 
 
 @pytest.mark.parametrize(
@@ -313,6 +371,32 @@ def test_numbers_beyond_any_use_are_refused(table: str, old: str, new: str, foun
         parse_run_file(STAGGERED.replace(old, new), HmcRun)
     assert f"{table}: Input should be" in str(caught.value)
     assert found in str(caught.value)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A lattice on a process grid, as Geometry says it."""
+
+    extents: tuple[int, ...]
+    grid: tuple[int, ...]
+
+    @property
+    def local_extents(self) -> tuple[int, ...]:
+        return tuple(extent // n for extent, n in zip(self.extents, self.grid, strict=True))
+
+
+def test_grids_for_hisq_are_named() -> None:
+    require_naik_fits(Cut((2, 4, 8, 8), (1, 1, 2, 2)))
+    with pytest.raises(
+        BadArgument, match=r"found 4x4x2x8 on the grid \[1, 1, 2, 1\]; set machine.grid to one "
+    ):
+        require_naik_fits(Cut((4, 4, 4, 8), (1, 1, 2, 1)))
+    with pytest.raises(BadArgument, match=r"to one of \[1, 1, 2, 2\]$"):
+        require_naik_fits(Cut((4, 4, 8, 8), (1, 2, 1, 2)))
+    with pytest.raises(
+        BadArgument, match=r"no grid of 8 ranks does on this lattice; numbers .* that do: 1, 2, 4$"
+    ):
+        require_naik_fits(Cut((4, 4, 8, 8), (2, 2, 2, 1)))
 
 
 def test_no_text(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import gvar as gv
 import numpy as np
 from numpy.typing import NDArray
 
-from .autocorrelation import Autocorrelation, autocorrelation
+from .autocorrelation import MINIMUM_SAMPLES, Autocorrelation, autocorrelation
 from .correlators import Correlator
 from .effective_mass import log_effective_mass, periodic_effective_mass
 from .measurements import Measurements
@@ -126,8 +126,13 @@ def _text(value: object) -> str | None:
 
 
 def observable_results(measurements: Measurements, warnings: list[str]) -> dict[str, AutocorrelationResult]:
-    """Gamma method of every observable; complex ones as real part, imaginary part and modulus."""
+    """Gamma method of every observable; complex ones as real part, imaginary part and modulus.
+
+    What has no error by it is left out, and said: too few measurements, or the same number in all of them.
+    """
     result = {}
+    short: dict[int, list[str]] = {}
+    constant: list[str] = []
     for name, observable in measurements.observables.items():
         parts = {name: observable.values}
         if np.iscomplexobj(observable.values):
@@ -136,9 +141,20 @@ def observable_results(measurements: Measurements, warnings: list[str]) -> dict[
         for part, values in parts.items():
             found = autocorrelation(part, values, observable.trajectories)
             if found is None:
+                if len(values) < MINIMUM_SAMPLES:
+                    short.setdefault(len(values), []).append(part)
+                else:
+                    constant.append(f"{part} = {values[0]:.6g}")
                 continue
             result[part] = autocorrelation_result(found, observable.trajectories, values)
             _warn_of_drift(part, values, observable.trajectories, warnings)
+    for count, names in sorted(short.items()):
+        warnings.append(
+            f"{count} measurements, expected at least {MINIMUM_SAMPLES} for an error: left out: "
+            f"{', '.join(names)}"
+        )
+    if constant:
+        measurements.notes.append(f"the same in all measurements, left out: {', '.join(constant)}")
     return result
 
 

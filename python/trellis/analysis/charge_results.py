@@ -83,6 +83,25 @@ class ChargeEstimate:
 
 
 @dataclass(frozen=True)
+class ChargeQuality:
+    """Whether the fits can be trusted (charge_quality.py).
+
+    Attributes
+    ----------
+    p_value
+        Mean over the fits with their weights in the average.
+    drift
+        By charge: the largest difference of a later window from the window of largest weight, in errors.
+    excited_at_end
+        exp(-gap t_max), weighted; None where one state decides.
+    """
+
+    p_value: float
+    drift: dict[str, float]
+    excited_at_end: float | None
+
+
+@dataclass(frozen=True)
 class ChargeResult:
     """What :func:`fit_charges` found.
 
@@ -97,6 +116,8 @@ class ChargeResult:
     effective
         name -> (t, g_eff, error); subtracted: the same with the excited states of the best two-state fit
         taken away.
+    quality
+        p-value and stability of the fits.
     misfit
         Factor on the statistical errors, above 1 where fits do not describe the data.
     autocorrelation_factor
@@ -111,6 +132,7 @@ class ChargeResult:
     windows: list[ChargeWindow]
     effective: dict[str, tuple[NDArray, NDArray, NDArray]]
     subtracted: dict[str, tuple[NDArray, NDArray, NDArray]]
+    quality: ChargeQuality
     misfit: float = 1.0
     autocorrelation_factor: float = 1.0
 

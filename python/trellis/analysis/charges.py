@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from .autocorrelation import autocorrelation
 from .averaging import model_average, model_weights
 from .charge_fit import ChargeData, ChargeFit, charge_model, effective_charge, fit_window
+from .charge_quality import charge_quality
 from .charge_results import (
     LIFETIME_CONSTANT,
     ChargeEstimate,
@@ -203,6 +204,7 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
         windows=windows,
         effective=effective,
         subtracted=subtracted,
+        quality=charge_quality(data, fits, weights),
         misfit=misfit,
         autocorrelation_factor=data.inflation,
     )

@@ -109,6 +109,8 @@ def _print_charges(results: Results, console: Console) -> None:
         if charges.g_a_over_g_v is not None and charges.tau_n is not None:
             console.print(f"g_A/g_V = {charges.g_a_over_g_v.formatted}", highlight=False)
             console.print(f"tau_n = {charges.tau_n.formatted} s", highlight=False)
+        if charges.p_value is not None:
+            console.print(f"p-value of the fits of charges: {charges.p_value:.2f}", highlight=False)
     for name, reason in other.not_fitted.items() if other is not None else ():
         console.print(f"not fitted: {name}: {reason}", style="yellow", highlight=False, markup=False)
 

@@ -164,6 +164,9 @@ def charges_record(found: ChargeResult) -> NucleonCharges:
         windows=[ChargeWindowRecord(**w.__dict__) for w in found.windows],
         effective=points(found.effective),
         subtracted=points(found.subtracted),
+        p_value=found.quality.p_value,
+        drift=found.quality.drift,
+        excited_at_end=found.quality.excited_at_end,
         misfit=found.misfit,
         autocorrelation_factor=found.autocorrelation_factor,
     )

@@ -12,6 +12,7 @@ import gvar as gv
 import numpy as np
 
 from .assemble import observable_results, particle_result, solver_result
+from .charge_quality import charge_warnings
 from .correlators import Correlator, particle_correlators
 from .errors import AnalysisError, FitFailed
 from .measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
@@ -98,10 +99,11 @@ def _make_folder(folder: Path) -> None:
 
 def _analyze(measurements: Measurements, title: str | None, options: AnalysisOptions) -> Results:
     _leave_out(measurements, options.first_trajectory)
+    _require_data(measurements, options.first_trajectory)
     fits, not_fitted = _fit_all(measurements, options)
-    notes = list(measurements.notes)
     warnings: list[str] = []
     observables = observable_results(measurements, warnings)
+    notes = list(measurements.notes)
     particles = {name: particle_result(fit, options) for name, fit in fits.items()}
     particles = dict(sorted(particles.items(), key=lambda item: item[1].mass))
     tau_int = {name: (o.tau_int, o.tau_int_error) for name, o in observables.items()}
@@ -113,11 +115,8 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     charges, reason = nucleon_charges(measurements, options)
     if reason is not None:
         not_fitted["nucleon charges"] = reason
-    if charges is not None and charges.misfit > 1.05:
-        warnings.append(
-            f"nucleon charges: the fits do not describe the data (p < 0.05); "
-            f"their statistical errors are stretched by {charges.misfit:.1f}"
-        )
+    if charges is not None:
+        warnings += charge_warnings(charges)
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"
@@ -166,6 +165,19 @@ def _leave_out(measurements: Measurements, first: int | None) -> None:
     for name, a in measurements.arrays.items():
         after = a.trajectories >= first
         measurements.arrays[name] = ArraySeries(name, a.trajectories[after], a.values[after], a.axis)
+
+
+def _require_data(measurements: Measurements, first: int | None) -> None:
+    """Refuse a stream of which nothing is left: its report would be empty."""
+    series = measurements.observables.values()
+    if measurements.correlators or any(len(o.values) for o in series):
+        return
+    names = ", ".join(Path(file.path).name for file in measurements.files)
+    raise AnalysisError(
+        f"{names}: expected trajectories after the thermalisation"
+        + (f" and from first_trajectory = {first} on" if first is not None else "")
+        + f", found none ({'; '.join(measurements.notes) or 'the series are empty'})"
+    )
 
 
 def _fit_all(

@@ -219,6 +219,8 @@ class NucleonCharges(_Record):
     three_point
         By fixed sinks, where they were measured; three_point_ratio: g_A / g_V of the midpoints against the
         separation.
+    p_value, drift, excited_at_end
+        Whether the fits can be trusted (charge_results.ChargeQuality); None and empty without fits.
     misfit
         Factor on the statistical errors: weighted sqrt(chi^2 / expected) of the fits with p < 0.05.
     autocorrelation_factor
@@ -235,6 +237,9 @@ class NucleonCharges(_Record):
     subtracted: dict[str, Series] = Field(default_factory=dict)
     three_point: dict[str, ThreePointRecord] = Field(default_factory=dict)
     three_point_ratio: Series | None = None
+    p_value: float | None = None
+    drift: dict[str, float] = Field(default_factory=dict)
+    excited_at_end: float | None = None
     misfit: float = 1.0
     autocorrelation_factor: float = 1.0
 

@@ -56,6 +56,10 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
     numbers = np.atleast_1d(np.asarray(trajectory[()], dtype=np.int64))
     after = int(file.attrs.get("thermalisation", 0))
     read_observables(path, group, numbers, result, after=after)
+    if len(numbers) and numbers.max() <= after:
+        result.notes.append(
+            f"{path.name}: its {len(numbers)} trajectories are all thermalisation, which ends at {after}"
+        )
     if isinstance(file.get("occasional"), h5py.Group):
         for name, series in file["occasional"].items():
             _read_occasional(path, name, series, result, after)

@@ -25,6 +25,12 @@ def stream_result(measurements: Measurements, notes: list[str], warns: list[str]
     arrays = measurements.arrays
     flow = _flow(arrays, measurements.lattice, notes)
     loops = _loops(arrays.get("wilson_loops"), notes)
+    for name in ("flow_energy_clover", "wilson_loops"):
+        if name in arrays and len(arrays[name].trajectories) < _FEWEST:
+            notes.append(
+                f"{name}: {len(arrays[name].trajectories)} measurements, expected at least {_FEWEST}: what "
+                "follows from it is left out"
+            )
     derived = _susceptibilities(measurements)
     _check_dynamics(measurements, warns)
     if flow is None and loops is None and not derived:

@@ -20,7 +20,14 @@ from ..provenance import build_provenance, now
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.loading import has_table
 from .console import Output
-from .setup import gauge_field_bytes, load_run, make_output_folder, require_memory, set_threads
+from .setup import (
+    gauge_field_bytes,
+    load_run,
+    make_output_folder,
+    require_memory,
+    require_naik_fits,
+    set_threads,
+)
 from .stopping import StopRequest
 
 
@@ -70,6 +77,8 @@ class _Generation:
             run.measure, [], seed=run.heatbath.seed, stream=0, thermalisation=run.sweeps.thermalisation
         )
         self.stream.axes = self.measurements.axes()
+        if run.measure is not None and any(flavour.type == "hisq" for flavour in run.measure.valence):
+            require_naik_fits(self.geometry)
 
     def run_all(self, resume: bool) -> dict[str, Any]:
         run, output = self.run, self.output

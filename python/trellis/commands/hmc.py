@@ -20,7 +20,13 @@ from ..provenance import build_provenance, now
 from ..run_files import HmcRun
 from .console import Output
 from .hmc_report import describe_parts, describe_trajectory
-from .setup import gauge_field_bytes, make_output_folder, require_memory, set_threads
+from .setup import (
+    gauge_field_bytes,
+    make_output_folder,
+    require_memory,
+    require_naik_fits,
+    set_threads,
+)
 from .stopping import StopRequest
 from .tune import tune
 
@@ -95,6 +101,9 @@ class _Chain:
             thermalisation=run.trajectories.thermalisation,
         )
         self.stream.axes = self.measurements.axes()
+        flavours = [*run.fermions, *(run.measure.valence if run.measure else [])]
+        if any(flavour.type == "hisq" for flavour in flavours):
+            require_naik_fits(self.geometry)
 
     def run_all(self, trajectories: int | None) -> dict[str, Any]:
         run, output = self.run, self.output

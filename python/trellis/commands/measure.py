@@ -25,11 +25,13 @@ from .console import Output
 from .measure_currents import (
     contract_feynman_hellmann,
     feynman_hellmann_propagators,
+    require_momenta,
     require_separations,
     three_point_functions,
 )
 from .measure_files import Measured, require_same_run, result_file, write_result
 from .measure_setup import (
+    are_beyond_half,
     between,
     deflated_solver,
     find_configurations,
@@ -38,6 +40,7 @@ from .measure_setup import (
     make_operator,
     make_solver,
     make_source,
+    repeated_sources,
     smeared_links,
     source_positions,
     strange_table,
@@ -130,7 +133,7 @@ class _Measurement:
             load().require_gamma(channel.source)
         self.momenta = momenta_up_to(run.correlators.max_momentum_squared)
         self.reports: list[SolveReport] = []
-        self.memory_is_checked = False
+        self.memory_is_checked = self.is_warned_of_momenta = False
         self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
         if is_amplifying(run):
             output.warning(
@@ -200,6 +203,8 @@ class _Measurement:
         if run.fermion is None:
             return measured
         require_separations(run.three_point, U.geometry.extents[3])
+        require_momenta(run.feynman_hellmann, U.geometry.extents)
+        self._warn_of_momenta(U.geometry.extents)
         links = smeared_links(run.smearing, U)
         smearing_links = links if run.source.links is None else smeared_links(run.source.links, U)
         M = make_operator(run.fermion, links)
@@ -208,6 +213,12 @@ class _Measurement:
             M_strange = make_operator(strange_table(run.fermion), links)
             solve_strange = self._deflated(M_strange)(M_strange)
         measured.positions = source_positions(run.source, number, U.geometry.extents)
+        repeated = repeated_sources(run.source, measured.positions)
+        if repeated:
+            self.output.warning(
+                f"configuration {number}: {repeated} of {len(measured.positions)} sources are at the place "
+                "of another (source.shifts): they cost solves and add nothing"
+            )
         for index, at in enumerate(measured.positions):
             source, strange = make_source(run.source, smearing_links, at), None
             try:
@@ -257,6 +268,16 @@ class _Measurement:
         del currents
         inserted, more = three_point_functions(run.three_point, solve, S, sink, smearing, self.momenta, path)
         return table | inserted, reports + more
+
+    def _warn_of_momenta(self, extents: tuple[int, ...]) -> None:
+        """Once: those beyond L/2 are others modulo L, and analyses average by n^2."""
+        if self.is_warned_of_momenta or not are_beyond_half(self.momenta, extents):
+            return
+        self.is_warned_of_momenta = True
+        self.output.warning(
+            f"correlators.max_momentum_squared = {self.run.correlators.max_momentum_squared}: components "
+            f"beyond L/2 on {list(extents[:3])} are momenta of smaller n modulo L, under another n^2"
+        )
 
     def _deflated(self, M: Any) -> Solver:
         return deflated_solver(self.solver, self.run.deflation, self.run.solver.even_odd, M, self.output.line)

@@ -91,6 +91,30 @@ def contract_feynman_hellmann(S: Propagator, currents: dict[str, Propagator], mo
     return result
 
 
+def require_momenta(table: FeynmanHellmannTable, extents: tuple[int, ...]) -> None:
+    """Refuse momenta that are others modulo L: a second name for the same numbers, and another n^2.
+
+    Raises
+    ------
+    BadArgument
+        A component beyond L/2, or two momenta that are the same.
+    """
+    found: dict[tuple[int, ...], list[int]] = {}
+    for n in table.momenta if table.currents else []:
+        for axis, component, extent in zip("xyz", n, extents[:3], strict=True):
+            if abs(component) > extent // 2:
+                raise BadArgument(
+                    f"feynman_hellmann.momenta: expected components between -L/2 and L/2, found {n} where L "
+                    f"in {axis} is {extent}: it is the same as "
+                    f"{[(k + e // 2) % e - e // 2 for k, e in zip(n, extents[:3], strict=True)]}"
+                )
+        same = found.setdefault(tuple(k % e for k, e in zip(n, extents[:3], strict=True)), n)
+        if same is not n:
+            raise BadArgument(
+                f"feynman_hellmann.momenta: {same} and {n} are the same momentum on {list(extents[:3])}"
+            )
+
+
 def require_separations(table: ThreePointTable, time_extent: int) -> None:
     """Refuse sinks outside the lattice before anything is solved."""
     for separation in table.separations:

@@ -191,6 +191,17 @@ def source_positions(table: SourceTable, number: int, extents: tuple[int, ...]) 
     ]
 
 
+def repeated_sources(table: SourceTable, positions: list[tuple[int, ...]]) -> int:
+    """How many sources are at the place of another; of walls only the time counts."""
+    places = [at[3] if table.type == "wall" else at for at in positions]
+    return len(places) - len(set(places))
+
+
+def are_beyond_half(momenta: list[tuple[int, ...]], extents: tuple[int, ...]) -> bool:
+    """Whether a component of n is beyond L/2: then n is another momentum modulo L."""
+    return any(2 * abs(k) > extent for n in momenta for k, extent in zip(n, extents[:3], strict=True))
+
+
 def _shift(seed: int | None, number: int, index: int, extents: tuple[int, ...]) -> tuple[int, ...]:
     """The index-th random vector of a configuration; none without a seed."""
     if seed is None:

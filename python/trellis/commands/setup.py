@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,6 +13,7 @@ from pydantic import BaseModel
 
 from ..core import load
 from ..errors import BadArgument, FileError, OutOfMemory
+from ..gauge import Geometry
 from ..machine import gibibytes
 from ..parallel import on_root
 from ..run_files import load_run_file
@@ -85,6 +89,42 @@ def require_memory(bytes: float, what: str, machine: MachineTable, output: Outpu
         raise OutOfMemory(
             f"{what} needs about {gibibytes(needed)} per rank; {gibibytes(available)} are available"
         )
+
+
+def require_naik_fits(geometry: Geometry) -> None:
+    """The hops of HISQ over three sites reach one neighbour, and no further.
+
+    Raises
+    ------
+    BadArgument
+        Too short where ranks split the lattice; the message has the grids that do.
+    """
+    if not _is_too_short(geometry.extents, geometry.grid):
+        return
+    ranks = math.prod(geometry.grid)
+    grids = list(_grids(geometry.extents, ranks))
+    legal = [str(list(grid)) for grid in grids if math.prod(grid) == ranks]
+    if legal:
+        advice = f"set machine.grid to one of {', '.join(legal[:8])}"
+    else:
+        counts = ", ".join(map(str, sorted({math.prod(grid) for grid in grids})))
+        advice = f"no grid of {ranks} ranks does on this lattice; numbers of ranks that do: {counts}"
+    raise BadArgument(
+        "HISQ: expected local extents of at least 4 where ranks split the lattice (hops over three sites), "
+        f"found {'x'.join(map(str, geometry.local_extents))} on the grid {list(geometry.grid)}; {advice}"
+    )
+
+
+def _is_too_short(extents: tuple[int, ...], grid: tuple[int, ...]) -> bool:
+    return any(n > 1 and extent // n < 4 for extent, n in zip(extents, grid, strict=True))
+
+
+def _grids(extents: tuple[int, ...], ranks: int) -> Iterator[tuple[int, ...]]:
+    """Process grids of at most so many ranks with even local extents, at least 4 where they split."""
+    parts = [[n for n in range(1, ranks + 1) if extent % (2 * n) == 0] for extent in extents]
+    for grid in itertools.product(*parts):
+        if math.prod(grid) <= ranks and not _is_too_short(extents, grid):
+            yield grid
 
 
 def gauge_field_bytes(local: tuple[int, ...], grid: tuple[int, ...]) -> int:

@@ -91,7 +91,7 @@ class FeynmanHellmannTable(Table):
         default=[[0, 0, 0]],
         min_length=1,
         description="n of the current's momentum q = 2 pi n / L, a propagator for each; datasets of q not 0 "
-        "are called fh_A3_q1_0_0_UU.",
+        "are called fh_A3_q1_0_0_UU. Between -L/2 and L/2, and none twice modulo L.",
     )
 
     @model_validator(mode="after")

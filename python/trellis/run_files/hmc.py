@@ -24,6 +24,11 @@ from .online import MeasureTable
 #: c1 of the gauge actions, doc/conventions.md "Gauge action".
 GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
 
+#: Drifts of a step, by scheme.
+_DRIFTS = {"leapfrog": 1, "omelyan2": 2, "omelyan4": 5, "force_gradient": 2}
+#: Of one level in a trajectory: a million steps are a step size of 1e-6, beyond any need.
+MOST_STEPS = 10**6
+
 #: What true residuals in double can be asked for.
 SMALLEST_RESIDUAL = 1e-15
 #: What the recursion of a solve in float may be asked for.
@@ -222,11 +227,16 @@ class IntegratorLevel(Table):
     steps: int = Field(
         ge=1,
         description="First table: steps of a trajectory. Others: steps of each drift of the table before "
-        "(leapfrog has one drift in a step, omelyan2 and force_gradient two, omelyan4 five).",
+        "(leapfrog has one drift in a step, omelyan2 and force_gradient two, omelyan4 five). At most a "
+        "million of a level in a trajectory.",
     )
     # `lambda` is a keyword of Python
     lambda_: float = Field(
-        default=0.1931833275037836, gt=0, lt=0.5, alias="lambda", description="Parameter of omelyan2."
+        default=0.1931833275037836,
+        ge=0.01,
+        le=0.49,
+        alias="lambda",
+        description="Parameter of omelyan2; towards 0 and 1/2 it is leapfrog at a higher price.",
     )
     monomials: list[Name] = Field(min_length=1, description='"gauge", and names of [[fermions]].')
 
@@ -240,7 +250,7 @@ class IntegratorLevel(Table):
 class MolecularDynamicsTable(Table):
     """[molecular_dynamics]"""
 
-    length: float = Field(default=1.0, gt=0, le=100, description="Of a trajectory.")
+    length: float = Field(default=1.0, ge=1e-6, le=100, description="Of a trajectory.")
     residual: float = Field(
         default=1e-7,
         ge=SMALLEST_RESIDUAL,
@@ -364,6 +374,21 @@ class HmcRun(Table):
                 f"background: b = {list(self.background.b)}, e = {list(self.background.e)}, and no flavour "
                 "of the sea has charge_thirds: give the charges, or leave the table out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _steps_end(self) -> Self:
+        """A trajectory is not interrupted: one without an end would not be stopped by Ctrl-C either."""
+        steps = 1
+        for number, level in enumerate(self.integrator):
+            steps *= level.steps
+            if steps > MOST_STEPS:
+                raise ValueError(
+                    f"integrator: expected at most {MOST_STEPS} steps of a level in a trajectory, found "
+                    f"{steps} of [[integrator]] number {number + 1} (steps count for each drift of the table "
+                    "before, not for the trajectory)"
+                )
+            steps *= _DRIFTS[level.scheme]
         return self
 
     @model_validator(mode="after")

@@ -9,6 +9,9 @@ from pydantic import Field, ValidationError, WrapValidator, model_validator
 
 from .common import Coupling, Positive, Table
 
+#: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
+LARGEST_COEFFICIENT = 100.0
+
 
 def _coefficients(value: Any, check: Callable[[Any], Any]) -> Any:
     """One message in the words of the run file, where the union would give one for each of its types."""
@@ -16,15 +19,18 @@ def _coefficients(value: Any, check: Callable[[Any], Any]) -> Any:
         return check(value)
     except ValidationError:
         raise ValueError(
-            "expected a finite number, or a list with a number or [re, im] for each slice"
+            "expected a number, or a list with a number or [re, im] for each slice, none larger than "
+            f"{LARGEST_COEFFICIENT:g}"
         ) from None
 
 
+_Coefficient = Annotated[float, Field(ge=-LARGEST_COEFFICIENT, le=LARGEST_COEFFICIENT)]
 #: A number, or one for each slice, complex ones as [re, im].
 Coefficients = Annotated[
-    Coupling
+    _Coefficient
     | Annotated[
-        list[Coupling | Annotated[tuple[Coupling, Coupling], Field(strict=False)]], Field(min_length=1)
+        list[_Coefficient | Annotated[tuple[_Coefficient, _Coefficient], Field(strict=False)]],
+        Field(min_length=1),
     ],
     WrapValidator(_coefficients),
 ]
@@ -61,7 +67,7 @@ class FermionTable(Table):
         "[re, im] is a complex one (zMoebius).",
     )
     c5: Coefficients = Field(default=0.5, description="moebius: D_- = 1 - c5 D_W(-M5); the same.")
-    M5: float = Field(default=1.8, gt=0, lt=2, description="moebius: domain-wall height.")
+    M5: float = Field(default=1.8, ge=0.01, lt=2, description="moebius: domain-wall height.")
     Ls: int = Field(default=12, ge=2, le=32, description="moebius: slices; even for m_res.")
     link_reals: Literal[18, 12, 8] = Field(
         default=12,

@@ -1,0 +1,103 @@
+"""Inputs of MILC's su3_rhmc_hisq."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import BadArgument
+from .common import Getter, left_out, number_of, to_toml
+
+
+def from_milc(text: str, *, flavours: Iterable[float], directory: str = "milc_run") -> str:
+    """A run file from the input of MILC's HISQ RHMC (KEY VALUE ... lines).
+
+    Parameters
+    ----------
+    flavours
+        n_f of each dynamical mass, which MILC keeps in its file of rational functions.
+    directory
+        Of the output.
+
+    Raises
+    ------
+    BadArgument
+        A key is missing, or tadpole factors (u0 other than 1), which the tree-level action has not.
+    """
+    values = _milc_values(text)
+    get = Getter([("input", {k: v[0] for k, v in values.items()})], "the MILC input")
+
+    def number(key: str, default: float | None = None) -> float:
+        return get.number("input", key, default)
+
+    def integer(key: str) -> int:
+        return get.integer("input", key)
+
+    if number("u0", 1.0) != 1.0:
+        raise BadArgument(f"u0 = {number('u0'):g}: only the action without tadpole factors, u0 = 1, is built")
+    fermions = _milc_fermions(values, integer("n_dyn_masses"), list(flavours))
+    get.take("input", "dyn_mass", "naik_term_epsilon")
+    steps = integer("steps_per_trajectory")
+    tables: list[tuple[str, Any]] = [
+        ("lattice", {"extents": [integer(k) for k in ("nx", "ny", "nz", "nt")]}),
+        # 10 / g^2 with 5/3 taken out; ours is 6 / g^2
+        ("action", {"type": "symanzik", "beta": 0.6 * number("beta")}),
+        ("fermions", fermions),
+        (
+            "integrator",
+            [
+                {
+                    "scheme": "omelyan2",
+                    "steps": steps,
+                    "monomials": [*(fermion["name"] for fermion in fermions), "gauge"],
+                }
+            ],
+        ),
+        ("molecular_dynamics", {"length": steps * number("microcanonical_time_step")}),
+        (
+            "trajectories",
+            {"total": integer("warms") + integer("trajecs"), "thermalisation": integer("warms")},
+        ),
+        ("random", {"seed": integer("iseed")}),
+        ("output", {"directory": directory}),
+    ]
+    remarks = [
+        "masses are the same numbers (MILC's matrix is 2 m + D', ours m + D)",
+        "beta is 3/5 of MILC's; the one-loop terms of its gauge action are left out",
+        "one time scale with omelyan2: choose steps with --tune",
+    ]
+    return to_toml("an input of MILC's HISQ RHMC", remarks + left_out([get]), tables)
+
+
+def _milc_values(text: str) -> dict[str, list[str]]:
+    """KEY -> its words; the first of several runs of an input counts."""
+    values: dict[str, list[str]] = {}
+    for raw in text.splitlines():
+        words = raw.split("#", 1)[0].split()
+        if len(words) > 1 and words[0] not in values:
+            values[words[0]] = words[1:]
+    return values
+
+
+def _milc_fermions(values: dict[str, list[str]], count: int, n_f: list[float]) -> list[dict[str, Any]]:
+    """The [[fermions]], in MILC's order."""
+    masses = [number_of(m, "the MILC input: dyn_mass") for m in values.get("dyn_mass", [])]
+    if len(masses) != len(n_f) or len(masses) != count:
+        raise BadArgument(
+            f"the MILC input has {len(masses)} dyn_mass, n_dyn_masses = {count} and {len(n_f)} flavours do "
+            "not agree"
+        )
+    epsilons = [
+        number_of(e, "the MILC input: naik_term_epsilon") for e in values.get("naik_term_epsilon", [])
+    ]
+    epsilons = epsilons or [0.0] * len(masses)
+    if len(epsilons) != len(masses):
+        raise BadArgument(
+            f"the MILC input: expected a naik_term_epsilon for each of {len(masses)} masses, found "
+            f"{len(epsilons)}"
+        )
+    names = [f"mass_{m:g}".replace(".", "_") for m in masses]
+    return [
+        {"name": name, "type": "hisq", "n_f": f, "mass": m, "epsilon": e}
+        for name, f, m, e in zip(names, n_f, masses, epsilons, strict=True)
+    ]

@@ -1,0 +1,153 @@
+"""Inputs of the OpenACC staggered code."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..errors import BadArgument
+from .common import Getter, left_out, to_toml
+
+GaugeAction = Literal["wilson", "symanzik", "iwasaki", "dbw2"]
+
+_OPENACC_GROUPS = (
+    "ActionParameters",
+    "FlavourParameters",
+    "BackgroundFieldParameters",
+    "MDParameters",
+    "MontecarloParameters",
+    "GaugeMeasuresSettings",
+    "FermionMeasuresSettings",
+    "TopoMeasuresSettings",
+    "DeviceSettings",
+    "Geometry",
+    "DebugSettings",
+    "InverterTricks",
+    "TestSettings",
+)
+#: Groups without physics of the chain.
+_OPENACC_LEFT_OUT = {*_OPENACC_GROUPS[5:9], *_OPENACC_GROUPS[10:]}
+
+
+def from_openacc(text: str, *, action: GaugeAction = "symanzik") -> str:
+    """A run file from an input of the OpenACC staggered code (groups of NAME VALUE lines).
+
+    Parameters
+    ----------
+    action
+        The gauge action that the program was compiled with.
+
+    Raises
+    ------
+    BadArgument
+        A group or a key that is missing or comes twice, a value of another type, or something that Trellis
+        does not do (the topological potential).
+    """
+    groups = _openacc_groups(text)
+    get = Getter(groups, "the OpenACC input")
+    if get.number("ActionParameters", "TopoAct", 0) != 0:
+        raise BadArgument("TopoAct: the multicanonical topological potential is not part of Trellis")
+    flavours = [Getter([group], get.where) for group in groups if group[0] == "FlavourParameters"]
+    fermions = [_openacc_flavour(flavour) for flavour in flavours]
+    field = [get.integer("BackgroundFieldParameters", k, 0) for k in ("bx", "by", "bz", "ex", "ey", "ez")]
+    remarks = ["rational functions are made by Trellis from measured intervals, not from ExpMaxEigenvalue"]
+    if any(field) and not any(fermion["charge_thirds"] for fermion in fermions):
+        remarks.append(f"no flavour has a Charge: the background field {field} is left out")
+        field = [0] * 6
+    if any(field):
+        remarks.append(
+            "the origin of the background field is the site 0 here, L/2 - 1 there: equal up to a shift"
+        )
+    levels = get.integer("ActionParameters", "StoutSteps")
+    tables: list[tuple[str, Any]] = [
+        ("lattice", {"extents": [get.integer("Geometry", k) for k in ("nx", "ny", "nz", "nt")]}),
+        ("action", {"type": action, "beta": get.number("ActionParameters", "Beta")}),
+        (
+            "smearing",
+            {"rho": get.number("ActionParameters", "StoutRho", 0.15) if levels else 0.0, "levels": levels},
+        ),
+        ("background", {"b": field[:3], "e": field[3:]}),
+        ("fermions", fermions),
+        ("integrator", _openacc_integrator(get, [fermion["name"] for fermion in fermions])),
+        *_openacc_chain(get),
+    ]
+    return to_toml("an input of the OpenACC staggered code", remarks + left_out([get, *flavours]), tables)
+
+
+def _openacc_flavour(get: Getter) -> dict[str, Any]:
+    """One [[fermions]]."""
+    group = "FlavourParameters"
+    return {
+        "name": get.text(group, "Name"),
+        "type": "staggered",
+        "n_f": get.number(group, "Degeneracy"),
+        "mass": get.number(group, "Mass"),
+        "mu_over_ipiT": get.number(group, "MuOverPiT"),
+        "charge_thirds": get.integer(group, "Charge"),
+        "pseudofermions": get.integer(group, "PseudoFermions"),
+    }
+
+
+def _openacc_integrator(get: Getter, names: list[str]) -> list[dict[str, Any]]:
+    """The quarks on NmdSteps and the gauge action on GaugeSubSteps for each of their drifts."""
+    integrator: list[dict[str, Any]] = [{"scheme": "omelyan2", "monomials": names}] if names else []
+    integrator.append({"scheme": "omelyan2", "monomials": ["gauge"]})
+    steps = ["NmdSteps", "GaugeSubSteps"] if names else ["NmdSteps"]
+    for level, key in zip(integrator, steps, strict=True):
+        level["steps"] = get.integer("MDParameters", key)
+    return integrator
+
+
+def _openacc_chain(get: Getter) -> list[tuple[str, dict[str, Any]]]:
+    """What is not physics of the action: trajectories, residuals, random numbers, output."""
+    dynamics, chain = "MDParameters", "MontecarloParameters"
+    therm = get.integer(chain, "ThermNtraj")
+    return [
+        (
+            "molecular_dynamics",
+            {
+                "length": get.number(dynamics, "TrajLength", 1.0),
+                "residual": get.number(dynamics, "residue_md"),
+                "precision": "single" if get.number(dynamics, "SinglePrecMD", 0) != 0 else "double",
+            },
+        ),
+        (
+            "metropolis",
+            {
+                "residual": get.number(dynamics, "residue_metro"),
+                "max_iterations": get.integer(dynamics, "MaxCGIterations", 10000),
+            },
+        ),
+        (
+            "trajectories",
+            {
+                "total": therm + get.integer(chain, "Ntraj"),
+                "thermalisation": therm,
+                "keep_every": get.integer(chain, "StoreConfInterval"),
+                "checkpoint_every": get.integer(chain, "SaveConfInterval"),
+            },
+        ),
+        ("random", {"seed": get.integer(chain, "Seed", 0)}),
+        ("output", {"directory": get.text(chain, "StoreConfName")}),
+    ]
+
+
+def _openacc_groups(text: str) -> list[tuple[str, dict[str, str]]]:
+    groups: list[tuple[str, dict[str, str]]] = []
+    for number, raw in enumerate(text.splitlines(), start=1):
+        words = raw.split("#", 1)[0].split()
+        if not words:
+            continue
+        if words[0] in _OPENACC_GROUPS:
+            if words[0] != "FlavourParameters" and any(name == words[0] for name, _ in groups):
+                raise BadArgument(f"line {number}: the group {words[0]} comes twice")
+            groups.append((words[0], {}))
+        elif not groups or len(words) < 2:
+            raise BadArgument(
+                f"line {number}: expected a group ({', '.join(_OPENACC_GROUPS)}) or NAME VALUE, found "
+                f"{raw.strip()!r}"
+            )
+        elif words[0] in groups[-1][1]:
+            raise BadArgument(f"line {number}: {words[0]} of {groups[-1][0]} comes twice")
+        else:
+            groups[-1][1][words[0]] = words[1]
+    return [(name, values) for name, values in groups if name not in _OPENACC_LEFT_OUT]
