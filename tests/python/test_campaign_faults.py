@@ -378,7 +378,7 @@ def test_sigterm_drains(tmp_path: Path) -> None:
         lambda: len(list((tmp_path / "work").glob("t.*.partial")) + list(tmp_path.glob("work/t.?"))) > 0
     )
     process.send_signal(signal.SIGTERM)
-    text, _ = process.communicate(timeout=20)
+    text, _ = process.communicate(timeout=300)
     assert '"reason": "drained"' in text
     outcomes = [row["outcome"] for row in attempts(tmp_path)]
     assert set(outcomes) == {"done"}

@@ -45,7 +45,7 @@ def pids(folder: Path) -> list[str]:
 def end_well(folder: Path, process) -> None:
     """Let the task that waits end, and its manager with it."""
     (folder / "work/go").touch()
-    text, _ = process.communicate(timeout=120)
+    text, _ = process.communicate(timeout=300)
     assert process.returncode == 0, text
 
 
