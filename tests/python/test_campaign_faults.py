@@ -486,6 +486,18 @@ def test_retry_lets_failed_tasks_run_again(tmp_path: Path) -> None:
     assert run(path).counts == {"done": 1}
 
 
+def test_a_task_with_several_gpus_gets_the_environment_of_each(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "[[task]]\nname = 't'\ngpus_per_rank = 3\noutputs = ['t']\ncommand = 'echo $NIC $SAME > {output}'\n",
+    )
+    entries = ", ".join(f'{{ NIC = "card{i // 2}", SAME = "yes" }}' for i in range(3))
+    text = tools.machine_text(nodes=1, cpus=4, gpus=3)
+    where = text.replace("gpus = 3", f"gpus = 3\ngpu_environment = [{entries}]")
+    assert run(path, tools.parse_machine(where)).counts == {"done": 1}
+    assert (tmp_path / "work/t").read_text() == "card0,card1 yes\n"
+
+
 def test_launch_environment(tmp_path: Path) -> None:
     path = write(
         tmp_path,
