@@ -74,7 +74,8 @@ def kill(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def wait_for(condition, seconds: float = 20.0) -> None:
+def wait_for(condition, seconds: float = 180.0) -> None:
+    """Long, since a loaded machine is slow; what is awaited comes at once on one that is not."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

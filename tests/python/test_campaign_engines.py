@@ -30,7 +30,7 @@ names = ["n1", "n-2"]
 cpus = 4
 gpus = 2
 [allocation]
-join_timeout = 10
+join_timeout = 120
 [launcher_options]
 check_seconds = 0.2
 OPTIONS
@@ -106,7 +106,7 @@ def test_a_task_is_killed_and_left_overs_are_found(engine, tmp_path):
     launch = Launch("t", 0, ("sh", "-c", "echo $$ > pid; sleep 300"), tmp_path, tmp_path / "logs/t.0.log")
     (tmp_path / "logs").mkdir()
     handle = launcher.launch(launch, Placement((Place("n1", 1, (0,)),)), environment)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 180
     while not ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -127,7 +127,8 @@ def test_a_task_is_killed_and_left_overs_are_found(engine, tmp_path):
 def test_a_node_dies(engine, tmp_path, monkeypatch):
     """The engine says so, the node is left out, its tasks run on the other."""
     tasks = '[campaign]\nname = "c"\n[[task]]\nname = "t-{i}"\nover = { i = "1..8" }\nthreads = 2\n'
-    tasks += 'command = "touch begun; sleep 0.4; echo x > {output}"\noutputs = ["t.{i}"]\n'
+    tasks += 'command = "touch begun; until test -e killed; do sleep 0.05; done; echo x > {output}"\n'
+    tasks += 'outputs = ["t.{i}"]\n'
     campaign = parse_campaign(tasks, tmp_path)
     manager = Manager(campaign, parse_machine(engine))
     look, killed = manager._look_around, []
@@ -138,12 +139,14 @@ def test_a_node_dies(engine, tmp_path, monkeypatch):
             if (tmp_path / "begun").exists():
                 killed.append(True)
                 if "hyperqueue" in engine:
-                    out = subprocess.run(
-                        ["pgrep", "-f", "worker start .*--hostname=n-2"], capture_output=True
-                    )
-                    os.kill(int(out.stdout.split()[0]), signal.SIGKILL)
+                    words = ["pgrep", "-f", "worker start .*--hostname=n-2"]
+                    pids = subprocess.run(words, capture_output=True, text=True).stdout.split()
+                    own = [pid for pid in pids if os.readlink(f"/proc/{pid}/cwd") == str(tmp_path)]
+                    os.kill(int(own[0]), signal.SIGKILL)
                 else:
                     (tmp_path / "flux/down.n-2").touch()
+        elif killed and "n-2" not in manager.course.planner.pool.nodes:
+            (tmp_path / "killed").touch()
 
     monkeypatch.setattr(manager, "_look_around", look_and_kill)
     assert manager.run().counts == {"done": 8}

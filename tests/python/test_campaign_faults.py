@@ -378,7 +378,7 @@ def test_sigterm_drains(tmp_path: Path) -> None:
         lambda: len(list((tmp_path / "work").glob("t.*.partial")) + list(tmp_path.glob("work/t.?"))) > 0
     )
     process.send_signal(signal.SIGTERM)
-    text, _ = process.communicate(timeout=20)
+    text, _ = process.communicate(timeout=300)
     assert '"reason": "drained"' in text
     outcomes = [row["outcome"] for row in attempts(tmp_path)]
     assert set(outcomes) == {"done"}
@@ -484,6 +484,18 @@ def test_retry_lets_failed_tasks_run_again(tmp_path: Path) -> None:
     claims = Claims(Path(campaign.state))
     claims.allow_retry("a", claims.history("a").attempt)
     assert run(path).counts == {"done": 1}
+
+
+def test_a_task_with_several_gpus_gets_the_environment_of_each(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "[[task]]\nname = 't'\ngpus_per_rank = 3\noutputs = ['t']\ncommand = 'echo $NIC $SAME > {output}'\n",
+    )
+    entries = ", ".join(f'{{ NIC = "card{i // 2}", SAME = "yes" }}' for i in range(3))
+    text = tools.machine_text(nodes=1, cpus=4, gpus=3)
+    where = text.replace("gpus = 3", f"gpus = 3\ngpu_environment = [{entries}]")
+    assert run(path, tools.parse_machine(where)).counts == {"done": 1}
+    assert (tmp_path / "work/t").read_text() == "card0,card1 yes\n"
 
 
 def test_launch_environment(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_two_managers_on_one_directory(tmp_path: Path) -> None:
     path = write(tmp_path, TASKS.replace("COUNT", "12"))
     managers = [start(path, MACHINE) for _ in range(2)]
     for process in managers:
-        text, _ = process.communicate(timeout=60)
+        text, _ = process.communicate(timeout=300)
         assert process.returncode == 0, text
     check_each_valid_exactly_once(tmp_path)
     rows = attempts(tmp_path)
@@ -187,7 +187,7 @@ def test_the_survivor_takes_over_from_a_killed_manager(tmp_path: Path) -> None:
     first, second = start(path, MACHINE), start(path, MACHINE)
     tools.wait_for(lambda: len(list((tmp_path / "work").glob("n.a.*"))) >= 4)
     kill(first)
-    text, _ = second.communicate(timeout=60)
+    text, _ = second.communicate(timeout=300)
     assert second.returncode == 0, text
     check_each_valid_exactly_once(tmp_path)
 

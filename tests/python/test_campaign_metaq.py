@@ -240,7 +240,7 @@ def test_imported_directory_runs(tmp_path):
     good = campaign.tasks["todo/sub/good"]
     assert (good.request.nodes, good.request.gpus, good.estimate) == (2, 2, 2.0)
     ended = subprocess.run(
-        [*words, "run", str(file), "-m", "virtual", "--json"], capture_output=True, text=True, timeout=60
+        [*words, "run", str(file), "-m", "virtual", "--json"], capture_output=True, text=True, timeout=300
     )
     assert json.loads(ended.stdout)["tasks"] == {"done": 1, "failed": 1}
     assert ended.returncode == 1

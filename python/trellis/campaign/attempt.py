@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -155,8 +156,7 @@ def environment_of(attempt: Attempt, campaign: Campaign, machine: Machine, manag
     first = next(node for node in machine.nodes if node.name == places[0].node)
     environment = dict(os.environ)
     environment.update(first.environment)
-    for gpu in places[0].gpus:
-        environment.update(first.gpus[gpu].environment)
+    environment.update(_joined(first.gpus[gpu].environment for gpu in places[0].gpus))
     if any(node.gpus for node in machine.nodes):
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, places[0].gpus))
     environment["OMP_NUM_THREADS"] = str(way.request.threads)
@@ -170,6 +170,15 @@ def environment_of(attempt: Attempt, campaign: Campaign, machine: Machine, manag
     environment[MARKER] = f"{campaign.state}:{task.name}:{attempt.number}"
     environment[MANAGER] = manager
     return environment
+
+
+def _joined(environments: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Of several GPUs: values that differ (each one's network card) with commas, in the order of the GPUs."""
+    values: dict[str, dict[str, None]] = {}
+    for environment in environments:
+        for name, value in environment.items():
+            values.setdefault(name, {})[value] = None
+    return {name: ",".join(each) for name, each in values.items()}
 
 
 def check_outputs(attempt: Attempt, root: Path) -> tuple[str | None, dict[str, dict[str, Any]]]:

@@ -94,6 +94,19 @@ def _is_of_this_host(manager: Mapping[str, Any]) -> bool:
     )
 
 
+def _entries(shard: Path) -> Iterator[tuple[str, int, str, str]]:
+    """Name of the task's files, attempt, kind and path of what one folder of claims has."""
+    try:
+        entries = list(os.scandir(shard))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        stem, _, kind = entry.name.rpartition(".")
+        name, _, number = stem.rpartition(".")
+        if kind in ("claim", "retry", *ENDS) and number.isdigit():
+            yield name, int(number), kind, entry.path
+
+
 class Claims:
     """The claims of a campaign, seen by one manager (or by a reader, who claims nothing)."""
 
@@ -138,19 +151,17 @@ class Claims:
         if manager in self._dead or manager in self.ended_here:
             return False
         content = self._sign_of_life(manager)
-        alive = not content["ended"]
-        if alive and _is_of_this_host(content):
-            alive = process_start(content["pid"]) == content["started"]
-        elif alive:
+        if not content["ended"] and not _is_of_this_host(content):
             now = time.monotonic()
             count, since = self._seen.get(manager, (None, now))
             if count != content["count"]:
                 since = now
             self._seen[manager] = (content["count"], since)
-            alive = now - since < self.lease_seconds
-        if not alive:
+            return now - since < self.lease_seconds  # it may have been held up, and count again
+        if content["ended"] or process_start(content["pid"]) != content["started"]:
             self._dead.add(manager)
-        return alive
+            return False
+        return True
 
     def _sign_of_life(self, manager: str) -> dict[str, Any]:
         try:
@@ -211,7 +222,12 @@ class Claims:
 
     def history(self, task: str) -> History:
         """Of one task, from the files."""
-        return self._assemble(task, self._files(self._path(task, 0, "claim").parent).get(task, {}))
+        own = self._path(task, 0, "claim")
+        files: dict[str, list[int]] = {}
+        for name, number, kind, _ in _entries(own.parent):
+            if name == own.name.removesuffix(".0.claim"):
+                files.setdefault(kind, []).append(number)
+        return self._assemble(task, files)
 
     def histories(self) -> dict[str, History]:
         """Of all tasks that were ever claimed."""
@@ -250,18 +266,10 @@ class Claims:
     def _files(self, shard: Path) -> dict[str, dict[str, list[int]]]:
         """task -> kind -> attempts, of one folder."""
         found: dict[str, dict[str, list[int]]] = {}
-        try:
-            entries = list(os.scandir(shard))
-        except (FileNotFoundError, NotADirectoryError):
-            return found
-        for entry in entries:
-            stem, _, kind = entry.name.rpartition(".")
-            name, _, number = stem.rpartition(".")
-            if kind in ("claim", "retry", *ENDS) and number.isdigit():
-                task = self._task_of(name, entry.path)
-                if task is None:
-                    continue
-                found.setdefault(task, {}).setdefault(kind, []).append(int(number))
+        for name, number, kind, path in _entries(shard):
+            task = self._task_of(name, path)
+            if task is not None:
+                found.setdefault(task, {}).setdefault(kind, []).append(number)
         return found
 
     def _task_of(self, name: str, path: str) -> str | None:

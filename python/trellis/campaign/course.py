@@ -200,5 +200,8 @@ class Course:
         if len(self.planner.pool.nodes) <= 1 and not self.machine.health and node in self.planner.pool.nodes:
             self.say(f"{node} is suspicious ({reason}), but it is the only one")
             return
-        self.health.quarantine(node, reason)
+        try:
+            self.health.quarantine(node, reason)
+        except OSError as error:
+            self.say(f"the quarantine of {node} holds for this manager alone: {error}")
         self.leave(node, reason, "quarantine")

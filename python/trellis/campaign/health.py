@@ -7,9 +7,9 @@ failed on it alone worked elsewhere: two tasks, with no success on the node in b
 from __future__ import annotations
 
 import json
+import os
+import uuid
 from pathlib import Path
-
-from ..durable import write_json
 
 
 class NodeHealth:
@@ -57,7 +57,9 @@ class NodeHealth:
     def quarantine(self, node: str, reason: str) -> None:
         self.quarantined[node] = reason
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(self.folder / f"{node}.json", {"node": node, "reason": reason})
+        partial = self.folder / f"{node}.{uuid.uuid4().hex}.partial"  # several managers may find it at once
+        partial.write_text(json.dumps({"node": node, "reason": reason}))
+        os.replace(partial, self.folder / f"{node}.json")
 
 
 def _reason(path: Path) -> str:

@@ -12,6 +12,7 @@ from .course import Course
 from .launchers.base import Ended
 from .model import Failure, State
 from .outputs import set_aside
+from .past import Past
 
 _RELEASED = {
     "shutdown": "the manager stopped",
@@ -22,8 +23,8 @@ _RELEASED = {
 class Judge:
     """Ends attempts of this manager."""
 
-    def __init__(self, course: Course) -> None:
-        self.course = course
+    def __init__(self, course: Course, past: Past) -> None:
+        self.course, self.past = course, past
         self.settling: dict[str, tuple[float, Ended, float]] = {}  # task -> until when, end, duration
 
     def ended(self, attempt: Attempt, ended: Ended) -> None:
@@ -54,6 +55,10 @@ class Judge:
         ended well by its status is looked at again before its outputs count as missing."""
         course = self.course
         problem, stored = check_outputs(attempt, course.root)
+        if problem is None and not attempt.task.outputs and attempt.placement.ranks > 1:
+            # The marker is one for all ranks: it says that one of them ended well.
+            if ended.status != 0 or ended.lost_nodes:
+                problem = "it has no outputs, and its ranks did not all end well"
         is_clean = ended.status == 0 and not ended.lost_nodes and not attempt.killed_for
         if problem is not None and is_clean and not is_final:
             return False
@@ -62,25 +67,26 @@ class Judge:
             attempt.killed_for = "taken over"  # its outputs are the other manager's to make
         if problem is None and (not attempt.killed_for or _is_proof(attempt)):
             try:
-                self._succeeded(attempt, ended, stored, seconds)
-                return True
+                course.claims.end(
+                    attempt.task.name, attempt.number, "done", {"outputs": stored, "seconds": seconds}
+                )
+                publish(attempt, course.root)
             except OSError as error:
                 problem = f"outputs could not be published: {error}"
+            else:
+                self._succeeded(attempt, ended, stored, seconds)
+                return True
         self._failed(attempt, ended, problem or f"ended for {attempt.killed_for}")
         return True
 
     def _succeeded(self, attempt: Attempt, ended: Ended, stored: dict[str, Any], seconds: float) -> None:
         course, name = self.course, attempt.task.name
-        course.claims.end(name, attempt.number, "done", {"outputs": stored, "seconds": seconds})
-        publish(attempt, course.root)
         self._record_end(attempt, ended, "done", "", stored)
         course.planner.finished(name)
         course.cost.learn(attempt.task, attempt.placement.alternative, seconds)
         for node in course.health.task_done(name, attempt.placement.nodes):
             course.quarantine(node, "two tasks that failed on it worked elsewhere")
-        for follower in course.is_done(name, stored):
-            if course.progress.missing[follower] == 0:
-                course.free(follower)
+        self.past.meet_made(course.is_done(name, stored))
 
     def _failed(self, attempt: Attempt, ended: Ended, problem: str) -> None:
         course, task, name = self.course, attempt.task, attempt.task.name

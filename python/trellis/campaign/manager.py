@@ -65,7 +65,8 @@ class Manager:
         self.began = time.monotonic()
         self.course = Course(campaign, self.machine, self.launcher, say, seconds)
         self.claims = self.course.claims
-        self.past, self.judge, self.watch = Past(self.course), Judge(self.course), Watch(self.course)
+        self.past, self.watch = Past(self.course), Watch(self.course)
+        self.judge = Judge(self.course, self.past)
         self.on_progress: Callable[[int, int], None] = lambda done, total: None
         self.signals = self.signals_told = 0
         self.next_look = self.next_beat = 0.0
@@ -133,6 +134,8 @@ class Manager:
             for handle, ended in self.launcher.poll(self._pause()):
                 self.judge.ended(course.running[handle.launch.task], ended)
             now = time.monotonic()
+            if now >= self.next_beat:  # to judge large outputs takes long: nobody may claim who seems dead
+                self._beat(now)
             for decision in planner.plan(now):
                 if (not_begun := start(course, decision)) is not None:
                     self.judge.ended(*not_begun)
@@ -228,6 +231,8 @@ class Manager:
                 ) from error
             self.next_beat = now + lease / 16
             return
+        if now - self.beaten > lease:  # it was held up
+            self.watch.look_at_claims()
         self.beaten, self.next_beat = now, now + lease / 4
 
     # The end

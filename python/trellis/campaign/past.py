@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import NotAvailable
@@ -10,7 +11,7 @@ from .attempt import outputs_of
 from .claims import History
 from .course import Course
 from .launchers.base import Orphan
-from .model import Failure, State, Task
+from .model import Failure, Output, State, Task
 from .outputs import problem_of, still_valid
 
 #: Between SIGTERM and SIGKILL to what outlived its manager.
@@ -37,9 +38,13 @@ class Past:
         dead = {name for name, is_alive in managers.items() if not is_alive}
         if dead - self.met:
             time.sleep(EXEC_SECONDS)
-        orphans = course.launcher.orphans(course.state, managers)
-        self._end_or_await(orphans)
+        self._end_or_await(self._orphans(managers))
         self.met |= dead
+
+    def _orphans(self, managers: Mapping[str, bool]) -> list[Orphan]:
+        """A manager that began after the look at `managers` shows that it is alive before it launches."""
+        found = self.course.launcher.orphans(self.course.state, managers)
+        return [orphan for orphan in found if not self.course.claims.is_alive(orphan.manager)]
 
     def _end_or_await(self, orphans: list[Orphan]) -> None:
         course = self.course
@@ -86,6 +91,11 @@ class Past:
     def judge(self, name: str, history: History) -> list[str]:
         """Returns the names of tasks that a done task has made."""
         course, task = self.course, self.course.tasks[name]
+        last = self._last_word(name, history)
+        if last is None:
+            course.foreign.add(name)
+            return []
+        history = course.histories[name] = last
         if history.end == "done":
             stored = history.content["outputs"]
             problem = still_valid(course.root, stored, task) if task.outputs else None
@@ -94,19 +104,32 @@ class Past:
                 return course.is_done(name, stored)
             course.say(f"{name} was done, but {problem}: it runs again")
             course.records.event("invalid", task=name, detail=problem)
-        elif history.end == "" and course.claims.is_alive(history.manager):
-            course.foreign.add(name)
-        elif history.end == "" and not self._has_met_orphans_of(history.manager):
-            course.foreign.add(name)  # until the engine says what still runs
         elif history.end == "" and (taken := self._take_over(task, history)) is not None:
             return course.is_done(name, taken)
         elif course.retries_left(task, history) is None:
-            last = history.failures[-1]
-            course.give_up(name, Failure(last["failure"]), last["reason"], is_new=False)
+            last_failure = history.failures[-1]
+            course.give_up(name, Failure(last_failure["failure"]), last_failure["reason"], is_new=False)
         return []
 
-    def _has_met_orphans_of(self, manager: str) -> bool:
-        """False: the engine gives no answer now, and what the manager started may still run."""
+    def _last_word(self, name: str, history: History) -> History | None:
+        """What the files say of a task that nobody holds; None: somebody does.
+
+        A manager that is dead now may have said how its attempt ended after `history` was read, and another
+        one may have taken the task over.
+        """
+        while history.end == "":
+            if not self._is_over(history.manager):
+                return None
+            before, history = history, self.course.claims.history(name)
+            if history.attempt == before.attempt:
+                break
+        return history
+
+    def _is_over(self, manager: str) -> bool:
+        """Whether a manager is dead, and nothing of it runs; False also while the engine gives no answer."""
+        if self.course.claims.is_alive(manager):
+            self.met.discard(manager)
+            return False
         if manager not in self.met:  # it died after the last look
             try:
                 self.meet_orphans()
@@ -143,18 +166,34 @@ class Past:
         if task.name in course.awaited or not all(output.proves_itself for output in task.outputs):
             return None
         stored: dict[str, Any] = {}
-        alternative = history.claim.get("alternative", 0)
-        for output, written, is_renamed in outputs_of(task, history.attempt, alternative, course.state):
+        found, left = self._left_by(task, history)
+        for output, written, is_renamed in left:
             problem, facts = problem_of(course.root / written, output)
             if problem is not None:
                 return None
             stored[output.path] = {**facts, **({"temporary": written} if is_renamed else {})}
         number = history.attempt + 1
-        if not stored or not task.outputs or not course.claims.claim(task.name, number, {"task": task.name}):
+        if not stored or not task.outputs:
+            return None
+        if not course.claims.claim(task.name, number, {"task": task.name, **found}):
             return None
         history.attempt = number
         course.claims.end(task.name, number, "done", {"outputs": stored, "taken_over": True})
         return stored if still_valid(course.root, stored, task) is None else None
+
+    def _left_by(self, task: Task, history: History) -> tuple[dict[str, Any], list[tuple[Output, str, bool]]]:
+        """Where a dead manager's attempt wrote, in the words of a claim and as paths; no paths: not known.
+
+        A claim to take over or to adopt wrote nothing itself: it says what it had found.
+        """
+        if history.claim.get("adopted"):
+            return {"adopted": True}, [(output, output.path, False) for output in task.outputs]
+        number = history.claim.get("taken_over", history.attempt)
+        alternative = history.claim.get("alternative", 0)
+        if not isinstance(number, int) or alternative not in range(len(task.alternatives)):
+            return {}, []
+        left = outputs_of(task, number, alternative, self.course.state)
+        return {"taken_over": number, "alternative": alternative}, left
 
     # Now and then
 
@@ -162,12 +201,10 @@ class Past:
         """Tasks that other managers had claimed."""
         course = self.course
         for name in list(course.foreign):
-            history = course.claims.history(name)
-            if history.end == "" and course.claims.is_alive(history.manager):
+            history = self._last_word(name, course.claims.history(name))
+            if history is None:
                 continue
             if history.end == "":
-                if not self._has_met_orphans_of(history.manager):
-                    continue
                 course.records.event("claim-taken-over", task=name, detail=history.manager)
             course.foreign.discard(name)
             self._judge_again(name, history)
@@ -178,7 +215,7 @@ class Past:
         if not course.awaited:
             return
         try:
-            orphans = course.launcher.orphans(course.state, course.claims.known_managers())
+            orphans = self._orphans(course.claims.known_managers())
         except NotAvailable:  # the engine gives no answer now: they may still run
             return
         alive = {orphan.task for orphan in orphans}
@@ -187,8 +224,24 @@ class Past:
             self._judge_again(name, course.claims.history(name))
 
     def _judge_again(self, name: str, history: History) -> None:
+        if self.course.progress.state[name] in (State.DONE, State.READY, State.RUNNING):
+            return  # known here already: what was awaited was another attempt
+        made = self.judge(name, history)
+        self._free([name])
+        self.meet_made(made)
+
+    def meet_made(self, made: list[str]) -> None:
+        """Tasks that were made just now. An earlier run may have made the same, and done them."""
+        course, todo = self.course, list(made)
+        course.is_begun = False  # none may start before all have been looked at
+        for name in todo:  # grows by what these have made
+            if name in course.histories:
+                todo += self.judge(name, course.histories[name])
+        course.is_begun = True
+        self._free(todo)
+
+    def _free(self, names: list[str]) -> None:
         progress = self.course.progress
-        self.course.histories[name] = history
-        for other in [name, *self.judge(name, history)]:
-            if progress.state[other] is State.WAITING and progress.missing[other] == 0:
-                self.course.free(other)
+        for name in names:
+            if progress.state[name] is State.WAITING and progress.missing[name] == 0:
+                self.course.free(name)

@@ -211,7 +211,10 @@ class NodesTable(Table):
     gpus: int = Field(default=0, ge=0)
     gpu_kind: str = "gpu"
     cpus_per_gpu: int = Field(default=1, ge=0, description="Cores next to each GPU, kept for tasks on it.")
-    gpu_environment: list[dict[str, str]] = Field(default=[], description="One per GPU, e.g. its NIC.")
+    gpu_environment: list[dict[str, str]] = Field(
+        default=[],
+        description="One per GPU, e.g. its NIC; a task with several GPUs gets their values with commas.",
+    )
     memory_gib: float = Field(default=0, ge=0, description="0: not counted.")
     environment: dict[str, str] = {}
 

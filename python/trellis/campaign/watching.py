@@ -38,6 +38,14 @@ class Watch:
                 elif now - attempt.grown_at > attempt.task.silence:
                     self.kill(attempt, "silence")
 
+    def look_at_claims(self) -> None:
+        """Others may have taken this manager for dead: what they run now must not run here, too."""
+        for name, attempt in self.course.running.items():
+            if attempt.handle is None or attempt.killed_for:
+                continue
+            if self.course.claims.is_taken_over(name, attempt.number):
+                self.kill(attempt, "taken over")
+
     def kill(self, attempt: Attempt, why: str) -> None:
         """Ask it to end; :meth:`kill_hard` makes it."""
         attempt.killed_for = why
