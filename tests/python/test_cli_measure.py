@@ -306,8 +306,8 @@ WRONG = [
 @pytest.mark.parametrize("changes, text", WRONG, ids=[text[:30] for _, text in WRONG])
 def test_mistakes(measured: Path, changes: list[tuple[str, str]], text: str) -> None:
     name = write_run(measured, *changes)
-    text = (measured / name).read_text().replace('"out"', '"out_wrong"')
-    (measured / name).write_text(text)
+    content = (measured / name).read_text().replace('"out"', '"out_wrong"')
+    (measured / name).write_text(content)
     found = run("measure", name, cwd=measured, status=1)
     assert text in found.stderr
     assert "Traceback" not in found.stderr

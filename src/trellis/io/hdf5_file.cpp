@@ -1,5 +1,6 @@
 /// Opening, creating and committing HDF5 files.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,16 @@ std::string why_no_room(const std::string& path, int64_t bytes) {
   return error;
 }
 
+/// "" if this process may write files of so many bytes (ulimit -f); the space of a disk is another matter.
+std::string why_too_large(const std::string& path, int64_t bytes) {
+  struct rlimit limit;
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      uint64_t(bytes) <= limit.rlim_cur)
+    return "";
+  return message("cannot write ", path, ": files of this process may have ", limit.rlim_cur,
+                 " bytes (ulimit -f), and it needs up to ", bytes);
+}
+
 std::string why_not_creatable(const std::string& path, const std::string& partial_path) {
   std::string error = io::why_not_replaceable(path);
   if (!error.empty()) return error;
@@ -129,6 +140,8 @@ void OpenFile::abandon() {
 void OpenFile::reserve(int64_t bytes) {
   constexpr int64_t step = int64_t(1) << 18;
   expected_bytes += bytes;
+  // Beyond its limit HDF5 could not even close the file, and would crash at the program's end.
+  communicator->agree_on_error(communicator->rank() == 0 ? why_too_large(current_path, expected_bytes) : "");
   if (expected_bytes <= reserved_bytes) return;
   communicator->agree_on_error(communicator->rank() == 0 ? why_no_room(current_path, expected_bytes + step)
                                                          : "");
