@@ -229,7 +229,7 @@ import resource, sys
 from trellis.cli import main
 from trellis.core import load
 load().size()  # MPI writes files of its own when it starts
-resource.setrlimit(resource.RLIMIT_FSIZE, (128 << 10, 128 << 10))  # the links take 288 KiB
+resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, 256 << 10))  # the links take 288 KiB
 sys.argv = ["trellis", "generate", "run.toml", "--resume"]
 main()
 """
