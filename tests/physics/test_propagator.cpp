@@ -167,7 +167,7 @@ TEST(Propagator, zero_columns_stay_zero) {
 TEST(Propagator, refuses_what_is_not_one) {
   const SmallLattice& s = small_lattice();
   EXPECT_THROW(Propagator(SpinorField(s.lattice), source_at, clover().boundary), BadArgument);
-  EXPECT_THROW(solve_propagator(s.matrix, CgSpec{}, point_source(make_lattice(extents), source_at)),
+  EXPECT_THROW(solve_propagator(s.matrix, CgSpec{}, point_source(make_lattice({4, 2, 4, 8}), source_at)),
                BadArgument);
   EXPECT_THROW(solve_propagator(s.matrix->converted(Precision::single_precision), CgSpec{},
                                 point_source(s.lattice, source_at)),

@@ -6,6 +6,7 @@
 
 #include "tests/support/random_fields.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/comm/single/single_communicator.hpp"
 #include "trellis/field/linear_algebra.hpp"
 
 namespace trellis {
@@ -61,10 +62,20 @@ TEST(FieldConversion, refuses_fields_that_differ_in_more_than_storage) {
   const LatticePtr lattice = make_lattice({4, 2, 2, 4});
   SpinorField even(lattice, {.subset = Subset::even}), odd(lattice, {.subset = Subset::odd});
   SpinorField two(lattice, {.subset = Subset::even, .rhs = 2});
-  SpinorField elsewhere(make_lattice({4, 2, 2, 4}), {.subset = Subset::even});
+  SpinorField elsewhere(make_lattice({2, 4, 2, 4}), {.subset = Subset::even});
   EXPECT_THROW(convert(even, odd), BadArgument);
   EXPECT_THROW(convert(even, two), BadArgument);
   EXPECT_THROW(convert(even, elsewhere), BadArgument);
+}
+
+TEST(FieldConversion, of_fields_that_were_made_apart) {
+  const LatticePtr one = make_lattice({4, 2, 2, 4});
+  SpinorField here(one, {.subset = Subset::even});
+  SpinorField alike(make_lattice({4, 2, 2, 4}, {1, 1, 1, 1}), {.subset = Subset::even});
+  EXPECT_NO_THROW(convert(here, alike));
+  EXPECT_EQ(make_lattice({4, 2, 2, 4}), one);
+  EXPECT_NE(make_lattice({4, 2, 4, 2}), one);
+  EXPECT_NE(make_lattice({4, 2, 2, 4}, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>()), one);
 }
 
 }  // namespace
