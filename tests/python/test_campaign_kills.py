@@ -31,6 +31,11 @@ after = ["a-{i}"]
 command = "echo begin {attempt} >> n.{kind}.{i}; sleep 0.1; cat a.{i} > {output}; echo end >> n.{kind}.{i}"
 outputs = ["{kind}.{i}"]
 """
+#: Notes its process; ends at once when the file `second` is there.
+LONG_UNLESS_SECOND = (
+    '[[task]]\nname = "t"\ncommand = "echo $$ >> pids; test -e second || sleep 60; echo x > {output}"\n'
+    'outputs = ["t"]\n'
+)
 MACHINE = tools.machine_text(nodes=2, cpus=4)
 
 
@@ -96,11 +101,7 @@ def test_many_random_kills_in_one_campaign(tmp_path: Path) -> None:
 
 
 def test_orphans_are_ended_before_their_task_runs_again(tmp_path: Path) -> None:
-    path = write(
-        tmp_path,
-        '[[task]]\nname = "t"\ncommand = "echo $$ >> pids; test -e second || sleep 60; echo x > {output}"\n'
-        'outputs = ["t"]\n',
-    )
+    path = write(tmp_path, LONG_UNLESS_SECOND)
     process = start(path, MACHINE)
     tools.wait_for((tmp_path / "work/pids").exists)
     tools.wait_for(lambda: (tmp_path / "work/pids").read_text().endswith("\n"))
@@ -115,13 +116,10 @@ def test_orphans_are_ended_before_their_task_runs_again(tmp_path: Path) -> None:
 
 def test_orphans_of_a_manager_that_dies_while_another_begins(tmp_path: Path) -> None:
     """Between that one's search for orphans and its look at the claims."""
-    path = write(
-        tmp_path,
-        '[[task]]\nname = "t"\ncommand = "echo $$ >> pids; test -e second || sleep 60; echo x > {output}"\n'
-        'outputs = ["t"]\n',
-    )
+    path = write(tmp_path, LONG_UNLESS_SECOND)
     first = start(path, MACHINE)
-    tools.wait_for(lambda: (tmp_path / "work/pids").exists() and (tmp_path / "work/pids").stat().st_size)
+    tools.wait_for((tmp_path / "work/pids").exists)
+    tools.wait_for(lambda: (tmp_path / "work/pids").read_text().endswith("\n"))
     second = Manager(load_campaign(path), machine())
     look = second.past.look_at_history
 

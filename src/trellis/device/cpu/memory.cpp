@@ -51,8 +51,8 @@ void zero(void* data, size_t bytes) {
 
 namespace {
 /// Freed blocks wait here for the next field of their size: solvers and molecular dynamics make the same
-/// temporary fields again and again, and fresh pages cost more than the passes over them. A process that
-/// has held more memory may keep as much: with what waits here it never has more than its fields once had.
+/// temporary fields again and again, and fresh pages cost more than the passes over them. More
+/// than `sum_always` waits only while the process, with it, is no larger than its fields once were.
 class FreedBlocks {
  public:
   void* take(size_t padded) {
