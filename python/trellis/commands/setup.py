@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -102,12 +100,11 @@ def require_naik_fits(geometry: Geometry) -> None:
     if not _is_too_short(geometry.extents, geometry.grid):
         return
     ranks = math.prod(geometry.grid)
-    grids = list(_grids(geometry.extents, ranks))
-    legal = [str(list(grid)) for grid in grids if math.prod(grid) == ranks]
+    legal = [str(list(grid)) for grid in _grids(geometry.extents, ranks)]
     if legal:
         advice = f"set machine.grid to one of {', '.join(legal[:8])}"
     else:
-        counts = ", ".join(map(str, sorted({math.prod(grid) for grid in grids})))
+        counts = ", ".join(str(n) for n in range(1, ranks) if _grids(geometry.extents, n))
         advice = f"no grid of {ranks} ranks does on this lattice; numbers of ranks that do: {counts}"
     raise BadArgument(
         "HISQ: expected local extents of at least 4 where ranks split the lattice (hops over three sites), "
@@ -119,12 +116,10 @@ def _is_too_short(extents: tuple[int, ...], grid: tuple[int, ...]) -> bool:
     return any(n > 1 and extent // n < 4 for extent, n in zip(extents, grid, strict=True))
 
 
-def _grids(extents: tuple[int, ...], ranks: int) -> Iterator[tuple[int, ...]]:
-    """Process grids of at most so many ranks with even local extents, at least 4 where they split."""
-    parts = [[n for n in range(1, ranks + 1) if extent % (2 * n) == 0] for extent in extents]
-    for grid in itertools.product(*parts):
-        if math.prod(grid) <= ranks and not _is_too_short(extents, grid):
-            yield grid
+def _grids(extents: tuple[int, ...], ranks: int) -> list[tuple[int, ...]]:
+    """Legal process grids of so many ranks whose split directions are long enough."""
+    grids = map(tuple, load().legal_process_grids(extents, ranks))
+    return [grid for grid in grids if not _is_too_short(extents, grid)]
 
 
 def gauge_field_bytes(local: tuple[int, ...], grid: tuple[int, ...]) -> int:
