@@ -118,7 +118,8 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
 RawField HopLinks::raw(int parity) const {
   char* p =
       const_cast<char*>(static_cast<const char*>(memory_.data())) + parity * (data_bytes_ + scale_bytes_);
-  return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, Nd};
+  return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, Nd,
+          backend_ == Backend::cpu ? layout_->blocks() : 0};
 }
 
 void HopLinks::build_origins(const ExtendedLayout& from) {
@@ -145,7 +146,7 @@ void HopLinks::fill_blocks(const GaugeField& U) {
     for_each_index(layout_->blocks(), [&](int block) {
       const int32_t* origin = &origins_[parity][size_t(block) * size_t(W)];
       for (int mu = 0; mu < Nd; ++mu) {
-        Element* out = target + (size_t(block) * Nd + size_t(mu)) * size_t(n * W);
+        Element* out = target + record(block, mu) * size_t(n * W);
         for (int lane = 0; lane < W; ++lane) {
           const double* in = source +
                              (size_t(origin[lane] / from_lanes) * Nd + size_t(mu)) * size_t(18 * from_lanes) +
@@ -190,7 +191,7 @@ void HopLinks::fill(const GaugeField& U) {
           float s = 1.0f;
           if (field.scale) {
             s = float(largest_component(link));
-            field.scale[is_cpu ? (size_t(block) * Nd + mu) * W + lane
+            field.scale[is_cpu ? record(block, mu) * W + lane
                                : (size_t(block / 32) * Nd + mu) * 32 + block % 32] = s;
           }
           double reals[18];
@@ -200,7 +201,7 @@ void HopLinks::fill(const GaugeField& U) {
             const int vector = precision_ == Precision::double_precision   ? 2
                                : precision_ == Precision::single_precision ? 4
                                                                            : 8;
-            const size_t at = is_cpu ? ((size_t(block) * Nd + mu) * n + i) * W + lane
+            const size_t at = is_cpu ? (record(block, mu) * n + i) * W + lane
                                      : (size_t(block / 32) * Nd + mu) * n * 32 +
                                            gpu_component_offset(i, n, block % 32, vector);
             if (precision_ == Precision::double_precision)

@@ -32,6 +32,8 @@ class HopLinks {
   template <class Element>
   void fill_blocks(const GaugeField& U);
   void build_origins(const ExtendedLayout& from);
+  /// CPU layout: links of one direction lie in the order of their blocks, so that each is a stream.
+  size_t record(int block, int mu) const { return size_t(mu) * size_t(layout_->blocks()) + size_t(block); }
   LatticePtr lattice_;
   Precision precision_;
   Backend backend_;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -56,8 +57,15 @@ class HoppingTerm {
     double re[16] = {}, im[16] = {};
     double coefficient = 1.0;
   } phases_[8];
-  KernelTable<int32_t> neighbours_[2], inner_[2], border_[2];  ///< by parity
+  /// The blocks of launches, in the order in which they are visited.
+  struct Walk {
+    std::vector<int32_t> all, inner[2], border[2];  ///< by parity
+    KernelTable<int32_t> inner_table[2], border_table[2];
+  };
+  const Walk& walk(int slots) const;
+  KernelTable<int32_t> neighbours_[2];  ///< by parity
   mutable std::mutex mutex_;
+  mutable std::map<int, std::unique_ptr<Walk>> walks_;
   mutable std::map<int, std::unique_ptr<WilsonHalo>> halos_;
 };
 

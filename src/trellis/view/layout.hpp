@@ -8,7 +8,8 @@
 
 namespace trellis {
 
-/// CPU: [block][slot][component][lane]; a "site" of a kernel is a block of W lattice sites.
+/// CPU: [block][slot][component][lane], or [slot][block]... for the links of hops, whose directions are
+/// streams of their own; a "site" of a kernel is a block of W lattice sites.
 template <int W>
 struct CpuLayout {
   static constexpr int lanes = W;

@@ -28,6 +28,7 @@ struct RawField {
   void* data = nullptr;
   float* scale = nullptr;  ///< [block][slot][lane], 16-bit storage only; null: all scales are 1
   int slots = 1;           ///< right-hand sides, or directions of links
+  int blocks = 0;          ///< of the CPU layout where slots are the outer index, [slot][block]; else 0
 };
 
 template <class Layout, class Storage, int N>
@@ -42,7 +43,11 @@ class SiteArray {
 
   SiteArray() = default;
   explicit SiteArray(const RawField& raw)
-      : data_{static_cast<Element*>(raw.data)}, scale_{raw.scale}, slots_{raw.slots} {}
+      : data_{static_cast<Element*>(raw.data)},
+        scale_{raw.scale},
+        slots_{raw.slots},
+        block_stride_{raw.blocks == 0 ? raw.slots : 1},
+        slot_stride_{raw.blocks == 0 ? 1 : raw.blocks} {}
 
   TRELLIS_SITE_FN bool is_null() const { return data_ == nullptr; }
 
@@ -99,7 +104,7 @@ class SiteArray {
     if constexpr (is_gpu)
       return data_ + (size_t(block / GpuLayout::warp) * slots_ + slot) * (N * GpuLayout::warp);
     else
-      return data_ + (size_t(block) * slots_ + slot) * (N * W);
+      return data_ + record(block, slot) * (N * W);
   }
   TRELLIS_SITE_FN static size_t offset(int block, int component) {
     if constexpr (is_gpu)
@@ -112,7 +117,7 @@ class SiteArray {
       return scale_ + (size_t(block / GpuLayout::warp) * slots_ + slot) * GpuLayout::warp +
              block % GpuLayout::warp;
     else
-      return scale_ + (size_t(block) * slots_ + slot) * W;
+      return scale_ + record(block, slot) * W;
   }
   TRELLIS_SITE_FN Real scale_of(int block, int slot) const {
     return scale_ == nullptr ? Real(1) : load_real<Real>(scale_address(block, slot));
@@ -126,9 +131,13 @@ class SiteArray {
     return Real(32767.0f) / maximum(largest, Real(1e-37f));
   }
 
+  TRELLIS_SITE_FN size_t record(int block, int slot) const {
+    return size_t(block) * block_stride_ + size_t(slot) * slot_stride_;
+  }
+
   Element* data_ = nullptr;
   float* scale_ = nullptr;
-  int slots_ = 1;
+  int slots_ = 1, block_stride_ = 1, slot_stride_ = 1;
 };
 
 }  // namespace trellis
