@@ -1,4 +1,5 @@
-"""A Flux instance for tests: a real one of brokers on this host, or the program that stands in for `flux`."""
+"""Engines with two nodes of this host: programs that stand in for HyperQueue's `hq` and for `flux`, and a
+real Flux instance where it is installed."""
 
 from __future__ import annotations
 
@@ -6,13 +7,31 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 ENGINES = Path(__file__).resolve().parents[1] / "support/engines"
+MACHINE = """
+[machine]
+name = "m"
+launcher = "LAUNCHER"
+settle = 0
+[[nodes]]
+names = ["n1", "n-2"]
+cpus = 4
+gpus = 2
+[allocation]
+join_timeout = 120
+[launcher_options]
+check_seconds = 0.2
+OPTIONS
+"""
 #: What a test says that needs the real one.
 NO_FLUX = "no real Flux here: put `flux` (flux-core) on the path, or its path into TRELLIS_FLUX"
 _CONFIG = """
@@ -92,3 +111,67 @@ def flux_instance(
         assert process.stdin is not None
         process.stdin.close()
         process.wait(180)
+
+
+@dataclass
+class Engine:
+    """Machine file of two nodes of this host, and how one of them dies."""
+
+    machine: str
+    kill_node: Callable[[str], None]
+
+
+@contextmanager
+def engine_of(kind: str, folder: Path, monkeypatch) -> Iterator[Engine]:
+    """Engine "hyperqueue", "flux-stand-in" or "flux" (skips where there is none)."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", f"{ENGINES}:{os.environ['PATH']}")
+    if kind == "hyperqueue":
+        yield _hyperqueue(folder)
+        return
+    with flux_of(kind, folder, monkeypatch) as instance:
+        yield Engine(flux_machine(instance), instance.kill_node)
+
+
+def flux_machine(instance: Instance) -> str:
+    options = f'flux = "{instance.program}"'
+    return MACHINE.replace("LAUNCHER", "flux").replace("OPTIONS", options)
+
+
+@contextmanager
+def flux_of(kind: str, folder: Path, monkeypatch, **options):
+    """Instance "flux", or "flux-stand-in"; the environment leads to it."""
+    is_real = kind == "flux"
+    if is_real and real_flux() is None:
+        pytest.skip(NO_FLUX)
+    with flux_instance(folder / "flux", ["n1", "n-2"], is_real=is_real, **options) as instance:
+        for key, value in instance.environment.items():
+            monkeypatch.setenv(key, value)
+        yield instance
+
+
+def _hyperqueue(folder: Path) -> Engine:
+    script = folder / "nodes.sh"
+    script.write_text('#!/bin/bash\nfor n in n1 n-2; do SLURMD_NODENAME=$n "$@" & done\nwait\n')
+    script.chmod(0o755)
+    options = f'worker_command = ["{script}"]\nmpi = ["{sys.executable}", "{_ranks(folder)}", "{{slots}}"]'
+
+    def kill_node(name: str) -> None:
+        words = ["pgrep", "-f", f"worker start .*--hostname={name}"]
+        pids = subprocess.run(words, capture_output=True, text=True).stdout.split()
+        own = [pid for pid in pids if os.readlink(f"/proc/{pid}/cwd") == str(folder)]
+        os.kill(int(own[0]), signal.SIGKILL)
+
+    return Engine(MACHINE.replace("LAUNCHER", "hyperqueue").replace("OPTIONS", options), kill_node)
+
+
+def _ranks(folder: Path) -> Path:
+    """Starts as many copies as the slots say."""
+    path = folder / "ranks.py"
+    path.write_text(
+        "import subprocess, sys\n"
+        "count = sum(int(part.split(':')[1]) for part in sys.argv[1].split(','))\n"
+        "ranks = [subprocess.Popen(sys.argv[2:]) for _ in range(count)]\n"
+        "sys.exit(max(rank.wait() for rank in ranks))\n"
+    )
+    return path
