@@ -148,7 +148,7 @@ def test_a_job_that_waits_is_ended_at_once(one):
     first = one.begin("sh", "-c", "touch begun; until test -e go; do sleep 0.02; done", places=whole)
     wait_for((one.folder / "begun").exists)
     second = one.begin("touch", "never", places=whole)
-    wait_for(lambda: len(one.launcher.jobs("pending")) == 1)
+    wait_for(lambda: len(one.launcher.jobs(waiting=True)) == 1)
     one.launcher.kill(second)
     assert one.end(second).status != 0
     (one.folder / "go").touch()
@@ -175,7 +175,7 @@ def test_a_job_that_waits_for_a_node_that_is_down(engine, one):
     first = one.begin("sh", "-c", "touch begun; exec sleep 300", places=whole)
     wait_for((one.folder / "begun").exists)
     second = one.begin("true", places=whole)
-    wait_for(lambda: len(one.launcher.jobs("pending")) == 1)
+    wait_for(lambda: len(one.launcher.jobs(waiting=True)) == 1)
     engine.kill_node("n-2")
     ended = {}
     while len(ended) < 2:

@@ -40,16 +40,24 @@ class _Lingering:
     handle: Handle
     ended: Ended
     until: float
-    next_look: float = 0.0
+    next_look: float
 
 
 class ClientLauncher(ProcessLauncher):
     """The part that does not depend on the engine. The client's own messages go to <log>.client."""
 
+    #: So long after the engine calls a job ended that was made to end, programs of it may still run.
+    after_end = 0.0
+
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         self.mpi = []
         self.is_bound = False
+        self.missing: list[str] = []
+        names = [node.name for node in machine.nodes]
+        seconds = float(machine.launcher_options.get("check_seconds", 5))  # type: ignore[arg-type]
+        self.watch = NodeWatch(names, self.nodes_up, seconds)
+        self.doomed: dict[str, tuple[str, ...]] = {}  # name of a job that could never start -> nodes
         self.killed: dict[str, float] = {}  # name of a job that was ended -> when the hard way, or infinity
         self.lingering: list[_Lingering] = []
 
@@ -60,8 +68,12 @@ class ClientLauncher(ProcessLauncher):
         """The words that submit a job of this name and wait for it."""
 
     @abc.abstractmethod
-    def jobs(self) -> list[tuple[str, str]]:
-        """Identifier and name of the jobs that wait or run."""
+    def jobs(self, *, waiting: bool = False) -> list[tuple[str, str]]:
+        """Identifier and name of the jobs that wait or run; only those that wait, if asked."""
+
+    @abc.abstractmethod
+    def nodes_up(self) -> set[str]:
+        """Names of the nodes on which the engine starts jobs now."""
 
     @abc.abstractmethod
     def end_jobs(self, jobs: Sequence[str], *, hard: bool) -> None:
@@ -74,6 +86,22 @@ class ClientLauncher(ProcessLauncher):
     def refuse(self, launch: Launch, placement: Placement) -> str | None:
         """Why the engine cannot do it; None: it can."""
         return None
+
+    def follow_nodes(self, up: set[str]) -> None:
+        """To be called at the end of `start`, with the nodes that are up then."""
+        self.missing = [node.name for node in self.machine.usable if node.name not in up]
+        self.watch.set_up(up)
+        self.watch.start()
+
+    def missing_nodes(self) -> Sequence[str]:
+        return self.missing
+
+    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.watch.changes()
+
+    def close(self) -> None:
+        super().close()
+        self.watch.stop()
 
     def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
         if (problem := self.refuse(launch, placement)) is not None:
@@ -92,18 +120,23 @@ class ClientLauncher(ProcessLauncher):
 
     def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
         self._end_late_clients()
+        self._end_doomed()
         reported = []
         now = time.monotonic()
         for handle, said in super().poll(min(timeout, _LINGER_PAUSE) if self.lingering else timeout):
             name = str(handle.identity.get("name", ""))
             ended = self._judge(handle, said) if name and not said.launcher_error else said
-            if name and (self.killed.pop(name, None) is not None or ended.launcher_error):
-                self.lingering.append(_Lingering(handle, ended, now + _LINGER_SECONDS))
+            is_killed = self.killed.pop(name, None) is not None
+            if name and (is_killed or ended.launcher_error):
+                first_look = now + self.after_end if is_killed else now
+                self.lingering.append(_Lingering(handle, ended, now + _LINGER_SECONDS, first_look))
             else:
                 reported.append((handle, ended))
         return reported + self._gone()
 
     def _judge(self, handle: Handle, ended: Ended) -> Ended:
+        if doomed := self.doomed.pop(str(handle.identity["name"]), None):
+            return Ended(None, lost_nodes=doomed)
         if ended.status is not None and ended.status < 0:
             return Ended(None, launcher_error=f"its client was ended by signal {-ended.status}")
         path = messages_of(handle.launch)
@@ -114,7 +147,7 @@ class ClientLauncher(ProcessLauncher):
         return judged
 
     def _gone(self) -> list[tuple[Handle, Ended]]:
-        """Attempts whose clients ended early and whose jobs are over now, too: nothing runs beside the next."""
+        """Attempts whose clients ended early, and whose jobs are over now: nothing runs beside the next."""
         gone: list[tuple[Handle, Ended]] = []
         now = time.monotonic()
         for one in [one for one in self.lingering if one.next_look <= now]:
@@ -134,6 +167,22 @@ class ClientLauncher(ProcessLauncher):
         if marker := str(handle.identity["marker"]):
             left = Orphan(handle.launch.task, handle.launch.attempt, "", {"marker": marker})
             super().end_orphan(left, hard=True)
+
+    def _end_doomed(self) -> None:
+        """End jobs that wait for a node which is down: they would wait until it comes back."""
+        down = self.watch.news_of_down()
+        handles = [handle for handle in self.running.values() if not down.isdisjoint(handle.placement.nodes)]
+        if not handles:
+            return
+        try:
+            waiting = {name for _, name in self.jobs(waiting=True)}
+        except NotAvailable:
+            return
+        for handle in handles:
+            name = str(handle.identity["name"])
+            if name in waiting:
+                self.doomed[name] = tuple(sorted(down & set(handle.placement.nodes)))
+                self.kill(handle, hard=True)
 
     def _end_late_clients(self) -> None:
         for handle in list(self.running.values()) if self.killed else ():

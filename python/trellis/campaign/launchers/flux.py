@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from ...errors import NotAvailable
 from ..model import Machine, Placement
 from .base import Ended, Handle, Launch
-from .clients import ClientLauncher, NodeWatch
+from .clients import ClientLauncher
 from .slurm_system import ask, expand_hosts, machine_on_hosts
 
 #: What Flux fills in wherever it stands in a command, unlike all other words.
@@ -63,28 +63,12 @@ class FluxLauncher(ClientLauncher):
                 "Flux cannot tell apart by name; start one broker a node"
             )
         super().__init__(machine_on_hosts(machine, hosts))
-        names = [node.name for node in self.machine.nodes]
-        self.watch = NodeWatch(names, self._nodes_up, float(options.get("check_seconds", 5)))  # type: ignore[arg-type]
-        self.doomed: dict[str, tuple[str, ...]] = {}  # name of a job that could never start -> nodes
 
     def start(self) -> None:
         super().start()
-        up = self._nodes_up()
-        self.missing = [node.name for node in self.machine.usable if node.name not in up]
-        self.watch.set_up(up)
-        self.watch.start()
+        self.follow_nodes(self.nodes_up())
 
-    def close(self) -> None:
-        super().close()
-        self.watch.stop()
-
-    def missing_nodes(self) -> Sequence[str]:
-        return self.missing
-
-    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.watch.changes()
-
-    def _nodes_up(self) -> set[str]:
+    def nodes_up(self) -> set[str]:
         """Where jobs may start: not those that are offline, drained or excluded."""
         return set(expand_hosts(ask(self.program, "resource", "list", "-n", "-s", "up", "-o", "{nodelist}")))
 
@@ -126,27 +110,8 @@ class FluxLauncher(ClientLauncher):
             words += [f"--taskmap=hostfile:{path}"]
         return [*words, *self.options, *launch.command]
 
-    def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
-        self._end_doomed()
-        return super().poll(timeout)
-
-    def _end_doomed(self) -> None:
-        """End jobs that wait for a node which is down: they would wait until it comes back."""
-        down = self.watch.news_of_down()
-        handles = [handle for handle in self.running.values() if not down.isdisjoint(handle.placement.nodes)]
-        if not handles:
-            return
-        try:
-            waiting = {name for _, name in self.jobs("pending")}
-        except NotAvailable:
-            return
-        for handle in handles:
-            name = str(handle.identity["name"])
-            if name in waiting:
-                self.doomed[name] = tuple(sorted(down & set(handle.placement.nodes)))
-                self.kill(handle, hard=True)
-
-    def jobs(self, states: str = "pending,running") -> list[tuple[str, str]]:
+    def jobs(self, *, waiting: bool = False) -> list[tuple[str, str]]:
+        states = "pending" if waiting else "pending,running"
         text = ask(self.program, "jobs", "-n", "--count=0", f"--filter={states}", "-o", "{id.dec} {name}")
         return [(job, name) for job, _, name in (line.partition(" ") for line in text.splitlines())]
 
@@ -167,8 +132,6 @@ class FluxLauncher(ClientLauncher):
         """`flux run` ends with the job's status, 128 + signal if a rank was killed, and says so; it ends with
         1 also where there was no rank, or one was lost."""
         error = _error(messages)
-        if doomed := self.doomed.pop(str(handle.identity["name"]), None):
-            return Ended(None, lost_nodes=doomed)
         if lost := self._lost(handle.placement.nodes, messages):
             return Ended(None, lost_nodes=lost)
         if error is not None and (status or "Could not change dir" in error):
