@@ -16,6 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from trellis.campaign.files import parse_machine
+from trellis.campaign.launchers import make_launcher
+from trellis.campaign.launchers.base import MANAGER, MARKER, Ended, Launch
+from trellis.campaign.model import Place, Placement
+
 ENGINES = Path(__file__).resolve().parents[1] / "support/engines"
 MACHINE = """
 [machine]
@@ -175,3 +180,33 @@ def _ranks(folder: Path) -> Path:
         "sys.exit(max(rank.wait() for rank in ranks))\n"
     )
     return path
+
+
+class Attempts:
+    """Attempts of a launcher, one after the other or beside each other."""
+
+    def __init__(self, engine: Engine, folder: Path) -> None:
+        self.folder, self.count = folder, 0
+        self.launcher = make_launcher(parse_machine(engine.machine))
+        self.launcher.start()
+        (folder / "logs").mkdir(exist_ok=True)
+
+    def begin(self, *command: str, places: tuple[Place, ...] = (Place("n1", 1, (0,)),)):
+        name = f"t{self.count}"
+        self.count += 1
+        environment = {**os.environ, MARKER: f"{self.folder}:{name}:0", MANAGER: "m"}
+        launch = Launch(name, 0, command, self.folder, self.folder / f"logs/{name}.0.log")
+        return self.launcher.launch(launch, Placement(places), environment)
+
+    def end(self, handle) -> Ended:
+        ended: list = []
+        deadline = time.monotonic() + 180
+        while not ended:
+            assert time.monotonic() < deadline
+            ended = self.launcher.poll(0.1)
+        assert [one for one, _ in ended] == [handle]
+        return ended[0][1]
+
+    def text(self, handle) -> list[str]:
+        """Lines of the log, but those of Flux on cores that are not there."""
+        return [x for x in handle.launch.log.read_text().splitlines() if "cpu-affinity" not in x]

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 from campaign_tools import HEAD, alive, attempts, events, run, start, wait_for, write
-from engine_tools import Engine, engine_of, flux_machine, flux_of
+from engine_tools import Attempts, engine_of, flux_machine, flux_of
 
 from trellis.campaign.files import parse_machine
 from trellis.campaign.launchers import make_launcher
-from trellis.campaign.launchers.base import MANAGER, MARKER, Ended, Launch
-from trellis.campaign.model import Place, Placement
+from trellis.campaign.launchers.base import Ended
+from trellis.campaign.model import Place
 from trellis.errors import NotAvailable
 
 
@@ -29,39 +28,9 @@ on_flux = pytest.mark.parametrize("engine", ["flux-stand-in", "flux"], indirect=
 on_real_flux = pytest.mark.parametrize("engine", ["flux"], indirect=True)
 
 
-class One:
-    """Attempts of a launcher, one after the other or beside each other."""
-
-    def __init__(self, engine: Engine, folder: Path) -> None:
-        self.folder, self.count = folder, 0
-        self.launcher = make_launcher(parse_machine(engine.machine))
-        self.launcher.start()
-        (folder / "logs").mkdir(exist_ok=True)
-
-    def begin(self, *command: str, places: tuple[Place, ...] = (Place("n1", 1, (0,)),)):
-        name = f"t{self.count}"
-        self.count += 1
-        environment = {**os.environ, MARKER: f"{self.folder}:{name}:0", MANAGER: "m"}
-        launch = Launch(name, 0, command, self.folder, self.folder / f"logs/{name}.0.log")
-        return self.launcher.launch(launch, Placement(places), environment)
-
-    def end(self, handle) -> Ended:
-        ended: list = []
-        deadline = time.monotonic() + 180
-        while not ended:
-            assert time.monotonic() < deadline
-            ended = self.launcher.poll(0.1)
-        assert [one for one, _ in ended] == [handle]
-        return ended[0][1]
-
-    def text(self, handle) -> list[str]:
-        """Lines of the log, but those of Flux on cores that are not there."""
-        return [x for x in handle.launch.log.read_text().splitlines() if "cpu-affinity" not in x]
-
-
 @pytest.fixture
 def one(engine, tmp_path):
-    found = One(engine, tmp_path)
+    found = Attempts(engine, tmp_path)
     yield found
     found.launcher.close()
 

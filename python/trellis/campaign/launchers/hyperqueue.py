@@ -164,8 +164,14 @@ class HyperQueueLauncher(ClientLauncher):
 
     def nodes_up(self) -> set[str]:
         """Nodes with a worker that has not ended."""
+        if self._is_server_dead():
+            return set()
         workers = self._ask("worker", "list")
         return {w["configuration"]["hostname"] for w in workers if w.get("ended") is None}
+
+    def _is_server_dead(self) -> bool:
+        """Of the server that was started here: its workers have ended then, with all that they ran."""
+        return self.server is not None and self.server.poll() is not None
 
     # Jobs
 
@@ -198,6 +204,8 @@ class HyperQueueLauncher(ClientLauncher):
         return os.environ.get(name) != value
 
     def jobs(self, *, waiting: bool = False) -> list[tuple[str, str]]:
+        if self._is_server_dead():
+            return []
         found = self._ask("job", "list", f"--filter={'waiting' if waiting else 'waiting,running'}")
         return [(str(job["id"]), str(job["name"])) for job in found]
 
