@@ -1,7 +1,7 @@
 """Flux: each attempt is a job of the Flux instance that this manager runs in, by one `flux run`.
 
 Flux starts the ranks, confines them to cores and GPUs of its own choice on the nodes of the plan, and ends
-them together. Run against flux-core 0.88 (doc/campaign/flux.md).
+them together. Run against flux-core 0.88 (doc/campaign/engines.md).
 """
 
 from __future__ import annotations
