@@ -137,6 +137,18 @@ def test_a_client_that_is_killed(one):
     assert one.launcher.jobs() == []
 
 
+@on_real_flux
+def test_a_job_shell_that_is_killed(one):
+    """Flux then ends nothing: what it had started is ended by its marker, before the attempt is reported."""
+    handle = one.begin("sh", "-c", "echo $PPID $$ > pids; exec sleep 300")
+    pids = one.folder / "pids"
+    wait_for(lambda: pids.exists() and pids.read_text())
+    shell, program = map(int, pids.read_text().split())
+    os.kill(shell, signal.SIGKILL)
+    assert one.end(handle).launcher_error == "job shell Killed"
+    wait_for(lambda: not alive(program))
+
+
 @on_flux
 def test_a_job_that_waits_for_a_node_that_is_down(engine, one):
     """It would wait until the node comes back."""
@@ -250,9 +262,9 @@ def test_sigterm_drains(engine, tmp_path):
     assert [row["outcome"] for row in attempts(tmp_path)] == ["done", "done"]
 
 
-@pytest.mark.parametrize("engine", ["flux"], indirect=True)
+@on_real_flux
 def test_ranks_find_each_other(engine, tmp_path):
-    """By the PMI that MPI libraries start with; real Flux only: the stand-in has none."""
+    """By the PMI that MPI libraries start with; the stand-in has none."""
     program = parse_machine(engine.machine).launcher_options["flux"]
     tasks = f'[[task]]\nname = "t"\nranks = 4\nnodes = 2\ncommand = ["{program}", "pmi", "exchange"]\n'
     assert run(write(tmp_path, tasks), parse_machine(engine.machine)).counts == {"done": 1}
