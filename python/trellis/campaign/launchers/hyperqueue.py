@@ -117,7 +117,7 @@ class HyperQueueLauncher(ClientLauncher):
                 start_new_session=True,
                 preexec_fn=die_with_parent,
             )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + self.machine.join_timeout
         while True:
             try:
                 self._ask("server", "info")
