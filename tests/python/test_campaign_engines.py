@@ -1,16 +1,18 @@
-"""The adapters for HyperQueue and Flux, against programs that stand in for `hq` and `flux`."""
+"""The adapters for HyperQueue and Flux.
+
+HyperQueue: against a program that stands in for `hq`. Flux: against one that stands in for `flux`, and
+against the real one where it is installed (:mod:`engine_tools`).
+"""
 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from campaign_tools import attempts_of as rows
+from engine_tools import ENGINES, MACHINE, engine_of
 
 from trellis.campaign.files import parse_campaign, parse_machine
 from trellis.campaign.launchers import make_launcher
@@ -19,22 +21,6 @@ from trellis.campaign.manager import Manager
 from trellis.campaign.model import Place, Placement
 from trellis.errors import NotAvailable
 
-ENGINES = Path(__file__).resolve().parents[1] / "support/engines"
-MACHINE = """
-[machine]
-name = "m"
-launcher = "LAUNCHER"
-settle = 0
-[[nodes]]
-names = ["n1", "n-2"]
-cpus = 4
-gpus = 2
-[allocation]
-join_timeout = 120
-[launcher_options]
-check_seconds = 0.2
-OPTIONS
-"""
 TASKS = """
 [campaign]
 name = "c"
@@ -56,41 +42,18 @@ outputs = ["wide"]
 
 @pytest.fixture
 def engine(request, tmp_path, monkeypatch):
-    """Machine text with the engine's stand-in on the path; its nodes are processes of this host."""
-    monkeypatch.setenv("PATH", f"{ENGINES}:{os.environ['PATH']}")
-    monkeypatch.chdir(tmp_path)
-    if request.param == "flux":
-        monkeypatch.setenv("FLUX_URI", "local:///nowhere")
-        monkeypatch.setenv("FLUX_FAKE_FOLDER", str(tmp_path / "flux"))
-        monkeypatch.setenv("FLUX_FAKE_HOSTS", "n1,n-2")
-        return MACHINE.replace("LAUNCHER", "flux").replace("OPTIONS", "")
-    script = tmp_path / "nodes.sh"
-    script.write_text('#!/bin/bash\nfor n in n1 n-2; do SLURMD_NODENAME=$n "$@" & done\nwait\n')
-    script.chmod(0o755)
-    options = f'worker_command = ["{script}"]\nmpi = ["{sys.executable}", "{_ranks(tmp_path)}", "{{slots}}"]'
-    return MACHINE.replace("LAUNCHER", "hyperqueue").replace("OPTIONS", options)
+    with engine_of(request.param, tmp_path, monkeypatch) as found:
+        yield found
 
 
-def _ranks(folder: Path) -> Path:
-    """Starts as many copies as the slots say."""
-    path = folder / "ranks.py"
-    path.write_text(
-        "import subprocess, sys\n"
-        "count = sum(int(part.split(':')[1]) for part in sys.argv[1].split(','))\n"
-        "ranks = [subprocess.Popen(sys.argv[2:]) for _ in range(count)]\n"
-        "sys.exit(max(rank.wait() for rank in ranks))\n"
-    )
-    return path
+every = pytest.mark.parametrize("engine", ["hyperqueue", "flux-stand-in", "flux"], indirect=True)
 
 
-both = pytest.mark.parametrize("engine", ["hyperqueue", "flux"], indirect=True)
-
-
-@both
+@every
 def test_a_campaign(engine, tmp_path):
     """Failures are repeated, several ranks start as often as they should, statuses come through."""
     campaign = parse_campaign(TASKS.replace("GPUS", "1"), tmp_path)
-    found = Manager(campaign, parse_machine(engine)).run()
+    found = Manager(campaign, parse_machine(engine.machine)).run()
     assert found.counts == {"done": 7}
     assert (tmp_path / "ran").read_text() == "here\n" * 4
     failed = [row for row in rows(Path(campaign.state)) if row["outcome"] != "done"]
@@ -98,9 +61,9 @@ def test_a_campaign(engine, tmp_path):
     assert not list(tmp_path.glob("hq-server.*"))
 
 
-@both
+@every
 def test_a_task_is_killed_and_left_overs_are_found(engine, tmp_path):
-    launcher = make_launcher(parse_machine(engine))
+    launcher = make_launcher(parse_machine(engine.machine))
     launcher.start()
     environment = {**os.environ, MARKER: f"{tmp_path}:t:0", MANAGER: "dead"}
     launch = Launch("t", 0, ("sh", "-c", "echo $$ > pid; sleep 300"), tmp_path, tmp_path / "logs/t.0.log")
@@ -123,14 +86,14 @@ def test_a_task_is_killed_and_left_overs_are_found(engine, tmp_path):
     launcher.close()
 
 
-@both
+@every
 def test_a_node_dies(engine, tmp_path, monkeypatch):
     """The engine says so, the node is left out, its tasks run on the other."""
     tasks = '[campaign]\nname = "c"\n[[task]]\nname = "t-{i}"\nover = { i = "1..8" }\nthreads = 2\n'
     tasks += 'command = "touch begun; until test -e killed; do sleep 0.05; done; echo x > {output}"\n'
     tasks += 'outputs = ["t.{i}"]\n'
     campaign = parse_campaign(tasks, tmp_path)
-    manager = Manager(campaign, parse_machine(engine))
+    manager = Manager(campaign, parse_machine(engine.machine))
     look, killed = manager._look_around, []
 
     def look_and_kill() -> None:
@@ -138,13 +101,7 @@ def test_a_node_dies(engine, tmp_path, monkeypatch):
         if not killed and any("n-2" in a.placement.nodes for a in manager.running.values()):
             if (tmp_path / "begun").exists():
                 killed.append(True)
-                if "hyperqueue" in engine:
-                    words = ["pgrep", "-f", "worker start .*--hostname=n-2"]
-                    pids = subprocess.run(words, capture_output=True, text=True).stdout.split()
-                    own = [pid for pid in pids if os.readlink(f"/proc/{pid}/cwd") == str(tmp_path)]
-                    os.kill(int(own[0]), signal.SIGKILL)
-                else:
-                    (tmp_path / "flux/down.n-2").touch()
+                engine.kill_node("n-2")
         elif killed and "n-2" not in manager.course.planner.pool.nodes:
             (tmp_path / "killed").touch()
 
@@ -171,11 +128,3 @@ def test_outside_a_flux_instance(monkeypatch):
     monkeypatch.delenv("FLUX_URI", raising=False)
     with pytest.raises(NotAvailable, match="FLUX_URI is not set"):
         make_launcher(parse_machine(MACHINE.replace("LAUNCHER", "flux").replace("OPTIONS", "")))
-
-
-@pytest.mark.parametrize("engine", ["flux"], indirect=True)
-def test_flux_does_not_share_gpus(engine, tmp_path):
-    campaign = parse_campaign(TASKS.replace("GPUS", "0.5"), tmp_path)
-    found = Manager(campaign, parse_machine(engine)).run()
-    assert found.counts == {"done": 1, "failed": 6}
-    assert "does not share a GPU" in found.failed["small-1"]

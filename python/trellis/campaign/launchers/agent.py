@@ -34,7 +34,8 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """To be called in a new child: the kernel kills it when the thread that made it ends."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
@@ -204,7 +205,7 @@ class Agent:
         bind = cpus if len(cpus) == len(message["cpus"]) else None
 
         def prepare() -> None:
-            _die_with_parent()
+            die_with_parent()
             if bind:
                 os.sched_setaffinity(0, bind)
 

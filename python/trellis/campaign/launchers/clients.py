@@ -10,30 +10,56 @@ import abc
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...errors import NotAvailable
 from ..model import Machine, Placement
-from .base import LAUNCH_ONCE, MANAGER, Ended, Handle, Launch, Orphan
+from .base import LAUNCH_ONCE, MANAGER, MARKER, Ended, Handle, Launch, Orphan
 from .process import ProcessHandle, ProcessLauncher
 from .slurm_system import ask
 
 _NAME = "trellis"
+#: After a job was made to end, its client has so many seconds to say so; then it is killed, too.
+_CLIENT_SECONDS = 10.0
+#: A job whose client is gone is made to end; its end is awaited for so many seconds, asked so often.
+_LINGER_SECONDS, _LINGER_PAUSE = 30.0, 0.2
+
+
+@dataclasses.dataclass(slots=True)
+class _Lingering:
+    """An attempt whose client ended, perhaps before its job."""
+
+    handle: Handle
+    ended: Ended
+    until: float
+    next_look: float
 
 
 class ClientLauncher(ProcessLauncher):
     """The part that does not depend on the engine. The client's own messages go to <log>.client."""
 
+    #: So long after the engine calls a job ended that was made to end, programs of it may still run.
+    after_end = 0.0
+
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         self.mpi = []
         self.is_bound = False
+        self.missing: list[str] = []
+        names = [node.name for node in machine.nodes]
+        seconds = float(machine.launcher_options.get("check_seconds", 5))  # type: ignore[arg-type]
+        self.watch = NodeWatch(names, self.nodes_up, seconds)
+        self.doomed: dict[str, tuple[str, ...]] = {}  # name of a job that could never start -> nodes
+        self.killed: dict[str, float] = {}  # name of a job that was ended -> when the hard way, or infinity
+        self.lingering: list[_Lingering] = []
 
     @abc.abstractmethod
     def client(
@@ -42,8 +68,12 @@ class ClientLauncher(ProcessLauncher):
         """The words that submit a job of this name and wait for it."""
 
     @abc.abstractmethod
-    def jobs(self) -> list[tuple[str, str]]:
-        """Identifier and name of the jobs that wait or run."""
+    def jobs(self, *, waiting: bool = False) -> list[tuple[str, str]]:
+        """Identifier and name of the jobs that wait or run; only those that wait, if asked."""
+
+    @abc.abstractmethod
+    def nodes_up(self) -> set[str]:
+        """Names of the nodes on which the engine starts jobs now."""
 
     @abc.abstractmethod
     def end_jobs(self, jobs: Sequence[str], *, hard: bool) -> None:
@@ -53,12 +83,28 @@ class ClientLauncher(ProcessLauncher):
     def judge(self, handle: Handle, status: int, messages: str) -> Ended:
         """What the end of the client means."""
 
-    def refuse(self, placement: Placement) -> str | None:
+    def refuse(self, launch: Launch, placement: Placement) -> str | None:
         """Why the engine cannot do it; None: it can."""
         return None
 
+    def follow_nodes(self, up: set[str]) -> None:
+        """To be called at the end of `start`, with the nodes that are up then."""
+        self.missing = [node.name for node in self.machine.usable if node.name not in up]
+        self.watch.set_up(up)
+        self.watch.start()
+
+    def missing_nodes(self) -> Sequence[str]:
+        return self.missing
+
+    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self.watch.changes()
+
+    def close(self) -> None:
+        super().close()
+        self.watch.stop()
+
     def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
-        if (problem := self.refuse(placement)) is not None:
+        if (problem := self.refuse(launch, placement)) is not None:
             handle = ProcessHandle(launch, placement, error=problem)
             self.failed.append(handle)
             return handle
@@ -69,32 +115,98 @@ class ClientLauncher(ProcessLauncher):
         sent = dataclasses.replace(launch, command=words, log=messages_of(launch))
         handle = super().launch(sent, placement, environment)
         handle.launch = launch
-        handle.identity = {**handle.identity, "name": name}
+        handle.identity = {**handle.identity, "name": name, "marker": environment.get(MARKER, "")}
         return handle
 
     def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
-        return [
-            (handle, ended if ended.launcher_error else self._judge(handle, ended))
-            for handle, ended in super().poll(timeout)
-        ]
+        self._end_late_clients()
+        self._end_doomed()
+        reported = []
+        now = time.monotonic()
+        for handle, said in super().poll(min(timeout, _LINGER_PAUSE) if self.lingering else timeout):
+            name = str(handle.identity.get("name", ""))
+            ended = self._judge(handle, said) if name and not said.launcher_error else said
+            is_killed = self.killed.pop(name, None) is not None
+            if name and (is_killed or ended.launcher_error):
+                first_look = now + self.after_end if is_killed else now
+                self.lingering.append(_Lingering(handle, ended, now + _LINGER_SECONDS, first_look))
+            else:
+                reported.append((handle, ended))
+        return reported + self._gone()
 
     def _judge(self, handle: Handle, ended: Ended) -> Ended:
+        if doomed := self.doomed.pop(str(handle.identity["name"]), None):
+            return Ended(None, lost_nodes=doomed)
+        if ended.status is not None and ended.status < 0:
+            return Ended(None, launcher_error=f"its client was ended by signal {-ended.status}")
         path = messages_of(handle.launch)
         text = path.read_text(errors="replace") if path.exists() else ""
-        return self.judge(handle, ended.status or 0, text)
+        judged = self.judge(handle, ended.status or 0, text)
+        if judged == Ended(0):
+            path.unlink(missing_ok=True)  # what clients say of a job that went well is of no use
+        return judged
+
+    def _gone(self) -> list[tuple[Handle, Ended]]:
+        """Attempts whose clients ended early, and whose jobs are over now: nothing runs beside the next."""
+        gone: list[tuple[Handle, Ended]] = []
+        now = time.monotonic()
+        for one in [one for one in self.lingering if one.next_look <= now]:
+            one.next_look = now + _LINGER_PAUSE
+            named = self._named(str(one.handle.identity["name"]))
+            if named:
+                self.end_jobs(named, hard=True)
+            if named != [] and now < one.until:
+                continue
+            self.lingering.remove(one)
+            self._end_marked(one.handle)
+            gone.append((one.handle, one.ended))
+        return gone
+
+    def _end_marked(self, handle: Handle) -> None:
+        """What an engine's helper that was killed left of an attempt on this host."""
+        if marker := str(handle.identity["marker"]):
+            left = Orphan(handle.launch.task, handle.launch.attempt, "", {"marker": marker})
+            super().end_orphan(left, hard=True)
+
+    def _end_doomed(self) -> None:
+        """End jobs that wait for a node which is down: they would wait until it comes back."""
+        down = self.watch.news_of_down()
+        handles = [handle for handle in self.running.values() if not down.isdisjoint(handle.placement.nodes)]
+        if not handles:
+            return
+        try:
+            waiting = {name for _, name in self.jobs(waiting=True)}
+        except NotAvailable:
+            return
+        for handle in handles:
+            name = str(handle.identity["name"])
+            if name in waiting:
+                self.doomed[name] = tuple(sorted(down & set(handle.placement.nodes)))
+                self.kill(handle, hard=True)
+
+    def _end_late_clients(self) -> None:
+        for handle in list(self.running.values()) if self.killed else ():
+            name = str(handle.identity["name"])
+            if time.monotonic() - self.killed.get(name, math.inf) > _CLIENT_SECONDS:
+                super().kill(handle, hard=True)
 
     def kill(self, handle: Handle, *, hard: bool = False) -> None:
-        named = self._named(str(handle.identity.get("name", "")))
-        if named:
+        """End the job; its client says when that has happened."""
+        name = str(handle.identity.get("name", ""))
+        if not name:
+            return
+        self.killed[name] = min(self.killed.get(name, math.inf), time.monotonic() if hard else math.inf)
+        if named := self._named(name):
             self.end_jobs(named, hard=hard)
-        if hard or not named:
+        else:
             super().kill(handle, hard=hard)
 
-    def _named(self, name: str) -> list[str]:
+    def _named(self, name: str) -> list[str] | None:
+        """Jobs of this name that wait or run; None: the engine gives no answer."""
         try:
             return [job for job, other in self.jobs() if other == name]
         except NotAvailable:
-            return []
+            return None
 
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
         """Jobs of this campaign, and clients on this host."""
@@ -109,10 +221,11 @@ class ClientLauncher(ProcessLauncher):
         return list(found.values())
 
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
+        """An engine that gives no answer has not said that the job is over."""
         named = self._named(str(orphan.identity.get("name", "")))
         if named:
             self.end_jobs(named, hard=hard)
-        return super().end_orphan(orphan, hard=hard) or bool(named)
+        return super().end_orphan(orphan, hard=hard) or named != []
 
 
 def job_name(launch: Launch, environment: Mapping[str, str]) -> str:
@@ -165,6 +278,7 @@ class NodeWatch(threading.Thread):
         self._lock = threading.Lock()
         self._up: set[str] = set()
         self._told: set[str] = set()
+        self._is_new = False
 
     def set_up(self, nodes: set[str]) -> None:
         """What is known before it starts."""
@@ -177,7 +291,13 @@ class NodeWatch(threading.Thread):
             except NotAvailable:
                 continue
             with self._lock:
-                self._up = up
+                self._up, self._is_new = up, True
+
+    def news_of_down(self) -> frozenset[str]:
+        """Nodes that are down; empty if nothing was heard since the last call."""
+        with self._lock:
+            is_new, self._is_new = self._is_new, False
+            return self._names - self._up if is_new else frozenset()
 
     def changes(self) -> tuple[list[str], list[str]]:
         """Nodes that joined and that were lost since the last call."""

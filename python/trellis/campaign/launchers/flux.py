@@ -1,13 +1,14 @@
 """Flux: each attempt is a job of the Flux instance that this manager runs in, by one `flux run`.
 
 Flux starts the ranks, confines them to cores and GPUs of its own choice on the nodes of the plan, and ends
-them together. Written after the manual pages of flux-core; not yet run against a real Flux.
+them together. Run against flux-core 0.88 (doc/campaign/engines.md).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -15,8 +16,24 @@ from collections.abc import Mapping, Sequence
 from ...errors import NotAvailable
 from ..model import Machine, Placement
 from .base import Ended, Handle, Launch
-from .clients import ClientLauncher, NodeWatch
+from .clients import ClientLauncher
 from .slurm_system import ask, expand_hosts, machine_on_hosts
+
+#: What Flux fills in wherever it stands in a command, unlike all other words.
+_TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_NODE_FAILURE = re.compile(r"node failure on (\S+) \((?:shell )?rank")
+_SHELL_FAILURE = re.compile(r"shell rank \d+ on host \S+ failed")
+#: The program did not run, or where it should not, or its job's shell was killed.
+_ERRORS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(Could not change dir to .*)",
+        r"type=exec severity=0 (?!.*task rank \d+ on host \S+ failed)(.*)",
+        r"flux-job: (job shell .*)",
+        r"flux-run: ERROR: (.*)",
+        r"job\.exception \S+ type=(?!exec)(\S+) severity=0 ?(.*)",
+    )
+)
 
 
 class FluxLauncher(ClientLauncher):
@@ -25,41 +42,34 @@ class FluxLauncher(ClientLauncher):
 
     def __init__(self, machine: Machine) -> None:
         options = machine.launcher_options
-        self.program = str(options.get("flux", "flux"))
+        named = str(options.get("flux", "flux"))
         self.options = [str(word) for word in options.get("options", ())]  # type: ignore[attr-defined]
-        if shutil.which(self.program) is None:
+        found = shutil.which(named)
+        if found is None:
             raise NotAvailable(
-                f"launcher 'flux' needs {self.program}, which is not here: install flux-core, or take "
+                f"launcher 'flux' needs {named}, which is not here: install flux-core, or take "
                 "another launcher"
             )
+        self.program = found  # a task may have a PATH of its own
         if "FLUX_URI" not in os.environ:
             raise NotAvailable(
                 "not inside a Flux instance (FLUX_URI is not set): run under `flux start`, in an allocation "
                 "e.g. `srun -N4 -n4 flux start trellis campaign run ...`"
             )
         hosts = expand_hosts(ask(self.program, "getattr", "hostlist"))
+        if len(set(hosts)) < len(hosts):
+            raise NotAvailable(
+                f"the brokers of this Flux instance are on {', '.join(hosts)}: several on one host, which "
+                "Flux cannot tell apart by name; start one broker a node"
+            )
         super().__init__(machine_on_hosts(machine, hosts))
-        names = [node.name for node in self.machine.nodes]
-        self.watch = NodeWatch(names, self._nodes_up, float(options.get("check_seconds", 5)))  # type: ignore[arg-type]
 
     def start(self) -> None:
         super().start()
-        up = self._nodes_up()
-        self.missing = [node.name for node in self.machine.usable if node.name not in up]
-        self.watch.set_up(up)
-        self.watch.start()
+        self.follow_nodes(self.nodes_up())
 
-    def close(self) -> None:
-        super().close()
-        self.watch.stop()
-
-    def missing_nodes(self) -> Sequence[str]:
-        return self.missing
-
-    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.watch.changes()
-
-    def _nodes_up(self) -> set[str]:
+    def nodes_up(self) -> set[str]:
+        """Where jobs may start: not those that are offline, drained or excluded."""
         return set(expand_hosts(ask(self.program, "resource", "list", "-n", "-s", "up", "-o", "{nodelist}")))
 
     def seconds_left(self) -> float | None:
@@ -69,9 +79,12 @@ class FluxLauncher(ClientLauncher):
             return left if 0 < left < 1e9 else None
         return None
 
-    def refuse(self, placement: Placement) -> str | None:
+    def refuse(self, launch: Launch, placement: Placement) -> str | None:
         if any(place.share < 1 for place in placement.places):
             return "Flux does not share a GPU between jobs: give whole `gpus_per_rank`"
+        for word in (*launch.command, str(launch.log)):
+            if found := _TEMPLATE.search(word):
+                return f"Flux puts values of its own in place of {found[0]}: no command may contain that"
         return None
 
     def client(
@@ -85,6 +98,7 @@ class FluxLauncher(ClientLauncher):
             f"--requires=hosts:{','.join(placement.nodes)}",
             f"--output={launch.log}", f"--error={launch.log}", "--setopt=output.mode=append",
             "--setopt=exit-on-error",
+            "--setopt=exit-timeout=none",  # by default all ranks must end within 30 s of the first
         ]  # fmt: skip
         gpus = sum(len(place.gpus) for place in places) // placement.ranks
         if gpus:
@@ -96,25 +110,50 @@ class FluxLauncher(ClientLauncher):
             words += [f"--taskmap=hostfile:{path}"]
         return [*words, *self.options, *launch.command]
 
-    def jobs(self) -> list[tuple[str, str]]:
-        text = ask(self.program, "jobs", "-n", "--filter=pending,running", "-o", "{id.dec} {name}")
+    def jobs(self, *, waiting: bool = False) -> list[tuple[str, str]]:
+        states = "pending" if waiting else "pending,running"
+        text = ask(self.program, "jobs", "-n", "--count=0", f"--filter={states}", "-o", "{id.dec} {name}")
         return [(job, name) for job, _, name in (line.partition(" ") for line in text.splitlines())]
 
     def end_jobs(self, jobs: Sequence[str], *, hard: bool) -> None:
-        words = ["cancel"] if hard else ["job", "kill", "--signal=SIGTERM"]
-        subprocess.run([self.program, *words, *jobs], check=False, capture_output=True, timeout=60)
+        """`flux cancel` alone would send SIGTERM and wait for 5 s; `flux job kill` ends no job that waits."""
+        asked = self._tell("job", "kill", f"--signal={'SIGKILL' if hard else 'SIGTERM'}", *jobs)
+        if hard or "job is not running" in asked.stderr:
+            self._tell("cancel", *jobs)
+
+    def _tell(self, *words: str) -> subprocess.CompletedProcess:
+        command = [self.program, *words]
+        try:
+            return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        except subprocess.TimeoutExpired as error:
+            return subprocess.CompletedProcess(command, 1, "", str(error))
 
     def judge(self, handle: Handle, status: int, messages: str) -> Ended:
-        """`flux run` ends with the job's status, 128 + signal if a rank was killed; without a job, with 1."""
-        lost = tuple(sorted(set(handle.placement.nodes) - self._up_now()))
-        if lost:
+        """`flux run` ends with the job's status, 128 + signal if a rank was killed, and says so; it ends with
+        1 also where there was no rank, or one was lost."""
+        error = _error(messages)
+        if lost := self._lost(handle.placement.nodes, messages):
             return Ended(None, lost_nodes=lost)
-        if status and "flux-run: ERROR" in messages:
-            return Ended(None, launcher_error=messages.strip().splitlines()[-1])
-        return Ended(status if status <= 128 else 128 - status)
+        if error is not None and (status or "Could not change dir" in error):
+            return Ended(None, launcher_error=error)
+        return Ended(status if status < 128 or status > 192 else 128 - status)
 
-    def _up_now(self) -> set[str]:
-        try:
-            return self._nodes_up()
-        except NotAvailable:
-            return {node.name for node in self.machine.nodes}
+    def _lost(self, nodes: Sequence[str], messages: str) -> tuple[str, ...]:
+        lost = {name for found in _NODE_FAILURE.findall(messages) for name in expand_hosts(found)}
+        if _SHELL_FAILURE.search(messages):  # of a node that is lost, or it was killed
+            words = ("resource", "status", "-n", "-s", "offline", "-o", "{nodelist}")
+            with contextlib.suppress(NotAvailable):
+                lost |= set(expand_hosts(ask(self.program, *words)))
+        return tuple(sorted(lost & set(nodes)))
+
+
+def _error(messages: str) -> str | None:
+    """Why Flux did not run the program, or not to its end; None: what happened was the program's doing."""
+    lines = messages.strip().splitlines()
+    for pattern in _ERRORS:
+        found = next((match for line in lines if (match := pattern.search(line))), None)
+        if found is not None:
+            return ": ".join(part for part in found.groups() if part)
+    is_told = any("flux-job: task(s) " in line for line in lines)
+    said = [line for line in lines if "redirected to" not in line]
+    return None if is_told or not said else said[-1]

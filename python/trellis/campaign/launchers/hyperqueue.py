@@ -4,11 +4,14 @@ Every worker has a resource of its node's name, so that a job runs where the pla
 ranks start on their first node through `mpi`. HyperQueue's own multi-node tasks choose their nodes
 themselves, and its restarts know no outputs: neither is used (crash limit "never-restart").
 
-Written after the documentation and sources of version 0.26; not yet run against a real `hq`.
+A server that was started here ends with its manager, and with it its workers and all that they run.
+
+Options, JSON and messages were compared with the sources of version 0.26.2; not yet run against a real `hq`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -24,17 +27,20 @@ from typing import Any
 from ...errors import BadArgument, NotAvailable
 from ..model import Machine, Placement
 from . import slurm_system
+from .agent import die_with_parent
 from .base import Ended, Handle, Launch
-from .clients import ClientLauncher, NodeWatch, ask_json, end_process
+from .clients import ClientLauncher, ask_json, end_process
 from .template import fill
 
-_EXIT = re.compile(r"exit (?:code|status)[: ]+(-?\d+)")
-_LOST = re.compile(r"worker .*(?:lost|disconnected)|lost.* worker", re.IGNORECASE)
+_JOB = re.compile(r"job ID: (\d+)")
+_SIGNAL = re.compile(r"^Program terminated with exit code -?\d+\. Received signal (\d+)")
+_EXIT = re.compile(r"^Program terminated with exit code (-?\d+)")
+_LOST = re.compile(r"^Task was running on a (?:lost worker|worker that was lost)")
 _MPI = ["mpirun", "-n", "{ranks}", "--host", "{slots}", "--bind-to", "none"]
 
 
 class HyperQueueLauncher(ClientLauncher):
-    """Options (``[launcher_options]``).
+    """Jobs of `hq`. Options (``[launcher_options]``).
 
     hq
         The program; default "hq". Server, workers and clients must be of one version.
@@ -49,6 +55,9 @@ class HyperQueueLauncher(ClientLauncher):
         How often the server is asked for its workers; default 5.
     """
 
+    #: A cancelled task counts as ended at once; its processes get SIGINT, and SIGKILL a second later.
+    after_end = 1.5
+
     def __init__(self, machine: Machine) -> None:
         super().__init__(slurm_system.machine_in_allocation(machine))
         options = machine.launcher_options
@@ -62,7 +71,6 @@ class HyperQueueLauncher(ClientLauncher):
         self.server: subprocess.Popen | None = None
         self.workers: subprocess.Popen | None = None
         names = [node.name for node in self.machine.nodes]
-        self.watch = NodeWatch(names, self._nodes_up, float(options.get("check_seconds", 5)))  # type: ignore[arg-type]
         if len({_plain(name) for name in names}) < len(names):
             raise BadArgument(
                 f"machine {machine.name}: HyperQueue's resource names have letters and digits only, and two "
@@ -87,7 +95,7 @@ class HyperQueueLauncher(ClientLauncher):
         up: set[str] = set()
         deadline = time.monotonic() + self.machine.join_timeout
         while len(up) < len(names) and time.monotonic() < deadline:
-            up = self._nodes_up() & set(names)
+            up = self.nodes_up() & set(names)
             time.sleep(0.05)
         if not up:
             self.close()
@@ -95,9 +103,7 @@ class HyperQueueLauncher(ClientLauncher):
                 f"no HyperQueue worker reported to the server (version {version}) within "
                 f"{self.machine.join_timeout:g} s"
             )
-        self.missing = [name for name in names if name not in up]
-        self.watch.set_up(up)
-        self.watch.start()
+        self.follow_nodes(up)
 
     def _start_server(self) -> None:
         self.own_folder = Path(tempfile.mkdtemp(prefix="hq-server.", dir=Path.cwd()))
@@ -109,8 +115,9 @@ class HyperQueueLauncher(ClientLauncher):
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=die_with_parent,
             )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + self.machine.join_timeout
         while True:
             try:
                 self._ask("server", "info")
@@ -140,7 +147,6 @@ class HyperQueueLauncher(ClientLauncher):
 
     def close(self) -> None:
         super().close()
-        self.watch.stop()
         if self.workers is not None or self.server is not None:
             subprocess.run(
                 [self.program, "--server-dir", self.folder, "server", "stop"],
@@ -156,16 +162,16 @@ class HyperQueueLauncher(ClientLauncher):
 
     # Nodes
 
-    def missing_nodes(self) -> Sequence[str]:
-        return self.missing
-
-    def node_changes(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.watch.changes()
-
-    def _nodes_up(self) -> set[str]:
+    def nodes_up(self) -> set[str]:
         """Nodes with a worker that has not ended."""
+        if self._is_server_dead():
+            return set()
         workers = self._ask("worker", "list")
         return {w["configuration"]["hostname"] for w in workers if w.get("ended") is None}
+
+    def _is_server_dead(self) -> bool:
+        """Of the server that was started here: its workers have ended then, with all that they ran."""
+        return self.server is not None and self.server.poll() is not None
 
     # Jobs
 
@@ -179,47 +185,62 @@ class HyperQueueLauncher(ClientLauncher):
         command = list(launch.command)
         if placement.ranks > 1:
             command = fill(self.rank_words, launch, placement) + command
-        changed = [f"--env={k}={v}" for k, v in sorted(environment.items()) if os.environ.get(k) != v]
+        changed = [f"--env={k}={v}" for k, v in sorted(environment.items()) if self._must_send(k, v)]
         return [
-            self.program, "--server-dir", self.folder, "submit", "--wait", "--directives=off",
+            self.program, "--server-dir", self.folder, "--output-mode=cli", "--colors=never",
+            "submit", "--wait", "--directives=off",
             f"--name={name}", f"--cwd={launch.directory}", "--stdout=none", "--stderr=none",
             "--crash-limit=never-restart", f"--cpus={len(place.cpus)}",
             f"--resource=node/{_plain(place.node)}=1", *changed, "--",
             "/bin/sh", "-c", 'log=$1; shift; exec "$@" >> "$log" 2>&1', "sh", str(launch.log), *command,
         ]  # fmt: skip
 
-    def jobs(self) -> list[tuple[str, str]]:
-        found = self._ask("job", "list", "--filter=waiting,running")
+    def _must_send(self, name: str, value: str) -> bool:
+        """Programs have their worker's environment, which is this process's if it was started here."""
+        if name == "OMP_NUM_THREADS":  # else HyperQueue sets it, to the number of cores of all ranks
+            return True
+        if self.words == []:
+            return not name.startswith(("SLURM", "HQ_")) and name != "HOSTNAME"
+        return os.environ.get(name) != value
+
+    def jobs(self, *, waiting: bool = False) -> list[tuple[str, str]]:
+        if self._is_server_dead():
+            return []
+        found = self._ask("job", "list", f"--filter={'waiting' if waiting else 'waiting,running'}")
         return [(str(job["id"]), str(job["name"])) for job in found]
 
     def end_jobs(self, jobs: Sequence[str], *, hard: bool) -> None:
-        """HyperQueue knows one way to cancel: it ends the whole process group."""
-        subprocess.run(
-            [self.program, "--server-dir", self.folder, "job", "cancel", ",".join(jobs)],
-            check=False,
-            capture_output=True,
-            timeout=60,
-        )
+        """HyperQueue knows one way to cancel: SIGINT to the process group, and SIGKILL a second later."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                [self.program, "--server-dir", self.folder, "job", "cancel", ",".join(jobs)],
+                check=False,
+                capture_output=True,
+                timeout=60,
+            )
 
     def judge(self, handle: Handle, status: int, messages: str) -> Ended:
-        found = re.search(r"job ID:\D*(\d+)", re.sub(r"\x1b\[[0-9;]*m", "", messages))
+        """By the task's state: `hq submit --wait` ends with 0 also if it failed, or the server is gone."""
+        found = _JOB.search(messages)
         if found is None:
             return Ended(None, launcher_error=f"hq submit: {messages.strip() or f'status {status}'}")
-        error = self._error(found[1])
-        if error is None:
-            return Ended(None if status else 0)
+        try:
+            task = self._ask("job", "info", found[1])[0]["tasks"][0]
+        except (NotAvailable, LookupError) as error:
+            return Ended(None, launcher_error=f"HyperQueue does not say how job {found[1]} ended: {error}")
+        if task["state"] == "finished":
+            return Ended(0)
+        if task["state"] != "failed":
+            return Ended(
+                None, launcher_error=f"HyperQueue: job {found[1]} was not run to its end: {task['state']}"
+            )
+        error = str(task.get("error", "no reason given"))
         if _LOST.search(error):
             return Ended(None, lost_nodes=(handle.placement.places[0].node,))
+        if signalled := _SIGNAL.search(error):
+            return Ended(-int(signalled[1]))
         code = _EXIT.search(error)
         return Ended(int(code[1])) if code else Ended(None, launcher_error=error)
-
-    def _error(self, job: str) -> str | None:
-        """Why a job's task failed; None: it did not, or the server is gone."""
-        try:
-            tasks = self._ask("job", "info", job)[0]["tasks"]
-        except (NotAvailable, LookupError):
-            return None
-        return next((str(task["error"]) for task in tasks if task.get("error")), None)
 
 
 def _plain(name: str) -> str:

@@ -47,7 +47,8 @@ def ask(*command: str, timeout: float = 60) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotAvailable(f"{command[0]}: {error}") from None
     if ended.returncode != 0:
-        raise NotAvailable(f"{' '.join(command)}: {ended.stderr.strip() or f'status {ended.returncode}'}")
+        said = ended.stderr.strip() or ended.stdout.strip() or f"status {ended.returncode}"
+        raise NotAvailable(f"{' '.join(command)}: {said}")
     return ended.stdout.strip()
 
 
