@@ -30,6 +30,7 @@ from .measure_currents import (
     three_point_functions,
 )
 from .measure_files import Measured, require_same_run, result_file, write_result
+from .measure_inputs import FileStamp, require_same_inputs
 from .measure_setup import (
     are_beyond_half,
     between,
@@ -75,6 +76,8 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
         )
     for number in done:
         measurement.extents = require_same_run(result_file(folder, number), run)
+    now = dict(found)
+    require_same_inputs([(result_file(folder, number), now[number]) for number in done], run, output.line)
     on_root(lambda: make_output_folder(folder))
     if done:
         output.line(f"{len(done)} of {len(found)} configurations are done already")
@@ -145,6 +148,7 @@ class _Measurement:
     def measure_configuration(self, number: int, path: str, folder: Path, show: Any, count: int) -> None:
         run = self.run
         start = time.perf_counter()
+        stamp = FileStamp.of(path)
         U = read_gauge_field(path, grid=run.machine.grid, lattice=run.configurations.lattice)
         self._require_one_lattice(path, U.geometry.extents)
         self._check_memory(U.geometry)
@@ -159,6 +163,7 @@ class _Measurement:
             self.text,
             number=number,
             path=path,
+            stamp=stamp,
             U=U,
             channels=self.channels,
             momenta=self.momenta,

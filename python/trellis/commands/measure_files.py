@@ -22,6 +22,7 @@ from ..run_files import MeasureRun
 from ..run_files.contractions import STRANGE
 from ..run_files.quarks import Coefficients
 from ..solvers import SolveReport
+from .measure_inputs import FileStamp, write_input
 from .measure_setup import bare_mass, coefficients, describe_smearing, strange_table
 
 #: Tables of the run file that all files of a measurement have to share.
@@ -96,6 +97,7 @@ def write_result(
     *,
     number: int,
     path: str,
+    stamp: FileStamp,
     U: GaugeField,
     channels: list[MesonChannel],
     momenta: list,
@@ -106,11 +108,7 @@ def write_result(
     root = file.root()
     write_root_attributes(root, "measurement", text, U.geometry.extents)
     root.set_text("physics", physics(run))
-    root.set_text("input_file", path)
-    assert U.report is not None
-    sums = [f"{c['kind']}={c['computed']:08x}" for c in U.report.checksums]
-    root.set_text("input_checksum", " ".join(sums))
-    root.set_real("plaquette", U.plaquette)
+    write_input(root, path, stamp, U)
     beta = on_root(lambda: _beta_of(path))
     if beta is not None:
         root.set_real("beta", beta)

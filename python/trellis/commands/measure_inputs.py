@@ -1,0 +1,124 @@
+"""Which configuration a result was measured on, and whether the file of that name still is the one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core import load
+from ..errors import BadArgument
+from ..gauge import FileReport, GaugeField, read_gauge_field
+from ..parallel import on_root
+from ..run_files import MeasureRun
+
+_ROUNDING = 1e-12  # of the mean plaquette, relative: sums of the same links by another compiler
+
+
+@dataclass(frozen=True)
+class FileStamp:
+    """What tells without reading a file that it is the one it was: size in bytes, time of the last change."""
+
+    bytes: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, path: str) -> FileStamp:
+        """Of a file as it is now. Collective."""
+        status = on_root(Path(path).stat)
+        return cls(status.st_size, status.st_mtime_ns)
+
+
+def write_input(root: Any, path: str, stamp: FileStamp, U: GaugeField) -> None:
+    """Attributes of a result: the configuration's file and its content. Collective.
+
+    Parameters
+    ----------
+    root
+        Group of the compiled part's HDF5.
+    stamp
+        From before the file was read: one that is replaced meanwhile is not taken for this one.
+    """
+    assert U.report is not None
+    root.set_text("input_file", path)
+    root.set_integer("input_bytes", stamp.bytes)
+    root.set_integer("input_modified_ns", stamp.modified_ns)
+    root.set_text("input_checksum", " ".join(f"{kind}={sum}" for kind, sum in _checksums(U.report).items()))
+    root.set_real("plaquette", U.plaquette)
+
+
+def require_same_inputs(
+    results: Iterable[tuple[Path, str]], run: MeasureRun, say: Callable[[str], None]
+) -> None:
+    """Refuse to go on beside results of configurations that were replaced since. Collective.
+
+    A file of the recorded name, size and time of change is taken for what it was; any other is read, and its
+    checksums (where the format has none, or another kind, its plaquette) have to be those of the result.
+
+    Parameters
+    ----------
+    results
+        Each result file with the configuration that has its number now.
+    say
+        Gets a line about each file that had to be read.
+
+    Raises
+    ------
+    BadArgument
+        Some of them were replaced: the message names the first, with what was expected and found.
+    FileError, ChecksumError
+        A result without these attributes; a configuration that is damaged.
+    """
+    changed: list[tuple[Path, str, str]] = []
+    for result, path in results:
+        root = load().Hdf5File.open(str(result)).root()
+        if _has_stamp(root, path, FileStamp.of(path)):
+            continue
+        U = read_gauge_field(path, grid=run.machine.grid, lattice=run.configurations.lattice)
+        difference = _difference(root, U)
+        if difference:
+            changed.append((result, path, difference))
+        else:
+            say(f"{path} has another name or date than when {result.name} was measured, and the same content")
+    if not changed:
+        return
+    result, path, difference = changed[0]
+    others = ", ".join(path for _, path, _ in changed[1:])
+    also = f" (the same holds for {others})" if others else ""
+    raise BadArgument(
+        f"{path} was replaced since {result} was measured on it: {difference}{also}; put the old "
+        "configuration back, or remove the result to measure the new one, or choose another folder"
+    )
+
+
+def _checksums(report: FileReport) -> dict[str, str]:
+    return {c["kind"]: f"{c['computed']:08x}" for c in report.checksums}
+
+
+def _has_stamp(root: Any, path: str, now: FileStamp) -> bool:
+    """Whether the result names this file as it is now; older results say nothing of sizes and dates."""
+    names = ("input_bytes", "input_modified_ns")
+    if root.text("input_file") != path or not all(map(root.has_attribute, names)):
+        return False
+    return [*root.integers(names[0]), *root.integers(names[1])] == [now.bytes, now.modified_ns]
+
+
+def _difference(root: Any, U: GaugeField) -> str:
+    """What a result says of its configuration and what was read, where these differ; else nothing."""
+    assert U.report is not None
+    expected = {
+        kind: sum for kind, _, sum in (part.partition("=") for part in root.text("input_checksum").split())
+    }
+    found = _checksums(U.report)
+    common = expected.keys() & found.keys()
+    if common and any(expected[kind] != found[kind] for kind in common):
+        kinds = sorted(common)
+        return (
+            f"expected {' '.join(f'{kind}={expected[kind]}' for kind in kinds)}, "
+            f"found {' '.join(f'{kind}={found[kind]}' for kind in kinds)}"
+        )
+    (plaquette,) = root.reals("plaquette")
+    if not common and not abs(U.plaquette - plaquette) <= _ROUNDING * abs(plaquette):
+        return f"expected the plaquette {plaquette!r}, found {U.plaquette!r}"
+    return ""
