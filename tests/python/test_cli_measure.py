@@ -423,8 +423,8 @@ def test_two_files_of_one_number(measured: Path) -> None:
     assert "configuration 6 twice" in run("measure", name, cwd=measured, status=1).stderr
 
 
-def test_sigterm_finishes_the_configuration(ensemble: Path) -> None:
-    """The finished one is saved, the other is left to --resume, and the bits are those of a plain run."""
+def test_sigterm_finishes_what_is_written(ensemble: Path) -> None:
+    """The finished one is saved, the other is left to --resume."""
     text = MEASURE.replace('"out"', '"stopped"').replace("1e-9", "1e-13")
     (ensemble / "stopped.toml").write_text(text)
     found = stopped_by_sigterm(

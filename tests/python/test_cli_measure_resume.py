@@ -1,13 +1,16 @@
-"""trellis measure --resume: what it finds changed since the results were written."""
+"""trellis measure, stopped and resumed: what is saved, and what was changed since."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import h5py
 import pytest
-from command_line import run
+from command_line import command, environment, run
 
 import trellis as tr
 
@@ -98,3 +101,115 @@ def test_results_of_older_versions(folder: Path) -> None:
     assert "the same content" in resume(folder)
     replace(folder / "field.2.ildg", seed=3)
     assert "field.2.ildg was replaced" in resume(folder, status=1)
+
+
+SEVERAL_SOLVES = """\
+[configurations]
+files = "field.*"
+[fermion]
+kappa = 0.1
+csw = 1.0
+strange_kappa = 0.09
+[source]
+positions = [[0, 0, 0, 0], [2, 2, 2, 2]]
+[correlators]
+mesons = ["pion", "kaon"]
+[feynman_hellmann]
+currents = ["A3"]
+[three_point]
+currents = ["A3"]
+separations = [2]
+[flow]
+time = 0.5
+[output]
+propagators = true
+directory = "out"
+"""
+#: Solves of a configuration: two sources, each with two quarks, a current, and a sink.
+SOLVES = 8
+
+# A run that gets a signal in the middle of its solve of this number, and tells how many it began.
+STOPPED = """
+import os, signal, sys
+from trellis.bound_solvers import BoundSolver
+from trellis.cli import main
+from trellis.core import load
+solve, begun = BoundSolver.propagator, 0
+number, last, rank = getattr(signal, sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+def propagator(*arguments, **options):
+    global begun
+    begun += 1
+    if begun == last and load().rank() == rank:
+        os.kill(os.getpid(), number)
+    return solve(*arguments, **options)
+BoundSolver.propagator = propagator
+sys.argv = ["trellis", "measure", "run.toml", "--resume"]
+try:
+    main()
+finally:
+    if load().rank() == 0:
+        print("solves begun:", begun)
+"""
+
+
+def stopped(folder: Path, solve: int, signal: str = "SIGTERM", rank: int = 0) -> str:
+    launcher = command(ranks=rank + 1)[: -len(command())]
+    found = subprocess.run(
+        [*launcher, sys.executable, "-c", STOPPED, signal, str(solve), str(rank)],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert "Traceback" not in found.stderr
+    return found.stdout
+
+
+def correlators(folder: Path) -> dict[str, bytes]:
+    found = {}
+    for path in sorted(folder.glob("out/correlators.*.h5")):
+        with h5py.File(path) as file:
+            for name in [*file["correlators"]]:
+                found[f"{path.name} {name}"] = file[f"correlators/{name}"][()].tobytes()
+            found[f"{path.name} flow"] = file["flow/energy_clover"][()].tobytes()
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two configurations, and their results of a run that nothing stops."""
+    folder = tmp_path_factory.mktemp("plain")
+    for number in (1, 2):
+        tr.weak_field((4, 4, 4, 4), seed=number).write(folder / f"field.{number}.ildg")
+    (folder / "run.toml").write_text(SEVERAL_SOLVES)
+    run("measure", "run.toml", cwd=folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("solve", "signal", "rank", "words", "saved"),
+    [
+        (1, "SIGTERM", 0, "in configuration 1, of which nothing is saved; saved of this run: 0", 0),
+        (3, "SIGTERM", 0, "in configuration 1, of which nothing is saved; saved of this run: 0", 0),
+        (5, "SIGINT", 0, "in configuration 1, of which propagators of 1 of 2 sources are saved", 0),
+        (SOLVES, "SIGTERM", 0, "before configuration 2; saved of this run: 1 configurations", 1),
+        (SOLVES + 6, "SIGTERM", 0, "in configuration 2, of which propagators of 1 of 2 sources", 1),
+        (SOLVES + 2, "SIGTERM", 1, "another rank was asked to stop: stopped in configuration 2", 1),
+    ],
+)
+def test_a_stop_waits_for_one_solve(
+    plain: Path, tmp_path: Path, solve: int, signal: str, rank: int, words: str, saved: int
+) -> None:
+    """No further solve begins, nothing half is saved, and --resume gives the bits of a plain run."""
+    for path in [*plain.glob("field.*"), plain / "run.toml"]:
+        shutil.copy2(path, tmp_path)
+    said = stopped(tmp_path, solve, signal, rank)
+    assert words in said
+    assert f"solves begun: {solve}\n" in said
+    assert len(list(tmp_path.glob("out/correlators.*"))) == saved
+    assert not list(tmp_path.glob("out/*.partial"))
+    resume(tmp_path)
+    assert correlators(tmp_path) == correlators(plain)

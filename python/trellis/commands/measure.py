@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ from .measure_setup import (
     strange_table,
 )
 from .setup import gauge_field_bytes, load_run, make_output_folder, require_memory, set_threads
-from .stopping import StopRequest
+from .stopping import Stopped, StopRequest
 
 
 def measure(
@@ -66,7 +67,8 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
     """Everything after the run file was read; returns the JSON object of `trellis measure --json`."""
     set_threads(run.machine)
     folder = Path(run.output.directory)
-    measurement = _Measurement(run, text, output)
+    stop = StopRequest()
+    measurement = _Measurement(run, text, output, stop)
     found = on_root(lambda: find_configurations(run.configurations))
     todo, done = on_root(lambda: _split_done(found, folder))
     if done and not resume:
@@ -82,20 +84,21 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
     if done:
         output.line(f"{len(done)} of {len(found)} configurations are done already")
     start = time.perf_counter()
-    stop, measured = StopRequest(), 0
-    with stop, output.progress("propagators", len(todo) * run.source.count) as show:
-        while measured < len(todo) and not stop.is_wanted():
-            number, path = todo[measured]
+    measured = 0
+    with (
+        stop,
+        output.progress("propagators", len(todo) * run.source.count) as show,
+        contextlib.suppress(Stopped),
+    ):
+        for number, path in todo:
+            stop.check()
             measurement.measure_configuration(number, path, folder, show, measured)
             measured += 1
     seconds = time.perf_counter() - start
     reports = measurement.reports
     finished = sorted([*done, *(number for number, _ in todo[:measured])])
     if measured < len(todo):
-        output.line(
-            f"{stop.reason}: stopped before configuration {todo[measured][0]}; the finished ones are "
-            "saved, go on with --resume"
-        )
+        output.line(_what_is_saved(stop.reason, measured, todo[measured][0], measurement))
     output.line(f"{measured} configurations in {seconds:.1f} s; results in {folder}")
     return {
         "run": "measure",
@@ -121,11 +124,26 @@ def _split_done(found: list[tuple[int, str]], folder: Path) -> tuple[list[tuple[
     return [(number, path) for number, path in found if number not in set(done)], done
 
 
+def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measurement) -> str:
+    """After a stop: what there is, and what of the configuration in hand there is not."""
+    text = f"{reason}: stopped before configuration {number}"
+    if measurement.in_hand:
+        text = f"{reason}: stopped in configuration {number}, of which nothing is saved"
+        if measurement.sources_done and measurement.run.output.propagators:
+            text = (
+                f"{reason}: stopped in configuration {number}, of which propagators of "
+                f"{measurement.sources_done} of {measurement.run.source.count} sources are saved, and no "
+                "correlators"
+            )
+    return f"{text}; saved of this run: {saved} configurations; --resume measures {number} and what follows"
+
+
 class _Measurement:
     """What the configurations of a run share."""
 
-    def __init__(self, run: MeasureRun, text: str, output: Output) -> None:
-        self.run, self.text, self.output = run, text, output
+    def __init__(self, run: MeasureRun, text: str, output: Output, stop: StopRequest) -> None:
+        self.run, self.text, self.output, self.stop = run, text, output, stop
+        self.in_hand, self.sources_done = False, 0  #: of the configuration that is measured
         self.solver = make_solver(run.solver)
         try:
             self.channels = meson_channels(run.correlators)
@@ -148,6 +166,7 @@ class _Measurement:
     def measure_configuration(self, number: int, path: str, folder: Path, show: Any, count: int) -> None:
         run = self.run
         start = time.perf_counter()
+        self.in_hand, self.sources_done = True, 0
         stamp = FileStamp.of(path)
         U = read_gauge_field(path, grid=run.machine.grid, lattice=run.configurations.lattice)
         self._require_one_lattice(path, U.geometry.extents)
@@ -155,8 +174,9 @@ class _Measurement:
         assert U.report is not None
         for warning in U.report.warnings:
             self.output.warning(f"{path}: {warning}")
+        history = self._flow(U)  # first: after the last source nothing but the writing can be stopped
         measured = self._correlators(U, number, path, show, count, folder)
-        measured.history = history = self._flow(U)
+        measured.history = history
         write_result(
             result_file(folder, number),
             run,
@@ -169,6 +189,7 @@ class _Measurement:
             momenta=self.momenta,
             measured=measured,
         )
+        self.in_hand = False
         reports = measured.reports
         self.reports += reports
         said = f"configuration {number}: "
@@ -196,7 +217,12 @@ class _Measurement:
         if table is None:
             return None
         return flow_history(
-            U, time=table.time, spacing=table.spacing, action=table.action, tolerance=table.tolerance
+            U,
+            time=table.time,
+            spacing=table.spacing,
+            action=table.action,
+            tolerance=table.tolerance,
+            progress=lambda _: self.stop.check(),
         )
 
     def _correlators(
@@ -225,6 +251,7 @@ class _Measurement:
                 "of another (source.shifts): they cost solves and add nothing"
             )
         for index, at in enumerate(measured.positions):
+            self.stop.check()
             source, strange = make_source(run.source, smearing_links, at), None
             try:
                 S = solve.propagator(
@@ -233,6 +260,7 @@ class _Measurement:
                     keep_fields=run.fermion.type == "moebius" and run.feynman_hellmann.has_conserved,
                 )
                 if solve_strange is not None:
+                    self.stop.check()
                     strange = solve_strange.propagator(source)
             except NotConverged as error:
                 raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
@@ -249,6 +277,7 @@ class _Measurement:
             table, reports = self._one_source(solve, S, strange, smearing_links, path)
             measured.tables.append(table)
             measured.reports += reports
+            self.sources_done += 1
             show(count * len(measured.positions) + index + 1)
         return measured
 
@@ -257,7 +286,7 @@ class _Measurement:
     ) -> tuple[dict[str, NDArray], list[SolveReport]]:
         """All correlators of a source, and reports of the further solves; `links`: of Gaussian sinks."""
         run = self.run
-        currents = feynman_hellmann_propagators(run.feynman_hellmann, solve, S, path)
+        currents = feynman_hellmann_propagators(run.feynman_hellmann, solve, S, path, self.stop.check)
         S.fields = None  # Ls propagators, for the conserved currents alone
         reports = [F.report for F in currents.values() if F.report is not None]
         table = self._midpoint(S)
@@ -271,7 +300,9 @@ class _Measurement:
         table |= self._contract(sink, strange)
         table |= contract_feynman_hellmann(sink, currents, self.momenta)
         del currents
-        inserted, more = three_point_functions(run.three_point, solve, S, sink, smearing, self.momenta, path)
+        inserted, more = three_point_functions(
+            run.three_point, solve, S, sink, smearing, self.momenta, path, self.stop.check
+        )
         return table | inserted, reports + more
 
     def _warn_of_momenta(self, extents: tuple[int, ...]) -> None:
@@ -285,6 +316,7 @@ class _Measurement:
         )
 
     def _deflated(self, M: Any) -> Solver:
+        self.stop.check()
         return deflated_solver(self.solver, self.run.deflation, self.run.solver.even_odd, M, self.output.line)
 
     def _check_memory(self, geometry: Geometry) -> None:

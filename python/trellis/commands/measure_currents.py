@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, Literal
@@ -59,12 +60,23 @@ _LABELS: dict[str, list[tuple[Any, str]]] = {
 
 
 def feynman_hellmann_propagators(
-    table: FeynmanHellmannTable, solve: BoundSolver, S: Propagator, where: str
+    table: FeynmanHellmannTable,
+    solve: BoundSolver,
+    S: Propagator,
+    where: str,
+    before_solve: Callable[[], None],
 ) -> dict[str, Propagator]:
-    """Current, with its momentum where that is not 0 -> sum_z S exp(i q z) Gamma S."""
+    """Current, with its momentum where that is not 0 -> sum_z S exp(i q z) Gamma S.
+
+    Parameters
+    ----------
+    before_solve
+        Called before each of them.
+    """
     result = {}
     for name, momentum in product(table.currents, table.momenta):
         label = name + ("_q" + "_".join(map(str, momentum)) if any(momentum) else "")
+        before_solve()
         try:
             result[label] = _inserted(solve, S, CURRENTS[name], momentum)
         except NotConverged as error:
@@ -132,6 +144,7 @@ def three_point_functions(
     smearing: tuple[GaugeField, float, int] | None,
     transfers: list,
     where: str,
+    before_solve: Callable[[], None],
 ) -> tuple[Tables, list[SolveReport]]:
     """three_point_NAME_tTT (isovector), or with _UU and _DD -> [momentum transfer, time of the current].
 
@@ -139,6 +152,8 @@ def three_point_functions(
     ----------
     sink
         S as the sink sees it: smeared by `smearing`, or S itself.
+    before_solve
+        Called before each solve.
     """
     result: Tables = {}
     reports = []
@@ -149,6 +164,7 @@ def three_point_functions(
                 source = nucleon_sequential_source(
                     sink, separation=separation, insertion=insertion, spin=spin, smearing=smearing
                 )
+                before_solve()
                 try:
                     Y = solve.propagator(source)
                 except NotConverged as error:

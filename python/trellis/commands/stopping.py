@@ -10,6 +10,10 @@ from typing import Any
 from ..core import load
 
 
+class Stopped(BaseException):
+    """Work was given up between two steps because a stop was asked for; not an error."""
+
+
 class StopRequest:
     """While it is entered, SIGINT and SIGTERM are noted; a second SIGINT interrupts at once."""
 
@@ -39,3 +43,8 @@ class StopRequest:
         if wanted and not self.reason:
             self.reason = "another rank was asked to stop"
         return wanted
+
+    def check(self) -> None:
+        """Raise Stopped, on every rank, if any rank was asked. Collective."""
+        if self.is_wanted():
+            raise Stopped(self.reason)
