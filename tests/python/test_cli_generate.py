@@ -46,6 +46,12 @@ def plain(tmp_path_factory) -> Path:
     return folder
 
 
+def test_nothing_to_keep_is_said(plain: Path, tmp_path: Path) -> None:
+    said = run("generate", "run.toml", cwd=write_run(tmp_path, total=13)).stderr
+    assert "keep_every = 10 keeps no configuration up to sweep 13 after thermalisation = 4" in said
+    assert "keeps no" not in run("generate", "run.toml", "--resume", cwd=plain).stderr
+
+
 def test_what_a_run_leaves(plain: Path) -> None:
     names = sorted(path.name for path in (plain / "out").iterdir())
     # Checkpoints were written after sweeps 3, 6, ... 21; of all states the last two are kept.

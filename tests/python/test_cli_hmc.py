@@ -181,6 +181,13 @@ def test_bad_run_files(tmp_path: Path, old: str, new: str, text: str) -> None:
     assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
 
 
+def test_nothing_to_keep_is_said(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=6)
+    said = run("generate", "run.toml", cwd=folder).stderr
+    assert "keep_every = 4 keeps no configuration up to trajectory 6 after thermalisation = 3" in said
+    assert "keeps no" not in run("generate", "run.toml", "--trajectories", 1, cwd=folder).stderr
+
+
 def test_a_step_that_is_too_large_is_named(tmp_path: Path) -> None:
     text = RUN.replace("steps = 4", "steps = 1").replace("length = 0.5", "length = 2.0")
     folder = write_run(tmp_path, text.replace("thermalisation = 3", "thermalisation = 0"), total=3)

@@ -141,6 +141,15 @@ def test_line_ends_and_comments(end: str) -> None:
     assert from_openqcd(OPENQCD.replace("\n", end), extents=extents) == from_openqcd(OPENQCD, extents=extents)
 
 
+def test_a_byte_order_mark() -> None:
+    """It is no part of the first word: neither an unknown group nor a key that is lost."""
+    milc = MILC.replace("prompt 0\n", "")  # its first line is a key that counts
+    assert from_milc("\ufeff" + milc, flavours=(2, 1, 1)) == from_milc(milc, flavours=(2, 1, 1))
+    assert from_openacc("\ufeff" + OPENACC) == from_openacc(OPENACC)
+    extents = (8, 8, 8, 16)
+    assert from_openqcd("\ufeff" + OPENQCD, extents=extents) == from_openqcd(OPENQCD, extents=extents)
+
+
 def test_numbers_as_fortran_writes_them() -> None:
     run = load(from_openacc(OPENACC.replace("1e-8", "1.0d-8").replace("0.02", "2D-2")))
     assert (run.metropolis.residual, run.fermions[0].mass) == (1e-8, 0.02)

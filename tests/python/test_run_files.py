@@ -23,7 +23,7 @@ from trellis.commands.setup import require_naik_fits
 from trellis.errors import BadArgument, RunFileError
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable
-from trellis.run_files.loading import has_table, line_of
+from trellis.run_files.loading import has_table, line_of, load_toml
 from trellis.run_files.measure import SourceTable
 
 STAGGERED = (
@@ -413,6 +413,33 @@ def test_files_of_other_editors(tmp_path: Path, change) -> None:
     (tmp_path / "run.toml").write_bytes(change(MEASURE.encode()))
     assert load_run_file(tmp_path / "run.toml", MeasureRun)[0] == parse_run_file(MEASURE, MeasureRun)
     assert has_table(tmp_path / "run.toml", "configurations")
+
+
+def test_texts_with_a_mark(tmp_path: Path) -> None:
+    """Read as plain UTF-8 by a caller; a file in UTF-16 is refused."""
+    assert parse_run_file("\ufeff" + MEASURE, MeasureRun) == parse_run_file(MEASURE, MeasureRun)
+    path = tmp_path / "options.toml"
+    path.write_bytes(b"\xef\xbb\xbfseed = 3\r\n")
+    assert load_toml(path) == {"seed": 3}
+    path.write_bytes("seed = 3\n".encode("utf-16"))
+    with pytest.raises(RunFileError, match="found byte 0xff at 0"):
+        load_toml(path)
+
+
+@pytest.mark.parametrize(
+    ("therm", "keep", "is_refused"),
+    [(2, "", True), (1, "", False), (1, "keep_every = 1\n", True), (0, "keep_every = 1\n", False)],
+)
+def test_trajectories_that_the_thermalisation_takes(therm: int, keep: str, is_refused: bool) -> None:
+    """`total` includes them; a run that only thermalises says so by keeping nothing."""
+    text = STAGGERED.replace("total = 1\n", f"total = 1\nthermalisation = {therm}\n{keep}")
+    if not is_refused:
+        assert parse_run_file(text, HmcRun).trajectories.thermalisation == therm
+        return
+    with pytest.raises(RunFileError) as raised:
+        parse_run_file(text, HmcRun)
+    assert f"total = 1 includes trajectories.thermalisation = {therm}, which leaves no" in str(raised.value)
+    assert "run file:14: trajectories:" in str(raised.value)
 
 
 def test_lines_of_keys() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
-from ..errors import RunFileError
+from ..run_files.loading import load_toml
 
 
 def analyze(
@@ -20,10 +19,5 @@ def analyze(
     """See trellis.analysis.command.run."""
     from ..analysis.command import run
 
-    chosen = None
-    if options is not None:
-        try:
-            chosen = tomllib.loads(options.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise RunFileError(f"{options}: {error}") from error
+    chosen = None if options is None else load_toml(options)
     return run(paths, output, json=json, options=chosen, companion=companion or None, title=title)

@@ -93,6 +93,11 @@ class _Generation:
             f"{extents}, beta = {run.action.beta:g}, seed {run.heatbath.seed}: sweeps {self.sweep + 1} to "
             f"{run.sweeps.total} into {self.folder}"
         )
+        if not run.sweeps.keeps_any(run.sweeps.total):
+            output.warning(
+                f"sweeps.keep_every = {run.sweeps.keep_every} keeps no configuration up to sweep "
+                f"{run.sweeps.total} after thermalisation = {run.sweeps.thermalisation}"
+            )
         first, start = self.sweep, time.perf_counter()
         stop, is_saved = StopRequest(), True
         with stop, output.progress("sweeps", run.sweeps.total, self.sweep) as show:

@@ -119,6 +119,11 @@ class _Chain:
             f"{extents}, {run.action.type} beta = {run.action.beta:g}, seed {run.random.seed}: trajectories "
             f"{first + 1} to {last} into {self.folder}"
         )
+        if not run.trajectories.keeps_any(last):
+            output.warning(
+                f"trajectories.keep_every = {run.trajectories.keep_every} keeps no configuration up to "
+                f"trajectory {last} after thermalisation = {run.trajectories.thermalisation}"
+            )
         stop = StopRequest()
         start = time.perf_counter()
         with stop, output.progress("trajectories", last, self.number) as show:

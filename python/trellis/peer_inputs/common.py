@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import BadArgument
+
+
+def lines(text: str) -> Iterator[tuple[int, str]]:
+    """Number, from 1, and content of each line without its comment; empty ones too.
+
+    Files of some editors begin with a byte order mark, which is no part of the first word.
+    """
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
+        yield number, line.split("#", 1)[0].strip()
 
 
 class Getter:

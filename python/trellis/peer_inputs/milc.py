@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BadArgument
-from .common import Getter, left_out, number_of, to_toml
+from .common import Getter, left_out, lines, number_of, to_toml
 
 
 def from_milc(text: str, *, flavours: Iterable[float], directory: str = "milc_run") -> str:
@@ -72,8 +72,8 @@ def from_milc(text: str, *, flavours: Iterable[float], directory: str = "milc_ru
 def _milc_values(text: str) -> dict[str, list[str]]:
     """KEY -> its words; the first of several runs of an input counts."""
     values: dict[str, list[str]] = {}
-    for raw in text.splitlines():
-        words = raw.split("#", 1)[0].split()
+    for _, line in lines(text):
+        words = line.split()
         if len(words) > 1 and words[0] not in values:
             values[words[0]] = words[1:]
     return values

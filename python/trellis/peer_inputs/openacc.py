@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ..errors import BadArgument
-from .common import Getter, left_out, to_toml
+from .common import Getter, left_out, lines, to_toml
 
 GaugeAction = Literal["wilson", "symanzik", "iwasaki", "dbw2"]
 
@@ -133,8 +133,8 @@ def _openacc_chain(get: Getter) -> list[tuple[str, dict[str, Any]]]:
 
 def _openacc_groups(text: str) -> list[tuple[str, dict[str, str]]]:
     groups: list[tuple[str, dict[str, str]]] = []
-    for number, raw in enumerate(text.splitlines(), start=1):
-        words = raw.split("#", 1)[0].split()
+    for number, line in lines(text):
+        words = line.split()
         if not words:
             continue
         if words[0] in _OPENACC_GROUPS:
@@ -144,7 +144,7 @@ def _openacc_groups(text: str) -> list[tuple[str, dict[str, str]]]:
         elif not groups or len(words) < 2:
             raise BadArgument(
                 f"line {number}: expected a group ({', '.join(_OPENACC_GROUPS)}) or NAME VALUE, found "
-                f"{raw.strip()!r}"
+                f"{line!r}"
             )
         elif words[0] in groups[-1][1]:
             raise BadArgument(f"line {number}: {words[0]} of {groups[-1][0]} comes twice")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BadArgument
-from .common import Getter, left_out, to_toml
+from .common import Getter, left_out, lines, to_toml
 
 #: Of an input; more are a misprint.
 _MOST_LEVELS = 32
@@ -67,8 +67,7 @@ def _openqcd_sections(
     """Sections with the first word of each key, and (section, key) -> all its words."""
     groups: list[tuple[str, dict[str, str]]] = []
     lists: dict[tuple[str, str], list[str]] = {}
-    for number, raw in enumerate(text.splitlines(), start=1):
-        line = raw.split("#", 1)[0].strip()
+    for number, line in lines(text):
         section = re.match(r"^\[(.+)\]$", line)
         if section:
             if any(name == section[1] for name, _ in groups):

@@ -302,6 +302,22 @@ class TrajectoriesTable(Table):
         default=None, ge=1, description="Integrate forth and back before every n-th trajectory and record it."
     )
 
+    @model_validator(mode="after")
+    def _total_includes_thermalisation(self) -> Self:
+        """A run that only thermalises keeps nothing and says so: keep_every is left out."""
+        left = self.total - self.thermalisation
+        if left < 0 or (left == 0 and self.keep_every is not None):
+            raise ValueError(
+                f"trajectories.total = {self.total} includes trajectories.thermalisation = "
+                f"{self.thermalisation}, which leaves no trajectory with a Metropolis test: expected a "
+                "larger total (or, to thermalise only, the same number and no keep_every)"
+            )
+        return self
+
+    def keeps_any(self, last: int) -> bool:
+        """Whether a run to this trajectory keeps what it is asked for: something, or nothing."""
+        return self.keep_every is None or last - self.thermalisation >= self.keep_every
+
     def kept(self, number: int) -> bool:
         """Whether the configuration after this trajectory is one to keep."""
         after = number - self.thermalisation

@@ -17,6 +17,8 @@ from ..errors import RunFileError
 
 Run = TypeVar("Run", bound=BaseModel)
 
+_BYTE_ORDER_MARK = "\ufeff"  # of a text that was read as plain UTF-8
+
 _NAMES = r"""((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)"""
 #: The end keeps lines of a list, "[0, 0], [1, 2],", from being tables.
 _HEADER = re.compile(rf"^\s*(\[\[?)\s*{_NAMES}\s*\]\]?\s*(?:#.*)?$")
@@ -37,32 +39,51 @@ def load_run_file(path: Path | str, model: type[Run]) -> tuple[Run, str]:
         The file cannot be read, is not TOML, or does not fit the model. The message lists every problem with
         its line.
     """
+    text = _read_text(path)
+    return parse_run_file(text, model, name=str(path)), text
+
+
+def _read_text(path: Path | str) -> str:
+    """Some editors begin files with a mark, or end lines with two characters."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")  # some editors begin files with a mark
+        return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise RunFileError(
             f"{path}: expected a text in UTF-8, found byte 0x{error.object[error.start]:02x} at {error.start}"
         ) from error
     except OSError as error:
         raise RunFileError(f"{path}: cannot be read: {error.strerror}") from error
-    return parse_run_file(text, model, name=str(path)), text
 
 
 def has_table(path: Path | str, name: str) -> bool:
     """Whether a TOML file has this table; False where it cannot be read (loading it says why)."""
     try:
-        return name in tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
+        return name in load_toml(path)
+    except RunFileError:
         return False
 
 
 def parse_run_file(text: str, model: type[Run], name: str = "run file") -> Run:
     """Validate the text of a run file; see :func:`load_run_file`."""
+    return validate_run(_parse_toml(text, name), model, name, text)
+
+
+def load_toml(path: Path | str) -> dict[str, Any]:
+    """What a TOML file says, not validated.
+
+    Raises
+    ------
+    RunFileError
+        The file cannot be read, or is not TOML.
+    """
+    return _parse_toml(_read_text(path), str(path))
+
+
+def _parse_toml(text: str, name: str) -> dict[str, Any]:
     try:
-        content = tomllib.loads(text)
+        return tomllib.loads(text.removeprefix(_BYTE_ORDER_MARK))
     except tomllib.TOMLDecodeError as error:
         raise RunFileError(f"{name}: not valid TOML: {error}") from error
-    return validate_run(content, model, name, text)
 
 
 def validate_run(content: Mapping[str, Any], model: type[Run], name: str, text: str = "") -> Run:
