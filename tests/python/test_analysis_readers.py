@@ -1,12 +1,20 @@
 """Readers: what is collected, and what every refusal says."""
 
+import hashlib
 import shutil
 
 import h5py
 import numpy as np
 import pytest
 
-from trellis.analysis import AnalysisError, AnalysisOptions, MeasurementFileError, analyze, read_measurements
+from trellis.analysis import (
+    AnalysisError,
+    AnalysisOptions,
+    MeasurementFileError,
+    analyze,
+    read_measurements,
+    readers,
+)
 from trellis.analysis.correlators import particle_correlators
 from trellis.analysis.synthetic import write_synthetic_measurements
 
@@ -243,6 +251,33 @@ def test_too_few_trajectories_have_no_errors(tmp_path, left):
     assert expected in results.warnings
     assert f"flow_energy_clover: {left} measurements, expected at least 5" in " ".join(results.notes)
     assert expected in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_series_that_some_configurations_lack_has_no_mean(tmp_path):
+    """t0 where the flow ends too early for some: the mean of the others is too small."""
+    path = write_stream(tmp_path / "stream.h5", 20)
+    with h5py.File(path, "a") as file:
+        file["occasional/t0/trajectory"] = np.arange(1, 21)
+        file["occasional/t0/value"] = np.where(np.arange(20) < 12, 0.5 + 0.01 * np.arange(20), np.nan)
+    results = analyze(path)
+    assert "t0" not in results.observables
+    assert "t0: not reached on 8 of 20 configurations, no mean is formed" in results.notes
+
+
+def test_a_file_that_is_replaced_while_it_is_read(tmp_path, monkeypatch):
+    """As a run does at each save: what was read is what the provenance names."""
+    path, newer = write_stream(tmp_path / "stream.h5", 20), write_stream(tmp_path / "newer.h5", 30)
+    digest, size = hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size
+    read = readers.read_stream
+
+    def replaced_while_read(*arguments):
+        newer.replace(path)
+        return read(*arguments)
+
+    monkeypatch.setattr(readers, "read_stream", replaced_while_read)
+    found = read_measurements(path)
+    assert len(found.observables["plaquette"].values) == 20
+    assert (found.files[0].sha256, found.files[0].bytes) == (digest, size)
 
 
 def test_constant_series_are_named(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import signal
@@ -17,6 +19,7 @@ from command_line import command, environment, run
 from command_line import write_run_file as write_run
 
 import trellis
+from trellis.analysis.command import run as analyze
 from trellis.online import OnlineMeasurements, sea_flavours
 from trellis.run_files import HmcRun
 
@@ -212,6 +215,37 @@ def test_killed_resumed_and_read_meanwhile(tmp_path: Path) -> None:
     assert np.allclose(
         occasional(folder)["rectangle"][1], occasional(folder)["wilson_loops"][1][:, 0, 1], rtol=1e-12
     )
+
+
+def test_analysed_while_it_runs(tmp_path: Path) -> None:
+    """Results or one sentence, of every state of the stream: none, too few trajectories, and more of them."""
+    text = HEATBATH.format(total=10**6).replace("checkpoint_every = 2", "checkpoint_every = 1")
+    folder = write_run(tmp_path, text.replace("thermalisation = 2", "thermalisation = 200"))
+    process = subprocess.Popen(
+        command("generate", "run.toml"), cwd=folder, env=environment(), stdout=subprocess.DEVNULL
+    )
+    found: list[tuple[int, str]] = []
+    counts: list[int] = []
+    try:
+        deadline = time.monotonic() + 240
+        while len(set(counts)) < 3 and process.poll() is None and time.monotonic() < deadline:
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                status = analyze(folder / "out", folder / "analysis")
+            found.append((status, said.getvalue()))
+            if status == 0:
+                content = json.loads((folder / "analysis" / "results.json").read_text())
+                counts.append(content["observables"].get("plaquette", {"count": 0})["count"])
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+    assert len(set(counts)) == 3
+    assert counts == sorted(counts)
+    sentences = {said for status, said in found if status}
+    assert any("are all thermalisation, which ends at 200" in said for said in sentences)
+    for said in sentences:
+        assert said.startswith("error: "), said
+        assert said.count("\n") == 1, said
+        assert "expected" in said, said
 
 
 def test_a_changed_table_is_refused(plain: Path, tmp_path: Path) -> None:

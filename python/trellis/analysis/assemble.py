@@ -134,6 +134,13 @@ def observable_results(measurements: Measurements, warnings: list[str]) -> dict[
     short: dict[int, list[str]] = {}
     constant: list[str] = []
     for name, observable in measurements.observables.items():
+        missing = int(np.sum(~np.isfinite(observable.values)))
+        if missing:  # the others are those with the smaller values: their mean is not that of the ensemble
+            measurements.notes.append(
+                f"{name}: not reached on {missing} of {len(observable.values)} configurations, "
+                "no mean is formed"
+            )
+            continue
         parts = {name: observable.values}
         if np.iscomplexobj(observable.values):
             v = observable.values

@@ -8,8 +8,10 @@ with the name of the file.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 import h5py
 import numpy as np
@@ -98,10 +100,25 @@ def _read_file(
     others: dict[int, LalibeConfiguration],
     lalibe_smearing: str | None,
 ) -> None:
+    """Through one descriptor: a run may replace the file meanwhile, and what was read is what is recorded."""
+    with open(path, "rb") as raw:
+        _read_open_file(path, raw, chosen_by_name, result, parts, others, lalibe_smearing)
+
+
+def _read_open_file(
+    path: Path,
+    raw: BinaryIO,
+    chosen_by_name: bool,
+    result: Measurements,
+    parts: list,
+    others: dict[int, LalibeConfiguration],
+    lalibe_smearing: str | None,
+) -> None:
+    size = os.fstat(raw.fileno()).st_size
     try:
-        handle = h5py.File(path, "r")
+        handle = h5py.File(raw, "r")
     except OSError as error:
-        found = f"{path.stat().st_size} bytes that h5py cannot open ({error})"
+        found = f"{size} bytes that h5py cannot open ({error})"
         raise MeasurementFileError(path, "file", expected="an HDF5 file", found=found) from error
     with handle as file:
         try:
@@ -127,8 +144,9 @@ def _read_file(
             raise MeasurementFileError(
                 path, "content", expected="readable datasets", found=str(error)
             ) from error
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    result.files.append(InputFile(str(path), kind, path.stat().st_size, digest, count, attributes))
+    raw.seek(0)
+    digest = hashlib.file_digest(raw, "sha256").hexdigest()
+    result.files.append(InputFile(str(path), kind, size, digest, count, attributes))
 
 
 def _add_lalibe(others: dict[int, LalibeConfiguration], result: Measurements, parts: list) -> None:

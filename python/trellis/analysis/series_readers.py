@@ -76,11 +76,8 @@ def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measureme
         )
     keep = numbers > after
     numbers, values = numbers[keep], values[keep]
-    if values.ndim == 1:
-        finite = np.isfinite(values)
-        if not finite.all():
-            result.notes.append(f"{name}: not reached on {np.sum(~finite)} of {len(finite)} configurations")
-        _add_series(result, name, numbers[finite], values[finite])
+    if values.ndim == 1:  # NaN: t0 or w0 that the flow does not reach
+        _add_series(result, name, numbers, values)
         return
     refuse_not_finite(path, group["value"].name, values, numbers)
     axis = np.asarray(group["axis"][()]) if "axis" in group else None
