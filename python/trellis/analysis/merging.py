@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +25,20 @@ _IDENTITY = (
     "c5",
     "M5",
     "Ls",
+    "strange_mass",
+    "source_smearing",
+    "sink_smearing",
 )
+#: Tables of the run file (root attribute physics) that decide what is measured; of [source] see _physics.
+_TABLES = ("fermion", "sink", "smearing")
+_SOURCE_KEYS = ("type", "width", "steps", "links")
 
 
 def merge(parts: list, result: Measurements) -> None:
     """Put the parts together in ascending order of configuration numbers, after comparing them."""
     if not parts:
         return
+    _require_one_physics(result)
     first_path, _, reference = parts[0]
     owner: dict[int, Path] = {}
     for path, numbers, data in parts:
@@ -56,6 +64,48 @@ def merge(parts: list, result: Measurements) -> None:
         result.notes.append(f"files of several versions of trellis: {sorted(map(str, versions))}")
     if len(result.run_files) > 1:
         result.notes.append(f"{len(result.run_files)} different run files")
+
+
+def _require_one_physics(result: Measurements) -> None:
+    """Refuse files of run files that differ in more than where sources lie and how they are solved.
+
+    Raises
+    ------
+    MeasurementFileError
+        With the key, and both values.
+    """
+    first: tuple[str, dict] | None = None
+    for file in result.files:
+        found = _physics(file.attributes.get("physics"))
+        if found is None:
+            continue
+        if first is None:
+            first = file.path, found
+        for key in sorted(first[1].keys() | found.keys()):
+            expected, value = first[1].get(key), found.get(key)
+            if expected != value:
+                raise MeasurementFileError(
+                    file.path, f"{key} of the run file", expected=f"{expected} as in {first[0]}", found=value
+                )
+
+
+def _physics(text: object) -> dict[str, object] | None:
+    """table.key -> value, without what is not set; None where a file says nothing of it."""
+    try:
+        tables = json.loads(text) if isinstance(text, str) else None
+    except json.JSONDecodeError:
+        return None
+    if not isinstance(tables, dict):
+        return None
+    chosen = {name: tables.get(name) or {} for name in _TABLES}
+    chosen["source"] = {key: (tables.get("source") or {}).get(key) for key in _SOURCE_KEYS}
+    return {
+        f"{name}.{key}": value
+        for name, table in chosen.items()
+        if isinstance(table, dict)
+        for key, value in table.items()
+        if value is not None
+    }
 
 
 def _compare(path: Path, new: CorrelatorData, old: CorrelatorData, old_path: Path) -> None:

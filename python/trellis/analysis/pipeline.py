@@ -272,9 +272,27 @@ def _warn(measurements: Measurements, particles: dict, notes: list[str], warning
                 f"{name}: the error is {100 * particle.mass_error / particle.mass:.0f} % of the mass"
             )
     _note_unequal_sources(measurements, notes)
+    _warn_of_copies(measurements, warnings)
     residual = [np.max(r) for r in measurements.solves.get("relative_residual", [])]
     if residual and max(residual) > 1e-5:
         warnings.append(f"largest relative residual of a solve: {max(residual):.1e}")
+
+
+def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:
+    """Configurations that were measured twice under two numbers make errors too small."""
+    for c in measurements.correlators.values():  # one is enough: all are of the same fields
+        _, first, group = np.unique(
+            c.values.reshape(len(c.values), -1), axis=0, return_index=True, return_inverse=True
+        )
+        copies = np.flatnonzero(np.arange(len(group)) != first[group])
+        if len(copies):
+            numbers = measurements.configurations
+            k, original = copies[0], first[group[copies[0]]]
+            warnings.append(
+                f"{len(copies)} configurations have the same {c.name} as another one, the first {numbers[k]} "
+                f"that of {numbers[original]}: copies of a file make errors too small"
+            )
+        return
 
 
 def _note_unequal_sources(measurements: Measurements, notes: list[str]) -> None:

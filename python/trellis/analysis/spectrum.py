@@ -105,6 +105,8 @@ def fit_particle(
     t_last = [
         _last_time(d, c, options, behind is None, notes) for d, c in zip(data, correlators, strict=True)
     ]
+    for values, correlator, last in zip(data, correlators, t_last, strict=True):
+        _require_variation(values, correlator, last, options)
     if options.autocorrelation == "none":
         notes.append(f"{name}: autocorrelation ignored, as asked for")
     result = _scan_and_average(data, correlators, numbers, t_last, options, 1.0, list(notes), behind)
@@ -120,6 +122,11 @@ def fit_particle(
             data, correlators, numbers, t_last, options, inflation, list(notes), behind
         )
         result.autocorrelation = tau
+    mass, error = result.average.mean, result.average.error
+    if not (np.isfinite(mass) and np.isfinite(error) and error > 0):
+        raise FitFailed(
+            f"{name}: expected a mass with an error, found {mass:.6g} +- {error:.3g} from the fits"
+        )
     result.normalisation = normalisation
     if options.jackknife:
         result.jackknife_error = _jackknife(result, data, options, behind)
@@ -134,15 +141,49 @@ def _normalisation(data: NDArray, correlator: Correlator) -> float:
     return value
 
 
+#: Relative differences below this are rounding.
+_SAME = 1e-12
+
+
+def _require_variation(data: NDArray, correlator: Correlator, last: int, options: AnalysisOptions) -> None:
+    """Errors come from differences between configurations: copies of a few have none of their own."""
+    if last < 2:  # too short for a fit, whatever it does
+        return
+    used = data[:, 1 : last + 1]
+    different = len(np.unique(used, axis=0))
+    if different < options.minimum_configurations:
+        raise FitFailed(
+            f"{correlator.name}: expected at least {options.minimum_configurations} configurations with "
+            f"different correlators, found {different} among {len(data)}"
+        )
+    (same,) = np.nonzero(used.std(axis=0) <= _SAME * np.abs(used.mean(axis=0)))
+    if len(same):
+        raise FitFailed(
+            f"{correlator.name}: expected numbers that differ between configurations, found the same on all "
+            f"{len(data)} at t = {same[0] + 1}"
+        )
+    moves = (used - used.mean(axis=0)) / used.std(axis=0)
+    rank, expected = int(np.linalg.matrix_rank(moves, rtol=_SAME)), min(len(used) - 1, used.shape[1])
+    if rank < expected:
+        raise FitFailed(
+            f"{correlator.name}: expected {last} time slices to vary in {expected} ways, found {rank}: the "
+            "configurations are sums of a few, and errors would be those of these few"
+        )
+
+
+def _time_limit(correlator: Correlator) -> int:
+    """The last time slice that fits can use, however good the data are."""
+    extent = correlator.time_extent
+    if correlator.image:
+        return extent // 2 if correlator.image > 0 else extent // 2 - 1
+    return extent - 1 if correlator.boundary_t == "dirichlet" else extent // 2
+
+
 def _last_time(
     data: NDArray, correlator: Correlator, options: AnalysisOptions, avoid_image: bool, notes: list[str]
 ) -> int:
     """Last time slice of the fits: given, or where noise or (if to be avoided) the image takes over."""
-    extent = correlator.time_extent
-    if correlator.image:
-        limit = extent // 2 if correlator.image > 0 else extent // 2 - 1
-    else:
-        limit = extent - 1 if correlator.boundary_t == "dirichlet" else extent // 2
+    extent, limit = correlator.time_extent, _time_limit(correlator)
     if options.t_max is not None:
         return min(options.t_max, limit)
     mean = data.mean(axis=0)
@@ -150,7 +191,7 @@ def _last_time(
     last = 0
     while last < limit and mean[last + 1] > 0 and error[last + 1] < options.noise_limit * mean[last + 1]:
         last += 1
-    if avoid_image and correlator.kind == "baryon" and correlator.boundary_t != "dirichlet":
+    if last > 1 and avoid_image and correlator.kind == "baryon" and correlator.boundary_t != "dirichlet":
         behind = _image_from_behind(mean, extent)
         clean = last
         while clean > 1 and behind[clean] > IMAGE_LIMIT * error[clean]:
@@ -214,8 +255,11 @@ def _scan_and_average(
     name = correlators[0].name
     candidates = _candidates(t_last, len(data), options)
     if not candidates:
+        end = min(t_last)
+        limits = [_time_limit(c) for c in correlators]
+        why = f", the last that fits use of {correlators[0].time_extent} times" if end == min(limits) else ""
         raise FitFailed(
-            f"{name}: the signal ends at t = {min(t_last)}; expected at least 3 usable time slices from "
+            f"{name}: the signal ends at t = {end}{why}; expected at least 3 usable time slices from "
             f"t = {options.t_min_first}"
         )
     largest = sum(last - candidates[0][1] + 1 for last in t_last)

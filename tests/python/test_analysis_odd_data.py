@@ -1,0 +1,190 @@
+"""trellis analyze of little, constant, noisy and mixed data: results with errors, or a sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from trellis.analysis import MeasurementFileError, analyze, read_measurements
+from trellis.analysis.command import run
+from trellis.analysis.synthetic import write_synthetic_measurements
+
+
+def edited(path: Path, change: Callable[[np.ndarray], np.ndarray], **options: Any) -> Path:
+    """A measurement file whose correlators, [configuration, source, momentum, time], are changed."""
+    write_synthetic_measurements(path, **options)
+    with h5py.File(path, "a") as file:
+        for dataset in file["correlators"].values():
+            dataset[...] = change(dataset[()]).astype(complex)
+    return path
+
+
+def combined(values: np.ndarray, of: int) -> np.ndarray:
+    """Every configuration a sum of the first few."""
+    weights = np.random.default_rng(3).random((len(values), of))
+    return np.tensordot(weights / weights.sum(axis=1, keepdims=True), values[:of], axes=1)
+
+
+def noise(values: np.ndarray) -> np.ndarray:
+    return np.random.default_rng(1).standard_normal(values.shape)
+
+
+def lost_after(values: np.ndarray, t: int) -> np.ndarray:
+    """Large at the source, noise of mean zero from there on."""
+    result = values.copy()
+    result[..., t:] = 1e-3 * noise(values[..., t:])
+    return result
+
+
+def errors_without_size(content: Any, path: str = "") -> Iterator[str]:
+    """Every number that is not finite, and every error of a value that is 0."""
+    if isinstance(content, dict):
+        for key, value in content.items():
+            yield from errors_without_size(value, f"{path}.{key}")
+    elif isinstance(content, list):
+        for k, value in enumerate(content):
+            yield from errors_without_size(value, f"{path}[{k}]")
+    elif isinstance(content, float):
+        is_statistical = path.endswith(("mass_error", "statistical_error", ".error"))
+        if not math.isfinite(content) or (is_statistical and content == 0):
+            yield f"{path} = {content}"
+
+
+SAME = "configurations with different correlators, found"
+#: What is done to good data, and a part of the reason why nothing is fitted.
+ODD: dict[str, tuple[Callable[[np.ndarray], np.ndarray], dict, str]] = {
+    "all equal": (lambda v: np.broadcast_to(v[0], v.shape), {}, f"{SAME} 1 among 60"),
+    "two of many": (lambda v: v[np.arange(len(v)) % 2], {}, f"{SAME} 2 among 60"),
+    "sums of two": (lambda v: combined(v, 2), {}, "time slices to vary in"),
+    "zero": (lambda v: 0 * v, {}, "not zero at t = 1, found 0"),
+    "noise alone": (noise, {}, "the signal ends at t = 0"),
+    "lost at once": (lambda v: lost_after(v, 1), {}, "the signal ends at t = 0"),
+    "lost at 3": (lambda v: lost_after(v, 3), {}, "the signal ends at t = 2;"),
+    "alternating": (lambda v: v * (-1.0) ** np.arange(v.shape[-1]), {}, "the signal ends at t = 1"),
+    "T = 4": (lambda v: v, {"lattice": (4, 4, 4, 4)}, "t = 2, the last that fits use of 4 times"),
+    "T = 2": (lambda v: v, {"lattice": (4, 4, 4, 2)}, "t = 1, the last that fits use of 2 times"),
+}
+
+
+@pytest.mark.parametrize(("change", "options", "reason"), ODD.values(), ids=ODD.keys())
+def test_odd_data_are_named(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    change: Callable[[np.ndarray], np.ndarray],
+    options: dict,
+    reason: str,
+) -> None:
+    """Nothing is fitted, the reason is in the report, and no number lacks an error."""
+    path = edited(tmp_path / "odd.h5", change, **options)
+    assert run(path, tmp_path / "out") == 0
+    content = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert reason in content["not_fitted"]["pion"]
+    assert not content["particles"]
+    assert list(errors_without_size(content)) == []
+    assert "not fitted: pion" in capsys.readouterr().out
+    assert "pion" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_same_number_on_all_configurations(tmp_path: Path) -> None:
+    """On one time slice of a baryon: the weights of its fits would be infinite."""
+
+    def frozen(values: np.ndarray) -> np.ndarray:
+        values[..., 3] = values[0, ..., 3]
+        return values
+
+    results = analyze(edited(tmp_path / "odd.h5", frozen))
+    assert "the same on all 60 at t = 3" in results.not_fitted["nucleon"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_few_configurations(tmp_path: Path, capsys: pytest.CaptureFixture, count: int) -> None:
+    write_synthetic_measurements(tmp_path / "few.h5", configurations=range(count))
+    assert run(tmp_path / "few.h5", tmp_path / "out") == 1
+    assert f"at least 5 independent configurations, found {count}" in capsys.readouterr().err
+
+
+def test_a_sign_and_a_phase_change_nothing(tmp_path: Path) -> None:
+    """Correlators of the other sign: conventions differ, masses do not."""
+    plain = analyze(edited(tmp_path / "plain.h5", lambda v: v))
+    negative = analyze(edited(tmp_path / "negative.h5", lambda v: -v))
+    for name, particle in plain.particles.items():
+        if not name.endswith("partner"):
+            assert negative.particles[name].mass == pytest.approx(particle.mass, rel=1e-9)
+            assert negative.particles[name].mass_error == pytest.approx(particle.mass_error, rel=1e-6)
+
+
+def test_copies_of_configurations_are_warned_about(tmp_path: Path) -> None:
+    path = edited(tmp_path / "copies.h5", lambda v: np.concatenate([v[:55], v[:5]]))
+    said = " ".join(analyze(path).warnings)
+    assert "5 configurations have the same nucleon as another one, the first 650 that of 100" in said
+    assert "have the same" not in " ".join(analyze(edited(tmp_path / "plain.h5", lambda v: v)).warnings)
+
+
+def two_files(folder: Path, sources: int = 2) -> tuple[Path, Path]:
+    folder.mkdir(exist_ok=True)
+    first, second = folder / "a.h5", folder / "b.h5"
+    write_synthetic_measurements(first, configurations=range(1, 21))
+    write_synthetic_measurements(second, configurations=range(21, 41), sources=sources, seed=2)
+    return first, second
+
+
+def test_unequal_numbers_of_sources(tmp_path: Path) -> None:
+    two_files(tmp_path / "in", sources=1)
+    results = analyze(tmp_path / "in")
+    assert any("1 to 2 sources on a configuration" in note for note in results.notes)
+    assert results.configurations.sources_per_configuration == [1, 2]
+    assert not list(errors_without_size(json.loads(results.to_json())))
+
+
+PHYSICS = {
+    "fermion": {"kappa": 0.13, "csw": 1.0, "twisted_mass": 0.0},
+    "smearing": {"stout_steps": 0, "ape_steps": 0},
+    "source": {"type": "gaussian", "width": 2.0, "positions": [[0, 0, 0, 0]], "shift_seed": 1},
+    "sink": {"type": "point"},
+    "solver": {"tolerance": 1e-9},
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "value", "is_refused"),
+    [
+        ("fermion", "twisted_mass", 0.01, True),
+        ("smearing", "stout_steps", 2, True),
+        ("source", "width", 3.0, True),
+        ("source", "positions", [[0, 0, 0, 4]], False),
+        ("solver", "tolerance", 1e-12, False),
+    ],
+)
+def test_results_of_two_run_files(
+    tmp_path: Path, table: str, key: str, value: object, is_refused: bool
+) -> None:
+    """Other sources and accuracies may be put together, other quarks and smearings may not."""
+    changed = {**PHYSICS, table: {**PHYSICS[table], key: value}}
+    for path, physics in zip(two_files(tmp_path / "in"), (PHYSICS, changed), strict=True):
+        with h5py.File(path, "a") as file:
+            file.attrs["physics"] = json.dumps(physics)
+    if not is_refused:
+        assert len(read_measurements(tmp_path / "in").configurations) == 40
+        return
+    with pytest.raises(MeasurementFileError) as raised:
+        read_measurements(tmp_path / "in")
+    said = str(raised.value)
+    assert f"b.h5: {table}.{key} of the run file: expected {PHYSICS[table][key]} as in" in said
+    assert said.endswith(f"found {value}")
+
+
+def test_other_smearings_of_other_programs(tmp_path: Path) -> None:
+    """Files without the tables of a run file have the attributes of their correlators."""
+    _, second = two_files(tmp_path / "in")
+    with h5py.File(second, "a") as file:
+        for dataset in file["correlators"].values():
+            dataset.attrs["source_smearing"] = "gaussian width=2 steps=4"
+    with pytest.raises(MeasurementFileError, match="attribute source_smearing of nucleon: expected None"):
+        read_measurements(tmp_path / "in")
