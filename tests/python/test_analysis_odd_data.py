@@ -123,7 +123,7 @@ def test_a_sign_and_a_phase_change_nothing(tmp_path: Path) -> None:
 def test_copies_of_configurations_are_warned_about(tmp_path: Path) -> None:
     path = edited(tmp_path / "copies.h5", lambda v: np.concatenate([v[:55], v[:5]]))
     said = " ".join(analyze(path).warnings)
-    assert "5 configurations have the same nucleon as another one, the first 650 that of 100" in said
+    assert "5 configurations have the same correlators as another one, the first 650 those of 100" in said
     assert "have the same" not in " ".join(analyze(edited(tmp_path / "plain.h5", lambda v: v)).warnings)
 
 
@@ -188,3 +188,75 @@ def test_other_smearings_of_other_programs(tmp_path: Path) -> None:
             dataset.attrs["source_smearing"] = "gaussian width=2 steps=4"
     with pytest.raises(MeasurementFileError, match="attribute source_smearing of nucleon: expected None"):
         read_measurements(tmp_path / "in")
+
+
+def with_currents(folder: Path, count: int, change: Callable[[str, np.ndarray], np.ndarray]) -> Path:
+    """A nucleon, its Feynman-Hellmann and three-point functions and the midpoint of domain walls."""
+    rng = np.random.default_rng(6)
+    times = np.arange(16)
+    C = np.exp(-0.5 * times) * (1 + 0.02 * rng.standard_normal((count, 16)))
+    N = C * (1.2 * times + 0.02 * rng.standard_normal((count, 16)))
+    sets = {"nucleon": C, "fh_A3_UU": 1.5 * N, "fh_A3_DD": 0.5 * N}
+    sets |= {"three_point_A3_t03": 1.2 * C[:, 3:4] * (1 + 0.01 * rng.standard_normal((count, 16)))}
+    sets |= {"midpoint": 2e-3 * C * (1 + 0.1 * rng.standard_normal((count, 16))), "midpoint_pion": C}
+    kinds = {"nucleon": "baryon", "fh": "feynman_hellmann", "three": "three_point", "midpoint": "midpoint"}
+    with h5py.File(folder / "currents.h5", "w") as file:
+        file.attrs.update(kind="measurement", lattice=[8, 8, 8, 16])
+        file["configurations"] = np.arange(count)
+        for name, values in sets.items():
+            changed = np.broadcast_to(change(name, values), values.shape)
+            dataset = file.create_dataset(f"correlators/{name}", data=changed[:, None, None, :] + 0j)
+            kind = kinds[name.split("_")[0]]
+            dataset.attrs.update(type=kind, boundary_t="antiperiodic", particle="nucleon", momenta=[0, 0, 0])
+    return folder / "currents.h5"
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "name", "reason"),
+    [
+        ("", 0.0, "m_res", "expected a pion without zeros, found 0 at t = 2"),
+        ("", 0.0, "nucleon charges", "C: expected configurations that differ, found 40 equal ones"),
+        ("midpoint", 2.0, "m_res", "expected configurations that differ, found 1 on each"),
+        ("three_point", 0.0, "nucleon charges", "three-point functions of A: expected configurations that"),
+    ],
+)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_charges_of_odd_data(tmp_path: Path, part: str, value: float, name: str, reason: str) -> None:
+    """What has no error by it is left out with its reason; the report with its figures is made."""
+    path = with_currents(tmp_path, 40, lambda name, v: np.full_like(v, value) if name.startswith(part) else v)
+    results = analyze(path, output=tmp_path / "out")
+    assert reason in results.not_fitted[name]
+    assert not list(errors_without_size(json.loads(results.to_json())))
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_charges_do_not_depend_on_the_sign_of_the_nucleon(tmp_path: Path) -> None:
+    plain, turned = (
+        analyze(with_currents(tmp_path, 40, lambda name, v, sign=sign: sign * v)).nucleon_charges
+        for sign in (1, -1)
+    )
+    assert plain is not None
+    assert turned is not None
+    assert turned.charges["A"].value == pytest.approx(plain.charges["A"].value, rel=1e-12)
+    assert turned.three_point["A"].midpoint == plain.three_point["A"].midpoint
+
+
+def test_a_susceptibility_that_was_added_later(tmp_path: Path) -> None:
+    """The tables of on-line measurements may change when a run goes on: those of both are taken."""
+    rng = np.random.default_rng(2)
+    with h5py.File(tmp_path / "stream.h5", "w") as file:
+        file.attrs.update(kind="gauge_stream", lattice=[4, 4, 4, 8])
+        file["trajectory"] = np.arange(1, 41)
+        file["observables/plaquette"] = 0.6 + 0.001 * rng.standard_normal(40)
+        for name, numbers, shape in (
+            ("condensate.l", np.arange(2, 41, 2), (20, 4)),
+            ("number_density.l", np.arange(2, 41, 2), (20, 4)),
+            ("susceptibility_connected.l", np.arange(22, 41, 2), (10, 4)),
+            ("susceptibility_disconnected.l", np.arange(22, 41, 2), (10,)),
+        ):
+            file[f"occasional/{name}/trajectory"] = numbers
+            file[f"occasional/{name}/value"] = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+    results = analyze(tmp_path / "stream.h5")
+    assert results.observables["number_density.l_real"].count == 20
+    assert results.stream is not None
+    assert results.stream.derived["quark_number_susceptibility.l"].error > 0

@@ -55,6 +55,11 @@ class ChargeData:
         noisy = noisy[noisy > options.t_min_first]
         last = int(noisy[0]) - 1 if len(noisy) else self.extent // 2 - 1
         self.t_max = min(last, self.extent - 1) if options.t_max is None else options.t_max
+        if options.t_max is None and self.t_max < options.t_min_first + 2:
+            raise FitFailed(
+                f"charges: expected a signal to t = {options.t_min_first + 2} at least, found its end at "
+                f"t = {self.t_max} of {self.extent} times (charges.noise_limit, or charges.t_max)"
+            )
         if not options.t_min_first + 2 <= self.t_max < self.extent:
             raise FitFailed(
                 f"charges: expected t_max in {options.t_min_first + 2}..{self.extent - 1}, found {self.t_max}"

@@ -67,6 +67,10 @@ def nucleon_charges(
             "correlators with a current need the two-point function: correlators.nucleon is missing"
         )
     two_point = at_rest(measurements.correlators["nucleon"])
+    if two_point[:, 1].mean() < 0:  # a convention of its operators, which ratios do not see
+        two_point = -two_point
+        numerators = {name: -N for name, N in numerators.items()}
+        inserted = {name: {t: -C3 for t, C3 in by.items()} for name, by in inserted.items()}
 
     def binned(values: NDArray) -> NDArray:
         return bin_series(values, measurements.configurations, options.bin_size)[0]
@@ -89,7 +93,16 @@ def nucleon_charges(
         except FitFailed as error:
             reason = str(error)
             record.effective = {name: _effective(two_point, N) for name, N in numerators.items()}
-    by_sinks = {name: three_point_charge(two_point, C3) for name, C3 in inserted.items()}
+    constant = [
+        name for name, by in inserted.items() if any(np.ptp(C3, axis=0).max() == 0 for C3 in by.values())
+    ]
+    if constant:
+        said = f"three-point functions of {', '.join(constant)}: expected configurations that "
+        said += "differ, found equal ones"
+        reason = said if reason is None else f"{reason}; {said}"
+    by_sinks = {
+        name: three_point_charge(two_point, C3) for name, C3 in inserted.items() if name not in constant
+    }
     record.three_point = {name: three_point_record(charge) for name, charge in by_sinks.items()}
     record.three_point_ratio = three_point_ratio(by_sinks)
     return record, reason
@@ -173,7 +186,13 @@ def charges_record(found: ChargeResult) -> NucleonCharges:
 
 
 def residual_mass(measurements: Measurements) -> ChargeRecord | None:
-    """m_res: the mean over 2 <= t <= Lt - 2 of midpoint(t) / pion(t), domain-wall quarks only."""
+    """m_res: the mean over 2 <= t <= Lt - 2 of midpoint(t) / pion(t), domain-wall quarks only.
+
+    Raises
+    ------
+    FitFailed
+        A single configuration, a pion of 0, or no differences between configurations.
+    """
     data = [measurements.correlators.get(name) for name in ("midpoint", "midpoint_pion")]
     if None in data:
         return None
@@ -181,11 +200,19 @@ def residual_mass(measurements: Measurements) -> ChargeRecord | None:
     first = min(2, midpoint.shape[1] // 2)
     chosen = slice(first, midpoint.shape[1] - first + 1)
     M, P = midpoint.mean(axis=0)[chosen], pion.mean(axis=0)[chosen]
+    if len(midpoint) < 2:
+        raise FitFailed(f"m_res: expected at least 2 configurations for an error, found {len(midpoint)}")
+    if not P.all():
+        raise FitFailed(
+            f"m_res: expected a pion without zeros, found 0 at t = {first + np.flatnonzero(P == 0)[0]}"
+        )
     influence = ((midpoint[:, chosen] - pion[:, chosen] * (M / P)) / P).mean(axis=1)
     error = float(np.sqrt((influence**2).sum() / (len(influence) * max(len(influence) - 1, 1))))
     tau = autocorrelation("m_res", influence, measurements.configurations)
     is_long = tau is not None and tau.significant
     error = max(error, tau.error) if is_long else error
+    if error == 0:
+        raise FitFailed(f"m_res: expected configurations that differ, found {(M / P).mean():.6g} on each")
     return ChargeRecord(
         value=float((M / P).mean()),
         error=error,

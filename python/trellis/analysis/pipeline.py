@@ -117,6 +117,11 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         not_fitted["nucleon charges"] = reason
     if charges is not None:
         warnings += charge_warnings(charges)
+    m_res = None
+    try:
+        m_res = residual_mass(measurements)
+    except FitFailed as error:
+        not_fitted["m_res"] = str(error)
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"
@@ -132,7 +137,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         particles=particles,
         ratios=_ratios(fits, options),
         nucleon_charges=charges,
-        residual_mass=residual_mass(measurements),
+        residual_mass=m_res,
         stream=stream,
         observables=observables,
         tau_int=tau_int,
@@ -280,19 +285,18 @@ def _warn(measurements: Measurements, particles: dict, notes: list[str], warning
 
 def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:
     """Configurations that were measured twice under two numbers make errors too small."""
-    for c in measurements.correlators.values():  # one is enough: all are of the same fields
-        _, first, group = np.unique(
-            c.values.reshape(len(c.values), -1), axis=0, return_index=True, return_inverse=True
-        )
-        copies = np.flatnonzero(np.arange(len(group)) != first[group])
-        if len(copies):
-            numbers = measurements.configurations
-            k, original = copies[0], first[group[copies[0]]]
-            warnings.append(
-                f"{len(copies)} configurations have the same {c.name} as another one, the first {numbers[k]} "
-                f"that of {numbers[original]}: copies of a file make errors too small"
-            )
+    if not measurements.correlators:
         return
+    rows = [c.values.reshape(len(c.values), -1) for c in measurements.correlators.values()]
+    _, first, group = np.unique(np.concatenate(rows, axis=1), axis=0, return_index=True, return_inverse=True)
+    copies = np.flatnonzero(np.arange(len(group)) != first[group])
+    if len(copies):
+        numbers = measurements.configurations
+        k, original = copies[0], first[group[copies[0]]]
+        warnings.append(
+            f"{len(copies)} configurations have the same correlators as another one, the first {numbers[k]} "
+            f"those of {numbers[original]}: copies of a file make errors too small"
+        )
 
 
 def _note_unequal_sources(measurements: Measurements, notes: list[str]) -> None:

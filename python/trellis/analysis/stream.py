@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 import pyerrors as pe
@@ -156,11 +157,14 @@ def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
         density = series_of.get(f"number_density.{name}")
         if density is None or any(p not in series_of for p in parts):
             continue
-        whole = sum(series_of[p].values for p in parts)
-        numbers = series_of[parts[0]].trajectories
+        every = [density, *(series_of[p] for p in parts)]
+        # [measure.fermions] may have got its susceptibility when the run went on
+        numbers = reduce(np.intersect1d, (s.trajectories for s in every))
         if len(numbers) < _FEWEST:
             continue
-        re, im = (_observable(part, numbers) for part in (density.values.real, density.values.imag))
+        n, *traces = (s.values[np.isin(s.trajectories, numbers)] for s in every)
+        whole = sum(traces)
+        re, im = _observable(n.real, numbers), _observable(n.imag, numbers)
         # n carries 1 / (V_3 T^3): n^2 (V_3 T^3) has the weight of the disconnected part
         total = _observable(whole.real, numbers) - cells * (re**2 - im**2)
         found[f"quark_number_susceptibility.{name}"] = _record(total)

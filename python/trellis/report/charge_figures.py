@@ -86,7 +86,11 @@ def _draw(
     if series is None:
         return
     t, value, error = _arrays(series)
-    limit = max(0.5 * abs(charge.value), 3 * charge.error) if charge else 0.5 * np.abs(value).max()
+    limit = (
+        max(0.5 * abs(charge.value), 3 * charge.error)
+        if charge
+        else 0.5 * np.nanmax(np.abs(value), initial=0.0)
+    )
     keep = (error < limit) & (t >= 1)
     axes.errorbar(
         t[keep] + shift, value[keep], error[keep], fmt=marker, color=colour, mfc=face, mew=1.1, label=text
