@@ -35,6 +35,26 @@ def folder(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("options", "both"), [([], False), (["--json"], False), ([], True), (["--json"], True)]
+)
+def test_a_full_disk_behind_the_output(folder: Path, options: list[str], both: bool) -> None:
+    """/dev/full takes nothing: one sentence and status 1, and no traceback of what cannot be told."""
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(
+            command("info", "conf.ildg", *options),
+            cwd=folder,
+            env=environment(),
+            stdout=full,
+            stderr=full if both else subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert found.returncode == 1
+    if not both:
+        assert found.stderr == "error: standard output: cannot be written: No space left on device\n"
+
+
 def test_info(folder: Path) -> None:
     found = json.loads(run("info", "conf.ildg", "--json", cwd=folder).stdout)
     assert set(found) == KEYS

@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from rich.console import Console
@@ -23,7 +23,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ..errors import Error
+from ..errors import Error, FileError
 from ..parallel import launched_rank
 
 
@@ -44,7 +44,8 @@ class Output:
 
     def line(self, text: str, style: str | None = None) -> None:
         """A line for people."""
-        self.console.print(text, style=style, markup=False)
+        with _naming_standard_output():
+            self.console.print(text, style=style, markup=False)
 
     def warning(self, text: str) -> None:
         """A warning, on standard error."""
@@ -53,8 +54,9 @@ class Output:
     def result(self, content: dict[str, Any]) -> None:
         """The JSON object, in JSON mode."""
         if self.json and self.is_root:
-            sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
-            sys.stdout.flush()
+            with _naming_standard_output():
+                sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
+                sys.stdout.flush()
 
     @contextmanager
     def progress(self, text: str, total: int, completed: int = 0) -> Iterator[Callable[[int], None]]:
@@ -88,13 +90,29 @@ def run(command: Callable[[], int | None], json: bool) -> None:
         _fail("interrupted", json, 130)
     except (Error, OSError) as error:
         if isinstance(error, BrokenPipeError) and _reader_has_left():
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _silence(sys.stdout)
             raise typer.Exit(128 + signal.SIGPIPE) from None
         _fail(str(error) or type(error).__name__, json, 1)
     except Exception as error:
         _fail(f"{type(error).__name__}: {error}", json, 1, details=traceback.format_exc())
     else:
         raise typer.Exit(status)
+
+
+@contextmanager
+def _naming_standard_output() -> Iterator[None]:
+    """A full disk behind it: the system's message names no file."""
+    try:
+        yield
+    except BrokenPipeError:  # head or less had enough
+        raise
+    except OSError as error:
+        raise FileError(f"standard output: cannot be written: {error.strerror}") from error
+
+
+def _silence(stream: TextIO) -> None:
+    """What is still in its buffer cannot be written, and would fail again when the program ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _reader_has_left() -> bool:
@@ -108,18 +126,28 @@ def _fail(text: str, json_mode: bool, status: int, details: str = "") -> None:
     rank = launched_rank()
     if rank > 0:
         _wait_for_lower_ranks(rank)
-    if details:
-        sys.stderr.write(details)
     where = f" (rank {rank})" if rank > 0 else ""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"error{where}: {text}", style="bold red", markup=False
-    )
-    if json_mode:
-        sys.stdout.write(json.dumps({"error": text}) + "\n")
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with _as_far_as_it_goes(sys.stderr):
+        sys.stderr.write(details)
+        Console(stderr=True, highlight=False, soft_wrap=True).print(
+            f"error{where}: {text}", style="bold red", markup=False
+        )
+        sys.stderr.flush()
+    with _as_far_as_it_goes(sys.stdout):
+        if json_mode:
+            sys.stdout.write(json.dumps({"error": text}) + "\n")
+        sys.stdout.flush()
     _end_other_ranks(status)
     raise typer.Exit(status)
+
+
+@contextmanager
+def _as_far_as_it_goes(stream: TextIO) -> Iterator[None]:
+    """An error that cannot be told, on a full disk or to a reader that left, still ends with its status."""
+    try:
+        yield
+    except OSError:
+        _silence(stream)
 
 
 def _wait_for_lower_ranks(rank: int) -> None:
