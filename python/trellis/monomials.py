@@ -14,7 +14,7 @@ from .rational import Rational, rational_power
 if TYPE_CHECKING:
     from .gauge import GaugeField
     from .run_files import HmcRun
-    from .run_files.hmc import FermionTable
+    from .run_files.sea import FermionTable
 
 #: Steps of the Lanczos estimate of a spectrum; of its upper end alone, which has to stay below the interval's
 #: by the margin: what so few steps may miss (0.5 % was seen).

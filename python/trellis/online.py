@@ -16,8 +16,8 @@ from .staggered import HISQ, Staggered, _StaggeredBase
 
 if TYPE_CHECKING:
     from .gauge import GaugeField
-    from .run_files.hmc import BackgroundTable, FermionTable, SmearingTable
     from .run_files.online import LoopTable, MeasureTable, NoiseTable, OnlineFlowTable, ValenceTable
+    from .run_files.sea import BackgroundTable, FermionTable, SmearingTable
 
 #: A measurement: a number, or an array with a first axis of noise vectors, flow times or R.
 Values = dict[str, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -13,6 +14,9 @@ import numpy as np
 import pytest
 from command_line import command, environment, run, stopped_by_sigterm, write_run_file
 from command_line import stream_content as content
+
+from trellis.errors import RunFileError
+from trellis.run_files import HmcRun, parse_run_file
 
 RUN = """\
 [lattice]
@@ -39,9 +43,12 @@ directory = "out"
 """
 
 
+def run_text(text: str = RUN, **values: object) -> str:
+    return text.format(**{"total": 12, "action": "symanzik", "beta": 4.0, **values})
+
+
 def write_run(folder: Path, text: str = RUN, **values: object) -> Path:
-    defaults = {"total": 12, "action": "symanzik", "beta": 4.0}
-    return write_run_file(folder, text.format(**{**defaults, **values}))
+    return write_run_file(folder, run_text(text, **values))
 
 
 @pytest.fixture(scope="module")
@@ -176,9 +183,16 @@ def test_a_changed_run_is_refused(tmp_path: Path) -> None:
         ("extents = [4, 4, 4, 8]", "extents = [4, 4, 4, 7]", "the extent in t is 7"),
     ],
 )
-def test_bad_run_files(tmp_path: Path, old: str, new: str, text: str) -> None:
-    folder = write_run(tmp_path, RUN.replace(old, new))
-    assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
+def test_bad_run_files(old: str, new: str, text: str) -> None:
+    with pytest.raises(RunFileError, match=re.escape(text)):
+        parse_run_file(run_text().replace(old, new), HmcRun)
+
+
+def test_a_bad_run_file_is_refused(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, RUN.replace("seed = 11", "seed = 11\nsed = 1"))
+    found = run("generate", "run.toml", cwd=folder, status=1)
+    assert found.stderr.startswith("error: run.toml:20: random.sed: unknown key; did you mean 'seed'?")
+    assert not (folder / "out").exists()
 
 
 def test_nothing_to_keep_is_said(tmp_path: Path) -> None:

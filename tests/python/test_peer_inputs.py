@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -62,54 +64,6 @@ nz 8
 nt 8
 """
 
-
-def load(text: str) -> HmcRun:
-    return HmcRun.model_validate(tomllib.loads(text))
-
-
-def test_openacc() -> None:
-    run = load(from_openacc(OPENACC))
-    assert run.lattice.extents == (8, 8, 8, 8)
-    assert (run.action.type, run.action.beta, run.action.weight) == ("symanzik", 3.75, -1 / 12)
-    assert (run.smearing.rho, run.smearing.levels) == (0.15, 2)
-    up, strange = run.fermions
-    assert (up.name, up.mass, up.n_f, up.mu_over_ipiT, up.charge_thirds) == ("up", 0.02, 1.0, 0.25, 2)
-    assert (strange.mass, strange.pseudofermions, strange.charge_thirds) == (0.1, 2, -1)
-    assert run.background.b == (0, 0, 1)
-    assert [(level.scheme, level.steps) for level in run.integrator] == [("omelyan2", 8), ("omelyan2", 2)]
-    assert run.integrator[0].monomials == ["up", "strange"]
-    assert (run.molecular_dynamics.residual, run.metropolis.residual) == (1e-7, 1e-8)
-    assert (run.trajectories.total, run.trajectories.thermalisation) == (105, 5)
-    assert run.random.seed == 42
-
-
-def test_openacc_in_single_precision() -> None:
-    run = load(from_openacc(OPENACC.replace("residue_md ", "SinglePrecMD 1\nresidue_md ")))
-    assert run.molecular_dynamics.precision == "single"
-    assert load(from_openacc(OPENACC)).molecular_dynamics.precision == "double"
-
-
-@pytest.mark.parametrize(
-    "old, new, text",
-    [
-        ("bz 1", "bz 0.5", "bz = 0.5: expected an integer"),
-        ("Beta            3.75", "", "lacks Beta"),
-        ("StoutSteps      2", "StoutSteps      2\nTopoAct 1", "TopoAct"),
-        ("Mass            0.02", "Mass            heavy", "Mass of FlavourParameters: expected a number"),
-        ("Mass            0.02", "Mass            nan", "expected a number, found 'nan'"),
-        ("Charge          2", "Charge          1e999", "Charge of FlavourParameters: expected a number"),
-        ("Mass            0.02", "Mass", "line 6: expected a group .* or NAME VALUE, found 'Mass'"),
-        ("Mass            0.02", "Mass 0.02\nMass 0.03", "line 7: Mass of FlavourParameters comes twice"),
-        ("MDParameters", "ActionParameters", "line 26: the group ActionParameters comes twice"),
-        ("Name            up", "", "lacks Name of FlavourParameters"),
-        ("Geometry", "Geometri", "expected a group .* found 'Geometri'"),
-    ],
-)
-def test_openacc_refuses(old: str, new: str, text: str) -> None:
-    with pytest.raises(BadArgument, match=text):
-        from_openacc(OPENACC.replace(old, new))
-
-
 MILC = """\
 prompt 0
 nx 16
@@ -130,118 +84,6 @@ naik_term_epsilon 0 0 -0.23
 microcanonical_time_step 0.02
 steps_per_trajectory 50
 """
-
-
-@pytest.mark.parametrize("end", ["\r\n", "\n\n", " # a comment\n", "\t\n"])
-def test_line_ends_and_comments(end: str) -> None:
-    """The same run file from an input with Windows' line ends, empty lines and comments."""
-    assert from_openacc(OPENACC.replace("\n", end)) == from_openacc(OPENACC)
-    assert from_milc(MILC.replace("\n", end), flavours=(2, 1, 1)) == from_milc(MILC, flavours=(2, 1, 1))
-    extents = (8, 8, 8, 16)
-    assert from_openqcd(OPENQCD.replace("\n", end), extents=extents) == from_openqcd(OPENQCD, extents=extents)
-
-
-def test_a_byte_order_mark() -> None:
-    """It is no part of the first word: neither an unknown group nor a key that is lost."""
-    milc = MILC.replace("prompt 0\n", "")  # its first line is a key that counts
-    assert from_milc("\ufeff" + milc, flavours=(2, 1, 1)) == from_milc(milc, flavours=(2, 1, 1))
-    assert from_openacc("\ufeff" + OPENACC) == from_openacc(OPENACC)
-    extents = (8, 8, 8, 16)
-    assert from_openqcd("\ufeff" + OPENQCD, extents=extents) == from_openqcd(OPENQCD, extents=extents)
-
-
-def test_numbers_as_fortran_writes_them() -> None:
-    run = load(from_openacc(OPENACC.replace("1e-8", "1.0d-8").replace("0.02", "2D-2")))
-    assert (run.metropolis.residual, run.fermions[0].mass) == (1e-8, 0.02)
-    run = load(from_milc(MILC.replace("0.01 0.05 0.6", "1d-2 5.d-2 6D-1"), flavours=(2, 1, 1)))
-    assert [f.mass for f in run.fermions] == [0.01, 0.05, 0.6]
-
-
-def test_what_is_not_used_is_named() -> None:
-    """A misspelt key with a default would else be lost without a word."""
-    text = from_openacc(OPENACC.replace("StoutRho", "StoutRo "))
-    assert "# not taken over: StoutRo of ActionParameters, ExpMaxEigenvalue of MDParameters" in text
-    assert load(text).smearing.rho == 0.15
-    assert "naik_epsilons of input" in from_milc(
-        MILC.replace("naik_term_epsilon", "naik_epsilons"), flavours=(2, 1, 1)
-    )
-    assert "muu of HMC parameters" in from_openqcd(OPENQCD.replace("mu  ", "muu "), extents=(8, 8, 8, 16))
-
-
-def test_openacc_without_quarks() -> None:
-    first, after = OPENACC.index("FlavourParameters"), OPENACC.index("BackgroundField")
-    text = from_openacc(OPENACC[:first] + OPENACC[after:])
-    assert "# no flavour has a Charge: the background field [0, 0, 1, 0, 0, 0] is left out" in text
-    run = load(text)
-    assert run.fermions == []
-    assert [(level.steps, level.monomials) for level in run.integrator] == [(8, ["gauge"])]
-
-
-@pytest.mark.parametrize(
-    "old, new, text",
-    [
-        ("nx 16", "nx 16.5", "input: nx = 16.5: expected an integer"),
-        ("nx 16", "", "lacks nx"),
-        ("0.01 0.05 0.6", "0.01 light 0.6", "dyn_mass: expected a number, found 'light'"),
-        ("0 0 -0.23", "0 -0.23", "a naik_term_epsilon for each of 3 masses, found 2"),
-        ("n_dyn_masses 3", "n_dyn_masses 2", "3 dyn_mass, n_dyn_masses = 2 and 3 flavours do not agree"),
-        ("warms 10", "warms inf", "warms of input: expected a number, found 'inf'"),
-    ],
-)
-def test_milc_refuses(old: str, new: str, text: str) -> None:
-    assert old in MILC
-    with pytest.raises(BadArgument, match=text):
-        from_milc(MILC.replace(old, new), flavours=(2, 1, 1))
-
-
-@pytest.mark.parametrize(
-    "old, new, text",
-    [
-        ("kappa        0.13625", "kappa        light", "kappa of Lattice parameters: expected a number"),
-        ("kappa        0.13625", "kappa", "kappa: expected one doublet, found \\[\\]"),
-        ("nlv          2", "nlv          0", "nlv of HMC parameters: expected 1 to 32 levels, found 0"),
-        ("nlv          2", "nlv          3", "lacks integrator of Level 2"),
-        ("OMF4", "OMF5", "\\[Level 0\\] integrator OMF5: expected one of LPFR, OMF2, OMF4"),
-        ("[Level 1]", "[Level 0]", "line 31: the section \\[Level 0\\] comes twice"),
-        ("beta         5.3", "beta 5.3\nbeta 5.4", "line 10: beta of \\[Lattice parameters\\] comes twice"),
-        ("name         two_flavours", "name", "lacks name of Run name"),
-    ],
-)
-def test_openqcd_refuses(old: str, new: str, text: str) -> None:
-    assert old in OPENQCD
-    with pytest.raises(BadArgument, match=text):
-        from_openqcd(OPENQCD.replace(old, new), extents=(8, 8, 8, 16))
-
-
-def test_openqcd_on_one_level_and_on_three() -> None:
-    one = load(from_openqcd(OPENQCD.replace("nlv          2", "nlv          1"), extents=(8, 8, 8, 16)))
-    assert [level.monomials for level in one.integrator] == [["light", "gauge"]]
-    more = OPENQCD.replace("nlv          2", "nlv          3") + "[Level 2]\nintegrator LPFR\nnstep 4\n"
-    text = from_openqcd(more, extents=(8, 8, 8, 16))
-    assert "# 1 levels in between are left out" in text
-    assert [(level.scheme, level.steps) for level in load(text).integrator] == [
-        ("leapfrog", 4),
-        ("omelyan4", 1),
-    ]
-
-
-def test_milc() -> None:
-    run = load(from_milc(MILC, flavours=(2, 1, 1)))
-    assert run.lattice.extents == (16, 16, 16, 48)
-    # 10 / g^2 = 6: g^2 = 5/3, 6 / g^2 = 3.6
-    assert run.action.beta == pytest.approx(3.6, rel=1e-15)
-    assert [(f.type, f.n_f, f.mass, f.epsilon) for f in run.fermions] == [
-        ("hisq", 2, 0.01, 0.0),
-        ("hisq", 1, 0.05, 0.0),
-        ("hisq", 1, 0.6, -0.23),
-    ]
-    assert run.molecular_dynamics.length == pytest.approx(1.0, rel=1e-15)
-    assert (run.trajectories.total, run.trajectories.thermalisation) == (210, 10)
-    with pytest.raises(BadArgument, match="u0"):
-        from_milc(MILC.replace("u0 1.0", "u0 0.86"), flavours=(2, 1, 1))
-    with pytest.raises(BadArgument, match="flavours"):
-        from_milc(MILC, flavours=(2, 1))
-
 
 OPENQCD = """\
 [Run name]
@@ -280,6 +122,177 @@ lambda       0.19
 nstep        6
 forces       1 2
 """
+
+
+#: Converter of each input above.
+CONVERTERS: dict[str, Callable[[str], str]] = {
+    OPENACC: from_openacc,
+    MILC: partial(from_milc, flavours=(2, 1, 1)),
+    OPENQCD: partial(from_openqcd, extents=(8, 8, 8, 16)),
+}
+
+
+def load(text: str) -> HmcRun:
+    return HmcRun.model_validate(tomllib.loads(text))
+
+
+def test_openacc() -> None:
+    run = load(from_openacc(OPENACC))
+    assert run.lattice.extents == (8, 8, 8, 8)
+    assert (run.action.type, run.action.beta, run.action.weight) == ("symanzik", 3.75, -1 / 12)
+    assert (run.smearing.rho, run.smearing.levels) == (0.15, 2)
+    up, strange = run.fermions
+    assert (up.name, up.mass, up.n_f, up.mu_over_ipiT, up.charge_thirds) == ("up", 0.02, 1.0, 0.25, 2)
+    assert (strange.mass, strange.pseudofermions, strange.charge_thirds) == (0.1, 2, -1)
+    assert run.background.b == (0, 0, 1)
+    assert [(level.scheme, level.steps) for level in run.integrator] == [("omelyan2", 8), ("omelyan2", 2)]
+    assert run.integrator[0].monomials == ["up", "strange"]
+    assert (run.molecular_dynamics.residual, run.metropolis.residual) == (1e-7, 1e-8)
+    assert (run.trajectories.total, run.trajectories.thermalisation) == (105, 5)
+    assert run.random.seed == 42
+
+
+def test_openacc_in_single_precision() -> None:
+    run = load(from_openacc(OPENACC.replace("residue_md ", "SinglePrecMD 1\nresidue_md ")))
+    assert run.molecular_dynamics.precision == "single"
+    assert load(from_openacc(OPENACC)).molecular_dynamics.precision == "double"
+
+
+@pytest.mark.parametrize("text", CONVERTERS, ids=["openacc", "milc", "openqcd"])
+@pytest.mark.parametrize("end", ["\r\n", "\n\n", " # a comment\n", "\t\n"])
+def test_line_ends_comments_and_a_mark(text: str, end: str) -> None:
+    """The same run file from an input with Windows' line ends, empty lines, comments, a byte order mark."""
+    convert = CONVERTERS[text]
+    text = text.removeprefix("prompt 0\n")  # so that MILC's first line is a key that counts
+    assert convert("\ufeff" + text.replace("\n", end)) == convert(text)
+
+
+@pytest.mark.parametrize(
+    "source, old, new, text",
+    [
+        (OPENACC, "bz 1", "bz 0.5", "bz = 0.5: expected an integer"),
+        (OPENACC, "Beta            3.75", "", "lacks Beta"),
+        (OPENACC, "StoutSteps      2", "StoutSteps      2\nTopoAct 1", "TopoAct"),
+        (
+            OPENACC,
+            "Mass            0.02",
+            "Mass            heavy",
+            "Mass of FlavourParameters: expected a number",
+        ),
+        (OPENACC, "Mass            0.02", "Mass            nan", "expected a number, found 'nan'"),
+        (
+            OPENACC,
+            "Charge          2",
+            "Charge          1e999",
+            "Charge of FlavourParameters: expected a number",
+        ),
+        (OPENACC, "Mass            0.02", "Mass", "line 6: expected a group .* or NAME VALUE, found 'Mass'"),
+        (
+            OPENACC,
+            "Mass            0.02",
+            "Mass 0.02\nMass 0.03",
+            "line 7: Mass of FlavourParameters comes twice",
+        ),
+        (OPENACC, "MDParameters", "ActionParameters", "line 26: the group ActionParameters comes twice"),
+        (OPENACC, "Name            up", "", "lacks Name of FlavourParameters"),
+        (OPENACC, "Geometry", "Geometri", "expected a group .* found 'Geometri'"),
+        (MILC, "nx 16", "nx 16.5", "input: nx = 16.5: expected an integer"),
+        (MILC, "nx 16", "", "lacks nx"),
+        (MILC, "0.01 0.05 0.6", "0.01 light 0.6", "dyn_mass: expected a number, found 'light'"),
+        (MILC, "0 0 -0.23", "0 -0.23", "a naik_term_epsilon for each of 3 masses, found 2"),
+        (
+            MILC,
+            "n_dyn_masses 3",
+            "n_dyn_masses 2",
+            "3 dyn_mass, n_dyn_masses = 2 and 3 flavours do not agree",
+        ),
+        (MILC, "warms 10", "warms inf", "warms of input: expected a number, found 'inf'"),
+        (
+            OPENQCD,
+            "kappa        0.13625",
+            "kappa        light",
+            "kappa of Lattice parameters: expected a number",
+        ),
+        (OPENQCD, "kappa        0.13625", "kappa", "kappa: expected one doublet, found \\[\\]"),
+        (
+            OPENQCD,
+            "nlv          2",
+            "nlv          0",
+            "nlv of HMC parameters: expected 1 to 32 levels, found 0",
+        ),
+        (OPENQCD, "nlv          2", "nlv          3", "lacks integrator of Level 2"),
+        (OPENQCD, "OMF4", "OMF5", "\\[Level 0\\] integrator OMF5: expected one of LPFR, OMF2, OMF4"),
+        (OPENQCD, "[Level 1]", "[Level 0]", "line 31: the section \\[Level 0\\] comes twice"),
+        (
+            OPENQCD,
+            "beta         5.3",
+            "beta 5.3\nbeta 5.4",
+            "line 10: beta of \\[Lattice parameters\\] comes twice",
+        ),
+        (OPENQCD, "name         two_flavours", "name", "lacks name of Run name"),
+    ],
+)
+def test_odd_inputs_are_refused(source: str, old: str, new: str, text: str) -> None:
+    assert old in source
+    with pytest.raises(BadArgument, match=text):
+        CONVERTERS[source](source.replace(old, new))
+
+
+def test_numbers_as_fortran_writes_them() -> None:
+    run = load(from_openacc(OPENACC.replace("1e-8", "1.0d-8").replace("0.02", "2D-2")))
+    assert (run.metropolis.residual, run.fermions[0].mass) == (1e-8, 0.02)
+    run = load(from_milc(MILC.replace("0.01 0.05 0.6", "1d-2 5.d-2 6D-1"), flavours=(2, 1, 1)))
+    assert [f.mass for f in run.fermions] == [0.01, 0.05, 0.6]
+
+
+def test_what_is_not_used_is_named() -> None:
+    """A misspelt key with a default would else be lost without a word."""
+    text = from_openacc(OPENACC.replace("StoutRho", "StoutRo "))
+    assert "# not taken over: StoutRo of ActionParameters, ExpMaxEigenvalue of MDParameters" in text
+    assert load(text).smearing.rho == 0.15
+    assert "naik_epsilons of input" in from_milc(
+        MILC.replace("naik_term_epsilon", "naik_epsilons"), flavours=(2, 1, 1)
+    )
+    assert "muu of HMC parameters" in from_openqcd(OPENQCD.replace("mu  ", "muu "), extents=(8, 8, 8, 16))
+
+
+def test_openacc_without_quarks() -> None:
+    first, after = OPENACC.index("FlavourParameters"), OPENACC.index("BackgroundField")
+    text = from_openacc(OPENACC[:first] + OPENACC[after:])
+    assert "# no flavour has a Charge: the background field [0, 0, 1, 0, 0, 0] is left out" in text
+    run = load(text)
+    assert run.fermions == []
+    assert [(level.steps, level.monomials) for level in run.integrator] == [(8, ["gauge"])]
+
+
+def test_openqcd_on_one_level_and_on_three() -> None:
+    one = load(from_openqcd(OPENQCD.replace("nlv          2", "nlv          1"), extents=(8, 8, 8, 16)))
+    assert [level.monomials for level in one.integrator] == [["light", "gauge"]]
+    more = OPENQCD.replace("nlv          2", "nlv          3") + "[Level 2]\nintegrator LPFR\nnstep 4\n"
+    text = from_openqcd(more, extents=(8, 8, 8, 16))
+    assert "# 1 levels in between are left out" in text
+    assert [(level.scheme, level.steps) for level in load(text).integrator] == [
+        ("leapfrog", 4),
+        ("omelyan4", 1),
+    ]
+
+
+def test_milc() -> None:
+    run = load(from_milc(MILC, flavours=(2, 1, 1)))
+    assert run.lattice.extents == (16, 16, 16, 48)
+    # 10 / g^2 = 6: g^2 = 5/3, 6 / g^2 = 3.6
+    assert run.action.beta == pytest.approx(3.6, rel=1e-15)
+    assert [(f.type, f.n_f, f.mass, f.epsilon) for f in run.fermions] == [
+        ("hisq", 2, 0.01, 0.0),
+        ("hisq", 1, 0.05, 0.0),
+        ("hisq", 1, 0.6, -0.23),
+    ]
+    assert run.molecular_dynamics.length == pytest.approx(1.0, rel=1e-15)
+    assert (run.trajectories.total, run.trajectories.thermalisation) == (210, 10)
+    with pytest.raises(BadArgument, match="u0"):
+        from_milc(MILC.replace("u0 1.0", "u0 0.86"), flavours=(2, 1, 1))
+    with pytest.raises(BadArgument, match="flavours"):
+        from_milc(MILC, flavours=(2, 1))
 
 
 def test_openqcd() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -44,6 +45,19 @@ Quanta = Annotated[int, Field(ge=-(10**6), le=10**6)]
 ThreeQuanta = Annotated[tuple[Quanta, Quanta, Quanta], Field(strict=False)]
 ChargeThirds = Annotated[int, Field(ge=-1000, le=1000)]
 FourPhases = Annotated[tuple[Coupling, Coupling, Coupling, Coupling], Field(strict=False)]
+
+
+_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)?$")
+
+
+def _check_name(name: str) -> str:
+    if not _NAME.match(name):
+        raise ValueError(f"a name consists of letters, digits, _ and -, found {name!r}")
+    return name
+
+
+#: Of flavours and of monomials.
+Name = Annotated[str, AfterValidator(_check_name)]
 
 
 class LatticeTable(Table):

@@ -1,0 +1,157 @@
+"""The course of a run with [molecular_dynamics]: [[integrator]], solves, [trajectories], [random]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from .common import Name, Table
+
+#: Drifts of a step, by scheme.
+DRIFTS = {"leapfrog": 1, "omelyan2": 2, "omelyan4": 5, "force_gradient": 2}
+#: Of one level in a trajectory: a million steps are a step size of 1e-6, beyond any need.
+MOST_STEPS = 10**6
+
+#: What true residuals in double can be asked for.
+SMALLEST_RESIDUAL = 1e-15
+#: What the recursion of a solve in float may be asked for.
+SMALLEST_SINGLE_RESIDUAL = 1e-8
+
+
+class IntegratorLevel(Table):
+    """[[integrator]]: one time scale; the first table is the outermost (largest steps)."""
+
+    scheme: Literal["leapfrog", "omelyan2", "omelyan4", "force_gradient"] = Field(
+        default="omelyan2",
+        description="omelyan2: minimum norm, second order (2MN); omelyan4: fourth order with five forces; "
+        "force_gradient: fourth order with two forces and one shifted one.",
+    )
+    steps: int = Field(
+        ge=1,
+        description="First table: steps of a trajectory. Others: steps of each drift of the table before "
+        "(leapfrog has one drift in a step, omelyan2 and force_gradient two, omelyan4 five). At most a "
+        "million of a level in a trajectory.",
+    )
+    # `lambda` is a keyword of Python
+    lambda_: float = Field(
+        default=0.1931833275037836,
+        ge=0.01,
+        le=0.49,
+        alias="lambda",
+        description="Parameter of omelyan2; towards 0 and 1/2 it is leapfrog at a higher price.",
+    )
+    monomials: list[Name] = Field(min_length=1, description='"gauge", and names of [[fermions]].')
+
+    @model_validator(mode="after")
+    def _lambda_where_used(self) -> Self:
+        if self.scheme != "omelyan2" and "lambda_" in self.model_fields_set:
+            raise ValueError(f'lambda is a parameter of omelyan2, not of scheme = "{self.scheme}"')
+        return self
+
+
+class MolecularDynamicsTable(Table):
+    """[molecular_dynamics]"""
+
+    length: float = Field(default=1.0, ge=1e-6, le=100, description="Of a trajectory.")
+    residual: float = Field(
+        default=1e-7,
+        ge=SMALLEST_RESIDUAL,
+        lt=0.1,
+        description="|b - A x| / |b| of the solves in forces, for every shift.",
+    )
+    precision: Literal["double", "single"] = Field(
+        default="double",
+        description="Of the solves in forces. double: true residuals in double, iterations in float where "
+        "they can. single: in float alone, `residual` by the recursion. Links, momenta, smearing and the "
+        "rest of the forces are in double in any case.",
+    )
+
+    @model_validator(mode="after")
+    def _within_float(self) -> Self:
+        if self.precision == "single" and self.residual < SMALLEST_SINGLE_RESIDUAL:
+            raise ValueError(
+                f"residual = {self.residual:g} is beyond single precision: at least "
+                f'{SMALLEST_SINGLE_RESIDUAL:g}, or precision = "double"'
+            )
+        return self
+
+
+class MetropolisTable(Table):
+    """[metropolis]: heat bath of the pseudofermions and accept step."""
+
+    residual: float = Field(
+        default=1e-10, ge=SMALLEST_RESIDUAL, lt=0.1, description="|b - A x| / |b| of their solves."
+    )
+    max_iterations: int = Field(default=20000, ge=1, description="Of any solve.")
+
+
+class TrajectoriesTable(Table):
+    """[trajectories]: they count from 1."""
+
+    total: int = Field(ge=1, description="Trajectories of the whole run, thermalisation included.")
+    thermalisation: int = Field(
+        default=0, ge=0, description="The first so many are accepted without the Metropolis test."
+    )
+    keep_every: int | None = Field(
+        default=None,
+        ge=1,
+        description="Keep the configuration of every n-th trajectory after the thermalisation.",
+    )
+    checkpoint_every: int = Field(
+        default=10, ge=1, description="Save the state after every n-th trajectory; the last two are kept."
+    )
+    reversibility_every: int | None = Field(
+        default=None, ge=1, description="Integrate forth and back before every n-th trajectory and record it."
+    )
+
+    @model_validator(mode="after")
+    def _total_includes_thermalisation(self) -> Self:
+        """A run that only thermalises keeps nothing and says so: keep_every is left out."""
+        left = self.total - self.thermalisation
+        if left < 0 or (left == 0 and self.keep_every is not None):
+            raise ValueError(
+                f"trajectories.total = {self.total} includes trajectories.thermalisation = "
+                f"{self.thermalisation}, which leaves no trajectory with a Metropolis test: expected a "
+                "larger total (or, to thermalise only, the same number and no keep_every)"
+            )
+        return self
+
+    def keeps_any(self, last: int) -> bool:
+        """Whether a run to this trajectory keeps what it is asked for: something, or nothing."""
+        return self.keep_every is None or last - self.thermalisation >= self.keep_every
+
+    def kept(self, number: int) -> bool:
+        """Whether the configuration after this trajectory is one to keep."""
+        after = number - self.thermalisation
+        return self.keep_every is not None and after > 0 and after % self.keep_every == 0
+
+
+class RandomTable(Table):
+    """[random]"""
+
+    seed: int = Field(ge=0, lt=2**63, description="Seed of all random numbers of the run.")
+    stream: int = Field(
+        default=0, ge=0, lt=2**63, description="Independent runs of one seed have different streams."
+    )
+
+
+def require_end(levels: Sequence[IntegratorLevel]) -> None:
+    """A trajectory is not interrupted: one without an end would not be stopped by Ctrl-C either.
+
+    Raises
+    ------
+    ValueError
+        More than MOST_STEPS steps of a level in a trajectory.
+    """
+    steps = 1
+    for number, level in enumerate(levels, start=1):
+        steps *= level.steps
+        if steps > MOST_STEPS:
+            raise ValueError(
+                f"integrator: expected at most {MOST_STEPS} steps of a level in a trajectory, found "
+                f"{steps} of [[integrator]] number {number} (steps count for each drift of the table "
+                "before, not for the trajectory)"
+            )
+        steps *= DRIFTS[level.scheme]
