@@ -260,3 +260,9 @@ def test_a_susceptibility_that_was_added_later(tmp_path: Path) -> None:
     assert results.observables["number_density.l_real"].count == 20
     assert results.stream is not None
     assert results.stream.derived["quark_number_susceptibility.l"].error > 0
+
+
+def test_the_summary_names_a_particle_once(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert run(edited(tmp_path / "odd.h5", lambda v: 0 * v), tmp_path / "out") == 0
+    said = capsys.readouterr().out
+    assert "not fitted: pion: expected a correlator" in said.replace("\n", "")

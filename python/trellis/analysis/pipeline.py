@@ -121,7 +121,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     try:
         m_res = residual_mass(measurements)
     except FitFailed as error:
-        not_fitted["m_res"] = str(error)
+        not_fitted["m_res"] = str(error).removeprefix("m_res: ")
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"
@@ -224,7 +224,7 @@ def _fit_one(
     try:
         fits[name] = fit_particle(group, measurements.configurations, options, behind)
     except FitFailed as error:
-        failed[name] = str(error)
+        failed[name] = str(error).removeprefix(f"{name}: ")  # it is shown with its name
 
 
 def _simultaneous(name: str, members: list[Correlator]) -> list[Correlator]:
