@@ -269,7 +269,7 @@ def test_an_interval_that_is_too_short_at_the_start_is_an_error(tmp_path: Path) 
 
 def test_hisq(tmp_path: Path) -> None:
     text = STAGGERED.format(type="hisq", high=6.0).replace("4, 4, 4, 4", "4, 4, 4, 8")
-    text = text.replace("total = 6", "total = 2")
+    text = text.replace("total = 6\nthermalisation = 6", "total = 2\nthermalisation = 2")
     folder = write_run(tmp_path, text)
     found = json.loads(run("generate", "run.toml", "--json", cwd=folder).stdout)
     assert found["seconds_by_part"]["smearing"] > 0
@@ -288,6 +288,6 @@ def test_hisq(tmp_path: Path) -> None:
 
 
 def test_smearing_above_its_bound_is_named(tmp_path: Path) -> None:
-    text = STAGGERED.format(type="staggered", high=9.0).replace("total = 6", "total = 1")
+    text = STAGGERED.format(type="staggered", high=9.0).replace("total = 6\nthermalisation = 6", "total = 1")
     folder = write_run(tmp_path, text + "[smearing]\nrho = 0.2\nlevels = 1\n")
     assert "smearing.rho = 0.2 is above 0.16" in run("generate", "run.toml", cwd=folder).stderr
