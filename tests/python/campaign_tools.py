@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from trellis.campaign.files import load_campaign, parse_machine
@@ -63,7 +64,12 @@ def run_words(path: Path, where: str) -> list[str]:
 
 def fork(path: Path, where: Machine) -> multiprocessing.Process:
     """A manager in a process of its own that has imported everything: it begins within milliseconds."""
-    process = multiprocessing.get_context("fork").Process(target=run, args=(path, where))
+    return fork_to(run, path, where)
+
+
+def fork_to(action: Callable, *words: object) -> multiprocessing.Process:
+    """Likewise, to do anything."""
+    process = multiprocessing.get_context("fork").Process(target=action, args=words)
     process.start()
     return process
 

@@ -180,6 +180,25 @@ def test_what_is_in_the_middle_of_exec_is_ended_too(monkeypatch) -> None:
             process.wait()
 
 
+def test_a_program_whose_agent_died_before_it_was_tied_to_it_ends() -> None:
+    """Between the fork and the call that ties it: no signal comes any more."""
+    reader, writer = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        own = os.getpid()
+        if os.fork() == 0:
+            while os.getppid() == own:
+                time.sleep(0.001)
+            agent.die_with_parent(own)
+            os.write(writer, b"goes on")
+            os._exit(0)
+        os.kill(own, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        assert pipe.read() == b""
+
+
 def test_a_slow_node_is_no_bad_node(tmp_path: Path) -> None:
     """n2 takes five times as long: it gets fewer tasks, nothing runs twice, nothing is quarantined."""
     path = write(

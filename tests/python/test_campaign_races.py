@@ -15,10 +15,13 @@ import campaign_tools as tools
 import pytest
 from campaign_tools import attempts, events, machine, run, start, write
 
+from trellis.campaign import records
 from trellis.campaign.claims import Claims
 from trellis.campaign.files import load_campaign
+from trellis.campaign.history import read_history
 from trellis.campaign.launchers.base import Orphan
 from trellis.campaign.manager import Manager
+from trellis.campaign.model import Machine
 
 MACHINE = tools.machine_text(nodes=2, cpus=4)
 #: Notes who runs it, and ends when the file go is there.
@@ -94,11 +97,11 @@ def test_a_manager_that_begins_between_a_look_at_managers_and_one_at_processes(t
     assert len(pids(tmp_path)) == 1
 
 
-def run_until_killed(path: Path, kind: str) -> None:
+def run_until_killed(path: Path, kind: str, where: Machine | None = None) -> None:
     """A manager that is killed at its first attempt to say that an attempt has ended so."""
 
     def target() -> None:
-        manager = Manager(load_campaign(path), machine())
+        manager = Manager(load_campaign(path), where or machine())
         end = manager.claims.end
 
         def end_or_die(task: str, attempt: int, which: str, content: dict) -> None:
@@ -138,6 +141,38 @@ def test_valid_outputs_are_taken_over_after_a_death_in_the_middle_of_it(tmp_path
     assert (tmp_path / "work/n").read_text() == "made\n"
     assert (tmp_path / "work/t").read_text() == "END\n"
     assert [p.name for p in (tmp_path / "work").iterdir() if p.name.startswith("t.")] == []
+
+
+def test_a_task_without_outputs_that_ended_well_does_not_run_again(tmp_path: Path) -> None:
+    """Its marker says so when its manager did not come to it, unless it is one for several ranks."""
+    one = "[[task]]\nname = 't'\ncommand = 'echo ran >> n'\n"
+    path = write(tmp_path / "one", one)
+    run_until_killed(path, "done")
+    result = run(path)
+    assert (result.counts, result.started) == ({"done": 1}, 0)
+    assert (tmp_path / "one/work/n").read_text() == "ran\n"
+    assert list((tmp_path / "one/work/c.state").rglob("*.partial")) == []
+    words = json.dumps(["/bin/sh", "-c", '"$@"', "sh"])
+    where = tools.parse_machine(tools.machine_text() + f"[launcher_options]\nmpi = {words}\n")
+    path = write(tmp_path / "two", one + "ranks = 2\n")
+    run_until_killed(path, "done", where)
+    result = run(path, where)
+    assert (result.counts, result.started) == ({"done": 1}, 1)
+
+
+def test_the_report_names_attempts_that_were_not_committed(tmp_path: Path, monkeypatch) -> None:
+    """From their claims: the history of a manager is written four times a second."""
+    monkeypatch.setattr(records, "COMMIT_SECONDS", 1e9)
+    fails_once = "command = 'test {attempt} = 1 && echo x > {output}'\n"
+    path = write(tmp_path, f"[[task]]\nname = 't'\ngroup = 'g'\noutputs = ['t']\n{fails_once}")
+    run_until_killed(path, "done")
+    assert attempts(tmp_path) == []
+    history = read_history(tmp_path / "work/c.state")
+    assert [(a.number, a.group, a.outcome, a.status) for a in history.attempts] == [
+        (0, "g", "task", 1),
+        (1, "g", "lost", None),
+    ]
+    assert all(a.places[0][0] in ("n1", "n2") and a.end >= a.start for a in history.attempts)
 
 
 def test_an_alternative_that_the_file_has_no_more_when_its_attempt_was_killed(tmp_path: Path) -> None:

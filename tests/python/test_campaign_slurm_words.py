@@ -207,7 +207,7 @@ class Forgetful(ProcessLauncher):
 
 
 def test_what_cannot_be_ended_is_awaited(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("trellis.campaign.past.GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("trellis.campaign.orphans.GRACE_SECONDS", 0.1)
     path = write(
         tmp_path,
         '[[task]]\nname = "t"\ncommand = "echo $$ >> pids; sleep 3; echo end > {output}"\n'

@@ -123,6 +123,8 @@ class Claims:
         self._count = 0
         self._seen: dict[str, tuple[int, float]] = {}  # manager -> count, when it was first seen
         self._dead: set[str] = set()
+        #: Managers that died on this host without having ended, as far as they were looked at.
+        self.killed: set[str] = set()
 
     # Managers
 
@@ -160,21 +162,50 @@ class Claims:
             return now - since < self.lease_seconds  # it may have been held up, and count again
         if content["ended"] or process_start(content["pid"]) != content["started"]:
             self._dead.add(manager)
+            if not content["ended"]:
+                self.killed.add(manager)
             return False
         return True
 
     def _sign_of_life(self, manager: str) -> dict[str, Any]:
-        try:
-            content = json.loads((self.managers / f"{manager}.json").read_text())
-        except (OSError, ValueError):
-            content = None
-        if isinstance(content, dict) and {"count", "ended", "pid", "started"} <= content.keys():
-            return content
+        for name in (f"{manager}.json", f"{manager}.json.partial"):  # it may have been killed at its first
+            try:
+                content = json.loads((self.managers / name).read_text())
+            except (OSError, ValueError):
+                continue
+            if isinstance(content, dict) and {"count", "ended", "pid", "started"} <= content.keys():
+                return content
         return {"count": -1, "ended": False}  # cannot be read: dead after a lease
 
     def known_managers(self) -> dict[str, bool]:
         """All managers that ever ran, and whether they may be at work."""
-        return {path.stem: self.is_alive(path.stem) for path in sorted(self.managers.glob("*.json"))}
+        names = {p.name.removesuffix(".partial").removesuffix(".json") for p in self.managers.glob("*.json*")}
+        return {name: self.is_alive(name) for name in sorted(names)}
+
+    def remove_unfinished(self) -> None:
+        """Files that managers were just writing when they were killed.
+
+        Of those that are dead for certain: one elsewhere may have been held up, and want its file yet.
+        """
+        known = {path.stem for path in self.managers.glob("*.json")}
+        gone = {
+            name for name, is_alive in self.known_managers().items() if not is_alive and name not in known
+        }
+        gone |= self.killed
+        if not gone:
+            return
+        folders = [self.managers, self.folder.parent / "quarantine"]
+        if self.folder.is_dir():
+            folders += self.folder.iterdir()
+        for folder in folders:
+            try:
+                names = [name for name in os.listdir(folder) if name.endswith(".partial")]
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            for name in names:
+                if name.removesuffix(".partial").removesuffix(".json").rpartition(".")[2] in gone:
+                    with contextlib.suppress(OSError):  # another manager removes it, too
+                        (folder / name).unlink()
 
     # Tasks
 
@@ -239,23 +270,36 @@ class Claims:
                 found[task] = self._assemble(task, files)
         return found
 
+    def attempts(self) -> Iterator[tuple[str, int]]:
+        """Task and number of all attempts that were ever claimed."""
+        shards = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        for shard in shards:
+            for task, files in self._files(shard).items():
+                for number in files.get("claim", ()):
+                    yield task, number
+
+    def claim_of(self, task: str, attempt: int) -> dict[str, Any]:
+        """What the manager wrote that claimed it; nothing if a power failure cut it."""
+        try:
+            return self._read(task, attempt, "claim")
+        except (FileNotFoundError, FileError):
+            return {}
+
+    def end_of(self, task: str, attempt: int) -> tuple[str, dict[str, Any]]:
+        """One of ENDS and its content; "" while nothing was said."""
+        for kind in ENDS:  # by name: a listing may be older than the last rename
+            with contextlib.suppress(FileNotFoundError, FileError):  # cut: as if it had not been written
+                return kind, self._read(task, attempt, kind)
+        return "", {}
+
     def _assemble(self, task: str, files: dict[str, list[int]]) -> History:
         history = History()
         if not files.get("claim"):
             return history
         history.attempt = attempt = max(files["claim"])
-        try:
-            history.claim = self._read(task, attempt, "claim")
-        except (FileNotFoundError, FileError):  # cut by a power failure: nobody's, so dead after a lease
-            history.claim = {}
-        history.manager = history.claim.get("manager", "")
-        for kind in ENDS:  # by name: a listing may be older than the last rename
-            try:
-                history.content = self._read(task, attempt, kind)
-            except (FileNotFoundError, FileError):  # cut by a power failure: as if it had not been written
-                continue
-            history.end = kind
-            break
+        history.claim = self.claim_of(task, attempt)
+        history.manager = history.claim.get("manager", "")  # nobody's if it was cut: so dead after a lease
+        history.end, history.content = self.end_of(task, attempt)
         forgiven = max(files.get("retry", [-1]))
         for number in sorted(files.get("failed", ())):
             with contextlib.suppress(FileNotFoundError, FileError):  # likewise

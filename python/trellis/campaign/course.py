@@ -65,7 +65,9 @@ class Course:
             self.state / "records" / f"{self.claims.id}.sqlite",
             lambda reason: say(f"the report will have gaps: {reason}"),
         )
-        self.health = NodeHealth(self.state / "quarantine", node_failures=machine.node_failures)
+        self.health = NodeHealth(
+            self.state / "quarantine", node_failures=machine.node_failures, manager=self.claims.id
+        )
         self.inputs = Inputs(self.root, hash_bytes=campaign.hash_inputs_bytes)
         self.cost = CostModel()
         limit = seconds if seconds is not None else machine.allocation_seconds

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from pathlib import Path
 
 
 class NodeHealth:
     """Evidence against nodes; quarantined ones are remembered in a folder that managers share."""
 
-    def __init__(self, folder: Path, *, node_failures: int) -> None:
-        self.folder, self.node_failures = folder, node_failures
+    def __init__(self, folder: Path, *, node_failures: int, manager: str = "reader") -> None:
+        self.folder, self.node_failures, self.manager = folder, node_failures, manager
         self.counted: dict[str, int] = {}
         self.suspects: dict[str, set[str]] = {}  # node -> tasks that failed on it alone since a success
         self.cleared: dict[str, set[str]] = {}  # node -> those of them that worked elsewhere
@@ -57,7 +56,7 @@ class NodeHealth:
     def quarantine(self, node: str, reason: str) -> None:
         self.quarantined[node] = reason
         self.folder.mkdir(parents=True, exist_ok=True)
-        partial = self.folder / f"{node}.{uuid.uuid4().hex}.partial"  # several managers may find it at once
+        partial = self.folder / f"{node}.{self.manager}.partial"  # several managers may find it at once
         partial.write_text(json.dumps({"node": node, "reason": reason}))
         os.replace(partial, self.folder / f"{node}.json")
 

@@ -1,4 +1,7 @@
-"""What happened in a campaign, merged from the records of all its managers, and the figures of its report."""
+"""What happened in a campaign, merged from the records of all its managers, and the figures of its report.
+
+Records are committed four times a second. What a manager that was killed had not committed is in its claims.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from typing import Any, Literal
 
 from ..errors import FileError
 from .claims import Claims
-from .claims import History as Claim
 from .model import Task
 from .records import read_records, records_of
+from .unrecorded import end_lost, unrecorded
 
 #: Order in which the causes of idle GPUs are shown.
 CAUSES = (
@@ -122,21 +125,23 @@ def read_history(state: Path) -> History:
     unreadable = []
     claims = Claims(state)
     alive, ends = claims.known_managers(), claims.histories()
+    end_of_managers: dict[str, float] = {}
     for path in paths:
         try:
             own = _rows(path)
         except (FileError, OSError, sqlite3.DatabaseError) as error:
             unreadable.append(str(error) if isinstance(error, FileError) else f"{path}: {error}")
             continue
-        end = _end_of_manager(own)
+        end = end_of_managers[path.stem] = _end_of_manager(own)
         for node in own["node"]:
             node["end"] = node["left"] or end
         if not any(manager["ended"] is None and alive.get(manager["id"]) for manager in own["manager"]):
             for attempt in own["attempt"]:
                 if attempt["ended"] is None:
-                    _end_lost(attempt, end, ends.get(attempt["task"]))
+                    end_lost(attempt, end, claims)
         for table, found in own.items():
             rows[table] += found
+    rows["attempt"] += unrecorded(rows["attempt"], claims, alive, end_of_managers)
     times = [row["started"] for row in rows["manager"] + rows["attempt"] if row["started"] is not None]
     if not times:
         raise FileError("\n".join([f"{state}: the records are empty", *unreadable]))
@@ -151,15 +156,6 @@ def read_history(state: Path) -> History:
         _merge_node(history, row)
     history.attempts = sorted((_attempt(history, row) for row in rows["attempt"]), key=lambda a: a.start)
     return history
-
-
-def _end_lost(attempt: dict[str, Any], end: float, claim: Claim | None) -> None:
-    """How an attempt ended whose manager did not come to say it here; its claim may know."""
-    if claim is not None and claim.end == "done" and claim.attempt == attempt["number"]:
-        seconds = claim.content.get("seconds", end - attempt["started"])
-        attempt.update(ended=attempt["started"] + seconds, outcome="done")
-    else:
-        attempt.update(ended=end, outcome="lost", reason="its manager was killed")
 
 
 def _rows(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -76,7 +76,7 @@ class Judge:
             else:
                 self._succeeded(attempt, ended, stored, seconds)
                 return True
-        self._failed(attempt, ended, problem or f"ended for {attempt.killed_for}")
+        self._failed(attempt, ended, problem or f"ended for {attempt.killed_for}", seconds)
         return True
 
     def _succeeded(self, attempt: Attempt, ended: Ended, stored: dict[str, Any], seconds: float) -> None:
@@ -88,11 +88,11 @@ class Judge:
             course.quarantine(node, "two tasks that failed on it worked elsewhere")
         self.past.meet_made(course.is_done(name, stored))
 
-    def _failed(self, attempt: Attempt, ended: Ended, problem: str) -> None:
+    def _failed(self, attempt: Attempt, ended: Ended, problem: str, seconds: float) -> None:
         course, task, name = self.course, attempt.task, attempt.task.name
         nodes = attempt.placement.nodes
         if attempt.killed_for in _RELEASED:
-            self._end_claim(attempt, "released", {"nodes": list(nodes)})
+            self._end_claim(attempt, "released", {"nodes": list(nodes), "seconds": seconds})
             self._record_end(attempt, ended, "released", _RELEASED[attempt.killed_for], {})
             course.not_started(name)
             if attempt.killed_for == "taken over":
@@ -105,7 +105,8 @@ class Judge:
             bad = tuple(node for node in nodes if not is_sound(course.machine.health, node))
             if bad:
                 failure, reason = Failure.NODE, f"the health command fails on {', '.join(bad)}; {reason}"
-        content = {"failure": failure.value, "reason": reason, "nodes": list(nodes), "status": ended.status}
+        content = {"failure": failure.value, "reason": reason, "nodes": list(nodes)}
+        content |= {"status": ended.status, "seconds": seconds}
         self._end_claim(attempt, "failed", content)
         self._record_end(attempt, ended, failure.value, reason, {})
         course.histories[name].failures.append(content)

@@ -22,7 +22,7 @@ def start(course: Course, decision: Start) -> tuple[Attempt, Ended] | None:
         return None
     history = course.histories.get(name, History())
     number = history.attempt + 1
-    if not course.claims.claim(name, number, _claim_content(decision)):
+    if not course.claims.claim(name, number, _claim_content(decision, task.group)):
         course.not_started(name)
         course.foreign.add(name)
         return None
@@ -46,11 +46,15 @@ def start(course: Course, decision: Start) -> tuple[Attempt, Ended] | None:
     return None
 
 
-def _claim_content(decision: Start) -> dict[str, object]:
+def _claim_content(decision: Start, group: str) -> dict[str, object]:
     return {
         "task": decision.task,
         "places": _places(decision.placement),
         "alternative": decision.placement.alternative,
+        # For the report, if this manager is killed before it commits its records.
+        "group": group,
+        "estimate": decision.estimate,
+        "started": time.time(),
     }
 
 

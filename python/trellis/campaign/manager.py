@@ -15,6 +15,7 @@ from typing import Any
 from .. import __version__
 from ..errors import BadArgument, FileError
 from .attempt import Attempt
+from .copies import named
 from .course import Course
 from .judging import Judge
 from .launchers import make_launcher
@@ -83,13 +84,14 @@ class Manager:
         """Until all tasks have ended, the allocation ends, or SIGTERM."""
         reason = "error"
         handlers = {s: signal.signal(s, self._on_signal) for s in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            self._begin()
-            reason = self._loop()
-        finally:
-            self._close(reason)
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+        with named(self.claims.id):
+            try:
+                self._begin()
+                reason = self._loop()
+            finally:
+                self._close(reason)
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
         course = self.course
         counts = {state.value: count for state, count in course.progress.counts.items() if count}
         return Result(counts, course.failed, course.started, time.monotonic() - self.began, reason)
@@ -122,7 +124,7 @@ class Manager:
         for node in machine.usable:
             if node.name not in course.health.quarantined and node.name not in missing:
                 course.join(node.name)
-        self.past.meet_orphans()
+        self.past.orphans.meet()
         self.past.look_at_history()
         course.is_begun = True
         course.records.commit(now=True)
@@ -268,6 +270,7 @@ class Manager:
         course.records.update("manager", {"id": course.claims.id}, ended=time.time())
         course.records.close()
         with contextlib.suppress(OSError):  # on its own host others see that the process is gone
+            course.claims.remove_unfinished()
             course.claims.beat(ended=True)
 
 

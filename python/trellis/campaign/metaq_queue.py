@@ -7,17 +7,21 @@ are written too. What METAQ does not keep is kept in jobs/<machine>/<job>/status
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Collection
+import uuid
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ..durable import write_json
 from ..errors import Error, FileError
@@ -59,10 +63,11 @@ class MetaqQueue:
             raise FileError(f"{target}: another script of this name is claimed; rename {task.path}")
         note = self._origin_note(task.name)
         note.parent.mkdir(parents=True, exist_ok=True)
-        write_json(note, {"script": str(task.path.relative_to(self.root))})
+        write_json(note, {"script": str(task.path.relative_to(self.root)), "claim": uuid.uuid4().hex})
         try:
             os.rename(task.path, target)
         except FileNotFoundError:
+            note.unlink(missing_ok=True)
             return None
         return target
 
@@ -72,10 +77,16 @@ class MetaqQueue:
         name = Path(script).name
         if not (self.working / name).exists():
             return False
+        origin = self._origin(name)
+        return origin.get("script", script) == script  # without a note: claimed before these were made
+
+    def _origin(self, name: str) -> dict[str, Any]:
+        """From where a claimed script came, and the name of the claim; empty if it is not known."""
         try:
-            return json.loads(self._origin_note(name).read_text())["script"] == script
-        except (OSError, ValueError, KeyError, TypeError):
-            return True  # claimed before such notes were made
+            content = json.loads(self._origin_note(name).read_text())
+        except (OSError, ValueError):
+            return {}
+        return content if isinstance(content, dict) else {}
 
     def _origin_note(self, name: str) -> Path:
         return self.notes / "claims" / hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
@@ -83,8 +94,8 @@ class MetaqQueue:
     def run(self, task: MetaqTask, *, strict: bool = False) -> MetaqEnd:
         """Claim a script, run it to its end with its ledger lines, and move it to finished/.
 
-        A script that this job had claimed before (an attempt that was killed) is run again; one that is in
-        finished/ is not.
+        A script that this job had claimed before (an attempt that was killed) is run again, unless it had
+        said that it ended; one that is in finished/ is not.
 
         Parameters
         ----------
@@ -97,6 +108,10 @@ class MetaqQueue:
             Another job has claimed it, or it is gone.
         """
         script = self.working / task.name
+        end = self._said_to_have_ended(task)
+        if end is not None:
+            self._finish(task, script, end, strict=strict)
+            return end
         if task.path != script and not self.has_claimed(str(task.path.relative_to(self.root))):
             claimed = self.claim(task)
             if claimed is None:
@@ -106,12 +121,28 @@ class MetaqQueue:
         self._dedicate(task, script)
         status = self._execute(task, script)
         end = MetaqEnd(task.name, status, time.time() - start)
-        self._append("status.jsonl", json.dumps(asdict(end)))
-        if script.exists():  # some remove themselves
-            self._move(script, "failed" if strict and status != 0 else "finished")
-        self._origin_note(task.name).unlink(missing_ok=True)
-        self._release(task, script, end.seconds)
+        self._append("status.jsonl", json.dumps({**asdict(end), "origin": self._origin(task.name)}))
+        self._finish(task, script, end, strict=strict)
         return end
+
+    def _said_to_have_ended(self, task: MetaqTask) -> MetaqEnd | None:
+        """The end of an attempt of this job that was killed after its line in status.jsonl, and before it had
+        put everything in its place."""
+        origin = self._origin(task.name)
+        is_gone = task.path == self.root / str(origin.get("script")) and not task.path.exists()
+        if not origin.get("claim") or not (is_gone or task.path == self.working / task.name):
+            return None
+        for content in _lines(self.notes / "status.jsonl"):
+            if content.get("origin") == origin:
+                return MetaqEnd(task.name, content["status"], content["seconds"])
+        return None
+
+    def _finish(self, task: MetaqTask, script: Path, end: MetaqEnd, *, strict: bool) -> None:
+        """What follows the line in status.jsonl, or is left of it; the note of the claim goes last."""
+        self._release(script, end.seconds)
+        if script.exists():  # some remove themselves
+            self._move(script, "failed" if strict and end.status != 0 else "finished")
+        self._origin_note(task.name).unlink(missing_ok=True)
 
     def orphans(self, *, alive: Collection[str]) -> list[Path]:
         """Claimed scripts of this machine's jobs that are not in `alive`."""
@@ -129,13 +160,19 @@ class MetaqQueue:
 
     def status_of(self, name: str) -> MetaqEnd | None:
         """How a script ended in any job that kept its status."""
+        return next((end for end, _ in self._said() if end.script == name), None)
+
+    def _said(self) -> Iterator[tuple[MetaqEnd, dict[str, Any]]]:
+        """How scripts ended in any job that kept it, the last of each job first, and from where they came."""
         for path in sorted((self.root / "jobs").glob("*/*/status.jsonl")):
-            for line in path.read_text().splitlines():
-                if line.endswith("}") and (content := json.loads(line))["script"] == name:
-                    return MetaqEnd(name, content["status"], content["seconds"], elsewhere=True)
-        return None
+            for content in reversed(list(_lines(path))):
+                end = MetaqEnd(content["script"], content["status"], content["seconds"], elsewhere=True)
+                yield end, content.get("origin", {})
 
     def _ended_elsewhere(self, task: MetaqTask) -> MetaqEnd:
+        for end, origin in self._said():
+            if origin.get("script") == str(task.path.relative_to(self.root)):
+                return end  # though it may have removed itself
         if (self.root / "finished" / task.name).exists() or (self.root / "failed" / task.name).exists():
             return self.status_of(task.name) or MetaqEnd(task.name, None, 0.0, elsewhere=True)
         for script in (self.root / "working").glob(f"*/*/{task.name}"):
@@ -167,22 +204,41 @@ class MetaqQueue:
                 log.close()
 
     def _dedicate(self, task: MetaqTask, script: Path) -> None:
-        for count, what in ((task.requirement.nodes, "nodes"), (task.requirement.gpus, "gpus")):
-            self._append("resources", f"-{count} {what} dedicated to {script}{_project(task)} at {_now()}")
+        """Unless an attempt that was killed has done so: what it took was not given back."""
+        if not self._held_by(script):
+            needs = (task.requirement.nodes, "nodes"), (task.requirement.gpus, "gpus")
+            end = f"dedicated to {script}{_project(task)} at {_now()}"
+            self._append("resources", *(f"-{count} {what} {end}" for count, what in needs))
 
-    def _release(self, task: MetaqTask, script: Path, seconds: float) -> None:
-        for count, what in ((task.requirement.nodes, "nodes"), (task.requirement.gpus, "gpus")):
-            self._append(
-                "resources",
-                f"+{count} {what} released by {script}{_project(task)} at {_now()}. "
-                f"RUNTIME: {seconds:.0f} seconds",
-            )
+    def _release(self, script: Path, seconds: float) -> None:
+        """What the ledger says that it holds: after a death nobody may know its flags any more."""
+        end = f"at {_now()}. RUNTIME: {seconds:.0f} seconds"
+        held = self._held_by(script)
+        if held:
+            lines = (f"+{count} {what} released by {script}{project} {end}" for count, what, project in held)
+            self._append("resources", *lines)
 
-    def _append(self, name: str, line: str) -> None:
+    def _held_by(self, script: Path) -> list[tuple[str, str, str]]:
+        """Number, what, and words on the project of the ledger's last lines on a script, if they dedicate."""
+        try:
+            text = (self.notes / "resources").read_text(errors="surrogateescape")
+        except OSError:
+            return []
+        word = re.compile(
+            rf"([-+])(\d+) (\w+) (?:dedicated to|released by) {re.escape(str(script))}"
+            r"((?: for project .*)?) at \S+(?: RUNTIME: .*)?"
+        )
+        held: list[tuple[str, str, str]] = []
+        for match in filter(None, map(word.fullmatch, text.split("\n"))):
+            held = [*held, (match[2], match[3], match[4])] if match[1] == "-" else []
+        return held
+
+    def _append(self, name: str, *lines: str) -> None:
         self.notes.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.notes / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
-            os.write(descriptor, (line + "\n").encode())  # one write: lines of several writers do not mix
+            # One write: lines of several writers do not mix, and all are there or none.
+            os.write(descriptor, "".join(line + "\n" for line in lines).encode(errors="surrogateescape"))
         finally:
             os.close(descriptor)
 
@@ -213,6 +269,17 @@ def _start(script: Path) -> subprocess.Popen:
         if error.errno != errno.ENOEXEC:
             raise
         return popen(shutil.which("bash") or "/bin/sh", str(script))
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Of a file of JSON lines that others may be writing; one that was cut is left out."""
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError:
+        return
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
 
 
 def _project(task: MetaqTask) -> str:

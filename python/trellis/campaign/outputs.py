@@ -107,6 +107,12 @@ def still_valid(
     finish
         Do the renames that a dead manager did not come to; else files wait for them under their other name.
     """
+    if finish:
+        for name, facts in stored.items():
+            temporary = facts.get("temporary") if isinstance(facts, Mapping) else None
+            if temporary and not (root / name).exists():
+                with contextlib.suppress(FileNotFoundError):  # its manager, or another, was faster
+                    os.replace(root / temporary, root / name)
     for output in task.outputs:
         facts = stored.get(output.path)
         if not isinstance(facts, Mapping) or "bytes" not in facts:
@@ -114,11 +120,7 @@ def still_valid(
         path = root / output.path
         temporary = facts.get("temporary")
         if temporary and not path.exists() and (root / temporary).exists():
-            if finish:
-                with contextlib.suppress(FileNotFoundError):  # its manager, or another, was faster
-                    os.replace(root / temporary, path)
-            else:
-                path = root / temporary
+            path = root / temporary
         try:
             size = path.stat().st_size
         except OSError as error:

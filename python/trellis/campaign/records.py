@@ -1,8 +1,9 @@
 """The history of a campaign: one SQLite file per manager, written by it alone.
 
 File locks fail on parallel file systems, so none are taken: only its manager writes a file, and readers work
-on a copy. The history decides nothing (outputs and claims do): a last quarter of a second that is lost in a
-power failure costs a line of the report and no work. So does what a full disk does not take.
+on a copy. The history decides nothing (outputs and claims do). Of a manager that was killed, the last quarter
+of a second is not in its file: the report takes these attempts from their claims (:mod:`.history`), and
+misses events alone. What a full disk does not take is lost likewise.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from pathlib import Path
 
 from ..errors import FileError
@@ -25,12 +24,18 @@ def check_format(state: Path) -> None:
     try:
         found = path.read_text(errors="replace").strip()
     except FileNotFoundError:
-        partial = path.with_name(f"format.{uuid.uuid4().hex}.partial")  # several managers may begin at once
-        partial.write_text(f"{FORMAT}\n")
-        os.replace(partial, path)
+        found = ""
+    if (
+        not found
+    ):  # also what a manager leaves that is killed here; of several that begin at once all write it
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+        try:
+            os.write(descriptor, f"{FORMAT}\n".encode())
+        finally:
+            os.close(descriptor)
         return
     if found != str(FORMAT):
         raise FileError(
-            f"{state}: written in format {found or 'unknown'} by another version of Trellis; this one has "
+            f"{state}: written in format {found} by another version of Trellis; this one has "
             f"format {FORMAT}: go on with that version, or take another `state` folder"
         )

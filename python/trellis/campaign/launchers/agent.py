@@ -34,9 +34,14 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def die_with_parent() -> None:
-    """To be called in a new child: the kernel kills it when the thread that made it ends."""
+def die_with_parent(parent: int | None = None) -> None:
+    """To be called in a new child: the kernel kills it when the thread that made it ends.
+
+    A parent that died before the call sends nothing any more: the child sees that by its process number.
+    """
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if parent is not None and os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class EscapedProcesses:
@@ -204,8 +209,10 @@ class Agent:
         cpus = self._allowed & set(message["cpus"])
         bind = cpus if len(cpus) == len(message["cpus"]) else None
 
+        own = os.getpid()
+
         def prepare() -> None:
-            die_with_parent()
+            die_with_parent(own)
             if bind:
                 os.sched_setaffinity(0, bind)
 
