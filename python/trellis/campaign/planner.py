@@ -21,6 +21,9 @@ from .shapes import NodeType, Shape
 
 Entry = tuple[int, float, int, str]  # -priority, -seconds behind, order, name
 
+#: What has a reservation waits for it this long, in units of its duration, even where others are free.
+_SOON = 0.5
+
 
 @dataclass(slots=True)
 class Queue:
@@ -50,7 +53,8 @@ class Reservation:
     shape: Shape
     ranks: int
     nodes: list[str]
-    time: float
+    time: float  # when they will be free, as it looks now
+    promised: float  # as it looked when they were reserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +278,7 @@ class Planner:
             for state in states:
                 self.pool.hide(state.name, True)
             nodes = [state.name for state in states]
-            self.reservations.append(Reservation(queue, entry, alternative, shape, ranks, nodes, time))
+            self.reservations.append(Reservation(queue, entry, alternative, shape, ranks, nodes, time, time))
             queue.blocked_task = ""
             return True
         return False
@@ -311,8 +315,14 @@ class Planner:
     def _elsewhere_now(
         self, reservation: Reservation, now: float
     ) -> tuple[tuple[int, Shape, int], list[NodeState]] | None:
-        """A way to start it at once on nodes that are not reserved: some joined, or became free early."""
+        """A way to start it at once on nodes that are not reserved: some joined, or became free early.
+
+        Not while its own will be free soon: they were emptied for it, and would have idled for nothing.
+        """
         task = self.tasks[reservation.entry[3]]
+        wait = max(reservation.time, now) - min(reservation.promised, now)  # still to come, or late by
+        if wait <= _SOON * self.seconds(task, reservation.alternative):
+            return None
         avoid = self.avoid.get(task.name, frozenset())
         for way in reservation.queue.shapes:
             if self._ends_in_time(task, way[0], now) and (states := self.pool.find(way[1], avoid)):
