@@ -34,13 +34,14 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def die_with_parent(parent: int | None = None) -> None:
+def die_with_parent(parent: int) -> None:
     """To be called in a new child: the kernel kills it when the thread that made it ends.
 
-    A parent that died before the call sends nothing any more: the child sees that by its process number.
+    A parent that died before the call sends nothing any more: the child sees that by its process number,
+    `parent`.
     """
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if parent is not None and os.getppid() != parent:
+    if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -12,6 +12,7 @@ Options, JSON and messages were compared with the sources of version 0.26.2; not
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import shlex
@@ -115,7 +116,7 @@ class HyperQueueLauncher(ClientLauncher):
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=die_with_parent,
+                preexec_fn=functools.partial(die_with_parent, os.getpid()),
             )
         deadline = time.monotonic() + self.machine.join_timeout
         while True:
