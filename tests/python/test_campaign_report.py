@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from trellis.campaign.claims import Claims
+from trellis.campaign.drawings import throughput
 from trellis.campaign.history import gpu_idle_until_last, idle_by_cause, read_history
 from trellis.campaign.model import Alternative, Campaign, Request, Task
 from trellis.campaign.records import Records
@@ -184,6 +185,15 @@ def test_lost_node(campaign):
     records.close()
     causes = idle_by_cause(read_history(Path(campaign.state)), campaign.tasks)
     assert causes["nodes lost"] == pytest.approx(2 * 6)
+
+
+def test_tasks_that_are_groups_of_their_own_share_a_line(campaign):
+    """a, b and c are done once each: one line that ends at 3, not three that end at 1."""
+    drawing = throughput(read_history(Path(campaign.state)))
+    assert re.findall("<title>([^<]*)</title>", drawing) == ["tasks of no group"]
+    heights = [float(y) for y in re.findall(r",([\d.]+)", drawing[drawing.index("points=") :])]
+    assert heights.count(min(heights)) == 2  # at the third end, and to the right edge
+    assert len(set(heights)) >= 4
 
 
 def test_many_attempts_are_binned_and_many_tasks_grouped(campaign, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
@@ -124,12 +124,14 @@ def idle_bar(causes: Mapping[str, float]) -> str:
 
 
 def throughput(history: History) -> str:
-    """Tasks done against time, one line per group."""
-    colours = group_colours(history)
+    """Tasks done against time: a line per group, and one for all tasks that are a group of their own."""
+    single = "tasks of no group"
+    colours = {**group_colours(history), single: "#5b6470"}
+    sizes = Counter(a.group for a in history.attempts if a.outcome == "done")
     ends: dict[str, list[float]] = defaultdict(list)
     for a in history.attempts:
         if a.outcome == "done":
-            ends[a.group].append(a.end)
+            ends[a.group if sizes[a.group] > 1 else single].append(a.end)
     height, top = 220, 10
     most = max((len(each) for each in ends.values()), default=1)
     parts = [_grid(height, top, most)]
