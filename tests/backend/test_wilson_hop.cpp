@@ -247,7 +247,8 @@ TEST_P(WilsonHopTest, schur_complements_reproduce_the_full_operator) {
 
 INSTANTIATE_TEST_SUITE_P(Lattices, WilsonHopTest,
                          ::testing::Values(Coord{4, 4, 4, 4}, Coord{2, 4, 6, 8}, Coord{8, 4, 2, 6},
-                                           Coord{2, 2, 2, 2}, Coord{12, 4, 8, 4}),
+                                           Coord{2, 2, 2, 2}, Coord{12, 4, 8, 4},
+                                           Coord{16, 16, 16, 2}),  // visited in columns
                          [](const auto& info) { return to_string(info.param); });
 
 }  // namespace

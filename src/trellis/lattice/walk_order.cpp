@@ -24,7 +24,7 @@ Column best_column(const Coord& sub, int rows) {
   for (int y = 1; y <= std::min(rows, sub[1]); ++y) {
     const Column c{y, std::min(rows / y, sub[2])};
     const double faces = faces_per_row(c, sub);
-    if (faces < fewest || (faces == fewest && c.y > best.y && fewest < faces_of_time)) {  // longer pieces
+    if (faces < faces_of_time && faces <= fewest) {  // of equal ones the last, with longer pieces
       best = c;
       fewest = faces;
     }
