@@ -145,6 +145,20 @@ TEST_P(SiteLayoutTest, lanes_leave_the_rank_at_its_edge) {
     }
 }
 
+/// Long directions of space first, so that time slices have few blocks; then what is longest; what ranks
+/// split last of all.
+TEST(LaneSplit, keeps_time_slices_small) {
+  const auto split = [](const Coord& lattice, const Coord& grid, int lanes) {
+    return choose_lane_split(Geometry(lattice, ProcessGrid(grid), 0), lanes).lanes_per_direction;
+  };
+  const Coord alone{1, 1, 1, 1};
+  EXPECT_EQ(split({24, 24, 24, 48}, alone, 8), (Coord{2, 2, 2, 1}));
+  EXPECT_EQ(split({16, 16, 16, 32}, alone, 16), (Coord{4, 2, 2, 1}));
+  EXPECT_EQ(split({8, 8, 8, 8}, alone, 16), (Coord{2, 2, 2, 2}));
+  EXPECT_EQ(split({4, 4, 4, 16}, alone, 4), (Coord{1, 1, 1, 4}));
+  EXPECT_EQ(split({16, 16, 32, 16}, {1, 1, 2, 1}, 16), (Coord{4, 4, 1, 1}));
+}
+
 std::string case_name(const ::testing::TestParamInfo<std::tuple<size_t, int>>& info) {
   const Decomposition& d = decompositions[std::get<0>(info.param)];
   return message("L", to_string(d.lattice), "_grid", to_string(d.grid), "_lanes", std::get<1>(info.param));

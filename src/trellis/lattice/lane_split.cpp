@@ -1,24 +1,34 @@
 #include "trellis/lattice/lane_split.hpp"
 
+#include <array>
+
 #include "trellis/base/error.hpp"
 
 namespace trellis {
 
 namespace {
+/// Halves of what is shorter than this would have their edges at every second site.
+constexpr int shortest_long_extent = 8;
+
+/// What makes a direction that is `sub` sites long a better one to split in two: a smaller number. Time
+/// slices are what neighbours in t are apart in memory: that they have few blocks is worth more than short
+/// edges (5 to 15 % of hops beyond the L2).
+std::array<int, 4> rank_of(const Geometry& geometry, int mu, int sub) {
+  const bool is_long_in_space = mu < 3 && sub >= shortest_long_extent;
+  return {geometry.is_split(mu) ? 1 : 0, is_long_in_space ? 0 : 1, -sub, mu};
+}
+
 /// Splits one direction after the other in two, the best first; false when the lattice is too short.
 bool split_into(const Geometry& geometry, int lanes, LaneSplit& result) {
   result = LaneSplit{};
   Coord& s = result.lanes_per_direction;
+  const auto sub = [&](int mu) { return geometry.local()[mu] / s[mu]; };
   while (result.lanes() < lanes) {
     int best = -1;
-    for (int mu = Nd - 1; mu >= 0; --mu) {
-      const int sub = geometry.local()[mu] / s[mu];
-      if (sub % 4 != 0) continue;
-      const bool better =
-          best < 0 || geometry.is_split(mu) < geometry.is_split(best) ||
-          (geometry.is_split(mu) == geometry.is_split(best) && sub > geometry.local()[best] / s[best]);
-      if (better) best = mu;
-    }
+    for (int mu = 0; mu < Nd; ++mu)
+      if (sub(mu) % 4 == 0 &&
+          (best < 0 || rank_of(geometry, mu, sub(mu)) < rank_of(geometry, best, sub(best))))
+        best = mu;
     if (best < 0) return false;
     s[best] *= 2;
   }

@@ -12,7 +12,7 @@ struct LaneSplit {
 
 /// The best split of the local lattice into `lanes` parts, or into fewer where it does not divide:
 /// sub-lattice extents stay even (a block then has one parity). Directions that ranks do not split are taken
-/// first, the longest first. Allowed lane counts are 1, 4, 8 and 16.
+/// first, then long ones of space before t, then the longest. Allowed lane counts are 1, 4, 8 and 16.
 LaneSplit choose_lane_split(const Geometry& geometry, int lanes);
 
 }  // namespace trellis
