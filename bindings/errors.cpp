@@ -1,4 +1,6 @@
 /// C++ exceptions become those of trellis/errors.py, so that code without the compiled part can name them.
+#include <cstring>
+
 #include "bindings.hpp"
 
 namespace trellis::bindings {
@@ -6,7 +8,10 @@ namespace trellis::bindings {
 namespace {
 void raise(const char* python_name, const std::exception& error) {
   const nb::object type = nb::module_::import_("trellis.errors").attr(python_name);
-  PyErr_SetString(type.ptr(), error.what());
+  const char* text = error.what();  // may quote a file, or a name, that is not UTF-8
+  const nb::object said =
+      nb::steal(PyUnicode_DecodeUTF8(text, Py_ssize_t(std::strlen(text)), "backslashreplace"));
+  PyErr_SetObject(type.ptr(), said.ptr());
 }
 
 void translate(const std::exception_ptr& pointer, void*) {

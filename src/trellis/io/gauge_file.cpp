@@ -35,7 +35,8 @@ GaugeFormat gauge_format_by_name(const std::string& name) {
   std::string legal;
   for (const auto& entry : format_names) {
     if (name == entry.name) return entry.format;
-    legal += std::string(legal.empty() ? "" : ", ") + entry.name;
+    if (entry.format != GaugeFormat::bridge_text)  // which is only read
+      legal += std::string(legal.empty() ? "" : ", ") + entry.name;
   }
   throw BadArgument(message("unknown gauge format '", name, "'; legal are ", legal));
 }

@@ -132,9 +132,9 @@ File::~File() {
 void OpenFile::abandon() {
   const bool is_root = communicator->rank() == 0;
   if (is_root && ::truncate(current_path.c_str(), 0) != 0) errno = 0;  // the file goes away in any case
+  if (is_root) ::unlink(current_path.c_str());  // before the others may leave: then none ends this one first
   communicator->barrier();
   file.reset();
-  if (is_root) ::unlink(current_path.c_str());
 }
 
 void OpenFile::reserve(int64_t bytes) {
@@ -200,6 +200,7 @@ void File::commit() {
     ranks.agree_on_error(ranks.rank() == 0 ? io::sync_and_rename(file_->current_path, file_->path) : "");
   } catch (...) {
     if (ranks.rank() == 0) ::unlink(file_->current_path.c_str());
+    ranks.barrier();
     throw;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/io/reals.hpp"
+#include "trellis/io/text.hpp"
 
 namespace trellis::io {
 
@@ -29,7 +30,7 @@ LimeRecord parse_header(const InputFile& file, int64_t at, const std::byte* head
   record.begins_message = (version_and_flags & 0x8000) != 0;
   record.ends_message = (version_and_flags & 0x4000) != 0;
   const char* type = reinterpret_cast<const char*>(header) + type_offset;
-  record.type = std::string(type, strnlen(type, type_bytes));
+  record.type = printable(std::string(type, strnlen(type, type_bytes)));
   record.offset = at + lime_header_bytes;
   const uint64_t bytes = load_u64(header + 8, ByteOrder::big);
   const uint64_t available = uint64_t(file.size() - record.offset);

@@ -5,6 +5,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/io/milc.hpp"
 #include "trellis/io/site_ordered.hpp"
+#include "trellis/io/text.hpp"
 
 namespace trellis::io {
 
@@ -37,9 +38,7 @@ GaugeFileHeader inspect_milc(InputFile& file, const ReadOptions& options) {
   report.checksums.push_back({"milc_31", load_u32(bytes + sums_at + 4, header.order), 0});
   std::string stamp(reinterpret_cast<const char*>(bytes) + stamp_at, stamp_bytes);
   stamp.resize(strnlen(stamp.c_str(), stamp.size()));
-  for (char& c : stamp)
-    if (c < ' ' || c > '~') c = '?';
-  report.metadata.emplace_back("time_stamp", stamp);
+  report.metadata.emplace_back("time_stamp", printable(stamp));
   return header;
 }
 

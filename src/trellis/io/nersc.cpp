@@ -6,6 +6,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/io/site_ordered.hpp"
+#include "trellis/io/text.hpp"
 
 namespace trellis::io {
 
@@ -49,7 +50,8 @@ Keys parse_keys(const std::string& text) {
     const size_t end = text.find('\n', at);
     const std::string line = text.substr(at, end - at);
     const size_t equals = line.find('=');
-    if (equals != std::string::npos) keys[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
+    if (equals != std::string::npos)
+      keys[printable(trimmed(line.substr(0, equals)))] = printable(trimmed(line.substr(equals + 1)));
     at = end + 1;
   }
   return keys;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "trellis/base/error.hpp"
+#include "trellis/io/text.hpp"
 
 namespace trellis::io {
 
@@ -113,10 +114,7 @@ std::vector<std::pair<std::string, std::string>> text_records(InputFile& file,
   std::vector<std::pair<std::string, std::string>> texts;
   for (const LimeRecord& record : records) {
     if (is_binary_record(record) || record.bytes > longest || record.bytes == 0) continue;
-    std::string text = record_text(file, record);
-    for (char& c : text)
-      if ((c < ' ' || c > '~') && c != '\n' && c != '\t') c = '?';
-    texts.emplace_back(record.type, text);
+    texts.emplace_back(record.type, printable(record_text(file, record)));
   }
   return texts;
 }

@@ -214,8 +214,8 @@ class MpiOutputFile final : public OutputFile {
     is_open_ = true;
   }
   ~MpiOutputFile() override {
+    if (!is_committed_) remove_partial();  // before the close, which waits for all: then none has left
     if (is_open_) MPI_File_close(&file_);
-    if (!is_committed_) remove_partial();
   }
 
  protected:
