@@ -142,7 +142,7 @@ void run(std::vector<Result>& results, std::vector<Ratios>& ratios, const GaugeF
 int bench(int argc, char** argv) {
   Options defaults;
   defaults.lattices = {{8, 8, 8, 8}, {16, 16, 16, 16}};
-  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.precisions.assign(std::begin(all_precisions), std::end(all_precisions));
   defaults.link_reals = {12};
   defaults.rhs = {12};
   const Options options = parse_options(argc, argv, defaults);
@@ -153,7 +153,9 @@ int bench(int argc, char** argv) {
     fill_random_su3(U, 1);
     for (const Precision precision : options.precisions)
       for (const int link_reals : options.link_reals)
-        for (const int Ls : options.rhs) run(results, ratios, U, precision, link_reals, Ls, options);
+        for (const int Ls : options.rhs)
+          if (has_link_storage(precision, link_reals))
+            run(results, ratios, U, precision, link_reals, Ls, options);
   }
   report(results, options);
   if (world()->rank() == 0)

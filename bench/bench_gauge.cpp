@@ -118,7 +118,7 @@ void linear_algebra(std::vector<Result>& results, const Coord& extents, Precisio
     p.from_canonical(canonical.data(), i);
   }
   const Coefficients a(size_t(rhs), 0.999), b(size_t(rhs), 1e-3);
-  const double scale = precision == Precision::half_precision ? 4.0 : 0.0;
+  const double scale = double(scale_bytes(precision));
   const double field = 24.0 * double(element_bytes(precision)) + scale;
   struct Operation {
     const char* name;
@@ -149,7 +149,7 @@ void linear_algebra(std::vector<Result>& results, const Coord& extents, Precisio
 int bench(int argc, char** argv) {
   Options defaults;
   defaults.lattices = {{8, 8, 8, 8}, {16, 16, 16, 16}};
-  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.precisions.assign(std::begin(all_precisions), std::end(all_precisions));
   defaults.rhs = {1};
   const Options options = parse_options(argc, argv, defaults);
   std::vector<Result> results;

@@ -80,17 +80,19 @@ int bench(int argc, char** argv) {
         U, params, KernelChoice{Precision::double_precision, options.link_reals[0]});
     const WilsonSchur S(matrix, SchurForm::symmetric);
     const auto single = S.converted(Precision::single_precision),
-               half = S.converted(Precision::half_precision);
+               half = S.converted(Precision::half_precision), fp16 = S.converted(Precision::fp16_precision);
     const CgSpec cg{1e-10};
     const MixedPrecisionSpec cg_float{cg, Precision::single_precision},
-        cg_half{cg, Precision::half_precision};
+        cg_half{cg, Precision::half_precision}, cg_fp16{cg, Precision::fp16_precision};
     std::vector<Row> rows = {{"cg double", cg, nullptr},
                              {"cg double, to 1e-3", CgSpec{1e-3}, nullptr},
                              {"cg double-float", cg_float, single},
                              {"cg double-half", cg_half, half},
                              {"bicgstab double", BicgstabSpec{1e-10}, nullptr},
                              {"cg double-float, 12 rhs", cg_float, single, 12},
-                             {"cg double-half, 12 rhs", cg_half, half, 12}};
+                             {"cg double-half, 12 rhs", cg_half, half, 12},
+                             {"cg double-fp16", cg_fp16, fp16},
+                             {"cg double-fp16, 12 rhs", cg_fp16, fp16, 12}};
     // in turn, the best of each: a solve is too long for a median on a machine that others use too
     double hops = 0, read_bandwidth = 0;
     ReadBandwidth bandwidth(matrix->hop().links().bytes() + 7 * S.make_field().bytes(), options.threads);

@@ -92,7 +92,7 @@ Result run(const GaugeField& U, Precision precision, int link_reals, bool is_imp
 int bench(int argc, char** argv) {
   Options defaults;
   defaults.lattices = {{8, 8, 8, 8}, {16, 16, 16, 16}, {16, 16, 16, 32}};
-  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.precisions.assign(std::begin(all_precisions), std::end(all_precisions));
   defaults.link_reals = {18, 12};
   defaults.rhs = {1, 4};
   const Options options = parse_options(argc, argv, defaults);

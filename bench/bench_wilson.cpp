@@ -65,7 +65,7 @@ Result run(const GaugeField& U, Precision precision, int link_reals, int rhs, co
 int bench(int argc, char** argv) {
   Options defaults;
   defaults.lattices = {{4, 4, 4, 4}, {8, 8, 8, 8}, {16, 16, 16, 16}, {16, 16, 16, 32}};
-  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.precisions.assign(std::begin(all_precisions), std::end(all_precisions));
   defaults.link_reals = {18, 12};
   defaults.rhs = {1};
   const Options options = parse_options(argc, argv, defaults);
@@ -75,7 +75,9 @@ int bench(int argc, char** argv) {
     fill_random_su3(U, 1);
     for (const Precision precision : options.precisions)
       for (const int link_reals : options.link_reals)
-        for (const int rhs : options.rhs) results.push_back(run(U, precision, link_reals, rhs, options));
+        for (const int rhs : options.rhs)
+          if (has_link_storage(precision, link_reals))
+            results.push_back(run(U, precision, link_reals, rhs, options));
   }
   report(results, options);
   return status_of_checks(results);

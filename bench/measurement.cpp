@@ -159,7 +159,8 @@ int status_of_checks(const std::vector<Result>& results, const AllowedErrors& al
   for (const Result& r : results) {
     const double limit = r.precision == Precision::double_precision   ? allowed.in_double
                          : r.precision == Precision::single_precision ? allowed.in_float
-                                                                      : allowed.in_half;
+                         : r.precision == Precision::half_precision   ? allowed.in_half
+                                                                      : allowed.in_fp16;
     if (!(r.error <= limit)) {
       std::fprintf(stderr, "check failed: %s: error %.3e against reference exceeds %.0e\n", r.kernel.c_str(),
                    r.error, limit);

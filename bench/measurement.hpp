@@ -37,7 +37,7 @@ void report(const std::vector<Result>& results, const Options& options);
 
 /// The errors against reference/ that a check allows, by storage.
 struct AllowedErrors {
-  double in_double = 1e-14, in_float = 1e-5, in_half = 1e-3;
+  double in_double = 1e-14, in_float = 1e-5, in_half = 1e-3, in_fp16 = 5e-3;
 };
 /// 1, with a message, if a checked result's error is larger; else 0: the exit status of a benchmark.
 int status_of_checks(const std::vector<Result>& results, const AllowedErrors& allowed = {});

@@ -9,7 +9,8 @@ namespace trellis::bench {
 
 namespace {
 constexpr const char* usage =
-    "usage: [--lattice X.Y.Z.T[,...]] [--precision double|float|half[,...]] [--link-reals 18|12|8[,...]] "
+    "usage: [--lattice X.Y.Z.T[,...]] [--precision double|float|half|fp16[,...]] [--link-reals "
+    "18|12|8[,...]] "
     "[--rhs N[,...]]\n"
     "       [--threads N] [--seconds S] [--rounds N] [--json | --markdown] [--check]\n";
 

@@ -69,6 +69,9 @@ TEST_P(DomainWallTest, equals_reference_in_every_storage) {
         choice.precision = Precision::half_precision;
         EXPECT_LT(reference::relative_error(test::to_five(apply(p, choice, psi, is_dagger)), expected),
                   20.0 / 32767);
+        choice.precision = Precision::fp16_precision;
+        EXPECT_LT(reference::relative_error(test::to_five(apply(p, choice, psi, is_dagger)), expected),
+                  3.0 / 2048);
       }
     }
   }
@@ -77,8 +80,7 @@ TEST_P(DomainWallTest, equals_reference_in_every_storage) {
 TEST_P(DomainWallTest, has_the_same_bits_for_every_lane_count_and_layout) {
   for (const DomainWallParams& p : all_physics()) {
     const FiveVector psi = test::random_five(GetParam(), p.Ls, 13);
-    for (const Precision precision :
-         {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+    for (const Precision precision : all_precisions)
       for (const bool is_dagger : {false, true}) {
         const auto expected =
             test::canonical_five(apply(p, {precision, 18, Backend::cpu, 1}, psi, is_dagger));

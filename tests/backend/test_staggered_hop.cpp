@@ -57,14 +57,15 @@ TEST_P(StaggeredHopTest, equals_reference_in_every_storage) {
       // 16-bit: links, vectors in and out each round to half a unit of 1/32767 of the largest component
       choice.precision = Precision::half_precision;
       EXPECT_LT(test::relative_error(apply(p.phases, choice), expected), 10.0 / 32767) << p.name;
+      choice.precision = Precision::fp16_precision;
+      EXPECT_LT(test::relative_error(apply(p.phases, choice), expected), 2.0 / 2048) << p.name;
     }
   }
 }
 
 TEST_P(StaggeredHopTest, has_the_same_bits_for_every_lane_count_and_layout) {
   for (const Physics& p : all_physics())
-    for (const Precision precision :
-         {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+    for (const Precision precision : all_precisions)
       for (const int link_reals : {18, 12}) {
         const auto expected = apply(p.phases, {precision, link_reals, Backend::cpu, 1});
         for (const int lanes : {4, 8, 16})
@@ -144,8 +145,7 @@ TEST_P(StaggeredHopTest, even_sites_reproduce_the_full_operator) {
 
 /// The energy that the second hop sums has the bits of the sum as a pass of its own, with and without lanes.
 TEST_P(StaggeredHopTest, energies_have_the_bits_of_a_separate_sum) {
-  for (const Precision precision :
-       {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
+  for (const Precision precision : all_precisions) {
     std::vector<double> first;
     for (const KernelChoice& choice :
          {KernelChoice{precision, 12, Backend::cpu, 1}, KernelChoice{precision, 12, Backend::cpu, 8},

@@ -93,6 +93,9 @@ TEST_P(WilsonHopTest, equals_reference_in_every_storage) {
         choice.precision = Precision::half_precision;
         // (8 reals: links to 2.1 units)
         EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), 10.0 / 32767) << p.name;
+        if (link_reals == 8) continue;
+        choice.precision = Precision::fp16_precision;  // each to half a unit of 2^-11 of itself
+        EXPECT_LT(error(apply(p.params, choice, is_dagger), expected), 2.0 / 2048) << p.name;
       }
     }
   }
@@ -100,11 +103,10 @@ TEST_P(WilsonHopTest, equals_reference_in_every_storage) {
 
 TEST_P(WilsonHopTest, has_the_same_bits_for_every_lane_count_and_layout) {
   for (const Physics& p : all_physics())
-    for (const Precision precision :
-         {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+    for (const Precision precision : all_precisions)
       for (const int link_reals : {18, 12, 8})
         for (const bool is_dagger : {false, true}) {
-          if (link_reals == 8 && is_dagger) continue;
+          if ((link_reals == 8 && is_dagger) || !has_link_storage(precision, link_reals)) continue;
           const KernelChoice one{precision, link_reals, Backend::cpu, 1};
           const auto expected = apply(p.params, one, is_dagger);
           for (const int lanes : {4, 8, 16})
@@ -124,9 +126,9 @@ TEST_P(WilsonHopTest, gives_each_right_hand_side_the_bits_it_has_alone) {
   WilsonParams params;  // with legs that are not plain
   params.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
   constexpr int rhs = 11;
-  for (const Precision precision :
-       {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+  for (const Precision precision : all_precisions)
     for (const int link_reals : {18, 12, 8}) {
+      if (!has_link_storage(precision, link_reals)) continue;
       const WilsonOperator M(test::to_product(lattice, U), params, {precision, link_reals});
       SpinorField in = M.make_field(rhs), out = M.make_field(rhs);
       for (int r = 0; r < rhs; ++r) test::to_product(in, test::random_spinors(GetParam(), 30 + r), r);
@@ -142,8 +144,7 @@ TEST_P(WilsonHopTest, gives_each_right_hand_side_the_bits_it_has_alone) {
 
 TEST_P(WilsonHopTest, sums_norms_while_it_writes) {
   for (const Physics& p : all_physics())
-    for (const Precision precision :
-         {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+    for (const Precision precision : all_precisions)
       for (const SchurForm form : {SchurForm::asymmetric, SchurForm::symmetric})
         for (const int rhs : {1, 3}) {
           const KernelChoice choice{precision, 12, rhs == 1 ? Backend::cpu : Backend::gpu_emulated};

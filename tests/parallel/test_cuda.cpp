@@ -198,9 +198,9 @@ TEST_F(Cuda, wilson_operators_in_every_storage) {
   params.csw_spatial = params.csw_temporal = 1.1;
   params.boundary = {1.0, std::polar(1.0, 0.4), 1.0, -1.0};
   for (const double twisted_mass : {0.0, 0.2})
-    for (const Precision precision :
-         {Precision::double_precision, Precision::single_precision, Precision::half_precision})
+    for (const Precision precision : all_precisions)
       for (const int link_reals : {18, 12, 8}) {
+        if (!has_link_storage(precision, link_reals)) continue;
         params.twisted_mass = twisted_mass;
         const auto apply = [&](Backend backend) {
           const KernelChoice choice{precision, link_reals, backend, 0};

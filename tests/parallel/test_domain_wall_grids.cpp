@@ -38,8 +38,7 @@ TEST(DomainWallGrids, every_grid_gives_the_bits_of_one_process) {
   const auto psi = test::random_five(extents, 4, 22);
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
   for (const SchurForm form : {SchurForm::symmetric, SchurForm::asymmetric})
-    for (const Precision precision :
-         {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
+    for (const Precision precision : all_precisions) {
       const Result expected = compute(alone, U, psi, {precision, 18, Backend::cpu, 1}, form);
       for (const Coord& grid : legal_process_grids(extents, world()->size())) {
         const auto lattice = make_lattice(extents, grid);

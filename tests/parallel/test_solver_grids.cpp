@@ -26,6 +26,7 @@ const std::pair<const char*, SolverSpec> solvers[] = {
     {"gcr", GcrSpec{1e-9}},
     {"mr", MrSpec{1e-9}},
     {"cg half", MixedPrecisionSpec{CgSpec{1e-9}, Precision::half_precision}},
+    {"cg fp16", MixedPrecisionSpec{CgSpec{1e-9}, Precision::fp16_precision}},
     {"bicgstab float", MixedPrecisionSpec{BicgstabSpec{1e-9}, Precision::single_precision}}};
 
 struct Problem {

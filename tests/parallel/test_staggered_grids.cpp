@@ -75,8 +75,7 @@ void check_lattice(const Coord& extents, bool is_improved) {
   const auto U = test::random_gauge(extents, 21), V = test::random_gauge(extents, 23);
   const auto psi = test::random_vectors(extents, 22);
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
-  for (const Precision precision :
-       {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
+  for (const Precision precision : all_precisions) {
     const Result expected = compute(alone, U, V, psi, {precision, 18, Backend::cpu, 1}, is_improved, 1);
     for (const Coord& grid : legal_process_grids(extents, ranks, is_improved ? 4 : 2)) {
       const auto lattice = make_lattice(extents, grid);

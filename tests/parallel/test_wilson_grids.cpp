@@ -64,8 +64,8 @@ void check_lattice(const Coord& extents, int link_reals = 18, double twisted_mas
   const auto U = test::random_gauge(extents, 21);
   const auto psi = test::random_spinors(extents, 22);
   const auto alone = make_lattice(extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
-  for (const Precision precision :
-       {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
+  for (const Precision precision : all_precisions) {
+    if (!has_link_storage(precision, link_reals)) continue;
     const Result expected =
         compute(alone, U, psi, {precision, link_reals, Backend::cpu, 1}, 1, 1, twisted_mass);
     for (const Coord& grid : legal_process_grids(extents, ranks)) {

@@ -246,11 +246,10 @@ TEST(Hisq, operator_equals_reference_in_every_storage) {
         expected[size_t(x)] = expected[size_t(x)] + u * h;
       }
   for (const bool is_unitary : {true, false}) {
-    std::vector<double> bits[3];
+    std::vector<double> bits[4];
     for (const Backend backend : {Backend::cpu, Backend::gpu_emulated})
       for (const int lanes : {1, 4, 8, 16})
-        for (const Precision precision :
-             {Precision::double_precision, Precision::single_precision, Precision::half_precision}) {
+        for (const Precision precision : all_precisions) {
           if (backend == Backend::gpu_emulated && lanes != 1) continue;
           const auto links = std::make_shared<StaggeredLinks>(
               test::to_product(lattice, U), test::to_product(lattice, V), -1.0 / 24, is_unitary,
@@ -261,10 +260,8 @@ TEST(Hisq, operator_equals_reference_in_every_storage) {
           M.apply(out, in);
           const auto found = test::canonical_part(out, 2);
           EXPECT_EQ(found, test::canonical_part(out, 0));
-          const double allowed[] = {rounding(50), rounding<float>(50), 10.0 / 32767};
-          const size_t p = precision == Precision::double_precision   ? 0
-                           : precision == Precision::single_precision ? 1
-                                                                      : 2;
+          const double allowed[] = {rounding(50), rounding<float>(50), 10.0 / 32767, 2.0 / 2048};
+          const auto p = size_t(precision);
           EXPECT_LT(test::relative_error(found, expected), allowed[p]);
           if (bits[p].empty()) bits[p] = found;
           EXPECT_EQ(bits[p], found) << name_of(backend) << lanes << name_of(precision);

@@ -44,6 +44,7 @@ const std::pair<const char*, SolverSpec> solvers[] = {
     {"mr", MrSpec{tolerance}},
     {"cg float", MixedPrecisionSpec{CgSpec{tolerance}, Precision::single_precision}},
     {"cg half", MixedPrecisionSpec{CgSpec{tolerance}, Precision::half_precision}},
+    {"cg fp16", MixedPrecisionSpec{CgSpec{tolerance}, Precision::fp16_precision}},
     {"bicgstab float", MixedPrecisionSpec{BicgstabSpec{tolerance}, Precision::single_precision}},
     {"bicgstab half", MixedPrecisionSpec{BicgstabSpec{tolerance}, Precision::half_precision}},
     {"gcr half", MixedPrecisionSpec{GcrSpec{tolerance}, Precision::half_precision}}};

@@ -24,7 +24,7 @@ void fill(SpinorField& f, int column, int number) {
 TEST(Columns, are_copied_in_every_layout_and_storage) {
   const LatticePtr lattice = make_lattice(extents);
   for (const Backend backend : {Backend::cpu, Backend::gpu_emulated})
-    for (const Precision precision : {Precision::double_precision, Precision::half_precision})
+    for (const Precision precision : all_precisions)
       for (const Subset subset : {Subset::full, Subset::odd}) {
         FieldSpec spec{precision, subset, 3, 24, backend, 0};
         SpinorField in(lattice, spec);

@@ -138,10 +138,10 @@ class SolverTable(Table):
     )
     tolerance: float = Field(default=1e-10, gt=0, lt=1, description="Of |b - M x| / |b|.")
     max_iterations: int = Field(default=10000, ge=1)
-    inner_precision: Literal["double", "float", "half"] = Field(
+    inner_precision: Literal["double", "float", "half", "fp16"] = Field(
         default="half",
-        description="Storage in the inner solver of the mixed-precision scheme; half is 16-bit fixed point; "
-        "double switches the scheme off.",
+        description="Storage in the inner solver of the mixed-precision scheme; half is 16-bit fixed point, "
+        "fp16 16-bit floating point (faster, less accurate: for heavy quarks); double switches the scheme off.",
     )
     even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
         default="symmetric", description="Form of the even-odd Schur complement."

@@ -14,6 +14,8 @@ const char* name_of(Precision p) {
       return "float";
     case Precision::half_precision:
       return "half";
+    case Precision::fp16_precision:
+      return "fp16";
   }
   throw BadArgument("precision tag out of range");
 }
@@ -34,7 +36,8 @@ Precision precision_by_name(const std::string& name) {
   if (name == "double") return Precision::double_precision;
   if (name == "single" || name == "float") return Precision::single_precision;
   if (name == "half") return Precision::half_precision;
-  throw BadArgument(message("unknown precision '", name, "'; legal: double, float (or single), half"));
+  if (name == "fp16") return Precision::fp16_precision;
+  throw BadArgument(message("unknown precision '", name, "'; legal: double, float (or single), half, fp16"));
 }
 
 Backend backend_by_name(const std::string& name) {

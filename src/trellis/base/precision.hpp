@@ -1,24 +1,39 @@
 #pragma once
 /// How numbers are stored and where: run-time tags that select a kernel's instantiation.
+#include <cstddef>
 #include <string>
 
 namespace trellis {
 
-/// Storage of a field. `half_precision` is 16-bit fixed point with one float scale per site, computed in
-/// float.
-enum class Precision { double_precision, single_precision, half_precision };
+/// Storage of a field. Both forms of 16 bits are computed in float: `half_precision` is fixed point with one
+/// float scale per site, `fp16_precision` is IEEE 754 binary16, faster, ten times less accurate, and for
+/// numbers between 6e-5 and 65504.
+enum class Precision { double_precision, single_precision, half_precision, fp16_precision };
 
 /// cpu: OpenMP + Lanes. gpu_emulated: the GPU layout and views with one lane, run on the host. cuda: a GPU.
 enum class Backend { cpu, gpu_emulated, cuda };
 
+inline constexpr Precision all_precisions[] = {Precision::double_precision, Precision::single_precision,
+                                               Precision::half_precision, Precision::fp16_precision};
+
+/// Stored in 16 bits.
+constexpr bool is_16_bit(Precision p) {
+  return p == Precision::half_precision || p == Precision::fp16_precision;
+}
+/// Bytes of a stored real, and of the scale of a site.
+constexpr size_t element_bytes(Precision p) {
+  return p == Precision::double_precision ? 8 : p == Precision::single_precision ? 4 : 2;
+}
+constexpr size_t scale_bytes(Precision p) { return p == Precision::half_precision ? 4 : 0; }
+
 const char* name_of(Precision p);
 const char* name_of(Backend b);
-/// "double", "single" or "float", "half"; throws BadArgument with the legal names otherwise.
+/// "double", "single" or "float", "half", "fp16"; throws BadArgument with the legal names otherwise.
 Precision precision_by_name(const std::string& name);
 /// "cpu", "gpu_emulated", "cuda".
 Backend backend_by_name(const std::string& name);
 
-/// Lane count that fills this build's vector registers (float and half share the float count).
+/// Lane count that fills this build's vector registers (what is computed in float shares its count).
 int native_lanes(Precision p);
 /// Lanes of fields for which none are asked for: native_lanes(), or what the environment variable
 /// TRELLIS_LANES says (1, 4, 8, 16). Results have the same bits with any. Throws BadArgument for others.

@@ -16,12 +16,15 @@ void dispatch_storage(Precision precision, F&& f) {
       return f.template operator()<Layout, float>();
     case Precision::half_precision:
       return f.template operator()<Layout, Half>();
+    case Precision::fp16_precision:
+      return f.template operator()<Layout, Fp16>();
   }
 }
 }  // namespace detail
 
 /// Calls f.operator()<Layout, Storage>() for the types that the tags name.
-/// Legal: cpu x lanes {1, 4, 8, 16}, gpu_emulated, cuda (in a CUDA build); each x {double, float, half}.
+/// Legal: cpu x lanes {1, 4, 8, 16}, gpu_emulated, cuda (in a CUDA build); each x {double, float, half,
+/// fp16}.
 template <class F>
 void dispatch(Backend backend, Precision precision, int lanes, F&& f) {
   if (backend == Backend::gpu_emulated) return detail::dispatch_storage<GpuLayout>(precision, f);

@@ -84,6 +84,9 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
   const GaugeField& U = image ? *image : links;
   TRELLIS_REQUIRE(link_reals == 18 || link_reals == 14 || link_reals == 12 || link_reals == 8, "links of ",
                   link_reals, " reals are not among 18, 14, 12, 8");
+  TRELLIS_REQUIRE(has_link_storage(precision, link_reals),
+                  "links of 8 reals are not kept in fp16, whose rounding their exponential would magnify: "
+                  "18, 14 or 12");
   if (link_reals != 18) {
     const double worst = link_reals == 14 ? largest_u3_violation(U) : largest_su3_violation(U);
     const double allowed = precision == Precision::double_precision ? 1e-10 : 1e-5;
@@ -97,15 +100,11 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
   }
   if (backend != Backend::cpu) lanes = 1;
   layout_ = lattice_->layout(lanes == 0 ? default_lanes(precision) : lanes);
-  const double largest =
-      precision == Precision::half_precision && link_reals != 8 ? largest_finite_component(U) : 0;
+  const double largest = is_16_bit(precision) && link_reals != 8 ? largest_finite_component(U) : 0;
   const int blocks = backend == Backend::cpu ? layout_->blocks() : (layout_->blocks() + 31) / 32 * 32;
   const size_t sites = size_t(blocks) * layout_->lanes();
-  const size_t element = precision == Precision::double_precision   ? 8
-                         : precision == Precision::single_precision ? 4
-                                                                    : 2;
-  data_bytes_ = (sites * Nd * link_reals * element + 63) / 64 * 64;
-  scale_bytes_ = largest > 1.0 + 1e-6 ? (sites * Nd * sizeof(float) + 63) / 64 * 64 : 0;
+  data_bytes_ = (sites * Nd * link_reals * element_bytes(precision) + 63) / 64 * 64;
+  scale_bytes_ = largest > 1.0 + 1e-6 ? (sites * Nd * trellis::scale_bytes(precision) + 63) / 64 * 64 : 0;
   memory_ = Memory(2 * (data_bytes_ + scale_bytes_));
   fill(U);
   if (backend == Backend::cuda) {  // built on the host in the GPU layout
@@ -136,6 +135,17 @@ void HopLinks::build_origins(const ExtendedLayout& from) {
   }
 }
 
+namespace {
+template <class Element>
+Element stored(double x) {
+  return Element(float(x));
+}
+template <>
+double stored(double x) {
+  return x;
+}
+}  // namespace
+
 /// CPU layout, without scales: all reals of a block, lanes gathered from the order of U.
 template <class Element>
 void HopLinks::fill_blocks(const GaugeField& U) {
@@ -151,14 +161,14 @@ void HopLinks::fill_blocks(const GaugeField& U) {
           const double* in = source +
                              (size_t(origin[lane] / from_lanes) * Nd + size_t(mu)) * size_t(18 * from_lanes) +
                              origin[lane] % from_lanes;
-          for (int i = 0; i < std::min(n, 18); ++i) out[i * W + lane] = Element(in[i * from_lanes]);
+          for (int i = 0; i < std::min(n, 18); ++i) out[i * W + lane] = stored<Element>(in[i * from_lanes]);
           if (n == 14) {
             Link link;
             for (int k = 0; k < 9; ++k)
               link[size_t(k)] = {in[2 * k * from_lanes], in[(2 * k + 1) * from_lanes]};
             double reals[18];
             stored_reals(link, n, reals);
-            for (int i = 12; i < 14; ++i) out[i * W + lane] = Element(reals[i]);
+            for (int i = 12; i < 14; ++i) out[i * W + lane] = stored<Element>(reals[i]);
           }
         }
       }
@@ -171,7 +181,7 @@ void HopLinks::refill(const GaugeField& U) {
   TRELLIS_REQUIRE(backend_ != Backend::cuda && scale_bytes_ == 0,
                   "links on a GPU or with scales are not refilled: build them anew");
   if (U.backend() == Backend::cuda) return refill(U.on(Backend::cpu));
-  if (precision_ == Precision::half_precision) largest_finite_component(U);
+  if (is_16_bit(precision_)) largest_finite_component(U);
   fill(U);
 }
 
@@ -180,7 +190,8 @@ void HopLinks::fill(const GaugeField& U) {
   const bool is_cpu = backend_ == Backend::cpu;
   if (is_cpu && precision_ != Precision::half_precision && n != 8) {
     if (origins_[0].empty()) build_origins(U.layout());
-    return precision_ == Precision::double_precision ? fill_blocks<double>(U) : fill_blocks<float>(U);
+    if (precision_ == Precision::double_precision) return fill_blocks<double>(U);
+    return precision_ == Precision::fp16_precision ? fill_blocks<Float16>(U) : fill_blocks<float>(U);
   }
   for (int parity = 0; parity < 2; ++parity) {
     const RawField field = raw(parity);
@@ -198,9 +209,7 @@ void HopLinks::fill(const GaugeField& U) {
           stored_reals(link, n, reals);
           for (int i = 0; i < n; ++i) {
             const double value = reals[i];
-            const int vector = precision_ == Precision::double_precision   ? 2
-                               : precision_ == Precision::single_precision ? 4
-                                                                           : 8;
+            const int vector = int(16 / element_bytes(precision_));
             const size_t at = is_cpu ? (record(block, mu) * n + i) * W + lane
                                      : (size_t(block / 32) * Nd + mu) * n * 32 +
                                            gpu_component_offset(i, n, block % 32, vector);
@@ -208,6 +217,8 @@ void HopLinks::fill(const GaugeField& U) {
               static_cast<double*>(field.data)[at] = value;
             else if (precision_ == Precision::single_precision)
               static_cast<float*>(field.data)[at] = float(value);
+            else if (precision_ == Precision::fp16_precision)
+              static_cast<Float16*>(field.data)[at] = stored<Float16>(value);
             else
               store_fixed(static_cast<int16_t*>(field.data) + at,
                           std::clamp(float(value) / s, -1.0f, 1.0f) * 32767.0f);

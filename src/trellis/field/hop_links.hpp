@@ -6,12 +6,17 @@
 
 namespace trellis {
 
+/// False for 8 reals in fp16, whose rounding their exponential would magnify.
+constexpr bool has_link_storage(Precision precision, int link_reals) {
+  return link_reals != 8 || precision != Precision::fp16_precision;
+}
+
 class HopLinks {
  public:
   /// A copy of U. @pre link_reals 18, or 12 for special unitary links (the third row is rebuilt from the
   /// first two), or 14 for unitary ones (two rows and the determinant), or 8 for special unitary ones
-  /// (view/eight_real_links.hpp); links that are not SU(3) or U(3) to
-  /// 1e-10, single precision 1e-5, are refused.
+  /// (view/eight_real_links.hpp); has_link_storage(). Links that are not SU(3) or U(3) to 1e-10, single
+  /// precision 1e-5, are refused.
   HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = Backend::cpu,
            int lanes = 0);
   /// Takes the links of another field. What they are is not checked again: updates keep links in SU(3).

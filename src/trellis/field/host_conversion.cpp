@@ -71,6 +71,8 @@ void gather(Real* out, const RawField& in, const int32_t* origin, int slot, int 
       const Element element = p[offset[lane] + i * from_lanes];
       if constexpr (std::is_same_v<Element, int16_t>)
         out[i * lanes + lane] = unit[lane] * float(element);
+      else if constexpr (std::is_same_v<Element, Float16>)
+        out[i * lanes + lane] = Real(float(element));
       else
         out[i * lanes + lane] = Real(element);
     }
@@ -86,6 +88,8 @@ void gather(Real* out, const SpinorField& in, const RawField& raw, const int32_t
       return gather<lanes, float>(out, raw, origin, slot, n, from_lanes);
     case Precision::half_precision:
       return gather<lanes, int16_t>(out, raw, origin, slot, n, from_lanes);
+    case Precision::fp16_precision:
+      return gather<lanes, Float16>(out, raw, origin, slot, n, from_lanes);
   }
 }
 
@@ -122,6 +126,13 @@ void convert_block(const SpinorField& out, const RawField& to, const SpinorField
         alignas(64) float reals[largest_site * lanes];
         gather<lanes>(reals, in, from, origin, slot);
         quantise<lanes>(static_cast<int16_t*>(to.data) + first * size_t(n), to.scale + first, reals, n);
+        break;
+      }
+      case Precision::fp16_precision: {
+        alignas(64) float reals[largest_site * lanes];
+        gather<lanes>(reals, in, from, origin, slot);
+        Float16* target = static_cast<Float16*>(to.data) + first * size_t(n);
+        for (int i = 0; i < n * lanes; ++i) target[i] = Float16(reals[i]);
       }
     }
   }
@@ -150,8 +161,9 @@ bool convert_pair(const SpinorField& out, const SpinorField& in, int parity, con
 template <int N>
 bool convert_pair(const SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
   const SpinorField& low = out.layout().lanes() == 16 ? out : in;
-  return low.precision() == Precision::half_precision ? convert_pair<Half, N>(out, in, parity, table)
-                                                      : convert_pair<float, N>(out, in, parity, table);
+  if (low.precision() == Precision::half_precision) return convert_pair<Half, N>(out, in, parity, table);
+  if (low.precision() == Precision::fp16_precision) return convert_pair<Fp16, N>(out, in, parity, table);
+  return convert_pair<float, N>(out, in, parity, table);
 }
 
 bool is_pair(const SpinorField& high, const SpinorField& low) {

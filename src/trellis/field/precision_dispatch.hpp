@@ -8,11 +8,12 @@ namespace trellis {
 /// Calls f.operator()<Layout, Storage>(), Storage double or float. Throws NotAvailable for 16-bit fields.
 template <class F>
 void dispatch_unquantised(Backend backend, Precision precision, int lanes, F&& f) {
-  if (precision == Precision::half_precision)
+  if (is_16_bit(precision))
     throw NotAvailable(message("this kernel works on fields in double or single, not in ", name_of(precision),
                                ": convert the field"));
   dispatch(backend, precision, lanes, [&]<class Layout, class Storage>() {
-    if constexpr (!std::is_same_v<Storage, Half>) f.template operator()<Layout, Storage>();
+    if constexpr (std::is_same_v<Storage, typename StorageTraits<Storage>::compute>)
+      f.template operator()<Layout, Storage>();
   });
 }
 

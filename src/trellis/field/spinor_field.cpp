@@ -20,10 +20,6 @@ SiteLayoutPtr layout_for(const Lattice& lattice, const FieldSpec& spec) {
 size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 }  // namespace
 
-size_t element_bytes(Precision p) {
-  return p == Precision::double_precision ? 8 : p == Precision::single_precision ? 4 : 2;
-}
-
 SpinorField::SpinorField(LatticePtr lattice, FieldSpec spec)
     : lattice_{std::move(lattice)}, spec_{spec}, layout_{layout_for(*lattice_, spec)} {
   TRELLIS_REQUIRE(spec.rhs >= 1, "a field needs at least one right-hand side, not ", spec.rhs);
@@ -33,7 +29,7 @@ SpinorField::SpinorField(LatticePtr lattice, FieldSpec spec)
                   spec.reals);
   const size_t site_lanes = size_t(stored_blocks()) * layout_->lanes() * slots();
   data_bytes_ = round_up(site_lanes * spec.reals * element_bytes(spec.precision), 64);
-  scale_bytes_ = spec.precision == Precision::half_precision ? round_up(site_lanes * sizeof(float), 64) : 0;
+  scale_bytes_ = round_up(site_lanes * trellis::scale_bytes(spec.precision), 64);
   const int parities = spec.subset == Subset::full ? 2 : 1;
   memory_ = Memory((data_bytes_ + scale_bytes_) * parities, spec.backend);
 }
@@ -113,6 +109,8 @@ double SpinorField::get(const SitePosition& at, int slot, int component) const {
       return *reinterpret_cast<const double*>(p);
     case Precision::single_precision:
       return *reinterpret_cast<const float*>(p);
+    case Precision::fp16_precision:
+      return float(*reinterpret_cast<const Float16*>(p));
     default:
       return (*scale(at, slot) * fixed_point_unit) * float(*reinterpret_cast<const int16_t*>(p));
   }
@@ -134,6 +132,11 @@ void SpinorField::set_site(const SitePosition& at, int slot, const double* reals
   if (spec_.precision == Precision::single_precision) {
     for (int i = 0; i < spec_.reals; ++i)
       reinterpret_cast<float*>(base)[element_offset(at.block, at.lane, slot, i)] = float(reals[i]);
+    return;
+  }
+  if (spec_.precision == Precision::fp16_precision) {
+    for (int i = 0; i < spec_.reals; ++i)
+      reinterpret_cast<Float16*>(base)[element_offset(at.block, at.lane, slot, i)] = Float16(float(reals[i]));
     return;
   }
   float r[largest_site], largest = 0;

@@ -93,7 +93,4 @@ class SpinorField {
   size_t data_bytes_ = 0, scale_bytes_ = 0;  // of one parity
 };
 
-/// Bytes of one stored real.
-size_t element_bytes(Precision p);
-
 }  // namespace trellis

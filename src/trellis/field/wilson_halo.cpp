@@ -70,10 +70,10 @@ void WilsonHalo::start(const SpinorField& in, int in_parity, bool is_dagger) {
       dispatch(links_->backend(), links_->precision(), links_->layout().lanes(),
                [&]<class Layout, class Storage>() {
                  const SiteRange sites(int(face.size()));
-                 if (call.link_reals == 8)
-                   launch_wilson_pack_compressed<Layout, Storage>(call, sites);
-                 else
-                   launch_wilson_pack<Layout, Storage>(call, sites);
+                 if constexpr (!std::is_same_v<Storage, Fp16>)  // no links of 8 reals there
+                   if (call.link_reals == 8)
+                     return launch_wilson_pack_compressed<Layout, Storage>(call, sites);
+                 launch_wilson_pack<Layout, Storage>(call, sites);
                });
     }
   });

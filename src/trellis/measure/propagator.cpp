@@ -82,8 +82,7 @@ Propagator::Propagator(SpinorField columns, const Coord& source_at, const Bounda
       columns_.subset() == Subset::full && columns_.reals() == 24 && columns_.rhs() == column_count,
       "a propagator is a full spinor field with 12 right-hand sides, not ", columns_.reals(),
       " reals a site and ", columns_.rhs(), " right-hand sides");
-  TRELLIS_REQUIRE(columns_.precision() != Precision::half_precision,
-                  "propagators are kept in double or single");
+  TRELLIS_REQUIRE(!is_16_bit(columns_.precision()), "propagators are kept in double or single");
 }
 
 void Propagator::to_canonical(std::complex<double>* out) const {

@@ -12,7 +12,7 @@ std::string describe(const DomainWallParams& p) {
 }
 double five_volume(const DomainWallMatrix& m) { return double(m.lattice().volume()) * m.params().Ls; }
 double spinor_bytes(const DomainWallMatrix& m) {
-  const double scale = m.choice().precision == Precision::half_precision ? 4.0 : 0.0;
+  const double scale = double(scale_bytes(m.choice().precision));
   return 24.0 * double(element_bytes(m.choice().precision)) + scale;
 }
 }  // namespace

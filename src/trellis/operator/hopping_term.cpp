@@ -49,7 +49,7 @@ SpinorField HoppingTerm::make_field(Subset subset, int rhs, int slices) const {
 
 double HoppingTerm::bytes_per_site(int rhs) const {
   const double real = double(element_bytes(choice_.precision));
-  const double scale = choice_.precision == Precision::half_precision ? 4.0 : 0.0;
+  const double scale = double(scale_bytes(choice_.precision));
   return 8.0 * choice_.link_reals * real + 2.0 * rhs * (24.0 * real + scale);
 }
 
@@ -162,10 +162,9 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   const SiteLayout& layout = links_->layout();
   auto launch_hop = [&](const SiteRange& sites) {
     dispatch(choice_.backend, choice_.precision, layout.lanes(), [&]<class Layout, class Storage>() {
-      if (call.link_reals == 8)
-        launch_wilson_hop_compressed<Layout, Storage>(call, sites);
-      else
-        launch_wilson_hop<Layout, Storage>(call, sites);
+      if constexpr (!std::is_same_v<Storage, Fp16>)  // no links of 8 reals there (field/hop_links)
+        if (call.link_reals == 8) return launch_wilson_hop_compressed<Layout, Storage>(call, sites);
+      launch_wilson_hop<Layout, Storage>(call, sites);
     });
   };
   const int tile_blocks = choice_.backend == Backend::cpu ? tile(out) : layout.blocks();

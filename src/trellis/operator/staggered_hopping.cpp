@@ -101,7 +101,7 @@ SpinorField StaggeredHopping::make_field(Subset subset, int rhs) const {
 
 double StaggeredHopping::bytes_per_site(int rhs) const {
   const double real = double(element_bytes(precision_));
-  const double scale = precision_ == Precision::half_precision ? 4.0 : 0.0;
+  const double scale = double(scale_bytes(precision_));
   const int reals = links_->near(precision_)->link_reals() +
                     (links_->is_improved() ? links_->far(precision_)->link_reals() : 0);
   return 8.0 * reals * real + 2.0 * rhs * (6.0 * real + scale);
@@ -156,7 +156,7 @@ void StaggeredHopping::apply(const HopTables& factors, SpinorField& out, int par
 }
 
 bool StaggeredHopping::sums_energies(int rhs) const {
-  return rhs <= 2 && precision_ != Precision::half_precision && links_->choice().backend != Backend::cuda;
+  return rhs <= 2 && !is_16_bit(precision_) && links_->choice().backend != Backend::cuda;
 }
 
 std::vector<double> StaggeredHopping::apply_with_energy(SpinorField& out, int parity, const SpinorField& in,

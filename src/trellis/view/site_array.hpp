@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "trellis/algebra/fixed_point.hpp"
+#include "trellis/algebra/float16.hpp"
 #include "trellis/algebra/unroll.hpp"
 #include "trellis/view/layout.hpp"
 
@@ -11,6 +12,8 @@ namespace trellis {
 
 /// Storage tag: 16-bit fixed point with a scale per site.
 struct Half {};
+/// Storage tag: IEEE 754 binary16.
+struct Fp16 {};
 
 template <class Storage>
 struct StorageTraits {
@@ -22,11 +25,16 @@ struct StorageTraits<Half> {
   using element = int16_t;
   using compute = float;
 };
+template <>
+struct StorageTraits<Fp16> {
+  using element = Float16;
+  using compute = float;
+};
 
 /// Untyped description of a field of one parity, for launches.
 struct RawField {
   void* data = nullptr;
-  float* scale = nullptr;  ///< [block][slot][lane], 16-bit storage only; null: all scales are 1
+  float* scale = nullptr;  ///< [block][slot][lane], 16-bit fixed point only; null: all scales are 1
   int slots = 1;           ///< right-hand sides, or directions of links
   int blocks = 0;          ///< of the CPU layout where slots are the outer index, [slot][block]; else 0
 };
@@ -39,6 +47,7 @@ class SiteArray {
   using Real = LaneReal<Scalar, Layout::lanes>;
   static constexpr int W = Layout::lanes;
   static constexpr bool is_half = std::is_same_v<Storage, Half>;
+  static constexpr bool rounds = !std::is_same_v<Element, Scalar>;  ///< stored is not what was computed
   static constexpr bool is_gpu = std::is_base_of_v<GpuLayout, Layout>;
 
   SiteArray() = default;
@@ -64,7 +73,7 @@ class SiteArray {
     }
   }
 
-  /// What load() multiplies stored numbers with (16-bit storage), for reads of single components.
+  /// What load() multiplies stored numbers with (16-bit fixed point), for reads of single components.
   TRELLIS_SITE_FN Real load_unit(int block, int slot) const {
     if constexpr (is_half)
       return scale_of(block, slot) * Real(fixed_point_unit);
@@ -79,7 +88,7 @@ class SiteArray {
       return load_real<Real>(origin(block, slot) + offset(block, i));
   }
 
-  /// 16-bit storage: the integer behind component i, and whether sites have scales.
+  /// 16-bit fixed point: the integer behind component i, and whether sites have scales.
   using Integer = typename IntegerOf<Real>::type;
   TRELLIS_SITE_FN Integer integer(int block, int slot, int i) const {
     return load_integer(origin(block, slot) + offset(block, i), static_cast<Integer*>(nullptr));

@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double,float,Half LANES=1,4,8,16
+// instantiate: STORAGE=double,float,Half,Fp16 LANES=1,4,8,16
 #include "trellis/device/cpu/for_each_site.hpp"
 #include "trellis/kernels/dirac/complex_fifth_dimension.hpp"
 #include "trellis/kernels/instantiate.hpp"

@@ -175,8 +175,9 @@ class FifthDimension {
       const Real a = coefficient<3>(i, chirality), b = coefficient<4>(i, chirality);
       const Real c = coefficient<5>(i, chirality);
       // the lanes of a component lie together, and one component after the other
-      Scalar* const to =
-          const_cast<Scalar*>(out_.array().origin_address(block, first + s)) + 12 * chirality * Array::W;
+      using Element = typename Array::Element;
+      Element* const to =
+          const_cast<Element*>(out_.array().origin_address(block, first + s)) + 12 * chirality * Array::W;
       unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA {
         const Real here = z[row * s + k];
         store_real(to + k * Array::W, combined<has_x>(a, b, c, here, previous[k], end[k], block, first + s,
@@ -186,7 +187,7 @@ class FifthDimension {
     }
   }
 
-  /// Slice by slice: 16-bit storage needs a site whole, for its scale.
+  /// Slice by slice: 16-bit fixed point needs a site whole, for its scale.
   TRELLIS_SITE_FN void combine_whole(const Real (&z)[largest_Ls][24], int block, int first) const {
     if (has_x_) return combine_slices<true>(z, block, first);
     combine_slices<false>(z, block, first);

@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double,float,Half LANES=1,4,8,16
+// instantiate: STORAGE=double,float,Half,Fp16 LANES=1,4,8,16
 #include "trellis/kernels/dirac/site_diagonal.hpp"
 
 #include "trellis/device/cpu/for_each_site.hpp"

@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double,float,Half LANES=1,4,8,16
+// instantiate: STORAGE=double,float,Half,Fp16 LANES=1,4,8,16
 #include "trellis/kernels/dirac/staggered_hop.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/cpu/read_ahead.hpp"
@@ -14,7 +14,7 @@ void run(const StaggeredHopCall& call, const SiteRange& sites) {
   const auto read = [&](int block) { hop.read_ahead(block, slots, cpu::read_lines, cpu::claim_lines); };
   const cpu::Traffic traffic{hop.bytes_of_block(slots), call.working_set};
   thread_local cpu::WalkTrials trials;
-  if constexpr (!std::is_same_v<Storage, Half>) {
+  if constexpr (std::is_same_v<Storage, typename StorageTraits<Storage>::compute>) {
     if (call.energies != nullptr && slots == 1)
       return cpu::reduce_sites_read_ahead<1>(
           sites, traffic, trials, read,

@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double,float,Half
+// instantiate: STORAGE=double,float,Half,Fp16
 #include "trellis/device/cuda/for_each_site.cuh"
 #include "trellis/kernels/dirac/twisted_clover.hpp"
 #include "trellis/kernels/instantiate.hpp"

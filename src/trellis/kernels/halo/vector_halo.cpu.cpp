@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double,float,Half LANES=1,4,8,16
+// instantiate: STORAGE=double,float,Half,Fp16 LANES=1,4,8,16
 #include "trellis/kernels/halo/vector_halo.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/cpu/for_each_site.hpp"

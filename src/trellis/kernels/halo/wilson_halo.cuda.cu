@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double,float,Half
+// instantiate: STORAGE=double,float,Half,Fp16
 #include "trellis/base/error.hpp"
 #include "trellis/device/cuda/for_each_site.cuh"
 #include "trellis/kernels/halo/wilson_halo.hpp"

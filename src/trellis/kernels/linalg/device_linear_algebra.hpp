@@ -23,7 +23,7 @@ class CombineAtSite {
   TRELLIS_SITE_FN void operator()(int site, double (&terms)[1]) const {
     typename Kernel::Real r[N];
     Kernel::template combine<is_complex>(out_, x_, y_, has_y_, a_, b_, site, slot_, r);
-    if constexpr (Kernel::Array::is_half) out_.load(site, slot_, r);  // the norm is of what was stored
+    if constexpr (Kernel::Array::rounds) out_.load(site, slot_, r);  // the norm is of what was stored
     terms[0] = Kernel::norm_term(r);
   }
 

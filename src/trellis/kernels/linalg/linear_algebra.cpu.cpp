@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double,float,Half LANES=1,4,8,16
+// instantiate: STORAGE=double,float,Half,Fp16 LANES=1,4,8,16
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 
 #include <array>
@@ -32,7 +32,7 @@ void combine(const CombineCall& call, const SiteRange& sites) {
           Real r[N];
           Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a + 2 * slot, call.b + 2 * slot,
                                                block, slot, r);
-          if constexpr (Kernel::Array::is_half) out.load(block, slot, r);  // the norm is of what was stored
+          if constexpr (Kernel::Array::rounds) out.load(block, slot, r);  // the norm is of what was stored
           return std::array{Kernel::norm_term(r)};
         },
         call.norms + slot);
