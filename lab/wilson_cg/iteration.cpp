@@ -42,7 +42,7 @@ class SeparateNorms final : public LinearOperator {
 /// Seconds of one iteration of the recursion, in the storage of A.
 double seconds_of_iteration(const LinearOperator& A, const SpinorField& source) {
   constexpr int iterations = 10;
-  ConjugateGradient method(A, 1, CgForm::normal_equations, 0.0);
+  ConjugateGradient method(A, 1, CgForm::normal_equations, false);
   SolveProgress progress(1, iterations, false);
   SolveColumn& column = progress.columns[0];
   column.is_active = true;
@@ -92,7 +92,8 @@ void compare(const GaugeField& U, Precision precision, int link_reals, int round
 int run(int argc, char** argv) {
   bench::Options defaults;
   defaults.lattices = {{16, 16, 16, 16}};
-  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision,
+                         Precision::fp16_precision};
   defaults.link_reals = {12};
   defaults.rounds = 15;
   const bench::Options options = bench::parse_options(argc, argv, defaults);

@@ -23,6 +23,7 @@ const Case cases[] = {
     {"mr", MrSpec{1e-9}, false},
     {"bicgstab_single", MixedPrecisionSpec{BicgstabSpec{1e-9}}, false},
     {"cg_half", MixedPrecisionSpec{CgSpec{1e-9}, Precision::half_precision}, true},
+    {"cg_fp16", MixedPrecisionSpec{CgSpec{1e-9}, Precision::fp16_precision}, true},
     {"cg_normal_single", MixedPrecisionSpec{CgSpec{1e-9}}, false},
     {"bicgstab_half", MixedPrecisionSpec{BicgstabSpec{1e-9}, Precision::half_precision}, false}};
 
@@ -59,8 +60,8 @@ TEST_P(SolverBits, same_for_threads_lanes_and_gpu_layout) {
 /// time, and 16-bit storage rounds a column that waits for the others.
 TEST_P(SolverBits, same_alone_and_in_a_batch) {
   const auto* mixed = std::get_if<MixedPrecisionSpec>(&GetParam().spec);
-  const bool has_equal_bits = !mixed || (mixed->precision != Precision::half_precision &&
-                                         !std::holds_alternative<CgSpec>(mixed->inner));
+  const bool has_equal_bits =
+      !mixed || (!is_16_bit(mixed->precision) && !std::holds_alternative<CgSpec>(mixed->inner));
   const auto A = make({});
   SpinorField b = test::random_source(*A, 3), x = A->make_field(3);
   // the second is solved sooner: nearly an eigenvector
@@ -84,6 +85,45 @@ TEST_P(SolverBits, same_alone_and_in_a_batch) {
 
 INSTANTIATE_TEST_SUITE_P(Solvers, SolverBits, ::testing::ValuesIn(cases),
                          [](const auto& info) { return std::string(info.param.name); });
+
+/// Where rounding adds little, the residual is recomputed seldom; a threshold that is asked for is kept.
+TEST(MixedPrecision, updates_follow_what_rounding_adds) {
+  const LatticePtr lattice = make_lattice({4, 4, 4, 4});
+  const auto A = test::make_general(lattice, 3);
+  const SpinorField b = test::random_source(*A, 1);
+  for (const Precision precision :
+       {Precision::single_precision, Precision::half_precision, Precision::fp16_precision}) {
+    SpinorField x = A->make_field(1);
+    MixedPrecisionSpec spec{CgSpec{1e-11}, precision};
+    const SolveReport adapted = solve(spec, *A, x, b);
+    spec.update_threshold = 0.1;
+    set_zero(x);
+    const SolveReport fixed = solve(spec, *A, x, b);
+    EXPECT_TRUE(adapted.converged && fixed.converged) << name_of(precision);
+    EXPECT_LT(adapted.reliable_updates, fixed.reliable_updates - 2) << name_of(precision);
+    EXPECT_LE(adapted.iterations, fixed.iterations + 2) << name_of(precision);
+  }
+}
+
+/// fp16 rounds to 2^-11: convergence is slower where the condition is bad, and still to the tolerance.
+TEST(MixedPrecision, fp16_reaches_double_too) {
+  const LatticePtr lattice = make_lattice({4, 2, 2, 4});
+  for (const double size : {1e-30, 1.0, 1e30}) {  // of the source: fp16 ends at 65504
+    const auto A = test::make_general(lattice, 30);
+    SpinorField b = test::random_source(*A, 2), x = A->make_field(2);
+    scale(b, size, b);
+    const SolveReport in_double = solve(CgSpec{1e-10}, *A, x, b);
+    set_zero(x);
+    const SolveReport report =
+        solve(MixedPrecisionSpec{CgSpec{1e-10, 20000, true}, Precision::fp16_precision}, *A, x, b);
+    EXPECT_TRUE(report.converged) << report.summary();
+    for (int r = 0; r < 2; ++r) EXPECT_LE(test::residual_of(*A, x, b, r), 1e-10 * (1 + 1e-4));
+    EXPECT_LE(report.iterations, 1.5 * in_double.iterations) << report.summary();
+    ASSERT_EQ(int(report.history.size()), report.iterations);
+    EXPECT_LT(report.history.front(), 1.01) << "in units of the source";
+    EXPECT_LT(report.history.back(), 1e-9);
+  }
+}
 
 /// Condition number 10^4 of the operator that CG sees: A itself, or A^dagger A with A of 10^2. Double is the
 /// measure for the number of iterations.

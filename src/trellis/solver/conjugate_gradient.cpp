@@ -9,10 +9,9 @@
 
 namespace trellis {
 
-ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm form, double update_threshold)
+ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm form, bool is_updated)
     : A_{A},
       form_{form},
-      update_threshold_{update_threshold},
       direction_{A.make_field(rhs)},
       product_{SpinorField::like(direction_)},
       energy_(size_t(rhs), 0.0),
@@ -21,7 +20,7 @@ ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm fo
                   "conjugate gradients need a hermitian operator, ", "which ", A.name(),
                   " is not; the normal equations do not");
   if (form == CgForm::normal_equations) gradient_.emplace(SpinorField::like(direction_));
-  if (update_threshold > 0) resumed_.emplace(SpinorField::like(direction_));
+  if (is_updated) resumed_.emplace(SpinorField::like(direction_));
 }
 
 /// s from r; returns |s|^2.
@@ -108,7 +107,7 @@ void ConjugateGradient::run(SpinorField& x, SpinorField& r, SolveProgress& progr
     const Coefficients residual2 = combine_norm2(r, one, r, negative(alpha), product_);
     progress.record(residual2);
     progress.cost.add_linear_algebra(r, 3, 4);
-    if (!progress.any_active() || (resumed_ && progress.wants_reliable_update(update_threshold_))) {
+    if (!progress.any_active() || (resumed_ && progress.wants_reliable_update())) {
       combine(x, one, x, alpha, direction_);
       progress.cost.add_linear_algebra(x, 3, 2);
       break;
@@ -126,7 +125,7 @@ void ConjugateGradient::run(SpinorField& x, SpinorField& r, SolveProgress& progr
 namespace {
 SolveReport solve_by_cg(const LinearOperator& A, CgForm form, SpinorField& x, const SpinorField& b,
                         const CgSpec& spec) {
-  ConjugateGradient method(A, b.rhs(), form, 0.0);
+  ConjugateGradient method(A, b.rhs(), form, false);
   SolveReport report =
       correct_residual(A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history});
   report.method = form == CgForm::hermitian ? "cg" : "cg on the normal equations";

@@ -31,8 +31,8 @@ enum class CgForm { hermitian, normal_equations };
 ///   c = -<q, A s> / E;  p = s + c p;  q = A s + c q;  alpha = <s, p> / E
 class ConjugateGradient final : public KrylovMethod {
  public:
-  /// update_threshold: run() returns when an active column has dropped by this factor (0: never).
-  ConjugateGradient(const LinearOperator& A, int rhs, CgForm form, double update_threshold);
+  /// is_updated: run() returns for reliable updates, and goes on after them as they do.
+  ConjugateGradient(const LinearOperator& A, int rhs, CgForm form, bool is_updated);
   void run(SpinorField& x, SpinorField& r, SolveProgress& progress) override;
   void forget(int column) override { has_direction_[size_t(column)] = false; }
 
@@ -46,7 +46,6 @@ class ConjugateGradient final : public KrylovMethod {
 
   const LinearOperator& A_;
   CgForm form_;
-  double update_threshold_;
   SpinorField direction_, product_;      ///< p, q = A p
   std::optional<SpinorField> gradient_;  ///< s, normal equations only
   std::optional<SpinorField> resumed_;   ///< A s, with reliable updates only

@@ -20,7 +20,7 @@ void SolveCost::add_applications(const LinearOperator& A, int rhs, int count) {
 
 void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double flops_per_real) {
   const double sites = double(f.sites()) * f.slots();
-  const double scale = f.precision() == Precision::half_precision ? sizeof(float) : 0;
+  const double scale = double(scale_bytes(f.precision()));
   flops += sites * f.reals() * flops_per_real;
   conventional_flops += sites * f.reals() * flops_per_real;
   bytes += sites * fields * (double(f.reals()) * double(element_bytes(f.precision())) + scale);
@@ -60,14 +60,14 @@ void SolveProgress::record(const Coefficients& residual2) {
       else if (c.residual2 <= c.target2 || c.iterations >= max_iterations_)
         c.is_active = false;
     }
-    largest2 = std::max(largest2, c.residual2);
+    largest2 = std::max(largest2, c.unit2 * c.residual2);
   }
   if (records_history_) history.push_back(std::sqrt(largest2));
 }
 
-bool SolveProgress::wants_reliable_update(double threshold) const {
+bool SolveProgress::wants_reliable_update() const {
   return std::any_of(columns.begin(), columns.end(), [&](const SolveColumn& c) {
-    return c.is_active && c.residual2 <= threshold * threshold * c.largest2;
+    return c.is_active && c.residual2 <= update_threshold * update_threshold * c.largest2;
   });
 }
 

@@ -31,8 +31,9 @@ struct SolveCost {
   void add_linear_algebra(const SpinorField& f, double fields, double flops_per_real);
 };
 
-/// One right-hand side on its way; residuals are in units of |b|.
+/// One right-hand side on its way; residuals are in the units of the run.
 struct SolveColumn {
+  double unit2 = 1;        ///< of |r|^2 in this run, in units of |b|^2
   double target2 = 0;      ///< this run may pause the column once |r|^2 is down to this
   double start2 = 0;       ///< |r|^2 when this run began
   double residual2 = 0;    ///< |r|^2 by the recursion
@@ -55,8 +56,8 @@ class SolveProgress {
   void fail(int column, StopReason reason);
   /// NaN or Inf: all columns stop, as the operator is not what it should be.
   void fail_all_not_finite();
-  /// Some active column has dropped by `threshold` since this run began (0: never).
-  bool wants_reliable_update(double threshold) const;
+  /// Some active column has dropped by update_threshold since this run began.
+  bool wants_reliable_update() const;
   /// 1 for active columns, 0 for the others.
   Coefficients active_mask() const;
 
@@ -64,6 +65,7 @@ class SolveProgress {
   SolveCost cost;
   std::vector<double> history;
   int restarts = 0;
+  double update_threshold = 0;  ///< of reliable updates; 0: none
 
  private:
   int max_iterations_;

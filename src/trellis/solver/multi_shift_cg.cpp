@@ -40,8 +40,8 @@ void require_alike(const LinearOperatorPtr& A, const std::vector<double>& shifts
 void require_valid(const LinearOperatorPtr& A, const std::vector<double>& shifts,
                    const std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec) {
   require_alike(A, shifts, x, b, spec);
-  TRELLIS_REQUIRE(spec.precision != Precision::half_precision,
-                  "the recursion of multi_shift_cg runs in double or single, not in half");
+  TRELLIS_REQUIRE(!is_16_bit(spec.precision),
+                  "the recursion of multi_shift_cg runs in double or single, not in 16 bits");
   TRELLIS_REQUIRE(b.precision() == Precision::double_precision, "the source of multi_shift_cg is in ",
                   name_of(b.precision()), " and not in double");
 }
@@ -214,8 +214,8 @@ SolveReport multi_shift_recursion(const LinearOperatorPtr& A, const std::vector<
                                   const MultiShiftSpec& spec) {
   const auto start = std::chrono::steady_clock::now();
   require_alike(A, shifts, x, b, spec);
-  TRELLIS_REQUIRE(b.precision() != Precision::half_precision,
-                  "the recursion of a multi-shift solver runs in double or single, not in half");
+  TRELLIS_REQUIRE(!is_16_bit(b.precision()),
+                  "the recursion of a multi-shift solver runs in double or single, not in 16 bits");
   for (SpinorField& f : x) set_zero(f);
   SharedKrylovSpace space(A, shifts, b, spec.tolerance, spec.max_iterations, spec.records_history);
   const bool is_done = space.iterate(x);

@@ -15,6 +15,8 @@ constexpr int failures_allowed = 3;         // breakdowns of a column after whic
 constexpr int idle_runs_allowed = 3;        // runs in a row that did not reduce the true residual
 constexpr double claimed_progress2 = 0.64;  // of |r|^2: a run is judged if its recursion claims this much,
 constexpr double least_progress2 = 0.8;     // and was idle if more than this is left in truth
+constexpr double threshold_over_drift = 3;  // a run ends where rounding is a third of what is left
+constexpr double threshold_range = 30, largest_threshold = 0.3;
 
 void require_valid(const LinearOperator& A, const SpinorField& x, const SpinorField& b,
                    const CorrectionParams& params) {
@@ -55,6 +57,7 @@ class ResidualCorrection {
         failures_(size_t(b.rhs()), 0),
         residual_{SpinorField::like(b)},
         work_{SpinorField::like(b)} {
+    progress_.update_threshold = params.update_threshold;
     FieldSpec low = inner.make_field(1).spec();
     low.rhs = b.rhs();
     if (low != b.spec()) {
@@ -68,9 +71,11 @@ class ResidualCorrection {
  private:
   void normalise();
   void compute_true_residual();
+  void adapt_threshold();
   void judge(KrylovMethod& method);
   bool is_idle(size_t i) const;
   void judge_column(int column, KrylovMethod& method);
+  Coefficients lower_residual();
   void run_method(KrylovMethod& method);
   SolveReport report() const;
 
@@ -162,7 +167,22 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
   c.is_active = true;
 }
 
+/// What is left in truth beyond the claim of the last run is rounding; it is proportional to the residual
+/// that the run began with.
+void ResidualCorrection::adapt_threshold() {
+  if (!params_.is_threshold_adapted || is_first_check_) return;
+  double drift2 = 0;
+  for (size_t i = 0; i < claimed2_.size(); ++i) {
+    const SolveColumn& c = progress_.columns[i];
+    if (!is_finished_[i] && !c.failed && c.start2 > 0)
+      drift2 = std::max(drift2, (c.residual2 - claimed2_[i]) / c.start2);
+  }
+  progress_.update_threshold = std::clamp(threshold_over_drift * std::sqrt(drift2),
+                                          params_.update_threshold / threshold_range, largest_threshold);
+}
+
 void ResidualCorrection::judge(KrylovMethod& method) {
+  adapt_threshold();
   for (int i = 0; i < progress_.rhs(); ++i) {
     progress_.columns[size_t(i)].is_active = false;
     if (!is_finished_[size_t(i)]) judge_column(i, method);
@@ -171,15 +191,45 @@ void ResidualCorrection::judge(KrylovMethod& method) {
   is_first_check_ = false;
 }
 
+/// Numbers of fp16 are best where they are about 1: residuals of columns that run get this norm there.
+constexpr double fp16_norm = 256;
+
+/// Changes the unit of a column's residuals.
+void change_unit(SolveColumn& c, double unit2) {
+  const double factor = c.unit2 / unit2;
+  for (double* residual2 : {&c.target2, &c.start2, &c.residual2, &c.largest2}) *residual2 *= factor;
+  c.unit2 = unit2;
+}
+
+/// The residual in the storage of the method, and the factor of its corrections.
+Coefficients ResidualCorrection::lower_residual() {
+  Coefficients weight = norm_;
+  if (low_residual_->precision() == Precision::fp16_precision) {
+    Coefficients factor(weight.size(), 1.0);
+    for (size_t i = 0; i < weight.size(); ++i) {
+      SolveColumn& c = progress_.columns[i];
+      if (!c.is_active) continue;
+      const double unit = std::sqrt(c.residual2) / fp16_norm;
+      factor[i] = 1 / unit;
+      weight[i] *= unit;
+      change_unit(c, unit * unit);
+    }
+    combine(residual_, factor, residual_, Coefficients(factor.size(), 0.0), residual_);
+    progress_.cost.add_linear_algebra(b_, 2, 1);
+  }
+  convert(*low_residual_, residual_);
+  return weight;
+}
+
 /// A correction after which the recursion had more residual than before is not taken if the method failed.
 void ResidualCorrection::run_method(KrylovMethod& method) {
   SpinorField& r = low_residual_ ? *low_residual_ : residual_;
   SpinorField& d = low_correction_ ? *low_correction_ : work_;
-  if (low_residual_) convert(r, residual_);
+  Coefficients weight = low_residual_ ? lower_residual() : norm_;
   set_zero(d);
   method.run(d, r, progress_);
   if (low_correction_) convert(work_, d);
-  Coefficients weight = norm_;
+  for (SolveColumn& c : progress_.columns) change_unit(c, 1);
   for (size_t i = 0; i < weight.size(); ++i) {
     const SolveColumn& c = progress_.columns[i];
     claimed2_[i] = c.residual2;

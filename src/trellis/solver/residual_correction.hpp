@@ -18,6 +18,10 @@ struct CorrectionParams {
   bool records_history = false;
   /// A run may stop once it has reduced the residual by this factor (0: only at the tolerance).
   double reduction_per_run = 0;
+  /// Reliable updates of a method that has them: when the residual has dropped by this factor (0: none).
+  double update_threshold = 0;
+  /// That factor follows what rounding has added to the residuals of earlier runs.
+  bool is_threshold_adapted = false;
 };
 
 /// Solves A x = b; x is the first guess. `inner` is the operator that the method applies (it makes its

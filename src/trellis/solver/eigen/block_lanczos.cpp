@@ -44,6 +44,9 @@ class Lanczos {
     const SpinorField probe = A->make_field(1);
     TRELLIS_REQUIRE(probe.precision() == Precision::double_precision,
                     "lanczos works in double; the eigenvectors may be kept in lower storage");
+    TRELLIS_REQUIRE(spec.storage != Precision::fp16_precision,
+                    "lanczos: eigenvectors are kept in double, float or half; their components are too small "
+                    "for fp16");
     TRELLIS_REQUIRE(spec.count >= 1 && spec.block >= 1, "lanczos: count ", spec.count, " and block ",
                     spec.block, " are at least 1");
     TRELLIS_REQUIRE(spec.tolerance > 0 && spec.tolerance < 1,

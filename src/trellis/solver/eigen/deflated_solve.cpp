@@ -58,7 +58,7 @@ SolveReport solve_deflated(const DeflatedSpec& spec, const LinearOperator& A, co
                   "a deflated solve: reduction lies between 0 and 1, not ", spec.reduction);
   const auto start = std::chrono::steady_clock::now();
   const Limits all = limits(spec);
-  const bool is_half = spec.vectors->vectors.front().precision() == Precision::half_precision;
+  const bool is_half = is_16_bit(spec.vectors->vectors.front().precision());
   const double reduction = spec.reduction > 0 ? spec.reduction : is_half ? 1e-3 : 1e-4;
   SolveReport total;
   SolveCost cost;
