@@ -140,6 +140,7 @@ SOLVERS = [
     tr.even_odd(tr.bicgstab(), form="asymmetric"),
     tr.mixed_precision(tr.gcr(restart_length=8), inner="float"),
     tr.even_odd(tr.mixed_precision(tr.cg(), inner="half"), form="asymmetric"),
+    tr.even_odd(tr.mixed_precision(tr.cg(), inner="fp16")),
 ]
 
 

@@ -15,8 +15,8 @@ constexpr int failures_allowed = 3;         // breakdowns of a column after whic
 constexpr int idle_runs_allowed = 3;        // runs in a row that did not reduce the true residual
 constexpr double claimed_progress2 = 0.64;  // of |r|^2: a run is judged if its recursion claims this much,
 constexpr double least_progress2 = 0.8;     // and was idle if more than this is left in truth
-constexpr double threshold_over_drift = 3;  // a run ends where rounding is a third of what is left
-constexpr double threshold_range = 30, largest_threshold = 0.3;
+constexpr double threshold_over_drift = 8;  // a run ends where rounding is an eighth of what is left
+constexpr double threshold_range = 10, largest_threshold = 0.3;
 
 void require_valid(const LinearOperator& A, const SpinorField& x, const SpinorField& b,
                    const CorrectionParams& params) {
