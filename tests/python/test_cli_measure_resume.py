@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -152,7 +153,8 @@ finally:
 """
 
 
-def stopped(folder: Path, solve: int, signal: str = "SIGTERM", rank: int = 0) -> str:
+def stopped(folder: Path, solve: int, signal: str = "SIGTERM", rank: int = 0, status: int = 0) -> str:
+    """What a run says that gets a signal in its solve of this number, if it begins so many."""
     launcher = command(ranks=rank + 1)[: -len(command())]
     found = subprocess.run(
         [*launcher, sys.executable, "-c", STOPPED, signal, str(solve), str(rank)],
@@ -163,9 +165,9 @@ def stopped(folder: Path, solve: int, signal: str = "SIGTERM", rank: int = 0) ->
         timeout=300,
         check=False,
     )
-    assert found.returncode == 0, found.stderr
+    assert found.returncode == status, found.stderr
     assert "Traceback" not in found.stderr
-    return found.stdout
+    return found.stdout + found.stderr
 
 
 def correlators(folder: Path) -> dict[str, bytes]:
@@ -194,9 +196,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (1, "SIGTERM", 0, "in configuration 1, of which nothing is saved; saved of this run: 0", 0),
         (3, "SIGTERM", 0, "in configuration 1, of which nothing is saved; saved of this run: 0", 0),
-        (5, "SIGINT", 0, "in configuration 1, of which propagators of 1 of 2 sources are saved", 0),
+        (5, "SIGINT", 0, "in configuration 1, of which 1 of 2 sources are saved; saved of this run: 0", 0),
         (SOLVES, "SIGTERM", 0, "before configuration 2; saved of this run: 1 configurations", 1),
-        (SOLVES + 6, "SIGTERM", 0, "in configuration 2, of which propagators of 1 of 2 sources", 1),
+        (SOLVES + 6, "SIGTERM", 0, "in configuration 2, of which 1 of 2 sources are saved; saved of this", 1),
         (SOLVES + 2, "SIGTERM", 1, "another rank was asked to stop: stopped in configuration 2", 1),
     ],
 )
@@ -209,7 +211,66 @@ def test_a_stop_waits_for_one_solve(
     said = stopped(tmp_path, solve, signal, rank)
     assert words in said
     assert f"solves begun: {solve}\n" in said
-    assert len(list(tmp_path.glob("out/correlators.*"))) == saved
+    assert len(list(tmp_path.glob("out/correlators.*.h5"))) == saved
     assert not list(tmp_path.glob("out/*.partial"))
     resume(tmp_path)
     assert correlators(tmp_path) == correlators(plain)
+
+
+@pytest.fixture
+def begun(plain: Path, tmp_path: Path) -> Path:
+    """A run that was killed in the second source of its first configuration."""
+    for path in [*plain.glob("field.*"), plain / "run.toml"]:
+        shutil.copy2(path, tmp_path)
+    stopped(tmp_path, SOLVES // 2 + 2, "SIGKILL", status=-9)
+    assert [path.name for path in tmp_path.glob("out/correlators.*")] == ["correlators.000001.unfinished"]
+    return tmp_path
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_finished_sources_survive_a_kill(plain: Path, begun: Path, rank: int) -> None:
+    """They are not solved again, on any number of ranks, and the results have the same bits."""
+    said = stopped(begun, 0, rank=rank)
+    assert "configuration 1: 1 sources are done already" in said
+    assert f"solves begun: {2 * SOLVES - SOLVES // 2}\n" in said
+    assert correlators(begun) == correlators(plain)
+    assert not list(begun.glob("out/*.unfinished"))
+    with (
+        h5py.File(begun / "out/correlators.000001.h5") as new,
+        h5py.File(plain / "out/correlators.000001.h5") as old,
+    ):
+        assert (new["solves/iterations"][()] == old["solves/iterations"][()]).all()
+
+
+def test_a_run_that_does_not_go_on_leaves_finished_sources_alone(begun: Path) -> None:
+    found = run("measure", "run.toml", cwd=begun, status=1)
+    assert "out has some sources of configuration 1; go on with --resume" in found.stderr
+    text = (begun / "run.toml").read_text()
+    (begun / "run.toml").write_text(text.replace("csw = 1.0", "csw = 1.5"))
+    assert "unfinished was measured with another [fermion]" in resume(begun, status=1)
+    (begun / "run.toml").write_text(text)
+    replace(begun / "field.1.ildg", seed=5)
+    said = resume(begun, status=1)
+    assert "field.1.ildg was replaced since out/correlators.000001.unfinished was measured" in said
+    assert "expected scidac_a=" in said
+    assert len(list(begun.glob("out/*.unfinished"))) == 1
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b[:300] + bytes(8) + b[308:], lambda b: b""])
+def test_damaged_files_of_sources_are_of_no_use(plain: Path, begun: Path, damage: Callable) -> None:
+    """All sources are measured, and it is said why."""
+    path = begun / "out/correlators.000001.unfinished"
+    path.write_bytes(damage(path.read_bytes()))
+    said = resume(begun)
+    assert "unfinished: expected an archive of measured sources, found something else" in said
+    assert correlators(begun) == correlators(plain)
+
+
+def test_a_kill_right_behind_a_result(begun: Path) -> None:
+    """What is left of its sources goes away."""
+    left = begun / "out/correlators.000001.unfinished"
+    content = left.read_bytes()
+    resume(begun)
+    left.write_bytes(content)
+    assert "2 of 2 configurations are done already" in resume(begun)
+    assert not left.exists()

@@ -22,6 +22,7 @@ from ..parallel import on_root
 from ..propagators import Propagator
 from ..run_files import MeasureRun
 from ..solvers import Solver, SolveReport
+from ..sources import Source
 from .console import Output
 from .measure_currents import (
     contract_feynman_hellmann,
@@ -47,6 +48,7 @@ from .measure_setup import (
     source_positions,
     strange_table,
 )
+from .measure_sources import load_sources, remove_sources, save_sources, unfinished_file
 from .setup import gauge_field_bytes, load_run, make_output_folder, require_memory, set_threads
 from .stopping import Stopped, StopRequest
 
@@ -71,13 +73,16 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
     measurement = _Measurement(run, text, output, stop)
     found = on_root(lambda: find_configurations(run.configurations))
     todo, done = on_root(lambda: _split_done(found, folder))
-    if done and not resume:
+    begun = on_root(lambda: [number for number, _ in todo if unfinished_file(folder, number).exists()])
+    if (done or begun) and not resume:
+        there = [f"results of {len(done)} of these configurations, the first {done[0]}"] if done else []
+        there += [f"some sources of configuration {begun[0]}"] if begun else []
         raise BadArgument(
-            f"{folder} has results of {len(done)} of these configurations, the first {done[0]}; go on with "
-            "--resume, or choose another folder"
+            f"{folder} has {' and '.join(there)}; go on with --resume, or choose another folder"
         )
     for number in done:
         measurement.extents = require_same_run(result_file(folder, number), run)
+        remove_sources(folder, number)  # of a run that was killed right behind the result
     now = dict(found)
     require_same_inputs([(result_file(folder, number), now[number]) for number in done], run, output.line)
     on_root(lambda: make_output_folder(folder))
@@ -128,13 +133,9 @@ def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measureme
     """After a stop: what there is, and what of the configuration in hand there is not."""
     text = f"{reason}: stopped before configuration {number}"
     if measurement.in_hand:
-        text = f"{reason}: stopped in configuration {number}, of which nothing is saved"
-        if measurement.sources_done and measurement.run.output.propagators:
-            text = (
-                f"{reason}: stopped in configuration {number}, of which propagators of "
-                f"{measurement.sources_done} of {measurement.run.source.count} sources are saved, and no "
-                "correlators"
-            )
+        saved_sources = f"{measurement.sources_done} of {measurement.run.source.count} sources are saved"
+        what = saved_sources if measurement.sources_done else "nothing is saved"
+        text = f"{reason}: stopped in configuration {number}, of which {what}"
     return f"{text}; saved of this run: {saved} configurations; --resume measures {number} and what follows"
 
 
@@ -189,9 +190,9 @@ class _Measurement:
             momenta=self.momenta,
             measured=measured,
         )
+        remove_sources(folder, number)
         self.in_hand = False
         reports = measured.reports
-        self.reports += reports
         said = f"configuration {number}: "
         if reports:
             worst = max(r.largest_residual for r in reports)
@@ -250,36 +251,55 @@ class _Measurement:
                 f"configuration {number}: {repeated} of {len(measured.positions)} sources are at the place "
                 "of another (source.shifts): they cost solves and add nothing"
             )
-        for index, at in enumerate(measured.positions):
+        useless = load_sources(folder, number, run, U, measured, path)
+        if useless:
+            self.output.warning(useless)
+        self.sources_done = len(measured.tables)
+        if self.sources_done:
+            self.output.line(f"configuration {number}: {self.sources_done} sources are done already")
+        for index, at in [*enumerate(measured.positions)][self.sources_done :]:
             self.stop.check()
-            source, strange = make_source(run.source, smearing_links, at), None
+            source = make_source(run.source, smearing_links, at)
             try:
-                S = solve.propagator(
-                    source,
-                    axial_current=run.correlators.conserved_axial,
-                    keep_fields=run.fermion.type == "moebius" and run.feynman_hellmann.has_conserved,
-                )
-                if solve_strange is not None:
-                    self.stop.check()
-                    strange = solve_strange.propagator(source)
+                S, strange = self._quarks(solve, solve_strange, source)
             except NotConverged as error:
                 raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
             quarks = {"propagator": S, "propagator_strange": strange}
+            reports: list[SolveReport] = []
             for name, quark in quarks.items():
                 if quark is not None and quark.report is not None:
-                    measured.reports.append(quark.report)
+                    reports.append(quark.report)
                 if quark is not None and run.output.propagators:
                     quark.write(
                         folder / f"{name}.{number:06d}.{index}.h5",
                         precision=run.output.propagator_bits,
                         run_file=self.text,
                     )
-            table, reports = self._one_source(solve, S, strange, smearing_links, path)
+            table, more = self._one_source(solve, S, strange, smearing_links, path)
             measured.tables.append(table)
-            measured.reports += reports
+            measured.reports += reports + more
+            self.reports += reports + more
+            if index + 1 < len(measured.positions):
+                save_sources(folder, number, run, U, measured)
             self.sources_done += 1
             show(count * len(measured.positions) + index + 1)
         return measured
+
+    def _quarks(
+        self, solve: BoundSolver, solve_strange: BoundSolver | None, source: Source
+    ) -> tuple[Propagator, Propagator | None]:
+        """The light and, where there is one, the strange propagator."""
+        fermion = self.run.fermion
+        is_moebius = fermion is not None and fermion.type == "moebius"
+        S = solve.propagator(
+            source,
+            axial_current=self.run.correlators.conserved_axial,
+            keep_fields=is_moebius and self.run.feynman_hellmann.has_conserved,
+        )
+        if solve_strange is None:
+            return S, None
+        self.stop.check()
+        return S, solve_strange.propagator(source)
 
     def _one_source(
         self, solve: BoundSolver, S: Propagator, strange: Propagator | None, links: GaugeField, path: str

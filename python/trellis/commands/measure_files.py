@@ -74,7 +74,12 @@ def _without_none(value: Any) -> Any:
 def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
     """Refuse to go on beside results of other parameters; the lattice of the file. Collective."""
     root = load().Hdf5File.open(str(path)).root()
-    text = root.text("physics")
+    require_same_physics(path, root.text("physics"), run)
+    return tuple(root.integers("lattice"))
+
+
+def require_same_physics(path: Path, text: str, run: MeasureRun) -> None:
+    """Refuse to go on beside results of other tables; `text` is what a file has of :func:`physics`."""
     try:
         stored = json_text.loads(text)
     except json_text.JSONDecodeError:
@@ -87,7 +92,6 @@ def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
                 f"{path} was measured with another [{table}]: expected {values}, found {stored.get(table)}; "
                 "a changed run needs another folder"
             )
-    return tuple(root.integers("lattice"))
 
 
 def write_result(

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core import load
 from ..errors import BadArgument
-from ..gauge import FileReport, GaugeField, read_gauge_field
+from ..gauge import GaugeField, read_gauge_field
 from ..parallel import on_root
 from ..run_files import MeasureRun
 
@@ -30,6 +30,33 @@ class FileStamp:
         return cls(status.st_size, status.st_mtime_ns)
 
 
+@dataclass(frozen=True)
+class Content:
+    """What tells links from others: checksums of their file, and the plaquette."""
+
+    checksums: dict[str, str]
+    plaquette: float
+
+    @classmethod
+    def of(cls, U: GaugeField) -> Content:
+        """Of links that were read. Collective."""
+        assert U.report is not None
+        return cls({c["kind"]: f"{c['computed']:08x}" for c in U.report.checksums}, U.plaquette)
+
+    def difference(self, U: GaugeField) -> str:
+        """What is stored and what was read, where these differ; else nothing. Collective."""
+        now = Content.of(U)
+        common = sorted(self.checksums.keys() & now.checksums.keys())
+        if any(self.checksums[kind] != now.checksums[kind] for kind in common):
+            return (
+                f"expected {' '.join(f'{kind}={self.checksums[kind]}' for kind in common)}, "
+                f"found {' '.join(f'{kind}={now.checksums[kind]}' for kind in common)}"
+            )
+        if not common and not abs(now.plaquette - self.plaquette) <= _ROUNDING * abs(self.plaquette):
+            return f"expected the plaquette {self.plaquette!r}, found {now.plaquette!r}"
+        return ""
+
+
 def write_input(root: Any, path: str, stamp: FileStamp, U: GaugeField) -> None:
     """Attributes of a result: the configuration's file and its content. Collective.
 
@@ -40,12 +67,12 @@ def write_input(root: Any, path: str, stamp: FileStamp, U: GaugeField) -> None:
     stamp
         From before the file was read: one that is replaced meanwhile is not taken for this one.
     """
-    assert U.report is not None
     root.set_text("input_file", path)
     root.set_integer("input_bytes", stamp.bytes)
     root.set_integer("input_modified_ns", stamp.modified_ns)
-    root.set_text("input_checksum", " ".join(f"{kind}={sum}" for kind, sum in _checksums(U.report).items()))
-    root.set_real("plaquette", U.plaquette)
+    content = Content.of(U)
+    root.set_text("input_checksum", " ".join(f"{kind}={sum}" for kind, sum in content.checksums.items()))
+    root.set_real("plaquette", content.plaquette)
 
 
 def require_same_inputs(
@@ -76,7 +103,7 @@ def require_same_inputs(
         if _has_stamp(root, path, FileStamp.of(path)):
             continue
         U = read_gauge_field(path, grid=run.machine.grid, lattice=run.configurations.lattice)
-        difference = _difference(root, U)
+        difference = _content(root).difference(U)
         if difference:
             changed.append((result, path, difference))
         else:
@@ -92,10 +119,6 @@ def require_same_inputs(
     )
 
 
-def _checksums(report: FileReport) -> dict[str, str]:
-    return {c["kind"]: f"{c['computed']:08x}" for c in report.checksums}
-
-
 def _has_stamp(root: Any, path: str, now: FileStamp) -> bool:
     """Whether the result names this file as it is now; older results say nothing of sizes and dates."""
     names = ("input_bytes", "input_modified_ns")
@@ -104,21 +127,7 @@ def _has_stamp(root: Any, path: str, now: FileStamp) -> bool:
     return [*root.integers(names[0]), *root.integers(names[1])] == [now.bytes, now.modified_ns]
 
 
-def _difference(root: Any, U: GaugeField) -> str:
-    """What a result says of its configuration and what was read, where these differ; else nothing."""
-    assert U.report is not None
-    expected = {
-        kind: sum for kind, _, sum in (part.partition("=") for part in root.text("input_checksum").split())
-    }
-    found = _checksums(U.report)
-    common = expected.keys() & found.keys()
-    if common and any(expected[kind] != found[kind] for kind in common):
-        kinds = sorted(common)
-        return (
-            f"expected {' '.join(f'{kind}={expected[kind]}' for kind in kinds)}, "
-            f"found {' '.join(f'{kind}={found[kind]}' for kind in kinds)}"
-        )
-    (plaquette,) = root.reals("plaquette")
-    if not common and not abs(U.plaquette - plaquette) <= _ROUNDING * abs(plaquette):
-        return f"expected the plaquette {plaquette!r}, found {U.plaquette!r}"
-    return ""
+def _content(root: Any) -> Content:
+    """What a result says of its configuration."""
+    parts = (part.partition("=") for part in root.text("input_checksum").split())
+    return Content({kind: sum for kind, _, sum in parts}, *root.reals("plaquette"))
