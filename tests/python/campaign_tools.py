@@ -30,6 +30,23 @@ def machine(nodes: int = 2, cpus: int = 2, gpus: int = 0, more: str = "", alloca
     return parse_machine(machine_text(nodes, cpus, gpus, more, allocation))
 
 
+def agents(
+    folder: Path, script: str, names: str, more: str = "", options: str = "", join: int = 120
+) -> Machine:
+    """Nodes that a shell script starts: `node NAME` in it runs a node's agent until its connection ends."""
+    path = folder / "nodes.sh"
+    path.write_text(
+        f'#!/bin/bash\nwords=("$@")\nnode() {{ SLURMD_NODENAME=$1 "${{words[@]}}"; }}\n{script}\nwait\n'
+    )
+    path.chmod(0o755)
+    quoted = ", ".join(f'"{name}"' for name in names.split())
+    return parse_machine(
+        f'[machine]\nname = "m"\nlauncher = "slurm_agents"\nsettle = 0\n{more}\n'
+        f"[[nodes]]\nnames = [{quoted}]\ncpus = 1\n[allocation]\njoin_timeout = {join}\n"
+        f'[launcher_options]\nagent_command = ["{path}"]\n{options}\n'
+    )
+
+
 def write(folder: Path, tasks: str, head: str = HEAD) -> Path:
     """campaign.toml with these [[task]] tables."""
     folder.mkdir(parents=True, exist_ok=True)

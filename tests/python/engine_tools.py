@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from campaign_tools import wait_for
 
 from trellis.campaign.files import parse_machine
 from trellis.campaign.launchers import make_launcher
@@ -210,3 +211,19 @@ class Attempts:
     def text(self, handle) -> list[str]:
         """Lines of the log, but those of Flux on cores that are not there."""
         return [x for x in handle.launch.log.read_text().splitlines() if "cpu-affinity" not in x]
+
+
+def require_ends_of_a_lost_node(engine: Engine, one: Attempts) -> None:
+    """A job that runs on a node and one that waits for it, which would wait until it comes back: both are
+    reported as its loss."""
+    whole = (Place("n-2", 1, (0, 1, 2, 3)),)
+    first = one.begin("sh", "-c", "touch begun; exec sleep 300", places=whole)
+    wait_for((one.folder / "begun").exists)
+    second = one.begin("true", places=whole)
+    wait_for(lambda: len(one.launcher.jobs(waiting=True)) == 1)
+    engine.kill_node("n-2")
+    ended = {}
+    while len(ended) < 2:
+        ended |= {handle.launch.task: end for handle, end in one.launcher.poll(0.1)}
+    lost = Ended(None, lost_nodes=("n-2",))
+    assert ended == {first.launch.task: lost, second.launch.task: lost}

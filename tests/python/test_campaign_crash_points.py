@@ -15,7 +15,6 @@ import os
 import shutil
 import signal
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -28,11 +27,12 @@ from campaign_tools import machine, write
 from trellis.campaign import manager as manager_module
 from trellis.campaign import metaq_queue
 from trellis.campaign.claims import Claims
-from trellis.campaign.files import load_campaign, parse_machine
+from trellis.campaign.files import load_campaign
 from trellis.campaign.history import read_history
 from trellis.campaign.launchers import agent
 from trellis.campaign.launchers import process as process_launcher
 from trellis.campaign.manager import Manager, Result
+from trellis.campaign.model import Machine
 from trellis.campaign.report import summarize
 
 #: Every so many-th point is tried; 0: a sample.
@@ -116,23 +116,10 @@ def campaign_in(folder: Path) -> Path:
     return path
 
 
-def quick(path: Path, **options: object) -> Manager:
+def quick(path: Path, where: Machine | None = None) -> Manager:
     """A manager of this process that looks around often."""
     manager_module.LOOK_SECONDS = 0.02
-    return Manager(load_campaign(path), machine(nodes=1, cpus=4), **options)
-
-
-def in_child(action: Callable[[], object]) -> multiprocessing.Process:
-    def target() -> None:
-        try:
-            action()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(70)
-
-    process = multiprocessing.get_context("fork").Process(target=target)
-    process.start()
-    return process
+    return Manager(load_campaign(path), where or machine(nodes=1, cpus=4))
 
 
 def manager_until(path: Path, number: int, side: str, how: signal.Signals) -> multiprocessing.Process:
@@ -143,7 +130,7 @@ def manager_until(path: Path, number: int, side: str, how: signal.Signals) -> mu
         crash_points.install(crash_points.Stop(number, side, how, path.parent / "work", note))
         quick(path).run()
 
-    return in_child(run)
+    return tools.fork_to(run)
 
 
 # What was there before, and what has to hold after
@@ -301,7 +288,7 @@ def killed_twice(folder: Path, number: int, side: str) -> str | None:
 def killed_beside_another(folder: Path, number: int, side: str) -> str | None:
     """A manager is killed while another one works."""
     path = campaign_in(folder)
-    other = in_child(lambda: quick(path).run())
+    other = tools.fork_to(lambda: quick(path).run())
     process = manager_until(path, number, side, signal.SIGKILL)
     place = reached(folder, process, signal.SIGKILL)
     before = finished(folder)
@@ -421,7 +408,7 @@ def metaq_killed(folder: Path, number: int, side: str, more: str) -> str | None:
         crash_points.install(crash_points.Stop(number, side, signal.SIGKILL, folder, note))
         metaq_queue.main(metaq_words(folder))
 
-    process = in_child(run)
+    process = tools.fork_to(run)
     place = reached(folder, process, signal.SIGKILL)
     tools.wait_for(lambda: process.pid not in sessions())  # the script goes on; a manager would end it
     own = queue / "jobs/m/17"
@@ -454,19 +441,11 @@ def agent_killed(folder: Path, number: int, side: str) -> str | None:
     """The agent of one of two nodes is killed; what it ran is run again on the other."""
     path = campaign_in(folder)
     crash = f"{crash_points.__file__} {number} {side} {folder}/work {folder}/note"
-    script = folder / "nodes.sh"
-    script.write_text(
-        "#!/bin/bash\npython=$1; shift; while [ ${1#-} != $1 ]; do shift; done\n"
-        f'SLURMD_NODENAME=n1 $python {crash} "$@" &\nSLURMD_NODENAME=n2 $python -SE "$@" &\nwait\n'
+    script = (
+        "python=$1; shift; while [ ${1#-} != $1 ]; do shift; done\n"
+        f'SLURMD_NODENAME=n1 $python {crash} "$@" &\nnode n2 &'
     )
-    script.chmod(0o755)
-    where = parse_machine(
-        '[machine]\nname = "m"\nlauncher = "slurm_agents"\nsettle = 0\n'
-        '[[nodes]]\nnames = ["n1", "n2"]\ncpus = 1\n[allocation]\njoin_timeout = 120\n'
-        f'[launcher_options]\nagent_command = ["{script}"]\n'
-    )
-    manager_module.LOOK_SECONDS = 0.02
-    result = Manager(load_campaign(path), where).run()
+    result = quick(path, tools.agents(folder, script, "n1 n2")).run()
     check(folder, {}, result)
     note = folder / "note"
     return note.read_text() if note.exists() else None

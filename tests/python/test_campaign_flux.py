@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from campaign_tools import HEAD, alive, attempts, events, run, start, wait_for, write
-from engine_tools import Attempts, engine_of, flux_machine, flux_of
+from engine_tools import Attempts, engine_of, flux_machine, flux_of, require_ends_of_a_lost_node
 
 from trellis.campaign.files import parse_machine
 from trellis.campaign.launchers import make_launcher
@@ -150,19 +150,8 @@ def test_a_job_shell_that_is_killed(one):
 
 
 @on_flux
-def test_a_job_that_waits_for_a_node_that_is_down(engine, one):
-    """It would wait until the node comes back."""
-    whole = (Place("n-2", 1, (0, 1, 2, 3)),)
-    first = one.begin("sh", "-c", "touch begun; exec sleep 300", places=whole)
-    wait_for((one.folder / "begun").exists)
-    second = one.begin("true", places=whole)
-    wait_for(lambda: len(one.launcher.jobs(waiting=True)) == 1)
-    engine.kill_node("n-2")
-    ended = {}
-    while len(ended) < 2:
-        ended |= {handle.launch.task: end for handle, end in one.launcher.poll(0.1)}
-    lost = Ended(None, lost_nodes=("n-2",))
-    assert ended == {first.launch.task: lost, second.launch.task: lost}
+def test_a_job_that_waits_for_a_node_that_is_lost(engine, one):
+    require_ends_of_a_lost_node(engine, one)
 
 
 @pytest.mark.parametrize("kind", ["flux-stand-in", "flux"])

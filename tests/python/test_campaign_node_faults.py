@@ -15,7 +15,7 @@ from pathlib import Path
 
 import campaign_tools as tools
 import pytest
-from campaign_tools import attempts, events, machine, run, write
+from campaign_tools import agents, attempts, events, machine, run, write
 
 from trellis.campaign import claims as claims_module
 from trellis.campaign.claims import Claims
@@ -37,23 +37,6 @@ estimate = SECONDS
 
 def tasks(count: int, seconds: float) -> str:
     return TASKS.replace("COUNT", str(count)).replace("SECONDS", str(seconds))
-
-
-def agents(
-    folder: Path, script: str, names: str, more: str = "", options: str = "", join: int = 120
-) -> Machine:
-    """Nodes that a shell script starts: `node NAME` in it runs a node's agent until its connection ends."""
-    path = folder / "nodes.sh"
-    path.write_text(
-        f'#!/bin/bash\nwords=("$@")\nnode() {{ SLURMD_NODENAME=$1 "${{words[@]}}"; }}\n{script}\nwait\n'
-    )
-    path.chmod(0o755)
-    quoted = ", ".join(f'"{name}"' for name in names.split())
-    return parse_machine(
-        f'[machine]\nname = "m"\nlauncher = "slurm_agents"\nsettle = 0\n{more}\n'
-        f"[[nodes]]\nnames = [{quoted}]\ncpus = 1\n[allocation]\njoin_timeout = {join}\n"
-        f'[launcher_options]\nagent_command = ["{path}"]\n{options}\n'
-    )
 
 
 def template(wrapper: Path, script: str, settle: str = "0") -> Machine:

@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import TypeAlias
 
 import h5py
 import numpy as np
@@ -26,9 +26,12 @@ from .series_readers import read_observables, read_stream, refuse_not_finite
 
 MEASUREMENT = "measurement"
 GAUGE_STREAM = "gauge_stream"
+LALIBE = "lalibe"
 _SUFFIXES = (".h5", ".hdf5")
 _REQUIRED = ("type", "boundary_t")
 _TYPES = ("meson", "baryon", "feynman_hellmann", "three_point", "midpoint")
+#: File, numbers of its configurations, correlators by name.
+Part: TypeAlias = tuple[Path, NDArray, dict[str, CorrelatorData]]
 #: What h5py raises on files that are truncated or damaged inside.
 _DAMAGE = (OSError, KeyError, TypeError, ValueError, RuntimeError)
 
@@ -53,20 +56,17 @@ def read_measurements(
     AnalysisError
         There is nothing to read.
     """
+    reader = _Reader(lalibe_smearing)
     collected = collect_files(paths)
-    result = Measurements()
-    parts: list[tuple[Path, NDArray, dict[str, CorrelatorData]]] = []
-    others: dict[int, LalibeConfiguration] = {}
     for path, chosen_by_name in collected:
-        _read_file(path, chosen_by_name, result, parts, others, lalibe_smearing)
-    _add_lalibe(others, result, parts)
-    if not parts and not result.observables:
+        reader.read(path, chosen_by_name)
+    found = reader.finished()
+    if not reader.parts and not found.observables:
         names = ", ".join(str(p) for p, _ in collected[:3])
         raise AnalysisError(
             f"{names}: expected measurement files with correlators or observables, found none"
         )
-    merge(parts, result)
-    return result
+    return found
 
 
 def collect_files(paths: Path | str | Iterable[Path | str]) -> list[tuple[Path, bool]]:
@@ -92,64 +92,72 @@ def collect_files(paths: Path | str | Iterable[Path | str]) -> list[tuple[Path, 
     return list(files.items())
 
 
-def _read_file(
-    path: Path,
-    chosen_by_name: bool,
-    result: Measurements,
-    parts: list,
-    others: dict[int, LalibeConfiguration],
-    lalibe_smearing: str | None,
-) -> None:
-    """Through one descriptor: a run may replace the file meanwhile, and what was read is what is recorded."""
-    with open(path, "rb") as raw:
-        _read_open_file(path, raw, chosen_by_name, result, parts, others, lalibe_smearing)
+class _Reader:
+    """File after file into one set of configurations."""
+
+    def __init__(self, lalibe_smearing: str | None) -> None:
+        self.result = Measurements()
+        self.parts: list[Part] = []
+        self.lalibe: dict[int, LalibeConfiguration] = {}
+        self.lalibe_smearing = lalibe_smearing
+
+    def read(self, path: Path, chosen_by_name: bool) -> None:
+        """Through one descriptor: a run may replace the file meanwhile, and what was read is recorded."""
+        with open(path, "rb") as raw:
+            size = os.fstat(raw.fileno()).st_size
+            try:
+                handle = h5py.File(raw, "r")
+            except OSError as error:
+                found = f"{size} bytes that h5py cannot open ({error})"
+                raise MeasurementFileError(path, "file", expected="an HDF5 file", found=found) from error
+            with handle as file:
+                try:
+                    kind = self._kind(path, file, chosen_by_name)
+                    if kind is None:
+                        return
+                    count = self._content(path, file, kind)
+                    attributes = {k: plain(v) for k, v in file.attrs.items() if k != "run_file"}
+                except MeasurementFileError:  # an OSError too, but it says already what is wrong
+                    raise
+                except _DAMAGE as error:
+                    raise MeasurementFileError(
+                        path, "content", expected="readable datasets", found=str(error)
+                    ) from error
+            raw.seek(0)
+            digest = hashlib.file_digest(raw, "sha256").hexdigest()
+        self.result.files.append(InputFile(str(path), kind, size, digest, count, attributes))
+
+    def _kind(self, path: Path, file: h5py.File, chosen_by_name: bool) -> str | None:
+        """None: a file of another kind, which nobody has named."""
+        kind = LALIBE if is_lalibe(file) else text_of(file.attrs.get("kind"))
+        if kind in (MEASUREMENT, GAUGE_STREAM, LALIBE):
+            return kind
+        if not chosen_by_name:
+            self.result.notes.append(f"{path.name} skipped: its kind is {kind!r}")
+            return None
+        expected = f'"{MEASUREMENT}" or "{GAUGE_STREAM}"'
+        raise MeasurementFileError(path, "root attribute kind", expected=expected, found=repr(kind))
+
+    def _content(self, path: Path, file: h5py.File, kind: str) -> int:
+        """The number of configurations in it."""
+        if kind == MEASUREMENT:
+            return _read_measurement(path, file, self.result, self.parts)
+        if kind == GAUGE_STREAM:
+            return read_stream(path, file, self.result)
+        left_out = read_lalibe_file(path, file, self.lalibe_smearing, self.lalibe)
+        note = f"lalibe's files: not read: {', '.join(sorted(left_out))}"
+        if left_out and note not in self.result.notes:
+            self.result.notes.append(note)
+        return 1
+
+    def finished(self) -> Measurements:
+        """All of it merged."""
+        _add_lalibe(self.lalibe, self.result, self.parts)
+        merge(self.parts, self.result)
+        return self.result
 
 
-def _read_open_file(
-    path: Path,
-    raw: BinaryIO,
-    chosen_by_name: bool,
-    result: Measurements,
-    parts: list,
-    others: dict[int, LalibeConfiguration],
-    lalibe_smearing: str | None,
-) -> None:
-    size = os.fstat(raw.fileno()).st_size
-    try:
-        handle = h5py.File(raw, "r")
-    except OSError as error:
-        found = f"{size} bytes that h5py cannot open ({error})"
-        raise MeasurementFileError(path, "file", expected="an HDF5 file", found=found) from error
-    with handle as file:
-        try:
-            kind = "lalibe" if is_lalibe(file) else text_of(file.attrs.get("kind"))
-            if kind not in (MEASUREMENT, GAUGE_STREAM, "lalibe"):
-                if not chosen_by_name:
-                    result.notes.append(f"{path.name} skipped: its kind is {kind!r}")
-                    return
-                expected = f'"{MEASUREMENT}" or "{GAUGE_STREAM}"'
-                raise MeasurementFileError(path, "root attribute kind", expected=expected, found=repr(kind))
-            count = _read_measurement(path, file, result, parts) if kind == MEASUREMENT else 0
-            if kind == GAUGE_STREAM:
-                count = read_stream(path, file, result)
-            if kind == "lalibe":
-                left_out, count = read_lalibe_file(path, file, lalibe_smearing, others), 1
-                note = f"lalibe's files: not read: {', '.join(sorted(left_out))}"
-                if left_out and note not in result.notes:
-                    result.notes.append(note)
-            attributes = {k: plain(v) for k, v in file.attrs.items() if k != "run_file"}
-        except MeasurementFileError:  # an OSError too, but it says already what is wrong
-            raise
-        except _DAMAGE as error:
-            raise MeasurementFileError(
-                path, "content", expected="readable datasets", found=str(error)
-            ) from error
-    raw.seek(0)
-    digest = hashlib.file_digest(raw, "sha256").hexdigest()
-    result.files.append(InputFile(str(path), kind, size, digest, count, attributes))
-
-
-def _add_lalibe(others: dict[int, LalibeConfiguration], result: Measurements, parts: list) -> None:
+def _add_lalibe(others: dict[int, LalibeConfiguration], result: Measurements, parts: list[Part]) -> None:
     """A part for each configuration; T from the first correlator."""
     for number, configuration in sorted(others.items()):
         data = {}
@@ -166,7 +174,7 @@ def _add_lalibe(others: dict[int, LalibeConfiguration], result: Measurements, pa
         parts.append((configuration.path, np.array([number]), data))
 
 
-def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: list) -> int:
+def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: list[Part]) -> int:
     lattice = check_root(path, file, result)
     if "configurations" not in file:
         raise MeasurementFileError(path, "/configurations", expected="int64[n]", found="nothing")

@@ -81,7 +81,7 @@ class Course:
         self.failed: dict[str, str] = {}
         self.started = 0
         self.is_begun = False
-        self.predicates = Predicates(self)
+        self.predicates = Predicates(self.root)
         self.progress = Progress(self.tasks)
         end = None if self.end is None else self.end - machine.drain_seconds
         self.planner = Planner(machine, self.tasks, self.cost.seconds, end=end)
@@ -96,7 +96,7 @@ class Course:
         if self.missing_files(task):
             self.for_files.add(name)
         elif task.predicate:
-            self.predicates.ask(name)
+            self.predicates.ask(name, task.predicate)
         else:
             self.ready(name)
 
@@ -109,6 +109,18 @@ class Course:
         for name in [n for n in self.for_files if not self.missing_files(self.tasks[n])]:
             self.for_files.discard(name)
             self.free(name)
+
+    def hear_predicates(self) -> None:
+        """Run, skip or fail the tasks whose predicates have answered."""
+        for answer in self.predicates.hear():
+            if answer.failure:
+                self.records.event("predicate-failed", task=answer.task, detail=answer.failure)
+                self.give_up(answer.task, Failure.INPUT, answer.failure)
+            elif answer.is_wanted:
+                self.ready(answer.task)
+            else:
+                self.records.event("skipped", task=answer.task, detail="predicate")
+                self.gone(self.progress.failed(answer.task, State.SKIPPED))
 
     def ready(self, name: str) -> None:
         """The planner may start it; on other nodes than those where it failed, if there are others."""

@@ -196,7 +196,7 @@ class Manager:
         course, now = self.course, time.monotonic()
         if now >= self.next_beat:
             self._beat(now)
-        course.predicates.look()
+        course.hear_predicates()
         self.watch.kill_hard(now)
         if self.judge.settling:
             self.judge.look_at_settling()

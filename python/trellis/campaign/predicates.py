@@ -9,12 +9,9 @@ import signal
 import subprocess
 import time
 from collections import deque
-from typing import TYPE_CHECKING
-
-from .model import Failure, State
-
-if TYPE_CHECKING:
-    from .course import Course
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 ASK_AGAIN_SECONDS = 1.0
 #: So many are asked at once; the others wait for their turn.
@@ -23,22 +20,34 @@ MOST_ASKED = 16
 ANSWER_SECONDS = 600.0
 
 
-class Predicates:
-    """The predicates under way, and those to be asked again."""
+@dataclass(frozen=True)
+class Answer:
+    """Of a task's predicate: whether the task is to run; `failure`: why nobody knows."""
 
-    def __init__(self, course: Course) -> None:
-        self.course = course
+    task: str
+    is_wanted: bool = False
+    failure: str = ""
+
+
+class Predicates:
+    """The predicates under way, and those to be asked again; they run in the folder `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.commands: dict[str, Sequence[str]] = {}
         self.asking: dict[str, subprocess.Popen] = {}
         self.until: dict[str, float] = {}
         self.queue: deque[str] = deque()
         self.later: list[tuple[float, str]] = []
+        self.answers: list[Answer] = []  #: that nobody has heard yet
 
     def __bool__(self) -> bool:
         """Whether an answer may still come."""
-        return bool(self.asking or self.queue or self.later)
+        return bool(self.asking or self.queue or self.later or self.answers)
 
-    def ask(self, name: str) -> None:
+    def ask(self, name: str, command: Sequence[str]) -> None:
         """Ask a task's predicate, as soon as it is its turn."""
+        self.commands[name] = command
         self.queue.append(name)
         self._start_some()
 
@@ -47,11 +56,10 @@ class Predicates:
             self._start(self.queue.popleft())
 
     def _start(self, name: str) -> None:
-        course = self.course
         try:
             self.asking[name] = subprocess.Popen(
-                course.tasks[name].predicate,
-                cwd=course.root,
+                self.commands[name],
+                cwd=self.root,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
@@ -60,9 +68,8 @@ class Predicates:
         except OSError as error:
             self._fail(name, f"predicate: {error}")
 
-    def look(self) -> None:
-        """Status 0 runs the task, 1 skips it, 75 asks again; all else fails it."""
-        course = self.course
+    def hear(self) -> list[Answer]:
+        """What was answered since: status 0 runs the task, 1 skips it, 75 asks again; all else fails it."""
         for name, process in list(self.asking.items()):
             status = process.poll()
             if status is None:
@@ -71,22 +78,20 @@ class Predicates:
                     self._fail(name, f"predicate gave no answer in {ANSWER_SECONDS:g} s")
                 continue
             del self.asking[name]
-            if status == 0:
-                course.ready(name)
-            elif status == 1:
-                course.records.event("skipped", task=name, detail="predicate")
-                course.gone(course.progress.failed(name, State.SKIPPED))
+            if status in (0, 1):
+                self.answers.append(Answer(name, is_wanted=status == 0))
             elif status == 75:
                 heapq.heappush(self.later, (time.monotonic() + ASK_AGAIN_SECONDS, name))
             else:
                 self._fail(name, f"predicate ended with status {status}")
         while self.later and self.later[0][0] <= time.monotonic():
-            self.ask(heapq.heappop(self.later)[1])
+            self.queue.append(heapq.heappop(self.later)[1])
         self._start_some()
+        heard, self.answers = self.answers, []
+        return heard
 
     def _fail(self, name: str, reason: str) -> None:
-        self.course.records.event("predicate-failed", task=name, detail=reason)
-        self.course.give_up(name, Failure.INPUT, reason)
+        self.answers.append(Answer(name, failure=reason))
 
     def close(self) -> None:
         """End those that still run."""
