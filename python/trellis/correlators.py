@@ -18,7 +18,18 @@ ZERO_MOMENTUM = ((0, 0, 0),)
 
 
 def momenta_up_to(n_squared: int) -> list[tuple[int, int, int]]:
-    """All n with n^2 up to this, p = 2 pi n / L, ordered by n^2."""
+    """All integer vectors n of momenta p = 2 pi n / L up to a length, ordered by n^2.
+
+    Parameters
+    ----------
+    n_squared
+        The largest n^2.
+
+    Raises
+    ------
+    BadArgument
+        A number below 0, or not an integer.
+    """
     return [tuple(n) for n in load().momenta_up_to(integer("n_squared", n_squared))]
 
 
@@ -64,7 +75,27 @@ def mesons(
     *,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
-    """Several (sink, source) pairs at the cost of one; shape [pair, momentum, time]. See :func:`meson`."""
+    """Several meson correlators at the cost of one. Collective.
+
+    Parameters
+    ----------
+    quark, antiquark
+        Propagators from the same source.
+    pairs
+        (sink, source) gamma matrices by name, as in :func:`meson`.
+    momenta
+        Integer vectors n, p = 2 pi n / L.
+
+    Returns
+    -------
+    ndarray
+        complex128, shape [pair, momentum, time]; time counts from the source.
+
+    Raises
+    ------
+    BadArgument
+        Unknown gamma matrix, or propagators from different sources.
+    """
     quarks = _core_of(quark=quark, antiquark=antiquark)
     return load().mesons(*quarks, _pairs(pairs), momentum_list(momenta))
 
@@ -72,9 +103,26 @@ def mesons(
 def all_mesons(
     quark: Propagator, antiquark: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM
 ) -> NDArray[np.complex128]:
-    """All 16 x 16 pairs of gamma matrices; shape [sink, source, momentum, time].
+    """Meson correlators of all 16 x 16 pairs of gamma matrices. Collective.
 
     Matrix n is gamma_x^n0 gamma_y^n1 gamma_z^n2 gamma_t^n3 with n = n0 + 2 n1 + 4 n2 + 8 n3.
+
+    Parameters
+    ----------
+    quark, antiquark
+        Propagators from the same source.
+    momenta
+        Integer vectors n, p = 2 pi n / L.
+
+    Returns
+    -------
+    ndarray
+        complex128, shape [sink, source, momentum, time]; time counts from the source.
+
+    Raises
+    ------
+    BadArgument
+        Propagators from different sources.
     """
     table = load().all_mesons(*_core_of(quark=quark, antiquark=antiquark), momentum_list(momenta))
     return table.reshape(16, 16, *table.shape[1:])
@@ -135,7 +183,25 @@ def baryon(
 
 
 def nucleon(S: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM) -> NDArray[np.complex128]:
-    """The proton of two equal flavours, form "full", positive parity; see :func:`baryon`."""
+    """The proton of two equal flavours, form "full", positive parity; see :func:`baryon`. Collective.
+
+    Parameters
+    ----------
+    S
+        The propagator of both flavours.
+    momenta
+        Integer vectors n, p = 2 pi n / L.
+
+    Returns
+    -------
+    ndarray
+        complex128, shape [momentum, time]; time counts from the source.
+
+    Raises
+    ------
+    BadArgument
+        Not a propagator, or momenta that are none.
+    """
     return baryon("proton", up=S, down=S, momenta=momenta)
 
 

@@ -107,6 +107,8 @@ def lanczos(
         Of |A^dagger A v - lambda v| / upper.
     max_restarts
         The search ends there, converged or not.
+    allow_not_converged
+        Return what there is where a residual missed the tolerance.
     degree, cutoff
         Of the Chebyshev filter, which damps eigenvalues between cutoff and upper; default: found.
     upper

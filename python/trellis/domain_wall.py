@@ -127,12 +127,39 @@ class MoebiusDomainWall:
 
 
 def propagator_norm(S: Propagator) -> NDArray[np.float64]:
-    """sum over space, spins and colours of |S|^2, shape [time], time from the source. Collective."""
+    """The sum over space, spins and colours of |S|^2. Collective.
+
+    Parameters
+    ----------
+    S
+        The propagator.
+
+    Returns
+    -------
+    ndarray
+        float64, shape [time], time from the source.
+
+    Raises
+    ------
+    BadArgument
+        Not a propagator.
+    """
+    instance("S", S, Propagator)
     return np.asarray(load().propagator_norm(S._core))
 
 
 def residual_mass(S: Propagator) -> NDArray[np.float64]:
-    """m_res(t) = sum |q_mid|^2 / sum |q|^2 of a domain-wall propagator, shape [time]. Collective.
+    """m_res(t) = sum |q_mid|^2 / sum |q|^2 of a domain-wall propagator. Collective.
+
+    Parameters
+    ----------
+    S
+        The propagator, with its midpoint.
+
+    Returns
+    -------
+    ndarray
+        float64, shape [time], time from the source.
 
     Raises
     ------
@@ -140,7 +167,7 @@ def residual_mass(S: Propagator) -> NDArray[np.float64]:
         The propagator has no midpoint: it is not one of domain-wall fermions with an even Ls, its sink was
         smeared, or it was read from a file without one.
     """
-    if S.midpoint is None:
+    if instance("S", S, Propagator).midpoint is None:
         raise BadArgument(
             "this propagator has no midpoint; m_res needs domain-wall fermions with an even Ls, as solved or "
             "as read from HDF5 (SciDAC files hold one propagator: set S.midpoint to one read from another)"

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .solvers import SolveReport
+
 
 class Error(Exception):
     """Root of every exception that trellis raises on purpose."""
@@ -40,10 +45,10 @@ class NotConverged(Error):
 
     Attributes
     ----------
-    report : trellis.SolveReport
-        Iterations, true residuals and the reason why each solve stopped.
+    report : trellis.SolveReport or None
+        Iterations, true residuals and the reason why each solve stopped; None of a search for modes.
     """
 
-    def __init__(self, message: str, report: object = None) -> None:
+    def __init__(self, message: str, report: SolveReport | None = None) -> None:
         super().__init__(message)
         self.report = report

@@ -56,10 +56,15 @@ def feynman_hellmann_propagator(
         The propagator from the source, not smeared at the sink.
     current, momentum
         See :func:`sequential_source`.
+    allow_not_converged
+        Return what there is where the tolerance was missed; the report says how far it is.
 
     Raises
     ------
-    NotConverged, BadArgument
+    NotConverged
+        The tolerance was missed.
+    BadArgument
+        A current that is no gamma matrix, or a momentum that is none.
     """
     source = sequential_source(S, current, momentum=momentum)
     return solve.propagator(source, allow_not_converged=allow_not_converged)
@@ -105,6 +110,8 @@ def conserved_current_propagator(
         n of q = 2 pi n / L.
     time
         Global time slice on which the links begin; default: all.
+    allow_not_converged
+        Return what there is where the tolerance was missed; the report says how far it is.
 
     Raises
     ------
@@ -154,6 +161,8 @@ def nucleon_feynman_hellmann(
     spin
         "unpolarised": projector (1 + parity gamma_t)/2, for g_V; "polarised": times -i gamma_x gamma_y, for
         g_A (with the current "gamma_z gamma5": multiply N by -i).
+    parity
+        1, or -1 for the parity partner.
     momenta
         Integer vectors n at the sink, p = 2 pi n / L.
 
@@ -161,6 +170,11 @@ def nucleon_feynman_hellmann(
     -------
     ndarray
         complex128, shape [momentum, time].
+
+    Raises
+    ------
+    BadArgument
+        Another insertion, spin or parity, or propagators from different sources.
     """
     _check_choice("insertion", insertion, ("up", "down"))
     _check_choice("spin", spin, ("unpolarised", "polarised"))
@@ -187,6 +201,15 @@ def projected_feynman_hellmann(
     ----------
     up, down, S_FH
         Quark propagators, and the Feynman-Hellmann propagator of the inserted flavour; one source.
+    insertion
+        The flavour that carries the current.
+    name, parity, momenta
+        As in :func:`baryon`.
+
+    Raises
+    ------
+    BadArgument
+        Another insertion, name or parity, or propagators from different sources.
     """
     _check_choice("insertion", insertion, ("up", "down"))
     core = load()

@@ -66,6 +66,11 @@ class GradientFlow:
     def advance(self, time: float) -> None:
         """Flow on to t / a^2 = time. Collective.
 
+        Parameters
+        ----------
+        time
+            t / a^2, not before the time so far.
+
         Raises
         ------
         BadArgument
@@ -149,6 +154,8 @@ def flow_history(
 
     Parameters
     ----------
+    U
+        The links at time 0; they stay as they are.
     time, spacing
         t / a^2; both positive.
     action, tolerance, step
@@ -159,6 +166,14 @@ def flow_history(
     Returns
     -------
     FlowHistory
+        One entry for each flow time.
+
+    Raises
+    ------
+    BadArgument
+        A time or spacing that is not positive, another action.
+    NumericError
+        No step length meets the tolerance.
     """
     if not time > 0 or not spacing > 0:
         raise BadArgument(f"flow time and spacing must be positive, found {time} and {spacing}")

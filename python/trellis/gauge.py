@@ -110,6 +110,11 @@ class GaugeField:
             complex, shape [t, z, y, x, mu, row, column], mu = x, y, z, t; this rank's part.
         geometry
             The lattice; default: that of the array, for a single rank.
+
+        Raises
+        ------
+        BadArgument
+            Another shape, no numbers, or an extent that is odd.
         """
         links = complex_array("links", links)
         if links.ndim != 7:
@@ -176,25 +181,41 @@ class GaugeField:
         return self._core.loops()
 
     def stout(self, *, rho: float, steps: int, spatial: bool = False) -> GaugeField:
-        """Stout-smeared links (Morningstar and Peardon), isotropic rho, `steps` times. Collective.
+        """Stout-smeared links (Morningstar and Peardon, hep-lat/0311018), `steps` times. Collective.
 
         Parameters
         ----------
+        rho
+            Weight of each staple, the same for all directions.
+        steps
+            At least 0.
         spatial
             Spatial links by their spatial staples; temporal links stay as they are.
+
+        Raises
+        ------
+        BadArgument
+            rho is not finite, or steps is below 0.
         """
         return GaugeField(self._core.stout(real("rho", rho), integer("steps", steps, least=0), bool(spatial)))
 
     def ape(self, *, alpha: float, steps: int, spatial: bool = False) -> GaugeField:
-        """APE-smeared links, `steps` times. Collective.
+        """APE-smeared links (Albanese et al., Phys. Lett. B 192, 163), `steps` times. Collective.
 
         Parameters
         ----------
         alpha
             Weight of the staples: U' = P[(1 - alpha) U + alpha / n (sum of the n staples)], P the projection
             to SU(3) with the largest Re tr, n = 6, or 4 if spatial.
+        steps
+            At least 0.
         spatial
             Spatial links by their spatial staples; temporal links stay as they are.
+
+        Raises
+        ------
+        BadArgument
+            alpha is not finite, or steps is below 0.
         """
         return GaugeField(
             self._core.ape(real("alpha", alpha), integer("steps", steps, least=0), bool(spatial))
@@ -242,6 +263,8 @@ class GaugeField:
 
         Parameters
         ----------
+        path
+            The file; an older one of that name is replaced once the new one is whole.
         format
             "ildg", "scidac", "nersc", "nersc-2row", "milc" or "openqcd".
         precision
@@ -352,19 +375,58 @@ def read_gauge_field(
 
 
 def cold(geometry: Geometry | FourIntegers) -> GaugeField:
-    """Unit links on a geometry or on a lattice of these extents (x, y, z, t)."""
+    """Unit links. Collective.
+
+    Parameters
+    ----------
+    geometry
+        The lattice, or its extents (x, y, z, t).
+
+    Raises
+    ------
+    BadArgument
+        An extent is odd, or the lattice cannot be cut over the ranks.
+    """
     return _new_field(geometry)
 
 
 def hot(geometry: Geometry | FourIntegers, *, seed: int) -> GaugeField:
-    """Links with Haar's measure. Collective."""
+    """Links with Haar's measure. Collective.
+
+    Parameters
+    ----------
+    geometry
+        The lattice, or its extents (x, y, z, t).
+    seed
+        Of the random numbers, an unsigned integer of 64 bits; the bits do not depend on the ranks.
+
+    Raises
+    ------
+    BadArgument
+        A seed that is none, an extent that is odd, a lattice that cannot be cut over the ranks.
+    """
     U = _new_field(geometry)
     load().set_hot(U._core, seed_of("seed", seed), 0)
     return U
 
 
 def weak_field(geometry: Geometry | FourIntegers, *, seed: int, spread: float = 0.2) -> GaugeField:
-    """Links exp(spread sum_a p_a T_a) with normal p_a: close to one for a small spread. Collective."""
+    """Links exp(spread sum_a p_a T_a) with normal p_a: close to one for a small spread. Collective.
+
+    Parameters
+    ----------
+    geometry
+        The lattice, or its extents (x, y, z, t).
+    seed
+        Of the random numbers, an unsigned integer of 64 bits; the bits do not depend on the ranks.
+    spread
+        At least 0.
+
+    Raises
+    ------
+    BadArgument
+        A seed that is none, a spread below 0, an extent that is odd.
+    """
     U = _new_field(geometry)
     load().set_weak(U._core, real("spread", spread, least=0), seed_of("seed", seed), 0)
     return U

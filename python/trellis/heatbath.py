@@ -77,13 +77,24 @@ def quenched(
     seed
         Of the random numbers; with the same seed and parameters the links have the same bits.
     sweeps
-        Heat-bath sweeps, each followed by `over_relaxation` over-relaxation sweeps.
+        Heat-bath sweeps.
+    over_relaxation
+        Over-relaxation sweeps after each of them.
     start
         "hot" or "cold".
     progress
         Called with the number of each finished sweep.
+    grid
+        Ranks in x, y, z, t; default: the grid with the least communication.
     device
         "cpu", or "cuda" for sweeps on a GPU.
+
+    Raises
+    ------
+    BadArgument
+        A value outside its range, another start or device.
+    NotAvailable
+        device="cuda" without a GPU that can be used.
     """
     if start not in ("hot", "cold"):
         raise BadArgument(f'start must be "hot" or "cold", found {start!r}')

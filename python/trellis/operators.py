@@ -130,11 +130,18 @@ class WilsonClover:
         ----------
         psi
             complex, shape [t, z, y, x, spin, colour], this rank's part.
+        dagger
+            M^dagger instead of M.
 
         Returns
         -------
         ndarray
             The same shape; a new array.
+
+        Raises
+        ------
+        BadArgument
+            Another shape, or no numbers.
         """
         core = load()
         field = core.SpinorField.from_numpy(self.geometry._core, complex_array("psi", psi))

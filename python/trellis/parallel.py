@@ -73,7 +73,13 @@ def launched_ranks() -> int:
 
 
 def abort(status: int = 1) -> None:
-    """End the job on all ranks at once (MPI_Abort); returns in a single process."""
+    """End the job on all ranks at once (MPI_Abort); returns in a single process.
+
+    Parameters
+    ----------
+    status
+        Exit status.
+    """
     core = load()
     if core.size() > 1:
         core.abort(status)

@@ -79,6 +79,13 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     Checksum and norm are compared with the stored ones; a file without them (written by an older version)
     gives a UserWarning. Domain walls: with the midpoint, if the file has it.
 
+    Parameters
+    ----------
+    path
+        The file.
+    grid
+        Ranks in x, y, z, t; default: the grid with the least communication.
+
     Raises
     ------
     FileError
@@ -121,8 +128,14 @@ def read_scidac_propagator(
 
     Parameters
     ----------
+    path
+        The file.
+    geometry
+        The lattice.
     source_at
         x, y, z, t from which times and momenta count.
+    boundary
+        Fermion boundary phases in x, y, z, t.
 
     Raises
     ------

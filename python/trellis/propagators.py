@@ -105,13 +105,43 @@ class Propagator:
     def from_numpy(
         cls, values: ArrayLike, geometry: Geometry, *, source_at: Sequence[int], boundary: Sequence[complex]
     ) -> Propagator:
-        """A propagator from an array of the shape of :meth:`to_numpy` (copied)."""
+        """A propagator from an array (copied).
+
+        Parameters
+        ----------
+        values
+            complex, of the shape of :meth:`to_numpy`; this rank's part.
+        geometry
+            The lattice.
+        source_at
+            x, y, z, t from which times and momenta count.
+        boundary
+            Fermion boundary phases in x, y, z, t; contractions take the antiperiodic sign out.
+
+        Raises
+        ------
+        BadArgument
+            Another shape, no numbers, a site outside the lattice, a phase that is none.
+        """
         lattice = instance("geometry", geometry, Geometry)
         at, values = site_of(lattice, source_at), complex_array("values", values)
         return cls(load().Propagator.from_numpy(lattice._core, values, at, phases(boundary)))
 
     def smear_sink(self, U: GaugeField, *, width: float, steps: int) -> Propagator:
-        """The sink smeared on every time slice; see :func:`gaussian_source`."""
+        """The sink smeared on every time slice; see :func:`gaussian_source`. Collective.
+
+        Parameters
+        ----------
+        U
+            Links that the smearing sees, on the propagator's lattice.
+        width, steps
+            Lattice units; at least 1 step.
+
+        Raises
+        ------
+        BadArgument
+            Links of another lattice, a width below 0, no step.
+        """
         width, steps = real("width", width, least=0), integer("steps", steps)
         links = instance("U", U, GaugeField)._core
         return Propagator(load().sink_smeared(self._core, links, width, steps), self.report)
@@ -128,6 +158,8 @@ class Propagator:
 
         Parameters
         ----------
+        path
+            The file; an older one of that name is replaced once the new one is whole.
         format
             "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance, and /midpoint where
             there is one; "scidac": LIME file as Chroma writes it, one propagator: write ``S.midpoint`` to a

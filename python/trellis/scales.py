@@ -15,11 +15,18 @@ def reference_time(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> 
         Flow times t / a^2, ascending, at least four; the first may be 0.
     energy
         E(t) at these times.
+    target
+        Of t^2 E.
 
     Returns
     -------
     float
         By cubic interpolation of t^2 E; NaN if the target is not reached.
+
+    Raises
+    ------
+    ValueError
+        Fewer than four times.
     """
     t, f = np.asarray(times, dtype=float), np.asarray(energy, dtype=float)
     return _crossing(t, t**2 * f, target)
@@ -28,8 +35,23 @@ def reference_time(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> 
 def w0_scale(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> float:
     """w0 / a: t d/dt (t^2 E) reaches the target at t = w0^2.
 
-    The derivative is that of the polynomial through five neighbouring times; NaN if the target is not
-    reached. Parameters as in :func:`reference_time`, at least five times.
+    The derivative is that of the polynomial through five neighbouring times (Borsanyi et al.,
+    arXiv:1203.4469).
+
+    Parameters
+    ----------
+    times, energy, target
+        As in :func:`reference_time`; at least five times.
+
+    Returns
+    -------
+    float
+        NaN if the target is not reached.
+
+    Raises
+    ------
+    ValueError
+        Fewer than five times.
     """
     t, f = np.asarray(times, dtype=float), np.asarray(energy, dtype=float)
     if len(t) < 5:

@@ -104,6 +104,11 @@ def nucleon_three_point(
     -------
     ndarray
         complex128, shape [current, momentum transfer, time], time from the source.
+
+    Raises
+    ------
+    BadArgument
+        A current that is no gamma matrix, or propagators of different lattices.
     """
     n = [[int(k) for k in q] for q in momentum_transfers]
     return load().nucleon_three_point(sequential._core, S._core, list(currents), n)

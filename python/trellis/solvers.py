@@ -131,22 +131,64 @@ def cg(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Cg:
         Of |b - A x| / |b|, between 0 and 1.
     max_iterations
         The solve ends there, converged or not.
+
+    Raises
+    ------
+    BadArgument
+        A tolerance outside (0, 1), or no iteration.
     """
     return Cg(*_checked(tolerance, max_iterations))
 
 
 def bicgstab(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Bicgstab:
-    """BiCGStab; an iteration applies the operator twice. Parameters as for :func:`cg`."""
+    """BiCGStab (van der Vorst, 1992); an iteration applies the operator twice.
+
+    Parameters
+    ----------
+    tolerance, max_iterations
+        As for :func:`cg`.
+
+    Raises
+    ------
+    BadArgument
+        A tolerance outside (0, 1), or no iteration.
+    """
     return Bicgstab(*_checked(tolerance, max_iterations))
 
 
 def gcr(*, tolerance: float = 1e-10, max_iterations: int = 10000, restart_length: int = 16) -> Gcr:
-    """GCR (the iterates of GMRES), restarted every `restart_length` steps. Parameters as for :func:`cg`."""
+    """GCR (the iterates of GMRES; Eisenstat, Elman and Schultz, 1983), restarted.
+
+    Parameters
+    ----------
+    tolerance, max_iterations
+        As for :func:`cg`.
+    restart_length
+        Steps between restarts: so many vectors are kept.
+
+    Raises
+    ------
+    BadArgument
+        A tolerance outside (0, 1), no iteration, or no step.
+    """
     return Gcr(*_checked(tolerance, max_iterations), integer("restart_length", restart_length, least=1))
 
 
 def mr(*, tolerance: float = 1e-10, max_iterations: int = 10000, relaxation: float = 1.0) -> Mr:
-    """Minimal residual, a smoother more than a solver. Parameters as for :func:`cg`."""
+    """Minimal residual, a smoother more than a solver.
+
+    Parameters
+    ----------
+    tolerance, max_iterations
+        As for :func:`cg`.
+    relaxation
+        Factor of each step, positive.
+
+    Raises
+    ------
+    BadArgument
+        A tolerance outside (0, 1), no iteration, or a factor that is not positive.
+    """
     return Mr(*_checked(tolerance, max_iterations), real("relaxation", relaxation, above=0))
 
 
@@ -166,6 +208,11 @@ def mixed_precision(
     update_threshold
         The residual is recomputed when it has dropped by this factor; 0 chooses by method and precision, and
         with cg follows the rounding that earlier updates have found.
+
+    Raises
+    ------
+    BadArgument
+        A solver of another kind, another precision, or a threshold below 0.
     """
     if not isinstance(solver, Cg | Bicgstab | Gcr | Mr):
         raise BadArgument(f"mixed_precision takes cg, bicgstab, gcr or mr, found {solver!r}")
@@ -183,6 +230,11 @@ def even_odd(solver: Cg | Bicgstab | Gcr | Mr | MixedPrecision, *, form: SchurFo
         What solves the Schur system; its tolerance holds there, and the report has the residual of M x = b.
     form
         "asymmetric": A_ee - 1/4 H_eo A_oo^-1 H_oe; "symmetric": 1 - 1/4 A_ee^-1 H_eo A_oo^-1 H_oe.
+
+    Raises
+    ------
+    BadArgument
+        A solver of another kind, or another form.
     """
     if isinstance(solver, EvenOdd) or not isinstance(solver, Solver):
         raise BadArgument(f"even_odd takes cg, bicgstab, gcr, mr or mixed_precision, found {solver!r}")
@@ -254,7 +306,13 @@ class SolveReport:
         return max(self.relative_residuals)
 
     def with_roof(self, roof_gflops: float) -> SolveReport:
-        """A copy that knows the roof."""
+        """A copy that knows the roof.
+
+        Parameters
+        ----------
+        roof_gflops
+            As the attribute of this name.
+        """
         return replace(self, roof_gflops=roof_gflops)
 
     def __str__(self) -> str:

@@ -34,7 +34,18 @@ class Source:
         self.description: str = core.description
 
     def with_momentum(self, n: Sequence[int]) -> Source:
-        """The source times exp(+i p.(x - at)), p = 2 pi n / L."""
+        """The source times exp(+i p.(x - at)), p = 2 pi n / L.
+
+        Parameters
+        ----------
+        n
+            Three integers.
+
+        Raises
+        ------
+        BadArgument
+            Another number of them, or no integers.
+        """
         return Source(load().with_momentum(self._core, momentum_of(n)))
 
     def __repr__(self) -> str:
@@ -46,6 +57,8 @@ def point_source(geometry: Geometry, at: Sequence[int]) -> Source:
 
     Parameters
     ----------
+    geometry
+        The lattice.
     at
         x, y, z, t, from 0.
 
@@ -62,6 +75,8 @@ def wall_source(geometry: Geometry, time: int, *, momentum: Sequence[int] = (0, 
 
     Parameters
     ----------
+    geometry
+        The lattice.
     time
         The slice, from 0.
     momentum
@@ -114,6 +129,8 @@ def noise_source(
 
     Parameters
     ----------
+    geometry
+        The lattice.
     kind
         "z2": 1, -1; "z4": 1, i, -1, -i.
     seed, configuration, index

@@ -325,9 +325,17 @@ class HISQ(_StaggeredBase):
         Thin links.
     epsilon
         Correction of the Naik term (heavy quarks); 0 for light ones.
+    mass, boundary, mu_over_ipiT, charge_thirds, b, e
+        As of :class:`Staggered`.
 
-    The other parameters are those of :class:`Staggered`. Several flavours on one field share their links when
-    built with :meth:`flavour`.
+    Raises
+    ------
+    BadArgument
+        A value outside its range.
+
+    Notes
+    -----
+    Several flavours on one field share their links when built with :meth:`flavour`.
     """
 
     def __init__(
@@ -364,7 +372,18 @@ class HISQ(_StaggeredBase):
         )
 
     def flavour(self, *, mass: float, **parameters: Any) -> HISQ:
-        """Another flavour on the same smeared links; parameters as for the class."""
+        """Another flavour on the same smeared links.
+
+        Parameters
+        ----------
+        mass, parameters
+            As for the class.
+
+        Raises
+        ------
+        BadArgument
+            A value outside its range.
+        """
         return HISQ(self._links, mass=mass, _smeared=self._smeared, **parameters)
 
     def __repr__(self) -> str:

@@ -337,7 +337,7 @@ def test_a_full_disk_and_a_damaged_result(measured: Path) -> None:
     """The message names the file; what is finished stays, and --resume does the rest once there is room."""
     full = measured / "full"
     for change, lost in (
-        (('["pion", "rho"]', '["all"]'), "correlators.000006.h5"),
+        (('["pion", "rho"]', '["all"]'), "correlators.000006.unfinished"),  # the first of two sources
         (("directory", "propagators = true\ndirectory"), "propagator.000006.0.h5"),
     ):
         name = write_run(measured, ('"out"', '"full"'), change)
