@@ -108,6 +108,14 @@ def instance(name: str, value: Any, *kinds: type) -> Any:
     return value
 
 
+def choice(name: str, value: Any, *legal: str) -> str:
+    """One of these words."""
+    if not isinstance(value, str) or value not in legal:
+        words = [f'"{word}"' for word in legal]
+        raise BadArgument(f"{name} must be {', '.join(words[:-1])} or {words[-1]}, found {value!r}")
+    return value
+
+
 def file_path(value: Any) -> str:
     """The name of a file as a text."""
     try:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import instance, integer
+from .arguments import choice, instance, integer
 from .arguments import momenta as momentum_list
 from .core import load
 from .errors import BadArgument
@@ -175,11 +175,9 @@ def baryon(
         *(None if S is None else instance(name, S, Propagator)._core for name, S in flavours.items())
     )
     name, parity = instance("name", name, str), integer("parity", parity)
-    if form == "full":
+    if choice("form", form, "full", "projected") == "full":
         return core.full_baryon(quarks, name, parity, momentum_list(momenta))[0]
-    if form == "projected":
-        return core.projected_baryon(quarks, name, parity, momentum_list(momenta)).mean(axis=0)
-    raise BadArgument(f'form must be "full" or "projected", found {form!r}')
+    return core.projected_baryon(quarks, name, parity, momentum_list(momenta)).mean(axis=0)
 
 
 def nucleon(S: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM) -> NDArray[np.complex128]:

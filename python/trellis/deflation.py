@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import choice, instance, integer, real
+from .arguments import seed as seed_of
 from .core import load
+from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
+from .operators import WilsonClover
 from .solvers import Solver
 
 if TYPE_CHECKING:
     from . import _core
-    from .domain_wall import MoebiusDomainWall
-    from .operators import WilsonClover
 
 Storage = Literal["double", "float", "single", "half"]
 
@@ -127,14 +129,18 @@ def lanczos(
     """
     core = load()
     spec = core.LanczosSpec()
-    spec.count, spec.block, spec.tolerance = count, block, tolerance
-    spec.max_restarts, spec.seed = max_restarts, seed
-    for name, value in {"basis": basis, "degree": degree, "cutoff": cutoff, "upper": upper}.items():
+    spec.count, spec.block = integer("count", count), integer("block", block)
+    spec.tolerance = real("tolerance", tolerance)
+    spec.max_restarts, spec.seed = integer("max_restarts", max_restarts), seed_of("seed", seed)
+    for name, value in {"basis": basis, "degree": degree}.items():
         if value is not None:
-            if value <= 0:
-                raise BadArgument(f"lanczos: {name} must be positive, found {value}")
-            setattr(spec, name, value)
-    spec.set_storage(storage)
+            setattr(spec, name, integer(name, value, least=1))
+    for name, limit in {"cutoff": cutoff, "upper": upper}.items():
+        if limit is not None:
+            setattr(spec, name, real(name, limit, above=0))
+    spec.set_storage(instance("storage", storage, str))
+    instance("M", M, WilsonClover, MoebiusDomainWall)
+    choice("even_odd", even_odd, "symmetric", "asymmetric", "none")
     modes = Eigenvectors(core.lanczos(M._core, even_odd, spec), even_odd, storage)
     if not modes.converged and not allow_not_converged:
         raise NotConverged(

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import choice, instance
+from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
 from .bound_solvers import BoundSolver
 from .core import load
@@ -34,7 +36,8 @@ def sequential_source(S: Propagator, current: str, *, momentum: Sequence[int] = 
     BadArgument
         Unknown gamma matrix.
     """
-    return Source(load().propagator_as_source(S._core, current, momentum_of(momentum)))
+    quark, current = instance("S", S, Propagator)._core, instance("current", current, str)
+    return Source(load().propagator_as_source(quark, current, momentum_of(momentum)))
 
 
 def feynman_hellmann_propagator(
@@ -120,8 +123,8 @@ def conserved_current_propagator(
     BadArgument
         A propagator without its 5-D fields, or a current that the operator does not have.
     """
-    _check_choice("current", current, ("vector", "axial"))
-    _check_choice("direction", direction, tuple(_DIRECTIONS))
+    choice("current", current, "vector", "axial")
+    choice("direction", direction, *_DIRECTIONS)
     core, M = load(), solve.operator
     mu, n = _DIRECTIONS[direction], [int(k) for k in momentum]
     if not isinstance(M._core, core.DomainWallOperator):
@@ -176,11 +179,11 @@ def nucleon_feynman_hellmann(
     BadArgument
         Another insertion, spin or parity, or propagators from different sources.
     """
-    _check_choice("insertion", insertion, ("up", "down"))
-    _check_choice("spin", spin, ("unpolarised", "polarised"))
+    choice("insertion", insertion, "up", "down")
+    choice("spin", spin, "unpolarised", "polarised")
     core = load()
     quarks = core.BaryonQuarks(S._core, S._core, None)
-    n = [[int(k) for k in momentum] for momentum in momenta]
+    n = momentum_list(momenta)
     polarised = spin == "polarised"
     return core.full_baryon(quarks, "proton", parity, n, polarised, S_FH._core, insertion)[0]
 
@@ -211,13 +214,8 @@ def projected_feynman_hellmann(
     BadArgument
         Another insertion, name or parity, or propagators from different sources.
     """
-    _check_choice("insertion", insertion, ("up", "down"))
+    choice("insertion", insertion, "up", "down")
     core = load()
     quarks = core.BaryonQuarks(up._core, down._core, None)
-    n = [[int(k) for k in momentum] for momentum in momenta]
+    n = momentum_list(momenta)
     return core.projected_baryon(quarks, name, parity, n, S_FH._core, insertion)
-
-
-def _check_choice(name: str, value: str, legal: tuple[str, ...]) -> None:
-    if value not in legal:
-        raise BadArgument(f"{name} must be one of {', '.join(map(repr, legal))}, found {value!r}")

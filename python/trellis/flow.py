@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import choice, instance, real
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
@@ -53,15 +54,19 @@ class GradientFlow:
         largest_step: float = 0.2,
         step: float | None = None,
     ) -> None:
-        if action not in _C1:
-            raise BadArgument(f'the flow of {action!r} is not among "wilson", "symanzik"')
-        if step is not None and not step > 0:
-            raise BadArgument(f"a flow step is positive, found {step}")
-        self._step, self._steps = step, 0
+        links = instance("U", U, GaugeField)._core
+        c1 = _C1[choice("action", action, *_C1)]
+        self._step = None if step is None else real("step", step, above=0)
+        self._steps = 0
         if step is None:
-            self._core = load().GradientFlow(U._core, _C1[action], tolerance, first_step, largest_step)
+            limits = (
+                real("tolerance", tolerance, above=0),
+                real("first_step", first_step, above=0),
+                real("largest_step", largest_step, above=0),
+            )
+            self._core = load().GradientFlow(links, c1, *limits)
         else:
-            self._core = load().FixedStepFlow(U._core, _C1[action])
+            self._core = load().FixedStepFlow(links, c1)
 
     def advance(self, time: float) -> None:
         """Flow on to t / a^2 = time. Collective.
@@ -78,6 +83,7 @@ class GradientFlow:
         NumericError
             No step length meets the tolerance.
         """
+        time = real("time", time)
         if self._step is None:
             self._core.advance(time)
             return
@@ -175,8 +181,7 @@ def flow_history(
     NumericError
         No step length meets the tolerance.
     """
-    if not time > 0 or not spacing > 0:
-        raise BadArgument(f"flow time and spacing must be positive, found {time} and {spacing}")
+    time, spacing = real("time", time, above=0), real("spacing", spacing, above=0)
     flow = GradientFlow(U, action=action, tolerance=tolerance, step=step)
     count = int(np.ceil(time / spacing * (1 - 1e-12)))
     times = np.minimum(spacing * np.arange(count + 1), time)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import complex_array, file_path, instance, integer, integers, real
+from .arguments import choice, complex_array, file_path, instance, integer, integers, real
 from .arguments import seed as seed_of
 from .core import load
 from .durable import behind_links
@@ -249,6 +249,7 @@ class GaugeField:
             An extent below 1, or unknown planes.
         """
         R, T = integer("spatial", spatial), integer("temporal", temporal)
+        choice("planes", planes, "temporal", "spatial", "all")
         return np.array(self._core.wilson_loops(R, T, planes))
 
     @property
@@ -434,9 +435,7 @@ def weak_field(geometry: Geometry | FourIntegers, *, seed: int, spread: float = 
 
 def require_device(device: str) -> None:
     """Raise BadArgument for a word that names no device, NotAvailable for one that cannot be used."""
-    if device not in ("cpu", "cuda"):
-        raise BadArgument(f'device {device!r}: legal are "cpu" and "cuda"')
-    if device == "cuda" and (why := load().why_no_gpu()):
+    if choice("device", device, "cpu", "cuda") == "cuda" and (why := load().why_no_gpu()):
         raise NotAvailable(f'device "cuda": {why}')
 
 

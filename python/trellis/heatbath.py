@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from .arguments import integer, real
+from .arguments import choice, integer, real
 from .arguments import seed as seed_of
 from .core import load
-from .errors import BadArgument
 from .gauge import FourIntegers, GaugeField, Geometry, cold, hot, require_device
 
 #: A sweep of the run files is one update with a single heat-bath sweep.
@@ -96,8 +95,7 @@ def quenched(
     NotAvailable
         device="cuda" without a GPU that can be used.
     """
-    if start not in ("hot", "cold"):
-        raise BadArgument(f'start must be "hot" or "cold", found {start!r}')
+    choice("start", start, "hot", "cold")
     require_device(device)
     sweeps = integer("sweeps", sweeps, least=0)
     geometry = Geometry(lattice, grid)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from .arguments import file_path, instance, phases
+from .arguments import choice, file_path, instance, integer, phases
 from .core import load
 from .domain_wall import propagator_norm
 from .durable import behind_links
@@ -32,18 +32,16 @@ def write_propagator(
     run_file: str,
 ) -> None:
     """See :meth:`Propagator.write`."""
-    if precision not in (32, 64):
+    if integer("precision", precision) not in (32, 64):
         raise BadArgument(f"precision must be 32 or 64 bits, found {precision!r}")
-    path = file_path(path)
-    if format == "scidac":
+    path, run_file = file_path(path), instance("run_file", run_file, str)
+    if choice("format", format, "hdf5", "scidac") == "scidac":
         _require_finite(S, precision)
         at = " ".join(map(str, S.source_at))
         note = f"<propagator><source>{S._core.description}</source><at>{at}</at></propagator>"
         S._core.write_scidac(behind_links(path), precision, note)
-    elif format == "hdf5":
-        _write_hdf5(S, behind_links(path), precision, run_file)
     else:
-        raise BadArgument(f'format must be "hdf5" or "scidac", found {format!r}')
+        _write_hdf5(S, behind_links(path), precision, run_file)
 
 
 def _require_finite(S: Propagator, precision: int) -> None:

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import choice, instance, integer, real
+from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
 from .bound_solvers import BoundSolver
 from .core import load
@@ -56,22 +58,20 @@ def nucleon_sequential_source(
     BadArgument
         A separation outside the lattice, or an unknown name.
     """
-    if insertion not in _LINES:
-        raise BadArgument(f"insertion must be one of {', '.join(map(repr, _LINES))}, found {insertion!r}")
-    if spin not in ("unpolarised", "polarised"):
-        raise BadArgument(f"spin must be 'unpolarised' or 'polarised', found {spin!r}")
+    choice("insertion", insertion, *_LINES)
+    choice("spin", spin, "unpolarised", "polarised")
     links, width, steps = smearing if smearing is not None else (None, 0.0, 1)
     return Source(
         load().nucleon_sequential_source(
-            S._core,
-            separation,
+            instance("S", S, Propagator)._core,
+            integer("separation", separation),
             list(_LINES[insertion]),
             spin == "polarised",
-            parity,
+            integer("parity", parity),
             momentum_of(momentum),
-            None if links is None else links._core,
-            width,
-            steps,
+            None if links is None else instance("smearing[0]", links, GaugeField)._core,
+            real("smearing[1]", width, least=0),
+            integer("smearing[2]", steps),
         )
     )
 
@@ -110,8 +110,9 @@ def nucleon_three_point(
     BadArgument
         A current that is no gamma matrix, or propagators of different lattices.
     """
-    n = [[int(k) for k in q] for q in momentum_transfers]
-    return load().nucleon_three_point(sequential._core, S._core, list(currents), n)
+    quarks = (instance("sequential", sequential, Propagator)._core, instance("S", S, Propagator)._core)
+    names = [instance("currents", name, str) for name in currents]
+    return load().nucleon_three_point(*quarks, names, momentum_list(momentum_transfers))
 
 
 def three_point(

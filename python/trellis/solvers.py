@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from .arguments import integer, real
+from .arguments import choice, integer, real
 from .core import load
 from .errors import BadArgument
 
@@ -216,8 +216,7 @@ def mixed_precision(
     """
     if not isinstance(solver, Cg | Bicgstab | Gcr | Mr):
         raise BadArgument(f"mixed_precision takes cg, bicgstab, gcr or mr, found {solver!r}")
-    if inner not in ("float", "single", "half", "fp16"):
-        raise BadArgument(f'inner must be "float" (or "single"), "half" or "fp16", found {inner!r}')
+    choice("inner", inner, "float", "single", "half", "fp16")
     return MixedPrecision(solver, inner, real("update_threshold", update_threshold, least=0))
 
 
@@ -238,8 +237,7 @@ def even_odd(solver: Cg | Bicgstab | Gcr | Mr | MixedPrecision, *, form: SchurFo
     """
     if isinstance(solver, EvenOdd) or not isinstance(solver, Solver):
         raise BadArgument(f"even_odd takes cg, bicgstab, gcr, mr or mixed_precision, found {solver!r}")
-    if form not in ("symmetric", "asymmetric"):
-        raise BadArgument(f'form must be "symmetric" or "asymmetric", found {form!r}')
+    choice("form", form, "symmetric", "asymmetric")
     return EvenOdd(solver, form)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from .arguments import instance, integer, integers, real
+from .arguments import choice, instance, integer, integers, real
 from .arguments import momentum as momentum_of
 from .arguments import seed as seed_of
 from .core import load
@@ -143,6 +143,7 @@ def noise_source(
     BadArgument
         Another kind, a key that is no unsigned integer, a slice outside the lattice.
     """
+    choice("kind", kind, "z2", "z4")
     slice_of = None if time is None else integer("time", time)
     keys = (
         seed_of("seed", seed),

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import complex_array, real
+from .arguments import complex_array, instance, integer, integers, real
 from .arguments import phases as phases_of
 from .core import load
 from .errors import BadArgument, NotConverged
-from .operators import ANTIPERIODIC_IN_TIME
+from .gauge import GaugeField
+from .operators import ANTIPERIODIC_IN_TIME, legal_link_reals
 from .solvers import EvenOdd, Solver, SolveReport, cg
 
 if TYPE_CHECKING:
-    from .gauge import GaugeField, Geometry
+    from .gauge import Geometry
 
 #: Planes of the electromagnetic flux in the order of trellis._core.
 FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
@@ -101,16 +102,12 @@ class _StaggeredBase:
         e: Sequence[int],
     ) -> None:
         core = load()
-        for name, values, length in (("b", b, 3), ("e", e, 3)):
-            if len(values) != length:
-                raise BadArgument(f"{name} has {length} numbers, found {len(values)}")
-        for name, values in (("charge_thirds", [charge_thirds]), ("b", b), ("e", e)):
-            if any(int(v) != v for v in values):
-                raise BadArgument(f"{name} is quantised: integers only, found {values}")
         phases = core.StaggeredPhases()
         phases.boundary = phases_of(boundary)
         phases.mu_over_ipiT = real("mu_over_ipiT", mu_over_ipiT)
-        phases.flux = core.flux_of(int(charge_thirds), [int(k) for k in b], [int(k) for k in e])
+        phases.flux = core.flux_of(
+            integer("charge_thirds", charge_thirds), integers("b", b, 3), integers("e", e, 3)
+        )
         self._links = U
         self._phases = phases
         self._matrix = core.StaggeredMatrix(links, phases, real("mass", mass))
@@ -188,7 +185,7 @@ class _StaggeredBase:
         NotConverged
             The tolerance was missed.
         """
-        found = load().goldstone_pion(self._matrix, [int(x) for x in source], _spec(solver))
+        found = load().goldstone_pion(self._matrix, integers("source", source, 4), _spec(solver))
         _require_converged(_solve_report(found.report))
         return np.array(found.correlator)
 
@@ -303,7 +300,7 @@ class Staggered(_StaggeredBase):
     ) -> None:
         super().__init__(
             U,
-            load().StaggeredLinks(U._core, link_reals),
+            load().StaggeredLinks(instance("U", U, GaugeField)._core, legal_link_reals(link_reals)),
             mass=mass,
             boundary=boundary,
             mu_over_ipiT=mu_over_ipiT,
@@ -352,7 +349,8 @@ class HISQ(_StaggeredBase):
         _smeared: Any = None,
     ) -> None:
         core = load()
-        self._smeared = core.HisqLinks(U._core) if _smeared is None else _smeared
+        links = instance("U", U, GaugeField)._core
+        self._smeared = core.HisqLinks(links) if _smeared is None else _smeared
         self.epsilon = epsilon
         links = core.StaggeredLinks(
             self._smeared.fat(epsilon),

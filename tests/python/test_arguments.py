@@ -50,6 +50,42 @@ Call = Callable[[Fields], Any]
 REFUSED: dict[str, list[Call]] = {
     "kappa": [lambda f, k=k: f.wilson(kappa=k) for k in (NAN, INFINITY, 0, -1, "0.1", 1j, [0.1])],
     "mass": [lambda f, m=m: tr.WilsonClover(f.U, mass=m) for m in (NAN, INFINITY, "0.1", -4.0)],
+    "planes": [lambda f, p=p: f.U.wilson_loops(spatial=1, temporal=1, planes=p) for p in (None, 1, "x", [])],
+    "kind": [
+        lambda f, k=k: tr.noise_source(f.geometry, kind=k, seed=1, configuration=1) for k in (None, 2, "z3")
+    ],
+    "device": [lambda f, d=d: f.U.to(d) for d in (None, np.zeros(3), "gpu")],
+    "U must be a GaugeField": [
+        lambda f, make=make, U=U: make(U)
+        for U in (None, "U", 1.0)
+        for make in (
+            lambda U: tr.flow_history(U, time=0.1),
+            lambda U: tr.Staggered(U, mass=0.1),
+            lambda U: tr.HISQ(U, mass=0.1),
+        )
+    ],
+    "time must be": [lambda f, t=t: tr.flow_history(f.U, time=t) for t in (None, "1", NAN, 1j)],
+    "spacing": [lambda f, t=t: tr.flow_history(f.U, time=0.1, spacing=t) for t in (None, "1", NAN, 0)],
+    "action": [lambda f, a=a: tr.flow_history(f.U, time=0.1, action=a) for a in (None, [], "iwasaki")],
+    "step must be": [lambda f, t=t: tr.flow_history(f.U, time=0.1, step=t) for t in ("1", NAN, 0, -1)],
+    "M must be": [lambda f, M=M: tr.lanczos(M, count=1) for M in (None, 1, "M")],
+    "count": [lambda f, n=n: tr.lanczos(f.M, count=n) for n in (None, "2", 1.5)],
+    "even_odd": [lambda f, e=e: tr.lanczos(f.M, count=1, even_odd=e) for e in (None, True, "odd")],
+    "charge_thirds": [lambda f, c=c: tr.Staggered(f.U, mass=0.1, charge_thirds=c) for c in (None, "1", 0.5)],
+    "b must be": [lambda f, b=b: tr.Staggered(f.U, mass=0.1, b=b) for b in (None, 1, (1, 2))],
+    "S must be a Propagator": [
+        lambda f, call=call: call(None)
+        for call in (
+            lambda S: tr.sequential_source(S, "gamma5"),
+            lambda S: tr.nucleon_sequential_source(S, separation=1, insertion="up"),
+            tr.propagator_norm,
+            tr.residual_mass,
+        )
+    ],
+    "current": [lambda f, c=c: tr.sequential_source(f.S, c) for c in (None, 5)],
+    "separation": [
+        lambda f, t=t: tr.nucleon_sequential_source(f.S, separation=t, insertion="up") for t in (None, "1")
+    ],
     "csw": [lambda f, c=c: f.wilson(csw=c) for c in (NAN, INFINITY, "1", None, 1j)],
     "xi0": [lambda f, x=x: f.wilson(xi0=x) for x in (0, -1, NAN)],
     "nu": [lambda f, x=x: f.wilson(nu=x) for x in (INFINITY, NAN, None)],

@@ -22,7 +22,7 @@ def test_links_are_on_the_cpu_unless_told_otherwise() -> None:
 
 @pytest.mark.parametrize("device", ["gpu", "gpu_emulated", "CUDA", ""])
 def test_an_unknown_device_is_refused_with_the_legal_ones(device: str) -> None:
-    with pytest.raises(BadArgument, match='legal are "cpu" and "cuda"'):
+    with pytest.raises(BadArgument, match='must be "cpu" or "cuda"'):
         tr.cold((4, 4, 4, 4)).to(device)
 
 

@@ -89,7 +89,7 @@ def test_observables(U):
 
 
 def test_refusals(U):
-    with pytest.raises(tr.BadArgument, match="quantised"):
+    with pytest.raises(tr.BadArgument, match="must be an integer"):
         tr.Staggered(U, mass=0.1, b=(0, 0, 0.5))
     with pytest.raises(tr.BadArgument, match="modulus 1"):
         tr.Staggered(U, mass=0.1, boundary=(1, 1, 1, 0))
