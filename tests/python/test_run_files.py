@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import ValidationError
 
+from trellis import run_files
 from trellis.campaign.files import load_campaign
 from trellis.channels import gamma_product_name, meson_channels
 from trellis.commands.measure_currents import require_momenta
@@ -22,6 +29,7 @@ from trellis.commands.measure_setup import (
 from trellis.commands.setup import require_naik_fits
 from trellis.errors import BadArgument, RunFileError
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
+from trellis.run_files.common import Table
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable
 from trellis.run_files.loading import has_table, line_of, load_toml
 from trellis.run_files.measure import SourceTable
@@ -495,3 +503,38 @@ def test_run_files_of_the_manual() -> None:
     run = parse_run_file(larger + online, HmcRun)
     assert run.measure is not None
     assert run.measure.valence[0].name == "charm"
+
+
+def tables() -> Iterator[type[Table]]:
+    """All tables of all run files."""
+    for module in pkgutil.iter_modules(run_files.__path__):
+        for value in vars(importlib.import_module(f"{run_files.__name__}.{module.name}")).values():
+            if inspect.isclass(value) and issubclass(value, Table):
+                yield value
+
+
+#: A number on the wrong side of each limit.
+BEYOND = {Ge: lambda x: x.ge - 1, Gt: lambda x: x.gt, Le: lambda x: x.le + 1, Lt: lambda x: x.lt}
+
+
+def test_every_limit_holds() -> None:
+    """Also where a key narrows the limits of its type: pydantic keeps one limit of a kind."""
+    tried = 0
+    for table in set(tables()):
+        for key, field in table.model_fields.items():
+            for limit in (x for x in field.metadata if type(x) in BEYOND):
+                with pytest.raises(ValidationError) as refused:
+                    table.__pydantic_validator__.validate_assignment(
+                        table.model_construct(), key, BEYOND[type(limit)](limit)
+                    )
+                assert refused.value.errors()[0]["loc"][0] == key, (table, key)
+                tried += 1
+    assert tried > 50
+
+
+@pytest.mark.parametrize("text, run", [(GENERATE, GenerateRun), (STAGGERED, HmcRun)])
+def test_a_negative_coupling_is_refused_with_its_line(text: str, run: type) -> None:
+    changed = re.sub("beta = .*", "beta = -1.0", text)
+    line = changed.splitlines().index("beta = -1.0") + 1
+    with pytest.raises(RunFileError, match=rf"run.toml:{line}: action.beta: .*; found -1.0"):
+        parse_run_file(changed, run, "run.toml")

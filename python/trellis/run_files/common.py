@@ -39,6 +39,7 @@ Grid = Annotated[FourIntegers, AfterValidator(_positive_grid)]
 #: Of couplings, masses and phases: squares and products of larger numbers leave the range of the storages.
 LARGEST = 1e6
 Coupling = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 Positive = Annotated[float, Field(ge=1 / LARGEST, le=LARGEST)]
 #: Flux quanta; with the charges they stay within the core's 32-bit integers.
 Quanta = Annotated[int, Field(ge=-(10**6), le=10**6)]
