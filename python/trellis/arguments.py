@@ -124,6 +124,10 @@ def file_path(value: Any) -> str:
         raise BadArgument(f"path must be the name of a file, found {value!r}") from None
     if not path or "\0" in path:  # the compiled core's names end at the first zero byte
         raise BadArgument(f"path must be the name of a file, found {value!r}")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise BadArgument(f"path must be the name of a file in UTF-8, found {value!r}") from None
     return path
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,15 @@ def test_refused(fields: Fields, text: str) -> None:
     for call in REFUSED[text]:
         with pytest.raises(tr.BadArgument, match=text):
             call(fields)
+
+
+def test_names_of_files_that_are_not_utf_8(fields: Fields, tmp_path: Path) -> None:
+    """As a file system may have them: named, and not handed to the compiled core."""
+    name = os.fsencode(tmp_path) + b"/J\xfcrgen"
+    calls = (tr.read_gauge_field, fields.U.write, fields.S.write, tr.read_propagator)
+    for call in calls:
+        with pytest.raises(tr.BadArgument, match=r"file in UTF-8, found '.*J\\udcfcrgen'"):
+            call(os.fsdecode(name))
 
 
 def test_sources_that_are_not_finite(fields: Fields) -> None:
