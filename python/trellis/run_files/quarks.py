@@ -141,7 +141,8 @@ class SolverTable(Table):
     inner_precision: Literal["double", "float", "half", "fp16"] = Field(
         default="half",
         description="Storage in the inner solver of the mixed-precision scheme; half is 16-bit fixed point, "
-        "fp16 16-bit floating point (faster, less accurate: for heavy quarks); double switches the scheme off.",
+        "fp16 16-bit floating point (faster, less accurate: for heavy quarks); double switches the scheme "
+        "off.",
     )
     even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
         default="symmetric", description="Form of the even-odd Schur complement."
