@@ -1,0 +1,48 @@
+"""What commands print while they run."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from trellis.commands.console import Output
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def terminal(clock: Clock) -> tuple[Output, io.StringIO]:
+    """Output to a terminal whose time is the clock's."""
+    output, screen = Output(), io.StringIO()
+    output.console = Console(file=screen, force_terminal=True, width=110, get_time=clock)
+    return output, screen
+
+
+@pytest.mark.parametrize("seconds", [1.0, 100.0])
+def test_the_bar_knows_the_time_left(seconds: float) -> None:
+    """Also of trajectories longer than rich remembers, half a minute; those of earlier runs do not count."""
+    clock = Clock()
+    output, screen = terminal(clock)
+    with output.progress("trajectories", 40, 10) as show:
+        for done in (11, 12, 13):
+            clock.seconds += seconds
+            show(done)
+        clock.seconds += seconds / 2
+    last = re.findall(r"([\d.]+) s each, left ([\d:]+)", screen.getvalue())[-1]
+    minutes, rest = divmod(round(26.5 * seconds), 60)
+    assert last == (f"{seconds:g}", f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}")
+
+
+def test_the_bar_before_the_first() -> None:
+    output, screen = terminal(Clock())
+    with output.progress("sweeps", 5):
+        pass
+    assert "left -:--:--" in screen.getvalue()
