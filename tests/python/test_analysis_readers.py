@@ -1,6 +1,7 @@
 """Readers: what is collected, and what every refusal says."""
 
 import hashlib
+import re
 import shutil
 
 import h5py
@@ -226,6 +227,35 @@ def write_stream(path, count, thermalisation=0, **changed):
         file["occasional/flow_energy_clover/value"] = 0.1 + 0.01 * rng.random((count, 6))
         file["occasional/flow_energy_clover/axis"] = np.arange(6) * 0.1
     return path
+
+
+def test_the_page_of_a_stream(tmp_path):
+    """What a drift of physics and one of the machine's speed are told as, and nothing of correlators."""
+    rng = np.random.default_rng(4)
+    drift = np.linspace(1, 2, 200) + 0.01 * rng.random(200)
+    density = np.round(rng.standard_normal(200), 6) + 1j
+    series = {
+        "seconds": 2 * drift,
+        "seconds.solver": drift,
+        "force.gauge": drift,
+        "number_density.up": density,
+    }
+    series["iterations.gauge"] = np.zeros(200)
+    path = write_stream(tmp_path / "stream.h5", 200, thermalisation=20, **series)
+    results = analyze(path, output=tmp_path / "out")
+    assert [w.split(":")[0] for w in results.warnings if "first fifth" in w] == ["force.gauge"]
+    assert set(results.observables) >= {"number_density.up_real", "seconds.solver"}
+    assert "number_density.up_abs" not in results.observables
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<b>200</b>trajectories or sweeps; the first 20, thermalisation, are left out" in page
+    rows = re.findall(
+        r"<tr><td>(\w+)</td><td class=\"number\">([^<]*)</td><td class=\"number\">([^<]*)</td>", page
+    )
+    assert [(row[0], row[2]) for row in rows] == [("solver", "50.0 %"), ("other", "50.0 %"), ("all", "100 %")]
+    assert all("(" in row[1] for row in rows if row[0] != "other")
+    assert "<td>Re number density, up</td>" in page
+    assert "<td>seconds" not in page
+    assert "Correlators are averaged" not in page
 
 
 def test_a_stream_of_thermalisation_alone_is_refused(tmp_path):
