@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import Coupling, LatticeTable, MachineTable, Table
+from .common import LatticeTable, MachineTable, NotNegative, Table
 from .online import MeasureTable
 
 
@@ -14,7 +14,7 @@ class ActionTable(Table):
     """[action]: the gauge action, doc/conventions.md "Gauge action"."""
 
     type: Literal["wilson"] = Field(default="wilson", description="The plaquette action.")
-    beta: Coupling = Field(ge=0, description="6 / g0^2.")
+    beta: NotNegative = Field(description="6 / g0^2.")
 
 
 class StartTable(Table):

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import Coupling, LatticeTable, MachineTable, Table
+from .common import Coupling, LatticeTable, MachineTable, NotNegative, Table
 from .dynamics import (
     IntegratorLevel,
     MetropolisTable,
@@ -29,7 +29,7 @@ class GaugeActionTable(Table):
     type: Literal["wilson", "symanzik", "iwasaki", "dbw2", "custom"] = Field(
         default="wilson", description="The weights of 1x1 and 2x1 loops; symanzik: tree level."
     )
-    beta: Coupling = Field(ge=0, description="6 / g0^2; the coefficient c0 = 1 - 8 c1 is not part of it.")
+    beta: NotNegative = Field(description="6 / g0^2; the coefficient c0 = 1 - 8 c1 is not part of it.")
     c1: Coupling | None = Field(default=None, description="custom: weight of the 2x1 loops.")
 
     @model_validator(mode="after")
