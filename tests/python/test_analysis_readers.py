@@ -258,6 +258,20 @@ def test_the_page_of_a_stream(tmp_path):
     assert "Correlators are averaged" not in page
 
 
+@pytest.mark.parametrize(("R", "T", "text"), [(2, 4, None), (3, 4, "R > 2"), (4, 5, "R > 2 or T > 4")])
+def test_loops_beyond_half_the_lattice_are_warned_about(tmp_path, R, T, text):
+    path = write_stream(tmp_path / "stream.h5", 20)
+    rng = np.random.default_rng(3)
+    area = np.outer(np.arange(1, R + 1), np.arange(1, T + 1))
+    with h5py.File(path, "a") as file:
+        file["occasional/wilson_loops/trajectory"] = np.arange(1, 21)
+        file["occasional/wilson_loops/value"] = np.exp(-0.3 * area) * (1 + 0.01 * rng.random((20, R, T)))
+    results = analyze(path)
+    assert results.stream.loops.creutz["2x2"].value == pytest.approx(0.3, abs=0.01)
+    found = [w for w in results.warnings if "reach beyond half the lattice" in w]
+    assert [w.split(" reach")[0] for w in found] == ([f"Wilson loops with {text}"] if text else [])
+
+
 def test_a_stream_of_thermalisation_alone_is_refused(tmp_path):
     """It ended in an empty report."""
     path = write_stream(tmp_path / "stream.h5", 5, thermalisation=5)

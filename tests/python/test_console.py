@@ -19,10 +19,10 @@ class Clock:
         return self.seconds
 
 
-def terminal(clock: Clock) -> tuple[Output, io.StringIO]:
+def terminal(clock: Clock, width: int = 80) -> tuple[Output, io.StringIO]:
     """Output to a terminal whose time is the clock's."""
     output, screen = Output(), io.StringIO()
-    output.console = Console(file=screen, force_terminal=True, width=110, get_time=clock)
+    output.console = Console(file=screen, force_terminal=True, width=width, get_time=clock)
     return output, screen
 
 
@@ -46,3 +46,13 @@ def test_the_bar_before_the_first() -> None:
     with output.progress("sweeps", 5):
         pass
     assert "left -:--:--" in screen.getvalue()
+
+
+def test_the_bar_is_one_line_of_a_usual_terminal() -> None:
+    clock = Clock()
+    output, screen = terminal(clock)
+    with output.progress("trajectories", 10000, 9000) as show:
+        clock.seconds += 123456.0
+        show(9500)
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
+    assert "9500/10000 1 day, 10:17:36 247 s each, left 34:17:36\n" in plain

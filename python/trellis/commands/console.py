@@ -23,6 +23,7 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
 from ..errors import Error, FileError
@@ -82,10 +83,10 @@ class Output:
         how much is done."""
         columns = (
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=10),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            _PaceColumn(),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
+            _PaceColumn(table_column=Column(no_wrap=True)),
         )
         is_shown = self.is_root and not self.json and self.console.is_terminal
         with Progress(*columns, console=self.console, disable=not is_shown, transient=True) as bar:
