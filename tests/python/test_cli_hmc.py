@@ -104,6 +104,13 @@ def test_stopped_and_resumed_on_other_ranks(plain: Path, tmp_path: Path) -> None
     assert {name: found[name] for name in expected} == expected
 
 
+def test_a_missing_table_is_named(tmp_path: Path) -> None:
+    """The file was taken for one of a heat bath, and each of its tables refused."""
+    folder = write_run(tmp_path, RUN.replace("[molecular_dynamics]\nlength = 0.5\n", ""))
+    said = run("generate", "run.toml", cwd=folder, status=1).stderr
+    assert said == "error: run.toml: molecular_dynamics: missing\n"
+
+
 @pytest.mark.parametrize("by, ranks", [(signal.SIGTERM, 1), (signal.SIGUSR1, 1), (signal.SIGUSR1, 2)])
 def test_a_signal_finishes_the_trajectory(
     plain: Path, tmp_path: Path, by: signal.Signals, ranks: int

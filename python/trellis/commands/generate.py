@@ -36,7 +36,7 @@ def generate(
 ) -> int:
     """Run, or go on with, the run of a file: heat bath, or trajectories ([molecular_dynamics])."""
     output = Output(json)
-    if on_root(lambda: has_table(run_file, "molecular_dynamics")):
+    if on_root(lambda: _has_trajectories(run_file)):
         from .hmc import generate_hmc, tune_hmc
 
         chain, text = load_run(run_file, HmcRun)
@@ -51,6 +51,13 @@ def generate(
     result = generate_run(run, text, output, resume=resume)
     output.result(result)
     return 0
+
+
+def _has_trajectories(run_file: Path) -> bool:
+    """[molecular_dynamics] says so; a file that lacks it and means trajectories is told that alone."""
+    if has_table(run_file, "molecular_dynamics"):
+        return True
+    return has_table(run_file, "integrator") and not has_table(run_file, "heatbath")
 
 
 def generate_run(run: GenerateRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
