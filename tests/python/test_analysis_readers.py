@@ -258,6 +258,20 @@ def test_the_page_of_a_stream(tmp_path):
     assert "Correlators are averaged" not in page
 
 
+def test_streams_of_independent_chains_are_not_mixed(tmp_path):
+    """The second one had been left out without a word. A copy, and one that went on, are the same chain."""
+    first, longer = write_stream(tmp_path / "1.h5", 20), tmp_path / "longer.h5"
+    with h5py.File(first) as file:
+        series = {name: file[f"observables/{name}"][()] for name in ("plaquette", "dH")}
+    write_stream(longer, 30, **{n: np.concatenate([v, v[:10]]) for n, v in series.items()})
+    assert analyze([first, longer]).observables["plaquette"].count == 30
+    other = write_stream(tmp_path / "2.h5", 20, dH=series["dH"], plaquette=series["plaquette"][::-1])
+    with pytest.raises(
+        AnalysisError, match=r"2\.h5: /observables/plaquette: expected the values of .*1\.h5 at "
+    ):
+        analyze([first, other])
+
+
 @pytest.mark.parametrize(("R", "T", "text"), [(2, 4, None), (3, 4, "R > 2"), (4, 5, "R > 2 or T > 4")])
 def test_loops_beyond_half_the_lattice_are_warned_about(tmp_path, R, T, text):
     path = write_stream(tmp_path / "stream.h5", 20)
