@@ -8,6 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
+from trellis.commands import hmc_report
 from trellis.commands.console import Output
 
 
@@ -56,3 +57,19 @@ def test_the_bar_is_one_line_of_a_usual_terminal() -> None:
         show(9500)
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
     assert "9500/10000 1 day, 10:17:36 247 s each, left 34:17:36\n" in plain
+
+
+@pytest.mark.parametrize("flops, is_above", [(1.5e9, False), (3e9, True)])
+def test_a_share_above_the_roof_is_explained(
+    monkeypatch: pytest.MonkeyPatch, flops: float, is_above: bool
+) -> None:
+    """2 GB/s of memory and 10 GF/s of peak; a part with a byte for each flop."""
+    monkeypatch.setattr(hmc_report, "read_bandwidth", lambda _: 2e9)
+    monkeypatch.setattr(hmc_report, "fma_peak", lambda _: 1e10)
+    parts = {"solver": {"seconds": 1.0, "flops": flops, "bytes": flops}}
+    lines = hmc_report.describe_parts(parts, 2.0, 4)
+    assert lines[1].split() == ["solver", "0.2500", "50.0%", f"{flops / 1e9:.1f}", f"{flops / 1e9:.1f}"] + [
+        "150%" if is_above else "75%"
+    ]
+    assert lines[2].split() == ["other", "0.2500", "50.0%"]
+    assert any("above 100 %: fields that stay in a cache" in line for line in lines) == is_above
