@@ -225,3 +225,8 @@ def test_a_step_that_is_too_large_is_named(tmp_path: Path) -> None:
     found = run("generate", "run.toml", cwd=folder)
     assert "dH = " in found.stderr
     assert "raise the steps of [[integrator]]" in found.stderr
+
+
+def test_nothing_is_left_to_do(plain: Path) -> None:
+    said = run("generate", "run.toml", cwd=plain).stdout
+    assert "nothing to do: out has 12 trajectories, and trajectories.total = 12" in said

@@ -96,10 +96,12 @@ class _Generation:
         on_root(lambda: make_output_folder(self.folder))
         U = self._state(resume)
         extents = "x".join(map(str, run.lattice.extents))
-        output.line(
-            f"{extents}, beta = {run.action.beta:g}, seed {run.heatbath.seed}: sweeps {self.sweep + 1} to "
-            f"{run.sweeps.total} into {self.folder}"
-        )
+        plan = f"sweeps {self.sweep + 1} to {run.sweeps.total} into {self.folder}"
+        if self.sweep >= run.sweeps.total:
+            plan = (
+                f"nothing to do: {self.folder} has {self.sweep} sweeps, and sweeps.total = {run.sweeps.total}"
+            )
+        output.line(f"{extents}, beta = {run.action.beta:g}, seed {run.heatbath.seed}: {plan}")
         if not run.sweeps.keeps_any(run.sweeps.total):
             output.warning(
                 f"sweeps.keep_every = {run.sweeps.keep_every} keeps no configuration up to sweep "
@@ -138,6 +140,7 @@ class _Generation:
         if U.geometry != self.geometry:
             raise BadArgument(f"{state.links}: expected {self.geometry}, found {U.geometry}")
         self.sweep = self.resumed_from = state.sweep
+        self.measurements.go_on(record.get("measure"), str(state.record))
         self.stream.read_until(state.sweep)
         self.output.line(f"resuming after sweep {state.sweep} ({state.links.name})")
         return U
@@ -205,6 +208,7 @@ class _Generation:
         self.stream.write(self.text, run.lattice.extents, attributes)
         content = {
             "physics": self._physics(),
+            "measure": self.measurements.record(),
             "provenance": {**build_provenance(), "created": now(), "run_file": self.text},
         }
         save_state(State(kind, self.sweep, self.folder), U, content)
