@@ -81,6 +81,7 @@ class OnlineMeasurements:
         thermalisation: int,
     ) -> None:
         self.table = table
+        self._measured_before: dict[str, dict[str, Any]] = {}
         self.seed, self.stream, self.thermalisation = seed, stream, thermalisation
         self.flavours = [*flavours, *(table.valence if table else [])]
         if table and table.fermions is not None and not self.flavours:
@@ -110,6 +111,49 @@ class OnlineMeasurements:
         if values:
             values["seconds_measure"] = time.perf_counter() - begin
         return values
+
+    def record(self) -> dict[str, dict[str, Any]]:
+        """What the series of a run stand for: JSON values by the table's name, part of the run's state."""
+        return {**self._measured_before, **self._meaning()}
+
+    def go_on(self, stored: dict[str, dict[str, Any]] | None, where: str) -> None:
+        """Compare with the record of the state that a run goes on from; tables may come and go.
+
+        Raises
+        ------
+        BadArgument
+            A series would have values of two meanings.
+        """
+        self._measured_before = stored or {}
+        for name, values in self._meaning().items():
+            before = self._measured_before.get(name, values)
+            changed = [key for key in values if key in before and before[key] != values[key]]
+            if changed:
+                said = ", ".join(
+                    f"{key} = {before[key]!r} before, and {values[key]!r} now" for key in changed
+                )
+                raise BadArgument(
+                    f"{where}: {name} was measured with {said}: a changed [measure] needs another folder"
+                )
+
+    def _meaning(self) -> dict[str, dict[str, Any]]:
+        """Of each table what its values depend on, but for the accuracy of solves and of the flow's steps."""
+        if self.table is None:
+            return {}
+        kept = {"fermions": {"vectors", "noise"}, "flow": {"action", "time", "spacing"}}
+        found = {}
+        for name, part in (
+            ("fermions", self.table.fermions),
+            ("flow", self.table.flow),
+            ("loops", self.table.loops),
+        ):
+            if part is not None:
+                found[f"measure.{name}"] = part.model_dump(
+                    mode="json", include=kept.get(name), exclude={"every"}
+                )
+        for flavour in self.table.valence:
+            found[f"measure.valence {flavour.name!r}"] = flavour.model_dump(mode="json", exclude={"name"})
+        return found
 
     def axes(self) -> dict[str, list[float]]:
         """Flow times, for the series that have them."""

@@ -15,6 +15,7 @@ import itertools
 import json
 import math
 import os
+import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -156,7 +157,13 @@ def _on_unit_interval(exponent: float, ratio: float, order: int, cache: Path | N
 
 
 def _default_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "trellis" / "rational.json"
+    folder = os.environ.get("XDG_CACHE_HOME")
+    if not folder:
+        try:
+            folder = Path.home() / ".cache"
+        except RuntimeError:  # a user without a home, as in containers
+            folder = tempfile.gettempdir()
+    return Path(folder) / "trellis" / "rational.json"
 
 
 def _read_cache(path: Path) -> dict:
@@ -164,7 +171,9 @@ def _read_cache(path: Path) -> dict:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return content["functions"] if content.get("version") == _CACHE_VERSION else {}
+    is_ours = isinstance(content, dict) and content.get("version") == _CACHE_VERSION
+    functions = content.get("functions") if is_ours else None
+    return functions if isinstance(functions, dict) else {}
 
 
 def _solve(exponent: float, ratio: float, order: int) -> Rational:
@@ -243,7 +252,9 @@ class _Interpolant:
         order = len(self.weights) - 1
         first, last = mpmath.log(low) - 2 * mpmath.log(10) * 2, 2 * mpmath.log(10) * 2
         count = 60 * (order + 1)
-        grid = [mpmath.exp(first + (last - first) * i / count) for i in range(count + 1)]
+        # towards the powers -1 and 1 the outermost pole goes to 0 and to infinity, as 1 - |power|
+        beyond = 2 + int(-mpmath.log(1 - abs(self.power)) * count / (last - first))
+        grid = [mpmath.exp(first + (last - first) * i / count) for i in range(-beyond, count + beyond + 1)]
         signs = [self.denominator(-b) for b in grid]
         residues, shifts = [], []
         for a, b, fa, fb in zip(grid, grid[1:], signs, signs[1:], strict=False):

@@ -89,21 +89,30 @@ def stream_content(folder: Path) -> dict[str, str | bytes]:
     return found
 
 
-def stopped_by_sigterm(
-    *arguments: object, cwd: Path, when: Callable[[], object], after: float = 0.0
+def stopped_by_signal(
+    *arguments: object,
+    cwd: Path,
+    when: Callable[[], object],
+    after: float = 0.0,
+    by: signal.Signals = signal.SIGTERM,
+    ranks: int = 1,
 ) -> dict[str, Any]:
-    """Start a command, send SIGTERM so long after a condition holds, and return its JSON object.
+    """Start a command, send SIGTERM (or `by`) so long after a condition holds, and return its JSON object.
 
     It ends with status 0, and says that it was stopped.
     """
     process = subprocess.Popen(
-        command(*arguments, "--json"), cwd=cwd, env=environment(), stdout=subprocess.PIPE, text=True
+        command(*arguments, "--json", ranks=ranks),
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
     )
     deadline = time.monotonic() + 60
     while not when() and time.monotonic() < deadline:
         time.sleep(0.005)
     time.sleep(after)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(by)
     found = json.loads(process.communicate(timeout=60)[0])
     assert process.returncode == 0
     assert found["stopped"]

@@ -1,6 +1,7 @@
 """Readers: what is collected, and what every refusal says."""
 
 import hashlib
+import re
 import shutil
 
 import h5py
@@ -226,6 +227,63 @@ def write_stream(path, count, thermalisation=0, **changed):
         file["occasional/flow_energy_clover/value"] = 0.1 + 0.01 * rng.random((count, 6))
         file["occasional/flow_energy_clover/axis"] = np.arange(6) * 0.1
     return path
+
+
+def test_the_page_of_a_stream(tmp_path):
+    """What a drift of physics and one of the machine's speed are told as, and nothing of correlators."""
+    rng = np.random.default_rng(4)
+    drift = np.linspace(1, 2, 200) + 0.01 * rng.random(200)
+    density = np.round(rng.standard_normal(200), 6) + 1j
+    series = {
+        "seconds": 2 * drift,
+        "seconds.solver": drift,
+        "force.gauge": drift,
+        "number_density.up": density,
+    }
+    series["iterations.gauge"] = np.zeros(200)
+    path = write_stream(tmp_path / "stream.h5", 200, thermalisation=20, **series)
+    results = analyze(path, output=tmp_path / "out")
+    assert [w.split(":")[0] for w in results.warnings if "first fifth" in w] == ["force.gauge"]
+    assert set(results.observables) >= {"number_density.up_real", "seconds.solver"}
+    assert "number_density.up_abs" not in results.observables
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<b>200</b>trajectories or sweeps; the first 20, thermalisation, are left out" in page
+    rows = re.findall(
+        r"<tr><td>(\w+)</td><td class=\"number\">([^<]*)</td><td class=\"number\">([^<]*)</td>", page
+    )
+    assert [(row[0], row[2]) for row in rows] == [("solver", "50.0 %"), ("other", "50.0 %"), ("all", "100 %")]
+    assert all("(" in row[1] for row in rows if row[0] != "other")
+    assert "<td>Re number density, up</td>" in page
+    assert "<td>seconds" not in page
+    assert "Correlators are averaged" not in page
+
+
+def test_streams_of_independent_chains_are_not_mixed(tmp_path):
+    """The second one had been left out without a word. A copy, and one that went on, are the same chain."""
+    first, longer = write_stream(tmp_path / "1.h5", 20), tmp_path / "longer.h5"
+    with h5py.File(first) as file:
+        series = {name: file[f"observables/{name}"][()] for name in ("plaquette", "dH")}
+    write_stream(longer, 30, **{n: np.concatenate([v, v[:10]]) for n, v in series.items()})
+    assert analyze([first, longer]).observables["plaquette"].count == 30
+    other = write_stream(tmp_path / "2.h5", 20, dH=series["dH"], plaquette=series["plaquette"][::-1])
+    with pytest.raises(
+        AnalysisError, match=r"2\.h5: /observables/plaquette: expected the values of .*1\.h5 at "
+    ):
+        analyze([first, other])
+
+
+@pytest.mark.parametrize(("R", "T", "text"), [(2, 4, None), (3, 4, "R > 2"), (4, 5, "R > 2 or T > 4")])
+def test_loops_beyond_half_the_lattice_are_warned_about(tmp_path, R, T, text):
+    path = write_stream(tmp_path / "stream.h5", 20)
+    rng = np.random.default_rng(3)
+    area = np.outer(np.arange(1, R + 1), np.arange(1, T + 1))
+    with h5py.File(path, "a") as file:
+        file["occasional/wilson_loops/trajectory"] = np.arange(1, 21)
+        file["occasional/wilson_loops/value"] = np.exp(-0.3 * area) * (1 + 0.01 * rng.random((20, R, T)))
+    results = analyze(path)
+    assert results.stream.loops.creutz["2x2"].value == pytest.approx(0.3, abs=0.01)
+    found = [w for w in results.warnings if "reach beyond half the lattice" in w]
+    assert [w.split(" reach")[0] for w in found] == ([f"Wilson loops with {text}"] if text else [])
 
 
 def test_a_stream_of_thermalisation_alone_is_refused(tmp_path):

@@ -96,6 +96,25 @@ outputs = ["ensemble/configuration.{n:06d}.ildg"]
         parse_campaign(HEAD + text.replace("sweeps.total", "sweeps.totl"), tmp_path)
 
 
+def test_run_files_of_stages_from_other_editors(tmp_path: Path) -> None:
+    """A byte order mark is passed over, as in all run files; what is no TOML is named."""
+    text = (EXAMPLES / "quenched.toml").read_text()
+    stage = """
+[[task]]
+name = "g"
+kind = "generate"
+run_file = "q.toml"
+outputs = ["done"]
+"""
+    (tmp_path / "q.toml").write_text(text)
+    plain = parse_campaign(HEAD + stage, tmp_path).tasks["g"].run_file
+    (tmp_path / "q.toml").write_text(text, encoding="utf-8-sig", newline="\r\n")
+    assert parse_campaign(HEAD + stage, tmp_path).tasks["g"].run_file == plain
+    (tmp_path / "q.toml").write_bytes(b"# \xff\n" + text.encode())
+    with pytest.raises(BadArgument, match=r"task 'g'.*q\.toml: expected a text in UTF-8, found byte 0xff"):
+        parse_campaign(HEAD + stage, tmp_path)
+
+
 def test_machines_that_come_with_it() -> None:
     assert {"laptop", "slurm_cpu", "node_4gpu", "node_6gpu", "virtual"} <= set(machine_names())
     large = load_machine("node_4gpu")

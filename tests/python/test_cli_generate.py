@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from command_line import command, environment, run, sha256, stopped_by_sigterm, write_run_file
+from command_line import command, environment, run, sha256, stopped_by_signal, write_run_file
 from command_line import stream_content as content
 
 RUN = """\
@@ -272,7 +272,7 @@ def test_sigterm_finishes_the_sweep(tmp_path: Path) -> None:
         'total = {}\ncheckpoint_every = {}\nkeep_every = 1000000\n[output]\ndirectory = "{}"\n'
     )
     (tmp_path / "long.toml").write_text(text.format(1000000, 1000000, "long"))
-    found = stopped_by_sigterm(
+    found = stopped_by_signal(
         "generate", "long.toml", cwd=tmp_path, when=(tmp_path / "long").exists, after=0.3
     )
     last = found["sweeps"]

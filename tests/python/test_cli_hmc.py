@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from command_line import command, environment, run, stopped_by_sigterm, write_run_file
+from command_line import command, environment, run, stopped_by_signal, write_run_file
 from command_line import stream_content as content
 
 from trellis.errors import RunFileError
@@ -103,10 +104,26 @@ def test_stopped_and_resumed_on_other_ranks(plain: Path, tmp_path: Path) -> None
     assert {name: found[name] for name in expected} == expected
 
 
-def test_sigterm_finishes_the_trajectory(plain: Path, tmp_path: Path) -> None:
+def test_a_missing_table_is_named(tmp_path: Path) -> None:
+    """The file was taken for one of a heat bath, and each of its tables refused."""
+    folder = write_run(tmp_path, RUN.replace("[molecular_dynamics]\nlength = 0.5\n", ""))
+    said = run("generate", "run.toml", cwd=folder, status=1).stderr
+    assert said == "error: run.toml: molecular_dynamics: missing\n"
+
+
+@pytest.mark.parametrize("by, ranks", [(signal.SIGTERM, 1), (signal.SIGUSR1, 1), (signal.SIGUSR1, 2)])
+def test_a_signal_finishes_the_trajectory(
+    plain: Path, tmp_path: Path, by: signal.Signals, ranks: int
+) -> None:
+    """mpirun passes SIGUSR1 on to the ranks."""
     folder = write_run(tmp_path, total=100000)
-    found = stopped_by_sigterm(
-        "generate", "run.toml", cwd=folder, when=lambda: list(folder.glob("out/*.json"))
+    found = stopped_by_signal(
+        "generate",
+        "run.toml",
+        cwd=folder,
+        when=lambda: list(folder.glob("out/*.json")),
+        by=by,
+        ranks=ranks,
     )
     last = found["trajectories"]
     assert (folder / "out" / f"checkpoint.{last:06d}.json").exists() or (
@@ -208,3 +225,8 @@ def test_a_step_that_is_too_large_is_named(tmp_path: Path) -> None:
     found = run("generate", "run.toml", cwd=folder)
     assert "dH = " in found.stderr
     assert "raise the steps of [[integrator]]" in found.stderr
+
+
+def test_nothing_is_left_to_do(plain: Path) -> None:
+    said = run("generate", "run.toml", cwd=plain).stdout
+    assert "nothing to do: out has 12 trajectories, and trajectories.total = 12" in said

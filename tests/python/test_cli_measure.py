@@ -11,7 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from command_line import command, environment, run, stopped_by_sigterm
+from command_line import command, environment, run, stopped_by_signal
 
 import trellis as tr
 
@@ -427,7 +427,7 @@ def test_sigterm_finishes_what_is_written(ensemble: Path) -> None:
     """The finished one is saved, the other is left to --resume."""
     text = MEASURE.replace('"out"', '"stopped"').replace("1e-9", "1e-13")
     (ensemble / "stopped.toml").write_text(text)
-    found = stopped_by_sigterm(
+    found = stopped_by_signal(
         "measure", "stopped.toml", cwd=ensemble, when=lambda: list(ensemble.glob("stopped/*.h5*"))
     )
     assert found["configurations"] == [6]

@@ -253,7 +253,42 @@ def test_a_changed_table_is_refused(plain: Path, tmp_path: Path) -> None:
     run("generate", "run.toml", cwd=folder)
     write_run(tmp_path, HEATBATH.format(total=8).replace("spatial = 2", "spatial = 3"))
     found = run("generate", "run.toml", "--resume", cwd=folder, status=1)
+    assert "measure.loops was measured with spatial = 2 before, and 3 now" in found.stderr
     assert "a changed [measure] needs another folder" in found.stderr
+
+
+def test_a_table_that_means_something_else_is_refused(tmp_path: Path) -> None:
+    """The series kept their shape, and had values of two flow times, or of two masses, under one name."""
+    text = (
+        HEATBATH.format(total=4)
+        + '[measure.fermions]\nvectors = 1\n[[measure.valence]]\nname = "a"\nmass = 0.5\n'
+    )
+    folder = write_run(tmp_path, text)
+    run("generate", "run.toml", cwd=folder)
+    for old, new, said in (
+        (
+            "time = 0.5",
+            "time = 1.0\nspacing = 0.2",
+            "measure.flow was measured with time = 0.5 before, and 1.0 now",
+        ),
+        ("mass = 0.5", "mass = 0.4", "measure.valence 'a' was measured with mass = 0.5 before, and 0.4 now"),
+    ):
+        changed = text.replace("total = 4", "total = 6").replace(old, new)
+        write_run(tmp_path, changed)
+        assert said in run("generate", "run.toml", "--resume", cwd=folder, status=1).stderr
+    # left out for a while, and taken up again with another meaning
+    begin, end = text.index("[measure.flow]"), text.index("[measure.loops]")
+    write_run(tmp_path, text.replace("total = 4", "total = 6").replace(text[begin:end], ""))
+    run("generate", "run.toml", "--resume", cwd=folder)
+    write_run(tmp_path, text.replace("total = 4", "total = 8").replace("time = 0.5", "time = 0.6"))
+    assert "measure.flow was measured" in run("generate", "run.toml", "--resume", cwd=folder, status=1).stderr
+    # another interval, accuracy, or a flavour more are no other meaning
+    more = text.replace("total = 4", "total = 8").replace(
+        "vectors = 1", "vectors = 1\nresidual = 1e-8\nevery = 1"
+    )
+    write_run(tmp_path, more + '[[measure.valence]]\nname = "b"\nmass = 0.1\n')
+    run("generate", "run.toml", "--resume", cwd=folder)
+    assert "condensate.b" in occasional(folder)
 
 
 def measurements_of(text: str) -> OnlineMeasurements:

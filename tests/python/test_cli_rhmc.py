@@ -248,6 +248,17 @@ directory = "out"
 """
 
 
+def test_tune_tells_levels_apart_where_the_inner_has_one_step(tmp_path: Path) -> None:
+    """Quarks of mass 5 hardly move links: dH is the gauge level's, whose single step cannot be halved."""
+    text = STAGGERED.format(type="staggered", high=100).replace("mass = 0.1", "mass = 5.0")
+    inner = '[[integrator]]\nscheme = "omelyan2"\nsteps = 1\nmonomials = ["gauge"]\n[molecular_dynamics]'
+    text = text.replace('["light", "gauge"]', '["light"]').replace("[molecular_dynamics]", inner)
+    found = json.loads(run("generate", "run.toml", "--tune", "--json", cwd=write_run(tmp_path, text)).stdout)
+    quarks, gauge = (level["part"] for level in found["levels"])
+    assert gauge == pytest.approx(found["deviation"], rel=0.5)
+    assert quarks < 0.1 * gauge
+
+
 def test_an_interval_that_is_too_short_is_widened(tmp_path: Path) -> None:
     """Unit links have eigenvalues up to 4 + m^2, rough ones above: the start's interval does not last."""
     folder = write_run(tmp_path, STAGGERED.format(type="staggered", high=4.05))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable
 from functools import partial
@@ -99,6 +100,10 @@ c0           1.6667
 kappa        0.13625
 csw          1.90952
 
+[Boundary conditions]
+type         3
+theta        0.0 0.5 -1.0
+
 [HMC parameters]
 actions      0 1 2
 npf          2
@@ -148,7 +153,7 @@ def test_openacc() -> None:
     assert [(level.scheme, level.steps) for level in run.integrator] == [("omelyan2", 8), ("omelyan2", 2)]
     assert run.integrator[0].monomials == ["up", "strange"]
     assert (run.molecular_dynamics.residual, run.metropolis.residual) == (1e-7, 1e-8)
-    assert (run.trajectories.total, run.trajectories.thermalisation) == (105, 5)
+    assert (run.trajectories.total, run.trajectories.thermalisation) == (100, 5)  # Ntraj has the ThermNtraj
     assert run.random.seed == 42
 
 
@@ -222,7 +227,7 @@ def test_line_ends_comments_and_a_mark(text: str, end: str) -> None:
         ),
         (OPENQCD, "nlv          2", "nlv          3", "lacks integrator of Level 2"),
         (OPENQCD, "OMF4", "OMF5", "\\[Level 0\\] integrator OMF5: expected one of LPFR, OMF2, OMF4"),
-        (OPENQCD, "[Level 1]", "[Level 0]", "line 31: the section \\[Level 0\\] comes twice"),
+        (OPENQCD, "[Level 1]", "[Level 0]", "line 35: the section \\[Level 0\\] comes twice"),
         (
             OPENQCD,
             "beta         5.3",
@@ -270,10 +275,11 @@ def test_openqcd_on_one_level_and_on_three() -> None:
     assert [level.monomials for level in one.integrator] == [["light", "gauge"]]
     more = OPENQCD.replace("nlv          2", "nlv          3") + "[Level 2]\nintegrator LPFR\nnstep 4\n"
     text = from_openqcd(more, extents=(8, 8, 8, 16))
-    assert "# 1 levels in between are left out" in text
+    assert "# levels in between (1) are left out; the gauge action keeps its number of steps" in text
+    # 6 steps of the level between, each with two drifts
     assert [(level.scheme, level.steps) for level in load(text).integrator] == [
         ("leapfrog", 4),
-        ("omelyan4", 1),
+        ("omelyan4", 12),
     ]
 
 
@@ -289,8 +295,9 @@ def test_milc() -> None:
     ]
     assert run.molecular_dynamics.length == pytest.approx(1.0, rel=1e-15)
     assert (run.trajectories.total, run.trajectories.thermalisation) == (210, 10)
-    with pytest.raises(BadArgument, match="u0"):
-        from_milc(MILC.replace("u0 1.0", "u0 0.86"), flavours=(2, 1, 1))
+    assert load(from_milc(MILC)) == run  # dyn_flavors
+    with pytest.raises(BadArgument, match="lacks dyn_flavors: give `flavours`"):
+        from_milc(MILC.replace("dyn_flavors", "flavors"))
     with pytest.raises(BadArgument, match="flavours"):
         from_milc(MILC, flavours=(2, 1))
 
@@ -312,3 +319,62 @@ def test_openqcd() -> None:
         from_openqcd(
             OPENQCD.replace("kappa        0.13625", "kappa        0.136 0.135"), extents=(8, 8, 8, 16)
         )
+
+
+def test_milc_with_tadpole_factors() -> None:
+    """MILC's own samples have u0 = 0.89, another gauge action: taken as tree level on request only."""
+    tadpoles = MILC.replace("u0 1.0", "u0 0.89")
+    with pytest.raises(BadArgument, match=r"u0 = 0\.89: expected 1.* tree_level=True"):
+        from_milc(tadpoles)
+    text = from_milc(tadpoles, tree_level=True)
+    assert "# u0 = 0.89: tadpole factors and one-loop terms of the gauge action are left out" in text
+    assert load(text) == load(from_milc(MILC))
+
+
+def test_milc_without_naik_epsilons() -> None:
+    """They stand in its file of rational functions, and matter for charm."""
+    text = from_milc(MILC.replace("naik_term_epsilon 0 0 -0.23\n", ""))
+    assert "# epsilon is 0: MILC keeps naik_term_epsilon in its file of rational functions" in text
+    assert "epsilon is 0" not in from_milc(MILC)
+
+
+def test_milc_masses_that_are_equal() -> None:
+    run = load(from_milc(MILC.replace("0.01 0.05 0.6", "0.05 0.05 0.6")))
+    assert len({fermion.name for fermion in run.fermions}) == 3
+
+
+def test_openacc_that_thermalises_only() -> None:
+    run = load(from_openacc(OPENACC.replace("ThermNtraj      5", "ThermNtraj      1000")))
+    assert run.trajectories.total == run.trajectories.thermalisation == 100
+    assert run.trajectories.keep_every is None
+
+
+def test_openqcd_boundaries() -> None:
+    """Angles of the quarks are taken over; what is not periodic in time is refused by name."""
+    run = load(from_openqcd(OPENQCD, extents=(8, 8, 8, 16)))
+    assert run.fermions[0].boundary == pytest.approx((0.0, 0.5 / math.pi, -1.0 / math.pi, 1.0))
+    for number, name in enumerate(("open", "Schroedinger functional", "open and Schroedinger functional")):
+        other = OPENQCD.replace("type         3", f"type {number}")
+        with pytest.raises(
+            BadArgument, match=rf"type of Boundary conditions = {number} \({name}\): .*periodic=True"
+        ):
+            from_openqcd(other, extents=(8, 8, 8, 16))
+        text = from_openqcd(other, extents=(8, 8, 8, 16), periodic=True)
+        assert f"# periodic in time, where the input has {name} boundary conditions" in text
+        assert load(text) == run
+    with pytest.raises(BadArgument, match="type of Boundary conditions: expected 0 to 3, found 4"):
+        from_openqcd(OPENQCD.replace("type         3", "type 4"), extents=(8, 8, 8, 16))
+    with pytest.raises(BadArgument, match="theta of Boundary conditions: expected three angles"):
+        from_openqcd(OPENQCD.replace("0.5 -1.0", "0.5"), extents=(8, 8, 8, 16))
+    text = from_openqcd(OPENQCD.replace("type         3", ""), extents=(8, 8, 8, 16))
+    assert "# the input states no boundary conditions: here periodic in time, antiperiodic for quarks" in text
+
+
+def test_openqcd_with_a_third_quark() -> None:
+    """An action of one flavour would be lost without a word."""
+    text = OPENQCD + "[Action 2]\naction ACF_RAT_SDET\nipf 0\n"
+    with pytest.raises(BadArgument, match=r"\[Action 2\] ACF_RAT_SDET: expected .* two flavours .*alone"):
+        from_openqcd(text, extents=(8, 8, 8, 16))
+    text = OPENQCD + "[Action 2]\naction ACF_TM1\nipf 0\n[Wilson flow]\neps 0.02\n"
+    found = from_openqcd(text, extents=(8, 8, 8, 16))
+    assert "# sections that are not taken over: [Wilson flow]" in found

@@ -67,6 +67,36 @@ def test_the_cache_gives_the_same_numbers(tmp_path: Path) -> None:
     assert rational_power(0.125, low=1e-3, high=7.0, order=5, cache=cache) == first
 
 
+@pytest.mark.parametrize("exponent", [-0.99975, -0.9999975])
+def test_powers_close_to_one(exponent: float, tmp_path: Path) -> None:
+    """The outermost pole leaves the interval by far; it had not been found."""
+    r = rational_power(exponent, low=0.01, high=4.0, tolerance=1e-9, cache=tmp_path / "c.json")
+    assert r.error < 1e-9
+    assert relative_error(r, 0.01, 4.0) < 1.01 * r.error + 1e-15
+
+
+@pytest.mark.parametrize("content", ["[]", "null", '{"version": 1}', '{"version": 1, "functions": []}'])
+def test_a_cache_of_something_else_is_made_anew(content: str, tmp_path: Path) -> None:
+    cache = tmp_path / "c.json"
+    cache.write_text(content)
+    r = rational_power(0.25, low=0.1, high=1.0, order=2, cache=cache)
+    assert json.loads(cache.read_text())["functions"]
+    assert rational_power(0.25, low=0.1, high=1.0, order=2, cache=cache) == r
+
+
+def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In containers: neither HOME nor an entry in the list of users."""
+
+    def home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", home)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    rational_power(0.25, low=0.1, high=1.0, order=2)
+    assert (tmp_path / "trellis" / "rational.json").exists()
+
+
 def test_the_inverse_is_exact() -> None:
     r = rational_power(-1.0, low=0.1, high=2.0, order=7)
     assert (r.constant, r.residues, r.shifts, r.error) == (0.0, (1.0,), (0.0,), 0.0)

@@ -118,6 +118,20 @@ MISTAKES = [
     (GenerateRun, "8]", "7]", 2, ["lattice.extents", "extent in t is 7", "even"]),
     (GenerateRun, "[4, 4, 4, 8]", "[4, 4, 8]", 2, ["lattice.extents"]),
     (GenerateRun, "beta = 6.0", 'beta = "six"', 5, ["action.beta", "valid number", "found 'six'"]),
+    (
+        GenerateRun,
+        "[4, 4, 4, 8]",
+        "[4, 4, 4, 8, 2]",
+        2,
+        ["lattice.extents: expected at most 4 values; found"],
+    ),
+    (
+        GenerateRun,
+        "beta = 6.0",
+        "beta = -6.0",
+        5,
+        ["action.beta", "greater than or equal to 0", "found -6.0"],
+    ),
     (GenerateRun, "beta = 6.0", "beta = nan", 5, ["action.beta", "finite"]),
     (GenerateRun, "beta = 6.0", 'beta = "6.0"', 5, ["action.beta", "valid number", "found '6.0'"]),
     (GenerateRun, "beta = 6.0", "beta = true", 5, ["action.beta", "valid number", "found True"]),
@@ -370,6 +384,7 @@ def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
             "found 9999999999",
         ),
         ("action.beta", "beta = 5.0", "beta = 1e300", "found 1e+300"),
+        ("action.beta", "beta = 5.0", "beta = -5.0", "greater than or equal to 0; found -5.0"),
     ],
 )
 def test_numbers_beyond_any_use_are_refused(table: str, old: str, new: str, found: str) -> None:

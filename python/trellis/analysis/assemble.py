@@ -125,8 +125,13 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
+def is_timing(name: str) -> bool:
+    """Whether a series says how long something took."""
+    return name.startswith("seconds")
+
+
 def observable_results(measurements: Measurements, warnings: list[str]) -> dict[str, AutocorrelationResult]:
-    """Gamma method of every observable; complex ones as real part, imaginary part and modulus.
+    """Gamma method of every observable; complex ones as two, Polyakov loops as their modulus too.
 
     What has no error by it is left out, and said: too few measurements, or the same number in all of them.
     """
@@ -144,17 +149,21 @@ def observable_results(measurements: Measurements, warnings: list[str]) -> dict[
         parts = {name: observable.values}
         if np.iscomplexobj(observable.values):
             v = observable.values
-            parts = {f"{name}_real": v.real, f"{name}_imag": v.imag, f"{name}_abs": np.abs(v)}
+            parts = {f"{name}_real": v.real, f"{name}_imag": v.imag}
+            if name == "polyakov_loop":  # of noisy traces the modulus is mostly noise
+                parts[f"{name}_abs"] = np.abs(v)
         for part, values in parts.items():
             found = autocorrelation(part, values, observable.trajectories)
-            if found is None:
-                if len(values) < MINIMUM_SAMPLES:
-                    short.setdefault(len(values), []).append(part)
-                else:
-                    constant.append(f"{part} = {values[0]:.6g}")
+            if found is not None:
+                result[part] = autocorrelation_result(found, observable.trajectories, values)
+            if is_timing(name):  # no physics: they follow what else the machine does
                 continue
-            result[part] = autocorrelation_result(found, observable.trajectories, values)
-            _warn_of_drift(part, values, observable.trajectories, warnings)
+            if found is not None:
+                _warn_of_drift(part, values, observable.trajectories, warnings)
+            elif len(values) < MINIMUM_SAMPLES:
+                short.setdefault(len(values), []).append(part)
+            else:
+                constant.append(f"{part} = {values[0]:.6g}")
     for count, names in sorted(short.items()):
         warnings.append(
             f"{count} measurements, expected at least {MINIMUM_SAMPLES} for an error: left out: "

@@ -12,6 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from .assemble import is_timing
 from .errors import AnalysisError
 from .options import AnalysisOptions
 from .pipeline import analyze
@@ -121,7 +122,7 @@ def _observables_table(results: Results) -> Table:
     for header in ("observable", "mean", "tau_int", "count"):
         table.add_column(header, no_wrap=True, justify="left" if header == "observable" else "right")
     for name, found in results.observables.items():
-        if found.mean is None or name.startswith("seconds"):
+        if found.mean is None or is_timing(name):
             continue
         tau = "-" if found.tau_int is None else f"{found.tau_int:.2g}"
         table.add_row(name, format_error(found.mean, found.error), tau, str(found.count))

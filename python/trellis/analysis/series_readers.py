@@ -54,6 +54,7 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
     if trajectory is None:
         raise MeasurementFileError(path, "/trajectory", expected="int64[n]", found="nothing")
     numbers = np.atleast_1d(np.asarray(trajectory[()], dtype=np.int64))
+    _require_same_chain(path, group, numbers, result)
     after = int(file.attrs.get("thermalisation", 0))
     read_observables(path, group, numbers, result, after=after)
     if len(numbers) and numbers.max() <= after:
@@ -64,6 +65,26 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
         for name, series in file["occasional"].items():
             _read_occasional(path, name, series, result, after)
     return len(numbers)
+
+
+def _require_same_chain(path: Path, group: h5py.Group, numbers: NDArray, result: Measurements) -> None:
+    """Streams of independent chains share numbers of trajectories: one of them would stand for both."""
+    streams = [file.path for file in result.files if file.kind == "gauge_stream"]
+    if not streams:
+        return
+    for name in sorted(set(group) & set(result.observables)):
+        old, values = result.observables[name], group[name]
+        if name.startswith("seconds") or values.shape != numbers.shape:
+            continue
+        _, here, there = np.intersect1d(numbers, old.trajectories, return_indices=True)
+        if not np.array_equal(values[()][here], old.values[there], equal_nan=True):
+            raise MeasurementFileError(
+                path,
+                values.name,
+                expected=f"the values of {', '.join(streams)} at the {len(here)} trajectories that both have "
+                "(analyse independent chains one by one)",
+                found="others",
+            )
 
 
 def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measurements, after: int) -> None:

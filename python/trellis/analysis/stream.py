@@ -26,6 +26,8 @@ def stream_result(measurements: Measurements, notes: list[str], warns: list[str]
     arrays = measurements.arrays
     flow = _flow(arrays, measurements.lattice, notes)
     loops = _loops(arrays.get("wilson_loops"), notes)
+    if loops is not None and measurements.lattice is not None:
+        _warn_of_images(arrays["wilson_loops"], measurements.lattice, warns)
     for name in ("flow_energy_clover", "wilson_loops"):
         if name in arrays and len(arrays[name].trajectories) < _FEWEST:
             notes.append(
@@ -130,6 +132,18 @@ def _loops(found: ArraySeries | None, notes: list[str]) -> LoopResult | None:
             else:
                 notes.append(f"Creutz ratio {R} x {T}: the loops are noise, it is left out")
     return result
+
+
+def _warn_of_images(found: ArraySeries, lattice: tuple, warns: list[str]) -> None:
+    """Loops along more than half of a periodic lattice are shorter the other way round."""
+    _, R, T = found.values.shape
+    halves = min(lattice[:3]) // 2, lattice[3] // 2
+    names = [f"{name} > {half}" for name, end, half in zip("RT", (R, T), halves, strict=True) if end > half]
+    if names:
+        warns.append(
+            f"Wilson loops with {' or '.join(names)} reach beyond half the lattice: what follows from them "
+            "(Creutz ratios, potential) feels the periodic images"
+        )
 
 
 def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:

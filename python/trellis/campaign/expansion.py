@@ -9,12 +9,12 @@ import math
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadArgument
+from ..errors import BadArgument, RunFileError
+from ..run_files.loading import load_toml
 from .formats import MOST_VALUES, SHELL, evaluate, fill, uses_outputs, value_list
 from .model import Alternative, Output, Request, Retries, Task
 from .shapes import WHOLE_GPU
@@ -312,6 +312,6 @@ def _words(command: list[str] | str | None, text: Any) -> tuple[str, ...]:
 def _read_toml(path: Path, where: str) -> dict[str, Any]:
     """A TOML file without a schema."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadArgument(f"{where}: {path}: {error}") from error
+        return load_toml(path)
+    except RunFileError as error:
+        raise BadArgument(f"{where}: {error}") from error

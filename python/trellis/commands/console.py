@@ -18,13 +18,32 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+from rich.table import Column
+from rich.text import Text
 
 from ..errors import Error, FileError
 from ..parallel import launched_rank
+
+
+class _PaceColumn(ProgressColumn):
+    """Seconds for each piece of work so far, and the time left at that pace.
+
+    rich's own estimate knows the last half minute only: of trajectories that take longer it says nothing.
+    """
+
+    def render(self, task: Task) -> Text:
+        made, at = task.completed - task.fields["first"], task.fields["at"]
+        if made <= 0 or at is None or task.total is None or task.elapsed is None:
+            return Text("left -:--:--")
+        each = at / made
+        left = max(each * (task.total - task.completed) - (task.elapsed - at), 0.0)
+        minutes, seconds = divmod(round(left), 60)
+        return Text(f"{each:.3g} s each, left {minutes // 60}:{minutes % 60:02d}:{seconds:02d}")
 
 
 class Output:
@@ -60,20 +79,20 @@ class Output:
 
     @contextmanager
     def progress(self, text: str, total: int, completed: int = 0) -> Iterator[Callable[[int], None]]:
-        """A bar with the time left, on a terminal; yields the function that sets how much is done."""
+        """A bar, on a terminal, with the time of each piece and the time left; yields the function that sets
+        how much is done."""
         columns = (
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=10),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
+            _PaceColumn(table_column=Column(no_wrap=True)),
         )
         is_shown = self.is_root and not self.json and self.console.is_terminal
         with Progress(*columns, console=self.console, disable=not is_shown, transient=True) as bar:
-            task = bar.add_task(text, total=total, completed=completed)
+            task = bar.add_task(text, total=total, completed=completed, first=completed, at=None)
             bar.start_task(task)
-            yield lambda done: bar.update(task, completed=done)
+            yield lambda done: bar.update(task, completed=done, at=bar.tasks[0].elapsed)
 
 
 def run(command: Callable[[], int | None], json: bool) -> None:

@@ -36,7 +36,7 @@ def generate(
 ) -> int:
     """Run, or go on with, the run of a file: heat bath, or trajectories ([molecular_dynamics])."""
     output = Output(json)
-    if on_root(lambda: has_table(run_file, "molecular_dynamics")):
+    if on_root(lambda: _has_trajectories(run_file)):
         from .hmc import generate_hmc, tune_hmc
 
         chain, text = load_run(run_file, HmcRun)
@@ -51,6 +51,13 @@ def generate(
     result = generate_run(run, text, output, resume=resume)
     output.result(result)
     return 0
+
+
+def _has_trajectories(run_file: Path) -> bool:
+    """[molecular_dynamics] says so; a file that lacks it and means trajectories is told that alone."""
+    if has_table(run_file, "molecular_dynamics"):
+        return True
+    return has_table(run_file, "integrator") and not has_table(run_file, "heatbath")
 
 
 def generate_run(run: GenerateRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
@@ -89,10 +96,12 @@ class _Generation:
         on_root(lambda: make_output_folder(self.folder))
         U = self._state(resume)
         extents = "x".join(map(str, run.lattice.extents))
-        output.line(
-            f"{extents}, beta = {run.action.beta:g}, seed {run.heatbath.seed}: sweeps {self.sweep + 1} to "
-            f"{run.sweeps.total} into {self.folder}"
-        )
+        plan = f"sweeps {self.sweep + 1} to {run.sweeps.total} into {self.folder}"
+        if self.sweep >= run.sweeps.total:
+            plan = (
+                f"nothing to do: {self.folder} has {self.sweep} sweeps, and sweeps.total = {run.sweeps.total}"
+            )
+        output.line(f"{extents}, beta = {run.action.beta:g}, seed {run.heatbath.seed}: {plan}")
         if not run.sweeps.keeps_any(run.sweeps.total):
             output.warning(
                 f"sweeps.keep_every = {run.sweeps.keep_every} keeps no configuration up to sweep "
@@ -131,6 +140,7 @@ class _Generation:
         if U.geometry != self.geometry:
             raise BadArgument(f"{state.links}: expected {self.geometry}, found {U.geometry}")
         self.sweep = self.resumed_from = state.sweep
+        self.measurements.go_on(record.get("measure"), str(state.record))
         self.stream.read_until(state.sweep)
         self.output.line(f"resuming after sweep {state.sweep} ({state.links.name})")
         return U
@@ -198,6 +208,7 @@ class _Generation:
         self.stream.write(self.text, run.lattice.extents, attributes)
         content = {
             "physics": self._physics(),
+            "measure": self.measurements.record(),
             "provenance": {**build_provenance(), "created": now(), "run_file": self.text},
         }
         save_state(State(kind, self.sweep, self.folder), U, content)

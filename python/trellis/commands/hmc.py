@@ -115,9 +115,11 @@ class _Chain:
         first = self.number
         last = run.trajectories.total if trajectories is None else first + trajectories
         extents = "x".join(map(str, run.lattice.extents))
+        plan = f"trajectories {first + 1} to {last} into {self.folder}"
+        if first >= last:
+            plan = f"nothing to do: {self.folder} has {first} trajectories, and trajectories.total = {last}"
         output.line(
-            f"{extents}, {run.action.type} beta = {run.action.beta:g}, seed {run.random.seed}: trajectories "
-            f"{first + 1} to {last} into {self.folder}"
+            f"{extents}, {run.action.type} beta = {run.action.beta:g}, seed {run.random.seed}: {plan}"
         )
         if not run.trajectories.keeps_any(last):
             output.warning(
@@ -189,6 +191,7 @@ class _Chain:
             raise BadArgument(f"{state.links}: expected {self.geometry}, found {U.geometry}")
         self.number = self.saved = self.resumed_from = state.sweep
         self.intervals = record.get("intervals")
+        self.measurements.go_on(record.get("measure"), str(state.record))
         self.stream.read_until(state.sweep)
         self.output.line(f"going on after trajectory {state.sweep} ({state.links.name})")
         return U
@@ -279,6 +282,7 @@ class _Chain:
         content = {
             "physics": self._physics(),
             "intervals": self.intervals,
+            "measure": self.measurements.record(),
             "provenance": {**build_provenance(), "created": now(), "run_file": self.text},
         }
         save_state(State(kind, self.number, self.folder), U, content)

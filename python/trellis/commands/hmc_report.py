@@ -42,7 +42,7 @@ def describe_parts(parts: dict[str, dict[str, float]], seconds: float, made: int
     ranks = load().size()
     bandwidth, peak = read_bandwidth(_MEMORY_BUFFER) * ranks, fma_peak("double") * ranks
     lines = [f"{'part':14s} {'s/trajectory':>12s} {'share':>7s} {'GF/s':>8s} {'GB/s':>8s} {'roof':>7s}"]
-    rest = seconds
+    rest, highest = seconds, 0.0
     for name, part in sorted(parts.items(), key=lambda item: -item[1]["seconds"]):
         spent = part["seconds"]
         if spent <= 0:
@@ -52,7 +52,13 @@ def describe_parts(parts: dict[str, dict[str, float]], seconds: float, made: int
         if part["flops"] > 0 and part["bytes"] > 0:
             roof = min(peak, bandwidth * part["flops"] / part["bytes"])
             line += f" {part['flops'] / spent * 1e-9:8.1f} {part['bytes'] / spent * 1e-9:8.1f}"
-            line += f" {100 * part['flops'] / spent / roof:6.0f}%"
+            share = part["flops"] / spent / roof
+            line += f" {100 * share:6.0f}%"
+            highest = max(highest, share)
         lines.append(line)
     lines.append(f"{'other':14s} {max(rest, 0) / made:12.4f} {100 * max(rest, 0) / seconds:6.1f}%")
+    if highest > 1:
+        lines.append(
+            "roof: what memory and peak allow, measured now; above 100 %: fields that stay in a cache"
+        )
     return lines

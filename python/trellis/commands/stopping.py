@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish: the work in hand is finished and saved."""
+"""Ctrl-C, SIGTERM and SIGUSR1 as a wish: the work in hand is finished and saved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ class Stopped(BaseException):
 
 
 class StopRequest:
-    """While it is entered, SIGINT and SIGTERM are noted; a second SIGINT interrupts at once."""
+    """While it is entered, SIGINT, SIGTERM and SIGUSR1 are noted; a second SIGINT interrupts at once.
+
+    SIGUSR1 is for mpirun, which passes it on; of the others it makes an end of its own, soon after.
+    """
 
     def __init__(self) -> None:
         self.reason = ""
@@ -23,7 +26,7 @@ class StopRequest:
 
     def __enter__(self) -> StopRequest:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
                 self._before[number] = signal.signal(number, self._note)
         return self
 

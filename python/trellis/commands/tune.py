@@ -1,10 +1,9 @@
 """trellis generate --tune: steps of the integrator for a wished acceptance, from a short scan.
 
 Trajectories from one field, with the same momenta and pseudofermions, are integrated with the steps of the
-run file and again with those of one level doubled. The difference is that level's part of dH: an integrator
-of order p leaves it falling as steps^-p. With dH normal, of variance s^2 and mean s^2 / 2, so that
-<exp(-dH)> = 1, the
-acceptance is erfc(s / sqrt 8).
+run file and again with those of one level doubled, which makes all levels inside it finer too. The difference
+to the next level inside is that level's part of dH: an integrator of order p leaves it falling as steps^-p.
+With dH normal, of variance s^2 and mean s^2 / 2, so that <exp(-dH)> = 1, the acceptance is erfc(s / sqrt 8).
 """
 
 from __future__ import annotations
@@ -67,30 +66,30 @@ def tune(
 
     plain = violations(hmc, "steps of the run file")
     wished = deviation_for(acceptance)
-    levels = []
-    for k, level in enumerate(run.integrator):
+    levels: list[dict[str, Any]] = []
+    # From the innermost outwards: doubling a level's steps halves the step sizes of those inside it too, so
+    # its own part is what changes when it joins them. Steps stay whole numbers.
+    before = plain
+    for k in reversed(range(len(run.integrator))):
+        level = run.integrator[k]
         finer_level = level.model_copy(update={"steps": 2 * level.steps})
-        if k + 1 < len(run.integrator):
-            # the inner levels keep their step sizes
-            inner = run.integrator[k + 1]
-            halved = inner.model_copy(update={"steps": max(1, (inner.steps + 1) // 2)})
-            table = [*run.integrator[:k], finer_level, halved, *run.integrator[k + 2 :]]
-        else:
-            table = [*run.integrator[:k], finer_level]
-        finer = violations(
+        table = [*run.integrator[:k], finer_level, *run.integrator[k + 1 :]]
+        after = violations(
             make_hmc(make_sea(run.model_copy(update={"integrator": table}), U, sea.interval_record())),
             f"level {k + 1} with {finer_level.steps} steps",
         )
         order = _ORDERS[level.scheme]
-        part = float(np.sqrt(np.mean((plain - finer) ** 2))) / (1 - 2.0**-order)
+        part = float(np.sqrt(np.mean((before - after) ** 2))) / (1 - 2.0**-order)
+        before = after
         allowed = wished / math.sqrt(len(run.integrator))
-        levels.append(
+        levels.insert(
+            0,
             {
                 "scheme": level.scheme,
                 "steps": level.steps,
                 "part": part,
                 "proposed": max(1, math.ceil(level.steps * (part / allowed) ** (1 / order))),
-            }
+            },
         )
     outer = levels[0]["proposed"] / levels[0]["steps"]
     for inner in levels[1:]:  # counted per drift of the level before, which became shorter or longer

@@ -47,6 +47,10 @@ class Getter:
         """These were read otherwise."""
         self._asked.update((group, key) for key in keys)
 
+    def was_asked(self, group: str) -> bool:
+        """Whether something of a group was read."""
+        return any(name == group for name, _ in self._asked)
+
     def not_asked(self) -> list[str]:
         """Keys of the groups of which something was taken, in the order of the input."""
         groups = {group for group, _ in self._asked}

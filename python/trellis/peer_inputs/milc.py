@@ -9,20 +9,29 @@ from ..errors import BadArgument
 from .common import Getter, left_out, lines, number_of, to_toml
 
 
-def from_milc(text: str, *, flavours: Iterable[float], directory: str = "milc_run") -> str:
+def from_milc(
+    text: str,
+    *,
+    flavours: Iterable[float] | None = None,
+    tree_level: bool = False,
+    directory: str = "milc_run",
+) -> str:
     """A run file from the input of MILC's HISQ RHMC (KEY VALUE ... lines).
 
     Parameters
     ----------
     flavours
-        n_f of each dynamical mass, which MILC keeps in its file of rational functions.
+        n_f of each dynamical mass; default: dyn_flavors of the input.
+    tree_level
+        Take the tree-level gauge action also where the input has tadpole factors (u0 other than 1).
     directory
         Of the output.
 
     Raises
     ------
     BadArgument
-        A key is missing, or tadpole factors (u0 other than 1), which the tree-level action has not.
+        A key is missing, or u0 is not 1: MILC's gauge action then has one-loop terms with parallelograms,
+        which Trellis does not have, unless `tree_level`.
     """
     values = _milc_values(text)
     get = Getter([("input", {k: v[0] for k, v in values.items()})], "the MILC input")
@@ -33,10 +42,15 @@ def from_milc(text: str, *, flavours: Iterable[float], directory: str = "milc_ru
     def integer(key: str) -> int:
         return get.integer("input", key)
 
-    if number("u0", 1.0) != 1.0:
-        raise BadArgument(f"u0 = {number('u0'):g}: only the action without tadpole factors, u0 = 1, is built")
-    fermions = _milc_fermions(values, integer("n_dyn_masses"), list(flavours))
-    get.take("input", "dyn_mass", "naik_term_epsilon")
+    u0 = number("u0", 1.0)
+    if u0 != 1.0 and not tree_level:
+        raise BadArgument(
+            f"u0 = {u0:g}: expected 1, the gauge action without tadpole factors and one-loop terms; "
+            "tree_level=True takes it in place of MILC's, at the same 10 / g^2, which is another action"
+        )
+    n_f = list(flavours) if flavours is not None else _milc_flavours(values)
+    fermions = _milc_fermions(values, integer("n_dyn_masses"), n_f)
+    get.take("input", "dyn_mass", "dyn_flavors", "naik_term_epsilon", "prompt")
     steps = integer("steps_per_trajectory")
     tables: list[tuple[str, Any]] = [
         ("lattice", {"extents": [integer(k) for k in ("nx", "ny", "nz", "nt")]}),
@@ -63,9 +77,15 @@ def from_milc(text: str, *, flavours: Iterable[float], directory: str = "milc_ru
     ]
     remarks = [
         "masses are the same numbers (MILC's matrix is 2 m + D', ours m + D)",
-        "beta is 3/5 of MILC's; the one-loop terms of its gauge action are left out",
+        "beta is 3/5 of MILC's",
         "one time scale with omelyan2: choose steps with --tune",
     ]
+    if u0 != 1.0:
+        remarks.append(f"u0 = {u0:g}: tadpole factors and one-loop terms of the gauge action are left out")
+    if "naik_term_epsilon" not in values:
+        remarks.append(
+            "epsilon is 0: MILC keeps naik_term_epsilon in its file of rational functions; set it for charm"
+        )
     return to_toml("an input of MILC's HISQ RHMC", remarks + left_out([get]), tables)
 
 
@@ -77,6 +97,13 @@ def _milc_values(text: str) -> dict[str, list[str]]:
         if len(words) > 1 and words[0] not in values:
             values[words[0]] = words[1:]
     return values
+
+
+def _milc_flavours(values: dict[str, list[str]]) -> list[float]:
+    """n_f of each mass as the input has them."""
+    if "dyn_flavors" not in values:
+        raise BadArgument("the MILC input lacks dyn_flavors: give `flavours`, n_f of each dynamical mass")
+    return [number_of(n, "the MILC input: dyn_flavors") for n in values["dyn_flavors"]]
 
 
 def _milc_fermions(values: dict[str, list[str]], count: int, n_f: list[float]) -> list[dict[str, Any]]:
@@ -97,6 +124,8 @@ def _milc_fermions(values: dict[str, list[str]], count: int, n_f: list[float]) -
             f"{len(epsilons)}"
         )
     names = [f"mass_{m:g}".replace(".", "_") for m in masses]
+    if len(set(names)) < len(names):
+        names = [f"{name}_{k}" for k, name in enumerate(names)]
     return [
         {"name": name, "type": "hisq", "n_f": f, "mass": m, "epsilon": e}
         for name, f, m, e in zip(names, n_f, masses, epsilons, strict=True)

@@ -100,7 +100,13 @@ def _openacc_integrator(get: Getter, names: list[str]) -> list[dict[str, Any]]:
 def _openacc_chain(get: Getter) -> list[tuple[str, dict[str, Any]]]:
     """What is not physics of the action: trajectories, residuals, random numbers, output."""
     dynamics, chain = "MDParameters", "MontecarloParameters"
-    therm = get.integer(chain, "ThermNtraj")
+    total = get.integer(chain, "Ntraj")  # its first ThermNtraj are the thermalisation
+    thermalisation = min(get.integer(chain, "ThermNtraj"), total)
+    trajectories = {"total": total, "thermalisation": thermalisation}
+    every = get.integer(chain, "StoreConfInterval")
+    if total > thermalisation:
+        trajectories["keep_every"] = every
+    trajectories["checkpoint_every"] = get.integer(chain, "SaveConfInterval")
     return [
         (
             "molecular_dynamics",
@@ -117,15 +123,7 @@ def _openacc_chain(get: Getter) -> list[tuple[str, dict[str, Any]]]:
                 "max_iterations": get.integer(dynamics, "MaxCGIterations", 10000),
             },
         ),
-        (
-            "trajectories",
-            {
-                "total": therm + get.integer(chain, "Ntraj"),
-                "thermalisation": therm,
-                "keep_every": get.integer(chain, "StoreConfInterval"),
-                "checkpoint_every": get.integer(chain, "SaveConfInterval"),
-            },
-        ),
+        ("trajectories", trajectories),
         ("random", {"seed": get.integer(chain, "Seed", 0)}),
         ("output", {"directory": get.text(chain, "StoreConfName")}),
     ]

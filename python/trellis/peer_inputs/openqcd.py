@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BadArgument
-from .common import Getter, left_out, lines, to_toml
+from ..run_files.dynamics import DRIFTS
+from .common import Getter, left_out, lines, number_of, to_toml
 
 #: Of an input; more are a misprint.
 _MOST_LEVELS = 32
+#: type of [Boundary conditions], in time.
+_BOUNDARIES = ("open", "Schroedinger functional", "open and Schroedinger functional", "periodic")
 
 
-def from_openqcd(text: str, *, extents: Iterable[int]) -> str:
+def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -> str:
     """A run file from an input of openQCD's qcd1 with two flavours (sections in brackets).
 
-    Read: [Lattice parameters] beta, c0, kappa, csw; [HMC parameters] nlv, tau; [MD trajectories] nth, ntr,
-    dtr_cnfg; [Random number generator] seed; [Run name] name; [Level n] integrator, lambda, nstep. The gauge
-    action goes to the innermost level and the quarks to the outermost; Hasenbusch masses are chosen anew.
+    Read: [Lattice parameters] beta, c0, kappa, csw; [Boundary conditions] type, theta; [HMC parameters]
+    actions, nlv, tau; [MD trajectories] nth, ntr, dtr_cnfg; [Random number generator] seed; [Run name] name;
+    [Level n] integrator, lambda, nstep; [Action n] action. The gauge action goes to the innermost level and
+    the quarks to the outermost; Hasenbusch masses are chosen anew.
 
     Parameters
     ----------
     extents
         Lx, Ly, Lz, Lt, which the program has when it is compiled.
+    periodic
+        Take boundaries that are periodic in time (antiperiodic for quarks) whatever the input says.
 
     Raises
     ------
     BadArgument
-        A key that is missing, more than one kappa, or another integrator.
+        A key that is missing, more than one kappa, a third quark, another integrator, or boundary conditions
+        in time that Trellis does not have: all but periodic ones, unless `periodic`.
     """
     groups, lists = _openqcd_sections(text)
     get = Getter(groups, "the openQCD input")
     integrator, remarks = _openqcd_integrator(get)
+    doublet = _openqcd_doublet(get, lists.get(("Lattice parameters", "kappa"), []))
+    _require_doublet_alone(get, lists.get(("HMC parameters", "actions"), []))
+    remarks += _openqcd_time_boundary(get, periodic)
+    theta = lists.get(("Boundary conditions", "theta"), [])
+    if theta:
+        doublet["boundary"] = _openqcd_phases(theta)
     lattice, chain = "Lattice parameters", "MD trajectories"
     tables: list[tuple[str, Any]] = [
         ("lattice", {"extents": list(extents)}),
@@ -44,7 +58,7 @@ def from_openqcd(text: str, *, extents: Iterable[int]) -> str:
                 "c1": (1 - get.number(lattice, "c0", 1.0)) / 8,
             },
         ),
-        ("fermions", [_openqcd_doublet(get, lists.get((lattice, "kappa"), []))]),
+        ("fermions", [doublet]),
         ("integrator", integrator),
         ("molecular_dynamics", {"length": get.number("HMC parameters", "tau")}),
         (
@@ -58,6 +72,8 @@ def from_openqcd(text: str, *, extents: Iterable[int]) -> str:
         ("random", {"seed": get.integer("Random number generator", "seed")}),
         ("output", {"directory": get.text("Run name", "name")}),
     ]
+    unread = [f"[{name}]" for name in dict.fromkeys(n for n, _ in groups) if not get.was_asked(name)]
+    remarks += [f"sections that are not taken over: {', '.join(unread)}"] if unread else []
     return to_toml("an input of openQCD", remarks + left_out([get]), tables)
 
 
@@ -97,6 +113,45 @@ def _openqcd_doublet(get: Getter, kappas: list[str]) -> dict[str, Any]:
     }
 
 
+def _require_doublet_alone(get: Getter, actions: list[str]) -> None:
+    """Pseudofermion actions of one flavour are of a quark that the run file would lack."""
+    for number in actions:
+        kind = get.text(f"Action {number}", "action", "-")
+        if kind.startswith("ACF_RAT"):
+            raise BadArgument(
+                f"[Action {number}] {kind}: expected pseudofermions of two flavours (ACF_TM1, ACF_TM2) "
+                "alone; leave it out of `actions`, and add the flavour with n_f = 1 by hand"
+            )
+
+
+def _openqcd_time_boundary(get: Getter, periodic: bool) -> list[str]:
+    """Remarks on the boundary conditions in time."""
+    group = "Boundary conditions"
+    get.take(group, "theta")
+    if get.text(group, "type", "-") == "-":
+        return ["the input states no boundary conditions: here periodic in time, antiperiodic for quarks"]
+    found = get.integer(group, "type")
+    if not 0 <= found < len(_BOUNDARIES):
+        raise BadArgument(f"type of {group}: expected 0 to {len(_BOUNDARIES) - 1}, found {found}")
+    if _BOUNDARIES[found] == "periodic":
+        get.take(group, "cG", "cF")
+        return []
+    if not periodic:
+        raise BadArgument(
+            f"type of {group} = {found} ({_BOUNDARIES[found]}): Trellis has lattices that are periodic in "
+            "time only; periodic=True takes that in its place, which is another theory near the boundaries"
+        )
+    return [f"periodic in time, where the input has {_BOUNDARIES[found]} boundary conditions"]
+
+
+def _openqcd_phases(theta: list[str]) -> list[float]:
+    """Angles in x, y, z as phases over pi; openQCD's quarks are antiperiodic in time."""
+    angles = [number_of(angle, "the openQCD input: theta of Boundary conditions") for angle in theta]
+    if len(angles) != 3:
+        raise BadArgument(f"theta of Boundary conditions: expected three angles, found {theta}")
+    return [*(angle / math.pi for angle in angles), 1.0]
+
+
 def _openqcd_integrator(get: Getter) -> tuple[list[dict[str, Any]], list[str]]:
     """Outermost and innermost level, outermost first, and remarks."""
     schemes = {"LPFR": "leapfrog", "OMF2": "omelyan2", "OMF4": "omelyan4"}
@@ -117,5 +172,10 @@ def _openqcd_integrator(get: Getter) -> tuple[list[dict[str, Any]], list[str]]:
     if count == 1:
         return [levels[0] | {"monomials": ["light", "gauge"]}], remarks
     if count > 2:
-        remarks.append(f"{count - 2} levels in between are left out")
-    return [levels[0] | {"monomials": ["light"]}, levels[-1] | {"monomials": ["gauge"]}], remarks
+        remarks.append(
+            f"levels in between ({count - 2}) are left out; the gauge action keeps its number of steps"
+        )
+    inner = levels[-1]
+    for level in levels[1:-1]:
+        inner["steps"] *= level["steps"] * DRIFTS[level["scheme"]]
+    return [levels[0] | {"monomials": ["light"]}, inner | {"monomials": ["gauge"]}], remarks

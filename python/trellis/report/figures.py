@@ -13,7 +13,7 @@ from trellis.analysis.effective_mass import log_effective_mass, periodic_effecti
 from trellis.analysis.models import SpectralModel
 from trellis.analysis.results import AutocorrelationResult, FitResult, ParticleResult, Results, Series
 
-from .style import BAND_ALPHA, COLOURS, FAINT, INK, MARKERS, colour_and_marker, label
+from .style import BAND_ALPHA, COLOURS, FAINT, INK, MARKERS, colour_and_marker, label, observable_label
 
 TIME_LABEL = r"time from the source $t/a$  (lattice units)"
 MASS_LABEL = r"$a\,m$  (lattice units)"
@@ -227,7 +227,7 @@ def observable_figure(name: str, observable: AutocorrelationResult) -> Figure:
                  color=COLOURS[1], alpha=0.3, lw=0)  # fmt: skip
     left.axhline(observable.mean, color=COLOURS[1], lw=1.1)
     left.set_xlabel("trajectory")
-    left.set_ylabel(name.replace("_", " "))
+    left.set_ylabel(observable_label(name))
     left.ticklabel_format(axis="y", useOffset=False)
     left.set_title(f"mean {gv.gvar(observable.mean, observable.error)}")
     lag, rho, error = _arrays(observable.rho)
@@ -238,8 +238,8 @@ def observable_figure(name: str, observable: AutocorrelationResult) -> Figure:
     right.errorbar(lag, rho, error, fmt="o", color=COLOURS[2], mfc="white", mew=1.1)
     right.axvline(observable.window, color=INK, lw=0.9, ls=(0, (3, 2)), label="end of the sum")
     right.set_title(rf"$\tau_{{\mathrm{{int}}}}$ = {gv.gvar(observable.tau_int, observable.tau_int_error)}")
-    apart = "" if observable.spacing == 1 else f" of {observable.spacing} trajectories"
-    right.set_xlabel(f"separation in steps{apart}")
+    apart = "trajectories" if observable.spacing == 1 else f"units of {observable.spacing} trajectories"
+    right.set_xlabel(f"separation in {apart}")
     right.set_ylabel(r"autocorrelation $\rho$")
     right.legend(loc="upper right")
     return figure

@@ -7,13 +7,14 @@ from pathlib import Path
 import jinja2
 from matplotlib.figure import Figure
 
+from trellis.analysis.assemble import is_timing
 from trellis.analysis.results import Results, format_error
 from trellis.durable import write_bytes, write_text
 
 from . import figures, stream_figures
 from .charge_figures import charge_figures
 from .embed import png_bytes, svg_text
-from .style import look
+from .style import look, observable_label
 
 #: Observables that get a figure, in this order, when they are there.
 _PLOTTED_OBSERVABLES = (
@@ -64,10 +65,26 @@ def render_page(results: Results, plots: dict[str, str]) -> str:
     )
     environment.filters["significant"] = lambda v, digits=3: "–" if v is None else f"{v:.{digits}g}"
     environment.globals["format_error"] = format_error
+    environment.globals["observable_label"] = observable_label
+    environment.globals["is_timing"] = is_timing
     environment.globals["particle_title"] = lambda name: name.replace("_", " ")
     template = environment.get_template("report.html.j2")
     safe = {name: jinja2.utils.markupsafe.Markup(text) for name, text in plots.items()}
-    return template.render(r=results, plots=safe)
+    return template.render(r=results, plots=safe, times=_times(results))
+
+
+def _times(results: Results) -> list[tuple[str, str, float]]:
+    """Part of a trajectory, its seconds with their error, its share; the largest first, other: the rest."""
+    whole = results.observables.get("seconds")
+    parts = {
+        n.removeprefix("seconds."): o for n, o in results.observables.items() if n.startswith("seconds.")
+    }
+    if whole is None or not whole.mean or not parts:
+        return []
+    rows = [(n, format_error(o.mean, o.error), o.mean / whole.mean) for n, o in parts.items()]
+    rest = max(whole.mean - sum(o.mean for o in parts.values()), 0.0)
+    rows.append(("other", f"{rest:.2g}", rest / whole.mean))
+    return sorted(rows, key=lambda row: -row[2])
 
 
 def write_report(results: Results, output: Path | str) -> Path:

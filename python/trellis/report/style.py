@@ -85,3 +85,28 @@ def colour_and_marker(name: str, names: list[str]) -> tuple[str, str]:
 def label(name: str) -> str:
     """The particle's symbol, or its name with spaces."""
     return _LABELS.get(name, name.replace("_", " "))
+
+
+#: Of observables whose name says little.
+_OBSERVABLES = {
+    "dH": "ΔH",
+    "exp_minus_dH": "exp(−ΔH)",
+    "polyakov_loop_real": "Re Polyakov loop",
+    "polyakov_loop_imag": "Im Polyakov loop",
+    "polyakov_loop_abs": "|Polyakov loop|",
+    "kinetic": "kinetic energy",
+    "accepted": "acceptance",
+    "t0": "t₀/a² (each configuration)",
+    "w0": "w₀/a (each configuration)",
+}
+
+
+def observable_label(name: str) -> str:
+    """Its name in figures and tables: "number_density.up_imag" is "Im number density, up"."""
+    if name in _OBSERVABLES:
+        return _OBSERVABLES[name]
+    text = name
+    for ending, part in (("_real", "Re "), ("_imag", "Im ")):
+        if name.endswith(ending):
+            text = part + name.removesuffix(ending)
+    return text.replace(".", ", ", 1).replace("_", " ")

@@ -39,6 +39,7 @@ Grid = Annotated[FourIntegers, AfterValidator(_positive_grid)]
 #: Of couplings, masses and phases: squares and products of larger numbers leave the range of the storages.
 LARGEST = 1e6
 Coupling = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+#: A bound that is added to Coupling's would be lost beside it.
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 Positive = Annotated[float, Field(ge=1 / LARGEST, le=LARGEST)]
 #: Flux quanta; with the charges they stay within the core's 32-bit integers.
@@ -53,7 +54,7 @@ _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)?$")
 
 def _check_name(name: str) -> str:
     if not _NAME.match(name):
-        raise ValueError(f"a name consists of letters, digits, _ and -, found {name!r}")
+        raise ValueError("a name consists of letters, digits, _ and -")
     return name
 
 

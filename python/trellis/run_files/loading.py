@@ -140,6 +140,8 @@ def _describe(error: Any, model: type[BaseModel], text: str) -> str:
         return f"{where}: {shown}: expected more than {path[-1]} values; found {list(found)}"
     if error["type"] == "missing":
         return f"{where}: {shown}: missing"
+    if error["type"] == "too_long" and isinstance(found, list | tuple):
+        return f"{where}: {shown}: expected at most {error['ctx']['max_length']} values; found {list(found)}"
     message = error["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list")
     if error["type"] == "value_error" and isinstance(found, dict):
         return f"{where}: {shown}: {message}"
