@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +11,8 @@ from .arguments import instance, integer, phases, real
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
-from .operators import ANTIPERIODIC_IN_TIME, legal_link_reals
+from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals
 from .propagators import Propagator
-
-if TYPE_CHECKING:
-    from .gauge import Geometry
 
 
 def _coefficients(name: str, values: complex | Sequence[complex]) -> list[complex]:
@@ -34,7 +30,7 @@ def _without_zero_imaginary_parts(values: Sequence[complex]) -> complex | list[c
     return plain[0] if len(plain) == 1 else plain
 
 
-class MoebiusDomainWall:
+class MoebiusDomainWall(OnLinks):
     """The Moebius domain-wall operator; Shamir's is b5 = 1, c5 = 0.
 
     D5 psi_s = D_+ psi_s - D_- [P_- psi_{s+1} + P_+ psi_{s-1}], wrapped terms times -mass, with
@@ -94,16 +90,6 @@ class MoebiusDomainWall:
         self._core = core.DomainWallOperator(U._core, params, legal_link_reals(link_reals))
         self._links = U
         self._columns_per_solve = columns_per_solve
-
-    @property
-    def geometry(self) -> Geometry:
-        """The 4-D lattice."""
-        return self._links.geometry
-
-    @property
-    def device(self) -> str:
-        """Where it works: the device of its links, "cpu" or "cuda"."""
-        return self._links.device
 
     @property
     def mass(self) -> float:

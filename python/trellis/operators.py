@@ -27,7 +27,23 @@ def legal_link_reals(value: int) -> int:
     return found
 
 
-class WilsonClover:
+class OnLinks:
+    """What all Dirac operators on a gauge field share."""
+
+    _links: GaugeField
+
+    @property
+    def geometry(self) -> Geometry:
+        """The lattice."""
+        return self._links.geometry
+
+    @property
+    def device(self) -> str:
+        """Where it works: the device of its links, "cpu" or "cuda"."""
+        return self._links.device
+
+
+class WilsonClover(OnLinks):
     """The Wilson-clover operator, optionally anisotropic or with a twisted mass.
 
     M = 1 + 3 nu / xi0 + m + clover term + i mu gamma5 - 1/2 H (doc/conventions.md).
@@ -87,16 +103,6 @@ class WilsonClover:
         self._params = params
         self._core = core.WilsonOperator(U._core, params, "double", link_reals)
         self._links = U
-
-    @property
-    def geometry(self) -> Geometry:
-        """The lattice."""
-        return self._links.geometry
-
-    @property
-    def device(self) -> str:
-        """Where it works: the device of its links, "cpu" or "cuda"."""
-        return self._links.device
 
     @property
     def mass(self) -> float:

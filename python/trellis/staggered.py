@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +14,8 @@ from .arguments import phases as phases_of
 from .core import load
 from .errors import BadArgument, NotConverged
 from .gauge import GaugeField
-from .operators import ANTIPERIODIC_IN_TIME, legal_link_reals
+from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals
 from .solvers import EvenOdd, Solver, SolveReport, cg
-
-if TYPE_CHECKING:
-    from .gauge import Geometry
 
 #: Planes of the electromagnetic flux in the order of trellis._core.
 FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
@@ -86,7 +83,7 @@ class StaggeredObservables:
     report: SolveReport
 
 
-class _StaggeredBase:
+class _StaggeredBase(OnLinks):
     """What naive and improved staggered operators share."""
 
     def __init__(
@@ -112,16 +109,6 @@ class _StaggeredBase:
         self._phases = phases
         self._matrix = core.StaggeredMatrix(links, phases, real("mass", mass))
         self._core = core.StaggeredOperator(self._matrix)
-
-    @property
-    def geometry(self) -> Geometry:
-        """The lattice."""
-        return self._links.geometry
-
-    @property
-    def device(self) -> str:
-        """Where it works: the device of its links, "cpu" or "cuda"."""
-        return self._links.device
 
     @property
     def mass(self) -> float:

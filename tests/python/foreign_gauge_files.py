@@ -65,9 +65,9 @@ def scidac_sums(data: bytes, sites: int) -> tuple[int, int]:
 
 
 def record(kind: str, data: bytes | str, flags: int = 0, pad: bytes = b"\0") -> bytes:
-    """A LIME record."""
+    """A LIME record; its type in Latin-1, as old programs wrote names."""
     data = data.encode() if isinstance(data, str) else data
-    head = struct.pack(">IHHQ", 0x456789AB, 1, flags, len(data)) + kind.encode().ljust(128, b"\0")
+    head = struct.pack(">IHHQ", 0x456789AB, 1, flags, len(data)) + kind.encode("latin-1").ljust(128, b"\0")
     return head + data + pad * (-len(data) % 8)
 
 

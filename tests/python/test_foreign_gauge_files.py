@@ -117,6 +117,20 @@ SOUND: dict[str, tuple[bytes, str, int, list[bool], bool]] = {
     ),
     "nersc of DOS": (nersc(U, line_end="\r\n", equals="="), "nersc", 64, [True], False),
     "nersc with blanks": (nersc(U, line_end=" \n\t ", equals="\t=  "), "nersc", 64, [True], False),
+    "nersc with a name in Latin-1": (
+        nersc(U).replace(b"END_HEADER", b"CREATOR = J\xfcrgen\nEND_HEADER", 1),
+        "nersc",
+        64,
+        [True],
+        False,
+    ),
+    "ildg with a record type in Latin-1": (
+        ildg() + record("x-J\xfcrgen", b"\xfc", 0xC000),
+        "ildg",
+        64,
+        [True, True],
+        False,
+    ),
     "nersc without sums": (
         nersc(U, changes={"CHECKSUM": None, "PLAQUETTE": None, "LINK_TRACE": None}),
         "nersc",
@@ -179,12 +193,14 @@ def damaged() -> dict[str, bytes]:
         "NaN, and the header agrees": nersc(not_a_number),
         "a MILC sum": milc(U)[:88] + bytes(4) + milc(U)[92:],
         "a byte after the end": openqcd(U) + b"\0",
+        "a number in Latin-1": nersc(U).replace(b"DIMENSION_2 = 4", b"DIMENSION_2 = \xb2", 1),
     }
 
 
 SAID = {
     "an extent beyond 64 bits": "NERSC header",
     "extents that overflow": "1048576x1048576x1048576x1048576 needs more than",
+    "a number in Latin-1": "DIMENSION_2",
     "no extent": "has no DIMENSION_2",
     "a byte after the end": "221209 bytes; as an openQCD file it would have 221208 bytes",
 }

@@ -73,6 +73,18 @@ class SiteArray {
     }
   }
 
+  /// The same without the site's scale: load() is load_unit() times this.
+  TRELLIS_SITE_FN void load_stored(int block, int slot, Real (&r)[N]) const {
+    if constexpr (is_half) {
+      const Element* p = origin(block, slot);
+      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA {
+        r[i] = load_fixed(p + offset(block, i), static_cast<Real*>(nullptr));
+      });
+    } else {
+      load(block, slot, r);
+    }
+  }
+
   /// What load() multiplies stored numbers with (16-bit fixed point), for reads of single components.
   TRELLIS_SITE_FN Real load_unit(int block, int slot) const {
     if constexpr (is_half)

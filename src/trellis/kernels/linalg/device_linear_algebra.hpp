@@ -23,8 +23,10 @@ class CombineAtSite {
   TRELLIS_SITE_FN void operator()(int site, double (&terms)[1]) const {
     typename Kernel::Real r[N];
     Kernel::template combine<is_complex>(out_, x_, y_, has_y_, a_, b_, site, slot_, r);
-    if constexpr (Kernel::Array::rounds) out_.load(site, slot_, r);  // the norm is of what was stored
-    terms[0] = Kernel::norm_term(r);
+    if constexpr (Kernel::Array::rounds)
+      terms[0] = Kernel::norm_term(out_, site, slot_);
+    else
+      terms[0] = Kernel::norm_term(r);
   }
 
  private:
@@ -40,9 +42,7 @@ class NormAtSite {
   using Kernel = LinearAlgebra<Layout, Storage, N>;
   NormAtSite(const DotCall& call, int slot) : x_{call.x}, slot_{slot} {}
   TRELLIS_SITE_FN void operator()(int site, double (&terms)[1]) const {
-    typename Kernel::Real r[N];
-    x_.load(site, slot_, r);
-    terms[0] = Kernel::norm_term(r);
+    terms[0] = Kernel::norm_term(x_, site, slot_);
   }
 
  private:
@@ -56,10 +56,7 @@ class DotAtSite {
   using Kernel = LinearAlgebra<Layout, Storage, N>;
   DotAtSite(const DotCall& call, int slot) : x_{call.x}, y_{call.y}, slot_{slot} {}
   TRELLIS_SITE_FN void operator()(int site, double (&terms)[2]) const {
-    typename Kernel::Real r[N], s[N];
-    x_.load(site, slot_, r);
-    y_.load(site, slot_, s);
-    Kernel::dot_term(r, s, terms[0], terms[1]);
+    Kernel::dot_term(x_, y_, site, slot_, terms[0], terms[1]);
   }
 
  private:

@@ -32,8 +32,10 @@ void combine(const CombineCall& call, const SiteRange& sites) {
           Real r[N];
           Kernel::template combine<is_complex>(out, x, y, call.has_y, call.a + 2 * slot, call.b + 2 * slot,
                                                block, slot, r);
-          if constexpr (Kernel::Array::rounds) out.load(block, slot, r);  // the norm is of what was stored
-          return std::array{Kernel::norm_term(r)};
+          if constexpr (Kernel::Array::rounds)
+            return std::array{Kernel::norm_term(out, block, slot)};
+          else
+            return std::array{Kernel::norm_term(r)};
         },
         call.norms + slot);
 }
@@ -46,24 +48,15 @@ void dot(const DotCall& call, const SiteRange& sites) {
   for (int slot = 0; slot < call.slots; ++slot) {
     if (y.is_null()) {
       cpu::reduce_sites<1>(
-          sites,
-          [&](int block) {
-            Real r[N];
-            x.load(block, slot, r);
-            return std::array{Kernel::norm_term(r)};
-          },
-          call.re + slot);
+          sites, [&](int block) { return std::array{Kernel::norm_term(x, block, slot)}; }, call.re + slot);
       continue;
     }
     ExactSum sums[2] = {call.re[slot], call.im[slot]};
     cpu::reduce_sites<2>(
         sites,
         [&](int block) {
-          Real r[N], s[N];
-          x.load(block, slot, r);
-          y.load(block, slot, s);
           std::array<typename Kernel::Term, 2> terms;
-          Kernel::dot_term(r, s, terms[0], terms[1]);
+          Kernel::dot_term(x, y, block, slot, terms[0], terms[1]);
           return terms;
         },
         sums);

@@ -37,7 +37,28 @@ struct LinearAlgebra {
   using Scalar = typename StorageTraits<Storage>::compute;
   using Term = LaneReal<double, Layout::lanes>;
 
-  /// sum of squares of a site's reals, in double and in order
+  /// |x|^2 at a site, of the numbers that are stored there. In order; in double, but 16-bit numbers in groups
+  /// whose squares are added in float: their conversion to double takes twice as long as to read them.
+  TRELLIS_SITE_FN static Term norm_term(const Array& x, int block, int slot) {
+    Real r[N];
+    if constexpr (Array::rounds) {
+      x.load_stored(block, slot, r);
+      Term sum(0.0);
+      unroll<N / group>([&](auto g) TRELLIS_INLINE_LAMBDA {
+        constexpr int first = group * g;
+        Real part = r[first] * r[first];
+        unroll<group - 1>(
+            [&](auto i) TRELLIS_INLINE_LAMBDA { part = fma(r[first + i + 1], r[first + i + 1], part); });
+        sum = sum + convert_real<double>(part);
+      });
+      const Term unit = convert_real<double>(x.load_unit(block, slot));
+      return unit * unit * sum;
+    } else {
+      x.load(block, slot, r);
+      return norm_term(r);
+    }
+  }
+  /// The same of numbers that are not rounded when they are stored.
   TRELLIS_SITE_FN static Term norm_term(const Real (&r)[N]) {
     const Term first = convert_real<double>(r[0]);
     Term sum = first * first;
@@ -47,16 +68,36 @@ struct LinearAlgebra {
     });
     return sum;
   }
-  /// conj(x) . y at a site
-  TRELLIS_SITE_FN static void dot_term(const Real (&x)[N], const Real (&y)[N], Term& re, Term& im) {
+  /// conj(x) . y at a site, of what is stored; 16-bit numbers in groups, as in norm_term().
+  TRELLIS_SITE_FN static void dot_term(const Array& x, const Array& y, int block, int slot, Term& re,
+                                       Term& im) {
+    Real u[N], v[N];
     re = im = Term(0.0);
-    unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
-      constexpr int i = 2 * k;
-      const Term xr = convert_real<double>(x[i]), xi = convert_real<double>(x[i + 1]);
-      const Term yr = convert_real<double>(y[i]), yi = convert_real<double>(y[i + 1]);
-      re = fma(xi, yi, fma(xr, yr, re));
-      im = fnma(xi, yr, fma(xr, yi, im));
-    });
+    if constexpr (Array::rounds) {
+      x.load_stored(block, slot, u);
+      y.load_stored(block, slot, v);
+      unroll<N / group>([&](auto g) TRELLIS_INLINE_LAMBDA {
+        Real part_re(0.0f), part_im(0.0f);
+        unroll<group / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
+          constexpr int i = group * g + 2 * k;
+          add_conj_product(u[i], u[i + 1], v[i], v[i + 1], part_re, part_im);
+        });
+        re = re + convert_real<double>(part_re);
+        im = im + convert_real<double>(part_im);
+      });
+      const Term unit =
+          convert_real<double>(x.load_unit(block, slot)) * convert_real<double>(y.load_unit(block, slot));
+      re = unit * re;
+      im = unit * im;
+    } else {
+      x.load(block, slot, u);
+      y.load(block, slot, v);
+      unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        constexpr int i = 2 * k;
+        add_conj_product(convert_real<double>(u[i]), convert_real<double>(u[i + 1]),
+                         convert_real<double>(v[i]), convert_real<double>(v[i + 1]), re, im);
+      });
+    }
   }
 
   /// Stores a x + b y and leaves it in r; a and b point to the (re, im) of this slot.
@@ -95,6 +136,15 @@ struct LinearAlgebra {
   }
 
  private:
+  static constexpr int group = 6;  // divides N
+
+  /// re, im += conj(x) y
+  template <class T>
+  TRELLIS_SITE_FN static void add_conj_product(const T& xr, const T& xi, const T& yr, const T& yi, T& re,
+                                               T& im) {
+    re = fma(xi, yi, fma(xr, yr, re));
+    im = fnma(xi, yr, fma(xr, yi, im));
+  }
   template <bool is_complex>
   TRELLIS_SITE_FN static void multiply(Real (&r)[N], const double* a) {
     const Real re = Scalar(a[0]), im = Scalar(a[1]);
