@@ -1,13 +1,15 @@
-"""The profile likelihood of two-state fits against sums over a grid."""
+"""The profile likelihood of fits of charges against sums over a grid."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 from test_analysis_charges import ensemble, exact
 
-from trellis.analysis import charge_fit, charge_profile
-from trellis.analysis.charge_fit import ChargeData, fit_window
+from trellis.analysis import charge_fit
+from trellis.analysis.charge_data import ChargeData
+from trellis.analysis.charge_fit import fit_window
 from trellis.analysis.charge_profile import ProfileInput, profile
 from trellis.analysis.charge_results import ChargeOptions
 
@@ -29,44 +31,40 @@ def fitted(
 
 
 def on_a_grid(p: ProfileInput) -> tuple[float, float]:
-    """Median and half width of g_A: sums over theta, linear parameters by least squares with their priors."""
-    step = np.linspace(-4.5, 7, 20)
-    root = np.linalg.cholesky(p.covariance)
+    """Median and half width of g_A: at each gap all other parameters by scipy's least squares."""
     L_W = np.linalg.cholesky(p.weights)
-    weights, values, variances = [], [], []
-    for z0 in step:
-        for z1 in step:
-            for z2 in step:
-                theta = p.theta + root @ np.array([z0, z1, z2])
-                E0, gap, r = np.exp(theta[0]), np.exp(theta[1]), theta[2]
-                if np.min(1 + r * np.exp(-gap * p.t_c)) <= 0:
-                    continue
-                X = np.zeros((len(p.data), 7))
-                X[: len(p.t_c), 0] = np.exp(-E0 * p.t_c) * (1 + r * np.exp(-gap * p.t_c))
+    length = len(p.t)
+    ratio, ratio_width = p.amplitude_ratio_prior
+    widths = np.array([p.prior_width[0], 1e9, ratio_width] + 8 * [p.charge_prior_width])
+    widths[1:] *= p.amplitude
+    centre = np.array([p.prior_mean[0], 0.0, ratio * p.amplitude] + 8 * [0.0])
 
-                def ratio(t: np.ndarray, gap: float = gap, r: float = r) -> np.ndarray:
-                    x = np.exp(-gap * t)
-                    return np.array([t, x * t, x]).T / (1 + r * x)[:, None]
+    def residual(q: np.ndarray, gap: float) -> np.ndarray:
+        E0 = np.exp(q[0])
+        x = np.exp(-np.outer(p.t, [E0, E0 + gap]))
+        parts = [x @ q[1:3]]
+        for b in (3, 7):
+            parts.append(x @ q[b : b + 2] + p.t * (x @ q[b + 2 : b + 4]))
+        return np.concatenate([L_W.T @ (np.concatenate(parts) - p.data), (q - centre) / widths])
 
-                for i in range(2):
-                    first = len(p.t_c) + i * len(p.t_g)
-                    X[first : first + len(p.t_g), 1 + 3 * i : 4 + 3 * i] = ratio(p.t_g + 1.0) - ratio(
-                        p.t_g + 0.0
-                    )
-                prior = np.diag([0.0] + [1 / p.charge_prior_width] * 6)[1:]
-                A = np.vstack([L_W.T @ X, prior])
-                b = np.concatenate([L_W.T @ p.data, np.zeros(6)])
-                best = np.linalg.lstsq(A, b, rcond=None)[0]
-                distance = np.sum((A @ best - b) ** 2)
-                distance += np.sum(((theta - p.prior_mean) / p.prior_width) ** 2)
-                weights.append(-distance / 2)
-                values.append(best[1])
-                variances.append(np.linalg.inv(A.T @ A)[1, 1])
+    weights, values, errors = [], [], []
+    start = np.array([p.theta[0], p.amplitude] + 9 * [0.1 * p.amplitude])
+    assert length * 3 == len(p.data)
+    for z in np.linspace(-6, 6, 80):
+        log_gap = p.theta[1] + np.sqrt(p.covariance[1, 1]) * z
+        found = least_squares(residual, start, args=(np.exp(log_gap),), x_scale="jac", xtol=1e-12)
+        V = np.linalg.inv(found.jac.T @ found.jac)
+        slope = np.zeros(11)
+        slope[1], slope[5] = -found.x[5] / found.x[1] ** 2, 1 / found.x[1]
+        weights.append(
+            -found.cost - 0.5 * ((log_gap - p.prior_mean[1]) / p.prior_width[1]) ** 2 + 0.5 * np.log(V[0, 0])
+        )
+        values.append(found.x[5] / found.x[1])
+        errors.append(np.sqrt(slope @ V @ slope))
     w = np.exp(np.array(weights) - np.max(weights))
-    w /= w.sum()
     rng = np.random.default_rng(1)
-    chosen = rng.choice(len(w), size=200000, p=w)
-    draws = np.array(values)[chosen] + np.sqrt(np.array(variances)[chosen]) * rng.standard_normal(len(chosen))
+    chosen = rng.choice(len(w), size=200000, p=w / w.sum())
+    draws = np.array(values)[chosen] + np.array(errors)[chosen] * rng.standard_normal(len(chosen))
     low, median, high = np.quantile(draws, [0.158655, 0.5, 0.841345])
     return median, (high - low) / 2
 
@@ -76,12 +74,11 @@ def test_averages_are_those_of_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     median, width = on_a_grid(inputs)
     found = profile(inputs)
     assert found is not None
-    assert found.effective_draws > 100
-    assert found.charges[0].median == pytest.approx(median, abs=0.1 * width)
-    assert found.charges[0].half_width == pytest.approx(width, rel=0.1)
+    assert found.charges[0].median == pytest.approx(median, abs=0.05 * width)
+    assert found.charges[0].half_width == pytest.approx(width, rel=0.05)
     assert fit.value["A"] == found.charges[0].median
     response = fit.response["A"]
-    assert len(response) == 16 + 15 + 15
+    assert len(response) == 3 * 16
 
 
 def test_precise_data_have_the_best_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,9 +89,3 @@ def test_precise_data_have_the_best_fit(monkeypatch: pytest.MonkeyPatch) -> None
     found = profile(inputs)
     assert found is not None
     assert found.energy.median == pytest.approx(np.exp(fit.p["logE0"]), abs=1e-5)
-
-
-def test_too_few_effective_draws_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, inputs = fitted(800, 3, monkeypatch)
-    monkeypatch.setattr(charge_profile, "LEAST_EFFECTIVE_DRAWS", 1e9)
-    assert profile(inputs) is None

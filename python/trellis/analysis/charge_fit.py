@@ -1,102 +1,27 @@
-"""One fit of C(t) and the g_eff of all currents together, in one window; formulas in charges.py."""
+"""One fit of C(t) and the N(t) of all currents together, in one window; formulas in charges.py."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import gvar as gv
 import lsqfit
 import numpy as np
 from numpy.typing import NDArray
 
-from .charge_profile import Profile, ProfileInput, profile
-from .charge_results import ChargeOptions
-from .errors import FitFailed
+from .charge_data import ChargeData
+from .charge_profile import Profile, ProfileInput, conditional, profile
 from .window_fit import chi2_scale, chi2_spectrum, p_value, small_sample_correction
 
+#: What the names of the parameters of the first, second, ... excited state end in.
+EXCITED = ("", "2")
 #: Probability of chi^2 below which a fit does not describe the data.
 POOR_FIT = 0.05
 
 
-def effective_charge(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
-    """g_eff(t) = N(t+1)/C(t+1) - N(t)/C(t) and its error.
-
-    Parameters
-    ----------
-    two_point, numerator
-        Real, shape [configuration, time].
-
-    Returns
-    -------
-    value, error
-        Shape [time - 1].
-    """
-    value, influence = _effective(two_point, numerator)
-    return value, np.sqrt((influence**2).sum(axis=0) / (len(influence) * (len(influence) - 1)))
-
-
-def _effective(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
-    """g_eff of the means, and the influence of each configuration on it, shape [configuration, time - 1]."""
-    C, N = two_point.mean(axis=0), numerator.mean(axis=0)
-    influence = (numerator - two_point * (N / C)) / C
-    return np.diff(N / C), np.diff(influence, axis=1)
-
-
-class ChargeData:
-    """Means, influences of the configurations and their covariance: C first, then g_eff of each charge."""
-
-    def __init__(self, two_point: NDArray, numerators: dict[str, NDArray], options: ChargeOptions) -> None:
-        self.options, self.names = options, list(numerators)
-        self.count, self.extent = two_point.shape
-        self.inflation = 1.0
-        C = two_point.mean(axis=0)
-        error = two_point.std(axis=0, ddof=1) / np.sqrt(self.count)
-        noisy = np.flatnonzero((error > options.noise_limit * np.abs(C)) | (C <= 0))
-        noisy = noisy[noisy > options.t_min_first]
-        last = int(noisy[0]) - 1 if len(noisy) else self.extent // 2 - 1
-        self.t_max = min(last, self.extent - 1) if options.t_max is None else options.t_max
-        if options.t_max is None and self.t_max < options.t_min_first + 2:
-            raise FitFailed(
-                f"charges: expected a signal to t = {options.t_min_first + 2} at least, found its end at "
-                f"t = {self.t_max} of {self.extent} times (charges.noise_limit, or charges.t_max)"
-            )
-        if not options.t_min_first + 2 <= self.t_max < self.extent:
-            raise FitFailed(
-                f"charges: expected t_max in {options.t_min_first + 2}..{self.extent - 1}, found {self.t_max}"
-            )
-        self.t_min_last = self.t_max - 2 if options.t_min_last is None else options.t_min_last
-        self.scale = float(C[options.t_min_first])
-        means, influences = [C / self.scale], [(two_point - C) / self.scale]
-        for N in numerators.values():
-            value, influence = _effective(two_point, N)
-            means.append(value)
-            influences.append(influence)
-        self.mean, self.influence = np.concatenate(means), np.concatenate(influences, axis=1)
-        self.covariance = self.influence.T @ self.influence / (self.count * (self.count - 1))
-
-    @property
-    def effective_count(self) -> float:
-        """Independent configurations."""
-        return self.count / self.inflation
-
-    def inflate(self, factor: float) -> None:
-        """Covariance times 2 tau_int; windows stay as they are."""
-        self.covariance = self.covariance * factor
-        self.inflation *= factor
-
-    def is_determined(self, t_min: int, states: int) -> bool:
-        """More points than parameters: E0, A0 and every g; for the second state gap, r, every b and c.
-
-        Windows with fewer would add nothing but their priors to the average.
-        """
-        parameters = (2 + len(self.names)) if states == 1 else (4 + 3 * len(self.names))
-        return len(self.rows(t_min)[2]) > parameters
-
-    def rows(self, t_min: int) -> tuple[NDArray, NDArray, NDArray]:
-        """Times of C, times of g_eff, and the places of all in `mean`."""
-        t_c, t_g = np.arange(t_min, self.t_max + 1), np.arange(t_min, self.t_max)
-        places = [t_c] + [self.extent + i * (self.extent - 1) + t_g for i in range(len(self.names))]
-        return t_c, t_g, np.concatenate(places)
+#: Quantity -> value, response to all data, error from the priors.
+_Linear = dict[str, tuple[float, NDArray, float]]
 
 
 @dataclass
@@ -107,6 +32,8 @@ class ChargeFit:
     value: dict[str, float]  # E0, the charges and A/V
     response: dict[str, NDArray]  # of them to all data, zero outside the window
     prior_error: dict[str, float]
+    prior_shift: dict[str, float]  # of the charges, when the priors of the gaps move by their widths
+    remainder_limit: float | None  # charge_profile.Profile, where there is one
     is_profiled: bool  # values and widths are those of charge_profile.py
     chi2: float
     expected_chi2: float
@@ -114,6 +41,8 @@ class ChargeFit:
     criterion: float
     points: int
     correction: float
+    profile_input: ProfileInput | None  # of fits that can be profiled
+    linear: _Linear  # value, response and prior_error at the best fit
 
     @property
     def misfit(self) -> float:
@@ -125,21 +54,25 @@ class ChargeFit:
         return float(np.sqrt(self.chi2 / self.expected_chi2)) if is_bad else 1.0
 
 
-def charge_model(p, names: list[str], states: int, t_c: NDArray, t_g: NDArray) -> NDArray:
-    """C and the g_eff of all charges, one after the other; p of floats or gvars."""
-    energy, amplitude = np.exp(p["logE0"]), np.exp(p["logA0"])
-    excited = p["r"] * np.exp(-np.exp(p["loggap"]) * t_c) if states == 2 else 0.0
-    parts = [amplitude * np.exp(-energy * t_c) * (1.0 + excited)]
-    for name in names:
+def charge_model(p, names: list[str], states: int, t: NDArray) -> NDArray:
+    """C and every N, one after the other; p of floats or gvars."""
+    energy = np.exp(p["logE0"])
+    C, linear = 1.0, {name: p[f"g_{name}"] * t + p[f"c0_{name}"] for name in names}
+    gap = 0.0
+    for k in EXCITED[: states - 1]:
+        gap = gap + np.exp(p["loggap" + k])
+        x = np.exp(-gap * t)
+        C = C + p["r" + k] * x
+        for name in names:
+            linear[name] = linear[name] + x * (p[f"b{k}_{name}"] * t + p[f"c{k}_{name}"])
+    ground = np.exp(p["logA0"] - energy * t)
+    return np.concatenate([ground * C] + [ground * linear[name] for name in names])
 
-        def ratio(t, name=name):
-            if states == 1:
-                return p[f"g_{name}"] * t
-            x = np.exp(-np.exp(p["loggap"]) * t)
-            return (p[f"g_{name}"] * t + x * (p[f"b_{name}"] * t + p[f"c_{name}"])) / (1.0 + p["r"] * x)
 
-        parts.append(ratio(t_g + 1.0) - ratio(t_g + 0.0))
-    return np.concatenate(parts)
+def excited_part(p: dict[str, float], name: str, states: int, t: NDArray) -> NDArray:
+    """g_eff(t) - g of the model."""
+    model = charge_model(p, [name], states, np.append(t, t[-1] + 1)).reshape(2, -1)
+    return np.diff(model[1] / model[0]) - p[f"g_{name}"]
 
 
 def _prior(data: ChargeData, t_min: int, states: int) -> gv.BufferDict:
@@ -152,40 +85,72 @@ def _prior(data: ChargeData, t_min: int, states: int) -> gv.BufferDict:
     prior = gv.BufferDict()
     prior["logE0"] = gv.gvar(np.log(energy), 5.0)
     prior["logA0"] = gv.gvar(np.log(C[t_min]) + energy * t_min, 5.0)
-    if states == 2:
-        prior["loggap"] = gv.gvar(np.log(options.gap_prior[0]), options.gap_prior[1])
-        prior["r"] = gv.gvar(*options.amplitude_ratio_prior)
+    gap = data.gap_prior
+    for k in EXCITED[: states - 1]:
+        prior["loggap" + k] = gv.gvar(np.log(gap[0]), gap[1])
+        prior["r" + k] = gv.gvar(*options.amplitude_ratio_prior)
     for name in data.names:
         prior[f"g_{name}"] = gv.gvar(0.0, options.charge_prior_width)
-        if states == 2:
-            prior[f"b_{name}"] = gv.gvar(0.0, options.charge_prior_width)
-            prior[f"c_{name}"] = gv.gvar(0.0, options.charge_prior_width)
+        prior[f"c0_{name}"] = gv.gvar(0.0, options.charge_prior_width)
+        for k in EXCITED[: states - 1]:
+            prior[f"b{k}_{name}"] = gv.gvar(0.0, options.charge_prior_width)
+            prior[f"c{k}_{name}"] = gv.gvar(0.0, options.charge_prior_width)
     return prior
 
 
 def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
+    """Least squares in one window, profiled; None where it does not converge or is not invertible."""
+    fit = best_fit(data, t_min, states)
+    return fit if fit is None else profiled(data, fit)
+
+
+def profiled(data: ChargeData, fit: ChargeFit) -> ChargeFit:
+    """The fit with values and errors of its profile likelihood, where it has one."""
+    averages = None if fit.profile_input is None else profile(fit.profile_input)
+    value, response, prior_error = _profiled(data, fit.linear, averages)
+    shift = fit.prior_shift
+    if averages is not None:
+        shift = dict(zip(data.names, averages.prior_shifts, strict=True))
+    return replace(
+        fit,
+        value=value,
+        response=response,
+        prior_error=prior_error,
+        prior_shift=shift,
+        remainder_limit=None if averages is None else averages.remainder_limit,
+        is_profiled=averages is not None,
+    )
+
+
+def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     """Least squares in one window; None where it does not converge or is not invertible."""
-    t_c, t_g, places = data.rows(t_min)
+    t, places = data.rows(t_min)
     prior = _prior(data, t_min, states)
     keys = list(prior)
     covariance = data.covariance[np.ix_(places, places)]
     is_correlated = data.effective_count >= data.options.configurations_per_point * len(places)
-    sigma = np.sqrt(np.diag(covariance))
-    used = covariance if is_correlated else np.diag(sigma**2)
     try:
+        sigma = np.sqrt(np.diag(covariance))
+        if is_correlated:
+            W = np.linalg.inv(covariance / np.outer(sigma, sigma)) / np.outer(sigma, sigma)
+            used = covariance
+        else:
+            W = data.ratio_weights(places)
+            used = np.linalg.inv(W * np.outer(sigma, sigma)) * np.outer(sigma, sigma)
         fit = lsqfit.nonlinear_fit(
             data=gv.gvar(data.mean[places], used),
             prior=prior,
-            fcn=lambda p: charge_model(p, data.names, states, t_c, t_g),
+            p0=starting_point(data, prior, states, t, places, W),
+            fcn=lambda p: charge_model(p, data.names, states, t),
             svdcut=0.0,
-            tol=1e-9,
+            tol=(1e-7, 1e-8, 1e-9),
             maxit=500,
+            method="lm",
         )
-        W = np.linalg.inv(used / np.outer(sigma, sigma)) / np.outer(sigma, sigma)
     except (ValueError, ZeroDivisionError, np.linalg.LinAlgError, ArithmeticError):
         return None
     p = {k: float(fit.pmean[k]) for k in keys}
-    jacobian = _jacobian(data, p, keys, states, t_c, t_g)
+    jacobian = _jacobian(data, p, keys, states, t)
     precision = np.diag([1 / prior[k].sdev ** 2 for k in keys])
     hessian = jacobian.T @ W @ jacobian + precision
     if fit.error is not None or not np.all(np.isfinite(hessian)) or np.linalg.cond(hessian) > 1e14:
@@ -195,28 +160,15 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     determined = float(np.trace(response @ jacobian))  # parameters that the data fix
     free = max(len(places) - determined, 0.0) if is_correlated else 0.0
     correction = float(np.sqrt(small_sample_correction(data.effective_count, free))) if is_correlated else 1.0
-    residual = data.mean[places] - charge_model(p, data.names, states, t_c, t_g)
+    residual = data.mean[places] - charge_model(p, data.names, states, t)
     chi2 = float(residual @ W @ residual)
     linear = _linear(data, p, keys, response, places, inverse @ precision @ inverse)
-    averages = None
-    if is_correlated and states == 2:
-        theta = [keys.index(k) for k in ("logE0", "loggap", "r")]
-        averages = profile(
-            ProfileInput(
-                data=data.mean[places],
-                weights=W,
-                t_c=t_c,
-                t_g=t_g,
-                charges=len(data.names),
-                ratios=[tuple(map(data.names.index, pair)) for pair in _ratios(data)],
-                theta=np.array([p[keys[i]] for i in theta]),
-                covariance=inverse[np.ix_(theta, theta)],
-                prior_mean=np.array([prior[keys[i]].mean for i in theta]),
-                prior_width=np.array([prior[keys[i]].sdev for i in theta]),
-                charge_prior_width=data.options.charge_prior_width,
-            )
+    inputs = None
+    if is_correlated and states > 1:
+        theta = [keys.index(k) for k in _energies(states)]
+        inputs = _profile_input(
+            data, prior, t, places, W, np.exp(p["logA0"]), fit.pmean, inverse[np.ix_(theta, theta)]
         )
-    value, response_of, prior_error = _profiled(data, linear, averages)
     # The expected chi^2 takes the place of the degrees of freedom (averaging.py), with Ando's penalty of 3
     # for each parameter (charges.py).
     projector = W - W @ jacobian @ inverse @ jacobian.T @ W
@@ -227,26 +179,111 @@ def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
         t_min=t_min,
         states=states,
         p=p,
-        value=value,
-        response=response_of,
-        prior_error=prior_error,
-        is_profiled=averages is not None,
+        value={name: value for name, (value, _, _) in linear.items()},
+        response={name: slope for name, (_, slope, _) in linear.items()},
+        prior_error={name: error for name, (_, _, error) in linear.items()},
+        prior_shift=_prior_shift(data.names, keys, inverse, prior),
+        remainder_limit=None,
+        is_profiled=False,
         chi2=chi2,
         expected_chi2=scale * expected,
         p_value=p_value(chi2, spectrum, data.effective_count, free, seed=0),
         criterion=chi2 / scale - 3 * expected,
         points=len(places),
         correction=correction,
+        profile_input=inputs,
+        linear=linear,
     )
+
+
+def _prior_shift(
+    names: list[str], keys: list[str], inverse: NDArray, prior: gv.BufferDict
+) -> dict[str, float]:
+    """To first order: the inverse Hessian between a charge and log gap, over the width of the prior."""
+    gaps = [k for k in keys if k.startswith("loggap")]
+    moves = [inverse[:, keys.index(k)] / prior[k].sdev for k in gaps]
+    total = np.sqrt(np.sum(np.square(moves), axis=0)) if moves else np.zeros(len(keys))
+    return {name: float(total[keys.index(f"g_{name}")]) for name in names}
+
+
+def _energies(states: int) -> list[str]:
+    """Names of the parameters theta of charge_profile.py."""
+    return ["logE0"] + ["loggap" + k for k in EXCITED[: states - 1]]
+
+
+def _profile_input(
+    data: ChargeData,
+    prior: gv.BufferDict,
+    t: NDArray,
+    places: NDArray,
+    W: NDArray,
+    amplitude: float,
+    p: Mapping[str, float],
+    covariance: NDArray,
+) -> ProfileInput:
+    names = _energies(len(covariance))
+    return ProfileInput(
+        data=data.mean[places],
+        weights=W,
+        t=t,
+        charges=len(data.names),
+        ratios=[tuple(map(data.names.index, pair)) for pair in _ratios(data)],
+        theta=np.array([p[k] for k in names]),
+        covariance=covariance,
+        prior_mean=np.array([prior[k].mean for k in names]),
+        prior_width=np.array([prior[k].sdev for k in names]),
+        amplitude=float(amplitude),
+        amplitude_ratio_prior=data.options.amplitude_ratio_prior,
+        charge_prior_width=data.options.charge_prior_width,
+    )
+
+
+def starting_point(
+    data: ChargeData, prior: gv.BufferDict, states: int, t: NDArray, places: NDArray, W: NDArray
+) -> dict[str, float]:
+    """The best of energies spread over their priors, each with the best linear parameters.
+
+    Sums of exponentials have several minima; the one that is nearest to the centre of the priors need not be
+    the deepest.
+    """
+    centre = {k: float(prior[k].mean) for k in prior}
+    start = _profile_input(data, prior, t, places, W, np.exp(centre["logA0"]), centre, np.eye(states))
+    theta = _energies_to_try(data, prior, states, t)
+    log_likelihood, linear, _ = conditional(start, theta)
+    is_good = np.isfinite(log_likelihood) & (linear[:, 0] > 0)
+    if not is_good.any():
+        return centre
+    best = int(np.argmax(np.where(is_good, log_likelihood, -np.inf)))
+    x = linear[best]
+    amplitude = x[0]
+    p = {"logE0": theta[best, 0], "logA0": np.log(amplitude)}
+    for n, k in enumerate(EXCITED[: states - 1], start=1):
+        p["loggap" + k], p["r" + k] = theta[best, n], x[n] / amplitude
+    for i, name in enumerate(data.names):
+        first = states + 2 * states * i
+        p[f"g_{name}"], p[f"c0_{name}"] = x[first : first + 2] / amplitude
+        for n, k in enumerate(EXCITED[: states - 1], start=1):
+            p[f"b{k}_{name}"], p[f"c{k}_{name}"] = x[first + 2 * n : first + 2 * n + 2] / amplitude
+    return {k: float(v) for k, v in p.items()}
+
+
+def _energies_to_try(data: ChargeData, prior: gv.BufferDict, states: int, t: NDArray) -> NDArray:
+    """log E0 around the effective masses of the window, log gaps over 1.5 widths of their priors."""
+    C = data.mean[t]
+    masses = np.log(C[:-1] / C[1:], where=(C[:-1] > C[1:]) & (C[1:] > 0), out=np.zeros(len(C) - 1))
+    masses = masses[masses > 0]
+    centre = prior["logE0"].mean
+    low, high = (np.log(masses.min()), np.log(masses.max())) if len(masses) else (centre, centre)
+    axes = [np.linspace(low - 0.3, high + 0.1, 12 if states < 3 else 8)]
+    for k in EXCITED[: states - 1]:
+        gap = prior["loggap" + k]
+        axes.append(gap.mean + gap.sdev * np.linspace(-1.5, 1.5, 9 if states < 3 else 6))
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, states)
 
 
 def _ratios(data: ChargeData) -> list[tuple[str, str]]:
     """Those that are wanted."""
     return [("A", "V")] if {"A", "V"} <= set(data.names) else []
-
-
-#: Quantity -> value, response to all data, error from the priors.
-_Linear = dict[str, tuple[float, NDArray, float]]
 
 
 def _linear(
@@ -296,7 +333,7 @@ def _profiled(
     return value, response, prior_error
 
 
-def _jacobian(data: ChargeData, p: dict[str, float], keys: list[str], states: int, t_c, t_g) -> NDArray:
+def _jacobian(data: ChargeData, p: dict[str, float], keys: list[str], states: int, t: NDArray) -> NDArray:
     """Central differences, exact to 1e-9."""
     columns = []
     for key in keys:
@@ -304,8 +341,6 @@ def _jacobian(data: ChargeData, p: dict[str, float], keys: list[str], states: in
         up, down = dict(p), dict(p)
         up[key] += h
         down[key] -= h
-        difference = charge_model(up, data.names, states, t_c, t_g) - charge_model(
-            down, data.names, states, t_c, t_g
-        )
+        difference = charge_model(up, data.names, states, t) - charge_model(down, data.names, states, t)
         columns.append(difference / (2 * h))
     return np.array(columns).T

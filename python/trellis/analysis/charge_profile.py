@@ -1,7 +1,7 @@
-"""Median and central interval of the charges under the likelihood of a two-state fit.
+"""Median and central interval of the charges under the likelihood of a fit of several states.
 
-A two-state fit has three parameters that enter non-linearly: theta = (log E0, log gap, r). At fixed theta C
-and g_eff are linear in A0 and in every g, b and c, which least squares gives at once. The profile likelihood
+The energies alone enter non-linearly: theta = (log E0, log gap, log gap 2). At fixed theta C and N are linear
+in the amplitudes and in A0 times every g, b and c, which least squares gives at once. The profile likelihood
 
     L(theta) = exp(-1/2 min over the linear ones of [chi^2 + their priors]) * prior(theta)
 
@@ -11,46 +11,50 @@ pseudo-experiments then have means of 0.15 to 0.25. Taken instead is the distrib
 
     P(g) = <normal distribution around g(theta) with the error sigma_g(theta) of the linear fit>
 
-averaged over theta with L: its median, and half the length of its central interval of 68.3 % as the error.
+averaged over the gaps with L: its median, and half the length of its central interval of 68.3 % as the error.
 The linear parameters are at their best values, not integrated: their volume, largest where the data say
-nothing about them, would be a prior for small gaps.
+nothing about them, would be a prior for small gaps. The integral over E0 is that of a normal distribution.
 
-The averages are importance sums over quasi-random points (Sobol's, with a fixed scramble) of Student's t
-distribution with the covariance of the fit, which is adapted to L a few times.
+The averages are sums over nodes in the logarithms of the gaps: some around the best fit, and some over the
+whole prior, since the likelihood may have another maximum. Noise can make a small gap look like a large one,
+whose charge then seems to be known ten times better than it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import chi2, norm, qmc
 
-_DRAWS = 1024
-_TAILS = 4  # degrees of freedom of the proposal
-_ADAPTATIONS = 3
-_ENOUGH = 0.3  # effective draws over draws: no further adaptation
-#: Effective draws below which the averages are not used.
-LEAST_EFFECTIVE_DRAWS = 20.0
+#: Nodes of each gap, by the number of gaps: around the best fit, to five of its errors, and over the prior,
+#: to three of its widths. Two gaps have the square of them.
+_NEAR = {1: 25, 2: 13}
+_FAR = {1: 21, 2: 11}
+_ALLOWED = 3.84 / 2  # below the maximum of log L: 95 % for one parameter
+_NEGLIGIBLE = 20.0  # below the maximum of log L
+_STEPS = 12  # of E0 at fixed gaps
 
 
 @dataclass(frozen=True)
 class ProfileInput:
-    """A fit at its best parameters: data, weights, times, theta and its covariance, priors (mean, width)."""
+    """A fit at its best parameters: data, weights, times, theta and its covariance, priors (mean, width).
+
+    theta = (log E0, log gap, log gap 2, ...); `amplitude`: A0, the unit of the priors of the linear ones.
+    """
 
     data: NDArray
     weights: NDArray
-    t_c: NDArray
-    t_g: NDArray
+    t: NDArray
     charges: int
     ratios: list[tuple[int, int]]  # of charges i and j
     theta: NDArray
     covariance: NDArray
     prior_mean: NDArray
     prior_width: NDArray
+    amplitude: float
+    amplitude_ratio_prior: tuple[float, float]
     charge_prior_width: float
 
 
@@ -70,64 +74,119 @@ class Profile:
     ----------
     energy, charges, ratios
         Of E0, of each charge, and of charge i over charge j by (i, j).
-    effective_draws
-        1 / sum of the squared weights.
+    prior_shifts
+        How far the mean of each charge moves when the prior of a gap moves by its width, gaps in quadrature:
+        covariance of charge and log gap over the width.
+    remainder_limit
+        The largest exp(-gap t) at the last time that the likelihood allows at 95 %: L above exp(-3.84 / 2) of
+        its maximum.
     """
 
     energy: Interval
     charges: list[Interval]
     ratios: dict[tuple[int, int], Interval]
-    effective_draws: float
-
-
-@cache
-def _draws() -> NDArray:
-    """Student's t with unit scale matrix in three dimensions, shape [draw, 3]."""
-    uniform = np.clip(qmc.Sobol(4, seed=3).random(_DRAWS), 1e-12, 1 - 1e-12)
-    return norm.ppf(uniform[:, :3]) * np.sqrt(_TAILS / chi2.ppf(uniform[:, 3], _TAILS))[:, None]
+    prior_shifts: list[float]
+    remainder_limit: float
 
 
 @dataclass(frozen=True)
-class _Sample:
-    theta: NDArray
+class _Nodes:
+    theta: NDArray  # [node, energy]
+    height: NDArray  # log L, 0 at the highest node
+    energy_error: NDArray  # of log E0 at fixed gaps
     weights: NDArray
-    linear: NDArray  # best linear parameters, [draw, A0 and (g, b, c) of each charge]
-    inverse: NDArray  # their covariance
-
-    @property
-    def effective(self) -> float:
-        return float(1 / np.sum(self.weights**2))
+    linear: NDArray  # best linear parameters: A0, A1, ..., and A0 (g, c0, b, c, ...) of each charge
+    covariance: NDArray  # of the linear ones at fixed gaps
 
 
 def profile(fit: ProfileInput) -> Profile | None:
-    """The averages; None where the points miss the likelihood (too few effective draws)."""
-    centre, covariance = fit.theta, fit.covariance
-    sample = _sample(fit, centre, covariance)
-    if sample is None:
-        return None
-    for _ in range(_ADAPTATIONS):
-        if sample.effective > _ENOUGH * _DRAWS:
-            break
-        mean = sample.weights @ sample.theta
-        spread = (sample.theta - mean).T @ ((sample.theta - mean) * sample.weights[:, None])
-        share = 0.7 if sample.effective > 0.01 * _DRAWS else 0.4
-        centre, covariance = (
-            share * new + (1 - share) * old for new, old in ((mean, centre), (spread, covariance))
+    """The averages; None where there is no likelihood at all."""
+    errors, gaps = np.sqrt(np.diag(fit.covariance))[1:], len(fit.theta) - 1
+    near, far = np.linspace(-5.0, 5.0, _NEAR[gaps]), np.linspace(-3.0, 3.0, _FAR[gaps])
+    axes = [
+        np.unique(np.concatenate([best + error * near, mean + width * far]))
+        for best, error, mean, width in zip(
+            fit.theta[1:], errors, fit.prior_mean[1:], fit.prior_width[1:], strict=True
         )
-        moved = _sample(fit, centre, covariance)
-        if moved is None or moved.effective <= sample.effective:
-            break
-        sample = moved
-    if sample.effective < LEAST_EFFECTIVE_DRAWS:
+    ]
+    nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    lengths = [np.gradient(axis) for axis in axes]  # trapezoidal rule
+    measure = np.prod(np.stack(np.meshgrid(*lengths, indexing="ij"), axis=-1), axis=-1).reshape(-1)
+    try:
+        found = _at_best_energy(fit, nodes, measure)
+    except np.linalg.LinAlgError:
         return None
-    return _profile(sample, fit)
+    return None if found is None else _profile(found, fit)
 
 
-def _profile(sample: _Sample, fit: ProfileInput) -> Profile:
-    kept = sample.weights > 1e-9 * sample.weights.max()
-    w, x, V = sample.weights[kept], sample.linear[kept], sample.inverse[kept]
+def _at_best_energy(fit: ProfileInput, gaps: NDArray, measure: NDArray) -> _Nodes | None:
+    """L at fixed gaps with the best E0, by Gauss-Newton steps that are halved where they lead down.
+
+    d model / d log E0 = -E0 t model; what the linear parameters can follow of it is projected out.
+    """
+    theta = np.column_stack([np.full(len(gaps), fit.theta[0]), gaps])
+    best = conditional(fit, theta)
+    step, variance, _ = _energy_step(fit, theta, best[1], best[2])
+    for _ in range(_STEPS):
+        near = best[0] > best[0].max() - _NEGLIGIBLE
+        if np.all(step[near] ** 2 < 1e-4 * variance[near]):
+            break
+        tried = theta.copy()
+        tried[:, 0] += np.clip(step, -0.5, 0.5)
+        found = conditional(fit, tried)
+        is_up = found[0] >= best[0]
+        theta[is_up] = tried[is_up]
+        for kept, new in zip(best, found, strict=True):
+            kept[is_up] = new[is_up]
+        following, variance, _ = _energy_step(fit, theta, best[1], best[2])
+        step = np.where(is_up, following, step / 2)
+    _, variance, follow = _energy_step(fit, theta, best[1], best[2])
+    log_likelihood, linear, inverse = best
+    is_good = np.isfinite(log_likelihood) & (linear[:, 0] > 0) & (variance > 0) & np.isfinite(variance)
+    if not is_good.any():
+        return None
+    follow, variance, height = follow[is_good], variance[is_good], log_likelihood[is_good]
+    height = height - height.max()
+    weights = measure[is_good] * np.sqrt(variance) * np.exp(height)
+    covariance = inverse[is_good] + variance[:, None, None] * follow[:, :, None] * follow[:, None, :]
+    return _Nodes(
+        theta[is_good], height, np.sqrt(variance), weights / weights.sum(), linear[is_good], covariance
+    )
+
+
+def _energy_step(
+    fit: ProfileInput, theta: NDArray, linear: NDArray, inverse: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Gauss-Newton step of log E0, its variance, and how the linear parameters follow it (with a minus)."""
+    with np.errstate(all="ignore"):
+        X = _design(fit, theta)
+        model = (X @ linear[:, :, None])[:, :, 0]
+        times = np.tile(fit.t, len(fit.data) // len(fit.t))
+        slope = -np.exp(theta[:, :1]) * times * model
+        weighted = slope @ fit.weights
+        projection = (np.swapaxes(X, 1, 2) @ weighted[:, :, None])[:, :, 0]
+        follow = (inverse @ projection[:, :, None])[:, :, 0]
+        precision = fit.prior_width[0] ** -2.0
+        curvature = (weighted * slope).sum(axis=1) - (projection * follow).sum(axis=1) + precision
+        gradient = (weighted * (fit.data - model)).sum(axis=1)
+        gradient -= precision * (theta[:, 0] - fit.prior_mean[0])
+        step = np.where(curvature > 0, gradient / curvature, 0.0)
+        return np.nan_to_num(step, posinf=0.0, neginf=0.0), 1 / curvature, follow
+
+
+def _profile(nodes: _Nodes, fit: ProfileInput) -> Profile:
+    kept = nodes.weights > 1e-9 * nodes.weights.max()
+    w, x, V = nodes.weights[kept], nodes.linear[kept], nodes.covariance[kept]
     w = w / w.sum()
-    places = [1 + 3 * i for i in range(fit.charges)]
+    states = len(fit.theta)
+    E0, A0 = np.exp(nodes.theta[kept, 0]), x[:, :1]
+    places = [states + 2 * states * i for i in range(fit.charges)]
+    g = x[:, places] / A0
+    # d (g A0 / A0) = [d (g A0) - g d A0] / A0, by charge
+    slope = np.zeros((len(x), fit.charges, x.shape[1]))
+    for i, k in enumerate(places):
+        slope[:, i, k], slope[:, i, 0] = 1 / A0[:, 0], -g[:, i] / A0[:, 0]
+    covariance = slope @ V @ np.swapaxes(slope, 1, 2)
 
     def interval(values: NDArray, variances: NDArray) -> Interval:
         low, middle, high = _quantiles(w, values, np.sqrt(np.maximum(variances, 0.0)))
@@ -135,16 +194,22 @@ def _profile(sample: _Sample, fit: ProfileInput) -> Profile:
 
     ratios = {}
     for i, j in fit.ratios:
-        a, v = places[i], places[j]
-        ratio = x[:, a] / x[:, v]
-        variance = V[:, a, a] - 2 * ratio * V[:, a, v] + ratio**2 * V[:, v, v]
-        ratios[i, j] = interval(ratio, variance / x[:, v] ** 2)
+        ratio = g[:, i] / g[:, j]
+        variance = covariance[:, i, i] - 2 * ratio * covariance[:, i, j] + ratio**2 * covariance[:, j, j]
+        ratios[i, j] = interval(ratio, variance / g[:, j] ** 2)
     return Profile(
-        energy=interval(np.exp(sample.theta[kept, 0]), np.zeros(len(w))),
-        charges=[interval(x[:, k], V[:, k, k]) for k in places],
+        energy=interval(E0, (E0 * nodes.energy_error[kept]) ** 2),
+        charges=[interval(g[:, i], covariance[:, i, i]) for i in range(fit.charges)],
         ratios=ratios,
-        effective_draws=sample.effective,
+        prior_shifts=_prior_shifts(w, g, nodes.theta[kept], fit),
+        remainder_limit=float(np.exp(-np.exp(nodes.theta[nodes.height > -_ALLOWED, 1].min()) * fit.t[-1])),
     )
+
+
+def _prior_shifts(w: NDArray, g: NDArray, theta: NDArray, fit: ProfileInput) -> list[float]:
+    away, moves = theta[:, 1:] - w @ theta[:, 1:], g - w @ g
+    shifts = (moves * w[:, None]).T @ away / fit.prior_width[1:]
+    return [float(x) for x in np.sqrt((shifts**2).sum(axis=1))]
 
 
 def _quantiles(weights: NDArray, means: NDArray, errors: NDArray) -> list[float]:
@@ -160,59 +225,48 @@ def _quantiles(weights: NDArray, means: NDArray, errors: NDArray) -> list[float]
     return [float(x) for x in (low + high) / 2]
 
 
-def _design(fit: ProfileInput, theta: NDArray) -> tuple[NDArray, NDArray]:
-    """d data / d linear parameters at each theta, shape [draw, data, linear], and where 1 + r x > 0."""
-    E0, gap, r = np.exp(theta[:, :1]), np.exp(theta[:, 1:2]), theta[:, 2:]
-    x = np.exp(-gap * fit.t_c)
-    is_positive = (1 + r * x).min(axis=1) > 0
-
-    def parts(t: NDArray) -> NDArray:
-        """d (N/C) / d (g, b, c); charges.py."""
-        y = np.exp(-gap * t)
-        share = 1 / (1 + r * y)
-        return np.stack([t * share, y * t * share, y * share], axis=2)
-
-    design = np.zeros((len(theta), len(fit.data), 1 + 3 * fit.charges))
-    design[:, : len(fit.t_c), 0] = np.exp(-E0 * fit.t_c) * (1 + r * x)
-    difference = parts(fit.t_g + 1.0) - parts(fit.t_g + 0.0)
-    for i in range(fit.charges):
-        first = len(fit.t_c) + i * len(fit.t_g)
-        design[:, first : first + len(fit.t_g), 1 + 3 * i : 4 + 3 * i] = difference
-    return design, is_positive
+def _design(fit: ProfileInput, theta: NDArray) -> NDArray:
+    """d data / d linear parameters at each theta, shape [draw, data, linear]."""
+    states, length = theta.shape[1], len(fit.t)
+    steps = np.exp(theta)  # E0, gap, gap 2, ...
+    x = np.exp(-np.cumsum(steps, axis=1)[:, None, :] * fit.t[:, None])
+    design = np.zeros((len(theta), len(fit.data), states + 2 * states * fit.charges))
+    design[:, :length, :states] = x
+    for i in range(1, 1 + fit.charges):
+        rows, first = slice(i * length, (i + 1) * length), states + 2 * states * (i - 1)
+        design[:, rows, first : first + 2 * states : 2] = x * fit.t[:, None]
+        design[:, rows, first + 1 : first + 2 * states : 2] = x
+    return design
 
 
-def _sample(fit: ProfileInput, centre: NDArray, covariance: NDArray) -> _Sample | None:
-    """Points around the centre, weighted with the profile likelihood over their own density."""
-    z = _draws()
-    try:
-        theta = centre + z @ np.linalg.cholesky(covariance).T
-    except np.linalg.LinAlgError:
-        return None
+def conditional(fit: ProfileInput, theta: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """log L at each theta (-inf where there is none), the best linear parameters and their covariance."""
+    states = theta.shape[1]
     with np.errstate(all="ignore"):
-        X, is_positive = _design(fit, theta)
-        is_positive &= np.isfinite(X).all(axis=(1, 2))
-        X[~is_positive] = 1.0
-        WX = np.einsum("ij,njk->nik", fit.weights, X)
-        hessian = np.einsum("nij,nik->njk", X, WX)
-        places = np.arange(1, X.shape[2])
-        hessian[:, places, places] += fit.charge_prior_width**-2.0
-        right = np.einsum("nij,i->nj", WX, fit.data)
+        X = _design(fit, theta)
+        is_good = np.isfinite(X).all(axis=(1, 2))
+        X[~is_good] = 1.0
+        root = np.linalg.cholesky(fit.weights)
+        white = root.T @ X
+        transposed = np.swapaxes(white, 1, 2)
+        hessian = transposed @ white
+        right = transposed @ (root.T @ fit.data)
+        ratio, width = fit.amplitude_ratio_prior
+        widths = np.full(X.shape[2], fit.charge_prior_width * fit.amplitude)
+        widths[1:states] = width * fit.amplitude
+        precision = widths**-2.0
+        precision[0] = 0.0
+        centre = np.zeros(X.shape[2])
+        centre[1:states] = ratio * fit.amplitude
+        places = np.arange(X.shape[2])
+        hessian[:, places, places] += precision
+        right += precision * centre
         scale = np.sqrt(np.einsum("njj->nj", hessian))
         scaled = hessian / (scale[:, :, None] * scale[:, None, :])
-        is_positive &= np.isfinite(scaled).all(axis=(1, 2))
-        scaled[~is_positive] = np.eye(X.shape[2])
-        try:
-            inverse = np.linalg.inv(scaled) / (scale[:, :, None] * scale[:, None, :])
-        except np.linalg.LinAlgError:
-            return None
-        linear = np.einsum("njk,nk->nj", inverse, right)
+        is_good &= np.isfinite(scaled).all(axis=(1, 2))
+        scaled[~is_good] = np.eye(X.shape[2])
+        inverse = np.linalg.inv(scaled) / (scale[:, :, None] * scale[:, None, :])
+        linear = (inverse @ right[:, :, None])[:, :, 0]
         log_likelihood = 0.5 * np.einsum("nj,nj->n", linear, right)
         log_likelihood -= 0.5 * (((theta - fit.prior_mean) / fit.prior_width) ** 2).sum(axis=1)
-        log_weight = log_likelihood + 0.5 * (_TAILS + 3) * np.log1p((z**2).sum(axis=1) / _TAILS)
-    is_good = is_positive & np.isfinite(log_weight) & (linear[:, 0] > 0)
-    if not is_good.any():
-        return None
-    log_weight = np.where(is_good, log_weight, -np.inf)
-    weights = np.exp(log_weight - log_weight.max())
-    linear[~is_good], inverse[~is_good], theta[~is_good] = 1.0, 0.0, centre
-    return _Sample(theta, weights / weights.sum(), linear, inverse)
+    return np.where(is_good, log_likelihood, -np.inf), linear, inverse

@@ -1,18 +1,20 @@
 """Whether fits of nucleon charges can be trusted: their p-value, their windows, and how far states die out.
 
-The model has one excited state. Where the data have more, the first windows have a small p-value, or their
-charges move when the fit begins later. Both are said in words; neither changes a number.
+Where the data have more states than the fits, the first windows have a small p-value, or their charges move
+when the fit begins later. Where the data do not tell how far away the excited states are, the prior of the
+gap does, and the charges move with it. All are said in words; none changes a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .charge_fit import POOR_FIT, ChargeData, ChargeFit
+from .charge_data import ChargeData
+from .charge_fit import POOR_FIT, ChargeFit
 from .charge_results import ChargeQuality
 
 if TYPE_CHECKING:
@@ -22,21 +24,40 @@ if TYPE_CHECKING:
 LARGE_DRIFT, LARGE_MISFIT = 3.0, 1.05
 #: Share of the excited state at the last time slice from which errors are too small (howto/axial_charge.md).
 LARGE_REMAINDER = 0.1
+#: And where the likelihood allows this much at 95 %.
+LARGE_REMAINDER_LIMIT = 0.15
+#: A charge that moves by more of its errors than this when the priors of the gaps move by their widths.
+LARGE_PRIOR_SHIFT = 0.3
+#: Fewer independent configurations for a fitted point are warned about.
+FEW_CONFIGURATIONS = 4.0
 #: With less of the weight two-state fits decide nothing.
 _HALF = 0.5
 
 
-def charge_quality(data: ChargeData, fits: Sequence[ChargeFit], weights: NDArray) -> ChargeQuality:
-    """What the fits and their weights in the average say."""
+def charge_quality(
+    data: ChargeData, fits: Sequence[ChargeFit], weights: NDArray, errors: Mapping[str, float]
+) -> ChargeQuality:
+    """What the fits and their weights in the average say; `errors` of the averages."""
     best = fits[int(np.argmax(weights))]
     later = [fit for fit in fits if fit.states == best.states and fit.t_min > best.t_min]
     drift = {name: max((_apart(data, name, best, fit) for fit in later), default=0.0) for name in data.names}
-    pairs = [(w, f) for w, f in zip(weights, fits, strict=True) if f.states == 2]
+    pairs = [(w, f) for w, f in zip(weights, fits, strict=True) if f.states > 1]
     remainder = None
     if sum(w for w, _ in pairs) > _HALF:
         total = sum(w * np.exp(-np.exp(fit.p["loggap"]) * data.t_max) for w, fit in pairs)
         remainder = float(total / sum(w for w, _ in pairs))
-    return ChargeQuality(float(weights @ [fit.p_value for fit in fits]), drift, remainder)
+    shift = {name: float(weights @ [f.prior_shift[name] for f in fits]) / errors[name] for name in data.names}
+    limits = [(w, f.remainder_limit) for w, f in zip(weights, fits, strict=True) if f.is_profiled]
+    total = sum(w for w, _ in limits)
+    limit = sum(w * x for w, x in limits) / total if total > _HALF else None
+    return ChargeQuality(
+        p_value=float(weights @ [fit.p_value for fit in fits]),
+        drift=drift,
+        excited_at_end=remainder,
+        prior_shift=shift,
+        excited_at_end_limit=limit,
+        configurations_per_point=data.effective_count / best.points,
+    )
 
 
 def _apart(data: ChargeData, name: str, a: ChargeFit, b: ChargeFit) -> float:
@@ -48,25 +69,60 @@ def _apart(data: ChargeData, name: str, a: ChargeFit, b: ChargeFit) -> float:
 
 def charge_warnings(record: NucleonCharges) -> list[str]:
     """In words, for the results and the report."""
+    if record.p_value is None:
+        return []
+    quality = ChargeQuality(
+        p_value=record.p_value,
+        drift=record.drift,
+        excited_at_end=record.excited_at_end,
+        prior_shift=record.prior_shift,
+        excited_at_end_limit=record.excited_at_end_limit,
+        configurations_per_point=record.configurations_per_point or np.inf,
+    )
+    return [f"nucleon charges: {words}" for words in warnings_of(quality, record.misfit)]
+
+
+def warnings_of(quality: ChargeQuality, misfit: float) -> list[str]:
+    """In words."""
     found = []
-    if record.p_value is not None and (record.misfit > LARGE_MISFIT or record.p_value < POOR_FIT):
+    if quality.configurations_per_point < FEW_CONFIGURATIONS:
         found.append(
-            f"nucleon charges: fits that do not describe the data (p < {POOR_FIT:g}) have weight in the "
-            f"average, whose p-value is {record.p_value:.2g}; statistical errors are stretched by "
-            f"{record.misfit:.2g}. The data may have more states than the fits: look at the windows, raise "
+            f"{quality.configurations_per_point:.1f} independent configurations for a fitted point: the "
+            "weights cannot know the correlations, fits with too few states pass for good ones, and errors "
+            "can be too small by a factor of two: look at the windows, take more configurations"
+        )
+    if misfit > LARGE_MISFIT or quality.p_value < POOR_FIT:
+        found.append(
+            f"fits that do not describe the data (p < {POOR_FIT:g}) have weight in the "
+            f"average, whose p-value is {quality.p_value:.2g}; statistical errors are stretched by "
+            f"{misfit:.2g}. The data may have more states than the fits: look at the windows, raise "
             "charges.t_min_first"
         )
-    for name, drift in record.drift.items():
+    for name, drift in quality.drift.items():
         if drift > LARGE_DRIFT:
             found.append(
-                f"nucleon charges: g_{name} moves by {drift:.1f} of its errors when the fit begins later "
+                f"g_{name} moves by {drift:.1f} of its errors when the fit begins later "
                 "than in the window of largest weight: a further excited state is likely; raise "
                 "charges.t_min_first"
             )
-    if record.excited_at_end is not None and record.excited_at_end > LARGE_REMAINDER:
+    if quality.excited_at_end is not None and quality.excited_at_end > LARGE_REMAINDER:
         found.append(
-            f"nucleon charges: the excited state is still {100 * record.excited_at_end:.0f} % of its size at "
+            f"the excited state is still {100 * quality.excited_at_end:.0f} % of its size at "
             "the last time slice of the fits: read the errors as too small by up to a half, vary "
             "charges.gap_prior, or take more time slices or better sources"
+        )
+    elif quality.excited_at_end_limit is not None and quality.excited_at_end_limit > LARGE_REMAINDER_LIMIT:
+        found.append(
+            f"the data allow (95 %) that {100 * quality.excited_at_end_limit:.0f} % of an excited state are "
+            "left at the last time slice of the fits: charges can be wrong by more than their errors; take "
+            "more time slices or better sources"
+        )
+    moved = {name: shift for name, shift in quality.prior_shift.items() if shift > LARGE_PRIOR_SHIFT}
+    if moved:
+        said = ", ".join(f"g_{name} by {shift:.1f}" for name, shift in moved.items())
+        found.append(
+            "the data do not tell how far away the excited states are: when the priors of the gaps move by "
+            f"their widths, charges move ({said} of their errors): vary charges.gap_prior, or take more time "
+            "slices or better sources"
         )
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -25,7 +25,7 @@ class ChargeOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    max_states: int = Field(default=2, ge=1, le=2)
+    max_states: int = Field(default=2, ge=1, le=3)
     t_min_first: int = Field(default=1, ge=0, description="First t_min that is tried.")
     t_min_last: int | None = Field(
         default=None,
@@ -41,7 +41,11 @@ class ChargeOptions(BaseModel):
     configurations_per_point: float = Field(
         default=4.0, gt=1, description="With fewer per fitted point the weights are uncorrelated."
     )
-    gap_prior: GapPrior = Field(default=(0.6, 0.8), description="Log-normal: centre, width.")
+    gap_prior: GapPrior | None = Field(
+        default=None,
+        description="Log-normal: centre, width of the logarithm; default: what the times can resolve, from "
+        "1/t_max to 2, one width to each side.",
+    )
     amplitude_ratio_prior: RatioPrior = Field(default=(1.0, 4.0), description="A_1/A_0: normal.")
     charge_prior_width: float = Field(default=10.0, gt=0, description="Of g, b and c around 0: normal.")
 
@@ -94,11 +98,20 @@ class ChargeQuality:
         By charge: the largest difference of a later window from the window of largest weight, in errors.
     excited_at_end
         exp(-gap t_max), weighted; None where one state decides.
+    excited_at_end_limit
+        The largest that the likelihood allows at 95 %, weighted over the profiled fits; None without them.
+    prior_shift
+        By charge: how many of its errors it moves when the priors of the gaps move by their widths.
+    configurations_per_point
+        Independent ones, in the fit of largest weight.
     """
 
     p_value: float
     drift: dict[str, float]
     excited_at_end: float | None
+    prior_shift: dict[str, float]
+    excited_at_end_limit: float | None
+    configurations_per_point: float
 
 
 @dataclass(frozen=True)
@@ -122,6 +135,13 @@ class ChargeResult:
         Factor on the statistical errors, above 1 where fits do not describe the data.
     autocorrelation_factor
         The largest 2 tau_int of a charge where it was applied to the covariance, else 1.
+    warnings
+        Why the numbers may be wrong, in words; empty where nothing was found.
+    gap_prior
+        The log-normal prior of the gaps that was used: centre, width.
+    one_more_state
+        The charges with one state more than in the fit of largest weight, from t_min_first: what they would
+        be, and how well they would be known, if the data had that state. Empty where it cannot be fitted.
     """
 
     charges: dict[str, ChargeEstimate]
@@ -135,6 +155,9 @@ class ChargeResult:
     quality: ChargeQuality
     misfit: float = 1.0
     autocorrelation_factor: float = 1.0
+    warnings: tuple[str, ...] = ()
+    gap_prior: tuple[float, float] | None = None
+    one_more_state: dict[str, ChargeEstimate] = field(default_factory=dict)
 
 
 def neutron_lifetime(g: ChargeEstimate) -> ChargeEstimate:

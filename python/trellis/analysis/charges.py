@@ -2,24 +2,26 @@
 
 With D -> D - lambda Gamma the numerator N(t) = dC/dlambda has, for every state, a term linear in t with the
 charge of that state, and constants that hold all transitions (a transition n -> m gives exp(-E_n t) and
-exp(-E_m t) only). For two states, divided by the two-point function, with r = A_1/A_0 exp(-gap t):
+exp(-E_m t) only). With x_k = exp(-(E_k - E_0) t) and r_k = A_k/A_0:
 
-    C(t) = A_0 exp(-E_0 t) (1 + r),   N(t)/C(t) = const + [g t + exp(-gap t) (b t + c)] / (1 + r)
+    C(t) = A_0 exp(-E_0 t) (1 + sum_k r_k x_k)
+    N(t) = A_0 exp(-E_0 t) [g t + c_0 + sum_k x_k (b_k t + c_k)]
     g_eff(t) = N(t+1)/C(t+1) - N(t)/C(t)   ->   g
 
-C. Bouchard et al., Phys. Rev. D 96 (2017) 014504. g_eff takes away the constant. C and the g_eff of all
-charges are fitted together over a set of windows, with one and two states, and averaged with the weights
-exp(-BPIC / 2), BPIC = chi^2 + 3 (parameters) + 3 (data left out of the window): the Bayesian predictive
-criterion (T. Ando, Biometrika 94 (2007) 443), a datum that is left out counted as a parameter that fits it,
-as in `averaging`, whose 2 in place of 3 belongs to best fits. The model error is the spread of the fits
-beyond their noise. Two-state fits give the median and the width of the charges under the profile likelihood
-(charge_profile.py), not its maximum and the curvature there. Errors are linear responses to the
-configurations, scaled to that width, so correlations between windows and charges, and autocorrelations, are
-those of the data. Where tau_int of a charge is above 1/2 by more than its error, the covariance is multiplied
-by the largest 2 tau_int and all is fitted again: weights, chi^2 and profiles of that many fewer
-configurations; each error has the 2 tau_int of its own quantity. Where fits do not describe the data
-(p < 0.05) their sqrt(chi^2 / expected), averaged with the same weights, stretches the statistical errors, and
-the result says so.
+C. Bouchard et al., Phys. Rev. D 96 (2017) 014504. C and the N of all charges are fitted together over a set
+of windows, with one and two states (max_states: three), and averaged with the weights exp(-BPIC / 2), BPIC = chi^2 + 3
+(parameters) + 3 (data left out of the window): the Bayesian predictive criterion (T. Ando, Biometrika 94
+(2007) 443), a datum that is left out counted as a parameter that fits it, as in `averaging`, whose 2 in place
+of 3 belongs to best fits. N and not g_eff is fitted: where C has an error of 20 %, N/C is far from linear in
+the data, its covariance follows the fluctuation of C, and pulls of energies and charges had widths of 1.5.
+The model error is the spread of the fits beyond their noise. Fits of several states give the median and the
+width of the charges under the profile likelihood (charge_profile.py), not its maximum and the curvature
+there. Errors are linear responses to the configurations, scaled to that width, so correlations between
+windows and charges, and autocorrelations, are those of the data. Where tau_int of a charge is above 1/2 by
+more than its error, the covariance is multiplied by the largest 2 tau_int and all is fitted again: weights,
+chi^2 and profiles of that many fewer configurations; each error has the 2 tau_int of its own quantity. Where
+fits do not describe the data (p < 0.05) their sqrt(chi^2 / expected), averaged with the same weights,
+stretches the statistical errors, and the result says so.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ from numpy.typing import NDArray
 
 from .autocorrelation import autocorrelation
 from .averaging import model_average, model_weights
-from .charge_fit import ChargeData, ChargeFit, charge_model, effective_charge, fit_window
-from .charge_quality import charge_quality
+from .charge_data import ChargeData, effective_charge
+from .charge_fit import EXCITED, ChargeFit, best_fit, excited_part, profiled
+from .charge_quality import charge_quality, warnings_of
 from .charge_results import (
     LIFETIME_CONSTANT,
     ChargeEstimate,
@@ -125,19 +128,32 @@ def _require_usable(what: str, samples: NDArray) -> None:
         )
 
 
+#: Windows that cannot reach a weight of exp(-this / 2) of the best one are left out.
+_NO_WEIGHT = 20.0
+#: Fits with a weight below exp(-this / 2) of the best one keep their best values, without a profile.
+_LITTLE_WEIGHT = 14.0
+
+
 def _scan(data: ChargeData) -> list[ChargeFit]:
-    """Every window with one and two states."""
+    """Windows with one state and more, as far as they can have weight.
+
+    chi^2 is positive: a window of d points and k parameters has a criterion above -3 (d - k).
+    """
     fits, options = [], data.options
-    for states in range(1, options.max_states + 1):
-        for t_min in range(options.t_min_first, data.t_min_last + 1):
-            if not data.is_determined(t_min, states):
+    best = np.inf
+    for t_min in range(options.t_min_first, data.t_min_last + 1):
+        for states in range(1, options.max_states + 1):
+            free = data.free(t_min, states)
+            if free <= 0 or -3 * free > best + _NO_WEIGHT:
                 continue
-            fit = fit_window(data, t_min, states)
+            fit = best_fit(data, t_min, states)
             if fit is not None:
                 fits.append(fit)
+                best = min(best, fit.criterion)
     if not fits:
         raise FitFailed(f"charges: no window between {options.t_min_first} and {data.t_max} can be fitted")
-    return fits
+    fits = [profiled(data, fit) if fit.criterion < best + _LITTLE_WEIGHT else fit for fit in fits]
+    return sorted(fits, key=lambda fit: (fit.states, fit.t_min))
 
 
 def _factor(series: NDArray, trajectories: NDArray, choice: str) -> tuple[float, float | None]:
@@ -192,9 +208,10 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
         tau_n = neutron_lifetime(ratio)
     windows = [_window(data, f, w) for f, w in zip(fits, weights, strict=True)]
     effective = {name: _effective_points(data, i, None) for i, name in enumerate(data.names)}
-    two_state = [f for f in fits if f.states == 2]
+    two_state = [f for f in fits if f.states > 1]
     best = min(two_state, key=lambda f: f.criterion) if two_state else None
     subtracted = {name: _effective_points(data, i, best) for i, name in enumerate(data.names)} if best else {}
+    quality = charge_quality(data, fits, weights, {name: e.error for name, e in charges.items()})
     return ChargeResult(
         charges=charges,
         ratio=ratio,
@@ -204,10 +221,27 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
         windows=windows,
         effective=effective,
         subtracted=subtracted,
-        quality=charge_quality(data, fits, weights),
+        quality=quality,
         misfit=misfit,
         autocorrelation_factor=data.inflation,
+        warnings=tuple(warnings_of(quality, misfit)),
+        gap_prior=data.gap_prior,
+        one_more_state=_one_more_state(data, fits, weights),
     )
+
+
+def _one_more_state(data: ChargeData, fits: list[ChargeFit], weights: NDArray) -> dict[str, ChargeEstimate]:
+    """ChargeResult.one_more_state."""
+    states = fits[int(np.argmax(weights))].states + 1
+    if states > 1 + len(EXCITED):
+        return {}
+    t_min = data.options.t_min_first
+    known = [fit for fit in fits if fit.states == states and fit.t_min == t_min]
+    more = known[0] if known else best_fit(data, t_min, states) if data.free(t_min, states) > 0 else None
+    if more is None:
+        return {}
+    found = _window(data, more if more.is_profiled else profiled(data, more), 0.0)
+    return {name: ChargeEstimate(found.values[name], found.errors[name], 0.0) for name in data.names}
 
 
 def _window(data: ChargeData, fit: ChargeFit, weight: float) -> ChargeWindow:
@@ -240,9 +274,9 @@ def _effective_points(
     data: ChargeData, index: int, fit: ChargeFit | None
 ) -> tuple[NDArray, NDArray, NDArray]:
     t = np.arange(data.t_max)
-    places = data.extent + index * (data.extent - 1) + t
-    value, error = data.mean[places].copy(), np.sqrt(np.diag(data.covariance)[places])
+    value, influence = data.effective[data.names[index]]
+    value = value[t].copy()
+    error = np.sqrt((influence[:, t] ** 2).sum(axis=0) * data.inflation / (data.count * (data.count - 1)))
     if fit is not None:
-        name = data.names[index]
-        value -= charge_model(fit.p, [name], 2, t[:1], t)[1:] - fit.p[f"g_{name}"]
+        value -= excited_part(fit.p, data.names[index], fit.states, t)
     return t, value, error

@@ -180,7 +180,12 @@ def charges_record(found: ChargeResult) -> NucleonCharges:
         p_value=found.quality.p_value,
         drift=found.quality.drift,
         excited_at_end=found.quality.excited_at_end,
+        prior_shift=found.quality.prior_shift,
+        configurations_per_point=found.quality.configurations_per_point,
+        excited_at_end_limit=found.quality.excited_at_end_limit,
         misfit=found.misfit,
+        gap_prior=found.gap_prior,
+        one_more_state={name: record(e) for name, e in found.one_more_state.items()},
         autocorrelation_factor=found.autocorrelation_factor,
     )
 

@@ -219,8 +219,10 @@ class NucleonCharges(_Record):
     three_point
         By fixed sinks, where they were measured; three_point_ratio: g_A / g_V of the midpoints against the
         separation.
-    p_value, drift, excited_at_end
+    p_value, drift, excited_at_end, excited_at_end_limit, prior_shift, configurations_per_point
         Whether the fits can be trusted (charge_results.ChargeQuality); None and empty without fits.
+    gap_prior, one_more_state
+        The prior of the gaps; the charges of the best fit with one state more than the fit of largest weight.
     misfit
         Factor on the statistical errors: weighted sqrt(chi^2 / expected) of the fits with p < 0.05.
     autocorrelation_factor
@@ -240,6 +242,11 @@ class NucleonCharges(_Record):
     p_value: float | None = None
     drift: dict[str, float] = Field(default_factory=dict)
     excited_at_end: float | None = None
+    prior_shift: dict[str, float] = Field(default_factory=dict)
+    excited_at_end_limit: float | None = None
+    configurations_per_point: float | None = None
+    gap_prior: tuple[float, float] | None = None
+    one_more_state: dict[str, ChargeRecord] = Field(default_factory=dict)
     misfit: float = 1.0
     autocorrelation_factor: float = 1.0
 

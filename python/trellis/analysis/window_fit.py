@@ -20,6 +20,7 @@ f = (directions that come from the samples) - parameters, at least 0; pseudo-exp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import gvar as gv
 import lsqfit
@@ -212,11 +213,17 @@ def chi2_spectrum(kernel: NDArray, covariance: NDArray) -> NDArray:
     return np.clip(np.linalg.eigvalsh(root.T @ kernel @ root), 0.0, None)
 
 
+@lru_cache(maxsize=4)
+def _squares(seed: int, count: int) -> NDArray:
+    """Of standard normal numbers, shape [count, draw]: the fits of a scan have the same ones."""
+    return np.random.default_rng(seed).standard_normal((count, MONTE_CARLO_P_VALUE_DRAWS)) ** 2
+
+
 def p_value(chi2: float, spectrum: NDArray, samples: float, free_rank: float, seed: int) -> float:
     """Monte Carlo probability of sum lambda_i z_i^2 (over Hotelling's denominator) above chi2."""
-    rng = np.random.default_rng(seed)
-    draws = rng.standard_normal((MONTE_CARLO_P_VALUE_DRAWS, len(spectrum))) ** 2 @ spectrum
+    count = len(spectrum)
+    draws = _squares(seed, -(-count // 32) * 32)[:count].T @ spectrum
     if free_rank > 0:
         nu = samples - 1
-        draws *= nu / rng.chisquare(nu - free_rank + 1, len(draws))
+        draws *= nu / np.random.default_rng([seed, 1]).chisquare(nu - free_rank + 1, len(draws))
     return float((draws >= chi2).mean())

@@ -1,0 +1,115 @@
+"""The data of the fits of nucleon charges: C and N of each current, their covariance, and g_eff."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .charge_results import ChargeOptions
+from .errors import FitFailed
+
+
+def effective_charge(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
+    """g_eff(t) = N(t+1)/C(t+1) - N(t)/C(t) and its error.
+
+    Parameters
+    ----------
+    two_point, numerator
+        Real, shape [configuration, time].
+
+    Returns
+    -------
+    value, error
+        Shape [time - 1].
+    """
+    value, influence = _effective(two_point, numerator)
+    return value, np.sqrt((influence**2).sum(axis=0) / (len(influence) * (len(influence) - 1)))
+
+
+def _effective(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
+    """g_eff of the means, and the influence of each configuration on it, shape [configuration, time - 1]."""
+    C, N = two_point.mean(axis=0), numerator.mean(axis=0)
+    influence = (numerator - two_point * (N / C)) / C
+    return np.diff(N / C), np.diff(influence, axis=1)
+
+
+class ChargeData:
+    """Means, influences of the configurations and their covariance: C first, then N of each charge.
+
+    C and N are fitted, not their ratio: where C has an error of 20 % g_eff is far from linear in the data,
+    and its covariance follows the fluctuation of C. Of N a multiple of C is taken away, so that it begins
+    with 0: the constant in N/C, contact terms in it, can be far larger than the charges.
+    """
+
+    def __init__(self, two_point: NDArray, numerators: dict[str, NDArray], options: ChargeOptions) -> None:
+        self.options, self.names = options, list(numerators)
+        self.count, self.extent = two_point.shape
+        self.inflation = 1.0
+        C = two_point.mean(axis=0)
+        error = two_point.std(axis=0, ddof=1) / np.sqrt(self.count)
+        noisy = np.flatnonzero((error > options.noise_limit * np.abs(C)) | (C <= 0))
+        noisy = noisy[noisy > options.t_min_first]
+        last = int(noisy[0]) - 1 if len(noisy) else self.extent // 2 - 1
+        self.t_max = min(last, self.extent - 1) if options.t_max is None else options.t_max
+        if options.t_max is None and self.t_max < options.t_min_first + 2:
+            raise FitFailed(
+                f"charges: expected a signal to t = {options.t_min_first + 2} at least, found its end at "
+                f"t = {self.t_max} of {self.extent} times (charges.noise_limit, or charges.t_max)"
+            )
+        if not options.t_min_first + 2 <= self.t_max < self.extent:
+            raise FitFailed(
+                f"charges: expected t_max in {options.t_min_first + 2}..{self.extent - 1}, found {self.t_max}"
+            )
+        # What the times can tell: 1/t_max has hardly died out at the end, 2 is gone after a slice.
+        self.gap_prior = options.gap_prior or (
+            float(np.sqrt(2 / self.t_max)),
+            float(np.log(2 * self.t_max) / 2),
+        )
+        self.t_min_last = self.t_max - 2 if options.t_min_last is None else options.t_min_last
+        self.effective = {name: _effective(two_point, N) for name, N in numerators.items()}
+        self.scale = float(C[options.t_min_first])
+        parts = [two_point / self.scale]
+        for N in numerators.values():
+            first = N[:, options.t_min_first].mean() / self.scale
+            parts.append((N - first * two_point) / self.scale)
+        samples = np.concatenate(parts, axis=1)
+        self.mean = samples.mean(axis=0)
+        self.influence = samples - self.mean
+        self.covariance = self.influence.T @ self.influence / (self.count * (self.count - 1))
+
+    @property
+    def effective_count(self) -> float:
+        """Independent configurations."""
+        return self.count / self.inflation
+
+    def inflate(self, factor: float) -> None:
+        """Covariance times 2 tau_int; windows stay as they are."""
+        self.covariance = self.covariance * factor
+        self.inflation *= factor
+
+    def free(self, t_min: int, states: int) -> int:
+        """Points less parameters: E0, A0, every g and constant; for each further state gap, r, every b and c.
+
+        Windows with none left would add nothing but their priors to the average.
+        """
+        return len(self.rows(t_min)[1]) - 2 * states * (1 + len(self.names))
+
+    def rows(self, t_min: int) -> tuple[NDArray, NDArray]:
+        """Times of the window, and the places of C and every N there in `mean`."""
+        t = np.arange(t_min, self.t_max + 1)
+        return t, np.concatenate([i * self.extent + t for i in range(1 + len(self.names))])
+
+    def ratio_weights(self, places: NDArray) -> NDArray:
+        """Inverse covariance as if C(t), N/C at the first time and every g_eff(t) had independent errors."""
+        length = len(places) // (1 + len(self.names))
+        C = self.mean[places[:length]]
+        to_ratios = np.zeros((len(places), len(places)))
+        to_ratios[:length, :length] = np.eye(length)
+        step = np.eye(length) - np.eye(length, k=-1)  # N/C at the first time, then differences
+        for i in range(1, 1 + len(self.names)):
+            rows = slice(i * length, (i + 1) * length)
+            R = self.mean[places[rows]] / C
+            to_ratios[rows, :length] = step @ np.diag(-R / C)
+            to_ratios[rows, rows] = step @ np.diag(1 / C)
+        covariance = to_ratios @ self.covariance[np.ix_(places, places)] @ to_ratios.T
+        return to_ratios.T @ (to_ratios / np.diag(covariance)[:, None])
