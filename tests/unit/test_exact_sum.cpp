@@ -10,6 +10,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/device/cpu/for_each_site.hpp"
+#include "trellis/device/threads.hpp"
 
 namespace trellis {
 namespace {
@@ -206,7 +207,7 @@ TEST(ReduceSites, thread_count_and_site_order_do_not_matter) {
     return r;
   };
   for (const int threads : {1, 2, 3}) {
-    omp_set_num_threads(threads);
+    set_thread_count(threads);
     for (const SiteRange& range : {SiteRange(int(list.size())), SiteRange(list)}) {
       ExactSum sums[2];
       cpu::reduce_sites<2>(range, term, sums);

@@ -108,7 +108,7 @@ def _parallel() -> dict[str, Any]:
         "threads_per_rank": core.thread_count(),
         "exchange": core.exchange_policy(),
         "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
-        "omp_wait_policy": os.environ.get("OMP_WAIT_POLICY"),
+        "omp_proc_bind": os.environ.get("OMP_PROC_BIND"),
     }
 
 

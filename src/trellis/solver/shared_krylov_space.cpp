@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
 #include "trellis/field/energy.hpp"
 
 namespace trellis {
@@ -156,6 +157,7 @@ bool SharedKrylovSpace::step(std::vector<SpinorField>& x) {
 }
 
 bool SharedKrylovSpace::iterate(std::vector<SpinorField>& x) {
+  const ThreadsForField threads(product_.bytes());
   if (progress.any_active())
     while (step(x)) {}
   take_pending_steps(x);

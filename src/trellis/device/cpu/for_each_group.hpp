@@ -1,18 +1,18 @@
 #pragma once
 /// Loops over groups of sites that share scratch memory: f(group, thread), a thread's groups one after the
 /// other.
-#include <omp.h>
+#include <cstdint>
+
+#include "trellis/device/cpu/thread_team.hpp"
 
 namespace trellis::cpu {
 
 template <class F>
 void for_each_group(int groups, const F& f) {
-  if (omp_get_max_threads() == 1) {
-    for (int i = 0; i < groups; ++i) f(i, 0);
-    return;
-  }
-#pragma omp parallel for schedule(static)
-  for (int i = 0; i < groups; ++i) f(i, omp_get_thread_num());
+  on_threads([&](int thread, int threads) {
+    const int end = int(int64_t(groups) * (thread + 1) / threads);
+    for (int i = int(int64_t(groups) * thread / threads); i < end; ++i) f(i, thread);
+  });
 }
 
 }  // namespace trellis::cpu

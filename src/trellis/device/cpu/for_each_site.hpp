@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-
-#include <omp.h>
+#include <mutex>
 
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/base/exact_sum.hpp"
+#include "trellis/device/cpu/thread_team.hpp"
 #include "trellis/device/site_range.hpp"
 
 namespace trellis::cpu {
@@ -20,17 +20,14 @@ template <class F>
   for (int i = begin; i < end; ++i) f(list ? list[i] : i);
 }
 
-/// f(begin, end) for each thread's share of the range; one thread needs no parallel region, which matters on
-/// small lattices.
+/// f(begin, end) for each thread's share of the range.
 template <class F>
 void walk_in_shares(const SiteRange& range, const F& f) {
-  if (omp_get_max_threads() == 1) return f(range.begin, range.end);
-#pragma omp parallel
-  {
-    const int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
+  if (range.size() == 0) return;
+  on_threads([&](int64_t thread, int64_t threads) {
     f(range.begin + int(range.size() * thread / threads),
       range.begin + int(range.size() * (thread + 1) / threads));
-  }
+  });
 }
 
 /// f(block) for every block of the range.
@@ -75,8 +72,11 @@ template <size_t N, class F>
 /// Adds a thread's terms to the sums of all threads.
 template <size_t N>
 void merge(std::array<TermBuffer, N>& buffers, ExactSum* sums) {
-#pragma omp critical(trellis_reduce_sites)
-  for (size_t k = 0; k < N; ++k) sums[k].merge(buffers[k].take());
+  std::array<ExactSum, N> own;
+  for (size_t k = 0; k < N; ++k) own[k] = buffers[k].take();
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  for (size_t k = 0; k < N; ++k) sums[k].merge(own[k]);
 }
 
 /// sums[k] += the sum over the range of term k of f(block) -> std::array<LaneReal<double, W>, N>.
@@ -90,20 +90,31 @@ void reduce_sites(const SiteRange& range, const F& f, ExactSum* sums) {
   });
 }
 
-/// The largest value in any lane of f(block) -> LaneReal<double, W> over the range, at least 0; infinity if a
-/// value is NaN.
+/// The same for entries begin..end-1.
 template <class F>
-double maximum_over_sites(const SiteRange& range, const F& f) {
-  const int32_t* list = range.list;
+[[gnu::noinline]] double maximum(const int32_t* list, int begin, int end, const F& f) {
   double largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest) if (omp_get_max_threads() > 1)
-  for (int i = range.begin; i < range.end; ++i) {
+  for (int i = begin; i < end; ++i) {
     const auto values = f(list ? list[i] : i);
     for (int k = 0; k < RealTraits<std::remove_cv_t<decltype(values)>>::width; ++k) {
       const double value = lane(values, k);
       if (!(value <= largest)) largest = value == value ? value : std::numeric_limits<double>::infinity();
     }
   }
+  return largest;
+}
+
+/// The largest value in any lane of f(block) -> LaneReal<double, W> over the range, at least 0; infinity if a
+/// value is NaN.
+template <class F>
+double maximum_over_sites(const SiteRange& range, const F& f) {
+  double largest = 0;
+  std::mutex one_at_a_time;
+  walk_in_shares(range, [&](int begin, int end) {
+    const double own = maximum(range.list, begin, end, f);
+    const std::lock_guard lock(one_at_a_time);
+    if (own > largest) largest = own;
+  });
   return largest;
 }
 

@@ -1,13 +1,12 @@
 #include "trellis/device/machine_speed.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
 #include "trellis/algebra/lane_functions.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/device/cpu/thread_team.hpp"
 #include "trellis/device/memory.hpp"
 
 namespace trellis {
@@ -44,8 +43,9 @@ double seconds_per_round(int threads, double seconds, const F& body) {
   double elapsed = 0;
   const double start = now();
   for (long batch = 1; elapsed < seconds; batch *= 2) {
-#pragma omp parallel num_threads(threads)
-    for (long r = 0; r < batch; ++r) body(omp_get_thread_num(), threads);
+    cpu::on_threads(threads, [&](int thread, int) {
+      for (long r = 0; r < batch; ++r) body(thread, threads);
+    });
     rounds += batch;
     elapsed = now() - start;
   }
@@ -60,8 +60,7 @@ ReadBandwidth::ReadBandwidth(size_t bytes, int threads) : threads_{threads} {
   data_ = static_cast<double*>(std::aligned_alloc(size_t(2) << 20, (count_ * 8 + (2 << 20) - 1) >> 21 << 21));
   if (data_ == nullptr) throw MemoryError(message("allocation of ", count_ * 8, " bytes failed"));
   const size_t part = count_ / size_t(threads);
-#pragma omp parallel num_threads(threads)
-  std::fill_n(data_ + size_t(omp_get_thread_num()) * part, part, 1.0);
+  cpu::on_threads(threads, [&](int thread, int) { std::fill_n(data_ + size_t(thread) * part, part, 1.0); });
 }
 
 ReadBandwidth::~ReadBandwidth() { std::free(data_); }

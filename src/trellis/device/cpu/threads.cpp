@@ -2,9 +2,12 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <exception>
+#include <mutex>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/cpu/thread_team.hpp"
 
 namespace trellis {
 
@@ -15,17 +18,32 @@ void set_thread_count(int threads) {
   omp_set_num_threads(threads);
 }
 
+ThreadsForField::ThreadsForField(size_t field_bytes) : before_{thread_count()} {
+  constexpr size_t least_bytes = size_t(32) << 10;
+  const size_t useful = std::max<size_t>(1, field_bytes / least_bytes);
+  if (useful < size_t(before_)) set_thread_count(int(useful));
+}
+
+ThreadsForField::~ThreadsForField() { omp_set_num_threads(before_); }
+
 void for_each_index(int n, const std::function<void(int)>& f) {
   std::exception_ptr failure;
-#pragma omp parallel for schedule(static) if (n > 1)
-  for (int i = 0; i < n; ++i) {
-    try {
-      f(i);
-    } catch (...) {
-#pragma omp critical(trellis_for_each_index)
-      failure = std::current_exception();
+  std::mutex one_at_a_time;
+  const auto run = [&](int thread, int threads) {
+    const int end = int(int64_t(n) * (thread + 1) / threads);
+    for (int i = int(int64_t(n) * thread / threads); i < end; ++i) {
+      try {
+        f(i);
+      } catch (...) {
+        const std::lock_guard lock(one_at_a_time);
+        failure = std::current_exception();
+      }
     }
-  }
+  };
+  if (n > 1)
+    cpu::on_threads(run);
+  else
+    run(0, 1);
   if (failure) std::rethrow_exception(failure);
 }
 

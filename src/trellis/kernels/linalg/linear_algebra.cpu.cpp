@@ -43,7 +43,6 @@ void combine(const CombineCall& call, const SiteRange& sites) {
 template <class Layout, class Storage, int N>
 void dot(const DotCall& call, const SiteRange& sites) {
   using Kernel = LinearAlgebra<Layout, Storage, N>;
-  using Real = typename Kernel::Real;
   const typename Kernel::Array x(call.x), y(call.y);
   for (int slot = 0; slot < call.slots; ++slot) {
     if (y.is_null()) {

@@ -1,0 +1,220 @@
+#include "trellis/device/cpu/thread_team.hpp"
+
+#include <omp.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace trellis::cpu {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+constexpr int turns_between_looks = 32;     // at the clock; a microsecond or two
+constexpr auto awake = microseconds(1000);  // without work, where cores are free
+constexpr auto awake_if_shared = microseconds(20);
+constexpr auto preempted = microseconds(300);   // between two looks: something else had the core
+constexpr auto believed = microseconds(10000);  // that cores are shared
+
+/// When cores are no longer taken for shared with other programs.
+std::atomic<Clock::rep> shared_until{0};
+/// More threads than cores.
+std::atomic<bool> is_crowded{false};
+
+void believe_shared(Clock::time_point now) {
+  shared_until.store((now + believed).time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Spins until is_over() or for as long as that is worth it; whether it is over. `is_due`: what is awaited is
+/// being worked on, so that a long wait says that a core has something else to do.
+template <class IsOver>
+bool wait_awake(const IsOver& is_over, bool is_due) {
+  Clock::time_point begin, last;
+  for (bool is_first = true;; is_first = false) {
+    for (int i = 0; i < turns_between_looks; ++i) {
+      if (is_over()) return true;
+      pause();
+    }
+    const Clock::time_point now = Clock::now();
+    if (is_first) {
+      begin = last = now;
+      continue;
+    }
+    const bool is_shared = is_crowded.load(std::memory_order_relaxed) ||
+                           now.time_since_epoch().count() < shared_until.load(std::memory_order_relaxed);
+    if (now - last > preempted) {
+      believe_shared(now);
+      return is_over();
+    }
+    last = now;
+    if (now - begin > (is_shared ? awake_if_shared : awake)) {
+      if (is_due) believe_shared(now);
+      return is_over();
+    }
+  }
+}
+
+/// Sleeps while the number is `value`, until woken (or now and then without reason).
+void sleep_while(std::atomic<uint32_t>& number, uint32_t value) {
+#if defined(__linux__)
+  syscall(SYS_futex, &number, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+#else
+  number.wait(value);
+#endif
+}
+void wake_all(std::atomic<uint32_t>& number) {
+#if defined(__linux__)
+  syscall(SYS_futex, &number, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+#else
+  number.notify_all();
+#endif
+}
+
+/// Where OMP_PROC_BIND or OMP_PLACES ask for it, a thread stays in its place; the first one is in its own
+/// since the program began.
+void bind(int thread) {
+#if defined(__linux__)
+  if (omp_get_proc_bind() == omp_proc_bind_false || omp_get_num_places() == 0) return;
+  const int places = omp_get_num_places(), threads = std::max(1, thread_count());
+  const bool is_spread = omp_get_proc_bind() == omp_proc_bind_spread && threads < places;
+  const int place = is_spread ? int(int64_t(thread) * places / threads) : thread % places;
+  std::vector<int> cores(size_t(omp_get_place_num_procs(place)));
+  omp_get_place_proc_ids(place, cores.data());
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (const int core : cores) CPU_SET(core, &mask);
+  sched_setaffinity(0, sizeof(mask), &mask);
+#endif
+}
+
+class ThreadTeam {
+ public:
+  ThreadTeam() = default;
+  ~ThreadTeam() {
+    is_ending_ = true;
+    announce();
+    for (std::thread& worker : workers_) worker.join();
+  }
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  void run(void (*call)(const void*, int, int), const void* data, int threads) {
+    while (int(workers_.size()) < threads - 1) {
+      const int thread = int(workers_.size()) + 1;
+      workers_.emplace_back([this, thread, seen = round_.load()] { work(thread, seen); });
+      is_crowded.store(workers_.size() >= std::max(1u, std::thread::hardware_concurrency()));
+    }
+    call_ = call;
+    data_ = data;
+    threads_ = threads;
+    unfinished_.store(uint32_t(workers_.size()), std::memory_order_relaxed);
+    announce();
+    call(data, 0, threads);
+    const auto is_over = [&] { return unfinished_.load(std::memory_order_acquire) == 0; };
+    if (wait_awake(is_over, true)) return;
+    caller_sleeps_.store(true);  // before the last look
+    for (uint32_t left = unfinished_.load(); left > 0; left = unfinished_.load())
+      sleep_while(unfinished_, left);
+    caller_sleeps_.store(false);
+  }
+
+ private:
+  void announce() {
+    round_.fetch_add(1);
+    if (sleeping_.load() > 0) wake_all(round_);
+  }
+
+  void work(int thread, uint32_t seen) {
+    bind(thread);
+    for (;;) {
+      const auto is_over = [&] { return round_.load(std::memory_order_acquire) != seen; };
+      while (!wait_awake(is_over, false)) {
+        sleeping_.fetch_add(1);  // before the last look, so that announce() knows of it
+        if (round_.load() == seen) sleep_while(round_, seen);
+        sleeping_.fetch_sub(1);
+      }
+      ++seen;
+      if (is_ending_) return;
+      if (thread < threads_) call_(data_, thread, threads_);
+      if (unfinished_.fetch_sub(1) == 1 && caller_sleeps_.load()) wake_all(unfinished_);
+    }
+  }
+
+  alignas(64) std::atomic<uint32_t> round_{0};  // counts calls; workers wait for the next one
+  std::atomic<int> sleeping_{0};
+  void (*call_)(const void*, int, int) = nullptr;
+  const void* data_ = nullptr;
+  int threads_ = 1;
+  std::atomic<bool> is_ending_{false};
+  alignas(64) std::atomic<uint32_t> unfinished_{0};  // workers that are not through with this call
+  std::atomic<bool> caller_sleeps_{false};
+  std::vector<std::thread> workers_;
+};
+
+std::mutex team_in_use;
+thread_local bool is_inside = false;
+
+/// The team of this process. A fork has none of its parent's threads: it starts with a team of its own.
+ThreadTeam*& team() {
+  static ThreadTeam* the_team = nullptr;
+  return the_team;
+}
+struct TeamAtExit {
+  ~TeamAtExit() {
+    delete team();
+    team() = nullptr;
+  }
+};
+
+void forget_team() {
+  team() = nullptr;
+  new (&team_in_use) std::mutex;  // another thread of the parent may have held it
+}
+
+}  // namespace
+
+void run_on_threads(void (*call)(const void*, int, int), const void* data, int threads) {
+  std::unique_lock lock(team_in_use, std::defer_lock);
+  if (threads == 1 || is_inside || !lock.try_lock()) return call(data, 0, 1);
+  if (team() == nullptr) {
+    static const int at_fork = pthread_atfork(nullptr, nullptr, forget_team);
+    static const TeamAtExit at_exit;
+    (void)at_fork;
+    team() = new ThreadTeam;
+  }
+  struct Inside {
+    Inside() { is_inside = true; }
+    ~Inside() { is_inside = false; }
+  } const inside;
+  team()->run(call, data, threads);
+}
+
+}  // namespace trellis::cpu

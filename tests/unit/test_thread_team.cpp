@@ -1,0 +1,100 @@
+// threads: 4
+/// Each thread runs once in a call, whatever calls came before, beside it or inside it.
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "trellis/device/cpu/thread_team.hpp"
+#include "trellis/device/threads.hpp"
+
+namespace trellis {
+namespace {
+
+/// How often each thread ran in a call of so many.
+std::vector<int> runs_in_a_call(int threads) {
+  std::vector<std::atomic<int>> runs(16);
+  std::atomic<int> wrong{0};
+  cpu::on_threads(threads, [&](int thread, int of) {
+    ++runs[size_t(thread)];
+    if (of != threads) ++wrong;
+  });
+  EXPECT_EQ(wrong, 0);
+  return {runs.begin(), runs.begin() + threads};
+}
+
+TEST(ThreadTeam, each_thread_runs_once_whatever_the_number_was_before) {
+  for (const int threads : {3, 1, 4, 2, 4, 8, 1, 2})
+    EXPECT_EQ(runs_in_a_call(threads), std::vector<int>(size_t(threads), 1)) << threads;
+}
+
+TEST(ThreadTeam, thousands_of_calls_with_pauses_in_which_threads_fall_asleep) {
+  int64_t total = 0;
+  std::vector<int64_t> own(4 * 8, 0);
+  for (int call = 0; call < 3000; ++call) {
+    if (call % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    cpu::on_threads(4, [&](int thread, int) { own[size_t(8 * thread)] += thread + call; });
+    total += 4 * call + 6;
+  }
+  EXPECT_EQ(own[0] + own[8] + own[16] + own[24], total);
+}
+
+TEST(ThreadTeam, a_call_inside_a_call_has_one_thread) {
+  std::atomic<int> inner{0}, wrong{0};
+  cpu::on_threads(3, [&](int, int) {
+    cpu::on_threads(3, [&](int thread, int of) {
+      ++inner;
+      if (thread != 0 || of != 1) ++wrong;
+    });
+  });
+  EXPECT_EQ(inner, 3);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ThreadTeam, callers_from_several_threads_do_not_meet) {
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> sum{0};
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&] {
+      for (int call = 0; call < 500; ++call) {
+        std::atomic<int> shares{0};
+        cpu::on_threads(2, [&](int thread, int of) { shares += thread == 0 ? 3 - of : 1; });
+        sum += shares;  // 1 + 1 of two threads, 2 of one
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum, 4 * 500 * 2);
+}
+
+TEST(ThreadTeam, a_fork_has_threads_of_its_own) {
+  EXPECT_EQ(runs_in_a_call(2), (std::vector<int>{1, 1}));
+  const pid_t child = fork();
+  if (child == 0) _exit(runs_in_a_call(3) == std::vector<int>{1, 1, 1} ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(runs_in_a_call(2), (std::vector<int>{1, 1}));
+}
+
+TEST(ThreadTeam, small_fields_have_fewer_threads) {
+  set_thread_count(4);
+  {
+    const ThreadsForField threads(size_t(48) << 10);
+    EXPECT_EQ(thread_count(), 1);
+  }
+  {
+    const ThreadsForField threads(size_t(96) << 10);
+    EXPECT_EQ(thread_count(), 3);
+    const ThreadsForField inside(size_t(1) << 30);
+    EXPECT_EQ(thread_count(), 3);
+  }
+  EXPECT_EQ(thread_count(), 4);
+}
+
+}  // namespace
+}  // namespace trellis
