@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import pytest
 from command_line import run
+from scipy.optimize import least_squares
 
 from trellis.analysis import AnalysisOptions, analyze
 from trellis.run_files import GenerateRun, MeasureRun, parse_run_file
@@ -369,13 +370,32 @@ def test_headline(finished: Path) -> None:
 
 
 def one_state_charges(values: dict[str, np.ndarray], window: dict) -> dict[str, float]:
-    """Uncorrelated weights (few configurations): g is the weighted mean of g_eff over the window."""
-    t = np.arange(window["t_min"], window["t_max"])
+    """A0 exp(-E0 t) and A0 exp(-E0 t) (g t + c) fitted to C and N again, by another minimiser.
+
+    Uncorrelated weights (few configurations): C, N/C at the first time and every g_eff have their errors, to
+    first order around the data.
+    """
+    t = np.arange(window["t_min"], window["t_max"] + 1)
     C = values["nucleon"]
     assert len(C) < 4 * window["points"]
-    found = {}
-    for name, N in numerators(values).items():
-        R, influence = ratio_of(N, C)
-        value, error = mean_and_error(np.diff(R)[t], np.diff(influence, axis=1)[:, t])
-        found[name] = float((value / error**2).sum() / (1 / error**2).sum())
-    return found
+    mean_C, error_C = mean_and_error(C.mean(axis=0), C - C.mean(axis=0))
+    ratios = {name: ratio_of(N, C) for name, N in numerators(values).items()}
+    decay = np.polyfit(t, np.log(mean_C[t]), 1)
+
+    def in_errors(p: np.ndarray) -> np.ndarray:
+        model = np.exp(p[0] + p[1] * t)
+        parts = [(mean_C[t] - model) / error_C[t]]
+        for i, (R, influence) in enumerate(ratios.values()):
+            g, c = p[2 + 2 * i : 4 + 2 * i]
+            miss = model / mean_C[t] * (R[t] - R[t[0]] - g * t - c)
+            _, first = mean_and_error(R[t[:1]], influence[:, t[:1]])
+            _, steps = mean_and_error(np.diff(R[t]), np.diff(influence[:, t], axis=1))
+            parts += [miss[:1] / first, np.diff(miss) / steps]
+        return np.concatenate(parts)
+
+    start = [decay[1], decay[0]]
+    for R, _ in ratios.values():
+        g = float(np.diff(R[t]).mean())
+        start += [g, -g * float(t[0])]
+    best = least_squares(in_errors, start, x_scale="jac", xtol=1e-12, ftol=1e-14, gtol=1e-14).x
+    return {name: float(best[2 + 2 * i]) for i, name in enumerate(ratios)}
