@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "trellis/device/cpu/thread_team.hpp"
-#include "trellis/device/threads.hpp"
 
 namespace trellis {
 namespace {
@@ -79,21 +78,6 @@ TEST(ThreadTeam, a_fork_has_threads_of_its_own) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(runs_in_a_call(2), (std::vector<int>{1, 1}));
-}
-
-TEST(ThreadTeam, small_fields_have_fewer_threads) {
-  set_thread_count(4);
-  {
-    const ThreadsForField threads(size_t(48) << 10);
-    EXPECT_EQ(thread_count(), 1);
-  }
-  {
-    const ThreadsForField threads(size_t(96) << 10);
-    EXPECT_EQ(thread_count(), 3);
-    const ThreadsForField inside(size_t(1) << 30);
-    EXPECT_EQ(thread_count(), 3);
-  }
-  EXPECT_EQ(thread_count(), 4);
 }
 
 }  // namespace

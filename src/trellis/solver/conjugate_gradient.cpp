@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
-#include "trellis/device/threads.hpp"
 #include "trellis/field/energy.hpp"
 #include "trellis/solver/residual_correction.hpp"
 
@@ -91,7 +90,6 @@ Coefficients ConjugateGradient::step_lengths(const Coefficients& numerator, Solv
 }
 
 void ConjugateGradient::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
-  const ThreadsForField threads(r.bytes());
   const size_t n = progress.columns.size();
   const Coefficients one(n, 1.0);
   gradient2_ = update_gradient(r, form_ == CgForm::hermitian ? norm2_each(r) : Coefficients(), progress.cost);

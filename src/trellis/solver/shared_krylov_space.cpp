@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
-#include "trellis/device/threads.hpp"
 #include "trellis/field/energy.hpp"
 
 namespace trellis {
@@ -157,7 +156,6 @@ bool SharedKrylovSpace::step(std::vector<SpinorField>& x) {
 }
 
 bool SharedKrylovSpace::iterate(std::vector<SpinorField>& x) {
-  const ThreadsForField threads(product_.bytes());
   if (progress.any_active())
     while (step(x)) {}
   take_pending_steps(x);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -22,6 +23,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "trellis/base/error.hpp"
 
 namespace trellis::cpu {
 
@@ -115,6 +118,9 @@ void bind(int thread) {
 #endif
 }
 
+/// This thread works for a team, or waits for one.
+thread_local bool is_inside = false;
+
 class ThreadTeam {
  public:
   ThreadTeam() = default;
@@ -129,7 +135,12 @@ class ThreadTeam {
   void run(void (*call)(const void*, int, int), const void* data, int threads) {
     while (int(workers_.size()) < threads - 1) {
       const int thread = int(workers_.size()) + 1;
-      workers_.emplace_back([this, thread, seen = round_.load()] { work(thread, seen); });
+      try {
+        workers_.emplace_back([this, thread, seen = round_.load()] { work(thread, seen); });
+      } catch (const std::system_error& error) {
+        throw BadArgument(message("expected ", threads, " threads (OMP_NUM_THREADS, or threads of the run), ",
+                                  "found that no more than ", thread, " can be started: ", error.what()));
+      }
       is_crowded.store(workers_.size() >= std::max(1u, std::thread::hardware_concurrency()));
     }
     call_ = call;
@@ -154,6 +165,7 @@ class ThreadTeam {
 
   void work(int thread, uint32_t seen) {
     bind(thread);
+    is_inside = true;
     for (;;) {
       const auto is_over = [&] { return round_.load(std::memory_order_acquire) != seen; };
       while (!wait_awake(is_over, false)) {
@@ -180,7 +192,6 @@ class ThreadTeam {
 };
 
 std::mutex team_in_use;
-thread_local bool is_inside = false;
 
 /// The team of this process. A fork has none of its parent's threads: it starts with a team of its own.
 ThreadTeam*& team() {
@@ -202,8 +213,8 @@ void forget_team() {
 }  // namespace
 
 void run_on_threads(void (*call)(const void*, int, int), const void* data, int threads) {
-  std::unique_lock lock(team_in_use, std::defer_lock);
-  if (threads == 1 || is_inside || !lock.try_lock()) return call(data, 0, 1);
+  if (threads == 1 || is_inside) return call(data, 0, 1);
+  const std::lock_guard lock(team_in_use);
   if (team() == nullptr) {
     static const int at_fork = pthread_atfork(nullptr, nullptr, forget_team);
     static const TeamAtExit at_exit;

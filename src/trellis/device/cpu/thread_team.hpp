@@ -9,10 +9,11 @@
 namespace trellis::cpu {
 
 /// call(data, thread, threads) on each of so many threads, the caller being thread 0; returns when all have.
-/// On one thread alone inside another such call, and while another thread of the program is in one.
+/// Inside another such call on one thread alone; callers on several threads of a program take turns.
+/// BadArgument: the system gives fewer threads.
 void run_on_threads(void (*call)(const void* data, int thread, int threads), const void* data, int threads);
 
-/// f(thread, threads) on so many threads, as far as run_on_threads() can; f does not throw.
+/// f(thread, threads) on so many threads, as run_on_threads(); f does not throw.
 template <class F>
 void on_threads(int threads, const F& f) {
   run_on_threads([](const void* data, int thread, int of) { (*static_cast<const F*>(data))(thread, of); }, &f,

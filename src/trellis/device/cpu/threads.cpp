@@ -2,7 +2,6 @@
 
 #include <omp.h>
 
-#include <algorithm>
 #include <exception>
 #include <mutex>
 
@@ -17,14 +16,6 @@ void set_thread_count(int threads) {
   TRELLIS_REQUIRE(threads >= 1, "thread count ", threads, " must be at least 1");
   omp_set_num_threads(threads);
 }
-
-ThreadsForField::ThreadsForField(size_t field_bytes) : before_{thread_count()} {
-  constexpr size_t least_bytes = size_t(32) << 10;
-  const size_t useful = std::max<size_t>(1, field_bytes / least_bytes);
-  if (useful < size_t(before_)) set_thread_count(int(useful));
-}
-
-ThreadsForField::~ThreadsForField() { omp_set_num_threads(before_); }
 
 void for_each_index(int n, const std::function<void(int)>& f) {
   std::exception_ptr failure;
