@@ -106,7 +106,8 @@ _SUBMODULE_OF = {
         ],
         "errors",
     ),
-    **dict.fromkeys(["GaugeField", "Geometry", "read_gauge_field", "cold", "hot", "weak_field"], "gauge"),
+    **dict.fromkeys(["GaugeField", "Geometry", "read_gauge_field"], "gauge"),
+    **dict.fromkeys(["cold", "hot", "weak_field"], "starts"),
     "quenched": "heatbath",
     **dict.fromkeys(["FlowHistory", "GradientFlow", "flow_history"], "flow"),
     **dict.fromkeys(["reference_time", "w0_scale"], "scales"),
@@ -157,7 +158,7 @@ if TYPE_CHECKING:
         sequential_source,
     )
     from .flow import FlowHistory, GradientFlow, flow_history
-    from .gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
+    from .gauge import GaugeField, Geometry, read_gauge_field
     from .heatbath import quenched
     from .operators import WilsonClover
     from .parallel import abort, barrier, rank, ranks
@@ -168,6 +169,7 @@ if TYPE_CHECKING:
     from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision, mr
     from .sources import gaussian_source, noise_source, point_source, wall_source
     from .staggered import HISQ, Staggered, StaggeredObservables
+    from .starts import cold, hot, weak_field
 
 
 def __getattr__(name: str) -> object:

@@ -132,20 +132,31 @@ def _read_record(state: State) -> dict[str, Any] | str:
 
 
 class Stream:
-    """Observables after every sweep, kept in memory and written to stream.h5 as a whole."""
+    """Observables after every sweep, kept in memory and written to stream.h5 as a whole.
+
+    Beside the observables (group /observables) there may be /work: PART.flops and PART.bytes (of all ranks),
+    and PART.roof_seconds, what the machine that did it would take if nothing but its peak or its memory
+    counted; /observables has the seconds that were taken as seconds.PART.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.sweeps: list[int] = []
         self.values: dict[str, list[float | complex]] = {}
+        self.work: dict[str, list[float]] = {}
         self.occasional: dict[str, tuple[list[int], list[Any]]] = {}
         self.axes: dict[str, list[float]] = {}
 
-    def append(self, sweep: int, values: dict[str, float | complex]) -> None:
-        """Add the observables of one sweep; new series begin with NaN."""
+    def append(
+        self, sweep: int, values: dict[str, float | complex], work: dict[str, float] | None = None
+    ) -> None:
+        """Add the observables of one sweep, and the work that it was; NaN where a series has no value."""
+        for series, new in ((self.values, values), (self.work, work or {})):
+            for name in new:  # in their order, which is that of all ranks
+                series.setdefault(name, [math.nan] * len(self.sweeps))
+            for name, known in series.items():
+                known.append(new.get(name, math.nan))
         self.sweeps.append(sweep)
-        for name, value in values.items():
-            self.values.setdefault(name, [math.nan] * (len(self.sweeps) - 1)).append(value)
 
     def append_occasional(self, number: int, values: dict[str, Any]) -> None:
         """Add what is not measured every time: each series has numbers of its own.
@@ -189,6 +200,9 @@ class Stream:
         group = root.group("observables")
         for name in group.names():
             self.values[name] = _read_series(group, name)[keep].tolist()
+        if root.has("work"):
+            for name in root.group("work").names():
+                self.work[name] = _read_series(root.group("work"), name)[keep].tolist()
         if not root.has("occasional"):
             return
         for name in root.group("occasional").names():
@@ -208,6 +222,10 @@ class Stream:
         group = root.make_group("observables")
         for name, values in self.values.items():
             _write_series(group, name, values)
+        if self.work:
+            group = root.make_group("work")
+            for name, amounts in self.work.items():
+                _write_series(group, name, amounts)
         if self.occasional:
             occasional = root.make_group("occasional")
             for name, (numbers, values) in self.occasional.items():

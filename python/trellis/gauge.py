@@ -1,4 +1,4 @@
-"""Lattices, gauge fields, their files and their generation."""
+"""Lattices, gauge fields and their files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import choice, complex_array, file_path, instance, integer, integers, real
-from .arguments import seed as seed_of
 from .core import load
 from .durable import behind_links
 from .errors import BadArgument, NotAvailable
@@ -375,64 +374,6 @@ def read_gauge_field(
     return GaugeField(core, FileReport._of(report)).to(device)
 
 
-def cold(geometry: Geometry | FourIntegers) -> GaugeField:
-    """Unit links. Collective.
-
-    Parameters
-    ----------
-    geometry
-        The lattice, or its extents (x, y, z, t).
-
-    Raises
-    ------
-    BadArgument
-        An extent is odd, or the lattice cannot be cut over the ranks.
-    """
-    return _new_field(geometry)
-
-
-def hot(geometry: Geometry | FourIntegers, *, seed: int) -> GaugeField:
-    """Links with Haar's measure. Collective.
-
-    Parameters
-    ----------
-    geometry
-        The lattice, or its extents (x, y, z, t).
-    seed
-        Of the random numbers, an unsigned integer of 64 bits; the bits do not depend on the ranks.
-
-    Raises
-    ------
-    BadArgument
-        A seed that is none, an extent that is odd, a lattice that cannot be cut over the ranks.
-    """
-    U = _new_field(geometry)
-    load().set_hot(U._core, seed_of("seed", seed), 0)
-    return U
-
-
-def weak_field(geometry: Geometry | FourIntegers, *, seed: int, spread: float = 0.2) -> GaugeField:
-    """Links exp(spread sum_a p_a T_a) with normal p_a: close to one for a small spread. Collective.
-
-    Parameters
-    ----------
-    geometry
-        The lattice, or its extents (x, y, z, t).
-    seed
-        Of the random numbers, an unsigned integer of 64 bits; the bits do not depend on the ranks.
-    spread
-        At least 0.
-
-    Raises
-    ------
-    BadArgument
-        A seed that is none, a spread below 0, an extent that is odd.
-    """
-    U = _new_field(geometry)
-    load().set_weak(U._core, real("spread", spread, least=0), seed_of("seed", seed), 0)
-    return U
-
-
 def require_device(device: str) -> None:
     """Raise BadArgument for a word that names no device, NotAvailable for one that cannot be used."""
     if choice("device", device, "cpu", "cuda") == "cuda" and (why := load().why_no_gpu()):
@@ -441,9 +382,3 @@ def require_device(device: str) -> None:
 
 def _grid(grid: FourIntegers | None) -> list[int]:
     return [0, 0, 0, 0] if grid is None else integers("grid", grid, 4)
-
-
-def _new_field(geometry: Geometry | FourIntegers) -> GaugeField:
-    if not isinstance(geometry, Geometry):
-        geometry = Geometry(geometry)
-    return GaugeField(load().GaugeField(geometry._core))

@@ -8,7 +8,8 @@ from typing import Literal
 from .arguments import choice, integer, real
 from .arguments import seed as seed_of
 from .core import load
-from .gauge import FourIntegers, GaugeField, Geometry, cold, hot, require_device
+from .gauge import FourIntegers, GaugeField, Geometry, require_device
+from .starts import cold, hot
 
 #: A sweep of the run files is one update with a single heat-bath sweep.
 _HEATBATH_SWEEPS = 1

@@ -242,6 +242,10 @@ def test_the_page_of_a_stream(tmp_path):
     }
     series["iterations.gauge"] = np.zeros(200)
     path = write_stream(tmp_path / "stream.h5", 200, thermalisation=20, **series)
+    since = np.where(np.arange(1, 201) > 100, 1.0, np.nan)  # recorded from the middle of the stream on
+    with h5py.File(path, "a") as file:
+        for name, amount in {"flops": 3e9, "bytes": 4e9, "roof_seconds": 0.5}.items():
+            file[f"work/solver.{name}"] = amount * drift * since
     results = analyze(path, output=tmp_path / "out")
     assert [w.split(":")[0] for w in results.warnings if "first fifth" in w] == ["force.gauge"]
     assert set(results.observables) >= {"number_density.up_real", "seconds.solver"}
@@ -253,9 +257,21 @@ def test_the_page_of_a_stream(tmp_path):
     )
     assert [(row[0], row[2]) for row in rows] == [("solver", "50.0 %"), ("other", "50.0 %"), ("all", "100 %")]
     assert all("(" in row[1] for row in rows if row[0] != "other")
+    rates = '<td class="number">3</td><td class="number">4</td><td class="number">50 %</td></tr>'
+    assert page.count(rates) == 1
+    assert results.parts["solver"].fraction_of_roof == pytest.approx(0.5)
+    assert results.parts["other"].gflops is None
     assert "<td>Re number density, up</td>" in page
     assert "<td>seconds" not in page
     assert "Correlators are averaged" not in page
+
+
+def test_work_that_does_not_fit_its_stream_is_refused(tmp_path):
+    path = write_stream(tmp_path / "stream.h5", 10)
+    with h5py.File(path, "a") as file:
+        file["work/solver.flops"] = np.ones(9)
+    with pytest.raises(MeasurementFileError, match=r"/work/solver.flops: expected 10 numbers, found \[9\]"):
+        analyze(path)
 
 
 def test_streams_of_independent_chains_are_not_mixed(tmp_path):

@@ -195,6 +195,20 @@ def test_seconds_of_the_spectral_check(plain: Path) -> None:
     assert (spectrum < whole).all()
 
 
+def test_work_of_each_part(plain: Path) -> None:
+    """Flops, bytes and what the machine would allow, of every trajectory, where arithmetic is counted."""
+    with h5py.File(plain / "out" / "stream.h5") as file:
+        work = {name: dataset[:] for name, dataset in file["work"].items()}
+        count = len(file["trajectory"])
+        taken = {name: file[f"observables/seconds.{name}"][:] for name in ("solver", "gauge_force")}
+    for name, seconds in taken.items():
+        for key in ("flops", "bytes", "roof_seconds"):
+            assert work[f"{name}.{key}"].shape == (count,)
+            assert (work[f"{name}.{key}"] > 0).all()
+        assert (work[f"{name}.flops"] < 1e12 * seconds).all()
+    assert not any(name.startswith("spectrum") for name in work)
+
+
 def test_tune(plain: Path) -> None:
     found = json.loads(run("generate", "run.toml", "--tune", "--acceptance", 0.9, "--json", cwd=plain).stdout)
     assert found["wished"] == 0.9

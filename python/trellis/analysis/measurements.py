@@ -76,6 +76,9 @@ class Measurements:
         By name. Noise vectors of a stream's traces are averaged in `observables`.
     arrays
         On-line measurements that are arrays: noise vectors, flows, Wilson loops.
+    work
+        PART.flops, PART.bytes and PART.roof_seconds of a stream's trajectories (`ensemble.Stream`); NaN where
+        they were not recorded.
     solves
         Solver records: column name -> list of arrays [source] per configuration, plus "solver": text.
     """
@@ -87,6 +90,7 @@ class Measurements:
     correlators: dict[str, CorrelatorData] = field(default_factory=dict)
     observables: dict[str, ObservableSeries] = field(default_factory=dict)
     arrays: dict[str, ArraySeries] = field(default_factory=dict)
+    work: dict[str, ObservableSeries] = field(default_factory=dict)
     solves: dict = field(default_factory=dict)
     run_files: list[str] = field(default_factory=list)
     files: list[InputFile] = field(default_factory=list)

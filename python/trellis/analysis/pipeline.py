@@ -23,6 +23,7 @@ from .readers import read_measurements
 from .results import ConfigurationSummary, Provenance, RatioResult, Results
 from .spectrum import ParticleFit, backward_state_of, fit_particle
 from .stream import stream_result
+from .time_parts import part_results
 
 _VERSIONS_OF = ("numpy", "scipy", "h5py", "gvar", "lsqfit", "pyerrors", "matplotlib", "trellis")
 
@@ -139,6 +140,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         nucleon_charges=charges,
         residual_mass=m_res,
         stream=stream,
+        parts=part_results(measurements, observables),
         observables=observables,
         tau_int=tau_int,
         not_fitted=not_fitted,
@@ -164,9 +166,10 @@ def _leave_out(measurements: Measurements, first: int | None) -> None:
     for name, c in measurements.correlators.items():
         kept = CorrelatorData(name, c.values[keep], c.momenta, c.source_counts[keep], c.attributes)
         measurements.correlators[name] = kept
-    for name, o in measurements.observables.items():
-        after = o.trajectories >= first
-        measurements.observables[name] = ObservableSeries(name, o.trajectories[after], o.values[after])
+    for series in (measurements.observables, measurements.work):
+        for name, o in series.items():
+            after = o.trajectories >= first
+            series[name] = ObservableSeries(name, o.trajectories[after], o.values[after])
     for name, a in measurements.arrays.items():
         after = a.trajectories >= first
         measurements.arrays[name] = ArraySeries(name, a.trajectories[after], a.values[after], a.axis)

@@ -167,6 +167,21 @@ class ConfigurationSummary(_Record):
     sources_per_configuration: list[int]
 
 
+class PartResult(_Record):
+    """A part of a trajectory: mean seconds, their share, 10^9 flops and bytes a second of all ranks.
+
+    fraction_of_roof: the time that the peak or the memory of the machine allows over the time taken. None:
+    not recorded, or no arithmetic.
+    """
+
+    seconds: float
+    seconds_error: float | None = None
+    share: float
+    gflops: float | None = None
+    gbytes_per_second: float | None = None
+    fraction_of_roof: float | None = None
+
+
 class ChargeRecord(_Record):
     """A number with its statistical error and the spread of the models."""
 
@@ -312,6 +327,8 @@ class Results(_Record):
 
     Attributes
     ----------
+    parts
+        Where the time of a stream's trajectories went.
     companion
         The results of a second set of measurements, which has a part of the report of its own.
     """
@@ -340,6 +357,7 @@ class Results(_Record):
     nucleon_charges: NucleonCharges | None = None
     residual_mass: ChargeRecord | None = None
     stream: StreamResult | None = None
+    parts: dict[str, PartResult] = Field(default_factory=dict)
     observables: dict[str, AutocorrelationResult]
     tau_int: dict[str, tuple[float, float]]
     not_fitted: dict[str, str]

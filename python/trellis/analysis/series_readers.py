@@ -42,7 +42,7 @@ def read_observables(
             )
         values, numbers = values[keep], all_numbers[keep]
         refuse_not_finite(path, dataset.name, values, numbers)
-        _add_series(result, name, numbers, values)
+        _add_series(result.observables, name, numbers, values)
 
 
 def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
@@ -57,6 +57,14 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
     _require_same_chain(path, group, numbers, result)
     after = int(file.attrs.get("thermalisation", 0))
     read_observables(path, group, numbers, result, after=after)
+    if isinstance(file.get("work"), h5py.Group):
+        for name, dataset in file["work"].items():
+            values = np.asarray(dataset[()], dtype=float)
+            if values.shape != numbers.shape:
+                raise MeasurementFileError(
+                    path, dataset.name, expected=f"{len(numbers)} numbers", found=list(values.shape)
+                )
+            _add_series(result.work, name, numbers[numbers > after], values[numbers > after])
     if len(numbers) and numbers.max() <= after:
         result.notes.append(
             f"{path.name}: its {len(numbers)} trajectories are all thermalisation, which ends at {after}"
@@ -98,7 +106,7 @@ def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measureme
     keep = numbers > after
     numbers, values = numbers[keep], values[keep]
     if values.ndim == 1:  # NaN: t0 or w0 that the flow does not reach
-        _add_series(result, name, numbers, values)
+        _add_series(result.observables, name, numbers, values)
         return
     refuse_not_finite(path, group["value"].name, values, numbers)
     axis = np.asarray(group["axis"][()]) if "axis" in group else None
@@ -108,7 +116,7 @@ def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measureme
             path, group["value"].name, expected=list(old.values.shape[1:]), found=list(values.shape[1:])
         )
     if values.ndim == 2 and axis is None:
-        _add_series(result, name, numbers, values.mean(axis=1))
+        _add_series(result.observables, name, numbers, values.mean(axis=1))
     if old is not None:
         numbers = np.concatenate([old.trajectories, numbers])
         values = np.concatenate([old.values, values])
@@ -116,10 +124,9 @@ def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measureme
     result.arrays[name] = ArraySeries(name, numbers, values[first], axis)
 
 
-def _add_series(result: Measurements, name: str, numbers: NDArray, values: NDArray) -> None:
-    old = result.observables.get(name)
-    if old is not None:
-        numbers = np.concatenate([old.trajectories, numbers])
-        values = np.concatenate([old.values, values])
+def _add_series(known: dict[str, ObservableSeries], name: str, numbers: NDArray, values: NDArray) -> None:
+    if name in known:
+        numbers = np.concatenate([known[name].trajectories, numbers])
+        values = np.concatenate([known[name].values, values])
     numbers, first = np.unique(numbers, return_index=True)
-    result.observables[name] = ObservableSeries(name, numbers, values[first])
+    known[name] = ObservableSeries(name, numbers, values[first])

@@ -11,7 +11,7 @@ import numpy as np
 from ..core import load
 from ..ensemble import State, Stream, load_last_state, save_state, states
 from ..errors import BadArgument
-from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
+from ..gauge import GaugeField, Geometry
 from ..heatbath import HeatBath
 from ..machine import fma_peak
 from ..online import OnlineMeasurements
@@ -27,6 +27,7 @@ from .setup import (
     require_memory,
     require_naik_fits,
     set_threads,
+    start_field,
 )
 from .stopping import StopRequest
 
@@ -124,9 +125,9 @@ class _Generation:
 
     def _state(self, resume: bool) -> GaugeField:
         """The links to go on with."""
-        found = None
+        run, found = self.run, None
         if resume:
-            found = load_last_state(self.folder, self.run.machine.grid, self.output.warning)
+            found = load_last_state(self.folder, run.machine.grid, self.output.warning)
         elif broadcast(bool(states(self.folder))):
             raise BadArgument(
                 f"{self.folder} has states of an earlier run; go on with --resume, or choose another folder"
@@ -134,7 +135,7 @@ class _Generation:
         if found is None:
             if resume:
                 self.output.line("nothing to resume: starting at sweep 1")
-            return self._start()
+            return start_field(run.start, self.geometry, run.heatbath.seed, run.machine)
         state, U, record = found
         self._require_same_physics(record["physics"], state)
         if U.geometry != self.geometry:
@@ -143,20 +144,6 @@ class _Generation:
         self.measurements.go_on(record.get("measure"), str(state.record))
         self.stream.read_until(state.sweep)
         self.output.line(f"resuming after sweep {state.sweep} ({state.links.name})")
-        return U
-
-    def _start(self) -> GaugeField:
-        start, seed = self.run.start, self.run.heatbath.seed
-        if start.type == "cold":
-            return cold(self.geometry)
-        if start.type == "hot":
-            return hot(self.geometry, seed=seed)
-        if start.type == "weak":
-            return weak_field(self.geometry, seed=seed, spread=start.spread)
-        assert start.file is not None
-        U = read_gauge_field(start.file, grid=self.run.machine.grid)
-        if U.geometry != self.geometry:
-            raise BadArgument(f"{start.file}: expected {self.geometry}, found {U.geometry}")
         return U
 
     def _physics(self) -> dict[str, Any]:

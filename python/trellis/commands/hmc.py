@@ -12,20 +12,21 @@ import numpy as np
 from ..core import load
 from ..ensemble import State, Stream, load_last_state, save_state, states
 from ..errors import BadArgument
-from ..gauge import GaugeField, Geometry, cold, hot, read_gauge_field, weak_field
+from ..gauge import GaugeField, Geometry
 from ..monomials import make_hmc, make_sea
 from ..online import OnlineMeasurements, sea_flavours
 from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
 from ..run_files import HmcRun
 from .console import Output
-from .hmc_report import describe_parts, describe_trajectory
+from .hmc_report import Part, describe_parts, describe_trajectory
 from .setup import (
     gauge_field_bytes,
     make_output_folder,
     require_memory,
     require_naik_fits,
     set_threads,
+    start_field,
 )
 from .stopping import StopRequest
 from .tune import tune
@@ -36,6 +37,8 @@ _LARGE_VIOLATION = 10.0
 _LARGE_RATIONAL_ERROR = 1e-4
 #: Above, stout smearing amplifies the shortest waves by more than 3/2 at each level: |1 - 16 rho|.
 _LARGE_RHO = 0.16
+#: Gauge fields that a trajectory needs at least: links, momenta, forces, and what is smeared.
+_FIELDS = 6
 #: Trajectories of each kind in --tune.
 _TUNING_SAMPLES = 6
 
@@ -64,22 +67,6 @@ def tune_hmc(run: HmcRun, text: str, output: Output, *, acceptance: float) -> di
     return tune(run, U, chain.intervals, output, acceptance=acceptance, samples=_TUNING_SAMPLES)
 
 
-def start_field(run: HmcRun, geometry: Geometry) -> GaugeField:
-    """The links before the first trajectory. Collective."""
-    start, seed = run.start, run.random.seed
-    if start.type == "cold":
-        return cold(geometry)
-    if start.type == "hot":
-        return hot(geometry, seed=seed)
-    if start.type == "weak":
-        return weak_field(geometry, seed=seed, spread=start.spread)
-    assert start.file is not None
-    U = read_gauge_field(start.file, grid=run.machine.grid)
-    if U.geometry != geometry:
-        raise BadArgument(f"{start.file}: expected {geometry}, found {U.geometry}")
-    return U
-
-
 class _Chain:
     """One run: the links, the number of the trajectory, and the folder."""
 
@@ -89,7 +76,7 @@ class _Chain:
         self.stream = Stream(self.folder / "stream.h5")
         self.number = self.saved = 0
         self.resumed_from: int | None = None
-        self.parts: dict[str, dict[str, float]] = {}
+        self.parts: dict[str, Part] = {}
         set_threads(run.machine)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
         self.intervals: dict[str, dict[str, float]] | None = None
@@ -108,7 +95,7 @@ class _Chain:
     def run_all(self, trajectories: int | None) -> dict[str, Any]:
         run, output = self.run, self.output
         field = gauge_field_bytes(self.geometry.local_extents, self.geometry.grid)
-        require_memory(6 * field, "this run", run.machine, output)
+        require_memory(_FIELDS * field, "this run", run.machine, output)
         on_root(lambda: make_output_folder(self.folder))
         U = self.last_or_start()
         self._prepare(U)
@@ -180,11 +167,12 @@ class _Chain:
 
     def last_or_start(self) -> GaugeField:
         """The links to go on with: the last sound state in the folder, or the start."""
-        found = load_last_state(self.folder, self.run.machine.grid, self.output.warning)
+        run = self.run
+        found = load_last_state(self.folder, run.machine.grid, self.output.warning)
         if found is None:
             if broadcast(bool(states(self.folder))):
                 raise BadArgument(f"{self.folder} has states, and none of them can be used")
-            return start_field(self.run, self.geometry)
+            return start_field(run.start, self.geometry, run.random.seed, run.machine)
         state, U, record = found
         self._require_same_physics(record["physics"], state)
         if U.geometry != self.geometry:
@@ -266,12 +254,15 @@ class _Chain:
             values[f"force.{name}"] = monomial["force_mean"]
             values[f"force_largest.{name}"] = monomial["force_largest"]
             values[f"iterations.{name}"] = float(monomial["iterations"])
-        for name, part in record["parts"].items():
-            values[f"seconds.{name}"] = part["seconds"]
-            total = self.parts.setdefault(name, {"seconds": 0.0, "flops": 0.0, "bytes": 0.0})
-            for key in total:
-                total[key] += part[key]
-        self.stream.append(self.number, values)
+        work: dict[str, float] = {}
+        fields = _FIELDS * gauge_field_bytes(self.geometry.extents, (1, 1, 1, 1))
+        for name, counted in record["parts"].items():
+            part = Part.of(counted, fields)
+            values[f"seconds.{name}"] = part.seconds
+            if part.flops > 0:
+                work |= {f"{name}.{key}": getattr(part, key) for key in ("flops", "bytes", "roof_seconds")}
+            self.parts[name] = self.parts.get(name, Part()) + part
+        self.stream.append(self.number, values, work)
 
     def _save(self, U: GaugeField, kind: str) -> None:
         """The stream first: a state never knows of trajectories that the stream lacks."""
@@ -302,7 +293,7 @@ class _Chain:
 
         new = [k for k, number in enumerate(self.stream.sweeps) if number > first]
         in_trajectories = sum(float(values["seconds"][k]) for k in new)
-        by_part = {name: part["seconds"] / made for name, part in self.parts.items()} if made else {}
+        by_part = {name: part.seconds / made for name, part in self.parts.items()} if made else {}
         if made:
             by_part["other"] = max(in_trajectories / made - sum(by_part.values()), 0.0)
         result = {
@@ -324,6 +315,7 @@ class _Chain:
             "plaquette_last": U.plaquette,
             "exp_minus_dh": mean("exp_minus_dH", tested),
             "seconds_by_part": by_part,
+            "performance_by_part": {name: part.rates() for name, part in self.parts.items() if part.flops},
             "ranks": load().size(),
             "grid": list(self.geometry.grid),
         }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, dataclass
 from typing import Any
 
-from ..core import load
 from ..ensemble import Stream
-from ..machine import fma_peak, read_bandwidth
+from ..machine import roof_gflops
 
-#: Buffer that no cache holds, in megabytes.
-_MEMORY_BUFFER = 512
+#: What a share above one means.
+ABOVE_THE_ROOF = (
+    "roof: what the peak in double and reads of as many bytes as the run's fields allow; above 100 %: float, "
+    "or fields that stay in a nearer cache"
+)
 
 
 def describe_trajectory(number: int, record: dict[str, Any], stream: Stream, seconds: float) -> str:
@@ -27,38 +30,67 @@ def describe_trajectory(number: int, record: dict[str, Any], stream: Stream, sec
     return "  ".join(parts)
 
 
-def describe_parts(parts: dict[str, dict[str, float]], seconds: float, made: int) -> list[str]:
+@dataclass(frozen=True)
+class Part:
+    """A kind of work: seconds taken, flops and bytes of all ranks, and the least seconds it could take."""
+
+    seconds: float = 0.0
+    flops: float = 0.0
+    bytes: float = 0.0
+    roof_seconds: float = 0.0
+
+    @classmethod
+    def of(cls, counted: dict[str, float], fields: int) -> Part:
+        """Of one trajectory, beside the roof of this machine. Collective.
+
+        Parameters
+        ----------
+        counted
+            seconds, flops, bytes.
+        fields
+            Bytes of the run's fields on all ranks: which level of memory they come from.
+        """
+        flops, moved = counted["flops"], counted["bytes"]
+        roof = flops / (1e9 * roof_gflops(flops, moved, fields, "double")) if flops > 0 else 0.0
+        return cls(counted["seconds"], flops, moved, roof)
+
+    def __add__(self, other: Part) -> Part:
+        return Part(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def rates(self) -> dict[str, float]:
+        """gflops, gbytes_per_second (10^9 a second) and fraction_of_roof; empty where no time was taken."""
+        if self.seconds <= 0:
+            return {}
+        return {
+            "gflops": self.flops / self.seconds * 1e-9,
+            "gbytes_per_second": self.bytes / self.seconds * 1e-9,
+            "fraction_of_roof": self.roof_seconds / self.seconds,
+        }
+
+
+def describe_parts(parts: dict[str, Part], seconds: float, made: int) -> list[str]:
     """A table: seconds a trajectory, share, GF/s, GB/s, and the share of what memory and peak allow.
 
     Parameters
     ----------
     parts
-        seconds, flops and bytes (of all ranks) by kind of work, summed over the trajectories.
+        By kind of work, summed over the trajectories.
     seconds
         In trajectories, all together.
     made
         Trajectories.
     """
-    ranks = load().size()
-    bandwidth, peak = read_bandwidth(_MEMORY_BUFFER) * ranks, fma_peak("double") * ranks
     lines = [f"{'part':14s} {'s/trajectory':>12s} {'share':>7s} {'GF/s':>8s} {'GB/s':>8s} {'roof':>7s}"]
-    rest, highest = seconds, 0.0
-    for name, part in sorted(parts.items(), key=lambda item: -item[1]["seconds"]):
-        spent = part["seconds"]
-        if spent <= 0:
-            continue
-        rest -= spent
-        line = f"{name:14s} {spent / made:12.4f} {100 * spent / seconds:6.1f}%"
-        if part["flops"] > 0 and part["bytes"] > 0:
-            roof = min(peak, bandwidth * part["flops"] / part["bytes"])
-            line += f" {part['flops'] / spent * 1e-9:8.1f} {part['bytes'] / spent * 1e-9:8.1f}"
-            share = part["flops"] / spent / roof
-            line += f" {100 * share:6.0f}%"
-            highest = max(highest, share)
+    spent = {name: part for name, part in parts.items() if part.seconds > 0}
+    for name, part in sorted(spent.items(), key=lambda item: -item[1].seconds):
+        line = f"{name:14s} {part.seconds / made:12.4f} {100 * part.seconds / seconds:6.1f}%"
+        if part.flops > 0:
+            rates = part.rates()
+            line += f" {rates['gflops']:8.1f} {rates['gbytes_per_second']:8.1f}"
+            line += f" {100 * rates['fraction_of_roof']:6.0f}%"
         lines.append(line)
-    lines.append(f"{'other':14s} {max(rest, 0) / made:12.4f} {100 * max(rest, 0) / seconds:6.1f}%")
-    if highest > 1:
-        lines.append(
-            "roof: what memory and peak allow, measured now; above 100 %: fields that stay in a cache"
-        )
+    rest = max(seconds - sum(part.seconds for part in parts.values()), 0.0)
+    lines.append(f"{'other':14s} {rest / made:12.4f} {100 * rest / seconds:6.1f}%")
+    if any(part.roof_seconds > part.seconds for part in spent.values()):
+        lines.append(ABOVE_THE_ROOF)
     return lines

@@ -11,11 +11,13 @@ from pydantic import BaseModel
 
 from ..core import load
 from ..errors import BadArgument, FileError, OutOfMemory
-from ..gauge import Geometry
+from ..gauge import GaugeField, Geometry, read_gauge_field
 from ..machine import gibibytes
 from ..parallel import on_root
 from ..run_files import load_run_file
 from ..run_files.common import MachineTable
+from ..run_files.generate import StartTable
+from ..starts import cold, hot, weak_field
 from .console import Output
 
 Run = TypeVar("Run", bound=BaseModel)
@@ -120,6 +122,29 @@ def _grids(extents: tuple[int, ...], ranks: int) -> list[tuple[int, ...]]:
     """Legal process grids of so many ranks whose split directions are long enough."""
     grids = map(tuple, load().legal_process_grids(extents, ranks))
     return [grid for grid in grids if not _is_too_short(extents, grid)]
+
+
+def start_field(start: StartTable, geometry: Geometry, seed: int, machine: MachineTable) -> GaugeField:
+    """The links before the first sweep or trajectory, as [start] says. Collective.
+
+    Raises
+    ------
+    FileError
+        The file is no sound configuration.
+    BadArgument
+        It is one of another lattice.
+    """
+    if start.type == "cold":
+        return cold(geometry)
+    if start.type == "hot":
+        return hot(geometry, seed=seed)
+    if start.type == "weak":
+        return weak_field(geometry, seed=seed, spread=start.spread)
+    assert start.file is not None
+    U = read_gauge_field(start.file, grid=machine.grid)
+    if U.geometry != geometry:
+        raise BadArgument(f"{start.file}: expected {geometry}, found {U.geometry}")
+    return U
 
 
 def gauge_field_bytes(local: tuple[int, ...], grid: tuple[int, ...]) -> int:

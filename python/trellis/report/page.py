@@ -70,21 +70,7 @@ def render_page(results: Results, plots: dict[str, str]) -> str:
     environment.globals["particle_title"] = lambda name: name.replace("_", " ")
     template = environment.get_template("report.html.j2")
     safe = {name: jinja2.utils.markupsafe.Markup(text) for name, text in plots.items()}
-    return template.render(r=results, plots=safe, times=_times(results))
-
-
-def _times(results: Results) -> list[tuple[str, str, float]]:
-    """Part of a trajectory, its seconds with their error, its share; the largest first, other: the rest."""
-    whole = results.observables.get("seconds")
-    parts = {
-        n.removeprefix("seconds."): o for n, o in results.observables.items() if n.startswith("seconds.")
-    }
-    if whole is None or not whole.mean or not parts:
-        return []
-    rows = [(n, format_error(o.mean, o.error), o.mean / whole.mean) for n, o in parts.items()]
-    rest = max(whole.mean - sum(o.mean for o in parts.values()), 0.0)
-    rows.append(("other", f"{rest:.2g}", rest / whole.mean))
-    return sorted(rows, key=lambda row: -row[2])
+    return template.render(r=results, plots=safe)
 
 
 def write_report(results: Results, output: Path | str) -> Path:
