@@ -2,14 +2,18 @@
 /// Each thread runs once in a call, whatever calls came before, beside it or inside it.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <fstream>
 #include <thread>
 #include <vector>
 
+#include "trellis/base/error.hpp"
 #include "trellis/device/cpu/thread_team.hpp"
 
 namespace trellis {
@@ -78,6 +82,33 @@ TEST(ThreadTeam, a_fork_has_threads_of_its_own) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(runs_in_a_call(2), (std::vector<int>{1, 1}));
+}
+
+/// No address space is left for stacks of threads; then there is again. Prints what is said.
+[[noreturn]] void start_threads_without_memory() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t small = pages * size_t(sysconf(_SC_PAGESIZE)) + (size_t(1) << 20);
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  const rlimit less{small, limit.rlim_max};
+  setrlimit(RLIMIT_AS, &less);
+  try {
+    cpu::on_threads(3, [](int, int) {});
+  } catch (const BadArgument& error) {
+    std::fprintf(stderr, "%s", error.what());
+  }
+  setrlimit(RLIMIT_AS, &limit);
+  _exit(runs_in_a_call(3) == std::vector<int>{1, 1, 1} ? 0 : 1);
+}
+
+TEST(ThreadTeam, threads_that_cannot_be_started_are_said) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer needs address space of its own";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process without stacks to use again
+  EXPECT_EXIT(start_threads_without_memory(), testing::ExitedWithCode(0),
+              "expected 3 threads .*found that no more than 1 can be started");
 }
 
 }  // namespace

@@ -47,6 +47,8 @@ struct Float16 {
   TRELLIS_SITE_FN explicit Float16(float x) {
 #if defined(__CUDA_ARCH__)
     bits = __half_as_ushort(__float2half_rn(x));
+#elif defined(__F16C__) && !defined(__CUDACC__)
+    bits = _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
 #else
     bits = detail::narrowed(x);
 #endif
@@ -54,6 +56,8 @@ struct Float16 {
   TRELLIS_SITE_FN explicit operator float() const {
 #if defined(__CUDA_ARCH__)
     return __half2float(__ushort_as_half(bits));
+#elif defined(__F16C__) && !defined(__CUDACC__)
+    return _cvtsh_ss(bits);
 #else
     return detail::widened(bits);
 #endif

@@ -10,7 +10,7 @@ namespace trellis {
 
 /// Per site, all four directions; about 600 flop for an exponential. The projection of APE smearing is not
 /// counted: the number of rotations depends on the links.
-inline constexpr KernelCost stout_cost{4 * (staple_sum_flops + 6 * 18 + 2 * 198 + 24 + 600), 2 * 72 * 8};
+inline constexpr KernelCost stout_cost{6 * (7 * 198 + 6 * 18) + 4 * (2 * 198 + 24 + 600), 2 * 72 * 8};
 inline constexpr KernelCost ape_cost{4 * (staple_sum_flops + 54), 2 * 72 * 8};
 
 struct StoutCall {
@@ -33,22 +33,34 @@ class StoutSmearing {
 
   TRELLIS_SITE_FN void operator()(int block) const {
     const Position x = U_.at(block);
+    ColorMatrix<Real> C[4];
+    for (int mu = 0; mu < 4; ++mu) C[mu] = zero_matrix<Real>();
+    for (int mu = 0; mu < 4; ++mu)
+      for (int nu = mu + 1; nu < 4; ++nu)
+        if (call_.rho[mu][nu] != 0 || call_.rho[nu][mu] != 0) add_plane(x, mu, nu, C[mu], C[nu]);
     for (int mu = 0; mu < 4; ++mu) {
+      if (call_.staples.data != nullptr) staples_.store(block, mu, C[mu]);
       const auto link = U_.link(x, mu);
       bool is_smeared = false;
-      auto C = zero_matrix<Real>();
-      for (int nu = 0; nu < 4; ++nu) {
-        if (nu == mu || call_.rho[mu][nu] == 0) continue;
-        is_smeared = true;
-        C = C + Real(call_.rho[mu][nu]) * plane_staples(U_, x, mu, nu);
-      }
-      if (call_.staples.data != nullptr) staples_.store(block, mu, C);
+      for (int nu = 0; nu < 4; ++nu) is_smeared = is_smeared || (nu != mu && call_.rho[mu][nu] != 0);
       out_.store(block, mu,
-                 is_smeared ? exponential(traceless_antihermitian(mul_dagger(C, link))) * link : link);
+                 is_smeared ? exponential(traceless_antihermitian(mul_dagger(C[mu], link))) * link : link);
     }
   }
 
  private:
+  /// Both staples of a plane for both of its links. The upper ones share the product of the links that do
+  /// not begin in x.
+  TRELLIS_SITE_FN void add_plane(Position x, int mu, int nu, ColorMatrix<Real>& C_mu,
+                                 ColorMatrix<Real>& C_nu) const {
+    const auto corner = mul_dagger(U_.link(U_.step(x, nu, 1), mu), U_.link(U_.step(x, mu, 1), nu));
+    if (call_.rho[mu][nu] != 0)
+      C_mu = C_mu + Real(call_.rho[mu][nu]) * (U_.link(x, nu) * corner + lower_staple(U_, x, mu, nu));
+    if (call_.rho[nu][mu] != 0)
+      C_nu =
+          C_nu + Real(call_.rho[nu][mu]) * (mul_dagger(U_.link(x, mu), corner) + lower_staple(U_, x, nu, mu));
+  }
+
   StoutCall call_;
   Gauge U_, out_, staples_;
 };

@@ -17,16 +17,18 @@
 ///
 /// All six planes of a site are gathered at once, so that G is read and written once; X and Z are
 /// antihermitian, half of their reals is read.
+#include "trellis/algebra/antihermitian.hpp"
 #include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// Per site. Link part: 8 products, series and sums. Neighbours: for each of 12 pairs of directions 8
-/// products, 4 multiples and 6 sums of matrices. Must-move bytes of the neighbours' part: U, X, Z once, G in
-/// and out.
+/// Per site. Link part: 8 products, series and sums. Neighbours: for each of 6 planes 15 products, 8 of them
+/// with antihermitian matrices, 4 combinations of these, 4 multiples and 8 sums of matrices. Must-move bytes
+/// of the neighbours' part: U, X, Z once, G in and out.
 inline constexpr KernelCost stout_chain_link_cost{4 * (8 * 198 + 22 * 30 + 300), 4 * (4 * 18 + 2 * 9) * 8};
-inline constexpr KernelCost stout_chain_staples_cost{12 * (8 * 198 + 10 * 18), 4 * (18 + 9 + 9 + 2 * 18) * 8};
+inline constexpr KernelCost stout_chain_staples_cost{6 * (7 * 198 + 8 * 162 + 4 * 27 + 12 * 18),
+                                                     4 * (18 + 9 + 9 + 2 * 18) * 8};
 
 struct StoutChainCall {
   GaugeCall gauge;        ///< U
@@ -118,6 +120,7 @@ class StoutChainStaples {
   using Array = SiteArray<Layout, Storage, 18>;
   using Real = typename Gauge::Real;
   using Matrix = ColorMatrix<Real>;
+  using Antihermitian = AntihermitianMatrix<Real>;
   explicit StoutChainStaples(const StoutChainCall& call)
       : call_{call},
         steps_{call.gauge.links, call.gauge.tables},
@@ -128,16 +131,17 @@ class StoutChainStaples {
 
   TRELLIS_SITE_FN void operator()(int block) const {
     const Position x = steps_.at(block);
-    for (int mu = 0; mu < 4; ++mu) {
-      Matrix G = load_object<Matrix, Array, Real, 18>(G_, block, mu);
-      for (int nu = 0; nu < 4; ++nu) {
+    Matrix G[4];
+    for (int mu = 0; mu < 4; ++mu) G[mu] = load_object<Matrix, Array, Real, 18>(G_, block, mu);
+    for (int mu = 0; mu < 4; ++mu)
+      for (int nu = mu + 1; nu < 4; ++nu) {
         const Real rho(call_.rho[mu][nu]), other(call_.rho[nu][mu]);
-        if (nu == mu || (call_.rho[mu][nu] == 0 && call_.rho[nu][mu] == 0)) continue;
-        G = G - upper(x, mu, nu, rho, other);
-        G = G - lower(x, mu, nu, rho, other);
+        if (call_.rho[mu][nu] == 0 && call_.rho[nu][mu] == 0) continue;
+        upper(x, mu, nu, rho, other, G[mu], G[nu]);
+        G[mu] = G[mu] - lower(x, mu, nu, rho, other);
+        G[nu] = G[nu] - lower(x, nu, mu, other, rho);
       }
-      store_object<Matrix, Array, Real, 18>(G_, block, mu, G);
-    }
+    for (int mu = 0; mu < 4; ++mu) store_object<Matrix, Array, Real, 18>(G_, block, mu, G[mu]);
   }
 
  private:
@@ -155,34 +159,40 @@ class StoutChainStaples {
       });
     return m;
   }
-  /// Of an antihermitian traceless matrix the lower triangle is read.
-  TRELLIS_SITE_FN Matrix antihermitian(const Array& array, Position x, int mu) const {
-    Matrix m;
+  TRELLIS_SITE_FN Antihermitian antihermitian(const Array& array, Position x, int mu) const {
     const auto component = [&](int i) TRELLIS_INLINE_LAMBDA {
       Real r = array.component(x.block, mu, i, Real(1));
       move_lanes(r, x.shift);
       return r;
     };
+    Antihermitian m;
     unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
-      m.e[i][i] = {Real(0.0), component(8 * i + 1)};
+      m.diagonal[i] = component(8 * i + 1);
       unroll<i>([&](auto j) TRELLIS_INLINE_LAMBDA {
-        m.e[i][j] = {component(2 * (Nc * i + j)), component(2 * (Nc * i + j) + 1)};
-        m.e[j][i] = {-m.e[i][j].re, m.e[i][j].im};
+        m.below[i + j - 1] = {component(2 * (Nc * i + j)), component(2 * (Nc * i + j) + 1)};
       });
     });
     return m;
   }
 
-  TRELLIS_SITE_FN Matrix upper(Position x, int mu, int nu, const Real& rho, const Real& other) const {
+  /// The staples above x of both directions: a b^dagger of one is the adjoint of that of the other.
+  TRELLIS_SITE_FN void upper(Position x, int mu, int nu, const Real& rho, const Real& other, Matrix& G_mu,
+                             Matrix& G_nu) const {
     const Position ahead = steps_.step(x, mu, 1), above = steps_.step(x, nu, 1);
     const Matrix a_b = mul_dagger(link(ahead, nu), link(above, mu));
-    const Matrix sum = rho * antihermitian(X_, above, mu) + other * antihermitian(Z_, x, nu);
-    return mul_dagger(a_b * sum - other * (antihermitian(X_, ahead, nu) * a_b), link(x, nu));
+    const Antihermitian X_a = antihermitian(X_, ahead, nu), X_b = antihermitian(X_, above, mu);
+    {
+      const Antihermitian sum = combination(rho, X_b, other, antihermitian(Z_, x, nu));
+      G_mu = G_mu - mul_dagger(a_b * sum - other * (X_a * a_b), link(x, nu));
+    }
+    const Antihermitian sum = combination(other, X_a, rho, antihermitian(Z_, x, mu));
+    G_nu = G_nu - mul_dagger(dagger_mul(a_b, sum) - rho * mul_dagger(X_b, a_b), link(x, mu));
   }
   TRELLIS_SITE_FN Matrix lower(Position x, int mu, int nu, const Real& rho, const Real& other) const {
     const Position down = steps_.step(x, nu, -1), corner = steps_.step(down, mu, 1);
     const Matrix e = link(down, mu);
-    const Matrix sum = rho * antihermitian(X_, down, mu) - other * antihermitian(X_, down, nu);
+    const Antihermitian sum =
+        combination(rho, antihermitian(X_, down, mu), -other, antihermitian(X_, down, nu));
     const Matrix bracket = dagger_mul(e, sum) + other * mul_dagger(antihermitian(X_, corner, nu), e);
     return dagger_mul(link(corner, nu), bracket * link(down, nu));
   }

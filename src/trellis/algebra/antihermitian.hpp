@@ -1,0 +1,101 @@
+#pragma once
+/// Antihermitian colour matrices by the nine reals that they have, and their products with others, which
+/// leave out the zeros of the diagonal: 162 flop each.
+#include "trellis/algebra/color.hpp"
+
+namespace trellis {
+
+/// A_ii = i diagonal_i; A_10, A_20 and A_21 are below; A_ij = -conj(A_ji).
+template <class R>
+struct AntihermitianMatrix {
+  R diagonal[Nc];
+  Complex<R> below[Nc];
+
+  /// @pre i != j
+  template <int i, int j>
+  TRELLIS_SITE_FN Complex<R> element() const {
+    static_assert(i != j);
+    if constexpr (i > j)
+      return below[i + j - 1];
+    else
+      return {-below[i + j - 1].re, below[i + j - 1].im};
+  }
+};
+
+/// r A + s B; 27 flop.
+template <class R>
+TRELLIS_SITE_FN AntihermitianMatrix<R> combination(const R& r, const AntihermitianMatrix<R>& A, const R& s,
+                                                   const AntihermitianMatrix<R>& B) {
+  AntihermitianMatrix<R> C;
+  unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
+    C.diagonal[i] = fma(s, B.diagonal[i], r * A.diagonal[i]);
+    C.below[i] = {fma(s, B.below[i].re, r * A.below[i].re), fma(s, B.below[i].im, r * A.below[i].im)};
+  });
+  return C;
+}
+
+/// sum += i d z
+template <class R>
+TRELLIS_SITE_FN void imaginary_mul_add(Complex<R>& sum, const R& d, const Complex<R>& z) {
+  sum = {fnma(d, z.im, sum.re), fma(d, z.re, sum.im)};
+}
+/// sum += i d conj(z)
+template <class R>
+TRELLIS_SITE_FN void imaginary_conj_mul_add(Complex<R>& sum, const R& d, const Complex<R>& z) {
+  sum = {fma(d, z.im, sum.re), fma(d, z.re, sum.im)};
+}
+
+/// M A
+template <class R>
+TRELLIS_SITE_FN ColorMatrix<R> operator*(const ColorMatrix<R>& M, const AntihermitianMatrix<R>& A) {
+  auto r = zero_matrix<R>();
+  unroll<Nc * Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
+    constexpr int i = n / Nc / Nc, j = n / Nc % Nc, k = n % Nc;
+    if constexpr (k == j)
+      imaginary_mul_add(r.e[i][j], A.diagonal[j], M.e[i][j]);
+    else
+      mul_add(r.e[i][j], M.e[i][k], A.template element<k, j>());
+  });
+  return r;
+}
+/// M^dagger A
+template <class R>
+TRELLIS_SITE_FN ColorMatrix<R> dagger_mul(const ColorMatrix<R>& M, const AntihermitianMatrix<R>& A) {
+  auto r = zero_matrix<R>();
+  unroll<Nc * Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
+    constexpr int i = n / Nc / Nc, j = n / Nc % Nc, k = n % Nc;
+    if constexpr (k == j)
+      imaginary_conj_mul_add(r.e[i][j], A.diagonal[j], M.e[j][i]);
+    else
+      conj_mul_add(r.e[i][j], M.e[k][i], A.template element<k, j>());
+  });
+  return r;
+}
+/// A M
+template <class R>
+TRELLIS_SITE_FN ColorMatrix<R> operator*(const AntihermitianMatrix<R>& A, const ColorMatrix<R>& M) {
+  auto r = zero_matrix<R>();
+  unroll<Nc * Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
+    constexpr int i = n / Nc / Nc, j = n / Nc % Nc, k = n % Nc;
+    if constexpr (k == i)
+      imaginary_mul_add(r.e[i][j], A.diagonal[i], M.e[i][j]);
+    else
+      mul_add(r.e[i][j], A.template element<i, k>(), M.e[k][j]);
+  });
+  return r;
+}
+/// A M^dagger
+template <class R>
+TRELLIS_SITE_FN ColorMatrix<R> mul_dagger(const AntihermitianMatrix<R>& A, const ColorMatrix<R>& M) {
+  auto r = zero_matrix<R>();
+  unroll<Nc * Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
+    constexpr int i = n / Nc / Nc, j = n / Nc % Nc, k = n % Nc;
+    if constexpr (k == i)
+      imaginary_conj_mul_add(r.e[i][j], A.diagonal[i], M.e[j][i]);
+    else
+      conj_mul_add(r.e[i][j], M.e[j][k], A.template element<i, k>());
+  });
+  return r;
+}
+
+}  // namespace trellis
