@@ -8,6 +8,7 @@
 #include "reference/smearing.hpp"
 #include "tests/support/random_fields.hpp"
 #include "tests/support/tolerance.hpp"
+#include "trellis/algebra/antihermitian.hpp"
 #include "trellis/algebra/su3_random.hpp"
 
 namespace trellis {
@@ -54,6 +55,36 @@ TEST(Su3, components_belong_to_the_generators) {
   algebra_components(X, q);
   for (int a = 0; a < 8; ++a) EXPECT_NEAR(q[a], p[a], rounding(4));
   EXPECT_LT(largest_difference(traceless_antihermitian(X), X), rounding(2));
+}
+
+/// Nine reals, of anything antihermitian, and the matrix that they stand for.
+AntihermitianMatrix<double> nine_reals_of(const Matrix& X) {
+  return {{X.e[0][0].im, X.e[1][1].im, X.e[2][2].im}, {X.e[1][0], X.e[2][0], X.e[2][1]}};
+}
+Matrix full(const AntihermitianMatrix<double>& A) {
+  Matrix X;
+  for (int i = 0; i < 3; ++i) X.e[i][i] = {0, A.diagonal[i]};
+  X.e[1][0] = A.below[0];
+  X.e[2][0] = A.below[1];
+  X.e[2][1] = A.below[2];
+  for (int i = 0; i < 3; ++i)
+    for (int j = i + 1; j < 3; ++j) X.e[i][j] = {-X.e[j][i].re, X.e[j][i].im};
+  return X;
+}
+
+TEST(Su3, products_of_antihermitian_matrices_by_nine_reals) {
+  test::Random random(7);
+  for (int n = 0; n < 20; ++n) {
+    const Matrix X = random_algebra(random, 1.0), Y = random_algebra(random, 1.0),
+                 M = test::random_matrix(random);
+    const AntihermitianMatrix<double> A = nine_reals_of(X), B = nine_reals_of(Y);
+    EXPECT_EQ(largest_difference(full(A), X), 0.0);
+    EXPECT_LT(largest_difference(M * A, M * X), rounding(20));
+    EXPECT_LT(largest_difference(A * M, X * M), rounding(20));
+    EXPECT_LT(largest_difference(dagger_mul(M, A), dagger_mul(M, X)), rounding(20));
+    EXPECT_LT(largest_difference(mul_dagger(A, M), mul_dagger(X, M)), rounding(20));
+    EXPECT_LT(largest_difference(full(combination(0.3, A, -2.0, B)), 0.3 * X - 2.0 * Y), rounding(20));
+  }
 }
 
 TEST(Su3, exponential_equals_the_series) {

@@ -45,57 +45,60 @@ TRELLIS_SITE_FN void imaginary_conj_mul_add(Complex<R>& sum, const R& d, const C
   sum = {fma(d, z.im, sum.re), fma(d, z.re, sum.im)};
 }
 
-/// M A
-template <class R>
-TRELLIS_SITE_FN ColorMatrix<R> operator*(const ColorMatrix<R>& M, const AntihermitianMatrix<R>& A) {
+namespace detail {
+/// r_ij = sum_k M_ik A_kj, of M^dagger if is_dagger.
+template <bool is_dagger, class R>
+TRELLIS_SITE_FN ColorMatrix<R> from_the_left(const ColorMatrix<R>& M, const AntihermitianMatrix<R>& A) {
   auto r = zero_matrix<R>();
   unroll<Nc * Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
     constexpr int i = n / Nc / Nc, j = n / Nc % Nc, k = n % Nc;
-    if constexpr (k == j)
-      imaginary_mul_add(r.e[i][j], A.diagonal[j], M.e[i][j]);
-    else
+    if constexpr (k != j && is_dagger)
+      conj_mul_add(r.e[i][j], M.e[k][i], A.template element<k, j>());
+    else if constexpr (k != j)
       mul_add(r.e[i][j], M.e[i][k], A.template element<k, j>());
+    else if constexpr (is_dagger)
+      imaginary_conj_mul_add(r.e[i][j], A.diagonal[j], M.e[j][i]);
+    else
+      imaginary_mul_add(r.e[i][j], A.diagonal[j], M.e[i][j]);
   });
   return r;
+}
+/// r_ij = sum_k A_ik M_kj, of M^dagger if is_dagger.
+template <bool is_dagger, class R>
+TRELLIS_SITE_FN ColorMatrix<R> from_the_right(const AntihermitianMatrix<R>& A, const ColorMatrix<R>& M) {
+  auto r = zero_matrix<R>();
+  unroll<Nc * Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
+    constexpr int i = n / Nc / Nc, j = n / Nc % Nc, k = n % Nc;
+    if constexpr (k != i && is_dagger)
+      conj_mul_add(r.e[i][j], M.e[j][k], A.template element<i, k>());
+    else if constexpr (k != i)
+      mul_add(r.e[i][j], A.template element<i, k>(), M.e[k][j]);
+    else if constexpr (is_dagger)
+      imaginary_conj_mul_add(r.e[i][j], A.diagonal[i], M.e[j][i]);
+    else
+      imaginary_mul_add(r.e[i][j], A.diagonal[i], M.e[i][j]);
+  });
+  return r;
+}
+}  // namespace detail
+
+template <class R>
+TRELLIS_SITE_FN ColorMatrix<R> operator*(const ColorMatrix<R>& M, const AntihermitianMatrix<R>& A) {
+  return detail::from_the_left<false>(M, A);
+}
+template <class R>
+TRELLIS_SITE_FN ColorMatrix<R> operator*(const AntihermitianMatrix<R>& A, const ColorMatrix<R>& M) {
+  return detail::from_the_right<false>(A, M);
 }
 /// M^dagger A
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> dagger_mul(const ColorMatrix<R>& M, const AntihermitianMatrix<R>& A) {
-  auto r = zero_matrix<R>();
-  unroll<Nc * Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
-    constexpr int i = n / Nc / Nc, j = n / Nc % Nc, k = n % Nc;
-    if constexpr (k == j)
-      imaginary_conj_mul_add(r.e[i][j], A.diagonal[j], M.e[j][i]);
-    else
-      conj_mul_add(r.e[i][j], M.e[k][i], A.template element<k, j>());
-  });
-  return r;
-}
-/// A M
-template <class R>
-TRELLIS_SITE_FN ColorMatrix<R> operator*(const AntihermitianMatrix<R>& A, const ColorMatrix<R>& M) {
-  auto r = zero_matrix<R>();
-  unroll<Nc * Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
-    constexpr int i = n / Nc / Nc, j = n / Nc % Nc, k = n % Nc;
-    if constexpr (k == i)
-      imaginary_mul_add(r.e[i][j], A.diagonal[i], M.e[i][j]);
-    else
-      mul_add(r.e[i][j], A.template element<i, k>(), M.e[k][j]);
-  });
-  return r;
+  return detail::from_the_left<true>(M, A);
 }
 /// A M^dagger
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> mul_dagger(const AntihermitianMatrix<R>& A, const ColorMatrix<R>& M) {
-  auto r = zero_matrix<R>();
-  unroll<Nc * Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
-    constexpr int i = n / Nc / Nc, j = n / Nc % Nc, k = n % Nc;
-    if constexpr (k == i)
-      imaginary_conj_mul_add(r.e[i][j], A.diagonal[i], M.e[j][i]);
-    else
-      conj_mul_add(r.e[i][j], M.e[j][k], A.template element<i, k>());
-  });
-  return r;
+  return detail::from_the_right<true>(A, M);
 }
 
 }  // namespace trellis

@@ -22,6 +22,9 @@ TRELLIS_SITE_FN R power_of_two(const R& n) {
   return real_from_bits(shift_left(biased & I(0x7ff), 52));
 }
 
+/// Of logarithm() and of sin_cos_2pi(): comparisons and selections are not counted.
+inline constexpr double logarithm_flops = 40, sin_cos_flops = 56;
+
 namespace detail {
 /// sum_k c[k] x^k by Horner's rule.
 template <class R, int N>
