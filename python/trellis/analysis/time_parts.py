@@ -47,13 +47,14 @@ def _part(
     result = PartResult(
         seconds=seconds, seconds_error=errors.error if errors else None, share=seconds / whole
     )
-    amounts = [measurements.work.get(f"{name}.{key}") for key in ("flops", "bytes", "roof_seconds")]
-    if any(amount is None for amount in amounts):
+    keys = ("flops", "bytes", "roof_seconds")
+    work = [w for w in (measurements.work.get(f"{name}.{key}") for key in keys) if w is not None]
+    if len(work) < len(keys):
         return result
-    known = [amount.values for amount in amounts if amount is not None]
-    recorded = np.isfinite(known).all(axis=0) & np.isin(amounts[0].trajectories, series.trajectories)
-    taken = float(np.sum(series.values[np.isin(series.trajectories, amounts[0].trajectories[recorded])]))
+    numbers = work[0].trajectories
+    recorded = np.isfinite([w.values for w in work]).all(axis=0) & np.isin(numbers, series.trajectories)
+    taken = float(np.sum(series.values[np.isin(series.trajectories, numbers[recorded])]))
     if taken > 0:
-        flops, moved, roof = (float(np.sum(values[recorded])) / taken for values in known)
+        flops, moved, roof = (float(np.sum(w.values[recorded])) / taken for w in work)
         result.gflops, result.gbytes_per_second, result.fraction_of_roof = flops * 1e-9, moved * 1e-9, roof
     return result

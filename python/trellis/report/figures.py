@@ -227,6 +227,8 @@ def observable_figure(name: str, observable: AutocorrelationResult) -> Figure:
                  color=COLOURS[1], alpha=0.3, lw=0)  # fmt: skip
     left.axhline(observable.mean, color=COLOURS[1], lw=1.1)
     left.set_xlabel("trajectory")
+    for axes in (left, right):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     left.set_ylabel(observable_label(name))
     left.ticklabel_format(axis="y", useOffset=False)
     left.set_title(f"mean {gv.gvar(observable.mean, observable.error)}")

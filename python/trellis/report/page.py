@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from trellis.analysis.assemble import is_timing
@@ -69,7 +70,7 @@ def render_page(results: Results, plots: dict[str, str]) -> str:
     environment.globals["is_timing"] = is_timing
     environment.globals["particle_title"] = lambda name: name.replace("_", " ")
     template = environment.get_template("report.html.j2")
-    safe = {name: jinja2.utils.markupsafe.Markup(text) for name, text in plots.items()}
+    safe = {name: Markup(text) for name, text in plots.items()}
     return template.render(r=results, plots=safe)
 
 

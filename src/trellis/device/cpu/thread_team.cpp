@@ -41,7 +41,7 @@ constexpr auto believed = microseconds(10000);  // that cores are shared
 
 /// When cores are no longer taken for shared with other programs.
 std::atomic<Clock::rep> shared_until{0};
-/// More threads than cores.
+/// More threads than cores that this process may use.
 std::atomic<bool> is_crowded{false};
 
 void believe_shared(Clock::time_point now) {
@@ -141,7 +141,8 @@ class ThreadTeam {
         throw BadArgument(message("expected ", threads, " threads (OMP_NUM_THREADS, or threads of the run), ",
                                   "found that no more than ", thread, " can be started: ", error.what()));
       }
-      is_crowded.store(workers_.size() >= std::max(1u, std::thread::hardware_concurrency()));
+      // omp_get_num_procs() knows of ranks that their launcher bound to some of the cores
+      is_crowded.store(int(workers_.size()) >= std::max(1, omp_get_num_procs()));
     }
     call_ = call;
     data_ = data;
