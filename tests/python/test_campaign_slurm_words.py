@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from campaign_tools import alive, machine, run, start, wait_for, write
 from trellis.campaign import allocations
 from trellis.campaign.allocations import batch_script
 from trellis.campaign.files import load_campaign, parse_machine
+from trellis.campaign.launchers import process as process_launcher
 from trellis.campaign.launchers import slurm_system, slurm_watch
 from trellis.campaign.launchers.agents import AgentLauncher
 from trellis.campaign.launchers.base import Launch, Orphan
@@ -83,6 +85,15 @@ def test_a_controller_that_is_away_ends_no_manager(says) -> None:
     launcher = SlurmStepLauncher(parse_machine(NODES))
     orphan = Orphan("t", 0, "m", {"step": "trellis|0|m|0|t"})
     assert launcher.end_orphan(orphan, hard=True), "nobody said that it is over"
+
+
+@pytest.mark.parametrize(("hard", "signal_name"), [(False, "TERM"), (True, "KILL")])
+def test_steps_are_stopped_before_they_are_signalled(monkeypatch, hard: bool, signal_name: str) -> None:
+    """Slurm signals children first: a shell would go on to its next command."""
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(slurm_system, "ask", lambda *words, timeout: asked.append(words))
+    slurm_watch.signal_steps(["17.3", "17.4"], hard=hard)
+    assert asked == [("scancel", f"--signal={s}", "17.3", "17.4") for s in ("STOP", signal_name, "CONT")]
 
 
 def test_what_an_agent_ran_is_lost_with_a_node_that_slurm_takes_for_dead(says, tmp_path: Path) -> None:
@@ -224,3 +235,24 @@ def test_what_cannot_be_ended_is_awaited(tmp_path: Path, monkeypatch) -> None:
     first, *others = pids.read_text().split()
     assert not others, "it was not started beside the one that runs"
     assert not alive(int(first))
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_a_shell_does_not_go_on_when_its_program_is_ended(tmp_path: Path, monkeypatch, hard: bool) -> None:
+    """The program's process is met first, and much time passes before the shell's."""
+    line = f"sleep 600; echo fine > {tmp_path}/out"
+    shell = subprocess.Popen(["sh", "-c", line])
+    children = Path(f"/proc/{shell.pid}/task/{shell.pid}/children")
+    wait_for(lambda: children.read_text().split())
+    found = [(pid, "marker", "m") for pid in (int(children.read_text()), shell.pid)]
+    monkeypatch.setattr(process_launcher, "_marked_processes", lambda: found)
+    real_kill = os.kill
+
+    def slow_kill(pid: int, number: int) -> None:
+        real_kill(pid, number)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(process_launcher.os, "kill", slow_kill)
+    assert ProcessLauncher(machine()).end_orphan(Orphan("t", 0, "m", {"marker": "marker"}), hard=hard)
+    assert shell.wait(20) == -(signal.SIGKILL if hard else signal.SIGTERM)
+    assert not (tmp_path / "out").exists()

@@ -184,6 +184,8 @@ class VirtualCluster:
         daemon = self._daemons.pop(name)
         steps = self._step_daemons([name])
         victims = [child for step in steps for child in _descendants(step)]
+        for pid in victims:  # a power cut leaves no shell the time to notice that its program is gone
+            _kill(pid, signal.SIGSTOP)
         daemon.kill()
         for pid in [*steps, *victims]:
             _kill(pid)
@@ -319,9 +321,9 @@ class VirtualCluster:
                 _kill(pid)
 
 
-def _kill(pid: int) -> None:
+def _kill(pid: int, number: int = signal.SIGKILL) -> None:
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         pass
 

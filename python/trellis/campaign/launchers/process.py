@@ -126,14 +126,16 @@ class ProcessLauncher(Launcher):
         return list(found.values())
 
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
-        """By process, not by group: an MPI launcher puts its ranks into groups of their own."""
-        is_there = False
-        for pid, marker, _ in _marked_processes():
-            if marker == orphan.identity["marker"]:
-                is_there = True
+        """By process, not by group: an MPI launcher puts its ranks into groups of their own.
+
+        All are stopped first: a shell whose program has been ended would go on to its next command.
+        """
+        pids = [pid for pid, marker, _ in _marked_processes() if marker == orphan.identity["marker"]]
+        for number in (signal.SIGSTOP, signal.SIGKILL if hard else signal.SIGTERM, signal.SIGCONT):
+            for pid in pids:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL if hard else signal.SIGTERM)
-        return is_there
+                    os.kill(pid, number)
+        return bool(pids)
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

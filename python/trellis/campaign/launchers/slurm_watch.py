@@ -88,6 +88,11 @@ def steps_named(name: str) -> list[str]:
 
 
 def signal_steps(steps: Sequence[str], *, hard: bool) -> None:
-    """Where the controller is away, nothing is signalled; callers come again."""
-    with contextlib.suppress(NotAvailable):
-        slurm_system.ask("scancel", f"--signal={'KILL' if hard else 'TERM'}", *steps, timeout=30)
+    """Where the controller is away, nothing is signalled; callers come again.
+
+    Slurm signals a step's processes one by one, children first: a shell whose program has been ended would go
+    on to its next command, which may say that all is done. So they are stopped before.
+    """
+    for name in ("STOP", "KILL" if hard else "TERM", "CONT"):
+        with contextlib.suppress(NotAvailable):
+            slurm_system.ask("scancel", f"--signal={name}", *steps, timeout=30)
