@@ -13,12 +13,14 @@
 #include "trellis/gauge/action.hpp"
 #include "trellis/gauge/loops.hpp"
 #include "trellis/gauge/smearing.hpp"
+#include "trellis/gauge/stout_chain.hpp"
 #include "trellis/kernels/gauge/action.hpp"
 #include "trellis/kernels/gauge/heatbath.hpp"
 #include "trellis/kernels/gauge/link_fields.hpp"
 #include "trellis/kernels/gauge/loops.hpp"
 #include "trellis/kernels/gauge/rectangle_force.hpp"
 #include "trellis/kernels/gauge/smearing.hpp"
+#include "trellis/kernels/gauge/stout_chain.hpp"
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis::bench {
@@ -79,6 +81,9 @@ void gauge_kernels(std::vector<Result>& results, const Coord& extents, const Opt
   double sink = 0;
   uint32_t trajectory = 0;
   const StoutWeights rho = isotropic_stout(0.1);
+  StoutChain stout(rho, 1);
+  stout.set(U);
+  LinkDerivative derivative(U);  // zero, and so it stays however often it is carried back
   const std::vector<std::pair<Case, double>> cases = {
       {{"plaquette", plaquette_cost, [&] { sink += plaquette(U); },
         [&] {
@@ -100,7 +105,8 @@ void gauge_kernels(std::vector<Result>& results, const Coord& extents, const Opt
           return relative_error(to_reference(smeared),
                                 reference::stout_smeared(to_reference(U), reference::isotropic_stout(0.1)));
         }},
-       2 * links}};
+       2 * links},
+      {{"stout_chain", stout_chain_cost, [&] { stout.pull_back(derivative); }, nullptr}, 6 * links}};
   for (const auto& [c, working_set] : cases) results.push_back(run(c, U, options, working_set));
   if (!std::isfinite(sink)) throw std::runtime_error("the plaquette is not finite");
 }

@@ -7,7 +7,7 @@
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "tests/support/tolerance.hpp"
-#include "trellis/algebra/su3.hpp"
+#include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/gauge/force.hpp"
 #include "trellis/gauge/loops.hpp"
 #include "trellis/gauge/starts.hpp"

@@ -10,7 +10,7 @@
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "tests/support/tolerance.hpp"
-#include "trellis/algebra/su3.hpp"
+#include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/gauge/action.hpp"
 
 namespace trellis {

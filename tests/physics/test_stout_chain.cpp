@@ -111,13 +111,10 @@ TEST(StoutChain, series_and_closed_form_agree) {
       test::Random random(uint64_t(k) + 1);
       double p[8];
       for (double& x : p) x = size * random.symmetric();
-      const Matrix iQ = algebra_element(p);
-      Matrix Q;
-      for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) Q.e[i][j] = {iQ.e[i][j].im, -iQ.e[i][j].re};
-      const double c0 = determinant(Q).re, c1 = 0.5 * trace(Q * Q).re;
+      const HermitianMatrix<double> Q = hermitian(antihermitian(algebra_element(p)));
+      const double c0 = determinant(Q), c1 = half_trace(square(Q));
       if (c1 < 0.2 || c1 > 2.0) continue;
-      const auto series = detail::exponential_series(c0, c1),
+      const auto series = detail::derivatives_by_series(c0, c1),
                  closed = detail::exponential_closed_form(c0, c1);
       for (int j = 0; j < 3; ++j) {
         EXPECT_NEAR(series.f[j].re, closed.f[j].re, 1e-13);

@@ -8,7 +8,7 @@
 #include "reference/smearing.hpp"
 #include "tests/support/random_fields.hpp"
 #include "tests/support/tolerance.hpp"
-#include "trellis/algebra/antihermitian.hpp"
+#include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/algebra/su3_random.hpp"
 
 namespace trellis {
@@ -57,33 +57,51 @@ TEST(Su3, components_belong_to_the_generators) {
   EXPECT_LT(largest_difference(traceless_antihermitian(X), X), rounding(2));
 }
 
-/// Nine reals, of anything antihermitian, and the matrix that they stand for.
-AntihermitianMatrix<double> nine_reals_of(const Matrix& X) {
-  return {{X.e[0][0].im, X.e[1][1].im, X.e[2][2].im}, {X.e[1][0], X.e[2][0], X.e[2][1]}};
-}
-Matrix full(const AntihermitianMatrix<double>& A) {
-  Matrix X;
-  for (int i = 0; i < 3; ++i) X.e[i][i] = {0, A.diagonal[i]};
-  X.e[1][0] = A.below[0];
-  X.e[2][0] = A.below[1];
-  X.e[2][1] = A.below[2];
-  for (int i = 0; i < 3; ++i)
-    for (int j = i + 1; j < 3; ++j) X.e[i][j] = {-X.e[j][i].re, X.e[j][i].im};
-  return X;
-}
-
 TEST(Su3, products_of_antihermitian_matrices_by_nine_reals) {
   test::Random random(7);
   for (int n = 0; n < 20; ++n) {
     const Matrix X = random_algebra(random, 1.0), Y = random_algebra(random, 1.0),
                  M = test::random_matrix(random);
-    const AntihermitianMatrix<double> A = nine_reals_of(X), B = nine_reals_of(Y);
-    EXPECT_EQ(largest_difference(full(A), X), 0.0);
+    const AntihermitianMatrix<double> A = antihermitian(X), B = antihermitian(Y);
+    EXPECT_EQ(largest_difference(dense(A), X), 0.0);
     EXPECT_LT(largest_difference(M * A, M * X), rounding(20));
     EXPECT_LT(largest_difference(A * M, X * M), rounding(20));
     EXPECT_LT(largest_difference(dagger_mul(M, A), dagger_mul(M, X)), rounding(20));
     EXPECT_LT(largest_difference(mul_dagger(A, M), mul_dagger(X, M)), rounding(20));
-    EXPECT_LT(largest_difference(full(combination(0.3, A, -2.0, B)), 0.3 * X - 2.0 * Y), rounding(20));
+    EXPECT_LT(largest_difference(dense(combination(0.3, A, -2.0, B)), 0.3 * X - 2.0 * Y), rounding(20));
+  }
+}
+
+TEST(Su3, hermitian_matrices_by_nine_reals) {
+  test::Random random(8);
+  const auto full = [](const HermitianMatrix<double>& H) {  // i times antihermitian
+    AntihermitianMatrix<double> A;
+    for (int i = 0; i < 3; ++i) {
+      A.diagonal[i] = -H.diagonal[i];
+      A.below[i] = {H.below[i].im, -H.below[i].re};
+    }
+    return Complex<double>{0, 1} * dense(A);
+  };
+  for (int n = 0; n < 20; ++n) {
+    const Matrix M = test::random_matrix(random), N = test::random_matrix(random);
+    const HermitianMatrix<double> H = hermitian_part(M), G = hermitian_part(N);
+    Matrix h = zero_matrix<double>(), g = h;
+    for (int i = 0; i < 9; ++i) {
+      const int row = i / 3, column = i % 3;
+      h.e[row][column] = 0.5 * (M.e[row][column] + conj(M.e[column][row]));
+      g.e[row][column] = 0.5 * (N.e[row][column] + conj(N.e[column][row]));
+    }
+    EXPECT_LT(largest_difference(full(H), h), rounding(2));
+    EXPECT_LT(largest_difference(full(square(H)), h * h), rounding(30));
+    EXPECT_LT(largest_difference(full(anticommutator(G, H)), g * h + h * g), rounding(60));
+    EXPECT_NEAR(determinant(H), determinant(h).re, rounding(60));
+    EXPECT_NEAR(half_trace(square(H)), 0.5 * trace(h * h).re, rounding(30));
+    EXPECT_LT(std::sqrt(norm2(trace_of_product(H, N) - trace(h * N))), rounding(60));
+    const Matrix X = random_algebra(random, 1.0);
+    EXPECT_LT(largest_difference(Complex<double>{0, 1} * full(hermitian(antihermitian(X))), X), rounding(2));
+    const Complex<double> f[3] = {{0.3, -0.2}, {1.5, 0.7}, {-0.4, 0.9}};
+    const Matrix p = polynomial(f, H, square(H)), expected = f[1] * h + f[2] * (h * h);
+    EXPECT_LT(largest_difference(p, expected + f[0] * identity_matrix<double>()), rounding(60));
   }
 }
 

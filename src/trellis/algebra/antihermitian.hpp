@@ -22,6 +22,30 @@ struct AntihermitianMatrix {
   }
 };
 
+/// Of the diagonal's imaginary parts and the lower triangle of an antihermitian matrix.
+template <class R>
+TRELLIS_SITE_FN AntihermitianMatrix<R> antihermitian(const ColorMatrix<R>& X) {
+  AntihermitianMatrix<R> A;
+  unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
+    A.diagonal[i] = X.e[i][i].im;
+    unroll<i>([&](auto j) TRELLIS_INLINE_LAMBDA { A.below[i + j - 1] = X.e[i][j]; });
+  });
+  return A;
+}
+
+template <class R>
+TRELLIS_SITE_FN ColorMatrix<R> dense(const AntihermitianMatrix<R>& A) {
+  ColorMatrix<R> X;
+  unroll<Nc * Nc>([&](auto n) TRELLIS_INLINE_LAMBDA {
+    constexpr int i = n / Nc, j = n % Nc;
+    if constexpr (i == j)
+      X.e[i][i] = {R(0.0), A.diagonal[i]};
+    else
+      X.e[i][j] = A.template element<i, j>();
+  });
+  return X;
+}
+
 /// r A + s B; 27 flop.
 template <class R>
 TRELLIS_SITE_FN AntihermitianMatrix<R> combination(const R& r, const AntihermitianMatrix<R>& A, const R& s,

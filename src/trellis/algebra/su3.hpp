@@ -1,5 +1,5 @@
 #pragma once
-/// Functions of 3x3 matrices in and around SU(3), on scalars and lanes: projections, exponential, generators.
+/// Functions of 3x3 matrices in and around SU(3), on scalars and lanes: projections, generators.
 /// T_a = (i/2) lambda_a, tr T_a T_b = -delta_ab / 2 (doc/conventions.md, Algebra).
 #include "trellis/algebra/color.hpp"
 #include "trellis/algebra/lane_math.hpp"
@@ -64,90 +64,6 @@ TRELLIS_SITE_FN void algebra_components(const ColorMatrix<R>& X, R (&p)[8]) {
   p[5] = X.e[1][2].im + X.e[2][1].im;
   p[6] = X.e[1][2].re - X.e[2][1].re;
   p[7] = R(0x1.279a74590331cp-1) * fnma(R(2.0), X.e[2][2].im, X.e[0][0].im + X.e[1][1].im);
-}
-
-/// exp(X) = f0 + f1 Q + f2 Q^2 for X = i Q traceless and anti-hermitian, and what the derivative of it needs.
-/// C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501, eqs. 20-33, with c0 replaced by |c0| and the
-/// f conjugated where it is negative. cos(theta/3) is the largest root of 4 y^3 - 3 y = cos(theta), by
-/// Newton's iteration: no arccos. Near degenerate eigenvalues numerators and denominators stay consistent,
-/// since 9 u^2 - w^2 is at least 2 c1: exp(X) has an absolute error of a few roundings for every |X| of order
-/// 10 and less, 0 included.
-template <class R>
-struct ExponentialCoefficients {
-  Complex<R> f[3];
-  R u, w, xi0;            ///< sin(w) / w
-  R c1;                   ///< tr Q^2 / 2
-  MaskOf<R> is_negative;  ///< c0 = det Q < 0
-};
-
-namespace detail {
-/// cos(arccos(x) / 3), 0 <= x <= 1. The start is good to 4e-5, a step squares that and multiplies with 3/2.
-template <class R>
-TRELLIS_SITE_FN R cosine_of_third(const R& x) {
-  R y = fma(fma(fma(R(0.009444), x, R(-0.040881)), x, R(0.165404)), x, R(0.866062));
-  for (int step = 0; step < 2; ++step) {
-    const R square = y * y;
-    const R value = fma(y, fma(R(4.0), square, R(-3.0)), -x);
-    y = y - value / fma(R(12.0), square, R(-3.0));
-  }
-  return smaller_of(y, R(1.0));
-}
-}  // namespace detail
-
-template <class R>
-TRELLIS_SITE_FN ExponentialCoefficients<R> exponential_coefficients(const R& c0, const R& c1) {
-  ExponentialCoefficients<R> r;
-  r.is_negative = less(c0, R(0.0));
-  r.c1 = c1;
-  const R safe_c1 = maximum(c1, R(0x1p-200));  // Q = 0 would be 0 / 0
-  const R third = R(1.0 / 3.0) * safe_c1, root = square_root(third);
-  const R y = detail::cosine_of_third(smaller_of(absolute(c0) / (R(2.0) * third * root), R(1.0)));
-  const R u = root * y, w_square = safe_c1 * maximum(fnma(y, y, R(1.0)), R(0.0)), w = square_root(w_square);
-  const SinCos<R> su = sin_cos(u), sw = sin_cos(w);
-  const R xi0 = select(less(R(0x1p-200), w), sw.sin / maximum(w, R(0x1p-200)), R(1.0));
-  const R u_square = u * u;
-  // e^{-iu}, e^{2iu}
-  const Complex<R> minus = {su.cos, -su.sin};
-  const Complex<R> twice = {fnma(su.sin, su.sin, su.cos * su.cos), R(2.0) * su.sin * su.cos};
-  const R difference = u_square - w_square, sum = fma(R(3.0), u_square, w_square);
-  const R less_sum = fma(R(3.0), u_square, -w_square);
-  const Complex<R> b0 = {R(8.0) * u_square * sw.cos, R(2.0) * u * sum * xi0};
-  const Complex<R> b1 = {R(2.0) * u * sw.cos, -(less_sum * xi0)};
-  const Complex<R> b2 = {sw.cos, R(3.0) * u * xi0};
-  const R inverse = R(1.0) / fma(R(9.0), u_square, -w_square);
-  r.f[0] = inverse * (difference * twice + minus * b0);
-  r.f[1] = inverse * (R(2.0) * u * twice - minus * b1);
-  r.f[2] = inverse * (twice - minus * b2);
-  // f_j(-c0) = (-1)^j conj f_j(c0)
-  for (int j = 0; j < 3; ++j) {
-    Complex<R>& f = r.f[j];
-    f = {j == 1 ? select(r.is_negative, -f.re, f.re) : f.re,
-         j == 1 ? f.im : select(r.is_negative, -f.im, f.im)};
-  }
-  r.u = u;
-  r.w = w;
-  r.xi0 = xi0;
-  return r;
-}
-
-/// exp(X), X traceless and anti-hermitian; about 500 flop.
-template <class R>
-TRELLIS_SITE_FN ColorMatrix<R> exponential(const ColorMatrix<R>& X) {
-  ColorMatrix<R> Q;  // -i X
-  for (int i = 0; i < Nc; ++i)
-    for (int j = 0; j < Nc; ++j) Q.e[i][j] = {X.e[i][j].im, -X.e[i][j].re};
-  const ColorMatrix<R> square = Q * Q;
-  const R c0 = determinant(Q).re;
-  const R c1 = R(0.5) * ((square.e[0][0].re + square.e[1][1].re) + square.e[2][2].re);
-  const ExponentialCoefficients<R> k = exponential_coefficients(c0, c1);
-  ColorMatrix<R> U;
-  for (int i = 0; i < Nc; ++i)
-    for (int j = 0; j < Nc; ++j) {
-      U.e[i][j] = k.f[1] * Q.e[i][j];
-      mul_add(U.e[i][j], k.f[2], square.e[i][j]);
-      if (i == j) U.e[i][j] = U.e[i][j] + k.f[0];
-    }
-  return U;
 }
 
 namespace detail {

@@ -47,8 +47,8 @@ void SmearedLinks::pull_back(LinkDerivative& G) {
   const PartTimer timer(costs_[Part::smearing]);
   chain_.pull_back(G);
   const double volume = double(G.lattice().volume()) * chain_.levels();
-  costs_[Part::smearing].flops += volume * (stout_chain_link_cost.flops + stout_chain_staples_cost.flops);
-  costs_[Part::smearing].bytes += volume * (stout_chain_link_cost.bytes + stout_chain_staples_cost.bytes);
+  costs_[Part::smearing].flops += volume * stout_chain_cost.flops;
+  costs_[Part::smearing].bytes += volume * stout_chain_cost.bytes;
 }
 
 LinkDerivative& SmearedLinks::workspace() {

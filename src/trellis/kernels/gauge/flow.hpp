@@ -5,12 +5,13 @@
 ///
 /// A the staples of the action with coefficients c0, c1; (c0, c1) = (1, 0) is the Wilson flow. W: 8
 /// components a link.
+#include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/action.hpp"
 
 namespace trellis {
 
 /// Per site, Wilson action. Bytes: links in and out, W in and out.
-inline constexpr KernelCost flow_stage_cost{4 * (staple_sum_flops + 18 + 198 + 30 + 600 + 198),
+inline constexpr KernelCost flow_stage_cost{4 * (staple_sum_flops + 18 + 198 + 30 + exponential_flops + 198),
                                             (2 * 72 + 64) * 8};
 
 struct FlowStageCall {

@@ -2,13 +2,14 @@
 /// Momenta and links of molecular dynamics: P = sum_a p_a T_a, dU/dt = P U (doc/conventions.md, Algebra).
 #include <array>
 
+#include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/algebra/su3_random.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
 namespace trellis {
 
-/// Per site. Drift: exponential (about 600 flop) and a product. Projection: product, components, sum.
-inline constexpr KernelCost drift_cost{4 * (600 + 198 + 8), (2 * 72 + 32) * 8};
+/// Per site. Drift: exponential and a product. Projection: product, components, sum.
+inline constexpr KernelCost drift_cost{4 * (exponential_flops + 198 + 8), (2 * 72 + 32) * 8};
 inline constexpr KernelCost projection_cost{4 * (198 + 14 + 16), (2 * 72 + 2 * 32) * 8};
 inline constexpr KernelCost algebra_axpy_cost{4 * 16, 3 * 32 * 8};
 inline constexpr KernelCost algebra_dot_cost{4 * 16, 2 * 32 * 8};

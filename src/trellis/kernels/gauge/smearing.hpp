@@ -4,13 +4,15 @@
 ///   stout:  U' = exp(TA(C U^dagger)) U,  C = sum_nu rho_munu (staples in the plane)
 ///           (C. Morningstar and M. Peardon 2004)
 ///   APE:    U' = P[(1 - alpha) U + weight sum_nu (staples in the plane)]
+#include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// Per site, all four directions; about 600 flop for an exponential. The projection of APE smearing is not
+/// Per site, all four directions. The projection of APE smearing is not
 /// counted: the number of rotations depends on the links.
-inline constexpr KernelCost stout_cost{6 * (7 * 198 + 6 * 18) + 4 * (2 * 198 + 24 + 600), 2 * 72 * 8};
+inline constexpr KernelCost stout_cost{6 * (7 * 198 + 6 * 18) + 4 * (2 * 198 + 24 + exponential_flops),
+                                       2 * 72 * 8};
 inline constexpr KernelCost ape_cost{4 * (staple_sum_flops + 54), 2 * 72 * 8};
 
 struct StoutCall {

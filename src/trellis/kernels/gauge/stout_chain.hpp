@@ -8,6 +8,10 @@
 ///   X = TA(i Gamma),  Gamma = tr(B1 M) Q + tr(B2 M) Q^2 + f1 M + f2 (Q M + M Q),
 ///   G = G' exp(iQ) + C^dagger X,
 ///
+/// of whose Gamma only the hermitian part counts: with H(A) = (A + A^dagger) / 2
+///
+///   H(Gamma) = Re tr(B1 M) Q + Re tr(B2 M) Q^2 + H(f1 M) + {Q, H(f2 M)},
+///
 /// then what the staples of the neighbours add, with Z = U^dagger X U and in each plane (mu, nu)
 ///
 ///   a = U_nu(x+mu), b = U_mu(x+nu), c = U_nu(x);   d = U_nu(x-nu+mu), e = U_mu(x-nu), g = U_nu(x-nu):
@@ -17,18 +21,25 @@
 ///
 /// All six planes of a site are gathered at once, so that G is read and written once; X and Z are
 /// antihermitian, half of their reals is read.
-#include "trellis/algebra/antihermitian.hpp"
 #include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// Per site. Link part: 8 products, series and sums. Neighbours: for each of 6 planes 15 products, 8 of them
-/// with antihermitian matrices, 4 combinations of these, 4 multiples and 8 sums of matrices. Must-move bytes
-/// of the neighbours' part: U, X, Z once, G in and out.
-inline constexpr KernelCost stout_chain_link_cost{4 * (8 * 198 + 22 * 30 + 300), 4 * (4 * 18 + 2 * 9) * 8};
+/// Per site. Link part: 4 products, 2 with antihermitian matrices, Q^2 and its invariants, the series, two
+/// traces and their weights, two hermitian parts, an anticommutator, the sum of X, exp(iQ). Neighbours: for
+/// each of 6 planes 15 products, 8 of them with antihermitian matrices, 4 combinations of these, 4 multiples
+/// and 8 sums of matrices. Must-move bytes of the neighbours' part: U, X, Z once, G in and out.
+inline constexpr KernelCost stout_chain_link_cost{
+    4 * (4 * 198 + 2 * 162 + 24 + 86 + detail::exponential_derivative_flops + 2 * 66 + 22 + 2 * (54 + 12) +
+         126 + 50 + 108 + 18),
+    4 * (4 * 18 + 2 * 9) * 8};
 inline constexpr KernelCost stout_chain_staples_cost{6 * (7 * 198 + 8 * 162 + 4 * 27 + 12 * 18),
                                                      4 * (18 + 9 + 9 + 2 * 18) * 8};
+
+/// Both parts.
+inline constexpr KernelCost stout_chain_cost{stout_chain_link_cost.flops + stout_chain_staples_cost.flops,
+                                             stout_chain_link_cost.bytes + stout_chain_staples_cost.bytes};
 
 struct StoutChainCall {
   GaugeCall gauge;        ///< U
@@ -44,6 +55,7 @@ class StoutChainLink {
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
   using Matrix = ColorMatrix<Real>;
+  using Antihermitian = AntihermitianMatrix<Real>;
   explicit StoutChainLink(const StoutChainCall& call)
       : call_{call},
         U_{call.gauge.links, call.gauge.tables},
@@ -60,53 +72,63 @@ class StoutChainLink {
       if (is_smeared) {
         link_part(block, mu, U_.link(x, mu), G_.link(x, mu), C_.link(x, mu));
       } else {
-        store_antihermitian(X_, call_.X, block, mu, zero_matrix<Real>());
-        store_antihermitian(Z_, call_.Z, block, mu, zero_matrix<Real>());
+        store_antihermitian(X_, call_.X, block, mu, antihermitian(zero_matrix<Real>()));
+        store_antihermitian(Z_, call_.Z, block, mu, antihermitian(zero_matrix<Real>()));
       }
     }
   }
 
  private:
   TRELLIS_SITE_FN void link_part(int block, int mu, const Matrix& U, const Matrix& G, const Matrix& C) const {
-    const Matrix iQ = traceless_antihermitian(mul_dagger(C, U));
-    Matrix Q;
-    for (int i = 0; i < Nc; ++i)
-      for (int j = 0; j < Nc; ++j) Q.e[i][j] = {iQ.e[i][j].im, -iQ.e[i][j].re};
-    const Matrix square = Q * Q, M = U * G;
-    const Real c1 = Real(0.5) * ((square.e[0][0].re + square.e[1][1].re) + square.e[2][2].re);
-    const ExponentialDerivatives<Real> k = exponential_derivatives(determinant(Q).re, c1);
-    const Matrix QM = Q * M;
-    const Complex<Real> t0 = trace(M), t1 = trace(QM), t2 = trace(square * M);
-    const Complex<Real> s1 = k.by_c1[0] * t0 + k.by_c1[1] * t1 + k.by_c1[2] * t2;
-    const Complex<Real> s2 = k.by_c0[0] * t0 + k.by_c0[1] * t1 + k.by_c0[2] * t2;
-    const Matrix gamma = s1 * Q + s2 * square + k.f[1] * M + k.f[2] * (QM + M * Q);
-    Matrix i_gamma, E;  // i Gamma, exp(iQ)
-    for (int i = 0; i < Nc; ++i)
-      for (int j = 0; j < Nc; ++j) {
-        i_gamma.e[i][j] = {-gamma.e[i][j].im, gamma.e[i][j].re};
-        E.e[i][j] = k.f[1] * Q.e[i][j];
-        mul_add(E.e[i][j], k.f[2], square.e[i][j]);
-        if (i == j) E.e[i][j] = E.e[i][j] + k.f[0];
-      }
-    const Matrix X = traceless_antihermitian(i_gamma);
+    const HermitianMatrix<Real> Q = hermitian(antihermitian(traceless_antihermitian(mul_dagger(C, U)))),
+                                Q2 = square(Q);
+    const ExponentialDerivatives<Real> k = exponential_derivatives(determinant(Q), half_trace(Q2));
+    const Matrix M = U * G;
+    const Complex<Real> t0 = trace(M), t1 = trace_of_product(Q, M), t2 = trace_of_product(Q2, M);
+    const auto weight = [&](const Complex<Real>(&b)[3]) TRELLIS_INLINE_LAMBDA {
+      return (b[0] * t0).re + (b[1] * t1).re + (b[2] * t2).re;
+    };
+    // The hermitian part of Gamma is all that X has of it.
+    const Antihermitian X =
+        traceless_times_i(weight(k.by_c1), Q, weight(k.by_c0), Q2, hermitian_part(k.f[1] * M),
+                          anticommutator(Q, hermitian_part(k.f[2] * M)));
     store_antihermitian(X_, call_.X, block, mu, X);
-    store_antihermitian(Z_, call_.Z, block, mu, dagger_mul(U, X * U));
-    G_.store(block, mu, G * E + dagger_mul(C, X));
+    store_antihermitian(Z_, call_.Z, block, mu, antihermitian(dagger_mul(U, X * U)));
+    G_.store(block, mu, G * polynomial(k.f, Q, Q2) + dagger_mul(C, X));
   }
 
-  /// The diagonal's imaginary parts and the lower triangle: nothing else is read. A GPU stores all.
-  TRELLIS_SITE_FN static void store_antihermitian(const Gauge& view, const RawField& field, int block, int mu,
-                                                  const Matrix& X) {
-    if constexpr (Gauge::Array::is_gpu) return view.store(block, mu, X);
-    constexpr int W = Layout::lanes;
-    Storage* p = static_cast<Storage*>(field.data) + (size_t(block) * 4 + size_t(mu)) * (18 * W);
+  /// i (r Q + s Q^2 + F + A) without its trace
+  TRELLIS_SITE_FN static Antihermitian traceless_times_i(const Real& r, const HermitianMatrix<Real>& Q,
+                                                         const Real& s, const HermitianMatrix<Real>& Q2,
+                                                         const HermitianMatrix<Real>& F,
+                                                         const HermitianMatrix<Real>& A) {
+    Antihermitian X;
     unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
-      store_real(p + (8 * i + 1) * W, X.e[i][i].im);
-      unroll<i>([&](auto j) TRELLIS_INLINE_LAMBDA {
-        store_real(p + 2 * (Nc * i + j) * W, X.e[i][j].re);
-        store_real(p + (2 * (Nc * i + j) + 1) * W, X.e[i][j].im);
-      });
+      X.diagonal[i] = fma(r, Q.diagonal[i], fma(s, Q2.diagonal[i], F.diagonal[i] + A.diagonal[i]));
+      X.below[i] = {-fma(r, Q.below[i].im, fma(s, Q2.below[i].im, F.below[i].im + A.below[i].im)),
+                    fma(r, Q.below[i].re, fma(s, Q2.below[i].re, F.below[i].re + A.below[i].re))};
     });
+    const Real third = Real(1.0 / 3.0) * ((X.diagonal[0] + X.diagonal[1]) + X.diagonal[2]);
+    unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA { X.diagonal[i] = X.diagonal[i] - third; });
+    return X;
+  }
+
+  /// The diagonal's imaginary parts and the lower triangle: nothing else is read.
+  TRELLIS_SITE_FN static void store_antihermitian(const Gauge& view, const RawField& field, int block, int mu,
+                                                  const Antihermitian& X) {
+    if constexpr (Gauge::Array::is_gpu) {
+      view.store(block, mu, dense(X));
+    } else {
+      constexpr int W = Layout::lanes;
+      Storage* p = static_cast<Storage*>(field.data) + (size_t(block) * 4 + size_t(mu)) * (18 * W);
+      unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
+        store_real(p + (8 * i + 1) * W, X.diagonal[i]);
+        unroll<i>([&](auto j) TRELLIS_INLINE_LAMBDA {
+          store_real(p + 2 * (Nc * i + j) * W, X.below[i + j - 1].re);
+          store_real(p + (2 * (Nc * i + j) + 1) * W, X.below[i + j - 1].im);
+        });
+      });
+    }
   }
 
   StoutChainCall call_;
