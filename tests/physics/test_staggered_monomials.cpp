@@ -115,10 +115,14 @@ TEST(StaggeredMonomials, molecular_dynamics_in_single_precision) {
     flavour->add_force(forces.back(), U, 1.0);
     const bool is_single = precision == Precision::single_precision;
     EXPECT_LT(flavour->solve_count().largest_residual, is_single ? 1e-6 : 1e-13);
-    if (is_single) EXPECT_GT(flavour->solve_count().largest_residual, 1e-9);
+    if (is_single) {
+      EXPECT_GT(flavour->solve_count().largest_residual, 1e-9);
+    }
     Hmc hmc({3, 0, 0.5}, {{Scheme::omelyan2, 3, 0.19, {flavour}}, {Scheme::omelyan2, 2, 0.19, {gauge}}});
     violations.push_back(hmc.energy_violation(U, 1));
-    if (is_single) EXPECT_LT(hmc.reversibility(U, 1).links, 1e-9);
+    if (is_single) {
+      EXPECT_LT(hmc.reversibility(U, 1).links, 1e-9);
+    }
   }
   const double size = std::sqrt(dot(forces[0], forces[0]));
   add(forces[1], -1.0, forces[0]);

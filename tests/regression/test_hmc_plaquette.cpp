@@ -30,7 +30,7 @@ Mean binned_mean(const std::vector<double>& series, size_t bins) {
 }
 
 TEST(HmcPlaquette, equals_that_of_the_heat_bath) {
-  const double beta = 5.5;
+  const double beta = 5.2;  // below the crossover at 5.5, where 4^4 takes hundreds of updates to forget
   GaugeField U(make_lattice({4, 4, 4, 4})), V = U;
   set_hot(U, 1);
   set_hot(V, 2);
@@ -53,8 +53,8 @@ TEST(HmcPlaquette, equals_that_of_the_heat_bath) {
   }
   const Mean P = binned_mean(plaquettes, 30), Q = binned_mean(hmc_plaquettes, 30);
   const Mean R = binned_mean(rectangles, 30), S = binned_mean(hmc_rectangles, 30);
-  EXPECT_LT(P.error, 1e-3);
-  EXPECT_LT(Q.error, 1.5e-3);
+  EXPECT_LT(P.error, 7e-4);
+  EXPECT_LT(Q.error, 1e-3);
   EXPECT_NEAR(P.value, Q.value, 4 * std::hypot(P.error, Q.error));
   EXPECT_NEAR(R.value, S.value, 4 * std::hypot(R.error, S.error));
 }

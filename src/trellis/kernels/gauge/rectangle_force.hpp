@@ -14,16 +14,17 @@
 ///   X1 = (c0 L2 + c1 L2') b^dagger + c1 L2 b'^dagger,    X2 = b^dagger (c0 L1 + c1 L1') + c1 b'^dagger L1,
 ///   X3 = f^dagger (c0 L4 + c1 L4') + c1 f'^dagger L4,    X4 = (c0 L3 + c1 L3') f^dagger + c1 L3 f'^dagger.
 ///
-/// 22 products a plaquette, 132 a site, where walks along all loops take 336. All that a plane needs lies in
-/// two-dimensional slices of the lattice (lattice/plane_slices.hpp), whose staples and X stay in a cache.
+/// 20 products a plaquette, 120 a site, where walks along all loops take 336. All that a plane needs lies in
+/// two-dimensional slices of the lattice (lattice/plane_slices.hpp), whose staples, f, b and X stay in a
+/// cache. A GPU, whose scratch memory does not, takes f and b twice.
 #include "trellis/algebra/su3.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
 namespace trellis {
 
-/// Per site: in each of 6 planes 22 products, 12 sums and multiples of matrices, 2 projections and updates.
+/// Per site: in each of 6 planes 20 products, 12 sums and multiples of matrices, 2 projections and updates.
 /// Bytes: the links of a plane, and the force of its links in and out.
-inline constexpr KernelCost slice_force_cost{6 * (22 * 198 + 12 * 18 + 2 * 30), 6 * (36 + 32) * 8};
+inline constexpr KernelCost slice_force_cost{6 * (20 * 198 + 12 * 18 + 2 * 30), 6 * (36 + 32) * 8};
 
 /// One plane (mu < nu); tables of PlaneSlices.
 struct SliceForceCall {
@@ -39,8 +40,8 @@ struct SliceForceCall {
   double c0 = 1, c1 = 0;
   double coefficient = 0;  ///< beta / 6 (times a step, a sign)
 };
-/// The four staples and the four X.
-inline constexpr int slice_matrices = 8;
+/// The four staples, the four X, f and b.
+inline constexpr int slice_matrices = 10;
 
 template <class Layout, class Storage>
 class SliceForce {
@@ -65,7 +66,7 @@ class SliceForce {
   }
 
  private:
-  enum { upper_mu, upper_nu, lower_mu, lower_nu, X1, X2, X3, X4 };
+  enum { upper_mu, upper_nu, lower_mu, lower_nu, X1, X2, X3, X4, front, back };
 
   TRELLIS_SITE_FN Matrix load(const Array& array, int block, int slot, int shift) const {
     Matrix m = load_object<Matrix, Array, Real, 18>(array, block, slot);
@@ -100,6 +101,17 @@ class SliceForce {
     const Matrix b = L4 * L3;
     store(place, upper_mu, mul_dagger(b, L2));
     store(place, lower_nu, dagger_mul(L1, b));
+    if constexpr (!Gauge::Array::is_gpu) {
+      store(place, front, f);
+      store(place, back, b);
+    }
+  }
+  /// f or b of a plaquette: as stored, or of its links.
+  TRELLIS_SITE_FN Matrix product(int block, int kind, const Matrix& first, const Matrix& second) const {
+    if constexpr (Gauge::Array::is_gpu)
+      return first * second;
+    else
+      return stored({block, 0}, kind);
   }
 
   TRELLIS_SITE_FN void loops(int block, int place) const {
@@ -108,11 +120,11 @@ class SliceForce {
     const Position y = U_.at(block), ahead = U_.step(y, mu, 1), above = U_.step(y, nu, 1);
     const Matrix L1 = link(y, mu), L2 = link(ahead, nu), L3 = link(above, mu), L4 = link(y, nu);
     const Matrix L1_out = c1 * stored(U_.step(y, nu, -1), lower_mu), L2_out = c1 * stored(ahead, upper_nu);
-    const Matrix f = L1 * L2, f_out = L1_out * L2 + L1 * L2_out;
+    const Matrix f = product(block, front, L1, L2), f_out = L1_out * L2 + L1 * L2_out;
     const Matrix L3_out = c1 * stored(above, upper_mu), L4_out = c1 * stored(U_.step(y, mu, -1), lower_nu);
     store(place, X3, dagger_mul(f, c0 * L4 + L4_out) + dagger_mul(f_out, L4));
     store(place, X4, mul_dagger(c0 * L3 + L3_out, f) + mul_dagger(L3, f_out));
-    const Matrix b = L4 * L3, b_out = L4_out * L3 + L4 * L3_out;
+    const Matrix b = product(block, back, L4, L3), b_out = L4_out * L3 + L4 * L3_out;
     store(place, X1, mul_dagger(c0 * L2 + L2_out, b) + mul_dagger(L2, b_out));
     store(place, X2, dagger_mul(b, c0 * L1 + L1_out) + dagger_mul(b_out, L1));
   }
