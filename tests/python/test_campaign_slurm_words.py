@@ -96,6 +96,30 @@ def test_steps_are_stopped_before_they_are_signalled(monkeypatch, hard: bool, si
     assert asked == [("scancel", f"--signal={s}", "17.3", "17.4") for s in ("STOP", signal_name, "CONT")]
 
 
+def test_an_orphan_gets_sigterm_once_and_sigkill_until_it_is_gone(monkeypatch) -> None:
+    """It is asked every 20 ms: a program that saves its work is not to be stopped each time."""
+    asked: list[str] = []
+    is_away = True
+
+    def ask(*words: str, timeout: float = 60) -> str:
+        if words[0] == "squeue":
+            return "17.3 trellis|0|m|0|t"
+        if is_away:
+            raise NotAvailable("no controller")
+        asked.append(words[1].removeprefix("--signal="))
+        return ""
+
+    monkeypatch.setattr(slurm_system, "ask", ask)
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    launcher = SlurmStepLauncher(parse_machine(NODES))
+    orphan = Orphan("t", 0, "m", {"step": "trellis|0|m|0|t"})
+    assert launcher.end_orphan(orphan, hard=False)
+    is_away = False  # what the controller did not take is said again
+    for hard in (False, False, True, True):
+        assert launcher.end_orphan(orphan, hard=hard)
+    assert asked == ["STOP", "TERM", "CONT", *2 * ["STOP", "KILL", "CONT"]]
+
+
 def test_what_an_agent_ran_is_lost_with_a_node_that_slurm_takes_for_dead(says, tmp_path: Path) -> None:
     """A node without power sends no end of its connection."""
     launcher = SlurmLauncher(parse_machine(NODES))

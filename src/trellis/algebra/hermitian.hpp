@@ -45,7 +45,7 @@ TRELLIS_SITE_FN HermitianMatrix<R> hermitian_part(const ColorMatrix<R>& M) {
   return H;
 }
 
-/// H^2; 57 flop.
+/// H^2; 51 flop.
 template <class R>
 TRELLIS_SITE_FN HermitianMatrix<R> square(const HermitianMatrix<R>& H) {
   const R(&d)[Nc] = H.diagonal;
@@ -70,7 +70,7 @@ TRELLIS_SITE_FN R half_trace(const HermitianMatrix<R>& S) {
   return R(0.5) * ((S.diagonal[0] + S.diagonal[1]) + S.diagonal[2]);
 }
 
-/// det H; 26 flop.
+/// det H; 27 flop.
 template <class R>
 TRELLIS_SITE_FN R determinant(const HermitianMatrix<R>& H) {
   const R(&d)[Nc] = H.diagonal;
@@ -80,7 +80,7 @@ TRELLIS_SITE_FN R determinant(const HermitianMatrix<R>& H) {
   return fnma(d[2], norm2(H.below[0]), det);
 }
 
-/// tr(H M); 66 flop.
+/// tr(H M); 58 flop.
 template <class R>
 TRELLIS_SITE_FN Complex<R> trace_of_product(const HermitianMatrix<R>& H, const ColorMatrix<R>& M) {
   Complex<R> sum = H.diagonal[0] * M.e[0][0];
@@ -97,7 +97,7 @@ TRELLIS_SITE_FN Complex<R> trace_of_product(const HermitianMatrix<R>& H, const C
   return sum;
 }
 
-/// G H + H G; 126 flop.
+/// G H + H G; 102 flop.
 template <class R>
 TRELLIS_SITE_FN HermitianMatrix<R> anticommutator(const HermitianMatrix<R>& G, const HermitianMatrix<R>& H) {
   HermitianMatrix<R> A;

@@ -255,7 +255,7 @@ TRELLIS_SITE_FN ColorMatrix<R> polynomial(const Complex<R> (&f)[3], const Hermit
 }
 
 /// Per matrix, by the series: Q^2, invariants, coefficients, polynomial.
-inline constexpr double exponential_flops = 57 + 3 + 26 + 7 * (detail::exponential_terms - 2) + 108;
+inline constexpr double exponential_flops = 51 + 3 + 27 + 7 * (detail::exponential_terms - 2) + 108;
 
 /// exp(A)
 template <class R>

@@ -104,6 +104,7 @@ class SlurmStepLauncher(Launcher):
         self._poll = select.poll()
         self._watch: StepWatch | None = None
         self._steps_asked = 0.0
+        self._terminated: set[str] = set()
         self._lost: set[str] = set()
         self._reported: set[str] = set()
 
@@ -299,8 +300,10 @@ class SlurmStepLauncher(Launcher):
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
         name = str(orphan.identity["step"])
         steps = steps_named(name)
-        if steps:
-            signal_steps(steps, hard=hard)
+        # SIGTERM once: a program that saves its work on it is not stopped again and again meanwhile.
+        due = steps if hard else [step for step in steps if step not in self._terminated]
+        if due and signal_steps(due, hard=hard):
+            self._terminated.update(due)
         for process, other in local_sruns():
             if other == name and (hard or not steps):
                 with contextlib.suppress(ProcessLookupError):

@@ -87,12 +87,15 @@ def steps_named(name: str) -> list[str]:
     return []
 
 
-def signal_steps(steps: Sequence[str], *, hard: bool) -> None:
-    """Where the controller is away, nothing is signalled; callers come again.
+def signal_steps(steps: Sequence[str], *, hard: bool) -> bool:
+    """Whether Slurm took the signal. Where the controller is away, it did not; callers come again.
 
     Slurm signals a step's processes one by one, children first: a shell whose program has been ended would go
     on to its next command, which may say that all is done. So they are stopped before.
     """
+    taken = False
     for name in ("STOP", "KILL" if hard else "TERM", "CONT"):
         with contextlib.suppress(NotAvailable):
-            slurm_system.ask("scancel", f"--signal={name}", *steps, timeout=30)
+            slurm_system.ask("scancel", f"--signal={name}", *steps, timeout=10)
+            taken = taken or name in ("KILL", "TERM")
+    return taken

@@ -9,8 +9,8 @@
 
 namespace trellis {
 
-/// Per site, all four directions. The projection of APE smearing is not
-/// counted: the number of rotations depends on the links.
+/// Per site, all four directions. The projection of APE smearing is not counted: the number of rotations
+/// depends on the links.
 inline constexpr KernelCost stout_cost{6 * (7 * 198 + 6 * 18) + 4 * (2 * 198 + 24 + exponential_flops),
                                        2 * 72 * 8};
 inline constexpr KernelCost ape_cost{4 * (staple_sum_flops + 54), 2 * 72 * 8};

@@ -31,8 +31,8 @@ namespace trellis {
 /// each of 6 planes 15 products, 8 of them with antihermitian matrices, 4 combinations of these, 4 multiples
 /// and 8 sums of matrices. Must-move bytes of the neighbours' part: U, X, Z once, G in and out.
 inline constexpr KernelCost stout_chain_link_cost{
-    4 * (4 * 198 + 2 * 162 + 24 + 86 + detail::exponential_derivative_flops + 2 * 66 + 22 + 2 * (54 + 12) +
-         126 + 50 + 108 + 18),
+    4 * (4 * 198 + 2 * 162 + 24 + 81 + detail::exponential_derivative_flops + 2 * 58 + 22 + 2 * (54 + 12) +
+         102 + 51 + 108 + 18),
     4 * (4 * 18 + 2 * 9) * 8};
 inline constexpr KernelCost stout_chain_staples_cost{6 * (7 * 198 + 8 * 162 + 4 * 27 + 12 * 18),
                                                      4 * (18 + 9 + 9 + 2 * 18) * 8};
