@@ -10,6 +10,7 @@
 #include "reference/smearing.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/single_precision.hpp"
 #include "trellis/gauge/action.hpp"
 #include "trellis/gauge/loops.hpp"
 #include "trellis/gauge/smearing.hpp"
@@ -19,8 +20,8 @@
 #include "trellis/kernels/gauge/link_fields.hpp"
 #include "trellis/kernels/gauge/loops.hpp"
 #include "trellis/kernels/gauge/rectangle_force.hpp"
-#include "trellis/kernels/gauge/smearing.hpp"
 #include "trellis/kernels/gauge/stout_chain.hpp"
+#include "trellis/kernels/gauge/stout_smearing.hpp"
 #include "trellis/update/heatbath.hpp"
 
 namespace trellis::bench {
@@ -43,12 +44,14 @@ struct Case {
 
 Result run(const Case& c, const GaugeField& U, const Options& options, double working_set) {
   const double sites = double(U.geometry().volume());
+  const double real_size = double(element_bytes(U.precision())) / sizeof(double);
   Result r;
   r.kernel = c.name;
+  r.precision = U.precision();
   r.lattice = U.geometry().lattice();
   r.flops = c.cost.flops * sites;
-  r.must_move_bytes = c.cost.bytes * sites;
-  r.working_set = working_set * sites;
+  r.must_move_bytes = c.cost.bytes * real_size * sites;
+  r.working_set = working_set * real_size * sites;
   measure(r, options, c.apply);
   if (options.check && c.error && world()->size() == 1) r.error = c.error();
   return r;
@@ -111,6 +114,41 @@ void gauge_kernels(std::vector<Result>& results, const Coord& extents, const Opt
   if (!std::isfinite(sink)) throw std::runtime_error("the plaquette is not finite");
 }
 
+/// What forces in single precision run, and the conversions that they need.
+void single_precision_kernels(std::vector<Result>& results, const Coord& extents, const Options& options) {
+  GaugeField U(make_lattice(extents));
+  fill_random_su3(U, 1);
+  const SinglePrecisionMap map(U);
+  GaugeField rounded = map.make_single(U);
+  map.convert(rounded, U);
+  GaugeField smeared = rounded, widened = U;
+  AlgebraField F(rounded);
+  const GaugeAction wilson = GaugeAction::wilson(6.0), symanzik = GaugeAction::symanzik(6.0);
+  const StoutWeights rho = isotropic_stout(0.1);
+  StoutChain stout(rho, 1);
+  stout.set(rounded);
+  LinkDerivative derivative(rounded);
+  ForceWorkspace workspace;
+  const double links = 72 * 8;
+  const auto smearing_error = [&] {
+    stout_level(smeared, rounded, rho);
+    return relative_error(to_reference(smeared),
+                          reference::stout_smeared(to_reference(U), reference::isotropic_stout(0.1)));
+  };
+  const KernelCost rounding{0, 1.5 * 2 * links};  // a double field and one of half its size
+  const std::vector<std::pair<Case, double>> cases = {
+      {{"plaquette_force", plaquette_force_cost, [&] { add_force(F, wilson, rounded); }, nullptr},
+       links + 256},
+      {{"rectangle_force", slice_force_cost, [&] { add_force(F, symanzik, rounded, 1.0, workspace); },
+        nullptr},
+       links + 256},
+      {{"stout", stout_cost, [&] { stout_level(smeared, rounded, rho); }, smearing_error}, 2 * links},
+      {{"stout_chain", stout_chain_cost, [&] { stout.pull_back(derivative); }, nullptr}, 6 * links},
+      {{"round_links", rounding, [&] { map.convert(smeared, U); }, nullptr}, 3 * links},
+      {{"widen_links", rounding, [&] { map.convert(widened, rounded); }, nullptr}, 3 * links}};
+  for (const auto& [c, working_set] : cases) results.push_back(run(c, rounded, options, working_set));
+}
+
 /// Fields of one parity, as the even-odd solvers use them; traffic in fields read and written.
 void linear_algebra(std::vector<Result>& results, const Coord& extents, Precision precision, int rhs,
                     const Options& options) {
@@ -160,7 +198,10 @@ int bench(int argc, char** argv) {
   const Options options = parse_options(argc, argv, defaults);
   std::vector<Result> results;
   for (const Coord& extents : options.lattices) {
-    gauge_kernels(results, extents, options);
+    for (const Precision precision : options.precisions) {
+      if (precision == Precision::double_precision) gauge_kernels(results, extents, options);
+      if (precision == Precision::single_precision) single_precision_kernels(results, extents, options);
+    }
     for (const Precision precision : options.precisions)
       for (const int rhs : options.rhs) linear_algebra(results, extents, precision, rhs, options);
   }

@@ -61,10 +61,12 @@ void bind_hmc(nb::module_& m) {
   nb::class_<Monomial>(m, "Monomial").def_prop_ro("name", &Monomial::name);
   m.def(
       "gauge_monomial",
-      [](const std::string& name, double beta, double c1) -> MonomialPtr {
-        return std::make_shared<GaugeMonomial>(name, GaugeAction{beta, c1});
+      [](const std::string& name, double beta, double c1,
+         const std::string& dynamics_precision) -> MonomialPtr {
+        return std::make_shared<GaugeMonomial>(name, GaugeAction{beta, c1},
+                                               precision_by_name(dynamics_precision));
       },
-      "name"_a, "beta"_a, "c1"_a);
+      "name"_a, "beta"_a, "c1"_a, "dynamics_precision"_a = "double");
   nb::class_<Hmc>(m, "Hmc")
       .def(
           "__init__",

@@ -22,7 +22,9 @@ class Monomial:
         return self._core.name
 
 
-def gauge_monomial(*, beta: float, c1: float = 0.0, name: str = "gauge") -> Monomial:
+def gauge_monomial(
+    *, beta: float, c1: float = 0.0, name: str = "gauge", dynamics_precision: str = "double"
+) -> Monomial:
     """The gauge action with 1x1 and 2x1 loops (doc/conventions.md).
 
     Parameters
@@ -31,8 +33,10 @@ def gauge_monomial(*, beta: float, c1: float = 0.0, name: str = "gauge") -> Mono
         6 / g0^2.
     c1
         Weight of the 2x1 loops: 0 Wilson, -1/12 tree-level Symanzik, -0.331 Iwasaki, -1.4088 DBW2.
+    dynamics_precision
+        "double" or "single": of the arithmetic of the force. Links, momenta and the action are in double.
     """
-    return Monomial(load().gauge_monomial(name, beta, c1))
+    return Monomial(load().gauge_monomial(name, beta, c1, dynamics_precision))
 
 
 @dataclass(frozen=True)

@@ -103,11 +103,14 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
         Of the state that the run goes on from: then nothing is measured.
     """
     sea = Sea(run)
-    sea.monomials["gauge"] = [gauge_monomial(beta=run.action.beta, c1=run.action.weight)]
+    arithmetic = run.molecular_dynamics.arithmetic
+    sea.monomials["gauge"] = [
+        gauge_monomial(beta=run.action.beta, c1=run.action.weight, dynamics_precision=arithmetic)
+    ]
     if not run.fermions:
         return sea
     core = load()
-    links = core.SmearedLinks(run.smearing.rho, run.smearing.levels)
+    links = core.SmearedLinks(run.smearing.rho, run.smearing.levels, arithmetic)
     staggered, hisq = core.StaggeredSea(), core.HisqSmearing()
     number = 0
     for fermion in run.fermions:
@@ -233,7 +236,7 @@ def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
                 **tuples,
                 pseudofermions=fields,
                 id=number,
-                dynamics_precision=run.molecular_dynamics.precision,
+                dynamics_precision=run.molecular_dynamics.solves,
             )
         )
     ]
@@ -260,7 +263,7 @@ def _add_two_flavours(sea: Sea, fermion: FermionTable, number: int) -> None:
                     run.metropolis.residual,
                     run.metropolis.max_iterations,
                     number + k,
-                    run.molecular_dynamics.precision,
+                    run.molecular_dynamics.solves,
                 )
             )
         ]

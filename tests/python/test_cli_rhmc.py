@@ -124,12 +124,13 @@ def test_the_same_bits_with_any_lanes(plain: Path, tmp_path: Path, lanes: int) -
     assert content(folder) == content(plain)
 
 
-def test_single_precision_molecular_dynamics(plain: Path, tmp_path: Path) -> None:
-    """Nearly the dH of double precision; the same bits after a stop and on other ranks."""
-    text = RUN.replace("residual = 1e-7", 'residual = 1e-7\nprecision = "single"')
+@pytest.mark.parametrize("precision", ["mixed", "single"])
+def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, precision: str) -> None:
+    """Nearly the dH of double precision; the same bits after a stop, on other ranks and with other lanes."""
+    text = RUN.replace("residual = 1e-7", f'residual = 1e-7\nprecision = "{precision}"')
     whole, parts = write_run(tmp_path / "whole", text), write_run(tmp_path / "parts", text)
     run("generate", "run.toml", cwd=whole)
-    run("generate", "run.toml", "--trajectories", 2, cwd=parts)
+    run("generate", "run.toml", "--trajectories", 2, cwd=parts, TRELLIS_LANES="4")
     run("generate", "run.toml", cwd=parts, ranks=4)
     assert content(whole) == content(parts)
     with (

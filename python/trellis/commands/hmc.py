@@ -257,7 +257,7 @@ class _Chain:
         work: dict[str, float] = {}
         fields = _FIELDS * gauge_field_bytes(self.geometry.extents, (1, 1, 1, 1))
         for name, counted in record["parts"].items():
-            part = Part.of(counted, fields)
+            part = Part.of(counted, fields, self.run.precision_of(name))
             values[f"seconds.{name}"] = part.seconds
             if part.flops > 0:
                 work |= {f"{name}.{key}": getattr(part, key) for key in ("flops", "bytes", "roof_seconds")}

@@ -10,8 +10,8 @@ from ..machine import roof_gflops
 
 #: What a share above one means.
 ABOVE_THE_ROOF = (
-    "roof: what the peak in double and reads of as many bytes as the run's fields allow; above 100 %: float, "
-    "or fields that stay in a nearer cache"
+    "roof: what the peak in the precision of the part's fields and reads of as many bytes as the run's fields "
+    "allow; above 100 %: float inside a solve, or fields that stay in a nearer cache"
 )
 
 
@@ -40,7 +40,7 @@ class Part:
     roof_seconds: float = 0.0
 
     @classmethod
-    def of(cls, counted: dict[str, float], fields: int) -> Part:
+    def of(cls, counted: dict[str, float], fields: int, precision: str) -> Part:
         """Of one trajectory, beside the roof of this machine. Collective.
 
         Parameters
@@ -49,9 +49,11 @@ class Part:
             seconds, flops, bytes.
         fields
             Bytes of the run's fields on all ranks: which level of memory they come from.
+        precision
+            "double" or "single", of the part's fields: which peak is its roof.
         """
         flops, moved = counted["flops"], counted["bytes"]
-        roof = flops / (1e9 * roof_gflops(flops, moved, fields, "double")) if flops > 0 else 0.0
+        roof = flops / (1e9 * roof_gflops(flops, moved, fields, precision)) if flops > 0 else 0.0
         return cls(counted["seconds"], flops, moved, roof)
 
     def __add__(self, other: Part) -> Part:

@@ -61,19 +61,30 @@ class MolecularDynamicsTable(Table):
         lt=0.1,
         description="|b - A x| / |b| of the solves in forces, for every shift.",
     )
-    precision: Literal["double", "single"] = Field(
+    precision: Literal["double", "mixed", "single"] = Field(
         default="double",
-        description="Of the solves in forces. double: true residuals in double, iterations in float where "
-        "they can. single: in float alone, `residual` by the recursion. Links, momenta, smearing and the "
-        "rest of the forces are in double in any case.",
+        description="Of forces. double: all in double, iterations of solves in float where they can. mixed: "
+        "gauge force, stout smearing and its chain rule in single precision, solves as before. single: "
+        "solves in float alone, too, `residual` by the recursion. Links and momenta, heat bath and accept "
+        "step, HISQ's smearing and the derivatives of quark actions are in double in any case.",
     )
+
+    @property
+    def solves(self) -> Literal["double", "single"]:
+        """Precision of the solves in forces."""
+        return "single" if self.precision == "single" else "double"
+
+    @property
+    def arithmetic(self) -> Literal["double", "single"]:
+        """Precision of the rest of the forces."""
+        return "double" if self.precision == "double" else "single"
 
     @model_validator(mode="after")
     def _within_float(self) -> Self:
         if self.precision == "single" and self.residual < SMALLEST_SINGLE_RESIDUAL:
             raise ValueError(
                 f"residual = {self.residual:g} is beyond single precision: at least "
-                f'{SMALLEST_SINGLE_RESIDUAL:g}, or precision = "double"'
+                f'{SMALLEST_SINGLE_RESIDUAL:g}, or precision = "double" or "mixed"'
             )
         return self
 

@@ -118,3 +118,8 @@ class HmcRun(Table):
         """The monomials of a level; a flavour's name stands for all its parts."""
         parts = {fermion.name: fermion.monomial_names for fermion in self.fermions}
         return [part for name in level.monomials for part in parts.get(name, [name])]
+
+    def precision_of(self, part: str) -> Literal["double", "single"]:
+        """Precision of the fields of a part of a trajectory ("gauge_force", "smearing", ...)."""
+        is_stout = part == "smearing" and self.smearing.levels > 0
+        return self.molecular_dynamics.arithmetic if part == "gauge_force" or is_stout else "double"

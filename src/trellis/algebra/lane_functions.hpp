@@ -1,6 +1,6 @@
 #pragma once
 /// What kernels need of Lanes beyond arithmetic: a run-time permutation, square root, absolute value,
-/// maximum and conversion between float and double.
+/// maximum, a test against a limit and conversion between float and double.
 #include "trellis/algebra/lanes.hpp"
 
 namespace trellis {
@@ -14,6 +14,9 @@ TRELLIS_SITE_FN float absolute(float x) { return x < 0 ? -x : x; }
 TRELLIS_SITE_FN double absolute(double x) { return x < 0 ? -x : x; }
 TRELLIS_SITE_FN float maximum(float a, float b) { return a < b ? b : a; }
 TRELLIS_SITE_FN double maximum(double a, double b) { return a < b ? b : a; }
+
+/// Whether a lane is above the limit; NaN is not.
+TRELLIS_SITE_FN bool any_above(float x, float limit) { return x > limit; }
 
 #if !defined(__CUDACC__)
 
@@ -49,6 +52,24 @@ TRELLIS_SITE_FN Lanes<T, W, fits> permute(Lanes<T, W, fits> a, const int32_t* so
   a.store(from);
   for (int i = 0; i < W; ++i) to[i] = from[source[i]];
   return L::load(to);
+}
+
+template <int W>
+TRELLIS_SITE_FN bool any_above(Lanes<float, W, true> a, float limit) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(a) == 64) return _mm512_cmp_ps_mask(a.v, _mm512_set1_ps(limit), _CMP_GT_OQ) != 0;
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof(a) == 32)
+    return _mm256_movemask_ps(_mm256_cmp_ps(a.v, _mm256_set1_ps(limit), _CMP_GT_OQ)) != 0;
+#endif
+  bool found = false;
+  for (int i = 0; i < W; ++i) found = found || a.v[i] > limit;
+  return found;
+}
+template <int W>
+TRELLIS_SITE_FN bool any_above(Lanes<float, W, false> a, float limit) {
+  return any_above(a.lo, limit) || any_above(a.hi, limit);
 }
 
 template <class T, int W>

@@ -97,9 +97,14 @@ TRELLIS_SITE_FN Complex<R> real_mul_add(const R& s, const Complex<R>& z, const C
   return {fma(s, z.re, w.re), fma(s, z.im, w.im)};
 }
 
-inline constexpr int exponential_terms = 22;
-/// The series is taken below this c1, where |Q| is at most 1.64 and the first term left out 3e-17.
+/// The series is taken below this c1, where |Q| is at most 1.64; the first term left out is 3e-17 in double
+/// and 2e-10 in single precision.
 inline constexpr double exponential_series_limit = 2.0;
+inline constexpr int exponential_terms = 22, exponential_terms_in_single = 15;
+template <class R>
+inline constexpr int exponential_terms_of = sizeof(typename RealTraits<R>::scalar) == 8
+                                                ? exponential_terms
+                                                : exponential_terms_in_single;
 
 /// 1 / n!
 struct InverseFactorials {
@@ -126,7 +131,7 @@ struct ExponentialSeries {
 template <bool with_derivatives, class R>
 TRELLIS_SITE_FN ExponentialSeries<R> exponential_series(const R& c0, const R& c1) {
   constexpr InverseFactorials inverse_factorial = inverse_factorials();
-  constexpr int last = exponential_terms;
+  constexpr int last = exponential_terms_of<R>;
   const R zero(0.0), minus_c0 = -c0;
   ExponentialSeries<R> s{{R(inverse_factorial.value[last - 2]), zero},
                          {R(inverse_factorial.value[last - 1]), zero},
@@ -216,6 +221,33 @@ TRELLIS_SITE_FN ExponentialDerivatives<R> exponential_closed_form(const R& c0, c
   return out;
 }
 
+template <class R>
+inline constexpr bool is_single = sizeof(typename RealTraits<R>::scalar) == 4;
+
+template <class R>
+TRELLIS_SITE_FN void set_complex_lane(Complex<R>& z, int i, const Complex<double>& value) {
+  using Scalar = typename RealTraits<R>::scalar;
+  set_lane(z.re, i, Scalar(value.re));
+  set_lane(z.im, i, Scalar(value.im));
+}
+
+/// Whether a lane is beyond the series.
+template <class R>
+TRELLIS_SITE_FN bool is_any_large(const R& c1) {
+  if constexpr (is_single<R>)
+    return any_above(c1, exponential_series_limit);
+  else
+    return any(less(R(exponential_series_limit), c1));
+}
+
+/// The closed form in double for the lanes above the limit of the series, one after the other: few have it,
+/// and its divisions need the digits.
+template <class R, class F>
+TRELLIS_SITE_FN void for_each_large_lane(const R& c0, const R& c1, const F& f) {
+  for (int i = 0; i < RealTraits<R>::width; ++i)
+    if (lane(c1, i) > exponential_series_limit) f(i, double(lane(c0, i)), double(lane(c1, i)));
+}
+
 }  // namespace detail
 
 /// Each lane by the series or, above its limit, by the closed form: a lane's bits do not depend on the
@@ -223,8 +255,18 @@ TRELLIS_SITE_FN ExponentialDerivatives<R> exponential_closed_form(const R& c0, c
 template <class R>
 TRELLIS_SITE_FN ExponentialDerivatives<R> exponential_derivatives(const R& c0, const R& c1) {
   ExponentialDerivatives<R> r = detail::derivatives_by_series(c0, c1);
-  const auto is_large = less(R(detail::exponential_series_limit), c1);
-  if (any(is_large)) {
+  if (!detail::is_any_large(c1)) return r;
+  if constexpr (detail::is_single<R>) {
+    detail::for_each_large_lane(c0, c1, [&](int i, double d0, double d1) {
+      const ExponentialDerivatives<double> closed = detail::exponential_closed_form(d0, d1);
+      for (int j = 0; j < 3; ++j) {
+        detail::set_complex_lane(r.f[j], i, closed.f[j]);
+        detail::set_complex_lane(r.by_c1[j], i, closed.by_c1[j]);
+        detail::set_complex_lane(r.by_c0[j], i, closed.by_c0[j]);
+      }
+    });
+  } else {
+    const auto is_large = less(R(detail::exponential_series_limit), c1);
     const ExponentialDerivatives<R> closed =
         detail::exponential_closed_form(select(is_large, c0, R(0.0)), select(is_large, c1, R(1.0)));
     for (int j = 0; j < 3; ++j) {
@@ -264,11 +306,18 @@ TRELLIS_SITE_FN ColorMatrix<R> exponential(const AntihermitianMatrix<R>& A) {
   const R c0 = determinant(Q), c1 = half_trace(Q2);
   const auto s = detail::exponential_series<false>(c0, c1);
   Complex<R> f[3] = {s.g0, detail::times_i(s.g1), -s.g2};
-  const auto is_large = less(R(detail::exponential_series_limit), c1);
-  if (any(is_large)) {
-    const ExponentialCoefficients<R> closed =
-        exponential_coefficients(select(is_large, c0, R(0.0)), select(is_large, c1, R(1.0)));
-    for (int j = 0; j < 3; ++j) detail::take_where(is_large, f[j], closed.f[j]);
+  if (detail::is_any_large(c1)) {
+    if constexpr (detail::is_single<R>) {
+      detail::for_each_large_lane(c0, c1, [&](int i, double d0, double d1) {
+        const ExponentialCoefficients<double> closed = exponential_coefficients(d0, d1);
+        for (int j = 0; j < 3; ++j) detail::set_complex_lane(f[j], i, closed.f[j]);
+      });
+    } else {
+      const auto is_large = less(R(detail::exponential_series_limit), c1);
+      const ExponentialCoefficients<R> closed =
+          exponential_coefficients(select(is_large, c0, R(0.0)), select(is_large, c1, R(1.0)));
+      for (int j = 0; j < 3; ++j) detail::take_where(is_large, f[j], closed.f[j]);
+    }
   }
   return polynomial(f, Q, Q2);
 }

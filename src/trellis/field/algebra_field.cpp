@@ -20,7 +20,9 @@ AlgebraField::AlgebraField(const GaugeField& U)
     : lattice_{U.lattice_ptr()},
       layout_{U.lattice().extended_layout(U.lanes(), GaugeField::halo_width)},
       tables_{U.lattice().gauge_tables(U.lanes(), GaugeField::halo_width, U.backend())},
-      memory_{size_t(tables_->stored_blocks()) * site_reals * size_t(layout_->lanes()) * sizeof(double),
+      precision_{U.precision()},
+      memory_{size_t(tables_->stored_blocks()) * site_reals * size_t(layout_->lanes()) *
+                  element_bytes(precision_),
               U.backend()} {}
 
 void AlgebraField::set_zero() { memory_.set_zero(); }
@@ -35,8 +37,9 @@ size_t AlgebraField::offset_on_gpu(const Coord& local, int mu, int component) co
 }
 
 /// Pairs of components lie side by side on a GPU.
-double* AlgebraField::element(const Coord& local, int mu) const {
-  return const_cast<double*>(static_cast<const double*>(memory_.data())) +
+template <class Real>
+Real* AlgebraField::element(const Coord& local, int mu) const {
+  return const_cast<Real*>(static_cast<const Real*>(memory_.data())) +
          size_t(layout_->block_at(local) * Nd + mu) * components_per_link * size_t(layout_->lanes()) +
          layout_->lane_at(local);
 }
@@ -50,7 +53,10 @@ std::array<double, 8> AlgebraField::components(const Coord& local, int mu) const
                          2 * sizeof(double));
     return p;
   }
-  for (size_t a = 0; a < 8; ++a) p[a] = element(local, mu)[a * size_t(layout_->lanes())];
+  const size_t W = size_t(layout_->lanes());
+  for (size_t a = 0; a < 8; ++a)
+    p[a] = precision_ == Precision::double_precision ? element<double>(local, mu)[a * W]
+                                                     : double(element<float>(local, mu)[a * W]);
   return p;
 }
 
@@ -61,7 +67,12 @@ void AlgebraField::set_components(const Coord& local, int mu, const std::array<d
                            2 * sizeof(double));
     return;
   }
-  for (size_t a = 0; a < 8; ++a) element(local, mu)[a * size_t(layout_->lanes())] = p[a];
+  const size_t W = size_t(layout_->lanes());
+  for (size_t a = 0; a < 8; ++a)
+    if (precision_ == Precision::double_precision)
+      element<double>(local, mu)[a * W] = p[a];
+    else
+      element<float>(local, mu)[a * W] = float(p[a]);
 }
 
 void AlgebraField::to_canonical(double* out) const {
@@ -108,6 +119,7 @@ double dot(const AlgebraField& p, const AlgebraField& q) {
                   "algebra fields live on different lattices");
   TRELLIS_REQUIRE(p.is_stored_like(q), "algebra fields have ", p.lanes(), " and ", q.lanes(),
                   " lanes, on the backends ", name_of(p.backend()), " and ", name_of(q.backend()));
+  require_double(p.precision());
   ExactSum sum;
   dispatch_links(p.site_tables(), [&]<class Layout, class Storage>() {
     launch_algebra_dot<Layout, Storage>(p.raw(), q.raw(), p.site_tables().inner(), &sum);

@@ -1,6 +1,6 @@
 #pragma once
 /// One element of su(3) per link, sum_a p_a T_a, as its 8 components: forces, momenta, generators of the
-/// flow. The same blocks and lanes as the gauge field; no halo.
+/// flow. The same blocks, lanes and precision as the gauge field; no halo.
 #include <array>
 
 #include "trellis/field/gauge_field.hpp"
@@ -16,8 +16,16 @@ class AlgebraField {
   const ExtendedLayout& layout() const { return *layout_; }
   int lanes() const { return layout_->lanes(); }
   Backend backend() const { return tables_->backend(); }
+  Precision precision() const { return precision_; }
   const GaugeTables& site_tables() const { return *tables_; }
-  bool is_stored_like(const AlgebraField& other) const { return tables_ == other.tables_; }
+  bool is_stored_like(const AlgebraField& other) const {
+    return tables_ == other.tables_ && precision_ == other.precision_;
+  }
+  /// Whether kernels can take it together with the links of U.
+  bool is_stored_like(const GaugeField& U) const {
+    return tables_->layout()->lanes() == U.lanes() && lattice_->geometry() == U.geometry() &&
+           backend() == U.backend() && precision_ == U.precision();
+  }
   void set_zero();
 
   /// By local coordinates (slow: for tests and set-up).
@@ -33,14 +41,16 @@ class AlgebraField {
 
  private:
   size_t offset_on_gpu(const Coord& local, int mu, int component) const;
-  double* element(const Coord& local, int mu) const;
+  template <class Real>
+  Real* element(const Coord& local, int mu) const;
   LatticePtr lattice_;
   ExtendedLayoutPtr layout_;
   GaugeTablesPtr tables_;
+  Precision precision_;
   Memory memory_;
 };
 
-/// sum over links of sum_a p_a q_a = -2 tr(P Q); collective, exact.
+/// sum over links of sum_a p_a q_a = -2 tr(P Q); collective, exact. @pre double precision
 double dot(const AlgebraField& p, const AlgebraField& q);
 
 }  // namespace trellis

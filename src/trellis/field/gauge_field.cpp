@@ -10,16 +10,27 @@ namespace trellis {
 
 namespace {
 constexpr int link_reals = 18, site_reals = 72;
-}
 
-GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo, Backend backend)
-    : lattice_{std::move(lattice)} {
+/// f(0.0) or f(0.0f): the type of the stored reals.
+template <class F>
+decltype(auto) with_real(Precision precision, F&& f) {
+  return precision == Precision::double_precision ? f(0.0) : f(0.0f);
+}
+}  // namespace
+
+GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo, Backend backend, Precision precision)
+    : lattice_{std::move(lattice)}, precision_{precision} {
+  TRELLIS_REQUIRE(precision == Precision::double_precision ||
+                      (precision == Precision::single_precision && backend == Backend::cpu),
+                  "gauge fields are in double, on the CPU also in single precision; not in ",
+                  name_of(precision), " on the backend ", name_of(backend));
   if (backend != Backend::cpu) lanes = 1;
-  if (lanes == 0) lanes = default_lanes(Precision::double_precision);
+  if (lanes == 0) lanes = default_lanes(precision);
   layout_ = lattice_->extended_layout(lanes, halo);
   tables_ = lattice_->gauge_tables(lanes, halo, backend);
-  memory_ =
-      Memory(size_t(tables_->stored_blocks()) * site_reals * layout_->lanes() * sizeof(double), backend);
+  memory_ = Memory(
+      size_t(tables_->stored_blocks()) * site_reals * size_t(layout_->lanes()) * element_bytes(precision),
+      backend);
   valid_layers_ = halo;
   if (backend == Backend::cuda) {
     std::vector<double> unit(memory_.bytes() / sizeof(double), 0.0);
@@ -29,12 +40,13 @@ GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo, Backend backend)
     memory_.copy_from_host(unit.data(), memory_.bytes());
     return;
   }
-  double* data = static_cast<double*>(memory_.data());
-  const int W = layout_->lanes();
-  for_each_index(layout_->blocks(), [&](int block) {
-    for (int mu = 0; mu < Nd; ++mu)
-      for (int i = 0; i < Nc; ++i)
-        std::fill_n(data + ((size_t(block) * Nd + mu) * link_reals + 8 * i) * W, W, 1.0);
+  const size_t W = size_t(layout_->lanes());
+  with_real(precision, [&](auto zero) {
+    using Real = decltype(zero);
+    for_each_index(layout_->blocks(), [&](int block) {
+      for (int mu = 0; mu < Nd; ++mu)
+        for (size_t i = 0; i < Nc; ++i) std::fill_n(element<Real>(block, 0, mu) + 8 * i * W, W, Real(1));
+    });
   });
 }
 
@@ -42,13 +54,14 @@ GaugeField::GaugeField(const GaugeField& other)
     : lattice_{other.lattice_},
       layout_{other.layout_},
       tables_{other.tables_},
+      precision_{other.precision_},
       memory_{other.memory_.bytes(), other.backend()},
       valid_layers_{other.valid_layers_} {
   memory_.copy_from(other.memory_);
 }
 
 GaugeField GaugeField::like(const GaugeField& U) {
-  return GaugeField(U.lattice_, U.lanes(), U.layout_->width(), U.backend());
+  return GaugeField(U.lattice_, U.lanes(), U.layout_->width(), U.backend(), U.precision_);
 }
 
 GaugeField GaugeField::on(Backend backend, int lanes) const {
@@ -66,7 +79,7 @@ void GaugeField::set_zero() {
 
 GaugeField& GaugeField::operator=(const GaugeField& other) {
   if (this == &other) return *this;
-  if (tables_ != other.tables_ || memory_.bytes() != other.memory_.bytes()) return *this = GaugeField(other);
+  if (!is_stored_like(other) || memory_.bytes() != other.memory_.bytes()) return *this = GaugeField(other);
   lattice_ = other.lattice_;
   memory_.copy_from(other.memory_);
   valid_layers_ = other.valid_layers_;
@@ -77,9 +90,10 @@ RawField GaugeField::raw() const { return {const_cast<void*>(memory_.data()), nu
 
 ExtendedTables GaugeField::tables() const { return tables_->views(); }
 
-double* GaugeField::element(int block, int lane, int mu) const {
-  return const_cast<double*>(static_cast<const double*>(memory_.data())) +
-         (size_t(block) * Nd + mu) * link_reals * layout_->lanes() + lane;
+template <class Real>
+Real* GaugeField::element(int block, int lane, int mu) const {
+  return const_cast<Real*>(static_cast<const Real*>(memory_.data())) +
+         (size_t(block) * Nd + size_t(mu)) * link_reals * size_t(layout_->lanes()) + lane;
 }
 
 size_t GaugeField::offset_on_gpu(int block, int mu, int real) const {
@@ -97,11 +111,13 @@ Link GaugeField::link(const Coord& local, int mu) const {
           sizeof(U[size_t(k)]));
     return U;
   }
-  const double* p = element(layout_->block_at(local), layout_->lane_at(local), mu);
-  const int W = layout_->lanes();
-  Link U;
-  for (int k = 0; k < 9; ++k) U[k] = {p[size_t(2 * k) * W], p[size_t(2 * k + 1) * W]};
-  return U;
+  const size_t W = size_t(layout_->lanes());
+  return with_real(precision_, [&](auto zero) {
+    const auto* p = element<decltype(zero)>(layout_->block_at(local), layout_->lane_at(local), mu);
+    Link U;
+    for (size_t k = 0; k < 9; ++k) U[k] = {double(p[2 * k * W]), double(p[(2 * k + 1) * W])};
+    return U;
+  });
 }
 
 void GaugeField::set_link(const Coord& local, int mu, const Link& U) {
@@ -113,12 +129,15 @@ void GaugeField::set_link(const Coord& local, int mu, const Link& U) {
           &U[size_t(k)], sizeof(U[size_t(k)]));
     return;
   }
-  double* p = element(layout_->block_at(local), layout_->lane_at(local), mu);
-  const int W = layout_->lanes();
-  for (int k = 0; k < 9; ++k) {
-    p[size_t(2 * k) * W] = U[k].real();
-    p[size_t(2 * k + 1) * W] = U[k].imag();
-  }
+  const size_t W = size_t(layout_->lanes());
+  with_real(precision_, [&](auto zero) {
+    using Real = decltype(zero);
+    Real* p = element<Real>(layout_->block_at(local), layout_->lane_at(local), mu);
+    for (size_t k = 0; k < 9; ++k) {
+      p[2 * k * W] = Real(U[k].real());
+      p[(2 * k + 1) * W] = Real(U[k].imag());
+    }
+  });
 }
 
 void GaugeField::to_canonical(double* out) const {
@@ -133,14 +152,17 @@ void GaugeField::to_canonical(double* out) const {
         out[site * site_reals + n] = image[offset_on_gpu(inner[i], n / link_reals, n % link_reals)];
     });
   }
-  for_each_index(int(inner.size()), [&](int i) {
-    for (int lane = 0; lane < W; ++lane) {
-      const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
-      for (int mu = 0; mu < Nd; ++mu) {
-        const double* p = element(inner[i], lane, mu);
-        for (int k = 0; k < link_reals; ++k) out[site * site_reals + mu * link_reals + k] = p[size_t(k) * W];
+  with_real(precision_, [&](auto zero) {
+    for_each_index(int(inner.size()), [&](int i) {
+      for (int lane = 0; lane < W; ++lane) {
+        const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
+        for (int mu = 0; mu < Nd; ++mu) {
+          const auto* p = element<decltype(zero)>(inner[i], lane, mu);
+          for (int k = 0; k < link_reals; ++k)
+            out[site * site_reals + mu * link_reals + k] = double(p[size_t(k) * size_t(W)]);
+        }
       }
-    }
+    });
   });
 }
 
@@ -157,14 +179,18 @@ void GaugeField::from_canonical(const double* in) {
     });
     return memory_.copy_from_host(image.data(), memory_.bytes());
   }
-  for_each_index(int(inner.size()), [&](int i) {
-    for (int lane = 0; lane < W; ++lane) {
-      const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
-      for (int mu = 0; mu < Nd; ++mu) {
-        double* p = element(inner[i], lane, mu);
-        for (int k = 0; k < link_reals; ++k) p[size_t(k) * W] = in[site * site_reals + mu * link_reals + k];
+  with_real(precision_, [&](auto zero) {
+    using Real = decltype(zero);
+    for_each_index(int(inner.size()), [&](int i) {
+      for (int lane = 0; lane < W; ++lane) {
+        const int64_t site = site_index(layout_->coord(inner[i], lane), geometry().local());
+        for (int mu = 0; mu < Nd; ++mu) {
+          Real* p = element<Real>(inner[i], lane, mu);
+          for (int k = 0; k < link_reals; ++k)
+            p[size_t(k) * size_t(W)] = Real(in[site * site_reals + mu * link_reals + k]);
+        }
       }
-    }
+    });
   });
 }
 
@@ -200,10 +226,15 @@ GhostOrigin ghost_origin(const ExtendedLayout& layout, int mu, int step, int lay
 }
 }  // namespace
 
-/// Fills the ghost blocks of one direction. Directions are done one after the other, and the halos of the
-/// earlier ones are sent along, which fills the corners.
 void GaugeField::exchange_direction(const GaugeTables::HaloPart& part) const {
   if (backend() == Backend::cuda) return tables_->exchange(raw(), part, lattice_->communicator());
+  with_real(precision_, [&](auto zero) { exchange_ghosts<decltype(zero)>(part); });
+}
+
+/// Fills the ghost blocks of one direction. Directions are done one after the other, and the halos of the
+/// earlier ones are sent along, which fills the corners.
+template <class Real>
+void GaugeField::exchange_ghosts(const GaugeTables::HaloPart& part) const {
   const ExtendedLayout& layout = *layout_;
   const int W = layout.lanes(), mu = part.mu, reals = link_reals * part.links;
   // Calls f(step, ghost block, source block, layer) for layers counted away from the edge.
@@ -214,14 +245,14 @@ void GaugeField::exchange_direction(const GaugeTables::HaloPart& part) const {
       f(step, layout.block_of(ghost), layout.block_of(source), x[mu]);
     });
   };
-  std::vector<double> send[2], receive[2];
+  std::vector<Real> send[2], receive[2];
   // Every rank has the same local lattice: what the neighbour behind lacks of this rank are, in the same
   // order, the sites that this rank lacks of the neighbour ahead.
   each_ghost([&](int step, int, int source, int layer) {
     for (int lane = 0; lane < W; ++lane) {
       const GhostOrigin origin = ghost_origin(layout, mu, step, layer, lane);
       if (!origin.is_remote) continue;
-      const double* p = element(source, origin.lane, part.first_link);
+      const Real* p = element<Real>(source, origin.lane, part.first_link);
       for (int k = 0; k < reals; ++k) send[step < 0].push_back(p[size_t(k) * W]);
     }
   });
@@ -229,19 +260,19 @@ void GaugeField::exchange_direction(const GaugeTables::HaloPart& part) const {
   const int forward = geometry().neighbour_rank(mu, 1), backward = geometry().neighbour_rank(mu, -1);
   std::vector<Message> sends, receives;
   for (int k = 0; k < 2; ++k) {
-    sends.push_back({k == 0 ? backward : forward, k, send[k].data(), send[k].size() * sizeof(double)});
-    receives.push_back(
-        {k == 0 ? forward : backward, k, receive[k].data(), receive[k].size() * sizeof(double)});
+    sends.push_back({k == 0 ? backward : forward, k, send[k].data(), send[k].size() * sizeof(Real)});
+    receives.push_back({k == 0 ? forward : backward, k, receive[k].data(), receive[k].size() * sizeof(Real)});
   }
   const auto exchange = lattice_->communicator().make_exchange(sends, receives);
   exchange->start();
   exchange->wait();
-  const double* arrived[2] = {receive[0].data(), receive[1].data()};
+  const Real* arrived[2] = {receive[0].data(), receive[1].data()};
   each_ghost([&](int step, int ghost, int source, int layer) {
     for (int lane = 0; lane < W; ++lane) {
       const GhostOrigin origin = ghost_origin(layout, mu, step, layer, lane);
-      double* out = element(ghost, lane, part.first_link);
-      const double* in = origin.is_remote ? arrived[step < 0] : element(source, origin.lane, part.first_link);
+      Real* out = element<Real>(ghost, lane, part.first_link);
+      const Real* in =
+          origin.is_remote ? arrived[step < 0] : element<Real>(source, origin.lane, part.first_link);
       const size_t stride = origin.is_remote ? 1 : size_t(W);
       for (int k = 0; k < reals; ++k) out[size_t(k) * W] = in[size_t(k) * stride];
       if (origin.is_remote) arrived[step < 0] += reals;

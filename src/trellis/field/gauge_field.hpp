@@ -1,6 +1,7 @@
 #pragma once
-/// The gauge configuration: links U_mu(x) in double precision, 18 reals, with the halo that loops need, in
-/// the memory of the host or of a GPU.
+/// The gauge configuration: links U_mu(x), 18 reals, with the halo that loops need, in the memory of the host
+/// or of a GPU. In double precision, but for the copies that forces in single precision are computed from
+/// (field/single_precision.hpp): the kernels of forces and stout smearing take those, others refuse them.
 #include <array>
 #include <complex>
 
@@ -16,9 +17,9 @@ using Link = std::array<std::complex<double>, 9>;
 class GaugeField {
  public:
   /// Unit links. lanes = 0: this build's vector width (a GPU has one). halo: its width where ranks split the
-  /// lattice. backend: cpu or cuda.
+  /// lattice. backend: cpu or cuda. precision: double or, on the CPU, single.
   explicit GaugeField(LatticePtr lattice, int lanes = 0, int halo = halo_width,
-                      Backend backend = Backend::cpu);
+                      Backend backend = Backend::cpu, Precision precision = Precision::double_precision);
   /// Unit links in the storage of another field.
   static GaugeField like(const GaugeField& U);
   /// The same links on another backend.
@@ -34,9 +35,12 @@ class GaugeField {
   const ExtendedLayout& layout() const { return *layout_; }
   int lanes() const { return layout_->lanes(); }
   Backend backend() const { return tables_->backend(); }
+  Precision precision() const { return precision_; }
   const GaugeTables& site_tables() const { return *tables_; }
   /// Whether kernels can take both fields together.
-  bool is_stored_like(const GaugeField& other) const { return tables_ == other.tables_; }
+  bool is_stored_like(const GaugeField& other) const {
+    return tables_ == other.tables_ && precision_ == other.precision_;
+  }
 
   /// Links by local coordinates (slow: for set-up, tests and files).
   Link link(const Coord& local, int mu) const;
@@ -62,12 +66,16 @@ class GaugeField {
   static constexpr int halo_width = 2;  ///< of all fields that kernels combine; a Naik term asks for 3
 
  private:
-  double* element(int block, int lane, int mu) const;
+  template <class Real>
+  Real* element(int block, int lane, int mu) const;
   size_t offset_on_gpu(int block, int mu, int real) const;
   void exchange_direction(const GaugeTables::HaloPart& part) const;
+  template <class Real>
+  void exchange_ghosts(const GaugeTables::HaloPart& part) const;
   LatticePtr lattice_;
   ExtendedLayoutPtr layout_;
   GaugeTablesPtr tables_;
+  Precision precision_ = Precision::double_precision;
   Memory memory_;
   mutable int valid_layers_ = 0;
 };

@@ -9,6 +9,7 @@
 #include "trellis/device/gpu.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/link_compression.hpp"
+#include "trellis/field/link_dispatch.hpp"
 
 namespace trellis {
 
@@ -149,6 +150,7 @@ double stored(double x) {
 /// CPU layout, without scales: all reals of a block, lanes gathered from the order of U.
 template <class Element>
 void HopLinks::fill_blocks(const GaugeField& U) {
+  require_double(U.precision());
   const int W = layout_->lanes(), from_lanes = U.lanes(), n = link_reals_;
   const double* source = static_cast<const double*>(U.raw().data);
   for (int parity = 0; parity < 2; ++parity) {

@@ -4,7 +4,8 @@
 ///   delta S = sum_{x,mu} Re tr( G_mu(x) delta U_mu(x) ),
 ///
 /// delta U free (not only along the group). Chain rules (smearing) take and give such fields; the end of the
-/// chain is the projection onto the algebra (gauge/force.hpp). The same blocks, lanes and halo as the links.
+/// chain is the projection onto the algebra (gauge/force.hpp). The same blocks, lanes, halo and precision as
+/// the links.
 #include "trellis/field/gauge_field.hpp"
 
 namespace trellis {
@@ -19,6 +20,7 @@ class LinkDerivative {
   const ExtendedLayout& layout() const { return storage_.layout(); }
   int lanes() const { return storage_.lanes(); }
   Backend backend() const { return storage_.backend(); }
+  Precision precision() const { return storage_.precision(); }
   bool is_stored_like(const GaugeField& U) const { return storage_.is_stored_like(U); }
   void set_zero();
   /// Adds a derivative that was formed on the host, for links that lie on a GPU.

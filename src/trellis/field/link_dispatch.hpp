@@ -5,6 +5,12 @@
 
 namespace trellis {
 
+/// Most kernels of links are instantiated for double precision only.
+inline void require_double(Precision precision) {
+  TRELLIS_REQUIRE(precision == Precision::double_precision,
+                  "this needs links and algebra elements in double precision, found ", name_of(precision));
+}
+
 /// Calls f.operator()<Layout, double>() with the layout that the tables are for.
 template <class F>
 void dispatch_links(const GaugeTables& tables, F&& f) {
@@ -13,6 +19,17 @@ void dispatch_links(const GaugeTables& tables, F&& f) {
              if constexpr (std::is_same_v<Storage, double> && !std::is_same_v<Layout, GpuLayout>)
                f.template operator()<Layout, Storage>();
            });
+}
+
+/// Calls f.operator()<Layout, double>() or, on the CPU, f.operator()<Layout, float>().
+template <class F>
+void dispatch_links(const GaugeTables& tables, Precision precision, F&& f) {
+  dispatch(tables.backend(), precision, tables.layout()->lanes(), [&]<class Layout, class Storage>() {
+    if constexpr (std::is_same_v<Storage, double> && !std::is_same_v<Layout, GpuLayout>)
+      f.template operator()<Layout, Storage>();
+    if constexpr (std::is_same_v<Storage, float> && !std::is_base_of_v<GpuLayout, Layout>)
+      f.template operator()<Layout, Storage>();
+  });
 }
 
 }  // namespace trellis

@@ -24,7 +24,7 @@ void add_plaquette_force(AlgebraField& force, const GaugeAction& S, const GaugeF
   call.force = force.raw();
   call.c0 = S.c0();
   call.coefficient = coefficient * S.beta / 6;
-  dispatch_gauge(
+  dispatch_gauge_precision(
       U, [&]<class Layout, class Storage>() { launch_gauge_force<Layout, Storage>(call, inner_sites(U)); });
 }
 }  // namespace
@@ -46,16 +46,16 @@ void ForceWorkspace::prepare(const GaugeField& U) {
   }
   if (is_gpu) places = (places + GpuLayout::warp - 1) / GpuLayout::warp * GpuLayout::warp;
   scratch_reals = size_t(places) * slice_matrices * 18 * size_t(U.lanes());
-  const size_t bytes = size_t(is_gpu ? slices : thread_count()) * scratch_reals * sizeof(double);
+  const size_t bytes =
+      size_t(is_gpu ? slices : thread_count()) * scratch_reals * element_bytes(U.precision());
   if (scratch.bytes() < bytes || scratch.backend() != backend) scratch = Memory(bytes, backend);
 }
 
 void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, double coefficient,
                ForceWorkspace& workspace) {
-  TRELLIS_REQUIRE(force.lanes() == U.lanes() && force.lattice().geometry() == U.geometry() &&
-                      force.backend() == U.backend(),
-                  "force and links have different site orders: ", force.lanes(), " and ", U.lanes(),
-                  " lanes, backends ", name_of(force.backend()), " and ", name_of(U.backend()));
+  TRELLIS_REQUIRE(force.is_stored_like(U), "force and links have different site orders: ", force.lanes(),
+                  " and ", U.lanes(), " lanes, backends ", name_of(force.backend()), " and ",
+                  name_of(U.backend()), ", ", name_of(force.precision()), " and ", name_of(U.precision()));
   if (S.c1 == 0) return add_plaquette_force(force, S, U, coefficient);
   workspace.prepare(U);
   SliceForceCall call;
@@ -64,7 +64,7 @@ void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, d
   call.c0 = S.c0();
   call.c1 = S.c1;
   call.coefficient = coefficient * S.beta / 6;
-  call.scratch = static_cast<double*>(workspace.scratch.data());
+  call.scratch = workspace.scratch.data();
   call.scratch_reals = workspace.scratch_reals;
   size_t plane = 0;
   for (call.mu = 0; call.mu < Nd; ++call.mu)
@@ -74,7 +74,7 @@ void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, d
       call.places = tables.places.data();
       call.plaquettes = tables.plaquettes.data();
       call.plaquette_count = int(tables.plaquettes.size());
-      dispatch_gauge(U, [&]<class Layout, class Storage>() {
+      dispatch_gauge_precision(U, [&]<class Layout, class Storage>() {
         launch_slice_force<Layout, Storage>(call, tables.slices.slices());
       });
     }

@@ -12,14 +12,14 @@ namespace {
 /// f.operator()<Layout, Storage>() for fields of algebra elements.
 template <class F>
 void dispatch_algebra(const AlgebraField& P, F&& f) {
+  require_double(P.precision());
   dispatch_links(P.site_tables(), f);
 }
 
 void require_alike(const AlgebraField& P, const GaugeField& U) {
-  TRELLIS_REQUIRE(
-      P.lanes() == U.lanes() && P.lattice().geometry() == U.geometry() && P.backend() == U.backend(),
-      "algebra field and links have different site orders: ", P.lanes(), " and ", U.lanes(),
-      " lanes, backends ", name_of(P.backend()), " and ", name_of(U.backend()));
+  TRELLIS_REQUIRE(P.is_stored_like(U), "algebra field and links have different site orders: ", P.lanes(),
+                  " and ", U.lanes(), " lanes, backends ", name_of(P.backend()), " and ",
+                  name_of(U.backend()), ", ", name_of(P.precision()), " and ", name_of(U.precision()));
 }
 
 SiteRange inner_sites(const AlgebraField& P) { return P.site_tables().inner(); }
@@ -27,7 +27,8 @@ SiteRange inner_sites(const AlgebraField& P) { return P.site_tables().inner(); }
 
 void add_force(AlgebraField& force, const LinkDerivative& G, const GaugeField& U, double coefficient) {
   require_alike(force, U);
-  TRELLIS_REQUIRE(G.lanes() == U.lanes() && G.geometry() == U.geometry() && G.backend() == U.backend(),
+  TRELLIS_REQUIRE(G.lanes() == U.lanes() && G.geometry() == U.geometry() && G.backend() == U.backend() &&
+                      G.precision() == U.precision(),
                   "derivative and links have different site orders");
   dispatch_gauge(U, [&]<class Layout, class Storage>() {
     launch_derivative_projection<Layout, Storage>(force.raw(), {U.raw(), U.tables()}, G.raw(), coefficient,
@@ -54,7 +55,7 @@ void drift(GaugeField& U, const AlgebraField& P, double step) {
 
 void add(AlgebraField& out, double coefficient, const AlgebraField& in) {
   TRELLIS_REQUIRE(out.lanes() == in.lanes() && out.lattice().geometry() == in.lattice().geometry() &&
-                      out.backend() == in.backend(),
+                      out.backend() == in.backend() && out.precision() == in.precision(),
                   "algebra fields have different site orders");
   dispatch_algebra(out, [&]<class Layout, class Storage>() {
     launch_algebra_axpy<Layout, Storage>(out.raw(), in.raw(), coefficient, inner_sites(out));

@@ -7,10 +7,16 @@
 
 namespace trellis {
 
-/// Calls f.operator()<Layout, Storage>() with the layout of U.
+/// Calls f.operator()<Layout, double>() with the layout of U. @pre U is in double precision
 template <class F>
 void dispatch_gauge(const GaugeField& U, F&& f) {
+  require_double(U.precision());
   dispatch_links(U.site_tables(), f);
+}
+/// Calls f.operator()<Layout, Storage>() with the layout and the precision of U.
+template <class F>
+void dispatch_gauge_precision(const GaugeField& U, F&& f) {
+  dispatch_links(U.site_tables(), U.precision(), f);
 }
 
 inline SiteRange inner_sites(const GaugeField& U) { return U.site_tables().inner(); }
@@ -19,7 +25,7 @@ inline SiteRange inner_sites(const GaugeField& U, int parity) { return U.site_ta
 /// The links of U; their halo is brought up to date, at least to `layers` (collective).
 inline GaugeCall gauge_call(const GaugeField& U, int layers = GaugeField::halo_width) {
   U.update_halo(layers);
-  const size_t bytes_of_block = 4 * 18 * sizeof(double) * size_t(U.lanes());
+  const size_t bytes_of_block = 4 * 18 * element_bytes(U.precision()) * size_t(U.lanes());
   const bool is_on_cpu = U.backend() == Backend::cpu;
   return {U.raw(), U.tables(), is_on_cpu ? size_t(inner_sites(U).size()) * bytes_of_block : 0};
 }

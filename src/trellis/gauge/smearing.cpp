@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "trellis/gauge/lane_dispatch.hpp"
+#include "trellis/kernels/gauge/stout_smearing.hpp"
 
 namespace trellis {
 
@@ -39,13 +40,15 @@ StoutWeights spatial_stout(double rho) {
 void stout_level(GaugeField& out, const GaugeField& in, const StoutWeights& rho, LinkDerivative* staples) {
   for (const auto& row : rho)
     for (const double weight : row) TRELLIS_REQUIRE(std::isfinite(weight), "stout weight ", weight);
+  TRELLIS_REQUIRE(out.is_stored_like(in) && (staples == nullptr || staples->is_stored_like(in)),
+                  "links, smeared links and staples have different site orders or precisions");
   StoutCall call;
   call.gauge = gauge_call(in, 1);
   call.out = out.raw();
   if (staples) call.staples = staples->raw();
   for (size_t mu = 0; mu < Nd; ++mu)
     for (size_t nu = 0; nu < Nd; ++nu) call.rho[mu][nu] = rho[mu][nu];
-  dispatch_gauge(in, [&]<class Layout, class Storage>() {
+  dispatch_gauge_precision(in, [&]<class Layout, class Storage>() {
     launch_stout_smearing<Layout, Storage>(call, inner_sites(in));
   });
   out.halo_is_stale();

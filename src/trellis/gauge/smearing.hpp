@@ -4,7 +4,7 @@
 #include <array>
 
 #include "trellis/field/link_derivative.hpp"
-#include "trellis/kernels/gauge/smearing.hpp"
+#include "trellis/kernels/gauge/ape_smearing.hpp"
 
 namespace trellis {
 

@@ -41,11 +41,11 @@ void StoutChain::pull_back(LinkDerivative& G) {
     call.gauge = gauge_call(U, 1);
     call.staples = staples_[size_t(level)].raw();
     const SiteRange sites = inner_sites(U);
-    dispatch_gauge(
+    dispatch_gauge_precision(
         U, [&]<class Layout, class Storage>() { launch_stout_chain_link<Layout, Storage>(call, sites); });
     X.halo_is_stale();
     X.update_halo(1);
-    dispatch_gauge(
+    dispatch_gauge_precision(
         U, [&]<class Layout, class Storage>() { launch_stout_chain_staples<Layout, Storage>(call, sites); });
   }
   G.halo_is_stale();

@@ -15,6 +15,7 @@ class StoutChain {
   StoutChain(double rho, int levels) : StoutChain(isotropic_stout(rho), levels) {}
 
   int levels() const { return levels_; }
+  const StoutWeights& weights() const { return rho_; }
   /// Smears a copy of U.
   void set(const GaugeField& U);
   /// The fat links. @pre set()

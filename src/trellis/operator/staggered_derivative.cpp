@@ -106,8 +106,9 @@ void StaggeredLinkDerivative::add_products(LinkDerivative& G, int distance, cons
   const StaggeredHopping& hopping = matrix_->hopping();
   const StaggeredLinks& links = *hopping.links();
   const Precision p = Precision::double_precision;
-  TRELLIS_REQUIRE(G.lanes() == Z.layout().lanes() && &G.lattice() == &Z.lattice(), "link derivative with ",
-                  G.lanes(), " lanes of fields with ", Z.layout().lanes(), ", or on another lattice");
+  TRELLIS_REQUIRE(G.lanes() == Z.layout().lanes() && &G.lattice() == &Z.lattice() && G.precision() == p,
+                  "link derivative in ", name_of(G.precision()), " precision with ", G.lanes(),
+                  " lanes of fields with ", Z.layout().lanes(), ", or on another lattice");
   const HopStencil& stencil = *links.stencil(p, distance);
   const PhaseTable& phases = distance == 1 ? *hopping.tables().near : *hopping.tables().far;
   for (int parity = 0; parity < 2; ++parity) {

@@ -12,7 +12,7 @@ void FermionMonomial::add_force(AlgebraField& force, const GaugeField& U, double
 void add_forces(AlgebraField& force, const std::vector<FermionMonomial*>& monomials, const GaugeField& U,
                 double coefficient) {
   SmearedLinks& links = *monomials.front()->links();
-  const GaugeField& V = links.at(U);
+  const GaugeField& V = links.at_force(U);
   LinkDerivative& G = links.workspace();
   for (FermionMonomial* monomial : monomials) monomial->add_derivative(G, V, 1.0);
   links.pull_back(G);

@@ -12,7 +12,7 @@ class FermionMonomial : public Monomial {
       : Monomial{std::move(name)}, links_{std::move(links)} {}
 
   const SmearedLinksPtr& links() const { return links_; }
-  /// G += coefficient times the derivative by the fat links V, which are links()'s at the moment. Collective.
+  /// G += coefficient times the derivative by the fat links V, which links() gave last. Collective.
   virtual void add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) = 0;
   void add_force(AlgebraField& force, const GaugeField& U, double coefficient) override;
 

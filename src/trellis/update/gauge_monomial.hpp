@@ -1,5 +1,6 @@
 #pragma once
 /// The gauge action as a monomial.
+#include "trellis/field/single_precision.hpp"
 #include "trellis/gauge/action.hpp"
 #include "trellis/update/monomial.hpp"
 
@@ -7,14 +8,26 @@ namespace trellis {
 
 class GaugeMonomial : public Monomial {
  public:
-  GaugeMonomial(std::string name, const GaugeAction& S) : Monomial{std::move(name)}, S_{S} {}
+  /// dynamics: of the arithmetic of the force, double or single precision; links, momenta and the action are
+  /// in double in any case.
+  GaugeMonomial(std::string name, const GaugeAction& S, Precision dynamics = Precision::double_precision);
   void refresh(const GaugeField&, const TrajectoryKey&) override {}
   double action(const GaugeField& U) override;
   void add_force(AlgebraField& force, const GaugeField& U, double coefficient) override;
 
  private:
+  void add_single_force(AlgebraField& force, const GaugeField& U, double coefficient);
   GaugeAction S_;
+  Precision dynamics_;
   ForceWorkspace workspace_;
+  /// Of forces in single precision.
+  struct Single {
+    SinglePrecisionMap map;
+    GaugeField links;
+    AlgebraField force;
+    explicit Single(const GaugeField& U) : map{U}, links{map.make_single(U)}, force{links} {}
+  };
+  std::unique_ptr<Single> single_;
 };
 
 }  // namespace trellis

@@ -1,31 +1,56 @@
 #pragma once
 /// The smeared links that fermion monomials share: smeared once for each thin field.
+#include "trellis/field/single_precision.hpp"
 #include "trellis/gauge/stout_chain.hpp"
+#include "trellis/kernels/gauge/gauge_call.hpp"
 #include "trellis/update/parts.hpp"
 
 namespace trellis {
 
 class SmearedLinks {
  public:
+  /// dynamics: of the arithmetic of smearing and its chain rule in forces, double or single precision.
   /// @pre levels >= 0
-  SmearedLinks(const StoutWeights& rho, int levels) : chain_{rho, levels} {}
+  SmearedLinks(const StoutWeights& rho, int levels, Precision dynamics = Precision::double_precision);
   virtual ~SmearedLinks() = default;
 
   /// Fat links of U; smears only if U differs from the last one. Collective.
   virtual const GaugeField& at(const GaugeField& U);
-  /// Grows with every new set of fat links.
+  /// The same for forces: where these are in single precision, the fat links are smeared in it, and widened.
+  const GaugeField& at_force(const GaugeField& U);
+  /// Of the fat links that at() or at_force() gave last: a number for every new set.
   int64_t version() const { return version_; }
-  /// G by the fat links becomes G by the thin ones.
+  /// G by the fat links becomes G by the thin ones. @pre at_force()
   virtual void pull_back(LinkDerivative& G);
-  /// A zero derivative of the right kind, kept from call to call. @pre at()
+  /// A zero derivative of the right kind, kept from call to call. @pre at() or at_force()
   LinkDerivative& workspace();
 
   PartCosts& costs() { return costs_; }
 
  private:
+  /// Of forces in single precision.
+  struct Single {
+    SinglePrecisionMap map;
+    GaugeField thin;      ///< in single precision
+    StoutChain chain;     ///< in single precision
+    GaugeField fat;       ///< in double
+    LinkDerivative G;     ///< in single precision
+    int64_t version = 0;  ///< of `fat`
+    Single(const GaugeField& U, const StoutChain& like)
+        : map{U},
+          thin{map.make_single(U)},
+          chain{like.weights(), like.levels()},
+          fat{GaugeField::like(U)},
+          G{thin} {}
+  };
+  void count(const KernelCost& cost, double volume, Precision precision);
+
   StoutChain chain_;
+  Precision dynamics_;
+  std::unique_ptr<Single> single_;
   std::unique_ptr<LinkDerivative> workspace_;
-  int64_t version_ = 0;
+  const GaugeField* current_ = nullptr;  ///< the fat links that were given last
+  int64_t version_ = 0, last_version_ = 0, chain_version_ = 0;
   PartCosts costs_;
 };
 

@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double LANES=1,4,8,16
+// instantiate: STORAGE=double,float LANES=1,4,8,16
 #include "trellis/kernels/gauge/rectangle_force.hpp"
 
 #include "trellis/device/cpu/for_each_group.hpp"
@@ -9,7 +9,8 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_slice_force(const SliceForceCall& call, int slices) {
   cpu::for_each_group(slices, [&](int slice, int thread) {
-    const SliceForce<Layout, Storage> kernel(call, call.scratch + size_t(thread) * call.scratch_reals);
+    const SliceForce<Layout, Storage> kernel(
+        call, static_cast<Storage*>(call.scratch) + size_t(thread) * call.scratch_reals);
     kernel(slice);
   });
 }

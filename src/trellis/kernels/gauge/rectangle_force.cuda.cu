@@ -23,8 +23,8 @@ struct Slice {
 template <class Layout, class Storage>
 void launch_slice_force(const SliceForceCall& call, int slices) {
   const int places = int(call.scratch_reals / (slice_matrices * 18));
-  cuda::for_each_site(SiteRange(slices), 1,
-                      Slice<Layout, Storage>{SliceForce<Layout, Storage>(call, call.scratch), places});
+  const SliceForce<Layout, Storage> kernel(call, static_cast<Storage*>(call.scratch));
+  cuda::for_each_site(SiteRange(slices), 1, Slice<Layout, Storage>{kernel, places});
 }
 
 template void launch_slice_force<InstantiatedLayout, InstantiatedStorage>(const SliceForceCall&, int);

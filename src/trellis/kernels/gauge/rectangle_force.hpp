@@ -35,8 +35,8 @@ struct SliceForceCall {
   const int32_t *blocks = nullptr, *places = nullptr;
   const int32_t *plaquettes = nullptr, *inner = nullptr;  ///< places
   int plaquette_count = 0, inner_count = 0;
-  double* scratch = nullptr;  ///< of each thread (on a GPU: slice): slice_matrices matrices for every place
-  size_t scratch_reals = 0;   ///< from one thread's (slice's) to the next
+  void* scratch = nullptr;   ///< of each thread (on a GPU: slice): slice_matrices matrices for every place
+  size_t scratch_reals = 0;  ///< from one thread's (slice's) to the next
   double c0 = 1, c1 = 0;
   double coefficient = 0;  ///< beta / 6 (times a step, a sign)
 };
@@ -50,7 +50,7 @@ class SliceForce {
   using Array = SiteArray<Layout, Storage, 18>;
   using Real = typename Gauge::Real;
   using Matrix = ColorMatrix<Real>;
-  SliceForce(const SliceForceCall& call, double* scratch)
+  SliceForce(const SliceForceCall& call, Storage* scratch)
       : call_{call},
         U_{call.gauge.links, call.gauge.tables},
         links_{call.gauge.links},

@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double LANES=1,4,8,16
+// instantiate: STORAGE=double,float LANES=1,4,8,16
 #include "trellis/kernels/gauge/stout_chain.hpp"
 
 #include "trellis/device/cpu/for_each_site.hpp"

@@ -1,5 +1,5 @@
 // instantiate: STORAGE=double
-#include "trellis/kernels/gauge/smearing.hpp"
+#include "trellis/kernels/gauge/stout_smearing.hpp"
 
 #include "trellis/device/cuda/for_each_site.cuh"
 #include "trellis/kernels/instantiate.hpp"
@@ -12,14 +12,7 @@ void launch_stout_smearing(const StoutCall& call, const SiteRange& inner_blocks)
   cuda::for_each_site(inner_blocks, 1, kernel);
 }
 
-template <class Layout, class Storage>
-void launch_ape_smearing(const ApeCall& call, const SiteRange& inner_blocks) {
-  const ApeSmearing<Layout, Storage> kernel(call);
-  cuda::for_each_site(inner_blocks, 1, kernel);
-}
-
 template void launch_stout_smearing<InstantiatedLayout, InstantiatedStorage>(const StoutCall&,
                                                                              const SiteRange&);
-template void launch_ape_smearing<InstantiatedLayout, InstantiatedStorage>(const ApeCall&, const SiteRange&);
 
 }  // namespace trellis

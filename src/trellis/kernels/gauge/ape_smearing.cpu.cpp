@@ -1,5 +1,5 @@
 // instantiate: STORAGE=double LANES=1,4,8,16
-#include "trellis/kernels/gauge/smearing.hpp"
+#include "trellis/kernels/gauge/ape_smearing.hpp"
 
 #include "trellis/device/cpu/read_links.hpp"
 #include "trellis/kernels/instantiate.hpp"
@@ -7,19 +7,11 @@
 namespace trellis {
 
 template <class Layout, class Storage>
-void launch_stout_smearing(const StoutCall& call, const SiteRange& inner_blocks) {
-  const StoutSmearing<Layout, Storage> kernel(call);
-  cpu::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
-}
-
-template <class Layout, class Storage>
 void launch_ape_smearing(const ApeCall& call, const SiteRange& inner_blocks) {
   const ApeSmearing<Layout, Storage> kernel(call);
   cpu::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
 }
 
-template void launch_stout_smearing<InstantiatedLayout, InstantiatedStorage>(const StoutCall&,
-                                                                             const SiteRange&);
 template void launch_ape_smearing<InstantiatedLayout, InstantiatedStorage>(const ApeCall&, const SiteRange&);
 
 }  // namespace trellis

@@ -1,19 +1,15 @@
 #pragma once
-/// Smeared links from old ones (another field).
+/// Stout links from old ones (another field; C. Morningstar and M. Peardon, Phys. Rev. D69 (2004) 054501):
 ///
-///   stout:  U' = exp(TA(C U^dagger)) U,  C = sum_nu rho_munu (staples in the plane)
-///           (C. Morningstar and M. Peardon 2004)
-///   APE:    U' = P[(1 - alpha) U + weight sum_nu (staples in the plane)]
+///   U' = exp(TA(C U^dagger)) U,  C = sum_nu rho_munu (staples in the plane)
 #include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
 
-/// Per site, all four directions. The projection of APE smearing is not counted: the number of rotations
-/// depends on the links.
+/// Per site, all four directions.
 inline constexpr KernelCost stout_cost{6 * (7 * 198 + 6 * 18) + 4 * (2 * 198 + 24 + exponential_flops),
                                        2 * 72 * 8};
-inline constexpr KernelCost ape_cost{4 * (staple_sum_flops + 54), 2 * 72 * 8};
 
 struct StoutCall {
   GaugeCall gauge;
@@ -67,54 +63,7 @@ class StoutSmearing {
   Gauge U_, out_, staples_;
 };
 
-/// How a sum of matrices is brought back to SU(3).
-enum class Su3Projection {
-  maximal_trace,  ///< the SU(3) matrix W with the largest Re tr(W A^dagger)
-  gram_schmidt    ///< Gram and Schmidt on the rows: not covariant under transformations from the right
-};
-
-struct ApeCall {
-  GaugeCall gauge;
-  RawField out;
-  double keep = 1, weight = 0;  ///< of the link and of each staple
-  int directions = 4;           ///< 3: spatial links and staples only, temporal links are copied
-  Su3Projection projection = Su3Projection::maximal_trace;
-};
-
-template <class Layout, class Storage>
-class ApeSmearing {
- public:
-  using Gauge = GaugeView<Layout, Storage>;
-  using Real = typename Gauge::Real;
-  explicit ApeSmearing(const ApeCall& call)
-      : call_{call}, U_{call.gauge.links, call.gauge.tables}, out_{call.out, call.gauge.tables} {}
-
-  TRELLIS_SITE_FN void operator()(int block) const {
-    const Position x = U_.at(block);
-    for (int mu = 0; mu < 4; ++mu) {
-      auto link = U_.link(x, mu);
-      if (mu < call_.directions) {
-        auto C = zero_matrix<Real>();
-        for (int nu = 0; nu < call_.directions; ++nu)
-          if (nu != mu) C = C + plane_staples(U_, x, mu, nu);
-        link = Real(call_.keep) * link + Real(call_.weight) * C;
-        if (call_.projection == Su3Projection::maximal_trace)
-          link = nearest_su3(link);
-        else
-          reunitarise(link);
-      }
-      out_.store(block, mu, link);
-    }
-  }
-
- private:
-  ApeCall call_;
-  Gauge U_, out_;
-};
-
 template <class Layout, class Storage>
 void launch_stout_smearing(const StoutCall& call, const SiteRange& inner_blocks);
-template <class Layout, class Storage>
-void launch_ape_smearing(const ApeCall& call, const SiteRange& inner_blocks);
 
 }  // namespace trellis

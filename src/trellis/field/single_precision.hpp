@@ -1,0 +1,43 @@
+#pragma once
+/// Links, derivatives and algebra elements between double and single precision, for forces that are computed
+/// in single precision. Both have this build's lanes, so that their site orders differ: 8 and 16 with
+/// AVX-512.
+#include <vector>
+
+#include "trellis/field/algebra_field.hpp"
+#include "trellis/field/link_derivative.hpp"
+
+namespace trellis {
+
+class SinglePrecisionMap {
+ public:
+  /// For fields that are laid out like U. @pre U is in double precision on the CPU
+  explicit SinglePrecisionMap(const GaugeField& U);
+  /// Whether this is the map for U.
+  bool fits(const GaugeField& U) const { return twin_of_ == &U.site_tables(); }
+
+  /// Unit links in single precision, of U's lattice.
+  GaugeField make_single(const GaugeField& U) const;
+
+  /// The inner links of one, rounded or widened to the other's precision; out's halo is stale afterwards.
+  ///   Traffic: both fields once.
+  void convert(GaugeField& out, const GaugeField& in) const;
+  void convert(LinkDerivative& out, const LinkDerivative& in) const;
+  /// out += in, from single to double precision.
+  void add(AlgebraField& out, const AlgebraField& in) const;
+
+ private:
+  /// For each inner block and lane of a target, block * lanes + lane of the source.
+  struct Origins {
+    std::vector<int32_t> blocks, places;
+    int to_lanes, from_lanes;
+    Origins(const ExtendedLayout& to, const ExtendedLayout& from);
+  };
+  const Origins& origins(Precision to, int to_lanes, int from_lanes) const;
+  void convert(const RawField& out, Precision to, int to_lanes, const RawField& in, int from_lanes) const;
+  const GaugeTables* twin_of_;
+  int single_lanes_, halo_;
+  Origins to_single_, to_double_;
+};
+
+}  // namespace trellis

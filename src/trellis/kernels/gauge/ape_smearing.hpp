@@ -1,0 +1,61 @@
+#pragma once
+/// APE links from old ones (another field):
+///
+///   U' = P[(1 - alpha) U + weight sum_nu (staples in the plane)]
+#include "trellis/kernels/gauge/staples.hpp"
+
+namespace trellis {
+
+/// Per site, all four directions. The projection is not counted: the number of rotations depends on the
+/// links.
+inline constexpr KernelCost ape_cost{4 * (staple_sum_flops + 54), 2 * 72 * 8};
+
+/// How a sum of matrices is brought back to SU(3).
+enum class Su3Projection {
+  maximal_trace,  ///< the SU(3) matrix W with the largest Re tr(W A^dagger)
+  gram_schmidt    ///< Gram and Schmidt on the rows: not covariant under transformations from the right
+};
+
+struct ApeCall {
+  GaugeCall gauge;
+  RawField out;
+  double keep = 1, weight = 0;  ///< of the link and of each staple
+  int directions = 4;           ///< 3: spatial links and staples only, temporal links are copied
+  Su3Projection projection = Su3Projection::maximal_trace;
+};
+
+template <class Layout, class Storage>
+class ApeSmearing {
+ public:
+  using Gauge = GaugeView<Layout, Storage>;
+  using Real = typename Gauge::Real;
+  explicit ApeSmearing(const ApeCall& call)
+      : call_{call}, U_{call.gauge.links, call.gauge.tables}, out_{call.out, call.gauge.tables} {}
+
+  TRELLIS_SITE_FN void operator()(int block) const {
+    const Position x = U_.at(block);
+    for (int mu = 0; mu < 4; ++mu) {
+      auto link = U_.link(x, mu);
+      if (mu < call_.directions) {
+        auto C = zero_matrix<Real>();
+        for (int nu = 0; nu < call_.directions; ++nu)
+          if (nu != mu) C = C + plane_staples(U_, x, mu, nu);
+        link = Real(call_.keep) * link + Real(call_.weight) * C;
+        if (call_.projection == Su3Projection::maximal_trace)
+          link = nearest_su3(link);
+        else
+          reunitarise(link);
+      }
+      out_.store(block, mu, link);
+    }
+  }
+
+ private:
+  ApeCall call_;
+  Gauge U_, out_;
+};
+
+template <class Layout, class Storage>
+void launch_ape_smearing(const ApeCall& call, const SiteRange& inner_blocks);
+
+}  // namespace trellis

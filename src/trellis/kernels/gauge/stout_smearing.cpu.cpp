@@ -1,0 +1,18 @@
+// instantiate: STORAGE=double,float LANES=1,4,8,16
+#include "trellis/kernels/gauge/stout_smearing.hpp"
+
+#include "trellis/device/cpu/read_links.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_stout_smearing(const StoutCall& call, const SiteRange& inner_blocks) {
+  const StoutSmearing<Layout, Storage> kernel(call);
+  cpu::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
+}
+
+template void launch_stout_smearing<InstantiatedLayout, InstantiatedStorage>(const StoutCall&,
+                                                                             const SiteRange&);
+
+}  // namespace trellis
