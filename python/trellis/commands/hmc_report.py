@@ -10,8 +10,8 @@ from ..machine import roof_gflops
 
 #: What a share above one means.
 ABOVE_THE_ROOF = (
-    "roof: what the peak in the precision of the part's fields and reads of as many bytes as the run's fields "
-    "allow; above 100 %: float inside a solve, or fields that stay in a nearer cache"
+    "roof: what the peak in the precision of the part's fields and reads of as many bytes as the run's "
+    "fields allow; above 100 %: float inside a solve, or fields that stay in a nearer cache"
 )
 
 
