@@ -95,6 +95,7 @@ void bind_machine(nb::module_& m) {
       "abort", [](int status) { abort_all_ranks(status); }, "status"_a,
       "Ends the job on all ranks at once; for the command line only.");
   m.def("thread_count", &thread_count);
+  m.def("usable_cores", &usable_cores);
   m.def("set_thread_count", &set_thread_count, "threads"_a);
   m.def("memory_in_use", &memory_in_use);
   m.def("memory_peak", &memory_peak);

@@ -126,7 +126,7 @@ def conserved_current_propagator(
     choice("current", current, "vector", "axial")
     choice("direction", direction, *_DIRECTIONS)
     core, M = load(), solve.operator
-    mu, n = _DIRECTIONS[direction], [int(k) for k in momentum]
+    mu, n = _DIRECTIONS[direction], momentum_of(momentum)
     if not isinstance(M._core, core.DomainWallOperator):
         if current == "axial":
             raise BadArgument("the conserved axial current is one of domain-wall fermions")

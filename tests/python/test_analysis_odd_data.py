@@ -241,6 +241,18 @@ def test_charges_do_not_depend_on_the_sign_of_the_nucleon(tmp_path: Path) -> Non
     assert turned.three_point["A"].midpoint == plain.three_point["A"].midpoint
 
 
+def test_a_chain_that_never_accepts_is_warned_about(tmp_path: Path) -> None:
+    """Its series stand still, and <exp(-dH)> underflows to 0."""
+    with h5py.File(tmp_path / "stream.h5", "w") as file:
+        file.attrs.update(kind="gauge_stream", lattice=[4, 4, 4, 8])
+        file["trajectory"] = np.arange(1, 31)
+        file["observables/dH"] = 7771 + np.random.default_rng(3).standard_normal(30)
+        for name in ("accepted", "exp_minus_dH"):
+            file[f"observables/{name}"] = np.zeros(30)
+    results = analyze(tmp_path / "stream.h5")
+    assert any("none of 30 trajectories was accepted" in text for text in results.warnings)
+
+
 def test_a_susceptibility_that_was_added_later(tmp_path: Path) -> None:
     """The tables of on-line measurements may change when a run goes on: those of both are taken."""
     rng = np.random.default_rng(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import struct
 import subprocess
@@ -216,6 +217,26 @@ def test_threads_without_number_are_refused(tmp_path: Path) -> None:
     failed = run("generate", "run.toml", cwd=tmp_path, status=1)
     assert "machine.threads: expected at most" in failed.stderr
     assert "found 5000" in failed.stderr
+
+
+def test_threads_that_share_cores_are_warned_about(tmp_path: Path) -> None:
+    """As under mpirun, which binds each rank to a core; threads for each core are nothing to speak of."""
+    core = min(os.sched_getaffinity(0))
+    for threads, is_warned in ((2, True), (1, False)):
+        (tmp_path / "run.toml").write_text(
+            "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 1\n"
+            f'[sweeps]\ntotal = 1\nkeep_every = 1\n[output]\ndirectory = "out_{threads}"\n'
+        )
+        found = subprocess.run(
+            command("generate", "run.toml"),
+            cwd=tmp_path,
+            env=environment(OMP_NUM_THREADS=str(threads)),
+            capture_output=True,
+            text=True,
+            check=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+        )
+        assert ("OMP_NUM_THREADS: 2 threads of each rank share one core" in found.stderr) == is_warned
 
 
 @pytest.mark.parametrize("command", ["generate", "measure"])

@@ -175,6 +175,15 @@ def test_a_changed_run_is_refused(tmp_path: Path) -> None:
     assert "another [action]" in run("generate", "run.toml", cwd=folder, status=1).stderr
 
 
+def test_the_limit_of_iterations_may_change(plain: Path, tmp_path: Path) -> None:
+    """What a run that meets it is told to do; states of earlier versions have it, too."""
+    folder = write_run(tmp_path, total=4)
+    run("generate", "run.toml", cwd=folder)
+    write_run(tmp_path, RUN + "[metropolis]\nmax_iterations = 30000\n")
+    run("generate", "run.toml", cwd=folder)
+    assert content(folder) == content(plain)
+
+
 @pytest.mark.parametrize(
     "old, new, text",
     [

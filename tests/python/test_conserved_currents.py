@@ -104,6 +104,8 @@ def test_mistakes_are_refused(U: tr.GaugeField) -> None:
     solve, S = solved("wilson", U)
     with pytest.raises(tr.BadArgument, match="domain-wall"):
         tr.conserved_current_propagator(solve, S, current="axial")
+    with pytest.raises(tr.BadArgument, match=r"momentum\[0\] must be an integer, found 0.9"):
+        tr.conserved_current_propagator(solve, S, momentum=(0.9, 0, 0))  # type: ignore[arg-type]
     with pytest.raises(tr.BadArgument, match="direction"):
         tr.conserved_current_propagator(solve, S, direction="s")  # type: ignore[arg-type]
     with pytest.raises(tr.BadArgument, match=r"0\.\.5"):

@@ -151,6 +151,7 @@ def test_openacc() -> None:
     assert (strange.mass, strange.pseudofermions, strange.charge_thirds) == (0.1, 2, -1)
     assert run.background.b == (0, 0, 1)
     assert [(level.scheme, level.steps) for level in run.integrator] == [("omelyan2", 8), ("omelyan2", 2)]
+    assert run.molecular_dynamics.length == pytest.approx(2**0.5, rel=1e-15)  # TrajLength 1.0
     assert run.integrator[0].monomials == ["up", "strange"]
     assert (run.molecular_dynamics.residual, run.metropolis.residual) == (1e-7, 1e-8)
     assert (run.trajectories.total, run.trajectories.thermalisation) == (100, 5)  # Ntraj has the ThermNtraj
@@ -293,7 +294,9 @@ def test_milc() -> None:
         ("hisq", 1, 0.05, 0.0),
         ("hisq", 1, 0.6, -0.23),
     ]
-    assert run.molecular_dynamics.length == pytest.approx(1.0, rel=1e-15)
+    # 50 force evaluations of 0.02, with momenta sqrt(2) times ours
+    assert run.molecular_dynamics.length == pytest.approx(2**0.5, rel=1e-15)
+    assert [(level.scheme, level.steps) for level in run.integrator] == [("omelyan2", 25)]
     assert (run.trajectories.total, run.trajectories.thermalisation) == (210, 10)
     assert load(from_milc(MILC)) == run  # dyn_flavors
     with pytest.raises(BadArgument, match="lacks dyn_flavors: give `flavours`"):

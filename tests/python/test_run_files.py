@@ -553,3 +553,42 @@ def test_a_negative_coupling_is_refused_with_its_line(text: str, run: type) -> N
     line = changed.splitlines().index("beta = -1.0") + 1
     with pytest.raises(RunFileError, match=rf"run.toml:{line}: action.beta: .*; found -1.0"):
         parse_run_file(changed, run, "run.toml")
+
+
+@pytest.mark.parametrize(
+    "coefficients, is_hermitian",
+    [
+        ("b5 = 1.5", True),
+        ("b5 = [[1.5, 0.2]]", False),  # measured on a dense matrix: .19 from gamma5 S gamma5
+        ("b5 = [1.5, 1.2, 1.2, 1.5]", True),
+        ("b5 = [[1.3, 0.4], 1, 1, [1.3, -0.4]]", True),
+        ("b5 = [1.5, 1.4, 1.6, 1.2]", False),
+        ("b5 = [1.5, 2.0, 1.8, 1.2]\nc5 = [0.5, 1.0, 0.8, 0.2]", True),  # b5 - c5 = 1: kernels commute
+        ("b5 = [[1.5, 0.1], 2.0, [1.5, -0.1], 1.2]\nc5 = [[0.5, 0.1], 1.0, [0.5, -0.1], 0.2]", True),
+        ("b5 = [[1.5, 0.1], 2.0, 1.5, 1.2]\nc5 = [[0.5, 0.1], 1.0, 0.5, 0.2]", False),
+    ],
+)
+def test_three_points_need_gamma5_hermitian_quarks(coefficients: str, is_hermitian: bool) -> None:
+    text = MOEBIUS.replace("Ls = 4", f"Ls = 4\n{coefficients}")
+    assert parse_run_file(text, MeasureRun).fermion.is_gamma5_hermitian == is_hermitian
+    text += '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
+    if is_hermitian:
+        parse_run_file(text, MeasureRun)
+    else:
+        with pytest.raises(RunFileError, match="three_point: sequential propagators need"):
+            parse_run_file(text, MeasureRun)
+
+
+def test_three_points_of_twisted_quarks_are_refused() -> None:
+    text = MEASURE.replace("[fermion]", "[fermion]\ntwisted_mass = 0.1")
+    text += '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
+    with pytest.raises(RunFileError, match="three_point: sequential propagators need"):
+        parse_run_file(text, MeasureRun)
+
+
+def test_a_flavour_cannot_have_the_name_of_a_determinant() -> None:
+    quark = '[[fermions]]\nname = "{}"\ntype = "wilson"\nn_f = 2\nkappa = 0.12\ncsw = 1.0\n'
+    text = STAGGERED.replace('"gauge", "l"', '"gauge", "l", "u", "u_determinant"')
+    text += quark.format("u") + quark.format("u_determinant")
+    with pytest.raises(RunFileError, match="the name 'u_determinant' is taken"):
+        parse_run_file(text, HmcRun)

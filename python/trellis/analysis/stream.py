@@ -187,6 +187,13 @@ def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
 
 def _check_dynamics(measurements: Measurements, warns: list[str]) -> None:
     """<exp(-dH)> = 1 for a correct and thermalised chain."""
+    accepted = measurements.observables.get("accepted")
+    if accepted is not None and len(accepted.values) >= 5 and not np.any(accepted.values):
+        warns.append(
+            f"none of {len(accepted.values)} trajectories was accepted, the field stands still: raise the "
+            "steps of [[integrator]] or shorten molecular_dynamics.length"
+        )
+        return
     found = measurements.observables.get("exp_minus_dH")
     if found is None or len(found.values) < 20 or np.ptp(found.values) == 0:
         return
@@ -194,6 +201,6 @@ def _check_dynamics(measurements: Measurements, warns: list[str]) -> None:
     if abs(record.value - 1) > 4 * record.error:
         warns.append(
             f"<exp(-dH)> = {record.value:.4g} +- {record.error:.2g} is "
-            f"{abs(record.value - 1) / record.error:.1f} errors from 1: the residuals of the solves may be "
+            f"{abs(record.value - 1) / record.error:.3g} errors from 1: the residuals of the solves may be "
             "too large, or the run is not thermalised"
         )

@@ -76,7 +76,7 @@ class _Generation:
         self.sweep = 0
         self.resumed_from: int | None = None
         self.heatbath_seconds = 0.0
-        set_threads(run.machine)
+        set_threads(run.machine, output)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
         self.heatbath = HeatBath(
             beta=run.action.beta, seed=run.heatbath.seed, over_relaxation=run.heatbath.over_relaxation

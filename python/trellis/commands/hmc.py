@@ -67,6 +67,14 @@ def tune_hmc(run: HmcRun, text: str, output: Output, *, acceptance: float) -> di
     return tune(run, U, chain.intervals, output, acceptance=acceptance, samples=_TUNING_SAMPLES)
 
 
+def _without_limits(physics: dict[str, Any]) -> dict[str, Any]:
+    """Without the limit of a solver's iterations, which a run that meets it is told to raise."""
+    metropolis = physics.get("metropolis")
+    if not isinstance(metropolis, dict):
+        return physics
+    return physics | {"metropolis": {k: v for k, v in metropolis.items() if k != "max_iterations"}}
+
+
 class _Chain:
     """One run: the links, the number of the trajectory, and the folder."""
 
@@ -77,7 +85,7 @@ class _Chain:
         self.number = self.saved = 0
         self.resumed_from: int | None = None
         self.parts: dict[str, Part] = {}
-        set_threads(run.machine)
+        set_threads(run.machine, output)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
         self.intervals: dict[str, dict[str, float]] | None = None
         self.measurements = OnlineMeasurements(
@@ -189,17 +197,17 @@ class _Chain:
         run = self.run
         content = run.model_dump(by_alias=True, exclude={"machine", "output", "trajectories", "measure"})
         content["thermalisation"] = run.trajectories.thermalisation
-        return content
+        return _without_limits(content)
 
     def _require_same_physics(self, stored: dict[str, Any], state: State) -> None:
         import json
 
-        expected = json.loads(json.dumps(self._physics()))
+        expected, found = json.loads(json.dumps(self._physics())), _without_limits(stored)
         for table, values in expected.items():
-            if stored.get(table) != values:
+            if found.get(table) != values:
                 raise BadArgument(
                     f"{state.record} was made with another [{table}]: expected {values}, found "
-                    f"{stored.get(table)}; a changed run needs another folder"
+                    f"{found.get(table)}; a changed run needs another folder"
                 )
 
     def _one_trajectory(self, U: GaugeField) -> None:

@@ -67,7 +67,7 @@ def measure(
 
 def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
     """Everything after the run file was read; returns the JSON object of `trellis measure --json`."""
-    set_threads(run.machine)
+    set_threads(run.machine, output)
     folder = Path(run.output.directory)
     stop = StopRequest()
     measurement = _Measurement(run, text, output, stop)
@@ -157,6 +157,12 @@ class _Measurement:
         self.reports: list[SolveReport] = []
         self.memory_is_checked = self.is_warned_of_momenta = False
         self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
+        if run.fermion is not None and not run.fermion.is_gamma5_hermitian and run.fermion.type == "moebius":
+            output.warning(
+                "fermion.b5, fermion.c5: with these coefficients S^dagger is not gamma5 S gamma5, from which "
+                "mesons take their antiquark: theirs is that of the mirrored coefficients; nucleons and "
+                "[feynman_hellmann] do not need it"
+            )
         if is_amplifying(run):
             output.warning(
                 f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: width^2 / (4 "

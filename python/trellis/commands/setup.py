@@ -28,8 +28,11 @@ def load_run(path: Path, model: type[Run]) -> tuple[Run, str]:
     return on_root(lambda: load_run_file(path, model))
 
 
-def set_threads(machine: MachineTable) -> None:
+def set_threads(machine: MachineTable, output: Output) -> None:
     """Threads and halo exchange of the run file, if it names them.
+
+    Threads that outnumber the cores which a rank may use are warned about: they take turns, at several times
+    the cost.
 
     Raises
     ------
@@ -45,6 +48,16 @@ def set_threads(machine: MachineTable) -> None:
                 f"found {machine.threads}"
             )
         load().set_thread_count(machine.threads)
+    threads, cores = load().thread_count(), load().usable_cores()
+    if threads > cores:
+        says = "OMP_NUM_THREADS" if machine.threads is None else "machine.threads"
+        advice = f"{says} = {cores}"
+        if cores < (os.cpu_count() or 1):
+            advice += f", or a launcher that leaves each rank {threads} (mpirun --map-by slot:PE={threads})"
+        output.warning(
+            f"{says}: {threads} threads of each rank share "
+            f"{'one core' if cores == 1 else f'{cores} cores'}; better: {advice}"
+        )
     if machine.exchange is not None:
         load().set_exchange_policy(machine.exchange)
 

@@ -36,6 +36,10 @@ def deviation_for(acceptance: float) -> float:
     return 0.5 * (low + high)
 
 
+#: Above, dH is not small and the leading order of the step not all of it.
+_LARGEST_PART = 3.0
+
+
 def tune(
     run: HmcRun, U: GaugeField, intervals: Any, output: Output, *, acceptance: float, samples: int
 ) -> dict[str, Any]:
@@ -82,13 +86,20 @@ def tune(
         part = float(np.sqrt(np.mean((before - after) ** 2))) / (1 - 2.0**-order)
         before = after
         allowed = wished / math.sqrt(len(run.integrator))
+        proposed = max(1, math.ceil(level.steps * (part / allowed) ** (1 / order)))
+        if part > _LARGEST_PART and proposed > finer_level.steps:
+            proposed = finer_level.steps
+            output.warning(
+                f"level {k + 1}: its part of dH, {part:.3g}, is so large that it need not fall as the power "
+                f"{order} of the step: {proposed} steps are proposed, tune again with them"
+            )
         levels.insert(
             0,
             {
                 "scheme": level.scheme,
                 "steps": level.steps,
                 "part": part,
-                "proposed": max(1, math.ceil(level.steps * (part / allowed) ** (1 / order))),
+                "proposed": proposed,
             },
         )
     outer = levels[0]["proposed"] / levels[0]["steps"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -62,12 +63,12 @@ def from_milc(
             [
                 {
                     "scheme": "omelyan2",
-                    "steps": steps,
+                    "steps": (steps + 1) // 2,  # MILC counts evaluations of the force, two a step
                     "monomials": [*(fermion["name"] for fermion in fermions), "gauge"],
                 }
             ],
         ),
-        ("molecular_dynamics", {"length": steps * number("microcanonical_time_step")}),
+        ("molecular_dynamics", {"length": math.sqrt(2) * steps * number("microcanonical_time_step")}),
         (
             "trajectories",
             {"total": integer("warms") + integer("trajecs"), "thermalisation": integer("warms")},
@@ -78,7 +79,8 @@ def from_milc(
     remarks = [
         "masses are the same numbers (MILC's matrix is 2 m + D', ours m + D)",
         "beta is 3/5 of MILC's",
-        "one time scale with omelyan2: choose steps with --tune",
+        "length is sqrt(2) times MILC's: its momenta are sqrt(2) times ours, <|P_01|^2> = 1",
+        "one time scale with omelyan2, half as many steps as MILC counts forces: choose steps with --tune",
     ]
     if u0 != 1.0:
         remarks.append(f"u0 = {u0:g}: tadpole factors and one-loop terms of the gauge action are left out")

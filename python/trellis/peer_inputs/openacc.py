@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 from ..errors import BadArgument
@@ -111,7 +112,8 @@ def _openacc_chain(get: Getter) -> list[tuple[str, dict[str, Any]]]:
         (
             "molecular_dynamics",
             {
-                "length": get.number(dynamics, "TrajLength", 1.0),
+                # its momenta are sqrt(2) times ours, <|P_01|^2> = 1
+                "length": math.sqrt(2) * get.number(dynamics, "TrajLength", 1.0),
                 "residual": get.number(dynamics, "residue_md"),
                 "precision": "single" if get.number(dynamics, "SinglePrecMD", 0) != 0 else "double",
             },

@@ -67,6 +67,7 @@ class HmcRun(Table):
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
         names = ["gauge", *[fermion.name for fermion in self.fermions]]
+        names += [f"{fermion.name}_determinant" for fermion in self.fermions if fermion.csw != 0]
         for name in names:
             if names.count(name) > 1 or "." in name:
                 raise ValueError(f"fermions: the name {name!r} is taken, or has a dot")

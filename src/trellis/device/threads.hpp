@@ -6,6 +6,8 @@ namespace trellis {
 
 /// Threads that site loops use; the environment's OMP_NUM_THREADS at the start.
 int thread_count();
+/// Cores that this process may use: those that its launcher bound it to, or all of the machine's.
+int usable_cores();
 /// @pre threads >= 1
 void set_thread_count(int threads);
 

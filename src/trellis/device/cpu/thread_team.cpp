@@ -141,8 +141,7 @@ class ThreadTeam {
         throw BadArgument(message("expected ", threads, " threads (OMP_NUM_THREADS, or threads of the run), ",
                                   "found that no more than ", thread, " can be started: ", error.what()));
       }
-      // omp_get_num_procs() knows of ranks that their launcher bound to some of the cores
-      is_crowded.store(int(workers_.size()) >= std::max(1, omp_get_num_procs()));
+      is_crowded.store(int(workers_.size()) >= usable_cores());
     }
     call_ = call;
     data_ = data;

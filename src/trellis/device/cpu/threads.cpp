@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 
@@ -11,6 +12,8 @@
 namespace trellis {
 
 int thread_count() { return omp_get_max_threads(); }
+
+int usable_cores() { return std::max(1, omp_get_num_procs()); }
 
 void set_thread_count(int threads) {
   TRELLIS_REQUIRE(threads >= 1, "thread count ", threads, " must be at least 1");
