@@ -170,7 +170,7 @@ class MeasureRun(Table):
         if self.three_point.currents and self.fermion is not None and not self.fermion.is_gamma5_hermitian:
             raise ValueError(
                 "three_point: sequential propagators need S^dagger = gamma5 S gamma5, which does not hold "
-                "with twisted_mass, or with b5 and c5 of single slices unless b5[Ls - 1 - s] = conj b5[s] (c5 "
+                "with twisted_mass, or with b5, c5 of single slices unless b5[Ls - 1 - s] = conj b5[s] (c5 "
                 "likewise); [feynman_hellmann] needs no such thing"
             )
         if self.fermion is not None and not self._has_results(self.fermion):
