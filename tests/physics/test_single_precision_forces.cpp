@@ -17,7 +17,7 @@ namespace {
 
 constexpr Precision single = Precision::single_precision;
 
-/// Not near 1: sums of staples with these weights have |Q| up to 5.
+/// Well mixed: staples differ from link to link.
 GaugeField random_links(const Coord& extents, int lanes = 0) {
   return test::to_product(make_lattice(extents), test::random_gauge(extents, 23), lanes);
 }

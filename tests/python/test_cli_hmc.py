@@ -239,3 +239,12 @@ def test_a_step_that_is_too_large_is_named(tmp_path: Path) -> None:
 def test_nothing_is_left_to_do(plain: Path) -> None:
     said = run("generate", "run.toml", cwd=plain).stdout
     assert "nothing to do: out has 12 trajectories, and trajectories.total = 12" in said
+
+
+def test_tuning_does_not_extrapolate_from_a_large_dH(tmp_path: Path) -> None:
+    """Two leapfrog steps of length 1.5 at beta 30: dH of 10^5, which doubled steps do not quarter."""
+    text = run_text(beta=30.0).replace("length = 0.5", "length = 3.0").replace('"omelyan2"', '"leapfrog"')
+    folder = write_run_file(tmp_path, text.replace("steps = 4", "steps = 2"))
+    found = run("generate", "run.toml", "--tune", "--json", cwd=folder)
+    assert json.loads(found.stdout)["levels"][0]["proposed"] == 4
+    assert "tune again with them" in found.stderr

@@ -23,6 +23,7 @@ from trellis.commands.measure_currents import require_momenta
 from trellis.commands.measure_setup import (
     are_beyond_half,
     find_configurations,
+    has_mirrored_mesons,
     repeated_sources,
     source_positions,
 )
@@ -571,6 +572,10 @@ def test_a_negative_coupling_is_refused_with_its_line(text: str, run: type) -> N
 def test_three_points_need_gamma5_hermitian_quarks(coefficients: str, is_hermitian: bool) -> None:
     text = MOEBIUS.replace("Ls = 4", f"Ls = 4\n{coefficients}")
     assert parse_run_file(text, MeasureRun).fermion.is_gamma5_hermitian == is_hermitian
+    with_mesons = parse_run_file(
+        text.replace("[fermion]", '[correlators]\nmesons = ["pion"]\n[fermion]'), MeasureRun
+    )
+    assert has_mirrored_mesons(with_mesons) != is_hermitian
     text += '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
     if is_hermitian:
         parse_run_file(text, MeasureRun)

@@ -34,10 +34,12 @@ from .measure_currents import (
 from .measure_files import Measured, require_same_run, result_file, write_result
 from .measure_inputs import FileStamp, require_same_inputs
 from .measure_setup import (
+    MIRRORED_MESONS,
     are_beyond_half,
     between,
     deflated_solver,
     find_configurations,
+    has_mirrored_mesons,
     is_amplifying,
     lanczos_bytes,
     make_operator,
@@ -157,12 +159,8 @@ class _Measurement:
         self.reports: list[SolveReport] = []
         self.memory_is_checked = self.is_warned_of_momenta = False
         self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
-        if run.fermion is not None and not run.fermion.is_gamma5_hermitian and run.fermion.type == "moebius":
-            output.warning(
-                "fermion.b5, fermion.c5: with these coefficients S^dagger is not gamma5 S gamma5, from which "
-                "mesons take their antiquark: theirs is that of the mirrored coefficients; nucleons and "
-                "[feynman_hellmann] do not need it"
-            )
+        if has_mirrored_mesons(run):
+            output.warning(MIRRORED_MESONS)
         if is_amplifying(run):
             output.warning(
                 f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: width^2 / (4 "

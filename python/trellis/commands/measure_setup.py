@@ -169,6 +169,20 @@ def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
     return U
 
 
+#: Said where :func:`has_mirrored_mesons`.
+MIRRORED_MESONS = (
+    "fermion.b5, fermion.c5: with these coefficients S^dagger is not gamma5 S gamma5, from which mesons take "
+    "their antiquark: theirs is that of the mirrored coefficients; nucleons and [feynman_hellmann] do not "
+    "need it"
+)
+
+
+def has_mirrored_mesons(run: MeasureRun) -> bool:
+    """Whether mesons are asked for of domain-wall quarks whose antiquarks have other coefficients."""
+    fermion, wanted = run.fermion, run.correlators.mesons or run.correlators.meson
+    return bool(wanted and fermion and fermion.type == "moebius" and not fermion.is_gamma5_hermitian)
+
+
 def is_amplifying(run: MeasureRun) -> bool:
     """Whether a step 1 - 6 a + a (six hops), a = width^2 / (4 steps), has an eigenvalue below -1."""
     is_gaussian = "gaussian" in (run.source.type, run.sink.type)

@@ -18,6 +18,8 @@ from ..monomials import make_hmc, make_sea
 from ..run_files import HmcRun
 from .console import Output
 
+#: Of dH: above, it is not small, and the leading order of the step is not all of it.
+_LARGEST_PART = 3.0
 #: Orders of the integrators.
 _ORDERS = {"leapfrog": 2, "omelyan2": 2, "omelyan4": 4, "force_gradient": 4}
 
@@ -34,10 +36,6 @@ def deviation_for(acceptance: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if acceptance_of(middle) > acceptance else (low, middle)
     return 0.5 * (low + high)
-
-
-#: Above, dH is not small and the leading order of the step not all of it.
-_LARGEST_PART = 3.0
 
 
 def tune(
@@ -91,7 +89,7 @@ def tune(
             proposed = finer_level.steps
             output.warning(
                 f"level {k + 1}: its part of dH, {part:.3g}, is so large that it need not fall as the power "
-                f"{order} of the step: {proposed} steps are proposed, tune again with them"
+                f"{order} of the step: no more than twice the steps are proposed, tune again with them"
             )
         levels.insert(
             0,

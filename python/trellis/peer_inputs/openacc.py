@@ -50,7 +50,10 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik") -> str:
     flavours = [Getter([group], get.where) for group in groups if group[0] == "FlavourParameters"]
     fermions = [_openacc_flavour(flavour) for flavour in flavours]
     field = [get.integer("BackgroundFieldParameters", k, 0) for k in ("bx", "by", "bz", "ex", "ey", "ez")]
-    remarks = ["rational functions are made by Trellis from measured intervals, not from ExpMaxEigenvalue"]
+    remarks = [
+        "rational functions are made by Trellis from measured intervals, not from ExpMaxEigenvalue",
+        "length is sqrt(2) times TrajLength: the momenta of that code are sqrt(2) times ours, <|P_01|^2> = 1",
+    ]
     if any(field) and not any(fermion["charge_thirds"] for fermion in fermions):
         remarks.append(f"no flavour has a Charge: the background field {field} is left out")
         field = [0] * 6
