@@ -168,6 +168,17 @@ def test_dirichlet_boundaries_have_no_image(tmp_path):
     assert abs(pion.mass - 0.45) < 3 * pion.mass_error
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_baryons_without_a_backward_state(tmp_path, seed):
+    """A forward correlator alone in a file that says antiperiodic: nothing falls from the far end."""
+    path = tmp_path / "forward.h5"
+    forward = type(PION)((0.6, 1.3), (1.0, 1.5), image=0, noise=0.03, growth=0.05)
+    write_synthetic_measurements(path, configurations=NUMBERS, seed=seed, particles={"nucleon": forward})
+    nucleon = analyze(path).particles["nucleon"]
+    assert nucleon.fit.t_max == 8
+    assert abs(nucleon.mass - 0.6) < 3 * nucleon.mass_error
+
+
 def test_simultaneous_and_chosen_particles(tmp_path):
     path = tmp_path / "two.h5"
     smeared = type(PION)((0.45, 1.25), (0.6, 0.03), noise=0.1, growth=0.05)

@@ -192,7 +192,7 @@ def _last_time(
     while last < limit and mean[last + 1] > 0 and error[last + 1] < options.noise_limit * mean[last + 1]:
         last += 1
     if last > 1 and avoid_image and correlator.kind == "baryon" and correlator.boundary_t != "dirichlet":
-        behind = _image_from_behind(mean, extent)
+        behind = _image_from_behind(mean, error)
         clean = last
         while clean > 1 and behind[clean] > IMAGE_LIMIT * error[clean]:
             clean -= 1
@@ -205,11 +205,23 @@ def _last_time(
     return last
 
 
-def _image_from_behind(mean: NDArray, extent: int) -> NDArray:
-    """Estimate of the backward state: C(T - t') at t' near T/4, continued with its effective mass."""
-    backward = np.abs(np.roll(mean[::-1], 1))
-    start = max(2, extent // 4)
-    mass = np.log(backward[start - 1] / backward[start]) if backward[start - 1] > backward[start] > 0 else 0.0
+#: C(T - t') is seen while it is larger than this many errors.
+_SEEN = 2.0
+
+
+def _image_from_behind(mean: NDArray, error: NDArray) -> NDArray:
+    """Estimate of the backward state: C(T - t') at the last t' up to T/4 where it is seen, continued with its
+    effective mass; 0 where C(T - t') is not seen or does not fall with t', as that of a state which runs
+    backwards does (files can hold the forward state alone).
+    """
+    extent = len(mean)
+    backward, noise = np.abs(np.roll(mean[::-1], 1)), np.roll(error[::-1], 1)
+    start = 0
+    while start < max(2, extent // 4) and backward[start + 1] > _SEEN * noise[start + 1]:
+        start += 1
+    if start < 2 or backward[start - 1] <= backward[start]:
+        return np.zeros(extent)
+    mass = np.log(backward[start - 1] / backward[start])
     return backward[start] * np.exp(-mass * (extent - np.arange(extent) - start))
 
 
