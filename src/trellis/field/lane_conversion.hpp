@@ -24,18 +24,30 @@ struct LaneOrigin {
   }
 };
 
+/// 16 single lanes from two times 8 double ones, each from its place among both.
+TRELLIS_SITE_FN Lanes<float, 16> narrow_lanes(const Lanes<double, 8>& first, const Lanes<double, 8>& second,
+                                              const int32_t* place) {
+  alignas(64) float both[16];
+  convert_lanes<float>(first).store(both);
+  convert_lanes<float>(second).store(both + 8);
+  return permute(Lanes<float, 16>::load(both), place);
+}
+/// 8 double lanes from 16 single ones.
+TRELLIS_SITE_FN Lanes<double, 8> widen_lanes(const Lanes<float, 16>& from, const int32_t* place) {
+  alignas(64) float all[16];
+  permute(from, place).store(all);
+  return convert_lanes<double>(Lanes<float, 8>::load(all));
+}
+
 /// 16 lanes of float (or 16 bit) from two blocks of 8 double lanes.
 template <class Storage, int N>
 void narrow_block(const SiteArray<CpuLayout<16>, Storage, N>& out, int block,
                   const SiteArray<CpuLayout<8>, double, N>& in, const LaneOrigin& origin, int slot) {
   const Lanes<double, 8> one(1.0);
   Lanes<float, 16> r[N];
-  alignas(64) float both[16];
-  for (int i = 0; i < N; ++i) {
-    convert_lanes<float>(in.component(origin.block[0], slot, i, one)).store(both);
-    convert_lanes<float>(in.component(origin.block[1], slot, i, one)).store(both + 8);
-    r[i] = permute(Lanes<float, 16>::load(both), origin.place);
-  }
+  for (int i = 0; i < N; ++i)
+    r[i] = narrow_lanes(in.component(origin.block[0], slot, i, one),
+                        in.component(origin.block[1], slot, i, one), origin.place);
   out.store(block, slot, r);
 }
 
@@ -45,11 +57,8 @@ void widen_block(const SiteArray<CpuLayout<8>, double, N>& out, int block,
                  const SiteArray<CpuLayout<16>, Storage, N>& in, const LaneOrigin& origin, int slot) {
   const auto unit = in.load_unit(origin.block[0], slot);
   Lanes<double, 8> r[N];
-  alignas(64) float all[16];
-  for (int i = 0; i < N; ++i) {
-    permute(in.component(origin.block[0], slot, i, unit), origin.place).store(all);
-    r[i] = convert_lanes<double>(Lanes<float, 8>::load(all));
-  }
+  for (int i = 0; i < N; ++i)
+    r[i] = widen_lanes(in.component(origin.block[0], slot, i, unit), origin.place);
   out.store(block, slot, r);
 }
 

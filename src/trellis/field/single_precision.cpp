@@ -25,23 +25,18 @@ void gather(To* out, int to_lanes, const From* in, int from_lanes, int rows, con
 
 /// 16 single lanes from two blocks of 8 double ones.
 void narrow(float* out, const double* in, int rows, const LaneOrigin& origin) {
-  const double* const blocks[2] = {in + size_t(origin.block[0]) * size_t(rows * 8),
-                                   in + size_t(origin.block[1]) * size_t(rows * 8)};
-  alignas(64) float both[16];
-  for (int r = 0; r < rows; ++r) {
-    for (int k = 0; k < 2; ++k)
-      convert_lanes<float>(Lanes<double, 8>::load(blocks[k] + r * 8)).store(both + 8 * k);
-    permute(Lanes<float, 16>::load(both), origin.place).store(out + r * 16);
-  }
+  const double* const first = in + size_t(origin.block[0]) * size_t(rows * 8);
+  const double* const second = in + size_t(origin.block[1]) * size_t(rows * 8);
+  using Eight = Lanes<double, 8>;
+  for (int r = 0; r < rows; ++r)
+    narrow_lanes(Eight::load(first + r * 8), Eight::load(second + r * 8), origin.place).store(out + r * 16);
 }
 /// 8 double lanes from one block of 16 single ones.
 template <bool adds>
 void widen(double* out, const float* in, int rows, const LaneOrigin& origin) {
   const float* block = in + size_t(origin.block[0]) * size_t(rows * 16);
-  alignas(64) float all[16];
   for (int r = 0; r < rows; ++r) {
-    permute(Lanes<float, 16>::load(block + r * 16), origin.place).store(all);
-    const auto x = convert_lanes<double>(Lanes<float, 8>::load(all));
+    const auto x = widen_lanes(Lanes<float, 16>::load(block + r * 16), origin.place);
     (adds ? Lanes<double, 8>::load(out + r * 8) + x : x).store(out + r * 8);
   }
 }

@@ -5,6 +5,7 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 #include "trellis/operator/domain_wall.hpp"
+#include "trellis/operator/output_tiles.hpp"
 
 namespace trellis {
 
@@ -95,7 +96,16 @@ void launch(const SpinorField& field, const FifthDimensionCall& call, const Site
 
 void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T,
                                    bool is_dagger) const {
-  launch(out, fifth_call(out, in, parity, T, is_dagger), SiteRange(out.layout().blocks()));
+  const FifthDimensionCall call = fifth_call(out, in, parity, T, is_dagger);
+  const SiteRange sites(out.layout().blocks());
+  if (out.spec().backend != Backend::cpu) return launch(out, call, sites);
+  const size_t working_set = out.bytes() + (&in == &out ? 0 : in.bytes());
+  walk_in_faster_tiles(out, parity, sites, false, working_set,
+                       [&](const SiteRange& tile, const RawField& place) {
+                         FifthDimensionCall own = call;
+                         own.out = place;
+                         launch(out, own, tile);
+                       });
 }
 
 void DomainWallMatrix::apply_hop_then_fifth(SpinorField& out, int parity, const SpinorField& in,
@@ -109,15 +119,18 @@ void DomainWallMatrix::apply_hop_then_fifth(SpinorField& out, int parity, const 
   task.is_dagger = is_dagger;
   std::vector<ExactSum> sums(norm2 ? size_t(out.slots()) : 0);
   DotCall norm;
-  norm.x = out.raw(parity);
   norm.re = sums.data();
   norm.reals = out.reals();
   norm.slots = out.slots();
-  task.then = [&](const SiteRange& sites) {
-    launch(out, call, sites);
-    if (norm2)
-      dispatch(out.spec().backend, out.precision(), out.layout().lanes(),
-               [&]<class Layout, class Storage>() { launch_dot<Layout, Storage>(norm, sites); });
+  task.then = [&](const SiteRange& tile, const RawField& place) {
+    FifthDimensionCall own = call;
+    own.in = own.out = place;
+    launch(out, own, tile);
+    if (!norm2) return;
+    DotCall summed = norm;
+    summed.x = place;
+    dispatch(out.spec().backend, out.precision(), out.layout().lanes(),
+             [&]<class Layout, class Storage>() { launch_dot<Layout, Storage>(summed, tile); });
   };
   hop_->apply(out, parity, in, task);
   if (norm2) *norm2 = global_values(out, sums);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "trellis/device/threads.hpp"
 #include "trellis/field/dispatch.hpp"
 #include "trellis/field/global_values.hpp"
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 #include "trellis/lattice/walk_order.hpp"
+#include "trellis/operator/output_tiles.hpp"
 
 namespace trellis {
 
@@ -100,32 +100,21 @@ WilsonHalo& HoppingTerm::halo(int rhs) const {
   return *entry;
 }
 
-namespace {
-/// Blocks of a tile whose output stays in the L2 cache until `then` has read it. Several threads take all
-/// blocks at once: a launch for each tile would cost them more than the second reading.
-int tile(const SpinorField& out) {
-  constexpr size_t bytes = 256 * 1024;
-  if (thread_count() > 1) return out.layout().blocks();
-  const size_t block =
-      size_t(out.slots() * out.reals() * out.layout().lanes()) * element_bytes(out.precision());
-  return int(std::max<size_t>(1, bytes / block));
-}
-}  // namespace
-
 Coefficients HoppingTerm::apply_norm2(SpinorField& out, int parity, const SpinorField& in,
                                       const HopTask& task) const {
   TRELLIS_REQUIRE(out.subset() != Subset::full && !task.then,
                   "the norm with a hop is that of a field of one parity, as the hop leaves it");
   std::vector<ExactSum> sums(size_t(out.slots()));
   DotCall call;
-  call.x = out.raw(parity);
   call.re = sums.data();
   call.reals = out.reals();
   call.slots = out.slots();
   HopTask summing = task;
-  summing.then = [&](const SiteRange& sites) {
+  summing.then = [&](const SiteRange& tile, const RawField& place) {
+    DotCall own = call;
+    own.x = place;
     dispatch(choice_.backend, choice_.precision, out.layout().lanes(),
-             [&]<class Layout, class Storage>() { launch_dot<Layout, Storage>(call, sites); });
+             [&]<class Layout, class Storage>() { launch_dot<Layout, Storage>(own, tile); });
   };
   apply(out, parity, in, summing);
   return global_values(out, sums);
@@ -160,21 +149,21 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   call.slots = out.slots();
   if (choice_.backend == Backend::cpu) call.working_set = links_->bytes() + in.bytes() + out.bytes();
   const SiteLayout& layout = links_->layout();
-  auto launch_hop = [&](const SiteRange& sites) {
+  const auto step = [&](const SiteRange& tile, const RawField& place) {
+    WilsonHopCall own = call;
+    own.out = place;
     dispatch(choice_.backend, choice_.precision, layout.lanes(), [&]<class Layout, class Storage>() {
       if constexpr (!std::is_same_v<Storage, Fp16>)  // no links of 8 reals there (field/hop_links)
-        if (call.link_reals == 8) return launch_wilson_hop_compressed<Layout, Storage>(call, sites);
-      launch_wilson_hop<Layout, Storage>(call, sites);
+        if (own.link_reals == 8) return launch_wilson_hop_compressed<Layout, Storage>(own, tile);
+      launch_wilson_hop<Layout, Storage>(own, tile);
     });
+    if (task.then) task.then(tile, place);
   };
-  const int tile_blocks = choice_.backend == Backend::cpu ? tile(out) : layout.blocks();
-  auto launch = [&](const SiteRange& sites) {
-    if (!task.then) return launch_hop(sites);
-    for (SiteRange part = sites; part.begin < sites.end; part.begin = part.end) {
-      part.end = std::min(sites.end, part.begin + tile_blocks);
-      launch_hop(part);
-      task.then(part);
-    }
+  const auto launch = [&](const SiteRange& sites) {
+    if (choice_.backend == Backend::cpu)
+      walk_in_faster_tiles(out, parity, sites, bool(task.then), call.working_set, step);
+    else
+      step(sites, out.raw(parity));
   };
   WilsonHalo& exchange = halo(out.slots());
   const Walk& blocks = walk(out.slots());

@@ -23,8 +23,9 @@ struct HopTask {
   std::complex<double> x_scalar = 0.0, hop_scalar = 1.0;  ///< a + i b stands for a + i b gamma5
   double coefficient = 1.0;
   bool is_dagger = false;
-  /// Called for each tile of output sites right after its hop, while it is in the cache; may be empty.
-  std::function<void(const SiteRange&)> then;
+  /// Called for each tile of output sites right after its hop, with the place in the cache where it lies; on
+  /// several threads at once. May be empty.
+  std::function<void(const SiteRange&, const RawField&)> then;
 };
 
 class HoppingTerm {

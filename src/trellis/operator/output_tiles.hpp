@@ -1,0 +1,32 @@
+#pragma once
+/// Passes of several steps over a field of the CPU backend, tile by tile: what one step has written is in the
+/// cache when the next one takes it.
+///
+/// Where a field leaves the caches, each of its lines is read before it is written, only to be overwritten.
+/// Then the steps can work on a buffer of one tile that stays in the cache, and finished tiles are streamed
+/// out. Whether that is faster depends on what else the caches hold, and a trial decides
+/// (device/cpu/walk_trial.hpp); the bits are the same.
+#include <functional>
+
+#include "trellis/device/site_range.hpp"
+#include "trellis/field/spinor_field.hpp"
+
+namespace trellis {
+
+/// Work on the sites of a tile; `out` is where their output lies, by the number of the block as ever.
+using TileStep = std::function<void(const SiteRange& tile, const RawField& out)>;
+
+enum class TileOutput { in_place, streamed };
+
+/// step() for each tile of the sites, all threads having their shares.
+/// @throws BadArgument: streamed, of a field whose blocks do not fill cache lines
+void walk_in_tiles(const SpinorField& out, int parity, const SiteRange& sites, TileOutput output,
+                   const TileStep& step);
+
+/// The same in the way that is faster; step() may have all sites at once where nothing is gained by tiles.
+/// @param rereads     whether step() reads what it wrote
+/// @param working_set bytes of all fields concerned, on this rank
+void walk_in_faster_tiles(const SpinorField& out, int parity, const SiteRange& sites, bool rereads,
+                          size_t working_set, const TileStep& step);
+
+}  // namespace trellis
