@@ -1,7 +1,7 @@
 // threads: 2
 // sanitize: 1
-/// Output by tiles: in place or streamed out of a buffer, the same bytes in the blocks that were asked for and
-/// none elsewhere; operators keep their bits while a trial takes both ways in turn.
+/// Output by tiles: in place or streamed out of a buffer, the same bytes in the blocks that were asked for
+/// and none elsewhere; operators keep their bits while a trial takes both ways in turn.
 #include <gtest/gtest.h>
 
 #include <cstring>

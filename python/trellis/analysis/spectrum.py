@@ -183,7 +183,7 @@ def _last_time(
     data: NDArray, correlator: Correlator, options: AnalysisOptions, avoid_image: bool, notes: list[str]
 ) -> int:
     """Last time slice of the fits: given, or where noise or (if to be avoided) the image takes over."""
-    extent, limit = correlator.time_extent, _time_limit(correlator)
+    limit = _time_limit(correlator)
     if options.t_max is not None:
         return min(options.t_max, limit)
     mean = data.mean(axis=0)

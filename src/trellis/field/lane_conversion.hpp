@@ -57,8 +57,7 @@ void widen_block(const SiteArray<CpuLayout<8>, double, N>& out, int block,
                  const SiteArray<CpuLayout<16>, Storage, N>& in, const LaneOrigin& origin, int slot) {
   const auto unit = in.load_unit(origin.block[0], slot);
   Lanes<double, 8> r[N];
-  for (int i = 0; i < N; ++i)
-    r[i] = widen_lanes(in.component(origin.block[0], slot, i, unit), origin.place);
+  for (int i = 0; i < N; ++i) r[i] = widen_lanes(in.component(origin.block[0], slot, i, unit), origin.place);
   out.store(block, slot, r);
 }
 

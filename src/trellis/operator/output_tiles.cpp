@@ -80,9 +80,7 @@ void stream_tile(const RawField& out, const Blocks& blocks, const SiteRange& til
                 count * blocks.scale_bytes);
 }
 
-bool can_stream(const RawField& out, const Blocks& blocks) {
-  return cpu::can_stream(out.data, blocks.bytes);
-}
+bool can_stream(const RawField& out, const Blocks& blocks) { return cpu::can_stream(out.data, blocks.bytes); }
 
 }  // namespace
 
@@ -92,8 +90,8 @@ void walk_in_tiles(const SpinorField& out, int parity, const SiteRange& sites, T
   const RawField raw = out.raw(parity);
   const Blocks blocks(out);
   const bool streams = output == TileOutput::streamed;
-  TRELLIS_REQUIRE(!streams || can_stream(raw, blocks), "output cannot be streamed in blocks of ", blocks.bytes,
-                  " bytes: expected whole cache lines");
+  TRELLIS_REQUIRE(!streams || can_stream(raw, blocks), "output cannot be streamed in blocks of ",
+                  blocks.bytes, " bytes: expected whole cache lines");
   cpu::on_threads([&](int64_t thread, int64_t threads) {
     const int end = sites.begin + int(sites.size() * (thread + 1) / threads);
     SiteRange tile = sites;
@@ -111,8 +109,7 @@ void walk_in_faster_tiles(const SpinorField& out, int parity, const SiteRange& s
   const auto in_place = [&] {
     rereads ? walk_in_tiles(out, parity, sites, TileOutput::in_place, step) : step(sites, out.raw(parity));
   };
-  if (working_set < smallest_streamed_set || sites.size() == 0 ||
-      !can_stream(out.raw(parity), Blocks(out)))
+  if (working_set < smallest_streamed_set || sites.size() == 0 || !can_stream(out.raw(parity), Blocks(out)))
     return in_place();
   thread_local cpu::WalkTrials trials[2];
   cpu::WalkTrial& trial = trials[rereads ? 1 : 0].of(working_set);

@@ -31,9 +31,8 @@ inline void stream_copy(void* to, const void* from, size_t bytes) {
         _mm256_load_si256(reinterpret_cast<const __m256i*>(static_cast<const char*>(from) + i)));
 #elif defined(__x86_64__)
   for (size_t i = 0; i < bytes; i += 16)
-    _mm_stream_si128(
-        reinterpret_cast<__m128i*>(static_cast<char*>(to) + i),
-        _mm_load_si128(reinterpret_cast<const __m128i*>(static_cast<const char*>(from) + i)));
+    _mm_stream_si128(reinterpret_cast<__m128i*>(static_cast<char*>(to) + i),
+                     _mm_load_si128(reinterpret_cast<const __m128i*>(static_cast<const char*>(from) + i)));
 #else
   std::memcpy(to, from, bytes);
 #endif
