@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,6 +17,8 @@ from campaign_tools import attempts, events, kill, machine, run, start, write
 
 from trellis.campaign.claims import Claims
 from trellis.campaign.files import load_campaign
+from trellis.campaign.launchers.base import MANAGER, MARKER
+from trellis.campaign.launchers.process import ProcessLauncher
 from trellis.campaign.manager import Manager
 
 #: Each task notes when it began and when it ended, so that two at once would be seen.
@@ -112,6 +116,24 @@ def test_orphans_are_ended_before_their_task_runs_again(tmp_path: Path) -> None:
     assert run(path).counts == {"done": 1}
     assert not tools.alive(pid)
     assert [event["task"] for event in events(tmp_path, "orphan-ended")] == ["t"]
+
+
+def test_an_orphan_gets_sigterm_once(tmp_path: Path) -> None:
+    """A program that saves its work on it is not interrupted again and again meanwhile."""
+    command = "trap 'echo term >> terms' TERM; touch ready; while :; do sleep 0.05; done"
+    identity = {MARKER: f"{tmp_path}:t:0", MANAGER: "dead"}
+    process = subprocess.Popen(["sh", "-c", command], cwd=tmp_path, env={**os.environ, **identity})
+    tools.wait_for((tmp_path / "ready").exists)
+    launcher = ProcessLauncher(machine())
+    (orphan,) = launcher.orphans(tmp_path, {})
+    for _ in range(20):
+        assert launcher.end_orphan(orphan, hard=False)
+        time.sleep(0.02)
+    tools.wait_for((tmp_path / "terms").exists)
+    assert (tmp_path / "terms").read_text() == "term\n"
+    launcher.end_orphan(orphan, hard=True)
+    assert process.wait(10) == -signal.SIGKILL
+    assert not launcher.end_orphan(orphan, hard=True)
 
 
 def test_orphans_of_a_manager_that_dies_while_another_begins(tmp_path: Path) -> None:

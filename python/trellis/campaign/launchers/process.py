@@ -43,6 +43,7 @@ class ProcessLauncher(Launcher):
         self.running: dict[int, ProcessHandle] = {}
         self.failed: list[ProcessHandle] = []
         self.escaped = EscapedProcesses()
+        self.terminated: set[tuple[int, str]] = set()  #: processes of orphans that have got their SIGTERM
         self.poller = select.poll()
 
     def start(self) -> None:
@@ -128,14 +129,17 @@ class ProcessLauncher(Launcher):
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:
         """By process, not by group: an MPI launcher puts its ranks into groups of their own.
 
-        All are stopped first: a shell whose program has been ended would go on to its next command.
+        All are stopped first: a shell whose program has been ended would go on to its next command. SIGTERM
+        once: a program that saves its work on it is not interrupted again and again meanwhile.
         """
-        pids = [pid for pid, marker, _ in _marked_processes() if marker == orphan.identity["marker"]]
+        found = {(pid, marker) for pid, marker, _ in _marked_processes() if marker == orphan.identity["marker"]}
+        due = found if hard else found - self.terminated
         for number in (signal.SIGSTOP, signal.SIGKILL if hard else signal.SIGTERM, signal.SIGCONT):
-            for pid in pids:
+            for pid, _ in due:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, number)
-        return bool(pids)
+        self.terminated.update(due)
+        return bool(found)
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:
