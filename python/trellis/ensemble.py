@@ -186,7 +186,7 @@ class Stream:
         Raises
         ------
         FileError
-            The file is missing or lacks some of these sweeps.
+            The file is missing, cannot be read, or lacks some of these sweeps.
         """
         root_file = load().Hdf5File.open(str(self.path))
         root = root_file.root()
@@ -199,17 +199,24 @@ class Stream:
         self.sweeps = sweeps[keep].tolist()
         group = root.group("observables")
         for name in group.names():
-            self.values[name] = _read_series(group, name)[keep].tolist()
+            self.values[name] = self._read_kept(group, name, keep).tolist()
         if root.has("work"):
             for name in root.group("work").names():
-                self.work[name] = _read_series(root.group("work"), name)[keep].tolist()
+                self.work[name] = self._read_kept(root.group("work"), name, keep).tolist()
         if not root.has("occasional"):
             return
         for name in root.group("occasional").names():
             series = root.group("occasional").group(name)
             numbers = series.read_int64("trajectory")
-            values = _read_series(series, "value")
-            self.occasional[name] = (numbers[numbers <= sweep].tolist(), list(values[numbers <= sweep]))
+            values = self._read_kept(series, "value", numbers <= sweep)
+            self.occasional[name] = (numbers[numbers <= sweep].tolist(), list(values))
+
+    def _read_kept(self, group: Any, name: str, keep: np.ndarray) -> np.ndarray:
+        """What a series has at the sweeps that are kept."""
+        values = _read_series(group, name)
+        if len(values) != len(keep):
+            raise FileError(f"{self.path}: {name}: expected {len(keep)} values, found {len(values)}")
+        return values[keep]
 
     def write(self, run_file: str, lattice: tuple[int, ...], attributes: dict[str, float | int]) -> None:
         """Write all of it under another name, then rename. Collective."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +159,21 @@ def make_hmc(sea: Sea) -> HMC:
     return HMC(levels, length=run.molecular_dynamics.length, seed=run.random.seed, stream=run.random.stream)
 
 
+@contextmanager
+def naming_solver_keys(run: HmcRun) -> Iterator[None]:
+    """Solves of monomials that fail know their limits, but not the keys of the run file that set them."""
+    try:
+        yield
+    except NumericError as error:
+        if "|r|/|b|" not in str(error):
+            raise
+        raise NumericError(
+            f"{error}; the run file has metropolis.max_iterations = {run.metropolis.max_iterations}, "
+            f"metropolis.residual = {run.metropolis.residual:g}, molecular_dynamics.residual = "
+            f"{run.molecular_dynamics.residual:g}"
+        ) from error
+
+
 def _is_staggered(fermion: FermionTable) -> bool:
     return fermion.type in ("staggered", "hisq")
 
@@ -191,11 +208,16 @@ def _interval(
         table.low if table.low is not None else bound or low * _LOW_MARGIN,
         table.high if table.high is not None else high * _HIGH_MARGIN,
     )
-    if high > chosen.high or max(low, bound) < chosen.low:
+    found = Interval(max(low, bound), high)
+    problems = []
+    if found.low < chosen.low:
+        problems.append(f"{found.low:.6g} is below rational.low = {chosen.low:g}: lower that")
+    if found.high > chosen.high:
+        problems.append(f"{found.high:.6g} is above rational.high = {chosen.high:g}: raise that")
+    if problems:
         raise NumericError(
-            f"fermions {fermion.name!r}: the spectrum reaches from {max(low, bound):.6g} to {high:.6g} and "
-            f"leaves the interval [{chosen.low:.6g}, {chosen.high:.6g}]: lower rational.low or raise "
-            "rational.high"
+            f"fermions {fermion.name!r}: an eigenvalue of about {'; and one of about '.join(problems)}, or "
+            "leave it out"
         )
     return chosen
 

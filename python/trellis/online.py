@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import BadArgument
+from .errors import BadArgument, NotConverged
 from .flow import flow_history
 from .solvers import cg, mixed_precision
 from .staggered import HISQ, Staggered, _StaggeredBase
@@ -181,17 +181,25 @@ class OnlineMeasurements:
                 if key not in smeared:
                     smeared[key] = U.stout(rho=key[0], steps=key[1]) if flavour.levels else U
                 M = Staggered(smeared[key], mass=flavour.mass, **_parameters(flavour))
-            found = M.observables(
-                n_f=flavour.n_f,
-                vectors=table.vectors,
-                seed=self.seed,
-                stream=self.stream,
-                configuration=number,
-                noise=table.noise,
-                susceptibility=table.susceptibility,
-                planes=table.magnetisation,
-                solver=solver,
-            )
+            try:
+                found = M.observables(
+                    n_f=flavour.n_f,
+                    vectors=table.vectors,
+                    seed=self.seed,
+                    stream=self.stream,
+                    configuration=number,
+                    noise=table.noise,
+                    susceptibility=table.susceptibility,
+                    planes=table.magnetisation,
+                    solver=solver,
+                )
+            except NotConverged as error:
+                raise NotConverged(
+                    f"{error}; the run file has measure.fermions.max_iterations = {table.max_iterations}, "
+                    f"measure.fermions.residual = {table.residual:g} (flavour {flavour.name!r}, after "
+                    f"trajectory or sweep {number})",
+                    error.report,
+                ) from error
             iterations += found.report.iterations
             series: Values = {
                 "condensate": found.condensate,

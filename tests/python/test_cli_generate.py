@@ -180,6 +180,48 @@ def test_states_that_are_all_damaged_are_kept(tmp_path: Path) -> None:
     assert content(folder) == before
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_stream_that_is_cut_off(plain: Path, tmp_path: Path, ranks: int) -> None:
+    """Nothing is changed; the ways on that the message names are ways on."""
+    folder = write_run(tmp_path, total=14)
+    run("generate", "run.toml", cwd=folder)
+    stream, copy = folder / "out/stream.h5", (folder / "out/stream.h5").read_bytes()
+    stream.write_bytes(copy[: len(copy) // 2])
+    before = {path.name: sha256(path) for path in (folder / "out").iterdir()}
+    write_run(tmp_path)
+    said = run("generate", "run.toml", "--resume", cwd=folder, ranks=ranks, status=1).stderr
+    assert "error: cannot open out/stream.h5: truncated file" in said
+    assert "Lost with it are the observables of 1 to 14" in said
+    assert 'start.file = "out/configuration.000014.ildg" and another heatbath.seed' in said
+    assert {path.name: sha256(path) for path in (folder / "out").iterdir()} == before
+    # a new run
+    new = RUN.replace("seed = 7", "seed = 8").replace('"out"', '"new"') + '[start]\ntype = "file"\n'
+    (folder / "new.toml").write_text(new.format(total=5) + 'file = "out/configuration.000014.ildg"\n')
+    run("generate", "new.toml", cwd=folder)
+    # a copy
+    stream.write_bytes(copy)
+    run("generate", "run.toml", "--resume", cwd=folder)
+    same = content(folder)
+    assert {n: same[n] for n in content(plain)} == content(plain)
+
+
+def test_a_copy_of_the_stream_that_ends_earlier(plain: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=14)
+    run("generate", "run.toml", cwd=folder)
+    copy = (folder / "out/stream.h5").read_bytes()
+    write_run(tmp_path)
+    run("generate", "run.toml", "--resume", cwd=folder)
+    (folder / "out/stream.h5").write_bytes(copy)
+    said = run("generate", "run.toml", "--resume", cwd=folder, status=1).stderr
+    assert "out/stream.h5: expected every sweep from 1 to 24, found 14 of them" in said
+    assert "one that ends before 24 needs a state at or before its end" in said
+    for path in (folder / "out").glob("*.0000[12]*"):
+        if int(path.name.split(".")[1]) > 14:
+            path.rename(folder / path.name)
+    run("generate", "run.toml", "--resume", cwd=folder)
+    assert content(folder) == content(plain)
+
+
 def test_old_results_are_not_overwritten(plain: Path) -> None:
     found = run("generate", "run.toml", cwd=plain, status=1)
     assert "--resume" in found.stderr
@@ -228,6 +270,16 @@ def test_starts(plain: Path, tmp_path: Path, start: str) -> None:
     (folder / "first.ildg").write_bytes((plain / "out" / "configuration.000014.ildg").read_bytes())
     found = json.loads(run("generate", "run.toml", "--json", cwd=folder).stdout)
     assert 0.4 < found["plaquette_last"] < 1.0
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_start_of_another_lattice(plain: Path, tmp_path: Path, ranks: int) -> None:
+    text = RUN.replace("[4, 4, 4, 8]", "[4, 4, 4, 4]") + '[start]\ntype = "file"\nfile = "first.ildg"\n'
+    folder = write_run(tmp_path, text)
+    (folder / "first.ildg").write_bytes((plain / "out" / "configuration.000014.ildg").read_bytes())
+    said = run("generate", "run.toml", cwd=folder, ranks=ranks, status=1).stderr
+    expected = "start.file (lattice.extents = [4, 4, 4, 4]): first.ildg: expected the lattice 4x4x4x4"
+    assert expected in said
 
 
 SMALL_DISK = """

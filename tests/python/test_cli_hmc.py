@@ -104,6 +104,16 @@ def test_stopped_and_resumed_on_other_ranks(plain: Path, tmp_path: Path) -> None
     assert {name: found[name] for name in expected} == expected
 
 
+def test_a_missing_stream(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=4)
+    run("generate", "run.toml", cwd=folder)
+    (folder / "out" / "stream.h5").unlink()
+    said = run("generate", "run.toml", "--trajectories", 1, cwd=folder, status=1).stderr
+    assert "Lost with it are the observables of 1 to 4" in said
+    assert 'start.file = "out/checkpoint.000004.ildg" and another random.seed' in said
+    assert not (folder / "out" / "stream.h5").exists()
+
+
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     """The file was taken for one of a heat bath, and each of its tables refused."""
     folder = write_run(tmp_path, RUN.replace("[molecular_dynamics]\nlength = 0.5\n", ""))

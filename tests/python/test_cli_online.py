@@ -291,6 +291,14 @@ def test_a_table_that_means_something_else_is_refused(tmp_path: Path) -> None:
     assert "condensate.b" in occasional(folder)
 
 
+def test_solves_that_do_not_converge_name_their_keys(tmp_path: Path) -> None:
+    text = HEATBATH.format(total=4) + "[measure.fermions]\nevery = 1\nmax_iterations = 2\n"
+    folder = write_run(tmp_path, text + '[[measure.valence]]\nname = "a"\nmass = 0.5\n')
+    said = run("generate", "run.toml", cwd=folder, status=1).stderr
+    assert "iterations ran out after 2 iterations" in said
+    assert "; the run file has measure.fermions.max_iterations = 2, measure.fermions.residual = 1e-10" in said
+
+
 def measurements_of(text: str) -> OnlineMeasurements:
     chain = HmcRun.model_validate(tomllib.loads(text))
     flavours = sea_flavours(chain.fermions, chain.smearing, chain.background)

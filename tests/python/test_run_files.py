@@ -237,6 +237,29 @@ def test_no_toml_and_no_file(tmp_path: Path) -> None:
         load_run_file(tmp_path / "binary.toml", GenerateRun)
 
 
+@pytest.mark.parametrize(
+    "changed, key",
+    [
+        ("mass = -4", "fermion.mass = -4"),
+        ("mass = -2.5\nnu = 0.5", "fermion.mass = -2.5"),
+        ("kappa = 0.2\nnu = 0.5\nxi0 = 3.0", "fermion.kappa = 0.2"),
+        ("mass = 0.1\nstrange_mass = -4.0", "fermion.strange_mass = -4"),
+    ],
+)
+def test_wilson_quarks_without_a_diagonal(changed: str, key: str) -> None:
+    with pytest.raises(RunFileError) as caught:
+        parse_run_file(MEASURE.replace("kappa = 0.13", changed), MeasureRun, name="run.toml")
+    assert str(caught.value) == (
+        f"run.toml:3: fermion: {key}: expected another mass or kappa: 1 + 3 nu / xi0 + mass, the diagonal of "
+        "the operator, would be zero"
+    )
+
+
+@pytest.mark.parametrize("beside", ["csw = 1.0", "csw_temporal = 1.0", "twisted_mass = 0.1"])
+def test_a_diagonal_of_matrices_needs_no_number(beside: str) -> None:
+    parse_run_file(MEASURE.replace("kappa = 0.13", f"mass = -4\n{beside}"), MeasureRun)
+
+
 MOEBIUS = MEASURE.replace("kappa = 0.13", 'type = "moebius"\nmass = 0.1\nLs = 4')
 
 

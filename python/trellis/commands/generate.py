@@ -24,6 +24,8 @@ from .setup import (
     gauge_field_bytes,
     load_run,
     make_output_folder,
+    read_stream,
+    require_lattice,
     require_memory,
     require_naik_fits,
     set_threads,
@@ -138,11 +140,10 @@ class _Generation:
             return start_field(run.start, self.geometry, run.heatbath.seed, run.machine)
         state, U, record = found
         self._require_same_physics(record["physics"], state)
-        if U.geometry != self.geometry:
-            raise BadArgument(f"{state.links}: expected {self.geometry}, found {U.geometry}")
+        require_lattice(str(state.links), U, self.geometry)
         self.sweep = self.resumed_from = state.sweep
         self.measurements.go_on(record.get("measure"), str(state.record))
-        self.stream.read_until(state.sweep)
+        read_stream(self.stream, state, "heatbath.seed")
         self.output.line(f"resuming after sweep {state.sweep} ({state.links.name})")
         return U
 

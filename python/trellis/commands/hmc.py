@@ -13,7 +13,7 @@ from ..core import load
 from ..ensemble import State, Stream, load_last_state, save_state, states
 from ..errors import BadArgument
 from ..gauge import GaugeField, Geometry
-from ..monomials import make_hmc, make_sea
+from ..monomials import make_hmc, make_sea, naming_solver_keys
 from ..online import OnlineMeasurements, sea_flavours
 from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
@@ -23,6 +23,8 @@ from .hmc_report import Part, describe_parts, describe_trajectory
 from .setup import (
     gauge_field_bytes,
     make_output_folder,
+    read_stream,
+    require_lattice,
     require_memory,
     require_naik_fits,
     set_threads,
@@ -53,18 +55,20 @@ def generate_hmc(
     trajectories
         Make so many more, whatever run.trajectories.total is.
     """
-    return _Chain(run, text, output).run_all(trajectories)
+    with naming_solver_keys(run):
+        return _Chain(run, text, output).run_all(trajectories)
 
 
 def tune_hmc(run: HmcRun, text: str, output: Output, *, acceptance: float) -> dict[str, Any]:
     """`trellis generate --tune`: from the last state of the run, or its start after the thermalisation."""
     chain = _Chain(run, text, output)
-    U = chain.last_or_start()
-    chain._prepare(U)
-    for number in range(chain.number + 1, run.trajectories.thermalisation + 1):
-        record = chain.hmc.trajectory(U, number, test=False)
-        output.line(f"thermalisation {number}: plaquette {U.plaquette:.6f}  dH {record['dH']:+.3f}")
-    return tune(run, U, chain.intervals, output, acceptance=acceptance, samples=_TUNING_SAMPLES)
+    with naming_solver_keys(run):
+        U = chain.last_or_start()
+        chain._prepare(U)
+        for number in range(chain.number + 1, run.trajectories.thermalisation + 1):
+            record = chain.hmc.trajectory(U, number, test=False)
+            output.line(f"thermalisation {number}: plaquette {U.plaquette:.6f}  dH {record['dH']:+.3f}")
+        return tune(run, U, chain.intervals, output, acceptance=acceptance, samples=_TUNING_SAMPLES)
 
 
 def _without_limits(physics: dict[str, Any]) -> dict[str, Any]:
@@ -165,10 +169,12 @@ class _Chain:
             return
         assert self.intervals is not None
         for name, interval in wider.items():
+            known = self.intervals[name]
+            left = [f"below {known['low']:.6g}"] if interval.low < known["low"] else []
+            left += [f"above {known['high']:.6g}"] if interval.high > known["high"] else []
             self.output.warning(
-                f"fermions {name!r}: the spectrum leaves [{self.intervals[name]['low']:.6g}, "
-                f"{self.intervals[name]['high']:.6g}]; from trajectory {self.number + 1} on the interval is "
-                f"[{interval.low:.6g}, {interval.high:.6g}]"
+                f"fermions {name!r}: the spectrum leaves its interval ({', '.join(left)}), which from "
+                f"trajectory {self.number + 1} on is [{interval.low:.6g}, {interval.high:.6g}]"
             )
             self.intervals[name] = {"low": interval.low, "high": interval.high}
         self._prepare(U)
@@ -183,12 +189,11 @@ class _Chain:
             return start_field(run.start, self.geometry, run.random.seed, run.machine)
         state, U, record = found
         self._require_same_physics(record["physics"], state)
-        if U.geometry != self.geometry:
-            raise BadArgument(f"{state.links}: expected {self.geometry}, found {U.geometry}")
+        require_lattice(str(state.links), U, self.geometry)
         self.number = self.saved = self.resumed_from = state.sweep
         self.intervals = record.get("intervals")
         self.measurements.go_on(record.get("measure"), str(state.record))
-        self.stream.read_until(state.sweep)
+        read_stream(self.stream, state, "random.seed")
         self.output.line(f"going on after trajectory {state.sweep} ({state.links.name})")
         return U
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ..core import load
+from ..ensemble import State, Stream
 from ..errors import BadArgument, FileError, OutOfMemory
 from ..gauge import GaugeField, Geometry, read_gauge_field
 from ..machine import gibibytes
@@ -143,9 +144,7 @@ def start_field(start: StartTable, geometry: Geometry, seed: int, machine: Machi
     Raises
     ------
     FileError
-        The file is no sound configuration.
-    BadArgument
-        It is one of another lattice.
+        The file is no sound configuration, or one of another lattice.
     """
     if start.type == "cold":
         return cold(geometry)
@@ -154,10 +153,52 @@ def start_field(start: StartTable, geometry: Geometry, seed: int, machine: Machi
     if start.type == "weak":
         return weak_field(geometry, seed=seed, spread=start.spread)
     assert start.file is not None
-    U = read_gauge_field(start.file, grid=machine.grid)
-    if U.geometry != geometry:
-        raise BadArgument(f"{start.file}: expected {geometry}, found {U.geometry}")
-    return U
+    try:
+        return read_gauge_field(start.file, grid=machine.grid, lattice=geometry.extents)
+    except FileError as error:
+        said = f"start.file (lattice.extents = {list(geometry.extents)})"
+        raise type(error)(f"{said}: {error}") from error
+
+
+def require_lattice(what: str, U: GaugeField, geometry: Geometry) -> None:
+    """What was read is of the run file's lattice.
+
+    Raises
+    ------
+    BadArgument
+        It is not.
+    """
+    if U.geometry.extents != geometry.extents:
+        raise BadArgument(
+            f"{what}: expected lattice.extents = {list(geometry.extents)}, found {list(U.geometry.extents)}"
+        )
+
+
+def read_stream(stream: Stream, state: State, seed: str) -> None:
+    """The observables up to the state that a run goes on from. Collective.
+
+    Parameters
+    ----------
+    seed
+        The key of the run file that has it.
+
+    Raises
+    ------
+    FileError
+        They cannot be read; the message says what is left, and the ways on.
+    """
+    try:
+        stream.read_until(state.sweep)
+    except FileError as error:
+        name = stream.path.name
+        raise FileError(
+            f"{error}\nLost with it are the observables of 1 to {state.sweep}: no other file has them, and "
+            f"the run does not go on without them. The links are sound ({state.links}), and nothing was "
+            f"changed. If there is a copy of {name}, put it in its place; one that ends before {state.sweep} "
+            "needs a state at or before its end: move the later ones away (*.NNNNNN.json and *.NNNNNN.ildg). "
+            "Without a copy, begin a new run at these links, with another output.directory, "
+            f'start.type = "file", start.file = "{state.links}" and another {seed}'
+        ) from error
 
 
 def gauge_field_bytes(local: tuple[int, ...], grid: tuple[int, ...]) -> int:

@@ -42,6 +42,8 @@ Coupling = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 #: A bound that is added to Coupling's would be lost beside it.
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 Positive = Annotated[float, Field(ge=1 / LARGEST, le=LARGEST)]
+#: Of 1 + 3 nu / xi0 + mass: what its rounding leaves of zero, and more.
+_LEAST_DIAGONAL = 1e-12
 #: Flux quanta; with the charges they stay within the core's 32-bit integers.
 Quanta = Annotated[int, Field(ge=-(10**6), le=10**6)]
 ThreeQuanta = Annotated[tuple[Quanta, Quanta, Quanta], Field(strict=False)]
@@ -108,4 +110,25 @@ def require_flow_times(time: float, spacing: float) -> None:
         raise ValueError(
             f"flow.time = {time:g} is more than a million times flow.spacing = {spacing:g}: expected at most "
             "so many flow times"
+        )
+
+
+def require_diagonal(value: float, formula: str, said: str) -> None:
+    """Even-odd preconditioning divides by the diagonal of a Wilson operator without other site terms.
+
+    Parameters
+    ----------
+    value, formula
+        The diagonal, and how it follows from the keys.
+    said
+        What the run file says of the mass: "mass = -4".
+
+    Raises
+    ------
+    ValueError
+        It is zero.
+    """
+    if abs(value) < _LEAST_DIAGONAL:
+        raise ValueError(
+            f"{said}: expected another mass or kappa: {formula}, the diagonal of the operator, would be zero"
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, WrapValidator, model_validator
 
-from .common import Coupling, Positive, Table
+from .common import Coupling, Positive, Table, require_diagonal
 
 #: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
 LARGEST_COEFFICIENT = 100.0
@@ -95,7 +95,22 @@ class FermionTable(Table):
             raise ValueError(f"fermion of type {self.type} does not take {', '.join(sorted(wrong))}")
         if self.type == "moebius":
             self._require_domain_walls()
+        elif not self._has_site_term:
+            self._require_diagonals()
         return self
+
+    @property
+    def _has_site_term(self) -> bool:
+        """Whether sites have more than a number on their diagonal."""
+        return self.csw != 0 or bool(self.csw_temporal) or self.twisted_mass != 0
+
+    def _require_diagonals(self) -> None:
+        for key in ("mass", "kappa", "strange_mass", "strange_kappa"):
+            given = getattr(self, key)
+            if given is not None:
+                mass = given if key.endswith("mass") else 1 / (2 * given) - 4
+                diagonal = 1 + 3 * self.nu / self.xi0 + mass
+                require_diagonal(diagonal, "1 + 3 nu / xi0 + mass", f"fermion.{key} = {given:g}")
 
     def _require_domain_walls(self) -> None:
         """Masses of quarks, and coefficients that leave a kernel (b5 + c5) D_W / (2 + (b5 - c5) D_W)."""

@@ -7,7 +7,16 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import ChargeThirds, Coupling, FourPhases, Name, Positive, Table, ThreeQuanta
+from .common import (
+    ChargeThirds,
+    Coupling,
+    FourPhases,
+    Name,
+    Positive,
+    Table,
+    ThreeQuanta,
+    require_diagonal,
+)
 
 
 class SmearingTable(Table):
@@ -97,8 +106,6 @@ class FermionTable(Table):
 
     @model_validator(mode="after")
     def _legal(self) -> Self:
-        if (self.mass is None) == (self.kappa is None):
-            raise ValueError(f"fermions {self.name!r}: give mass or kappa, and not both")
         if self.type != "hisq" and self.epsilon != 0:
             raise ValueError(f"fermions {self.name!r}: epsilon is for type hisq")
         if self.type in ("staggered", "hisq"):
@@ -110,9 +117,10 @@ class FermionTable(Table):
     def _require_staggered(self) -> None:
         if self.kappa is not None:
             raise ValueError(f"fermions {self.name!r}: kappa is for type wilson; {self.type} takes mass")
-        if not self.mass or self.mass < 0:
+        if self.mass is None or self.mass <= 0:
+            found = "none" if self.mass is None else f"{self.mass:g}"
             raise ValueError(
-                f"fermions {self.name!r}: {self.type} flavours have a mass above 0, found {self.mass:g}"
+                f"fermions {self.name!r}: {self.type} flavours have a mass above 0, found {found}"
             )
         for key in ("csw", "twisted_mass"):
             if getattr(self, key) != 0:
@@ -126,6 +134,11 @@ class FermionTable(Table):
             )
 
     def _require_wilson(self) -> None:
+        if (self.mass is None) == (self.kappa is None):
+            raise ValueError(f"fermions {self.name!r}: give mass or kappa, and not both")
+        if self.csw == 0 and self.twisted_mass == 0:
+            said = f"fermions {self.name!r}: mass = {self.bare_mass:g}"
+            require_diagonal(4.0 + self.bare_mass, "4 + mass", said)
         if self.n_f not in (1, 2):
             raise ValueError(f"fermions {self.name!r}: n_f is 1 or 2 for type wilson, found {self.n_f:g}")
         if self.mu_over_ipiT != 0 or self.charge_thirds != 0:

@@ -11,8 +11,9 @@ namespace trellis {
 namespace {
 void check(const WilsonParams& p) {
   TRELLIS_REQUIRE(p.xi0 > 0, "bare anisotropy xi0 = ", p.xi0, " must be positive");
-  TRELLIS_REQUIRE(p.diagonal() != 0 || p.twisted_mass != 0 || p.has_clover(),
-                  "the diagonal 1 + 3 nu/xi0 + m is zero");
+  TRELLIS_REQUIRE(p.diagonal() != 0 || p.twisted_mass != 0 || p.has_clover(), "mass = ", p.mass,
+                  ": the diagonal 1 + 3 nu/xi0 + mass is zero, and neither a clover term nor "
+                  "a twisted mass stands beside it");
 }
 
 std::shared_ptr<const SpinorField> in_storage(const SpinorField& clover, const HoppingTerm& hop) {

@@ -70,6 +70,16 @@ double tridiagonal_eigenvalue(const std::vector<double>& diagonal, const std::ve
 }
 }  // namespace
 
+void require_solved(const Monomial& monomial, const SolveReport& report, double tolerance,
+                    const std::string& max_iterations) {
+  if (report.converged) return;
+  const bool ran_out = report.reason == StopReason::max_iterations;
+  throw NumericError(message("monomial ", monomial.name(), ": ", report.method,
+                             " reached |r|/|b| = ", report.largest_residual(), " (asked: ", tolerance, "; ",
+                             name_of(report.reason), ", max_iterations = ", max_iterations, "): raise ",
+                             ran_out ? "max_iterations or " : "", "the residual, or take a heavier quark"));
+}
+
 void set_normal(SpinorField& eta, const TrajectoryKey& key, uint32_t id) {
   fill_normal(eta, key, RandomPurpose::pseudofermion, id);
 }
@@ -120,11 +130,10 @@ void solve_shifts(std::vector<SpinorField>& x, SquaredOperator& fermion, const R
   ++count.solves;
   count.iterations += report.iterations;
   count.largest_residual = std::max(count.largest_residual, report.largest_residual());
-  if (!report.converged)
-    throw NumericError(message(
-        "monomial ", monomial.name(), ": the multi-shift solve reached |r|/|b| = ", report.largest_residual(),
-        " in ", report.iterations, " iterations (asked: ", solve.tolerance, "; ", name_of(report.reason),
-        "): allow more iterations, a larger residual or a heavier quark"));
+  const bool is_finished = solve.precision == Precision::double_precision;
+  require_solved(monomial, report, solve.tolerance,
+                 message(solve.max_iterations, " of all shifts together",
+                         is_finished ? ", and again of each by itself" : ""));
 }
 
 void apply_rational(SpinorField& out, std::vector<SpinorField>& x, SquaredOperator& fermion,

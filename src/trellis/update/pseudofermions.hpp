@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "trellis/field/linear_operator.hpp"
+#include "trellis/solver/solve_report.hpp"
 #include "trellis/update/monomial.hpp"
 #include "trellis/update/squared_operator.hpp"
 
@@ -12,6 +13,11 @@ namespace trellis {
 /// Complex normal components with <|eta|^2> = 1 for each, on the sites of the field. Draw number: (id << 20)
 /// + (right-hand side << 8) + k for the k-th complex component. @pre id < 4096, at most 4096 right-hand sides
 void set_normal(SpinorField& eta, const TrajectoryKey& key, uint32_t id);
+
+/// Throws NumericError if a solve missed its tolerance; the message has its limit, `max_iterations`, which is
+/// not report.iterations where a limit holds for several parts of the solve.
+void require_solved(const Monomial& monomial, const SolveReport& report, double tolerance,
+                    const std::string& max_iterations);
 
 /// r(x) = constant + sum_k residues[k] / (x + shifts[k])
 struct RationalFunction {

@@ -36,11 +36,7 @@ void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& 
   ++solve_count().solves;
   solve_count().iterations += report.iterations;
   solve_count().largest_residual = std::max(solve_count().largest_residual, report.largest_residual());
-  if (!report.converged)
-    throw NumericError(
-        message("monomial ", name(), ": the solve reached |r|/|b| = ", report.largest_residual(), " in ",
-                report.iterations, " iterations (asked: ", tolerance, "; ", name_of(report.reason),
-                "): allow more iterations, a larger residual or a heavier quark"));
+  require_solved(*this, report, tolerance, std::to_string(params_.max_iterations));
 }
 
 void TwoFlavourMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {

@@ -132,7 +132,9 @@ class ProcessLauncher(Launcher):
         All are stopped first: a shell whose program has been ended would go on to its next command. SIGTERM
         once: a program that saves its work on it is not interrupted again and again meanwhile.
         """
-        found = {(pid, marker) for pid, marker, _ in _marked_processes() if marker == orphan.identity["marker"]}
+        found = {
+            (pid, marker) for pid, marker, _ in _marked_processes() if marker == orphan.identity["marker"]
+        }
         due = found if hard else found - self.terminated
         for number in (signal.SIGSTOP, signal.SIGKILL if hard else signal.SIGTERM, signal.SIGCONT):
             for pid, _ in due:
