@@ -286,8 +286,12 @@ def test_analyze(tmp_path: Path) -> None:
     found = json.loads(run(*arguments, cwd=tmp_path).stdout)
     assert list(found["particles"]) == ["pion"]
     assert (tmp_path / "out" / "report.html").exists()
-    (tmp_path / "options.toml").write_text('particle = ["pion"]\n')
-    assert "particle" in run(*arguments, cwd=tmp_path, status=1).stderr
+    (tmp_path / "options.toml").write_text('particle = ["pion"]\n[charges]\nt_max = "7"\n')
+    printed = run(*arguments, cwd=tmp_path, status=1)
+    for text in (printed.stderr, json.loads(printed.stdout)["error"]):
+        assert "options.toml:1: particle: unknown key; did you mean 'particles'?" in text
+        assert "options.toml:3: charges.t_max: Input should be a valid integer; found '7'" in text
+        assert "pydantic" not in text
     assert "max_states" in json.loads(run("analyze", "--schema", cwd=tmp_path).stdout)["properties"]
     run("analyze", cwd=tmp_path, status=2)
 

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import ValidationError
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ..errors import RunFileError
 from .assemble import is_timing
 from .errors import AnalysisError
 from .options import AnalysisOptions
@@ -55,7 +55,7 @@ def run(
     errors = Console(stderr=True, soft_wrap=True)
     try:
         results = analyze(paths, output=output_dir, companion=companion, title=title, options=options)
-    except (AnalysisError, ValidationError, OSError) as error:
+    except (AnalysisError, RunFileError, OSError) as error:
         errors.print(f"error: {error}", style="bold red", highlight=False, markup=False)
         if json:
             print(json_text.dumps({"error": str(error)}))

@@ -11,6 +11,7 @@ from pathlib import Path
 import gvar as gv
 import numpy as np
 
+from ..run_files.loading import validate_run
 from .assemble import observable_results, particle_result, solver_result
 from .charge_quality import charge_warnings
 from .correlators import Correlator, particle_correlators
@@ -63,7 +64,8 @@ def analyze(
         With the file or quantity at fault (subclasses in `errors`). A particle that cannot be fitted does not
         stop the others: it is listed in `not_fitted` with the reason.
     """
-    options = AnalysisOptions.model_validate(options or {})
+    if not isinstance(options, AnalysisOptions):
+        options = validate_run(options or {}, AnalysisOptions, "options")
     factory = gv.switch_gvar()  # the gvars of the fits do not outlive this call
     try:
         smearing = options.lalibe_smearing

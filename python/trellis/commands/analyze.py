@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..run_files.loading import load_toml
+from ..run_files.loading import load_run_file
 
 
 def analyze(
@@ -18,6 +18,7 @@ def analyze(
 ) -> int:
     """See trellis.analysis.command.run."""
     from ..analysis.command import run
+    from ..analysis.options import AnalysisOptions
 
-    chosen = None if options is None else load_toml(options)
+    chosen = None if options is None else load_run_file(options, AnalysisOptions)[0]
     return run(paths, output, json=json, options=chosen, companion=companion or None, title=title)
