@@ -31,6 +31,7 @@ class BoundSolver:
             raise BadArgument(f"a solver is bound to an operator, found {M!r}")
         self.solver = solver
         self.operator = M
+        solver._require_operator(M)
 
     def propagator(
         self,
@@ -106,7 +107,19 @@ class BoundSolver:
             report = replace(report, converged=False, reason=reason)
         if not report.converged and not allow_not_converged:
             raise NotConverged(_not_converged_message(report), report)
-        return Propagator(S, report, midpoint, fields)
+        return Propagator(S, report, midpoint, fields, self.operator._record)
+
+    def _require_own(self, S: Propagator) -> None:
+        """BadArgument where it is known that S is a propagator of another operator."""
+        M = self.operator
+        if not np.allclose(S.boundary, M.boundary, rtol=0, atol=1e-6):
+            difference = f"boundary phases {S.boundary}, not {M.boundary}"
+        else:
+            difference = "" if S.operator is None else S.operator.difference(M._record)
+        if difference:
+            raise BadArgument(
+                f"S: expected a propagator of the solver's own operator {M!r}, found one with {difference}"
+            )
 
     def _largest_whole_residual(self) -> float:
         """Of M x = b. The Schur complement's residual differs from it by the size of the diagonal blocks; far

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from .arguments import choice, instance, integer
 from .arguments import momenta as momentum_list
 from .core import load
 from .errors import BadArgument
+from .operator_records import MIRRORED_MESONS
 from .propagators import Propagator
 
 ZERO_MOMENTUM = ((0, 0, 0),)
@@ -49,7 +51,9 @@ def meson(
     Parameters
     ----------
     quark, antiquark
-        Propagators from the same source.
+        Propagators from the same source. The antiquark is gamma5 S^dagger gamma5: with a twisted mass the
+        propagator of the opposite mu, and a UserWarning where complex b5 and c5 of single slices do not
+        mirror each other.
     sink, source
         Gamma matrices by name: "gamma5", "gamma_x", "gamma_t gamma5", "1", "sigma_xy", ...
     momenta
@@ -65,7 +69,8 @@ def meson(
     BadArgument
         Unknown gamma matrix, or propagators from different sources.
     """
-    return mesons(quark, antiquark, [(sink, source)], momenta=momenta)[0]
+    _warn_if_mirrored(antiquark)
+    return contract_mesons(quark, antiquark, [(sink, source)], momenta)[0]
 
 
 def mesons(
@@ -80,7 +85,9 @@ def mesons(
     Parameters
     ----------
     quark, antiquark
-        Propagators from the same source.
+        Propagators from the same source. The antiquark is gamma5 S^dagger gamma5: with a twisted mass the
+        propagator of the opposite mu, and a UserWarning where complex b5 and c5 of single slices do not
+        mirror each other.
     pairs
         (sink, source) gamma matrices by name, as in :func:`meson`.
     momenta
@@ -96,6 +103,17 @@ def mesons(
     BadArgument
         Unknown gamma matrix, or propagators from different sources.
     """
+    _warn_if_mirrored(antiquark)
+    return contract_mesons(quark, antiquark, pairs, momenta)
+
+
+def contract_mesons(
+    quark: Propagator,
+    antiquark: Propagator,
+    pairs: Sequence[tuple[str, str]],
+    momenta: Sequence[Sequence[int]],
+) -> NDArray[np.complex128]:
+    """:func:`mesons`, without its warning."""
     quarks = _core_of(quark=quark, antiquark=antiquark)
     return load().mesons(*quarks, _pairs(pairs), momentum_list(momenta))
 
@@ -110,7 +128,9 @@ def all_mesons(
     Parameters
     ----------
     quark, antiquark
-        Propagators from the same source.
+        Propagators from the same source. The antiquark is gamma5 S^dagger gamma5: with a twisted mass the
+        propagator of the opposite mu, and a UserWarning where complex b5 and c5 of single slices do not
+        mirror each other.
     momenta
         Integer vectors n, p = 2 pi n / L.
 
@@ -124,6 +144,7 @@ def all_mesons(
     BadArgument
         Propagators from different sources.
     """
+    _warn_if_mirrored(antiquark)
     table = load().all_mesons(*_core_of(quark=quark, antiquark=antiquark), momentum_list(momenta))
     return table.reshape(16, 16, *table.shape[1:])
 
@@ -201,6 +222,14 @@ def nucleon(S: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM) 
         Not a propagator, or momenta that are none.
     """
     return baryon("proton", up=S, down=S, momenta=momenta)
+
+
+def _warn_if_mirrored(antiquark: Propagator) -> None:
+    """A twisted mass is no reason: there the antiquark's propagator is that of the opposite mu."""
+    operator = instance("antiquark", antiquark, Propagator).operator
+    if operator and operator.name == "MoebiusDomainWall" and not operator.is_gamma5_hermitian:
+        b5, c5 = (operator.parameters[name] for name in ("b5", "c5"))
+        warnings.warn(f"mesons of b5 = {b5}, c5 = {c5}: {MIRRORED_MESONS}", UserWarning, stacklevel=3)
 
 
 def _core_of(**quarks: Propagator) -> tuple[Any, ...]:

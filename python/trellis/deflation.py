@@ -19,6 +19,7 @@ from .arguments import seed as seed_of
 from .core import load
 from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
+from .operator_records import OperatorRecord
 from .operators import WilsonClover
 from .solvers import Solver
 
@@ -31,8 +32,8 @@ Storage = Literal["double", "float", "single", "half"]
 class Eigenvectors:
     """The lowest eigenvectors of A^dagger A, A the operator or its even-odd Schur complement.
 
-    Made by :func:`lanczos`; they belong to the links, the mass and the even-odd form of that operator, and a
-    solve of another one refuses them.
+    Made by :func:`lanczos`; they belong to the links, the parameters and the even-odd form of that operator,
+    and a solver with them is not bound to another one.
 
     Attributes
     ----------
@@ -44,6 +45,8 @@ class Eigenvectors:
         Estimated bound of the spectrum.
     even_odd : str
         "symmetric", "asymmetric" or "none".
+    operator : object
+        Name, parameters and plaquette of the operator.
     converged : bool
         Whether every residual met the tolerance.
     seconds : float
@@ -52,8 +55,11 @@ class Eigenvectors:
         Memory of the stored vectors on this rank.
     """
 
-    def __init__(self, core: _core.Eigenvectors, even_odd: str, storage: str) -> None:
+    def __init__(
+        self, core: _core.Eigenvectors, even_odd: str, storage: str, operator: OperatorRecord
+    ) -> None:
         self._core = core
+        self.operator = operator
         self.even_odd, self.storage = even_odd, storage
         self.values: NDArray[np.float64] = np.asarray(core.values)
         self.residuals: NDArray[np.float64] = np.asarray(core.relative_residual)
@@ -141,7 +147,7 @@ def lanczos(
     spec.set_storage(instance("storage", storage, str))
     instance("M", M, WilsonClover, MoebiusDomainWall)
     choice("even_odd", even_odd, "symmetric", "asymmetric", "none")
-    modes = Eigenvectors(core.lanczos(M._core, even_odd, spec), even_odd, storage)
+    modes = Eigenvectors(core.lanczos(M._core, even_odd, spec), even_odd, storage, M._record)
     if not modes.converged and not allow_not_converged:
         raise NotConverged(
             f"lanczos: {len(modes)} modes after {max_restarts} restarts with residuals up to "
@@ -164,6 +170,11 @@ class Deflated(Solver):
     def _schur_form(self) -> str:
         return self.solver._schur_form()
 
+    def _require_operator(self, M: WilsonClover | MoebiusDomainWall) -> None:
+        difference = self.eigenvectors.operator.difference(M._record)
+        if difference:
+            raise BadArgument(f"the eigenvectors do not belong to {M!r}: they are those of {difference}")
+
 
 def deflated(solver: Solver, eigenvectors: Eigenvectors, *, reduction: float = 0.0) -> Deflated:
     """A solver that takes low modes out of the residual before it starts, and again on the way.
@@ -175,7 +186,8 @@ def deflated(solver: Solver, eigenvectors: Eigenvectors, *, reduction: float = 0
     solver
         Any, with or without ``tr.even_odd``.
     eigenvectors
-        Of the same operator and even-odd form.
+        Of the same operator and even-odd form; binding the solver to an operator with other parameters or
+        links is a BadArgument.
     reduction
         The residual is deflated anew when it has dropped by this factor; 0 chooses by the storage of the
         vectors.

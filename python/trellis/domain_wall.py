@@ -11,7 +11,8 @@ from .arguments import instance, integer, phases, real
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
-from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals
+from .operator_records import Parameter
+from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals
 from .propagators import Propagator
 
 
@@ -30,7 +31,7 @@ def _without_zero_imaginary_parts(values: Sequence[complex]) -> complex | list[c
     return plain[0] if len(plain) == 1 else plain
 
 
-class MoebiusDomainWall(OnLinks):
+class MoebiusDomainWall(QuarkOperator):
     """The Moebius domain-wall operator; Shamir's is b5 = 1, c5 = 0.
 
     D5 psi_s = D_+ psi_s - D_- [P_- psi_{s+1} + P_+ psi_{s-1}], wrapped terms times -mass, with
@@ -105,6 +106,11 @@ class MoebiusDomainWall(OnLinks):
     def boundary(self) -> tuple[complex, complex, complex, complex]:
         """Phases in x, y, z, t."""
         return tuple(self._params.boundary)
+
+    def _parameters(self) -> dict[str, Parameter]:
+        p = self._params
+        slices = {"b5": tuple(p.b5), "c5": tuple(p.c5)}
+        return {"mass": p.mass, "M5": p.M5, "Ls": p.Ls} | slices | {"boundary": self.boundary}
 
     def __repr__(self) -> str:
         p = self._params

@@ -67,8 +67,10 @@ def feynman_hellmann_propagator(
     NotConverged
         The tolerance was missed.
     BadArgument
-        A current that is no gamma matrix, or a momentum that is none.
+        A current that is no gamma matrix, a momentum that is none, or a propagator that is known to be of
+        another operator (for currents between flavours solve for :func:`sequential_source`).
     """
+    solve._require_own(instance("S", S, Propagator))
     source = sequential_source(S, current, momentum=momentum)
     return solve.propagator(source, allow_not_converged=allow_not_converged)
 
@@ -121,10 +123,12 @@ def conserved_current_propagator(
     NotConverged
         The tolerance was missed.
     BadArgument
-        A propagator without its 5-D fields, or a current that the operator does not have.
+        A propagator without its 5-D fields or one that is known to be of another operator, or a current that
+        the operator does not have.
     """
     choice("current", current, "vector", "axial")
     choice("direction", direction, *_DIRECTIONS)
+    instance("S", S, Propagator)
     core, M = load(), solve.operator
     mu, n = _DIRECTIONS[direction], momentum_of(momentum)
     if not isinstance(M._core, core.DomainWallOperator):
@@ -132,10 +136,12 @@ def conserved_current_propagator(
             raise BadArgument("the conserved axial current is one of domain-wall fermions")
         if not M.is_isotropic:
             raise BadArgument("the conserved current of anisotropic Wilson fermions is not available")
+        solve._require_own(S)
         source = Source(core.conserved_current_source(S._core, M._links._core, mu, n, time))
         return solve.propagator(source, allow_not_converged=allow_not_converged)
     if S.fields is None:
         raise BadArgument("the conserved current needs the propagator's 5-D fields: keep_fields=True")
+    solve._require_own(S)
     spec, form = solve.solver._spec(), solve.solver._schur_form()
     solved = core.conserved_current_domain_wall(M._core, spec, form, S.fields, current, mu, n, time)
     return solve._checked(solved.quark, allow_not_converged, solved.midpoint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from .arguments import complex_array, instance, integer, phases, real
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
+from .operator_records import OperatorRecord, Parameter, is_gamma5_hermitian
 
 if TYPE_CHECKING:
     from .gauge import Geometry
@@ -43,7 +45,28 @@ class OnLinks:
         return self._links.device
 
 
-class WilsonClover(OnLinks):
+class QuarkOperator(OnLinks):
+    """What the operators of quark propagators share."""
+
+    def _parameters(self) -> dict[str, Parameter]:
+        """What changes solutions, by the names of arguments."""
+        raise NotImplementedError
+
+    @property
+    def is_gamma5_hermitian(self) -> bool:
+        """Whether S^dagger = gamma5 S gamma5 for one and the same flavour, as sequential propagators need.
+
+        Not with a twisted mass; with complex b5 and c5, or those of single slices, if they mirror each other.
+        """
+        return is_gamma5_hermitian(type(self).__name__, self._parameters())
+
+    @cached_property
+    def _record(self) -> OperatorRecord:
+        """What its propagators and low modes remember of it. Collective."""
+        return OperatorRecord(type(self).__name__, self._parameters(), self._links.plaquette)
+
+
+class WilsonClover(QuarkOperator):
     """The Wilson-clover operator, optionally anisotropic or with a twisted mass.
 
     M = 1 + 3 nu / xi0 + m + clover term + i mu gamma5 - 1/2 H (doc/conventions.md).
@@ -128,6 +151,11 @@ class WilsonClover(OnLinks):
     def boundary(self) -> tuple[complex, complex, complex, complex]:
         """Phases in x, y, z, t."""
         return tuple(self._params.boundary)
+
+    def _parameters(self) -> dict[str, Parameter]:
+        names = ("mass", "nu", "xi0", "twisted_mass")
+        clover = {"csw": self._params.csw_spatial, "csw_temporal": self._params.csw_temporal}
+        return {name: getattr(self._params, name) for name in names} | clover | {"boundary": self.boundary}
 
     def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
         """M psi, or M^dagger psi. Collective.

@@ -16,11 +16,10 @@ from .domain_wall import propagator_norm
 from .durable import behind_links
 from .errors import BadArgument
 from .gauge import Geometry
+from .parallel import on_root
+from .propagator_metadata import GAMMA_BASIS, Metadata
 from .propagators import Propagator, site_of
 from .provenance import write_root_attributes
-
-#: Spin basis of all arrays and files.
-GAMMA_BASIS = "DeGrand-Rossi"
 
 
 def write_propagator(
@@ -66,16 +65,20 @@ def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str) -> None
     root.set_integers("source_at", list(S.source_at), "propagator")
     root.set_reals("boundary_real", [p.real for p in S.boundary], "propagator")
     root.set_reals("boundary_imag", [p.imag for p in S.boundary], "propagator")
+    if S.operator is not None:
+        root.set_text("operator", S.operator.to_text(), "propagator")
     if S.report is not None:
         root.set_reals("relative_residuals", list(S.report.relative_residuals), "propagator")
+    root.set_integer("metadata_checksum", Metadata(root, path).checksum, "propagator")
     file.commit()
 
 
 def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = None) -> Propagator:
     """Read the HDF5 file that :meth:`Propagator.write` wrote. Collective.
 
-    Checksum and norm are compared with the stored ones; a file without them (written by an older version)
-    gives a UserWarning. Domain walls: with the midpoint, if the file has it.
+    Checksums of the numbers and of the attributes that are read, and the norm, are compared with the stored
+    ones; a file without them (written by an older version) gives a UserWarning. Domain walls: with the
+    midpoint, if the file has it.
 
     Parameters
     ----------
@@ -89,26 +92,25 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     FileError
         Not such a file, or damaged.
     ChecksumError
-        The numbers are not those that were written.
+        The numbers or attributes are not those that were written.
     """
     core = load()
     path = file_path(path)
     file = core.Hdf5File.open(path)
     root = file.root()
-    geometry = Geometry(root.integers("lattice"), grid)
-    parts = zip(
-        root.reals("boundary_real", "propagator"), root.reals("boundary_imag", "propagator"), strict=True
-    )
-    at = root.integers("source_at", "propagator")
-    boundary = [complex(re, im) for re, im in parts]
+    metadata = Metadata(root, path, on_root(lambda: os.path.getsize(path)))
+    older = metadata.compare()
+    notes: list[str] = []
+    geometry = Geometry(metadata.lattice, grid)
     quarks: dict[str, Propagator] = {}
-    for name in ("propagator", "midpoint"):
-        if name == "midpoint" and not root.has(name):
-            continue
-        S, messages = core.Propagator.read_hdf5(root, name, geometry._core, at, boundary)
-        quarks[name] = Propagator(S)
-        for message in messages:
-            warnings.warn(f"{path}: {message}", UserWarning, stacklevel=2)
+    for name in metadata.arrays:
+        S, messages = core.Propagator.read_hdf5(
+            root, name, geometry._core, metadata.source_at, metadata.boundary
+        )
+        quarks[name] = Propagator(S, operator=metadata.operator)
+        notes += messages
+    for note in notes + older:
+        warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
     quarks["propagator"].midpoint = quarks.get("midpoint")
     return quarks["propagator"]
 

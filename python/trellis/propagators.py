@@ -14,6 +14,7 @@ from .arguments import complex_array, instance, integer, integers, phases, real
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField, Geometry, require_device
+from .operator_records import OperatorRecord
 from .solvers import SolveReport
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ class Propagator:
     fields : object or None
         Domain-wall fermions, where ``keep_fields`` asked for them: the 5-D solutions, for
         :func:`conserved_current_propagator` and as a guess of further solves.
+    operator : object or None
+        Name, parameters and plaquette of the operator that it was solved with; None if it was made from an
+        array, or read from a file that does not say.
     """
 
     def __init__(
@@ -43,11 +47,15 @@ class Propagator:
         report: SolveReport | None = None,
         midpoint: _core.Propagator | None = None,
         fields: _core.DomainWallFields | None = None,
+        operator: OperatorRecord | None = None,
     ) -> None:
         self._core = core
         self.report = report
         self.fields = fields
-        self.midpoint: Propagator | None = None if midpoint is None else Propagator(midpoint, report)
+        self.operator = operator
+        self.midpoint: Propagator | None = None
+        if midpoint is not None:
+            self.midpoint = Propagator(midpoint, report, operator=operator)
         self.axial_current: NDArray[np.float64] | None = None
 
     @cached_property
@@ -78,7 +86,7 @@ class Propagator:
         require_device(device)
         if device == self.device:
             return self
-        moved = Propagator(self._core.on(device), self.report)
+        moved = Propagator(self._core.on(device), self.report, operator=self.operator)
         if self.midpoint is not None:
             moved.midpoint = self.midpoint.to(device)
         moved.axial_current = self.axial_current
@@ -144,7 +152,8 @@ class Propagator:
         """
         width, steps = real("width", width, least=0), integer("steps", steps)
         links = instance("U", U, GaugeField)._core
-        return Propagator(load().sink_smeared(self._core, links, width, steps), self.report)
+        smeared = load().sink_smeared(self._core, links, width, steps)
+        return Propagator(smeared, self.report, operator=self.operator)
 
     def write(
         self,

@@ -16,6 +16,7 @@ from .core import load
 from .correlators import ZERO_MOMENTUM
 from .errors import BadArgument
 from .gauge import GaugeField
+from .operator_records import NEEDS_GAMMA5_HERMITICITY
 from .propagators import Propagator
 from .sources import Source
 
@@ -41,7 +42,7 @@ def nucleon_sequential_source(
     Parameters
     ----------
     S
-        The quark of both flavours; gamma5-hermitian, so no twisted mass.
+        The quark of both flavours; gamma5-hermitian (``M.is_gamma5_hermitian``), so no twisted mass.
     separation
         Time of the sink from the source, 0 to Lt - 1.
     insertion
@@ -56,14 +57,16 @@ def nucleon_sequential_source(
     Raises
     ------
     BadArgument
-        A separation outside the lattice, or an unknown name.
+        A separation outside the lattice, an unknown name, or quarks that are known not to be
+        gamma5-hermitian.
     """
     choice("insertion", insertion, *_LINES)
     choice("spin", spin, "unpolarised", "polarised")
+    _require_gamma5_hermitian(instance("S", S, Propagator))
     links, width, steps = smearing if smearing is not None else (None, 0.0, 1)
     return Source(
         load().nucleon_sequential_source(
-            instance("S", S, Propagator)._core,
+            S._core,
             integer("separation", separation),
             list(_LINES[insertion]),
             spin == "polarised",
@@ -108,9 +111,11 @@ def nucleon_three_point(
     Raises
     ------
     BadArgument
-        A current that is no gamma matrix, or propagators of different lattices.
+        A current that is no gamma matrix, propagators of different lattices, or a sequential one that is
+        known not to be gamma5-hermitian.
     """
     quarks = (instance("sequential", sequential, Propagator)._core, instance("S", S, Propagator)._core)
+    _require_gamma5_hermitian(sequential)
     names = [instance("currents", name, str) for name in currents]
     return load().nucleon_three_point(*quarks, names, momentum_list(momentum_transfers))
 
@@ -150,8 +155,13 @@ def three_point(
 
     Raises
     ------
-    NotConverged, BadArgument
+    NotConverged
+        The tolerance was missed.
+    BadArgument
+        No separation, quarks that are not gamma5-hermitian, or a propagator that is known to be of another
+        operator.
     """
+    solve._require_own(instance("S", S, Propagator))
     if len(separations) == 0:
         raise BadArgument("three_point: expected at least one separation")
     sink = S
@@ -172,3 +182,9 @@ def three_point(
         Y = solve.propagator(source)
         tables.append(nucleon_three_point(Y, S, currents, momentum_transfers=momentum_transfers))
     return np.array(tables)
+
+
+def _require_gamma5_hermitian(S: Propagator) -> None:
+    """What is read from arrays and other programs' files is taken on trust."""
+    if S.operator is not None and not S.operator.is_gamma5_hermitian:
+        raise BadArgument(f"{NEEDS_GAMMA5_HERMITICITY}; found a propagator of {S.operator}")

@@ -42,6 +42,9 @@ class Solver:
         """ "none", "symmetric" or "asymmetric"."""
         return "none"
 
+    def _require_operator(self, M: WilsonClover | MoebiusDomainWall) -> None:
+        """BadArgument where the solver holds something of another operator."""
+
 
 def _checked(tolerance: float, max_iterations: int) -> tuple[float, int]:
     tolerance = real("tolerance", tolerance, above=0)
@@ -263,8 +266,8 @@ class SolveReport:
         What this machine could reach at the solve's ratio of flops to bytes: the smaller of its peak and its
         measured bandwidth (for a working set of this size) times that ratio; None if not measured.
     conventional_gflops
-        With the operator's flops counted as papers do: domain-wall operators with dense matrices in the fifth
-        dimension (10 to 12 thousand flops for a 5-D site in an iteration of CG); else the same as gflops.
+        With the flops of domain-wall operators counted with dense matrices in the fifth dimension (7.6 to 9.1
+        thousand for a 5-D site in S and S^dagger, Ls = 12 to 20); else the same as gflops.
     peak_gflops
         10^9 fused multiply-add flops per second of all ranks, measured; None if not.
     """

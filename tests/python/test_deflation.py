@@ -53,12 +53,47 @@ def test_mistakes_are_refused(U: tr.GaugeField) -> None:
     solver = tr.deflated(tr.cg(), modes)
     with pytest.raises(tr.BadArgument, match="not deflated yet"):
         tr.deflated(solver, modes)
-    with pytest.raises(tr.BadArgument, match="do not belong"):
+    with pytest.raises(tr.BadArgument, match=r"do not belong .* those of mass = 0.1, not 0.9"):
         solver(tr.WilsonClover(U, mass=0.9)).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
     with pytest.raises(tr.BadArgument, match="basis"):
         tr.lanczos(M, count=4, basis=5)
     with pytest.raises(tr.NotConverged, match="restarts"):
         tr.lanczos(M, count=8, max_restarts=1, tolerance=1e-12)
+
+
+def test_modes_of_a_nearby_operator_are_refused(U: tr.GaugeField) -> None:
+    """Near enough for |A v|^2 to be lambda within the 5 % that the compiled part allows."""
+    wilson = {"mass": 0.1, "twisted_mass": 0.2}
+    walls = {"mass": 0.2, "Ls": 4, "b5": 1.5}
+    changes = (
+        (tr.WilsonClover, wilson, {"mass": 0.1001}, "mass = 0.1, not 0.1001"),
+        (tr.WilsonClover, wilson, {"csw": 1e-6}, "csw = 0.0, not 1e-06"),
+        (tr.WilsonClover, wilson, {"twisted_mass": -0.2}, "twisted_mass = 0.2, not -0.2"),
+        (tr.WilsonClover, wilson, {"boundary": (1, 1, 1, 1)}, r"boundary = \(1.0, .* -1.0\), not"),
+        (tr.MoebiusDomainWall, walls, {"mass": 0.201}, "mass = 0.2, not 0.201"),
+        (tr.MoebiusDomainWall, walls, {"b5": (1.5, 1.5, 1.5, 1.51)}, "b5 = 1.5, not"),
+    )
+    modes = {
+        make: tr.lanczos(make(U, **given), count=2, tolerance=1e-4)
+        for make, given in ((tr.WilsonClover, wilson), (tr.MoebiusDomainWall, walls))
+    }
+    solver = tr.even_odd(tr.cg())
+    for make, given, change, words in changes:
+        with pytest.raises(tr.BadArgument, match=words):
+            tr.deflated(solver, modes[make])(make(U, **given | change))
+    near = U.to_numpy()
+    near[0, 0, 0, 0, 0] = near[0, 0, 0, 0, 0] @ np.diag([np.exp(0.1j), np.exp(-0.1j), 1])
+    with pytest.raises(tr.BadArgument, match="those of links of plaquette"):
+        tr.deflated(solver, modes[tr.WilsonClover])(tr.WilsonClover(tr.GaugeField.from_numpy(near), **wilson))
+    with pytest.raises(tr.BadArgument, match="those of the operator MoebiusDomainWall"):
+        tr.deflated(solver, modes[tr.MoebiusDomainWall])(tr.WilsonClover(U, **wilson))
+    # the same operator by another name, other links of the same numbers, other storage
+    same = tr.GaugeField.from_numpy(U.to_numpy())
+    kappa = 1 / (2 * (4 + wilson["mass"]))
+    M = tr.WilsonClover(same, kappa=kappa, twisted_mass=0.2, link_reals=18)
+    tr.deflated(solver, modes[tr.WilsonClover])(M)
+    D = tr.MoebiusDomainWall(same, mass=0.2, Ls=4, b5=[1.5] * 4, columns_per_solve=4)
+    tr.deflated(solver, modes[tr.MoebiusDomainWall])(D)
 
 
 RUN = """\

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..bound_solvers import BoundSolver
 from ..channels import NAMED_BARYONS, meson_channels
 from ..core import load
-from ..correlators import baryon, mesons, momenta_up_to
+from ..correlators import baryon, contract_mesons, momenta_up_to
 from ..domain_wall import propagator_norm
 from ..errors import BadArgument, NotConverged
 from ..flow import FlowHistory, flow_history
@@ -34,7 +34,7 @@ from .measure_currents import (
 from .measure_files import Measured, require_same_run, result_file, write_result
 from .measure_inputs import FileStamp, require_same_inputs
 from .measure_setup import (
-    MIRRORED_MESONS,
+    MIRRORED,
     are_beyond_half,
     between,
     deflated_solver,
@@ -160,7 +160,7 @@ class _Measurement:
         self.memory_is_checked = self.is_warned_of_momenta = False
         self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
         if has_mirrored_mesons(run):
-            output.warning(MIRRORED_MESONS)
+            output.warning(MIRRORED)
         if is_amplifying(run):
             output.warning(
                 f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: width^2 / (4 "
@@ -375,7 +375,7 @@ class _Measurement:
         ):
             if channels and antiquark is not None:
                 pairs = [(channel.sink, channel.source) for channel in channels]
-                values = mesons(S, antiquark, pairs, momenta=self.momenta)
+                values = contract_mesons(S, antiquark, pairs, self.momenta)
                 result |= {channel.name: values[i] for i, channel in enumerate(channels)}
         for name in self.run.correlators.baryons:
             channel = NAMED_BARYONS[name]

@@ -15,6 +15,7 @@ from ..domain_wall import MoebiusDomainWall
 from ..errors import BadArgument
 from ..flow import GradientFlow
 from ..gauge import GaugeField, Geometry
+from ..operator_records import MIRRORED_MESONS
 from ..operators import WilsonClover
 from ..run_files.measure import ConfigurationsTable, MeasureRun, SmearingTable, SourceTable
 from ..run_files.quarks import Coefficients, DeflationTable, FermionTable, SolverTable
@@ -170,11 +171,7 @@ def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
 
 
 #: Said where :func:`has_mirrored_mesons`.
-MIRRORED_MESONS = (
-    "fermion.b5, fermion.c5: with these coefficients S^dagger is not gamma5 S gamma5, from which mesons take "
-    "their antiquark: theirs is that of the mirrored coefficients; nucleons and [feynman_hellmann] do not "
-    "need it"
-)
+MIRRORED = f"fermion.b5, fermion.c5: {MIRRORED_MESONS}; nucleons and [feynman_hellmann] do not need it"
 
 
 def has_mirrored_mesons(run: MeasureRun) -> bool:

@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from ..operator_records import NEEDS_GAMMA5_HERMITICITY
 from .common import LARGEST, FourIntegers, MachineTable, Table, require_flow_times
 from .contractions import STRANGE, CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from .quarks import DeflationTable, FermionTable, SolverTable
@@ -169,9 +170,7 @@ class MeasureRun(Table):
         self._require_conserved(is_moebius)
         if self.three_point.currents and self.fermion is not None and not self.fermion.is_gamma5_hermitian:
             raise ValueError(
-                "three_point: sequential propagators need S^dagger = gamma5 S gamma5, which does not hold "
-                "with twisted_mass, or with b5, c5 of single slices unless b5[Ls - 1 - s] = conj b5[s] (c5 "
-                "likewise); [feynman_hellmann] needs no such thing"
+                f"three_point: {NEEDS_GAMMA5_HERMITICITY}; [feynman_hellmann] needs no such thing"
             )
         if self.fermion is not None and not self._has_results(self.fermion):
             raise ValueError(

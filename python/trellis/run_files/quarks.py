@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, WrapValidator, model_validator
 
+from ..operator_records import has_mirrored_slices
 from .common import Coupling, Positive, Table, require_diagonal
 
 #: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
@@ -143,19 +144,11 @@ class FermionTable(Table):
     def is_gamma5_hermitian(self) -> bool:
         """Whether S^dagger = gamma5 S gamma5 for one and the same flavour.
 
-        Not with a twisted mass; with coefficients of single slices, if these mirror each other
-        (b5[Ls - 1 - s] = conj b5[s], c5 likewise), or if the slices' kernels commute (one real b5 - c5) and
-        come in conjugate pairs.
+        Not with a twisted mass; for domain walls see :func:`has_mirrored_slices`.
         """
         if self.type != "moebius":
             return self.twisted_mass == 0
-        b5, c5 = (n * self.Ls if len(n) == 1 else n for n in (_numbers(self.b5), _numbers(self.c5)))
-        if all(n == [x.conjugate() for x in reversed(n)] for n in (b5, c5)):
-            return True
-        differences = [b - c for b, c in zip(b5, c5, strict=True)]
-        sums = [b + c for b, c in zip(b5, c5, strict=True)]
-        commute = max(abs(d - differences[0].real) for d in differences) < 1e-12
-        return commute and all(min(abs(other - x.conjugate()) for other in sums) < 1e-12 for x in sums)
+        return has_mirrored_slices(_numbers(self.b5), _numbers(self.c5), self.Ls)
 
     @property
     def has_strange(self) -> bool:

@@ -1,0 +1,152 @@
+"""Dirac operators as numbers: what propagators and low modes remember of the operator that they belong to."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: A real number, or complex ones: four boundary phases, or b5 and c5 of each slice.
+Parameter = float | tuple[complex, ...]
+
+_PARAMETERS = {
+    "WilsonClover": ("mass", "csw", "csw_temporal", "nu", "xi0", "twisted_mass", "boundary"),
+    "MoebiusDomainWall": ("mass", "M5", "Ls", "b5", "c5", "boundary"),
+}
+_LISTS = ("b5", "c5", "boundary")
+#: kappa and mass are the same number up to rounding.
+_ROUNDING = 1e-12
+#: Links that were stored in 32 bits are still the same links.
+_PLAQUETTE_ROUNDING = 1e-7
+
+#: Said where sequential propagators are asked for without it.
+NEEDS_GAMMA5_HERMITICITY = (
+    "sequential propagators need S^dagger = gamma5 S gamma5, which does not hold with twisted_mass, or with "
+    "b5, c5 of single slices unless b5[Ls - 1 - s] = conj b5[s] (c5 likewise)"
+)
+#: Said where mesons are made without it.
+MIRRORED_MESONS = (
+    "with these coefficients S^dagger is not gamma5 S gamma5, from which mesons take their antiquark: theirs "
+    "is that of the mirrored coefficients"
+)
+
+
+def has_mirrored_slices(b5: Sequence[complex], c5: Sequence[complex], Ls: int) -> bool:
+    """Whether S^dagger = gamma5 S gamma5 of domain walls with these coefficients, one or Ls of each.
+
+    It holds if the slices mirror each other (b5[Ls - 1 - s] = conj b5[s], c5 likewise), or if their kernels
+    commute (one real b5 - c5) and come in conjugate pairs.
+    """
+    b5, c5 = (list(n) * Ls if len(n) == 1 else list(n) for n in (b5, c5))
+    if all(n == [x.conjugate() for x in reversed(n)] for n in (b5, c5)):
+        return True
+    differences = [b - c for b, c in zip(b5, c5, strict=True)]
+    sums = [b + c for b, c in zip(b5, c5, strict=True)]
+    commute = max(abs(d - differences[0].real) for d in differences) < 1e-12
+    return commute and all(min(abs(other - x.conjugate()) for other in sums) < 1e-12 for x in sums)
+
+
+@dataclass(frozen=True)
+class OperatorRecord:
+    """An operator's name, parameters and plaquette.
+
+    Attributes
+    ----------
+    name : str
+        "WilsonClover" or "MoebiusDomainWall".
+    parameters : dict
+        Those that change its solutions, by the names of its arguments.
+    plaquette : float
+        Of its links, by which they are known.
+    """
+
+    name: str
+    parameters: dict[str, Parameter]
+    plaquette: float
+
+    @property
+    def is_gamma5_hermitian(self) -> bool:
+        """Whether S^dagger = gamma5 S gamma5 for one and the same flavour."""
+        return is_gamma5_hermitian(self.name, self.parameters)
+
+    def difference(self, other: OperatorRecord) -> str:
+        """ "mass = 0.1, not 0.2": the first thing in which the other differs; nothing where they agree."""
+        if self.name != other.name:
+            return f"the operator {self.name}, not {other.name}"
+        for key, value in self.parameters.items():
+            if not _agree(value, other.parameters[key]):
+                return f"{key} = {_shown(value)}, not {_shown(other.parameters[key])}"
+        if not abs(self.plaquette - other.plaquette) <= _PLAQUETTE_ROUNDING:
+            return f"links of plaquette {self.plaquette:.9f}, not {other.plaquette:.9f}"
+        return ""
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(f'{k}={_shown(v)}' for k, v in self.parameters.items())})"
+
+    def to_text(self) -> str:
+        """JSON, for files; complex numbers are [re, im]."""
+        parameters = {
+            key: [[z.real, z.imag] for z in value] if isinstance(value, tuple) else value
+            for key, value in self.parameters.items()
+        }
+        return json.dumps({"name": self.name, "parameters": parameters, "plaquette": self.plaquette})
+
+    @classmethod
+    def from_text(cls, text: str) -> OperatorRecord:
+        """What :meth:`to_text` wrote.
+
+        Raises
+        ------
+        ValueError
+            Something else.
+        """
+        try:
+            content = json.loads(text)
+            name, found = content["name"], content["parameters"]
+            if set(found) != set(_PARAMETERS[name]):
+                raise ValueError
+            parameters: dict[str, Parameter] = {}
+            for key in _PARAMETERS[name]:
+                if key in _LISTS:
+                    parameters[key] = tuple(complex(_finite(re), _finite(im)) for re, im in found[key])
+                else:
+                    parameters[key] = _finite(found[key])
+            plaquette = _finite(content["plaquette"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise ValueError("expected the name, parameters and plaquette of an operator in JSON") from None
+        return cls(name, parameters, plaquette)
+
+
+def is_gamma5_hermitian(name: str, parameters: dict[str, Parameter]) -> bool:
+    """Whether S^dagger = gamma5 S gamma5 for one and the same flavour of this operator."""
+    if name == "WilsonClover":
+        return parameters["twisted_mass"] == 0
+    b5, c5, Ls = (parameters[key] for key in ("b5", "c5", "Ls"))
+    assert isinstance(b5, tuple)
+    assert isinstance(c5, tuple)
+    assert not isinstance(Ls, tuple)
+    return has_mirrored_slices(b5, c5, int(Ls))
+
+
+def _finite(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+def _agree(first: Parameter, second: Parameter) -> bool:
+    a, b = (value if isinstance(value, tuple) else (value,) for value in (first, second))
+    if 1 in (len(a), len(b)):  # one coefficient stands for all slices
+        a, b = a * max(1, len(b) // len(a)), b * max(1, len(a) // len(b))
+    return len(a) == len(b) and all(
+        abs(x - y) <= _ROUNDING * max(1, abs(x), abs(y)) for x, y in zip(a, b, strict=True)
+    )
+
+
+def _shown(value: Parameter) -> str:
+    if not isinstance(value, tuple):
+        return repr(value)
+    numbers = [repr(z.real) if z.imag == 0 else str(z) for z in value]
+    return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"
