@@ -266,8 +266,8 @@ class SolveReport:
         What this machine could reach at the solve's ratio of flops to bytes: the smaller of its peak and its
         measured bandwidth (for a working set of this size) times that ratio; None if not measured.
     conventional_gflops
-        With the flops of domain-wall operators counted with dense matrices in the fifth dimension (7.6 to 9.1
-        thousand for a 5-D site in S and S^dagger, Ls = 12 to 20); else the same as gflops.
+        With the flops of domain-wall operators as papers count them, with dense matrices in the fifth
+        dimension (9.8 to 12.1 thousand for a 5-D site in S and S^dagger, Ls = 12 to 20); else as gflops.
     peak_gflops
         10^9 fused multiply-add flops per second of all ranks, measured; None if not.
     """

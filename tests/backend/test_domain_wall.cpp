@@ -245,5 +245,14 @@ TEST(DomainWall, refuses_what_it_cannot_do) {
   EXPECT_THROW(D.apply(out, in), BadArgument);
 }
 
+TEST(DomainWall, counts_ten_to_twelve_thousand_flop_as_papers_do) {
+  for (const auto& [Ls, expected] : {std::pair{12, 9816.0}, std::pair{20, 12110.4}}) {
+    const auto matrix = std::make_shared<DomainWallMatrix>(GaugeField(make_lattice({4, 4, 4, 4})),
+                                                           test::moebius(0.1, Ls, 1.5, 0.5), KernelChoice{});
+    for (const SchurForm form : {SchurForm::symmetric, SchurForm::asymmetric})
+      EXPECT_NEAR(2 * DomainWallSchur(matrix, form).conventional_flops() / (128 * Ls), expected, 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace trellis

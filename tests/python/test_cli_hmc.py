@@ -231,6 +231,19 @@ def test_a_bad_run_file_is_refused(tmp_path: Path) -> None:
     assert not (folder / "out").exists()
 
 
+def test_a_stream_without_states_is_kept(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=4)
+    run("generate", "run.toml", cwd=folder)
+    first = (folder / "out" / "stream.h5").read_bytes()
+    for number in (1, 2):
+        for state in [*(folder / "out").glob("*.json"), *(folder / "out").glob("*.ildg")]:
+            state.unlink()
+        said = run("generate", "run.toml", cwd=folder).stderr
+        assert f"they are kept as stream.h5.before_{number}" in said
+    assert (folder / "out" / "stream.h5.before_1").read_bytes() == first
+    assert (folder / "out" / "stream.h5").exists()
+
+
 def test_nothing_to_keep_is_said(tmp_path: Path) -> None:
     folder = write_run(tmp_path, total=6)
     said = run("generate", "run.toml", cwd=folder).stderr

@@ -74,9 +74,9 @@ def test_conserved_axial_current(U: tr.GaugeField) -> None:
 def test_solver_prints_the_measures_of_the_paper(U: tr.GaugeField) -> None:
     report = propagator(tr.MoebiusDomainWall(U, mass=0.1, Ls=12), U).report
     assert report is not None
-    # dense Ls x Ls matrices where the arithmetic is that of a recursion
     assert report.conventional_gflops is not None
-    assert 1.1 < report.conventional_gflops / report.gflops < 1.3
+    # 4908 for 3072 flop in S, beside linear algebra
+    assert 1.45 < report.conventional_gflops / report.gflops < 1.6
     assert report.intensity == pytest.approx(report.gflops / report.gbytes_per_second)
     assert "flop/byte" in str(report)
     assert "% of the peak" in str(report)

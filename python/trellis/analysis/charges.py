@@ -32,6 +32,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..run_files.loading import validate_run
 from .autocorrelation import autocorrelation
 from .averaging import model_average, model_weights
 from .charge_data import ChargeData, effective_charge
@@ -87,7 +88,8 @@ def fit_charges(
     FitFailed
         No window can be fitted; a correlator that is zero, out of range or the same on all configurations.
     """
-    options = ChargeOptions.model_validate(options or {})
+    if not isinstance(options, ChargeOptions):
+        options = validate_run(options or {}, ChargeOptions, "options")
     two_point = np.asarray(two_point, dtype=float)
     count = len(two_point)
     if count < 5 or not numerators:

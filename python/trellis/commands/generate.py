@@ -28,6 +28,7 @@ from .setup import (
     require_lattice,
     require_memory,
     require_naik_fits,
+    set_aside_stream,
     set_threads,
     start_field,
 )
@@ -137,6 +138,7 @@ class _Generation:
         if found is None:
             if resume:
                 self.output.line("nothing to resume: starting at sweep 1")
+            set_aside_stream(self.stream, self.output)
             return start_field(run.start, self.geometry, run.heatbath.seed, run.machine)
         state, U, record = found
         self._require_same_physics(record["physics"], state)

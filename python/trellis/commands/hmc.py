@@ -27,6 +27,7 @@ from .setup import (
     require_lattice,
     require_memory,
     require_naik_fits,
+    set_aside_stream,
     set_threads,
     start_field,
 )
@@ -186,6 +187,7 @@ class _Chain:
         if found is None:
             if broadcast(bool(states(self.folder))):
                 raise BadArgument(f"{self.folder} has states, and none of them can be used")
+            set_aside_stream(self.stream, self.output)
             return start_field(run.start, self.geometry, run.random.seed, run.machine)
         state, U, record = found
         self._require_same_physics(record["physics"], state)

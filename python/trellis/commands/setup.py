@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from pathlib import Path
@@ -199,6 +200,28 @@ def read_stream(stream: Stream, state: State, seed: str) -> None:
             "Without a copy, begin a new run at these links, with another output.directory, "
             f'start.type = "file", start.file = "{state.links}" and another {seed}'
         ) from error
+
+
+def set_aside_stream(stream: Stream, output: Output) -> None:
+    """Keep the observables of a run whose states are gone and that starts anew, under another name.
+
+    Collective.
+    """
+
+    def moved() -> Path | None:
+        if not stream.path.exists():
+            return None
+        numbers = (stream.path.with_name(f"{stream.path.name}.before_{k}") for k in itertools.count(1))
+        free = next(path for path in numbers if not path.exists())
+        stream.path.rename(free)
+        return free
+
+    kept = on_root(moved)
+    if kept is not None:
+        output.warning(
+            f"{stream.path} has observables, but there is no state to go on from: the run starts anew, and "
+            f"they are kept as {kept.name}"
+        )
 
 
 def gauge_field_bytes(local: tuple[int, ...], grid: tuple[int, ...]) -> int:

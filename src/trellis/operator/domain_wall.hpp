@@ -47,7 +47,6 @@ class DomainWallMatrix {
   void apply_D_minus(SpinorField& out, const SpinorField& in) const;
 
   double fifth_flops(FifthMatrix T) const;  ///< per site and slice
-  double dense_fifth_flops() const;         ///< of a dense Ls x Ls matrix, per site and slice
 
  private:
   FifthDimensionCall fifth_call(const SpinorField& out, const SpinorField& in, int parity, FifthMatrix T,
@@ -95,7 +94,7 @@ class DomainWallSchur final : public LinearOperator {
   Coefficients apply_dagger_norm2(SpinorField& out, const SpinorField& in) const override;
   SpinorField make_field(int rhs = 1) const override { return matrix_->make_field(subset_of(parity_), rhs); }
   double flops() const override;
-  /// With the fifth dimension counted as dense matrices, as papers do.
+  /// As papers count, with a dense matrix in the fifth dimension.
   double conventional_flops() const override;
   double bytes(int rhs) const override;
   LinearOperatorPtr converted(Precision precision) const override;

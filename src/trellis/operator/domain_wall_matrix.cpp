@@ -173,7 +173,4 @@ double DomainWallMatrix::fifth_flops(FifthMatrix T) const {
   }
 }
 
-/// Per slice and real of a dense Ls x Ls matrix, 2 Ls - 1.
-double DomainWallMatrix::dense_fifth_flops() const { return 24.0 * (2 * params_.Ls - 1); }
-
 }  // namespace trellis

@@ -14,7 +14,7 @@ namespace trellis {
 
 namespace {
 
-constexpr size_t tile_bytes = size_t(64) << 10;
+constexpr size_t tile_bytes = size_t(128) << 10;
 /// Fields that the caches can hold are not streamed past them.
 constexpr size_t smallest_streamed_set = size_t(32) << 20;
 
