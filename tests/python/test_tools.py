@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -354,3 +355,15 @@ CUDA_SYMBOLS = """\
 def test_a_launch_that_only_the_cpu_has_is_found(without: str, lacking: set[tuple[str, str]]) -> None:
     cuda = [line for line in CUDA_SYMBOLS.splitlines() if without not in line]
     assert cuda_launches.missing(CPU_SYMBOLS.splitlines(), cuda) == (lacking, 3)
+
+
+def test_each_launch_on_the_cpu_has_one_on_gpus_in_the_same_storage() -> None:
+    """What check_cuda_launches finds after two builds, from the first lines of the files."""
+    launches = sorted((ROOT / "src" / "trellis" / "kernels").rglob("*.cpu.cpp"))
+    assert launches
+    for on_cpu in launches:
+        on_gpu = on_cpu.with_name(on_cpu.name.replace(".cpu.cpp", ".cuda.cu"))
+        storages = [
+            re.findall(r"^// instantiate: STORAGE=(\S+)", path.read_text()) for path in (on_cpu, on_gpu)
+        ]
+        assert storages[0] == storages[1], on_gpu

@@ -21,14 +21,12 @@ void dispatch_links(const GaugeTables& tables, F&& f) {
            });
 }
 
-/// Calls f.operator()<Layout, double>() or, on the CPU, f.operator()<Layout, float>().
+/// Calls f.operator()<Layout, double>() or, where the precision is single, f.operator()<Layout, float>().
 template <class F>
 void dispatch_links(const GaugeTables& tables, Precision precision, F&& f) {
   dispatch(tables.backend(), precision, tables.layout()->lanes(), [&]<class Layout, class Storage>() {
-    if constexpr (std::is_same_v<Storage, double> && !std::is_same_v<Layout, GpuLayout>)
-      f.template operator()<Layout, Storage>();
-    if constexpr (std::is_same_v<Storage, float> && !std::is_base_of_v<GpuLayout, Layout>)
-      f.template operator()<Layout, Storage>();
+    constexpr bool is_known = std::is_same_v<Storage, double> || std::is_same_v<Storage, float>;
+    if constexpr (is_known && !std::is_same_v<Layout, GpuLayout>) f.template operator()<Layout, Storage>();
   });
 }
 

@@ -1,4 +1,4 @@
-// instantiate: STORAGE=double
+// instantiate: STORAGE=double,float
 #include "trellis/kernels/gauge/rectangle_force.hpp"
 
 #include "trellis/device/cuda/for_each_site.cuh"
