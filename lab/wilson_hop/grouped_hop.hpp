@@ -92,9 +92,8 @@ class GroupedHop {
       if (n.crosses) stencil_.move_lanes(h, leg);
       h = multiply(U, h);
     } else {
-      const Real unit = in_.projection_unit(n.index, slot);
       h = dagger_multiply<Real>(U, [&](auto c) TRELLIS_INLINE_LAMBDA {
-        return in_.template projected_column<mu, c>(n.index, slot, sign, unit);
+        return in_.template projected_column<mu, c>(n.index, slot, sign);
       });
       if (n.crosses) stencil_.move_lanes(h, leg);
     }
@@ -112,11 +111,10 @@ class GroupedHop {
     constexpr bool flips = (mu == 1 && a == 0) || (mu == 2 && a == 1);
     const Real sign(Scalar((is_forward ? -1 : 1) * (flips ? -1 : 1)));
     const Neighbour n = stencil_.neighbour(block, leg);
-    const Real unit = in_.projection_unit(n.index, slot);
     ColorVector<Real> v, w;
     unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
-      const Complex<Real> upper = component(n.index, slot, a, c, unit),
-                          lower = component(n.index, slot, partner, c, unit);
+      const Complex<Real> upper = component(n.index, slot, a, c),
+                          lower = component(n.index, slot, partner, c);
       v.c[c] = has_i ? add_signed_i(upper, sign, lower) : add_signed(upper, sign, lower);
     });
     if (is_forward && n.crosses) stencil_.move_lanes(v, leg);
@@ -142,9 +140,9 @@ class GroupedHop {
                                   : add_signed(psi.s[partner].c[c], sign, w.c[c]);
     });
   }
-  TRELLIS_SITE_FN Complex<Real> component(int block, int slot, int spin, int colour, const Real& unit) const {
-    return {in_.array().component(block, slot, 6 * spin + 2 * colour, unit),
-            in_.array().component(block, slot, 6 * spin + 2 * colour + 1, unit)};
+  TRELLIS_SITE_FN Complex<Real> component(int block, int slot, int spin, int colour) const {
+    return {in_.array().component(block, slot, 6 * spin + 2 * colour, Real(1)),
+            in_.array().component(block, slot, 6 * spin + 2 * colour + 1, Real(1))};
   }
   TRELLIS_SITE_FN static void zero(ColorVector<Real>& v) {
     unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA { v.c[c] = {Real(Scalar(0)), Real(Scalar(0))}; });

@@ -1,7 +1,7 @@
 /// The ladder of the Wilson hop: one kernel walked in different ways, timed in turn in one process. The
 /// question and the answer are in README.md beside this file.
 ///
-///   lab_wilson_hop_ladder [--lattice X.Y.Z.T] [--precision float,half] [--link-reals 18,12] [--rhs 1,4]
+///   lab_wilson_hop_ladder [--lattice X.Y.Z.T] [--precision float,fp16] [--link-reals 18,12] [--rhs 1,4]
 ///                         [--seconds S] [--rounds N]
 #include <algorithm>
 #include <chrono>
@@ -209,7 +209,7 @@ void climb_links(const GaugeField& U, Precision precision, const bench::Options&
 int run(int argc, char** argv) {
   bench::Options defaults;
   defaults.lattices = {{16, 16, 16, 16}};
-  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::half_precision};
+  defaults.precisions = {Precision::double_precision, Precision::single_precision, Precision::fp16_precision};
   defaults.link_reals = {18, 12};
   defaults.rhs = {1, 4};
   defaults.seconds = 0.0005;
@@ -221,7 +221,7 @@ int run(int argc, char** argv) {
     for (const Precision precision : options.precisions) {
       if (precision == Precision::double_precision) climb_links<double, 8>(U, precision, options);
       if (precision == Precision::single_precision) climb_links<float, 16>(U, precision, options);
-      if (precision == Precision::half_precision) climb_links<Half, 16>(U, precision, options);
+      if (precision == Precision::fp16_precision) climb_links<Fp16, 16>(U, precision, options);
     }
   }
   return 0;

@@ -13,6 +13,7 @@ namespace {
 template <int W>
 void expect_rounding_like_scalars() {
   using R = LaneReal<float, W>;
+  using Pair = typename PairOf<R>::type;
   test::Random random(3);
   std::vector<float> inputs{0.0f,  -0.0f, 0.5f,     1.5f,      2.5f,     -0.5f,
                             -1.5f, -2.5f, 32766.5f, -32766.5f, 32767.0f, -32767.0f};
@@ -21,17 +22,24 @@ void expect_rounding_like_scalars() {
     inputs.push_back(x);
     inputs.push_back(std::floor(x) + 0.5f);  // ties
   }
-  inputs.resize(inputs.size() / 16 * 16);
+  inputs.resize(inputs.size() / 32 * 32);
   for (float& x : inputs) x = std::fmin(std::fmax(x, -32767.0f), 32767.0f);
-  for (size_t at = 0; at < inputs.size(); at += W) {
-    alignas(64) float x[W];
-    alignas(32) int16_t q[W];
-    for (int i = 0; i < W; ++i) x[i] = inputs[at + size_t(i)];
-    store_fixed(q, load_real<R>(x));
-    const R back = load_fixed(q, static_cast<R*>(nullptr));
+  for (size_t at = 0; at < inputs.size(); at += 2 * W) {
+    alignas(64) float re[W], im[W];
+    alignas(64) int16_t q[2 * W];
+    for (size_t i = 0; i < W; ++i) {
+      re[i] = inputs[at + 2 * i];
+      im[i] = inputs[at + 2 * i + 1];
+    }
+    store_pair(q, pack_pair(nearest_integer(load_real<R>(re)), nearest_integer(load_real<R>(im))));
+    const Pair back = load_pair(q, static_cast<Pair*>(nullptr));
+    const R back_re = integer_to_float(pair_re(back), static_cast<R*>(nullptr));
+    const R back_im = integer_to_float(pair_im(back), static_cast<R*>(nullptr));
     for (int i = 0; i < W; ++i) {
-      ASSERT_EQ(q[i], int16_t(std::nearbyint(double(x[i])))) << x[i] << " in lane " << i << " of " << W;
-      ASSERT_EQ(lane(back, i), float(q[i]));
+      ASSERT_EQ(q[2 * i], int16_t(std::nearbyint(double(re[i])))) << re[i] << " in lane " << i << " of " << W;
+      ASSERT_EQ(q[2 * i + 1], int16_t(std::nearbyint(double(im[i])))) << im[i] << " in lane " << i;
+      ASSERT_EQ(lane(back_re, i), float(q[2 * i]));
+      ASSERT_EQ(lane(back_im, i), float(q[2 * i + 1]));
     }
   }
 }
@@ -43,7 +51,71 @@ TEST(FixedPoint, rounds_to_nearest_even_in_every_lane_count) {
   expect_rounding_like_scalars<16>();
 }
 
-TEST(FixedPoint, a_unit_times_the_largest_integer_is_one) { EXPECT_EQ(32767.0f * fixed_point_unit, 1.0f); }
+int32_t lane_of(int32_t a, int) { return a; }
+template <int W, bool fits>
+int32_t lane_of(const Lanes<int32_t, W, fits>& a, int i) {
+  return a[i];
+}
+
+/// What pairs are for, against 64-bit integers, with components up to the ends of their range.
+template <int W>
+void expect_exact_pairs() {
+  using Pair = typename PairOf<LaneReal<float, W>>::type;
+  test::Random random(5);
+  for (int round = 0; round < 500; ++round) {
+    int re[2][W], im[2][W];
+    alignas(64) int16_t q[2][2 * W];
+    for (int k = 0; k < 2; ++k)
+      for (int i = 0; i < W; ++i) {
+        re[k][i] =
+            round % 3 == 0 ? (random.symmetric() < 0 ? -16383 : 16383) : int(16383 * random.symmetric());
+        im[k][i] =
+            round % 3 == 1 ? (random.symmetric() < 0 ? -16383 : 16383) : int(16383 * random.symmetric());
+        q[k][2 * i] = int16_t(re[k][i]);
+        q[k][2 * i + 1] = int16_t(im[k][i]);
+      }
+    const Pair a = load_pair(q[0], static_cast<Pair*>(nullptr)),
+               b = load_pair(q[1], static_cast<Pair*>(nullptr));
+    const Pair large = pack_saturated(products(a, a), products(a, b));
+    for (int i = 0; i < W; ++i) {
+      const int ar = re[0][i], ai = im[0][i], br = re[1][i], bi = im[1][i];
+      ASSERT_EQ(lane_of(products(a, b), i), ar * br + ai * bi);
+      ASSERT_EQ(lane_of(add_products(products(a, b), a, swap_pair(b)), i),
+                ar * br + ai * bi + ar * bi + ai * br);
+      ASSERT_EQ(lane_of(pair_im(conjugate_pair(a)), i), -ai);
+      ASSERT_EQ(lane_of(pair_re(conjugate_pair(a)), i), ar);
+      ASSERT_EQ(lane_of(pair_re(add_pairs(a, b)), i), ar + br);
+      ASSERT_EQ(lane_of(pair_im(add_pairs(a, b)), i), ai + bi);
+      ASSERT_EQ(lane_of(pair_re(subtract_pairs(a, b)), i), ar - br);
+      ASSERT_EQ(lane_of(pair_im(subtract_pairs(a, b)), i), ai - bi);
+      const auto clamped = [](int n) { return n > 32767 ? 32767 : n < -32768 ? -32768 : n; };
+      ASSERT_EQ(lane_of(pair_re(large), i), clamped(ar * ar + ai * ai));
+      ASSERT_EQ(lane_of(pair_im(large), i), clamped(ar * br + ai * bi));
+      ASSERT_EQ(lane_of(float_as_bits(bits_as_float(a)), i), lane_of(a, i));
+    }
+  }
+}
+
+TEST(FixedPoint, products_of_pairs_are_exact_in_every_lane_count) {
+  expect_exact_pairs<1>();
+  expect_exact_pairs<4>();
+  expect_exact_pairs<8>();
+  expect_exact_pairs<16>();
+}
+
+/// The sum of products of a row of a link and a vector, as large as stored numbers let it become.
+TEST(FixedPoint, sums_of_products_stay_within_32_bits) {
+  const double row = double(link_full_scale) * (1 + 1e-5) + std::sqrt(6.0) / 2;  // rounded away from 0
+  EXPECT_LT(row * std::sqrt(6.0) * fixed_point_full_scale(6), 2147483647.0);
+  EXPECT_LT(row * std::sqrt(6.0) * 2 * fixed_point_full_scale(24), 2147483647.0);
+  EXPECT_LE(2 * fixed_point_full_scale(24), 32767.0f);
+}
+
+TEST(FixedPoint, link_components_keep_within_a_component_that_can_change_sign) {
+  EXPECT_EQ(stored_link_component(1.0f), 32767);
+  EXPECT_EQ(stored_link_component(-1.0f), -32767);
+  EXPECT_EQ(stored_link_component(0.5f), 16384);
+}
 
 }  // namespace
 }  // namespace trellis

@@ -29,8 +29,8 @@ double error(const ColorMatrix<double>& U) {
   for (int i = 0; i < 8; ++i) {
     EXPECT_LE(std::fabs(reals[i]), 1.0);
     if constexpr (Array::is_half) {
-      store_fixed(&stored[i], float(reals[i]) * 32767.0f);
-      unit = 32767;
+      stored[i] = stored_link_component(float(reals[i]));
+      unit = link_full_scale;
     } else {
       stored[i] = typename Array::Element(reals[i]);
     }

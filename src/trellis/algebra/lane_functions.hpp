@@ -43,8 +43,14 @@ TRELLIS_SITE_FN Lanes<T, W, fits> permute(Lanes<T, W, fits> a, const int32_t* so
     return L(_mm512_maskz_permutexvar_pd(
         0xff, _mm512_maskz_cvtepi32_epi64(0xff, _mm256_load_si256(reinterpret_cast<const __m256i*>(source))),
         a.v));
+  if constexpr (sizeof(L) == 64 && fits && std::is_same_v<T, int32_t>)
+    return L(
+        typename L::Vector(_mm512_maskz_permutexvar_epi32(0xffff, _mm512_load_si512(source), __m512i(a.v))));
 #endif
 #if defined(__AVX2__)
+  if constexpr (sizeof(L) == 32 && fits && std::is_same_v<T, int32_t>)
+    return L(typename L::Vector(_mm256_permutevar8x32_epi32(
+        __m256i(a.v), _mm256_load_si256(reinterpret_cast<const __m256i*>(source)))));
   if constexpr (sizeof(L) == 32 && fits && std::is_same_v<T, float>)
     return L(_mm256_permutevar8x32_ps(a.v, _mm256_load_si256(reinterpret_cast<const __m256i*>(source))));
 #endif

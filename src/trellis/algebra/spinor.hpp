@@ -50,34 +50,6 @@ TRELLIS_SITE_FN HalfColumn<R> project(const SpinColumn<R>& psi, const R& sign, c
     return {{add_signed(psi.s[0], sign, psi.s[2]), add_signed(psi.s[1], sign, psi.s[3])}};
 }
 
-/// a + b or a - b, and a + i b or a - i b, for any type with a sum.
-template <bool plus, class R>
-TRELLIS_SITE_FN Complex<R> sum_or_difference(const Complex<R>& a, const Complex<R>& b) {
-  if constexpr (plus)
-    return {a.re + b.re, a.im + b.im};
-  else
-    return {a.re - b.re, a.im - b.im};
-}
-template <bool plus, class R>
-TRELLIS_SITE_FN Complex<R> sum_or_difference_i(const Complex<R>& a, const Complex<R>& b) {
-  if constexpr (plus)
-    return {a.re - b.im, a.im + b.re};
-  else
-    return {a.re + b.im, a.im - b.re};
-}
-/// The projection (1 + gamma_mu) or (1 - gamma_mu) of one colour, the sign known at compile time (integers).
-template <int mu, bool plus, class R>
-TRELLIS_SITE_FN HalfColumn<R> project_exact(const SpinColumn<R>& psi) {
-  if constexpr (mu == 0)
-    return {{sum_or_difference_i<plus>(psi.s[0], psi.s[3]), sum_or_difference_i<plus>(psi.s[1], psi.s[2])}};
-  else if constexpr (mu == 1)
-    return {{sum_or_difference<!plus>(psi.s[0], psi.s[3]), sum_or_difference<plus>(psi.s[1], psi.s[2])}};
-  else if constexpr (mu == 2)
-    return {{sum_or_difference_i<plus>(psi.s[0], psi.s[2]), sum_or_difference_i<!plus>(psi.s[1], psi.s[3])}};
-  else
-    return {{sum_or_difference<plus>(psi.s[0], psi.s[2]), sum_or_difference<plus>(psi.s[1], psi.s[3])}};
-}
-
 /// The upper two spin components of (1 + sign gamma_mu) psi; 12 flop.
 template <int mu, class R>
 TRELLIS_SITE_FN HalfSpinor<R> project(const Spinor<R>& psi, const R& sign) {

@@ -53,15 +53,25 @@ double largest_over_links(const GaugeField& U, const F& f) {
   return U.lattice().communicator().maximum(w);
 }
 
-double largest_component(const Link& U) {
+/// Of the rows and columns of a link. Divided by it, a product of 16-bit integers stays within 32 bits
+/// (algebra/fixed_point.hpp).
+double largest_length(const Link& U) {
   double largest = 0;
-  for (const auto& u : U) largest = larger(larger(largest, std::fabs(u.real())), std::fabs(u.imag()));
-  return largest;
+  for (int i = 0; i < 3; ++i) {
+    double row = 0, column = 0;
+    for (int j = 0; j < 3; ++j) {
+      row += std::norm(U[3 * i + j]);
+      column += std::norm(U[3 * j + i]);
+    }
+    largest = larger(larger(largest, row), column);
+  }
+  return std::sqrt(largest);
 }
 
-/// The largest component, which 16-bit links have to know. @throw BadArgument if one is not finite
-double largest_finite_component(const GaugeField& U) {
-  const double largest = largest_over_links(U, largest_component);
+/// The largest length of a row or column, which 16-bit links have to know. @throw BadArgument if one is not
+/// finite
+double largest_finite_length(const GaugeField& U) {
+  const double largest = largest_over_links(U, largest_length);
   if (!std::isfinite(largest))
     throw BadArgument("links hold a NaN or infinity: they cannot be stored in 16 bits");
   return largest;
@@ -101,11 +111,11 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
   }
   if (backend != Backend::cpu) lanes = 1;
   layout_ = lattice_->layout(lanes == 0 ? default_lanes(precision) : lanes);
-  const double largest = is_16_bit(precision) && link_reals != 8 ? largest_finite_component(U) : 0;
+  const double largest = is_16_bit(precision) && link_reals != 8 ? largest_finite_length(U) : 0;
   const int blocks = backend == Backend::cpu ? layout_->blocks() : (layout_->blocks() + 31) / 32 * 32;
   const size_t sites = size_t(blocks) * layout_->lanes();
   data_bytes_ = (sites * Nd * link_reals * element_bytes(precision) + 63) / 64 * 64;
-  scale_bytes_ = largest > 1.0 + 1e-6 ? (sites * Nd * trellis::scale_bytes(precision) + 63) / 64 * 64 : 0;
+  scale_bytes_ = largest > 1.0 + 1e-5 ? (sites * Nd * trellis::scale_bytes(precision) + 63) / 64 * 64 : 0;
   memory_ = Memory(2 * (data_bytes_ + scale_bytes_));
   fill(U);
   if (backend == Backend::cuda) {  // built on the host in the GPU layout
@@ -183,7 +193,7 @@ void HopLinks::refill(const GaugeField& U) {
   TRELLIS_REQUIRE(backend_ != Backend::cuda && scale_bytes_ == 0,
                   "links on a GPU or with scales are not refilled: build them anew");
   if (U.backend() == Backend::cuda) return refill(U.on(Backend::cpu));
-  if (is_16_bit(precision_)) largest_finite_component(U);
+  if (is_16_bit(precision_)) largest_finite_length(U);
   fill(U);
 }
 
@@ -203,7 +213,7 @@ void HopLinks::fill(const GaugeField& U) {
           const Link link = U.link(layout_->coord({parity, block, lane}), mu);
           float s = 1.0f;
           if (field.scale) {
-            s = float(largest_component(link));
+            s = float(largest_length(link));
             field.scale[is_cpu ? record(block, mu) * W + lane
                                : (size_t(block / 32) * Nd + mu) * 32 + block % 32] = s;
           }
@@ -212,7 +222,10 @@ void HopLinks::fill(const GaugeField& U) {
           for (int i = 0; i < n; ++i) {
             const double value = reals[i];
             const int vector = int(16 / element_bytes(precision_));
-            const size_t at = is_cpu ? (record(block, mu) * n + i) * W + lane
+            const size_t in_block = precision_ == Precision::half_precision
+                                        ? cpu_component_offset<int16_t>(i, lane, W)
+                                        : cpu_component_offset<float>(i, lane, W);
+            const size_t at = is_cpu ? record(block, mu) * size_t(n * W) + in_block
                                      : (size_t(block / 32) * Nd + mu) * n * 32 +
                                            gpu_component_offset(i, n, block % 32, vector);
             if (precision_ == Precision::double_precision)
@@ -222,8 +235,7 @@ void HopLinks::fill(const GaugeField& U) {
             else if (precision_ == Precision::fp16_precision)
               static_cast<Float16*>(field.data)[at] = stored<Float16>(value);
             else
-              store_fixed(static_cast<int16_t*>(field.data) + at,
-                          std::clamp(float(value) / s, -1.0f, 1.0f) * 32767.0f);
+              static_cast<int16_t*>(field.data)[at] = stored_link_component(float(value) / s);
           }
         }
     });

@@ -57,18 +57,21 @@ std::shared_ptr<const OriginTable> origin_table(const SiteLayoutPtr& to, const S
 template <int lanes, class Element, class Real>
 void gather(Real* out, const RawField& in, const int32_t* origin, int slot, int n, int from_lanes) {
   int64_t offset[lanes];
+  int lane_of[lanes];
   float unit[lanes];
   for (int lane = 0; lane < lanes; ++lane) {
     const int from_lane = origin[lane] % from_lanes;
     const int64_t site = int64_t(origin[lane] / from_lanes) * in.slots + slot;
-    offset[lane] = site * n * from_lanes + from_lane;
+    offset[lane] = site * n * from_lanes;
+    lane_of[lane] = from_lane;
     if constexpr (std::is_same_v<Element, int16_t>)
-      unit[lane] = in.scale[site * from_lanes + from_lane] * fixed_point_unit;
+      unit[lane] = in.scale[site * from_lanes + from_lane] * (1.0f / fixed_point_full_scale(n));
   }
   const Element* p = static_cast<const Element*>(in.data);
   for (int i = 0; i < n; ++i)
     for (int lane = 0; lane < lanes; ++lane) {
-      const Element element = p[offset[lane] + i * from_lanes];
+      const Element element =
+          p[offset[lane] + int64_t(cpu_component_offset<Element>(i, lane_of[lane], from_lanes))];
       if constexpr (std::is_same_v<Element, int16_t>)
         out[i * lanes + lane] = unit[lane] * float(element);
       else if constexpr (std::is_same_v<Element, Float16>)
@@ -102,11 +105,11 @@ void quantise(int16_t* out, float* scale, const float* in, int n) {
       largest[lane] = larger_magnitude(largest[lane], in[i * lanes + lane]);
   for (int lane = 0; lane < lanes; ++lane) {
     scale[lane] = largest[lane];
-    inverse[lane] = 32767.0f / maximum(largest[lane], 1e-37f);
+    inverse[lane] = fixed_point_full_scale(n) / maximum(largest[lane], 1e-37f);
   }
   for (int i = 0; i < n; ++i)
     for (int lane = 0; lane < lanes; ++lane)
-      store_fixed(out + i * lanes + lane, inverse[lane] * in[i * lanes + lane]);
+      store_fixed(out + cpu_component_offset<int16_t>(i, lane, lanes), inverse[lane] * in[i * lanes + lane]);
 }
 
 template <int lanes>

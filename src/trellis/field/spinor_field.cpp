@@ -80,8 +80,13 @@ RawField SpinorField::raw(int parity) const {
 
 size_t SpinorField::element_offset(int block, int lane, int slot, int component) const {
   const int n = spec_.reals, slots = this->slots();
-  if (spec_.backend == Backend::cpu)
-    return ((size_t(block) * slots + slot) * n + component) * layout_->lanes() + lane;
+  if (spec_.backend == Backend::cpu) {
+    const int W = layout_->lanes();
+    const size_t first = (size_t(block) * slots + slot) * size_t(n * W);
+    return first + (spec_.precision == Precision::half_precision
+                        ? cpu_component_offset<int16_t>(component, lane, W)
+                        : cpu_component_offset<float>(component, lane, W));
+  }
   return (size_t(block / GpuLayout::warp) * slots + slot) * n * GpuLayout::warp +
          gpu_component_offset(component, n, block % GpuLayout::warp,
                               int(16 / element_bytes(spec_.precision)));
@@ -112,7 +117,8 @@ double SpinorField::get(const SitePosition& at, int slot, int component) const {
     case Precision::fp16_precision:
       return float(*reinterpret_cast<const Float16*>(p));
     default:
-      return (*scale(at, slot) * fixed_point_unit) * float(*reinterpret_cast<const int16_t*>(p));
+      return (*scale(at, slot) * (1.0f / fixed_point_full_scale(spec_.reals))) *
+             float(*reinterpret_cast<const int16_t*>(p));
   }
 }
 
@@ -145,7 +151,7 @@ void SpinorField::set_site(const SitePosition& at, int slot, const double* reals
     largest = larger_magnitude(largest, r[i]);
   }
   *scale(at, slot) = largest;
-  const float inverse = 32767.0f / maximum(largest, 1e-37f);
+  const float inverse = fixed_point_full_scale(spec_.reals) / maximum(largest, 1e-37f);
   for (int i = 0; i < spec_.reals; ++i)
     store_fixed(reinterpret_cast<int16_t*>(base) + element_offset(at.block, at.lane, slot, i),
                 inverse * r[i]);

@@ -7,7 +7,7 @@
 ///
 /// The exponential is f0 + f1 Q + f2 Q^2, Horner's rule for the series with Q^3 = c1 Q + c0, c1 = tr Q^2 / 2,
 /// c0 = det Q. About 300 flop a link (float: 230), which are not counted as the operator's.
-#include "trellis/view/structured.hpp"
+#include "trellis/view/integer_products.hpp"
 
 namespace trellis {
 
@@ -52,7 +52,7 @@ class LinkRows<Array, 8> {
   using Scalar = typename Array::Scalar;
 
   TRELLIS_SITE_FN LinkRows(const Array& array, int block, int mu) : LinkRows{load(array, block, mu)} {}
-  /// 16-bit links come as multiples of 1/32767, like the other ones (structured.hpp).
+  /// Links in fixed point come as multiples of 1/32768, like the other ones (structured.hpp).
   TRELLIS_SITE_FN explicit LinkRows(const Reals8<Real>& q) {
     const Real r(Scalar{eight_real_range});
     diagonal_[0] = r * q.r[0];
@@ -76,7 +76,7 @@ class LinkRows<Array, 8> {
     c0 = fnma(diagonal_[1], n02, c0);
     c0 = fnma(diagonal_[2], n01, c0);
     const detail::ExponentialSeries<Real, Scalar> series(c0, c1);
-    const Real unit(Scalar(Array::is_half ? 32767 : 1));
+    const Real unit(Scalar(Array::is_half ? link_full_scale : 1));
     f0_ = unit * series.f0;
     f1_ = unit * series.f1;
     f2_ = unit * series.f2;
@@ -116,6 +116,27 @@ class LinkRows<Array, 8> {
   Real diagonal_[3], square_diagonal_[3];
   Complex<Real> q_[3], square_[3];  // 01, 02, 12 of Q and Q^2
   Complex<Real> f0_, f1_, f2_;
+};
+
+template <class Array>
+class IntegerRows<Array, 8> {
+ public:
+  using Real = typename Array::Real;
+  using Pair = typename Array::Pair;
+  TRELLIS_SITE_FN IntegerRows(const Array& array, int block, int mu) : rows_{array, block, mu} {}
+  template <int i>
+  TRELLIS_SITE_FN ColorPairs<Pair> row() const {
+    const ColorRow<Real> row = rows_.template row<i>();
+    ColorPairs<Pair> r;
+    unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA {
+      r.c[j] = pack_saturated(nearest_integer(row.c[j].re), nearest_integer(row.c[j].im));
+    });
+    return r;
+  }
+  TRELLIS_SITE_FN Real unit() const { return Real(1.0f / link_full_scale); }
+
+ private:
+  LinkRows<Array, 8> rows_;
 };
 
 }  // namespace trellis

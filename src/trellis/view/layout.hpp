@@ -3,17 +3,28 @@
 /// real number `component` of a site lies; kernels never see it.
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "trellis/base/annotations.hpp"
 
 namespace trellis {
 
 /// CPU: [block][slot][component][lane], or [slot][block]... for the links of hops, whose directions are
-/// streams of their own; a "site" of a kernel is a block of W lattice sites.
+/// streams of their own; a "site" of a kernel is a block of W lattice sites. In 16-bit fixed point components
+/// lie in pairs, [component / 2][lane][component % 2].
 template <int W>
 struct CpuLayout {
   static constexpr int lanes = W;
 };
+
+/// Offset of a component of a lane in a block of the CPU layout, in elements; Element int16_t: fixed point.
+template <class Element>
+TRELLIS_SITE_FN size_t cpu_component_offset(int component, int lane, int lanes) {
+  if constexpr (std::is_same_v<Element, int16_t>)
+    return size_t(component / 2 * lanes + lane) * 2 + size_t(component % 2);
+  else
+    return size_t(component) * size_t(lanes) + size_t(lane);
+}
 
 /// GPU: one thread per site, sites in groups of 32 (a warp), 16-byte loads:
 /// [group][slot][component / G][site % 32][component % G], G = 16 / sizeof(real); what is left over of the

@@ -60,15 +60,19 @@ class SiteArray {
 
   TRELLIS_SITE_FN bool is_null() const { return data_ == nullptr; }
 
+  /// 16-bit fixed point: the numbers of a full scale.
+  static constexpr float full_scale = fixed_point_full_scale(N);
+  /// Two stored components of a site (algebra/fixed_point.hpp).
+  using Pair = typename PairOf<Real>::type;
+
   /// r[i] = component i of the site.
   TRELLIS_SITE_FN void load(int block, int slot, Real (&r)[N]) const {
-    const Element* p = origin(block, slot);
     if constexpr (is_half) {
-      const Real unit = scale_of(block, slot) * Real(fixed_point_unit);
-      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA {
-        r[i] = unit * load_fixed(p + offset(block, i), static_cast<Real*>(nullptr));
-      });
+      load_stored(block, slot, r);
+      const Real unit = load_unit(block, slot);
+      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = unit * r[i]; });
     } else {
+      const Element* p = origin(block, slot);
       unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = load_real<Real>(p + offset(block, i)); });
     }
   }
@@ -76,9 +80,11 @@ class SiteArray {
   /// The same without the site's scale: load() is load_unit() times this.
   TRELLIS_SITE_FN void load_stored(int block, int slot, Real (&r)[N]) const {
     if constexpr (is_half) {
-      const Element* p = origin(block, slot);
-      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA {
-        r[i] = load_fixed(p + offset(block, i), static_cast<Real*>(nullptr));
+      static_assert(N % 2 == 0);
+      unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        const Pair a = pair(block, slot, k);
+        r[2 * k] = integer_to_float(pair_re(a), static_cast<Real*>(nullptr));
+        r[2 * k + 1] = integer_to_float(pair_im(a), static_cast<Real*>(nullptr));
       });
     } else {
       load(block, slot, r);
@@ -88,22 +94,27 @@ class SiteArray {
   /// What load() multiplies stored numbers with (16-bit fixed point), for reads of single components.
   TRELLIS_SITE_FN Real load_unit(int block, int slot) const {
     if constexpr (is_half)
-      return scale_of(block, slot) * Real(fixed_point_unit);
+      return scale_of(block, slot) * Real(1.0f / full_scale);
     else
       return Real(1);
   }
   /// Component i of the site; `unit` from load_unit().
   TRELLIS_SITE_FN Real component(int block, int slot, int i, const Real& unit) const {
-    if constexpr (is_half)
-      return unit * load_fixed(origin(block, slot) + offset(block, i), static_cast<Real*>(nullptr));
-    else
+    if constexpr (is_half) {
+      const Pair a = pair(block, slot, i / 2);
+      return unit * integer_to_float(i % 2 == 0 ? pair_re(a) : pair_im(a), static_cast<Real*>(nullptr));
+    } else {
       return load_real<Real>(origin(block, slot) + offset(block, i));
+    }
   }
 
-  /// 16-bit fixed point: the integer behind component i, and whether sites have scales.
-  using Integer = typename IntegerOf<Real>::type;
-  TRELLIS_SITE_FN Integer integer(int block, int slot, int i) const {
-    return load_integer(origin(block, slot) + offset(block, i), static_cast<Integer*>(nullptr));
+  /// 16-bit fixed point: the integers behind components 2 k and 2 k + 1, and whether sites have scales.
+  TRELLIS_SITE_FN Pair pair(int block, int slot, int k) const {
+    const Element* p = origin(block, slot);
+    if constexpr (is_gpu)
+      return pack_pair(p[offset(block, 2 * k)], p[offset(block, 2 * k + 1)]);
+    else
+      return load_pair(p + size_t(k) * (2 * W), static_cast<Pair*>(nullptr));
   }
   TRELLIS_SITE_FN bool has_scale() const { return scale_ != nullptr; }
 
@@ -111,7 +122,15 @@ class SiteArray {
     Element* p = origin(block, slot);
     if constexpr (is_half) {
       const Real inverse = store_scale(block, slot, r);
-      unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { store_fixed(p + offset(block, i), inverse * r[i]); });
+      unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        const Pair re = nearest_integer(inverse * r[2 * k]), im = nearest_integer(inverse * r[2 * k + 1]);
+        if constexpr (is_gpu) {
+          p[offset(block, 2 * k)] = Element(re);
+          p[offset(block, 2 * k + 1)] = Element(im);
+        } else {
+          store_pair(p + size_t(k) * (2 * W), pack_pair(re, im));
+        }
+      });
     } else {
       unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { store_real(p + offset(block, i), r[i]); });
     }
@@ -131,7 +150,7 @@ class SiteArray {
     if constexpr (is_gpu)
       return gpu_component_offset(component, N, block % GpuLayout::warp, gpu_vector_length<Element>);
     else
-      return size_t(component) * W;
+      return cpu_component_offset<Element>(component, 0, W);
   }
   TRELLIS_SITE_FN float* scale_address(int block, int slot) const {
     if constexpr (is_gpu)
@@ -143,13 +162,13 @@ class SiteArray {
   TRELLIS_SITE_FN Real scale_of(int block, int slot) const {
     return scale_ == nullptr ? Real(1) : load_real<Real>(scale_address(block, slot));
   }
-  /// Stores the scale of the site (NaN or infinity once a component is) and returns 32767 / scale.
+  /// Stores the scale of the site (NaN or infinity once a component is) and returns full_scale / scale.
   TRELLIS_SITE_FN Real store_scale(int block, int slot, const Real (&r)[N]) const {
-    if (scale_ == nullptr) return Real(32767.0f);
+    if (scale_ == nullptr) return Real(full_scale);
     Real largest(0.0f);
     unroll<N>([&](auto i) TRELLIS_INLINE_LAMBDA { largest = larger_magnitude(largest, r[i]); });
     store_real(scale_address(block, slot), largest);
-    return Real(32767.0f) / maximum(largest, Real(1e-37f));
+    return Real(full_scale) / maximum(largest, Real(1e-37f));
   }
 
   TRELLIS_SITE_FN size_t record(int block, int slot) const {

@@ -48,13 +48,13 @@ class StencilView {
     return {entry >> 2, (((entry & 3) | 4) & special_[leg]) == 0, (entry & 2) != 0, (entry & 1) != 0};
   }
 
-  /// Moves lanes of a local neighbour that crosses the edge. Object consists of reals in a row.
-  template <class Object>
+  /// Moves lanes of a local neighbour that crosses the edge. Object consists of Numbers in a row.
+  template <class Number = Real, class Object>
   TRELLIS_SITE_FN void move_lanes(Object& object, int leg) const {
     if constexpr (W > 1) {
       if (permutation_[leg] == nullptr) return;
-      Real* r = reinterpret_cast<Real*>(&object);
-      unroll<sizeof(Object) / sizeof(Real)>(
+      Number* r = reinterpret_cast<Number*>(&object);
+      unroll<sizeof(Object) / sizeof(Number)>(
           [&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = permute(r[i], permutation_[leg]); });
     }
   }

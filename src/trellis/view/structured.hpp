@@ -55,39 +55,16 @@ class SpinorView : public ObjectView<Layout, Storage, Spinor, 24> {
 
   TRELLIS_SITE_FN Real load_unit(int block, int slot) const { return this->array().load_unit(block, slot); }
 
-  /// The factor of projected_column(): with 16-bit storage the scale of the site and the units of spinor and
-  /// link.
-  TRELLIS_SITE_FN Real projection_unit(int block, int slot) const {
-    return Array::is_half ? Real(fixed_point_unit) * load_unit(block, slot) : Real(1);
-  }
-  /// One colour of (1 + sign gamma_mu) psi times what LinkRows leave out. Spins are projected on the integers
-  /// of 16-bit storage before these are converted: half the conversions, and exact.
+  /// One colour of (1 + sign gamma_mu) psi; in fixed point: view/integer_products.hpp.
   template <int mu, int colour>
-  TRELLIS_SITE_FN HalfColumn<Real> projected_column(int block, int slot, Scalar sign,
-                                                    const Real& unit) const {
-    if constexpr (Array::is_half) {
-      using Integer = typename Array::Integer;
-      SpinColumn<Integer> column;
-      unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA {
-        column.s[s] = {this->array().integer(block, slot, 6 * s + 2 * colour),
-                       this->array().integer(block, slot, 6 * s + 2 * colour + 1)};
-      });
-      const HalfColumn<Integer> p =
-          sign > 0 ? project_exact<mu, true>(column) : project_exact<mu, false>(column);
-      HalfColumn<Real> h;
-      unroll<2>([&](auto s) TRELLIS_INLINE_LAMBDA {
-        h.s[s] = {unit * integer_to_float(p.s[s].re, static_cast<Real*>(nullptr)),
-                  unit * integer_to_float(p.s[s].im, static_cast<Real*>(nullptr))};
-      });
-      return h;
-    } else {
-      SpinColumn<Real> column;
-      unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA {
-        column.s[s] = {this->array().component(block, slot, 6 * s + 2 * colour, unit),
-                       this->array().component(block, slot, 6 * s + 2 * colour + 1, unit)};
-      });
-      return project<mu>(column, Real(sign), Real(-sign));
-    }
+  TRELLIS_SITE_FN HalfColumn<Real> projected_column(int block, int slot, Scalar sign) const {
+    static_assert(!Array::is_half);
+    SpinColumn<Real> column;
+    unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA {
+      column.s[s] = {this->array().component(block, slot, 6 * s + 2 * colour, Real(1)),
+                     this->array().component(block, slot, 6 * s + 2 * colour + 1, Real(1))};
+    });
+    return project<mu>(column, Real(sign), Real(-sign));
   }
 };
 template <class Layout, class Storage>
@@ -95,17 +72,12 @@ using HalfSpinorView = ObjectView<Layout, Storage, HalfSpinor, 12>;
 template <class Layout, class Storage>
 using ColorVectorView = ObjectView<Layout, Storage, ColorVector, 6>;
 
-/// A link that is read row by row; the third row of a 12-real link is rebuilt from the first two. 16-bit
-/// links come as multiples of 1/32767: what multiplies them carries that factor (projected_column does).
+/// A link that is read row by row; the third row of a 12-real link is rebuilt from the first two.
 template <class Array, int LinkReals>
 class LinkRows {
  public:
   using Real = typename Array::Real;
-  TRELLIS_SITE_FN LinkRows(const Array& array, int block, int mu) : array_{array}, block_{block}, mu_{mu} {
-    if constexpr (Array::is_half) {
-      if (array.has_scale()) scale_ = Real(32767.0f) * array.load_unit(block, mu);
-    }
-  }
+  TRELLIS_SITE_FN LinkRows(const Array& array, int block, int mu) : array_{array}, block_{block}, mu_{mu} {}
 
   /// Rows are asked for in the order 0, 1, 2.
   template <int i>
@@ -113,37 +85,30 @@ class LinkRows {
     if constexpr (LinkReals == 12) {
       if constexpr (i == 0) return first_ = read<0>();
       if constexpr (i == 1) return second_ = read<1>();
-      ColorRow<Real> third = third_row(first_, second_);
-      if constexpr (Array::is_half)
-        unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA { third.c[j] = Real(fixed_point_unit) * third.c[j]; });
-      return third;
+      return third_row(first_, second_);
     } else {
       return read<i>();
     }
   }
 
  private:
+  static_assert(!Array::is_half, "links in fixed point are integers: IntegerRows");
   template <int i>
   TRELLIS_SITE_FN ColorRow<Real> read() const {
     ColorRow<Real> r;
     unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA {
       constexpr int k = 6 * i + 2 * j;
-      if constexpr (Array::is_half)
-        r.c[j] = {integer_to_float(array_.integer(block_, mu_, k), static_cast<Real*>(nullptr)),
-                  integer_to_float(array_.integer(block_, mu_, k + 1), static_cast<Real*>(nullptr))};
-      else
-        r.c[j] = {array_.component(block_, mu_, k, Real(1)), array_.component(block_, mu_, k + 1, Real(1))};
+      r.c[j] = {array_.component(block_, mu_, k, Real(1)), array_.component(block_, mu_, k + 1, Real(1))};
     });
-    if constexpr (Array::is_half) {
-      if (array_.has_scale()) unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA { r.c[j] = scale_ * r.c[j]; });
-    }
     return r;
   }
   const Array& array_;
   int block_, mu_;
-  Real scale_;                     // used for 16-bit links with scales only
   ColorRow<Real> first_, second_;  // used for 12 reals only
 };
+
+template <class Array, int N>
+class IntegerRows;  // of links in fixed point: view/integer_products.hpp
 
 /// Links of one parity: slot = direction.
 template <class Layout, class Storage, int LinkReals>
@@ -155,7 +120,12 @@ class LinkView {
   LinkView() = default;
   explicit LinkView(const RawField& raw) : array_{raw} {}
 
-  TRELLIS_SITE_FN LinkRows<Array, LinkReals> rows(int block, int mu) const { return {array_, block, mu}; }
+  TRELLIS_SITE_FN auto rows(int block, int mu) const {
+    if constexpr (Array::is_half)
+      return IntegerRows<Array, LinkReals>(array_, block, mu);
+    else
+      return LinkRows<Array, LinkReals>(array_, block, mu);
+  }
   TRELLIS_SITE_FN ColorMatrix<Real> load(int block, int mu) const {
     static_assert(LinkReals == 18 || LinkReals == 12);
     ColorMatrix<Real> U;

@@ -11,8 +11,10 @@
 /// 8 links of 12 reals, two colour vectors: 864 (432 in float), 1248 with 18 reals; 2144 for HISQ (18 + 14).
 ///
 /// The backward product is formed where its link lies and only its 6 reals move. Ghost buffers hold psi for
-/// forward legs, V^dagger psi for backward ones.
+/// forward legs, V^dagger psi for backward ones. In 16-bit fixed point links and vectors are multiplied as
+/// integers (view/integer_products.hpp).
 #include <array>
+#include <utility>
 
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/kernels/dirac/staggered_leg.hpp"
@@ -91,6 +93,7 @@ class HopLegs {
   static constexpr size_t real_bytes = Layout::lanes * sizeof(typename StorageTraits<Storage>::element);
   static constexpr size_t link_bytes = LinkReals * real_bytes, vector_bytes = 6 * real_bytes;
   using GhostView = ColorVectorView<Layout, Scalar>;
+  using Ready = decltype(link_ready(std::declval<const Vectors&>(), 0, 0));
   /// Hops of one distance and of two, with and without energies, share one copy where no run chooses the
   /// layout for its speed (as in cmake/TrellisFolders.cmake): a third of the time of compiling, and a
   /// twentieth of the speed.
@@ -120,18 +123,44 @@ class HopLegs {
   TRELLIS_SITE_FN void add_forward(Batch<S>& sum, const Vectors& in, int block, int mu, int slot) const {
     const int leg = 2 * mu;
     const HopNeighbour n = stencil_.neighbour(block, leg);
-    Batch<S> v;
+    Ready v[S];
     if (n.is_ghost) {
-      load_ghosts(v, n.index, leg, slot);
+      unroll<S>([&](auto s)
+                    TRELLIS_INLINE_LAMBDA { from_ghost(v[s], ghosts_[leg].load(n.index, slot + s)); });
     } else {
-      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v.v[s] = link_ready(in, n.index, slot + s); });
-      move_lanes(v, leg, n.moves);
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+        v[s] = link_ready(in, n.index, slot + s);
+        move_lanes(v[s], leg, n.moves);
+      });
     }
     auto rows = here_.rows(block, mu);
-    const Scalar* factor = phases_.row(block, leg);
+    add_products_of_rows(sum, rows, v, phases_.row(block, leg));
+  }
+  /// sum_s += p U v_s
+  template <int S, class Rows>
+  TRELLIS_SITE_FN void add_products_of_rows(Batch<S>& sum, Rows& rows, const ColorVector<Real> (&v)[S],
+                                            const Scalar* factor) const {
     unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
       const ColorRow<Real> row = rows.template row<i>();
-      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { accumulate(sum.v[s].c[i], factor, row * v.v[s]); });
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { accumulate(sum.v[s].c[i], factor, row * v[s]); });
+    });
+  }
+  template <int S, class Rows, class Pair>
+  TRELLIS_SITE_FN void add_products_of_rows(Batch<S>& sum, Rows& rows,
+                                            const IntegerVector<Real, Pair> (&v)[S],
+                                            const Scalar* factor) const {
+    ProductForms<Pair> forms[S][Nc];
+    Real unit[S];
+    const Real link_unit = rows.unit();
+    unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+      unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA { forms[s][j] = product_forms<false>(v[s].v.c[j]); });
+      unit[s] = link_unit * v[s].unit;
+    });
+    unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
+      const ColorPairs<Pair> row = rows.template row<i>();
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+        accumulate(sum.v[s].c[i], factor, to_complex(unit[s], row_product(row, forms[s])));
+      });
     });
   }
   template <int S>
@@ -140,12 +169,12 @@ class HopLegs {
     const HopNeighbour n = stencil_.neighbour(block, leg);
     Batch<S> h;
     if (n.is_ghost) {
-      load_ghosts(h, n.index, leg, slot);
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { h.v[s] = ghosts_[leg].load(n.index, slot + s); });
     } else {
-      Batch<S> v;
-      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v.v[s] = link_ready(in, n.index, slot + s); });
-      rows_dagger_multiply(h.v, there_.rows(n.index, mu), v.v);
-      move_lanes(h, leg, n.moves);
+      Ready v[S];
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v[s] = link_ready(in, n.index, slot + s); });
+      rows_dagger_multiply(h.v, there_.rows(n.index, mu), v);
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { move_lanes(h.v[s], leg, n.moves); });
     }
     const Scalar* factor = phases_.row(block, leg);
     unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
@@ -158,15 +187,14 @@ class HopLegs {
     mul_add(sum, {phases_.real_part(factor), phases_.imaginary_part(factor)}, g);
   }
 
-  template <int S>
-  TRELLIS_SITE_FN void move_lanes(Batch<S>& batch, int leg, int moves) const {
-    if (moves == 0) return;
-    unroll<S>([&](auto s)
-                  TRELLIS_INLINE_LAMBDA { stencil_.template move_lanes<Real>(batch.v[s], leg, moves); });
+  TRELLIS_SITE_FN void move_lanes(ColorVector<Real>& v, int leg, int moves) const {
+    if (moves != 0) stencil_.template move_lanes<Real>(v, leg, moves);
   }
-  template <int S>
-  TRELLIS_SITE_FN void load_ghosts(Batch<S>& batch, int index, int leg, int slot) const {
-    unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { batch.v[s] = ghosts_[leg].load(index, slot + s); });
+  template <class Pair>
+  TRELLIS_SITE_FN void move_lanes(IntegerVector<Real, Pair>& v, int leg, int moves) const {
+    if (moves == 0) return;
+    stencil_.template move_lanes<Pair>(v.v, leg, moves);
+    stencil_.template move_lanes<Real>(v.unit, leg, moves);
   }
 
   HopStencilView<Layout> stencil_;

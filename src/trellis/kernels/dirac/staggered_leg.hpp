@@ -1,7 +1,7 @@
 #pragma once
 /// Links times colour vectors, one leg of a staggered hop: what the hop and the packing of its halo share, so
 /// that both round alike. S right-hand sides share each row of the link.
-#include "trellis/view/structured.hpp"
+#include "trellis/view/integer_products.hpp"
 
 namespace trellis {
 
@@ -13,14 +13,13 @@ class UnitaryRows {
   TRELLIS_SITE_FN UnitaryRows(const Array& array, int block, int mu)
       : array_{array}, block_{block}, mu_{mu} {}
 
-  /// Rows are asked for in the order 0, 1, 2; 16-bit links come as multiples of 1/32767.
+  /// Rows are asked for in the order 0, 1, 2.
   template <int i>
   TRELLIS_SITE_FN ColorRow<Real> row() {
     if constexpr (i == 0) return first_ = ColorRow<Real>{{number<0>(), number<1>(), number<2>()}};
     if constexpr (i == 1) return second_ = ColorRow<Real>{{number<3>(), number<4>(), number<5>()}};
     ColorRow<Real> third = third_row(first_, second_);
-    Complex<Real> d = number<6>();
-    if constexpr (Array::is_half) d = Real(fixed_point_unit * fixed_point_unit) * d;
+    const Complex<Real> d = number<6>();
     unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA { third.c[j] = d * third.c[j]; });
     return third;
   }
@@ -28,12 +27,7 @@ class UnitaryRows {
  private:
   template <int k>
   TRELLIS_SITE_FN Complex<Real> number() const {
-    if constexpr (Array::is_half)
-      return {integer_to_float(array_.integer(block_, mu_, 2 * k), static_cast<Real*>(nullptr)),
-              integer_to_float(array_.integer(block_, mu_, 2 * k + 1), static_cast<Real*>(nullptr))};
-    else
-      return {array_.component(block_, mu_, 2 * k, Real(1)),
-              array_.component(block_, mu_, 2 * k + 1, Real(1))};
+    return {array_.component(block_, mu_, 2 * k, Real(1)), array_.component(block_, mu_, 2 * k + 1, Real(1))};
   }
   const Array& array_;
   int block_, mu_;
@@ -48,7 +42,9 @@ class HopLinkView {
   HopLinkView() = default;
   explicit HopLinkView(const RawField& raw) : array_{raw} {}
   TRELLIS_SITE_FN auto rows(int block, int mu) const {
-    if constexpr (N == 14)
+    if constexpr (Array::is_half)
+      return IntegerRows<Array, N>(array_, block, mu);
+    else if constexpr (N == 14)
       return UnitaryRows<Array>(array_, block, mu);
     else
       return LinkRows<Array, N>(array_, block, mu);
@@ -66,35 +62,34 @@ class HopLinkView<Layout, Storage, 0> {
   explicit HopLinkView(const RawField&) {}
 };
 
-/// psi(y) times what the rows of 16-bit links leave out.
+/// psi(y) as products with links take it: a ColorVector, or an IntegerVector in fixed point.
 template <class Layout, class Storage>
 TRELLIS_SITE_FN auto link_ready(const ColorVectorView<Layout, Storage>& in, int block, int slot) {
-  using Array = typename ColorVectorView<Layout, Storage>::Array;
-  using Real = typename Array::Real;
-  const Real unit = Array::is_half ? Real(fixed_point_unit) * in.array().load_unit(block, slot) : Real(1);
-  ColorVector<Real> v;
-  unroll<Nc>([&](auto c) TRELLIS_INLINE_LAMBDA {
-    if constexpr (Array::is_half) {
-      using Integer = typename Array::Integer;
-      const Integer re = in.array().integer(block, slot, 2 * c),
-                    im = in.array().integer(block, slot, 2 * c + 1);
-      v.c[c] = {unit * integer_to_float(re, static_cast<Real*>(nullptr)),
-                unit * integer_to_float(im, static_cast<Real*>(nullptr))};
-    } else {
-      v.c[c] = {in.array().component(block, slot, 2 * c, unit),
-                in.array().component(block, slot, 2 * c + 1, unit)};
-    }
-  });
-  return v;
+  if constexpr (ColorVectorView<Layout, Storage>::Array::is_half)
+    return integer_vector(in, block, slot);
+  else
+    return in.load(block, slot);
 }
 
-/// h_s = U v_s; 66 flop each.
-template <int S, class R, class Rows>
-TRELLIS_SITE_FN void rows_multiply(ColorVector<R> (&h)[S], Rows U, const ColorVector<R> (&v)[S]) {
-  unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA {
-    const ColorRow<R> row = U.template row<i>();
-    unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { h[s].c[i] = row * v[s]; });
-  });
+/// It goes through ghosts as the six reals of a vector; fixed point as three pairs and the unit.
+template <class R>
+TRELLIS_SITE_FN const ColorVector<R>& to_ghost(const ColorVector<R>& v) {
+  return v;
+}
+template <class R, class Pair>
+TRELLIS_SITE_FN ColorVector<R> to_ghost(const IntegerVector<R, Pair>& v) {
+  return {{{bits_as_float(v.v.c[0]), bits_as_float(v.v.c[1])},
+           {bits_as_float(v.v.c[2]), v.unit},
+           {v.unit, v.unit}}};
+}
+template <class R>
+TRELLIS_SITE_FN void from_ghost(ColorVector<R>& v, const ColorVector<R>& ghost) {
+  v = ghost;
+}
+template <class R, class Pair>
+TRELLIS_SITE_FN void from_ghost(IntegerVector<R, Pair>& v, const ColorVector<R>& ghost) {
+  v = {{float_as_bits(ghost.c[0].re), float_as_bits(ghost.c[0].im), float_as_bits(ghost.c[1].re)},
+       ghost.c[1].im};
 }
 
 /// h_s = U^dagger v_s; 66 flop each.
@@ -110,6 +105,23 @@ TRELLIS_SITE_FN void rows_dagger_multiply(ColorVector<R> (&h)[S], Rows U, const 
           conj_mul_add(h[s].c[i], row.c[i], v[s].c[j]);
       });
     });
+  });
+}
+
+template <int S, class R, class Pair, class Rows>
+TRELLIS_SITE_FN void rows_dagger_multiply(ColorVector<R> (&h)[S], Rows U,
+                                          const IntegerVector<R, Pair> (&v)[S]) {
+  ComplexSum<Pair> sum[S][Nc];
+  unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA {
+    const ColorPairs<Pair> row = U.template row<j>();
+    unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+      add_row_dagger<j>(sum[s], row, product_forms<true>(v[s].v.c[j]));
+    });
+  });
+  const R link_unit = U.unit();
+  unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+    const R unit = link_unit * v[s].unit;
+    unroll<Nc>([&](auto i) TRELLIS_INLINE_LAMBDA { h[s].c[i] = to_complex(unit, sum[s][i]); });
   });
 }
 

@@ -9,7 +9,8 @@
 /// reals (768 float), 1152 with 12.
 ///
 /// The backward product U^dagger psi is formed where its link lies, x-mu, and only its 12 reals move: no link
-/// crosses lanes or ranks. Ghost buffers hold half spinors in the form in which they enter here.
+/// crosses lanes or ranks. Ghost buffers hold half spinors in the form in which they enter here. In 16-bit
+/// fixed point links and half spinors are multiplied as integers (view/integer_products.hpp).
 #include "trellis/kernels/dirac/leg_pair.hpp"
 #include "trellis/kernels/dirac/wilson_leg.hpp"
 #include "trellis/view/raw_stencil.hpp"
@@ -142,9 +143,9 @@ class WilsonHop {
     const Neighbour n = stencil_.neighbour(block, 2 * mu), m = stencil_.neighbour(block, 2 * mu + 1);
     HalfSpinor<Real> ahead, behind;
     if (n.is_plain) {
-      ahead = projected_half<mu>(in_, n.index, slot, -sign_);
-      if (n.crosses) stencil_.move_lanes(ahead, 2 * mu);
-      ahead = multiply(links_here_.rows(block, mu), ahead);
+      auto half = projected_half<mu>(in_, n.index, slot, -sign_);
+      if (n.crosses) move_lanes(half, 2 * mu);
+      ahead = multiply(links_here_.rows(block, mu), half);
       if (n.crosses) stencil_.apply_real_phase(ahead, 2 * mu);
     } else {
       ahead = edge_forward<mu>(n, block, slot);
@@ -166,15 +167,15 @@ class WilsonHop {
   /// all blocks have such a leg in a direction.)
   template <int mu>
   TRELLIS_EDGE_FN HalfSpinor<Real> edge_forward(Neighbour n, int block, int slot) const {
-    HalfSpinor<Real> h;
     constexpr int leg = 2 * mu;
+    decltype(projected_half<mu>(in_, 0, 0, Scalar(1))) half;
     if (n.is_ghost) {
-      h = ghosts_[leg].load(n.index, slot);
+      from_ghost(half, ghosts_[leg].load(n.index, slot));
     } else {
-      h = projected_half<mu>(in_, n.index, slot, -sign_);
-      if (n.crosses) stencil_.move_lanes(h, leg);
+      half = projected_half<mu>(in_, n.index, slot, -sign_);
+      if (n.crosses) move_lanes(half, leg);
     }
-    h = multiply(links_here_.rows(block, mu), h);
+    HalfSpinor<Real> h = multiply(links_here_.rows(block, mu), half);
     if (n.crosses) stencil_.apply_phase(h, leg);
     stencil_.apply_coefficient(h, leg);
     return h;
@@ -192,6 +193,14 @@ class WilsonHop {
     if (n.crosses) stencil_.apply_phase(h, leg);
     stencil_.apply_coefficient(h, leg);
     return h;
+  }
+
+  TRELLIS_SITE_FN void move_lanes(HalfSpinor<Real>& h, int leg) const { stencil_.move_lanes(h, leg); }
+  template <class Pair>
+  TRELLIS_SITE_FN void move_lanes(IntegerHalfSpinor<Real, Pair>& h, int leg) const {
+    stencil_.template move_lanes<Pair>(h.s[0], leg);
+    stencil_.template move_lanes<Pair>(h.s[1], leg);
+    stencil_.move_lanes(h.unit, leg);
   }
 
   /// out = first(x) + second(sum); real scalars in line, the rest out of it.

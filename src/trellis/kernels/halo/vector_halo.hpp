@@ -35,45 +35,50 @@ class VectorFace {
   /// Source block `index`: its deliveries, one right-hand side.
   TRELLIS_SITE_FN void pack(int index, int slot) const {
     const int block = call_.sources[index];
-    ColorVector<Real> h[1], v[1] = {link_ready(in_, block, slot)};
+    const auto ready = link_ready(in_, block, slot);
+    const decltype(ready) v[1] = {ready};
+    ColorVector<Real> h[1];
     if (call_.leg % 2 == 0)
-      h[0] = v[0];
+      h[0] = to_ghost(ready);
     else
       rows_dagger_multiply(h, links_.rows(block, call_.leg / 2), v);
     for (int k = call_.first[index]; k < call_.first[index + 1]; ++k) {
       const int lane = call_.deliveries[2 * k], to = call_.deliveries[2 * k + 1];
       if (to >= 0)
-        put_in_message(h[0], lane, to, slot);
+        take_lane(message(to, slot), h[0], lane);
       else
         put_in_ghost(h[0], lane, ~to, slot);
     }
   }
   /// Received position `index` into its ghost.
   TRELLIS_SITE_FN void unpack(int index, int slot) const {
-    const Scalar* m = message(index, slot);
-    ColorVector<Real> h;
-    Real* r = reinterpret_cast<Real*>(&h);
-    for (int i = 0; i < 6; ++i) r[i] = Real(m[i]);
-    put_in_ghost(h, 0, call_.arrivals[index], slot);
+    put_in_ghost(message(index, slot), call_.arrivals[index], slot);
   }
 
  private:
   TRELLIS_SITE_FN Scalar* message(int position, int slot) const {
     return static_cast<Scalar*>(call_.message) + (size_t(position) * call_.slots + slot) * 6;
   }
-  TRELLIS_SITE_FN void put_in_message(const ColorVector<Real>& h, int from, int position, int slot) const {
+  TRELLIS_SITE_FN static void take_lane(Scalar* to, const ColorVector<Real>& h, int from) {
     const Real* r = reinterpret_cast<const Real*>(&h);
-    Scalar* m = message(position, slot);
-    for (int i = 0; i < 6; ++i) m[i] = lane(r[i], from);
+    for (int i = 0; i < 6; ++i) to[i] = lane(r[i], from);
   }
   TRELLIS_SITE_FN void put_in_ghost(const ColorVector<Real>& h, int from, int place, int slot) const {
+    Scalar reals[6];
+    take_lane(reals, h, from);
+    put_in_ghost(reals, place, slot);
+  }
+  /// Copies and nothing else: what moves may be integers.
+  TRELLIS_SITE_FN void put_in_ghost(const Scalar* reals, int place, int slot) const {
     if constexpr (W == 1) {
+      ColorVector<Real> h;
+      Real* r = reinterpret_cast<Real*>(&h);
+      for (int i = 0; i < 6; ++i) r[i] = reals[i];
       ghost_.store(place, slot, h);
     } else {
-      const Real* r = reinterpret_cast<const Real*>(&h);
       Scalar* g = static_cast<Scalar*>(call_.ghost.data) + (size_t(place / W) * call_.slots + slot) * 6 * W +
                   place % W;
-      for (int i = 0; i < 6; ++i) g[i * W] = lane(r[i], from);
+      for (int i = 0; i < 6; ++i) g[i * W] = reals[i];
     }
   }
 

@@ -69,7 +69,7 @@ class WilsonFace {
     const int block = call_.face[index];
     const bool is_forward = call_.leg % 2 == 0;
     const Scalar sign = is_forward == call_.is_dagger ? 1 : -1;
-    HalfSpinor<Real> h = is_forward ? projected_half<mu>(in_, block, slot, sign)
+    HalfSpinor<Real> h = is_forward ? to_ghost(projected_half<mu>(in_, block, slot, sign))
                                     : backward_half<mu>(links_, in_, block, slot, sign);
     Real* r = reinterpret_cast<Real*>(&h);
     Scalar* m = message(index, slot);
