@@ -6,6 +6,7 @@
 
 #include "tests/support/random_fields.hpp"
 #include "trellis/algebra/fixed_point.hpp"
+#include "trellis/view/integer_products.hpp"
 
 namespace trellis {
 namespace {
@@ -115,6 +116,61 @@ TEST(FixedPoint, link_components_keep_within_a_component_that_can_change_sign) {
   EXPECT_EQ(stored_link_component(1.0f), 32767);
   EXPECT_EQ(stored_link_component(-1.0f), -32767);
   EXPECT_EQ(stored_link_component(0.5f), 16384);
+}
+
+ColorPairs<int32_t> stored_row(const ColorMatrix<double>& U, int i) {
+  ColorPairs<int32_t> r;
+  for (int j = 0; j < Nc; ++j)
+    r.c[j] =
+        pack_pair(stored_link_component(float(U.e[i][j].re)), stored_link_component(float(U.e[i][j].im)));
+  return r;
+}
+
+/// Also where a component of the third row is 1 and both other rows have been rounded away from 0.
+TEST(FixedPoint, the_third_row_of_a_link_is_right_to_rounding) {
+  test::Random random(7);
+  std::vector<ColorMatrix<double>> links{identity_matrix<double>()};
+  for (int i = 0; i < 2000; ++i) links.push_back(test::random_su3(random));
+  for (int i = 0; i < 200; ++i) links.push_back(test::random_su3(random, 1e-4));
+  ColorMatrix<double> half = zero_matrix<double>();  // an SU(2) matrix of halves, third row (0, 0, 1)
+  half.e[0][0] = {0.5, 0.5};
+  half.e[0][1] = {0.5, 0.5};
+  half.e[1][0] = {-0.5, 0.5};
+  half.e[1][1] = {0.5, -0.5};
+  half.e[2][2] = {1, 0};
+  links.push_back(half);
+  for (int k = 0; k < 2; ++k) half.e[1][k] = {-half.e[1][k].re, -half.e[1][k].im};
+  half.e[2][2] = {-1, 0};
+  links.push_back(half);
+  for (const auto& U : links) {
+    const ColorPairs<int32_t> third = third_row(stored_row(U, 0), stored_row(U, 1));
+    for (int j = 0; j < Nc; ++j) {
+      EXPECT_NEAR(pair_re(third.c[j]) / double(link_full_scale), U.e[2][j].re, 2.5 / 32768);
+      EXPECT_NEAR(pair_im(third.c[j]) / double(link_full_scale), U.e[2][j].im, 2.5 / 32768);
+    }
+  }
+}
+
+/// A row and a vector of the same direction, the vector with components at the end of its range.
+TEST(FixedPoint, the_largest_product_of_a_row_and_a_vector_is_exact) {
+  const int32_t component = stored_link_component(float(1 / std::sqrt(6.0))) + 1,
+                full = int32_t(fixed_point_full_scale(6));
+  for (const int sign : {1, -1}) {
+    ColorPairs<int32_t> row, v;
+    ProductForms<int32_t> forms[Nc];
+    for (int j = 0; j < Nc; ++j) {
+      row.c[j] = pack_pair(component, -component);
+      v.c[j] = pack_pair(sign * full, sign * full);
+      forms[j] = product_forms<false>(v.c[j]);
+    }
+    const ComplexSum<int32_t> product = row_product(row, forms);
+    EXPECT_EQ(product.re, 6 * int64_t(sign) * component * full);
+    EXPECT_EQ(product.im, 0);
+    ComplexSum<int32_t> sum[Nc];
+    add_row_dagger<0>(sum, row, product_forms<true>(v.c[0]));
+    EXPECT_EQ(sum[1].re, 0);
+    EXPECT_EQ(sum[1].im, 2 * int64_t(sign) * component * full);
+  }
 }
 
 }  // namespace
