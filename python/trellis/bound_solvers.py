@@ -110,7 +110,8 @@ class BoundSolver:
         return Propagator(S, report, midpoint, fields, self.operator._record)
 
     def _require_own(self, S: Propagator) -> None:
-        """BadArgument where it is known that S is a propagator of another operator."""
+        """BadArgument where it is known that S is a propagator of another operator, or has a smeared sink."""
+        S._require_point_sink("S")
         M = self.operator
         if not np.allclose(S.boundary, M.boundary, rtol=0, atol=1e-6):
             difference = f"boundary phases {S.boundary}, not {M.boundary}"

@@ -34,9 +34,10 @@ def sequential_source(S: Propagator, current: str, *, momentum: Sequence[int] = 
     Raises
     ------
     BadArgument
-        Unknown gamma matrix.
+        Unknown gamma matrix, or a propagator with a smeared sink.
     """
     quark, current = instance("S", S, Propagator)._core, instance("current", current, str)
+    S._require_point_sink("S")
     return Source(load().propagator_as_source(quark, current, momentum_of(momentum)))
 
 
@@ -67,8 +68,8 @@ def feynman_hellmann_propagator(
     NotConverged
         The tolerance was missed.
     BadArgument
-        A current that is no gamma matrix, a momentum that is none, or a propagator that is known to be of
-        another operator (for currents between flavours solve for :func:`sequential_source`).
+        A current that is no gamma matrix, a momentum that is none, or a propagator that is known to have a
+        smeared sink or to be of another operator (for currents between flavours solve for :func:`sequential_source`).
     """
     solve._require_own(instance("S", S, Propagator))
     source = sequential_source(S, current, momentum=momentum)
@@ -123,8 +124,8 @@ def conserved_current_propagator(
     NotConverged
         The tolerance was missed.
     BadArgument
-        A propagator without its 5-D fields or one that is known to be of another operator, or a current that
-        the operator does not have.
+        A propagator without its 5-D fields or one that is known to have a smeared sink or to be of another
+        operator, or a current that the operator does not have.
     """
     choice("current", current, "vector", "axial")
     choice("direction", direction, *_DIRECTIONS)

@@ -67,6 +67,8 @@ def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str) -> None
     root.set_reals("boundary_imag", [p.imag for p in S.boundary], "propagator")
     if S.operator is not None:
         root.set_text("operator", S.operator.to_text(), "propagator")
+    if S.is_sink_smeared:
+        root.set_integer("sink_smeared", 1, "propagator")
     if S.report is not None:
         root.set_reals("relative_residuals", list(S.report.relative_residuals), "propagator")
     root.set_integer("metadata_checksum", Metadata(root, path).checksum, "propagator")
@@ -107,7 +109,8 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
         S, messages = core.Propagator.read_hdf5(
             root, name, geometry._core, metadata.source_at, metadata.boundary
         )
-        quarks[name] = Propagator(S, operator=metadata.operator)
+        is_smeared = name == "propagator" and metadata.is_sink_smeared
+        quarks[name] = Propagator(S, operator=metadata.operator, is_sink_smeared=is_smeared)
         notes += messages
     for note in notes + older:
         warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)

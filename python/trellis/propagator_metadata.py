@@ -40,6 +40,8 @@ class Metadata:
         Phases.
     operator : OperatorRecord or None
         That it was solved with, where the file says.
+    is_sink_smeared : bool
+        Whether the file says that the sink was smeared.
     checksum : int
         CRC-32 of all that (doc/formats.md).
     """
@@ -58,6 +60,7 @@ class Metadata:
         self.source_at = self._source_at()
         self.boundary = self._boundary()
         self.operator = self._operator()
+        self.is_sink_smeared = self._is_sink_smeared()
         self.checksum = self._checksum()
 
     def compare(self) -> list[str]:
@@ -75,7 +78,7 @@ class Metadata:
             raise ChecksumError(
                 f"{self._path}: /propagator: {_NAME}: expected {stored:08x}, found {self.checksum:08x}: "
                 "lattice, conventions_version, gamma_basis, source_at, boundary_real, boundary_imag, "
-                "operator, precision_bits, scidac_checksum or norm2 has changed, or an array is gone"
+                "operator, sink_smeared, precision_bits, scidac_checksum or norm2 has changed, or an array is gone"
             )
         return []
 
@@ -112,8 +115,17 @@ class Metadata:
             wanted = str(error).removeprefix("expected ")
             raise self._error("operator", "propagator", wanted, text[:200]) from None
 
+    def _is_sink_smeared(self) -> bool:
+        """Written where it is so."""
+        if not self._root.has_attribute("sink_smeared", "propagator"):
+            return False
+        found = self._integers("sink_smeared", "propagator", 1)
+        if found != [1]:
+            raise self._error("sink_smeared", "propagator", "1, or no such attribute", found)
+        return True
+
     def _checksum(self) -> int:
-        stored = {
+        stored: dict[str, Any] = {
             "arrays": {
                 name: {
                     "norm2": self._plain(name, "norm2", self._root.reals),
@@ -129,6 +141,8 @@ class Metadata:
             "operator": self._optional_text("operator", "propagator"),
             "source_at": self.source_at,
         }
+        if self.is_sink_smeared:  # files of older versions have no such attribute
+            stored["sink_smeared"] = 1
         return zlib.crc32(json.dumps(stored, sort_keys=True, separators=(",", ":")).encode())
 
     def _plain(self, array: str, name: str, read: Any) -> list[float] | None:

@@ -39,6 +39,8 @@ class Propagator:
     operator : object or None
         Name, parameters and plaquette of the operator that it was solved with; None if it was made from an
         array, or read from a file that does not say.
+    is_sink_smeared : bool
+        Whether the sink has been smeared (:meth:`smear_sink`): it is no M^-1 source any more.
     """
 
     def __init__(
@@ -48,11 +50,13 @@ class Propagator:
         midpoint: _core.Propagator | None = None,
         fields: _core.DomainWallFields | None = None,
         operator: OperatorRecord | None = None,
+        is_sink_smeared: bool = False,
     ) -> None:
         self._core = core
         self.report = report
         self.fields = fields
         self.operator = operator
+        self.is_sink_smeared = is_sink_smeared
         self.midpoint: Propagator | None = None
         if midpoint is not None:
             self.midpoint = Propagator(midpoint, report, operator=operator)
@@ -86,7 +90,12 @@ class Propagator:
         require_device(device)
         if device == self.device:
             return self
-        moved = Propagator(self._core.on(device), self.report, operator=self.operator)
+        moved = Propagator(
+            self._core.on(device),
+            self.report,
+            operator=self.operator,
+            is_sink_smeared=self.is_sink_smeared,
+        )
         if self.midpoint is not None:
             moved.midpoint = self.midpoint.to(device)
         moved.axial_current = self.axial_current
@@ -153,7 +162,7 @@ class Propagator:
         width, steps = real("width", width, least=0), integer("steps", steps)
         links = instance("U", U, GaugeField)._core
         smeared = load().sink_smeared(self._core, links, width, steps)
-        return Propagator(smeared, self.report, operator=self.operator)
+        return Propagator(smeared, self.report, operator=self.operator, is_sink_smeared=True)
 
     def write(
         self,
@@ -188,6 +197,14 @@ class Propagator:
         from .propagator_files import write_propagator
 
         write_propagator(self, path, format, precision=precision, run_file=run_file)
+
+    def _require_point_sink(self, name: str) -> None:
+        """BadArgument where the sink is known to be smeared."""
+        if self.is_sink_smeared:
+            raise BadArgument(
+                f"{name}: expected a propagator as it was solved, found one with a smeared sink; hand over the "
+                "one that smear_sink() was called on"
+            )
 
     def __repr__(self) -> str:
         return f"<Propagator {'x'.join(map(str, self.geometry.extents))} from {self.source_at}>"

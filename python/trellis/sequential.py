@@ -111,11 +111,13 @@ def nucleon_three_point(
     Raises
     ------
     BadArgument
-        A current that is no gamma matrix, propagators of different lattices, or a sequential one that is
-        known not to be gamma5-hermitian.
+        A current that is no gamma matrix, propagators of different lattices, one with a smeared sink, or a
+        sequential one that is known not to be gamma5-hermitian.
     """
     quarks = (instance("sequential", sequential, Propagator)._core, instance("S", S, Propagator)._core)
     _require_gamma5_hermitian(sequential)
+    sequential._require_point_sink("sequential")
+    S._require_point_sink("S")
     names = [instance("currents", name, str) for name in currents]
     return load().nucleon_three_point(*quarks, names, momentum_list(momentum_transfers))
 
@@ -158,8 +160,8 @@ def three_point(
     NotConverged
         The tolerance was missed.
     BadArgument
-        No separation, quarks that are not gamma5-hermitian, or a propagator that is known to be of another
-        operator.
+        No separation, quarks that are not gamma5-hermitian, or a propagator that is known to have a smeared
+        sink or to be of another operator.
     """
     solve._require_own(instance("S", S, Propagator))
     if len(separations) == 0:

@@ -140,3 +140,27 @@ def test_files_keep_the_operator(U: tr.GaugeField, tmp_path: Path) -> None:
     tr.feynman_hellmann_propagator(solve, again, "gamma_t")
     with pytest.raises(tr.BadArgument, match=r"need S\^dagger = gamma5 S gamma5"):
         tr.nucleon_sequential_source(again, separation=2, insertion="up")
+
+
+def test_a_smeared_sink_is_known_and_refused_where_the_solved_quark_is_needed(
+    U: tr.GaugeField, tmp_path: Path
+) -> None:
+    solve, S = solved(tr.WilsonClover(U, mass=0.3))
+    smeared = S.smear_sink(U, width=1.0, steps=2).to("cpu")
+    smeared.write(tmp_path / "smeared.h5")
+    S.write(tmp_path / "S.h5")
+    assert not tr.read_propagator(tmp_path / "S.h5").is_sink_smeared
+    for quark in (smeared, tr.read_propagator(tmp_path / "smeared.h5")):
+        for use in (
+            lambda S: tr.feynman_hellmann_propagator(solve, S, "gamma_t"),
+            lambda S: tr.conserved_current_propagator(solve, S),
+            lambda S: tr.sequential_source(S, "gamma_t"),
+            lambda S: tr.three_point(solve, S, ["1"], separations=[2], insertion="up"),
+        ):
+            with pytest.raises(tr.BadArgument, match="as it was solved, found one with a smeared sink"):
+                use(quark)
+    sink = tr.nucleon_sequential_source(smeared, separation=2, insertion="up", smearing=(U, 1.0, 2))
+    Y = solve.propagator(sink)
+    with pytest.raises(tr.BadArgument, match="^S: expected"):
+        tr.nucleon_three_point(Y, smeared, ["1"])
+    tr.nucleon_three_point(Y, S, ["1"])

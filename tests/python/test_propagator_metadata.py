@@ -70,6 +70,10 @@ def outcomes(folder: Path, changes: dict[str, Callable[[h5py.File], Any]]) -> di
     return json.loads(python(READ, *changes, cwd=folder))
 
 
+def add_sink_smeared(value: Any) -> Callable[[h5py.File], None]:
+    return lambda file: file["propagator"].attrs.create("sink_smeared", value)
+
+
 def put(of: str, name: str, value: Any) -> Callable[[h5py.File], None]:
     """Replaces an attribute; None removes it."""
 
@@ -123,6 +127,7 @@ def test_damaged_attributes_are_named(folder: Path) -> None:
         for name in ("metadata_checksum", "scidac_checksum", "norm2", "precision_bits")
         for kind, value in (("text", "abc"), ("bool", True))
     }
+    changes |= {f"sink_smeared.{value}": add_sink_smeared(value) for value in (0, 2, 1.5, "abc")}
     for file, (kind, message, _) in outcomes(folder, changes).items():
         name = file.split(".")[0]
         assert kind == "FileError", (file, kind, message)
@@ -157,6 +162,7 @@ def test_changed_attributes_miss_the_checksum(folder: Path) -> None:
             "exchanged": exchanged,
             "mass": other_mass,
             "operator": put("propagator", "operator", None),
+            "smeared": add_sink_smeared(1),
             "sums": put("propagator", "scidac_checksum", None),
             "midpoint_sums": put("midpoint", "scidac_checksum", None),
             "norm": put("propagator", "norm2", None),
