@@ -69,7 +69,8 @@ def feynman_hellmann_propagator(
         The tolerance was missed.
     BadArgument
         A current that is no gamma matrix, a momentum that is none, or a propagator that is known to have a
-        smeared sink or to be of another operator (for currents between flavours solve for :func:`sequential_source`).
+        smeared sink or to be of another operator (for currents between flavours solve for
+        :func:`sequential_source`).
     """
     solve._require_own(instance("S", S, Propagator))
     source = sequential_source(S, current, momentum=momentum)
