@@ -78,8 +78,8 @@ class Metadata:
             raise ChecksumError(
                 f"{self._path}: /propagator: {_NAME}: expected {stored:08x}, found {self.checksum:08x}: "
                 "lattice, conventions_version, gamma_basis, source_at, boundary_real, boundary_imag, "
-                "operator, sink_smeared, precision_bits, scidac_checksum or norm2 has changed, or an array is "
-                "gone"
+                "operator, sink_smeared, precision_bits, scidac_checksum or norm2 has changed, or an array "
+                "is gone"
             )
         return []
 
