@@ -202,8 +202,8 @@ class Propagator:
         """BadArgument where the sink is known to be smeared."""
         if self.is_sink_smeared:
             raise BadArgument(
-                f"{name}: expected a propagator as it was solved, found one with a smeared sink; hand over the "
-                "one that smear_sink() was called on"
+                f"{name}: expected a propagator as it was solved, found one with a smeared sink; hand over "
+                "the one that smear_sink() was called on"
             )
 
     def __repr__(self) -> str:
