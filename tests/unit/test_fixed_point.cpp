@@ -58,7 +58,7 @@ int32_t lane_of(const Lanes<int32_t, W, fits>& a, int i) {
   return a[i];
 }
 
-/// What pairs are for, against 64-bit integers, with components up to the ends of their range.
+/// What pairs are for, against plain integers, with components that can be added without leaving 16 bits.
 template <int W>
 void expect_exact_pairs() {
   using Pair = typename PairOf<LaneReal<float, W>>::type;
@@ -106,7 +106,11 @@ TEST(FixedPoint, products_of_pairs_are_exact_in_every_lane_count) {
 
 /// The sum of products of a row of a link and a vector, as large as stored numbers let it become.
 TEST(FixedPoint, sums_of_products_stay_within_32_bits) {
-  const double row = double(link_full_scale) * (1 + 1e-5) + std::sqrt(6.0) / 2;  // rounded away from 0
+  const double full = link_full_scale, rounding = std::sqrt(6.0) / 2;  // each component away from 0
+  const double stored = full * (1 + 1e-5) + rounding, third = stored * stored / full + rounding;
+  const double determinant = full * (1 + 1e-5) + std::sqrt(2.0) / 2;
+  const double row = third * determinant / full + rounding;  // of a link of 14 reals: the longest
+  EXPECT_GT(row, stored);
   EXPECT_LT(row * std::sqrt(6.0) * fixed_point_full_scale(6), 2147483647.0);
   EXPECT_LT(row * std::sqrt(6.0) * 2 * fixed_point_full_scale(24), 2147483647.0);
   EXPECT_LE(2 * fixed_point_full_scale(24), 32767.0f);

@@ -91,5 +91,19 @@ TEST(LinkCompression, links_that_are_not_special_unitary_are_refused) {
   EXPECT_THROW(HopLinks(U, Precision::double_precision, 8), BadArgument);
 }
 
+/// In fixed point without scales they would have to be cut; other storages take them.
+TEST(LinkCompression, links_that_became_longer_are_refused_in_fixed_point) {
+  const LatticePtr lattice = make_lattice({2, 2, 2, 2});
+  GaugeField U(lattice);
+  HopLinks half(U, Precision::half_precision, 18), fp16(U, Precision::fp16_precision, 18);
+  EXPECT_NO_THROW(half.refill(U));
+  Link longer = U.link({0, 0, 0, 0}, 0);
+  for (auto& z : longer) z *= 1.1;
+  U.set_link({0, 0, 0, 0}, 0, longer);
+  EXPECT_THROW(half.refill(U), BadArgument);
+  EXPECT_NO_THROW(fp16.refill(U));
+  EXPECT_NO_THROW(HopLinks(U, Precision::half_precision, 18));  // with scales
+}
+
 }  // namespace
 }  // namespace trellis

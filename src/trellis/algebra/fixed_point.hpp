@@ -15,15 +15,15 @@ namespace trellis {
 inline constexpr float link_full_scale = 32768.0f;
 
 /// F of a field of N reals a site, by what it holds: links (18, 14, 12, 8), colour vectors (6), spinors (24).
-/// A row of a link has length 32768 at most, but for rounding. Its product with a colour vector of components
-/// up to F is at most 32768 sqrt(6) F, and has to stay below 2^31: F = 26750. Components of a spinor are
-/// added to one another first: half of that.
+/// A row of a link has length 32768 at most, but for rounding (7 more where it is rebuilt). Its product with
+/// a colour vector of components up to F is at most 32775 sqrt(6) F, and has to stay below 2^31: F = 26740.
+/// Components of a spinor are added to one another first: half of that.
 TRELLIS_SITE_FN constexpr float fixed_point_full_scale(int reals) {
   switch (reals) {
     case 6:
-      return 26750.0f;
+      return 26740.0f;
     case 24:
-      return 13375.0f;
+      return 13370.0f;
     case 18:
     case 14:
     case 12:
@@ -34,7 +34,6 @@ TRELLIS_SITE_FN constexpr float fixed_point_full_scale(int reals) {
   }
 }
 
-TRELLIS_SITE_FN float load_fixed(const int16_t* p) { return float(*p); }
 /// To the nearest, ties to even; of a NaN the lower 16 bits are 0.
 TRELLIS_SITE_FN int32_t nearest_integer(float x) {
 #if defined(__CUDA_ARCH__)
@@ -51,20 +50,23 @@ inline int16_t stored_link_component(float u) {
   return int16_t(nearest_integer(x > 32767.0f ? 32767.0f : x < -32767.0f ? -32767.0f : x));
 }
 
+/// The same bits as a float, to pass pairs where floats go.
+TRELLIS_SITE_FN float bits_as_float(int32_t a) {
+  float x;
+  memcpy(&x, &a, sizeof(x));
+  return x;
+}
+TRELLIS_SITE_FN int32_t float_as_bits(float x) {
+  int32_t a;
+  memcpy(&a, &x, sizeof(a));
+  return a;
+}
+
 /// The larger of `largest` (not negative) and |x|; a NaN or infinity of either stays, so that the scale of a
 /// site shows it. Bit patterns without their sign are ordered like the numbers, infinity and NaN on top.
 TRELLIS_SITE_FN float larger_magnitude(float largest, float x) {
-#if defined(__CUDA_ARCH__)
-  return __int_as_float(max(__float_as_int(largest), __float_as_int(x) & INT32_MAX));
-#else
-  int32_t a, b;
-  std::memcpy(&a, &largest, sizeof(a));
-  std::memcpy(&b, &x, sizeof(b));
-  b &= INT32_MAX;
-  a = a > b ? a : b;
-  std::memcpy(&largest, &a, sizeof(a));
-  return largest;
-#endif
+  const int32_t a = float_as_bits(largest), b = float_as_bits(x) & INT32_MAX;
+  return bits_as_float(a > b ? a : b);
 }
 
 /// The type of a pair: re in the lower 16 bits, im in the upper ones.
@@ -106,18 +108,6 @@ TRELLIS_SITE_FN void store_pair(int16_t* p, int32_t a) {
   p[1] = int16_t(pair_im(a));
 }
 TRELLIS_SITE_FN float integer_to_float(int32_t n, float*) { return float(n); }
-/// The same bits as a float, to pass pairs where floats go.
-TRELLIS_SITE_FN float bits_as_float(int32_t a) {
-  float x;
-  memcpy(&x, &a, sizeof(x));
-  return x;
-}
-TRELLIS_SITE_FN int32_t float_as_bits(float x) {
-  int32_t a;
-  memcpy(&a, &x, sizeof(a));
-  return a;
-}
-
 #if !defined(__CUDACC__)
 template <int W, bool fits>
 struct PairOf<Lanes<float, W, fits>> {

@@ -68,6 +68,10 @@ double largest_length(const Link& U) {
   return std::sqrt(largest);
 }
 
+/// Rows and columns of links in fixed point without scales may be longer than 1 by this, and no more: sums of
+/// products would leave 32 bits (algebra/fixed_point.hpp).
+constexpr double length_tolerance = 1e-5;
+
 /// The largest length of a row or column, which 16-bit links have to know. @throw BadArgument if one is not
 /// finite
 double largest_finite_length(const GaugeField& U) {
@@ -115,7 +119,8 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
   const int blocks = backend == Backend::cpu ? layout_->blocks() : (layout_->blocks() + 31) / 32 * 32;
   const size_t sites = size_t(blocks) * layout_->lanes();
   data_bytes_ = (sites * Nd * link_reals * element_bytes(precision) + 63) / 64 * 64;
-  scale_bytes_ = largest > 1.0 + 1e-5 ? (sites * Nd * trellis::scale_bytes(precision) + 63) / 64 * 64 : 0;
+  scale_bytes_ =
+      largest > 1.0 + length_tolerance ? (sites * Nd * trellis::scale_bytes(precision) + 63) / 64 * 64 : 0;
   memory_ = Memory(2 * (data_bytes_ + scale_bytes_));
   fill(U);
   if (backend == Backend::cuda) {  // built on the host in the GPU layout
@@ -193,7 +198,10 @@ void HopLinks::refill(const GaugeField& U) {
   TRELLIS_REQUIRE(backend_ != Backend::cuda && scale_bytes_ == 0,
                   "links on a GPU or with scales are not refilled: build them anew");
   if (U.backend() == Backend::cuda) return refill(U.on(Backend::cpu));
-  if (is_16_bit(precision_)) largest_finite_length(U);
+  const double largest = is_16_bit(precision_) ? largest_finite_length(U) : 0;
+  if (precision_ == Precision::half_precision && link_reals_ != 8 && largest > 1.0 + length_tolerance)
+    throw BadArgument(message("links with rows of length ", largest,
+                              " do not fit fixed point without scales (expected 1): build them anew"));
   fill(U);
 }
 

@@ -21,6 +21,7 @@ class HopLinks {
            int lanes = 0);
   /// Takes the links of another field. What they are is not checked again: updates keep links in SU(3).
   /// @pre the same lattice; not 16-bit storage with scales or a GPU
+  /// @throws BadArgument: links that are not finite in 16 bits, or rows longer than 1 in fixed point
   void refill(const GaugeField& U);
 
   const LatticePtr& lattice_ptr() const { return lattice_; }

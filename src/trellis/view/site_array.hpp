@@ -108,7 +108,7 @@ class SiteArray {
     }
   }
 
-  /// 16-bit fixed point: the integers behind components 2 k and 2 k + 1, and whether sites have scales.
+  /// 16-bit fixed point: the integers behind components 2 k and 2 k + 1.
   TRELLIS_SITE_FN Pair pair(int block, int slot, int k) const {
     const Element* p = origin(block, slot);
     if constexpr (is_gpu)
@@ -116,7 +116,6 @@ class SiteArray {
     else
       return load_pair(p + size_t(k) * (2 * W), static_cast<Pair*>(nullptr));
   }
-  TRELLIS_SITE_FN bool has_scale() const { return scale_ != nullptr; }
 
   TRELLIS_SITE_FN void store(int block, int slot, const Real (&r)[N]) const {
     Element* p = origin(block, slot);
