@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .arguments import complex_array, instance
 from .core import load
+from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
 from .machine import peak_gflops, roof_gflops
 from .propagators import Propagator
@@ -18,7 +19,7 @@ from .solvers import MixedPrecision, SolveReport
 from .sources import Source
 
 if TYPE_CHECKING:
-    from .domain_wall import MoebiusDomainWall
+    from . import _core
     from .operators import WilsonClover
     from .solvers import Solver
 
@@ -72,7 +73,7 @@ class BoundSolver:
             instance("guess", guess, Propagator)
         spec, form = self.solver._spec(), self.solver._schur_form()
         M = self.operator
-        if isinstance(M._core, core.DomainWallOperator):
+        if isinstance(M, MoebiusDomainWall):
             if guess is not None and guess.fields is None:
                 raise BadArgument("the guess of a domain-wall solve needs its 5-D fields: keep_fields=True")
             solved = core.solve_domain_wall(
@@ -97,7 +98,11 @@ class BoundSolver:
         return self._checked(S, allow_not_converged)
 
     def _checked(
-        self, S: Any, allow_not_converged: bool, midpoint: Any = None, fields: Any = None
+        self,
+        S: _core.Propagator,
+        allow_not_converged: bool,
+        midpoint: _core.Propagator | None = None,
+        fields: _core.DomainWallFields | None = None,
     ) -> Propagator:
         """With its report; NotConverged where the tolerance was missed."""
         report = self._report(S.report.solve, S.report.true_residual, self.solver._schur_form())
@@ -155,7 +160,7 @@ class BoundSolver:
             raise BadArgument("solve() takes a solver without even_odd; propagator() takes both")
         core = load()
         M = self.operator
-        if isinstance(M._core, core.DomainWallOperator):
+        if isinstance(M, MoebiusDomainWall):
             raise BadArgument("solve() is for 4-D fields; domain-wall operators have propagator()")
         right = core.SpinorField.from_numpy(M.geometry._core, complex_array("b", b))
         start = np.zeros_like(right.to_numpy()) if guess is None else guess
@@ -166,7 +171,7 @@ class BoundSolver:
             raise NotConverged(_not_converged_message(report), report)
         return x.to_numpy(), report
 
-    def _report(self, found: Any, true_residuals: Sequence[float], form: str) -> SolveReport:
+    def _report(self, found: _core.SolveReport, true_residuals: Sequence[float], form: str) -> SolveReport:
         """The report with the roof of this machine for the solve's working set."""
         method = found.method if form == "none" else f"even-odd ({form}) {found.method}"
         seconds = max(found.seconds, 1e-12)

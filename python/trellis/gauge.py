@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from . import _core
 
 FourIntegers = Sequence[int]
+T = TypeVar("T")
+
+
+def in_four_directions(values: Sequence[T]) -> tuple[T, T, T, T]:
+    """What the core gives for x, y, z, t."""
+    x, y, z, t = values
+    return x, y, z, t
 
 
 class Geometry:
@@ -39,7 +46,7 @@ class Geometry:
     """
 
     def __init__(self, extents: FourIntegers, grid: FourIntegers | None = None) -> None:
-        self._core = load().make_lattice(integers("extents", extents, 4), _grid(grid))
+        self._core: _core.Lattice = load().make_lattice(integers("extents", extents, 4), _grid(grid))
 
     @classmethod
     def _of(cls, core: _core.Lattice) -> Geometry:
@@ -50,22 +57,22 @@ class Geometry:
     @property
     def extents(self) -> tuple[int, int, int, int]:
         """Lx, Ly, Lz, Lt of the whole lattice."""
-        return tuple(self._core.extents)
+        return in_four_directions(self._core.extents)
 
     @property
     def local_extents(self) -> tuple[int, int, int, int]:
         """Extents of this rank's part."""
-        return tuple(self._core.local_extents)
+        return in_four_directions(self._core.local_extents)
 
     @property
     def origin(self) -> tuple[int, int, int, int]:
         """x, y, z, t of the first site of this rank."""
-        return tuple(self._core.origin)
+        return in_four_directions(self._core.origin)
 
     @property
     def grid(self) -> tuple[int, int, int, int]:
         """Ranks in x, y, z, t."""
-        return tuple(self._core.grid)
+        return in_four_directions(self._core.grid)
 
     @property
     def volume(self) -> int:
@@ -317,7 +324,7 @@ class FileReport:
     def _of(cls, core: _core.FileReport) -> FileReport:
         return cls(
             core.format,
-            tuple(core.lattice),
+            in_four_directions(core.lattice),
             core.precision_bits,
             core.checksums,
             core.values,

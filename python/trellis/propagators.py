@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .arguments import complex_array, instance, integer, integers, phases, real
 from .core import load
 from .errors import BadArgument
-from .gauge import GaugeField, Geometry, require_device
+from .gauge import GaugeField, Geometry, in_four_directions, require_device
 from .operator_records import OperatorRecord
 from .solvers import SolveReport
 
@@ -104,12 +104,12 @@ class Propagator:
     @property
     def source_at(self) -> tuple[int, int, int, int]:
         """x, y, z, t from which times and momenta count."""
-        return tuple(self._core.source_at)
+        return in_four_directions(self._core.source_at)
 
     @property
     def boundary(self) -> tuple[complex, complex, complex, complex]:
         """Fermion boundary phases in x, y, z, t."""
-        return tuple(self._core.boundary)
+        return in_four_directions(self._core.boundary)
 
     def to_numpy(self) -> NDArray[np.complex128]:
         """This rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour source]; a copy.

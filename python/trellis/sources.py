@@ -9,7 +9,7 @@ from .arguments import choice, instance, integer, integers, real
 from .arguments import momentum as momentum_of
 from .arguments import seed as seed_of
 from .core import load
-from .gauge import GaugeField, Geometry
+from .gauge import GaugeField, Geometry, in_four_directions
 
 if TYPE_CHECKING:
     from . import _core
@@ -30,7 +30,7 @@ class Source:
 
     def __init__(self, core: _core.Source) -> None:
         self._core = core
-        self.at: tuple[int, int, int, int] = tuple(core.at)
+        self.at = in_four_directions(core.at)
         self.description: str = core.description
 
     def with_momentum(self, n: Sequence[int]) -> Source:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,14 @@ from .gauge import GaugeField
 from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals
 from .solvers import EvenOdd, Solver, SolveReport, cg
 
+if TYPE_CHECKING:
+    from . import _core
+
 #: Planes of the electromagnetic flux in the order of trellis._core.
 FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
 
 
-def _solve_report(found: Any) -> SolveReport:
+def _solve_report(found: _core.SolveReport) -> SolveReport:
     seconds = max(found.seconds, 1e-12)
     return SolveReport(
         method=f"even-odd {found.method}",
@@ -230,8 +233,10 @@ class _StaggeredBase(OnLinks):
         report = _require_converged(_solve_report(traces.report))
         lx, ly, lz, lt = self.geometry.extents
         weight, volume, thermal = n_f / 4, lx * ly * lz * lt, lt**3 / (lx * ly * lz)
-        density = weight * np.array(traces.density)
-        curvature = thermal * weight * np.array(traces.curvature) if susceptibility else None
+        density = weight * np.array(traces.density, dtype=np.complex128)
+        curvature = None
+        if susceptibility:
+            curvature = thermal * weight * np.array(traces.curvature, dtype=np.complex128)
         disconnected = None
         if vectors > 1:
             pairs = (density.sum() ** 2 - (density**2).sum()) / (vectors * (vectors - 1))
