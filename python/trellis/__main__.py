@@ -1,8 +1,6 @@
 """`python -m trellis` is `trellis`."""
 
-import sys
-
 from .cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -9,7 +9,7 @@ import math
 import operator
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import BadArgument
 
 _PHASE_TOLERANCE = 1e-6
+T = TypeVar("T")
 
 
 def real(name: str, value: Any, *, least: float | None = None, above: float | None = None) -> float:
@@ -100,7 +101,7 @@ def complex_array(name: str, values: ArrayLike) -> NDArray[np.complex128]:
         raise BadArgument(f"{name} must be an array of complex numbers, found {found}") from None
 
 
-def instance(name: str, value: Any, *kinds: type) -> Any:
+def instance(name: str, value: Any, *kinds: type[T]) -> T:
     """The value itself, if it is of one of these classes."""
     if not isinstance(value, kinds):
         legal = " or ".join(kind.__name__ for kind in kinds)

@@ -195,10 +195,10 @@ def baryon(
     quarks = core.BaryonQuarks(
         *(None if S is None else instance(name, S, Propagator)._core for name, S in flavours.items())
     )
-    name, parity = instance("name", name, str), integer("parity", parity)
+    what = (quarks, instance("name", name, str), integer("parity", parity))
     if choice("form", form, "full", "projected") == "full":
-        return core.full_baryon(quarks, name, parity, momentum_list(momenta))[0]
-    return core.projected_baryon(quarks, name, parity, momentum_list(momenta)).mean(axis=0)
+        return core.full_baryon(*what, momentum_list(momenta))[0]
+    return core.projected_baryon(*what, momentum_list(momenta)).mean(axis=0)
 
 
 def nucleon(S: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM) -> NDArray[np.complex128]:

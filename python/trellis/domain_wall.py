@@ -159,9 +159,10 @@ def residual_mass(S: Propagator) -> NDArray[np.float64]:
         The propagator has no midpoint: it is not one of domain-wall fermions with an even Ls, its sink was
         smeared, or it was read from a file without one.
     """
-    if instance("S", S, Propagator).midpoint is None:
+    midpoint = instance("S", S, Propagator).midpoint
+    if midpoint is None:
         raise BadArgument(
             "this propagator has no midpoint; m_res needs domain-wall fermions with an even Ls, as solved or "
             "as read from HDF5 (SciDAC files hold one propagator: set S.midpoint to one read from another)"
         )
-    return propagator_norm(S.midpoint) / propagator_norm(S)
+    return propagator_norm(midpoint) / propagator_norm(S)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,12 +143,15 @@ class Stream:
         self.path = path
         self.sweeps: list[int] = []
         self.values: dict[str, list[float | complex]] = {}
-        self.work: dict[str, list[float]] = {}
+        self.work: dict[str, list[float | complex]] = {}
         self.occasional: dict[str, tuple[list[int], list[Any]]] = {}
         self.axes: dict[str, list[float]] = {}
 
     def append(
-        self, sweep: int, values: dict[str, float | complex], work: dict[str, float] | None = None
+        self,
+        sweep: int,
+        values: Mapping[str, float | complex],
+        work: Mapping[str, float | complex] | None = None,
     ) -> None:
         """Add the observables of one sweep, and the work that it was; NaN where a series has no value."""
         for series, new in ((self.values, values), (self.work, work or {})):

@@ -14,6 +14,7 @@ from .arguments import momentum as momentum_of
 from .bound_solvers import BoundSolver
 from .core import load
 from .correlators import ZERO_MOMENTUM
+from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument
 from .propagators import Propagator
 from .sources import Source
@@ -133,7 +134,7 @@ def conserved_current_propagator(
     instance("S", S, Propagator)
     core, M = load(), solve.operator
     mu, n = _DIRECTIONS[direction], momentum_of(momentum)
-    if not isinstance(M._core, core.DomainWallOperator):
+    if not isinstance(M, MoebiusDomainWall):
         if current == "axial":
             raise BadArgument("the conserved axial current is one of domain-wall fermions")
         if not M.is_isotropic:

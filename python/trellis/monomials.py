@@ -76,8 +76,8 @@ class Sea:
                 continue
             bound = _lower_bound(fermion)
             if bound > 0:
-                key = (fermion.type, fermion.epsilon, fermion.boundary, fermion.mu_over_ipiT)
-                key += (fermion.charge_thirds,)
+                key: tuple[object, ...] = (fermion.type, fermion.epsilon, fermion.boundary)
+                key += (fermion.mu_over_ipiT, fermion.charge_thirds)
                 if key not in uppers:
                     uppers[key] = self.estimate(fermion.name, U, _UPPER_STEPS)[1] * _UPPER_MARGIN - bound
                 low, high = bound, uppers[key] + bound
@@ -227,11 +227,14 @@ def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
     run, table, interval = sea.run, fermion.rational, sea.intervals[fermion.name]
     fields = fermion.pseudofermions or 1
     power = fermion.n_f / (4 if _is_staggered(fermion) else 2) / fields
-    limits = {"low": interval.low, "high": interval.high}
 
     def function(exponent: float, order: int | None, tolerance: float) -> Rational:
         return rational_power(
-            exponent, **limits, order=order, tolerance=None if order is not None else tolerance
+            exponent,
+            low=interval.low,
+            high=interval.high,
+            order=order,
+            tolerance=None if order is not None else tolerance,
         )
 
     functions = {

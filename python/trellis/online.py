@@ -40,7 +40,7 @@ def sea_flavours(
             name=fermion.name,
             type=fermion.type,
             n_f=fermion.n_f,
-            mass=fermion.mass,
+            mass=fermion.bare_mass,
             epsilon=fermion.epsilon,
             boundary=fermion.boundary,
             mu_over_ipiT=fermion.mu_over_ipiT,
@@ -101,13 +101,13 @@ class OnlineMeasurements:
             return {}
         begin = time.perf_counter()
         values: Values = {}
-        for part, measure in (
-            (self.table.fermions, self._fermions),
-            (self.table.flow, self._flow),
-            (self.table.loops, self._loops),
-        ):
-            if part is not None and after % part.every == 0:
-                values |= measure(part, U, number)
+        fermions, flow, loops = self.table.fermions, self.table.flow, self.table.loops
+        if fermions is not None and after % fermions.every == 0:
+            values |= self._fermions(fermions, U, number)
+        if flow is not None and after % flow.every == 0:
+            values |= self._flow(flow, U, number)
+        if loops is not None and after % loops.every == 0:
+            values |= self._loops(loops, U, number)
         if values:
             values["seconds_measure"] = time.perf_counter() - begin
         return values

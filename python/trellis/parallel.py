@@ -46,16 +46,17 @@ def broadcast(value: T, root: int = 0) -> T:
 
 def on_root(work: Callable[[], T]) -> T:
     """What `work` returns on rank 0, on every rank; what trellis raises there is raised on every rank."""
-    outcome: tuple[bool, object] = (True, None)
+    made: list[T] = []
+    failure: Error | OSError | None = None
     if load().rank() == 0:
         try:
-            outcome = (True, work())
+            made.append(work())
         except (Error, OSError) as error:
-            outcome = (False, error)
-    succeeded, value = broadcast(outcome)
-    if not succeeded:
-        raise value  # type: ignore[misc]
-    return value  # type: ignore[return-value]
+            failure = error
+    made, failure = broadcast((made, failure))
+    if failure is not None:
+        raise failure
+    return made[0]
 
 
 def launched_rank() -> int:

@@ -160,7 +160,7 @@ def _default_cache() -> Path:
     folder = os.environ.get("XDG_CACHE_HOME")
     if not folder:
         try:
-            folder = Path.home() / ".cache"
+            folder = str(Path.home() / ".cache")
         except RuntimeError:  # a user without a home, as in containers
             folder = tempfile.gettempdir()
     return Path(folder) / "trellis" / "rational.json"

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ModelAverage:
         return float(np.hypot(self.statistical_error, self.model_error))
 
 
-def model_weights(information_criteria: NDArray) -> NDArray:
+def model_weights(information_criteria: ArrayLike) -> NDArray:
     """exp(-AIC / 2), normalised."""
     criteria = np.asarray(information_criteria, dtype=float)
     weights = np.exp(-0.5 * (criteria - criteria.min()))
@@ -60,7 +60,7 @@ def model_weights(information_criteria: NDArray) -> NDArray:
 
 
 def model_average(
-    values: NDArray, covariance: NDArray, coherent_errors: NDArray, information_criteria: NDArray
+    values: ArrayLike, covariance: NDArray, coherent_errors: ArrayLike, information_criteria: ArrayLike
 ) -> ModelAverage:
     """Average of `values`.
 
@@ -76,10 +76,10 @@ def model_average(
         AIC of each model.
     """
     weights = model_weights(information_criteria)
-    values, coherent = np.asarray(values, dtype=float), np.asarray(coherent_errors, dtype=float)
-    mean = float(weights @ values)
+    of_models, coherent = np.asarray(values, dtype=float), np.asarray(coherent_errors, dtype=float)
+    mean = float(weights @ of_models)
     statistical = float(np.sqrt(weights @ covariance @ weights + (weights @ coherent) ** 2))
-    spread = float(np.sqrt(max(weights @ (values - mean) ** 2, 0.0)))
+    spread = float(np.sqrt(max(float(weights @ (of_models - mean) ** 2), 0.0)))
     noise = float(weights @ np.diag(covariance) - weights @ covariance @ weights)
     mixture = float(np.sqrt(weights @ (np.diag(covariance) + coherent**2) + spread**2))
     excess = float(np.sqrt(max(spread**2 - noise, 0.0)))

@@ -227,7 +227,7 @@ def _profile_input(
         weights=W,
         t=t,
         charges=len(data.names),
-        ratios=[tuple(map(data.names.index, pair)) for pair in _ratios(data)],
+        ratios=[(data.names.index(a), data.names.index(b)) for a, b in _ratios(data)],
         theta=np.array([p[k] for k in names]),
         covariance=covariance,
         prior_mean=np.array([prior[k].mean for k in names]),

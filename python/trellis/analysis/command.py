@@ -152,7 +152,9 @@ def _stream_lines(results: Results) -> list[str]:
 
 def _row(particle: ParticleResult) -> list[str]:
     fit = particle.fit
-    tau = "-" if particle.tau_int is None else format_error(particle.tau_int, particle.tau_int_error)
+    tau = "-"
+    if particle.tau_int is not None and particle.tau_int_error is not None:
+        tau = format_error(particle.tau_int, particle.tau_int_error)
     return [
         particle.formatted,
         f"{particle.statistical_error:.2g}",

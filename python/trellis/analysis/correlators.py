@@ -107,11 +107,11 @@ def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> int:
     mean = values.mean(axis=0)
     odd, even = mean[1:] - mean[:0:-1], mean[1:] + mean[:0:-1]
     seen = 1 if np.abs(even).sum() >= np.abs(odd).sum() else -1
-    signs = [time_reflection(str(data.attributes.get(end, ""))) for end in ("source", "sink")]
-    if None in signs:
+    source, sink = (time_reflection(str(data.attributes.get(end, ""))) for end in ("source", "sink"))
+    if source is None or sink is None:
         notes.append(f"{data.name}: symmetry in time ({seen:+d}) taken from the data, gamma names unknown")
         return seen
-    expected = signs[0] * signs[1]
+    expected = source * sink
     if expected != seen:
         notes.append(
             f"{data.name}: the data look {seen:+d} in time, the gammas say {expected:+d}: that is used"

@@ -80,10 +80,12 @@ def ensemble_scales(
         raise ValueError("no files")
     numbers = sorted(found)
     scales = scales_of(times, numbers, np.array([found[n] for n in numbers]), target=target, name=name)
+    reached: dict[str, pe.Obs] = {}
     for text, observable in scales.items():
         if observable is None:
             raise ValueError(f"the flow ends at t = {times[-1]:g}, before {text} is reached")
-    t0, w0 = scales["t0"], scales["w0"]
+        reached[text] = observable
+    t0, w0 = reached["t0"], reached["w0"]
     root = (8 * t0) ** 0.5
     for observable in (t0, w0, root):
         observable.gamma_method()

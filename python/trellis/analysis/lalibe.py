@@ -107,18 +107,21 @@ def _chosen_smearing(path: Path, file: h5py.File, smearing: str | None) -> str:
     there = [n for n in file if _SMEARING.fullmatch(n) and set(file[n]) & set(_HADRONS)]
     if smearing is None and len(there) == 1:
         return there[0]
-    if smearing not in there:
+    if smearing is None or smearing not in there:
         expected = "the option lalibe_smearing to choose one" if smearing is None else f"/{smearing}"
         raise MeasurementFileError(path, "smearings", expected=expected, found=", ".join(there))
     return smearing
 
 
-def _require(path: Path, item: h5py.Group | h5py.Dataset, kind: type) -> None:
-    """A group, or a dataset of numbers."""
-    if not isinstance(item, kind):
-        expected, found = ("a dataset", "a group") if kind is h5py.Dataset else ("a group", "a dataset")
-        raise MeasurementFileError(path, item.name, expected=expected, found=found)
-    if kind is h5py.Dataset and item.dtype.kind not in "iufc":
+def _require_group(path: Path, item: h5py.Group | h5py.Dataset) -> None:
+    if not isinstance(item, h5py.Group):
+        raise MeasurementFileError(path, item.name, expected="a group", found="a dataset")
+
+
+def _require_numbers(path: Path, item: h5py.Group | h5py.Dataset) -> None:
+    if not isinstance(item, h5py.Dataset):
+        raise MeasurementFileError(path, item.name, expected="a dataset", found="a group")
+    if item.dtype.kind not in "iufc":
         raise MeasurementFileError(path, item.name, expected="numbers", found=f"type {item.dtype}")
 
 
@@ -132,7 +135,7 @@ def _require_equal(path: Path, item: h5py.Group, what: str, expected: set[str], 
 
 def _values(path: Path, dataset: h5py.Dataset, hadron: h5py.Group) -> NDArray:
     """One correlator, complex."""
-    _require(path, dataset, h5py.Dataset)
+    _require_numbers(path, dataset)
     if dataset.shape is None or dataset.ndim != 1 or dataset.size < 2:
         found = dataset.shape or "nothing in it"
         raise MeasurementFileError(path, dataset.name, expected="one dimension, two times", found=found)
@@ -145,7 +148,7 @@ def _values(path: Path, dataset: h5py.Dataset, hadron: h5py.Group) -> NDArray:
 
 
 def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
-    _require(path, group, h5py.Group)
+    _require_group(path, group)
     if hadron.down is None:
         parts = [(group, 1)]
     else:
@@ -158,25 +161,25 @@ def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
     total: dict[tuple[int, ...], NDArray] = {}
     expected: tuple[set[str], set[str]] | None = None  # places and momenta of the first spin
     for part, sign in parts:
-        _require(path, part, h5py.Group)
+        _require_group(path, part)
         places = sorted(name for name in part if _PLACE.fullmatch(name))
         for place in places:
-            _require(path, part[place], h5py.Group)
-            momenta = {name for name in part[place] if _MOMENTUM.fullmatch(name)}
-            expected = expected or (set(places), momenta)
-            _require_equal(path, part[place], "momenta", expected[1], momenta)
-            for name in momenta:
+            _require_group(path, part[place])
+            there = {name: match for name in part[place] if (match := _MOMENTUM.fullmatch(name))}
+            expected = expected or (set(places), set(there))
+            _require_equal(path, part[place], "momenta", expected[1], set(there))
+            for name, match in there.items():
                 values = _values(path, part[place][name], group)
                 if total and len(values) != len(next(iter(total.values()))):
                     lengths = len(next(iter(total.values())))
                     raise MeasurementFileError(
                         path, part[place][name].name, expected=f"{lengths} times", found=len(values)
                     )
-                n = tuple(map(int, _MOMENTUM.fullmatch(name).groups()))
+                n = tuple(map(int, match.groups()))
                 total[n] = total.get(n, 0) + sign * hadron.factor * values / len(places)
         if expected is not None:
             _require_equal(path, part, "sources", expected[0], set(places))
-    if not total:
+    if not total or expected is None:
         raise MeasurementFileError(
             path, group.name, expected="groups xX_yY_zZ_tT with momenta", found=sorted(group)
         )

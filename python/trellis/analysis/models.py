@@ -171,6 +171,8 @@ class SpectralModel:
             for n in range(1, self.states):
                 prior[f"r{c}_{n}"] = gv.gvar(*ratio)
         if self.behind:
+            if behind is None:
+                raise ValueError("SpectralModel.prior: expected the backward state in `behind`, found None")
             prior["log(Eb)"] = gv.gvar(np.log(behind.energy), behind.energy_error / behind.energy)
             prior["b"] = gv.gvar(behind.amplitude, BACKWARD_AMPLITUDE_WIDTH * abs(behind.amplitude))
         return prior

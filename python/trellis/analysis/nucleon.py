@@ -151,9 +151,7 @@ def _series(x, found: Sampled) -> Series:
 def charges_record(found: ChargeResult) -> NucleonCharges:
     """Plain numbers."""
 
-    def record(e: ChargeEstimate | None) -> ChargeRecord | None:
-        if e is None:
-            return None
+    def record(e: ChargeEstimate) -> ChargeRecord:
         return ChargeRecord(
             value=e.value,
             error=e.error,
@@ -170,9 +168,9 @@ def charges_record(found: ChargeResult) -> NucleonCharges:
 
     return NucleonCharges(
         charges={name: record(e) for name, e in found.charges.items()},
-        g_a_over_g_v=record(found.ratio),
-        z_v=record(found.z_v),
-        tau_n=record(found.tau_n),
+        g_a_over_g_v=None if found.ratio is None else record(found.ratio),
+        z_v=None if found.z_v is None else record(found.z_v),
+        tau_n=None if found.tau_n is None else record(found.tau_n),
         energy=record(found.energy),
         windows=[ChargeWindowRecord(**w.__dict__) for w in found.windows],
         effective=points(found.effective),
@@ -198,10 +196,10 @@ def residual_mass(measurements: Measurements) -> ChargeRecord | None:
     FitFailed
         A single configuration, a pion of 0, or no differences between configurations.
     """
-    data = [measurements.correlators.get(name) for name in ("midpoint", "midpoint_pion")]
-    if None in data:
+    numerator, denominator = (measurements.correlators.get(name) for name in ("midpoint", "midpoint_pion"))
+    if numerator is None or denominator is None:
         return None
-    midpoint, pion = (at_rest(d) for d in data)
+    midpoint, pion = at_rest(numerator), at_rest(denominator)
     first = min(2, midpoint.shape[1] // 2)
     chosen = slice(first, midpoint.shape[1] - first + 1)
     M, P = midpoint.mean(axis=0)[chosen], pion.mean(axis=0)[chosen]
@@ -214,8 +212,9 @@ def residual_mass(measurements: Measurements) -> ChargeRecord | None:
     influence = ((midpoint[:, chosen] - pion[:, chosen] * (M / P)) / P).mean(axis=1)
     error = float(np.sqrt((influence**2).sum() / (len(influence) * max(len(influence) - 1, 1))))
     tau = autocorrelation("m_res", influence, measurements.configurations)
-    is_long = tau is not None and tau.significant
-    error = max(error, tau.error) if is_long else error
+    tau_int = None
+    if tau is not None and tau.significant:
+        error, tau_int = max(error, tau.error), tau.tau_int
     if error == 0:
         raise FitFailed(f"m_res: expected configurations that differ, found {(M / P).mean():.6g} on each")
     return ChargeRecord(
@@ -223,7 +222,7 @@ def residual_mass(measurements: Measurements) -> ChargeRecord | None:
         error=error,
         statistical_error=error,
         model_error=0.0,
-        tau_int=tau.tau_int if is_long else None,
+        tau_int=tau_int,
     )
 
 

@@ -111,7 +111,9 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     particles = dict(sorted(particles.items(), key=lambda item: item[1].mass))
     tau_int = {name: (o.tau_int, o.tau_int_error) for name, o in observables.items()}
     tau_int |= {
-        f"mass of {n}": (p.tau_int, p.tau_int_error) for n, p in particles.items() if p.tau_int is not None
+        f"mass of {n}": (p.tau_int, p.tau_int_error)
+        for n, p in particles.items()
+        if p.tau_int is not None and p.tau_int_error is not None
     }
     _warn(measurements, particles, notes, warnings)
     stream = stream_result(measurements, notes, warnings)
@@ -125,6 +127,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         m_res = residual_mass(measurements)
     except FitFailed as error:
         not_fitted["m_res"] = str(error).removeprefix("m_res: ")
+    assert measurements.lattice is not None  # every file with data has one
     x, y, z, t = measurements.lattice
     beta = f", beta {measurements.beta:g}" if measurements.beta is not None else ""
     subject = "Hadron masses" if measurements.correlators else "Gauge stream"

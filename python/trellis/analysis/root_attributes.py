@@ -20,7 +20,8 @@ def check_root(path: Path, file: h5py.File, result: Measurements) -> tuple[int, 
         raise MeasurementFileError(
             path, "root attribute lattice", expected="[Lx, Ly, Lz, Lt]", found=lattice.tolist()
         )
-    new = {"lattice": tuple(int(x) for x in lattice)}
+    x, y, z, t = (int(n) for n in lattice)
+    new: dict[str, object] = {"lattice": (x, y, z, t)}
     if "beta" in file.attrs:
         beta = np.asarray(file.attrs["beta"])
         if beta.size != 1 or beta.dtype.kind not in "iuf" or not np.isfinite(beta).all():
@@ -38,7 +39,7 @@ def check_root(path: Path, file: h5py.File, result: Measurements) -> tuple[int, 
     run_file = text_of(file.attrs.get("run_file"))
     if run_file and run_file not in result.run_files:
         result.run_files.append(run_file)
-    return new["lattice"]
+    return x, y, z, t
 
 
 def whole_numbers(path: Path, what: str, values: object, expected: str) -> NDArray:

@@ -110,9 +110,9 @@ def fit_particle(
     if options.autocorrelation == "none":
         notes.append(f"{name}: autocorrelation ignored, as asked for")
     result = _scan_and_average(data, correlators, numbers, t_last, options, 1.0, list(notes), behind)
-    inflation = _inflation(result.autocorrelation, options)
-    if inflation > 1.0:
-        tau = result.autocorrelation
+    tau = result.autocorrelation
+    inflation = _inflation(tau, options)
+    if tau is not None and inflation > 1.0:
         notes.append(
             f"{name}: tau_int of the mass {tau.tau_int:.2f} +- {tau.tau_int_error:.2f}: covariance "
             f"multiplied by 2 tau_int = {inflation:.2f} (Gamma method), that is "
@@ -396,8 +396,8 @@ def _jackknife(
         if fit is None:
             return None
         masses.append(fit.energies[0])
-    masses = np.array(masses)
-    return float(np.sqrt((n - 1) / n * ((masses - masses.mean()) ** 2).sum() * result.inflation))
+    deviations = np.array(masses) - np.mean(masses)
+    return float(np.sqrt((n - 1) / n * (deviations**2).sum() * result.inflation))
 
 
 def backward_state_of(fit: ParticleFit, partner: Correlator) -> BackwardState:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
@@ -114,19 +113,18 @@ def _loops(found: ArraySeries | None, notes: list[str]) -> LoopResult | None:
         for T in range(1, T_end + 1)
     }
 
-    def minus_log(value: Callable[[], pe.Obs]) -> ValueRecord | None:
-        ratio = value()
+    def minus_log(ratio: pe.Obs) -> ValueRecord | None:
         return _record(-np.log(ratio)) if ratio.value > 0 else None
 
     result = LoopResult(count=len(found.trajectories), loops={}, creutz={}, potential={})
     for (R, T), loop in W.items():
         result.loops[f"{R}x{T}"] = _record(loop)
         if T > 1 and W[R, T - 1].value > 0:
-            record = minus_log(lambda R=R, T=T: W[R, T] / W[R, T - 1])
+            record = minus_log(W[R, T] / W[R, T - 1])
             if record:
                 result.potential[f"{R}x{T - 1}"] = record
         if R > 1 and T > 1 and W[R, T - 1].value * W[R - 1, T].value > 0:
-            record = minus_log(lambda R=R, T=T: W[R, T] * W[R - 1, T - 1] / (W[R, T - 1] * W[R - 1, T]))
+            record = minus_log(W[R, T] * W[R - 1, T - 1] / (W[R, T - 1] * W[R - 1, T]))
             if record:
                 result.creutz[f"{R}x{T}"] = record
             else:
@@ -176,8 +174,8 @@ def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
         numbers = reduce(np.intersect1d, (s.trajectories for s in every))
         if len(numbers) < _FEWEST:
             continue
-        n, *traces = (s.values[np.isin(s.trajectories, numbers)] for s in every)
-        whole = sum(traces)
+        n, connected, disconnected = (s.values[np.isin(s.trajectories, numbers)] for s in every)
+        whole = connected + disconnected
         re, im = _observable(n.real, numbers), _observable(n.imag, numbers)
         # n carries 1 / (V_3 T^3): n^2 (V_3 T^3) has the weight of the disconnected part
         total = _observable(whole.real, numbers) - cells * (re**2 - im**2)

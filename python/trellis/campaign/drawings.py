@@ -61,14 +61,14 @@ def gantt(history: History) -> str:
             f"{a.task} (attempt {a.number}): {a.outcome}, {a.end - a.start:.3g} s {a.reason}".strip()
         )
         for node_name, cpus, gpus, share in a.places:
-            node = history.nodes.get(node_name)
-            if node is None:
+            used = history.nodes.get(node_name)
+            if used is None:
                 continue
             y0 = top[node_name]
             for first, count in _runs(cpus):
                 parts.append(_box(history, a, y0 + lane * first, lane * count - 1, colour, title))
             for gpu in gpus:
-                where = y0 + lane * node.cpus + 3 + 15 * gpu
+                where = y0 + lane * used.cpus + 3 + 15 * gpu
                 parts.append(_box(history, a, where, max(13 * share, 2), colour, title))
     return _svg(y + 26, [*parts, _time_axis(history, y)], "gantt")
 
@@ -150,11 +150,12 @@ def throughput(history: History) -> str:
 
 def estimates(history: History) -> str:
     """Measured against estimated durations, logarithmic, with the line on which both agree."""
-    points = [a for a in history.attempts if a.outcome == "done" and a.estimate and a.end > a.start]
+    done = [a for a in history.attempts if a.outcome == "done" and a.end > a.start]
+    points = [(a, a.estimate, a.end - a.start) for a in done if a.estimate]
     if not points:
         return ""
     colours = group_colours(history)
-    values = [v for a in points for v in (a.estimate, a.end - a.start)]
+    values = [seconds for _, estimated, measured in points for seconds in (estimated, measured)]
     low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.1
     size, left, top = 360, 60, 10
 
@@ -174,8 +175,8 @@ def estimates(history: History) -> str:
         parts.append(
             f'<text x="{left - 6}" y="{top + size * (1 - where) + 4:.1f}" text-anchor="end">{text}</text>'
         )
-    for a in points[:: max(len(points) // 3000, 1)]:
-        x, y = left + size * at(a.estimate or 1), top + size * (1 - at(a.end - a.start))
+    for a, estimated, measured in points[:: max(len(points) // 3000, 1)]:
+        x, y = left + size * at(estimated), top + size * (1 - at(measured))
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{colours[a.group]}" fill-opacity=".65">'
             f"<title>{escape(a.task)}</title></circle>"

@@ -8,8 +8,8 @@ import math
 import operator
 import re
 import shlex
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeGuard
 
 from ..errors import BadArgument
 
@@ -171,7 +171,7 @@ def value_list(value: object, variables: Mapping[str, Any], where: str) -> list[
     )
 
 
-_OPERATORS = {
+_OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -179,7 +179,14 @@ _OPERATORS = {
     ast.Pow: operator.pow,
     ast.USub: operator.neg,
 }
-_FUNCTIONS = {"sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max, "abs": abs}
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sqrt": math.sqrt,
+    "log": math.log,
+    "exp": math.exp,
+    "min": min,
+    "max": max,
+    "abs": abs,
+}
 
 
 def evaluate(formula: str, values: Mapping[str, object], where: str) -> float:
@@ -196,8 +203,8 @@ def evaluate(formula: str, values: Mapping[str, object], where: str) -> float:
             return value(node.body)
         if isinstance(node, ast.Constant) and _is_number(node.value):
             return float(node.value)  # so that powers overflow instead of growing for ever
-        if isinstance(node, ast.Name) and _is_number(values.get(node.id)):
-            return float(values[node.id])  # type: ignore[arg-type]
+        if isinstance(node, ast.Name) and _is_number(known := values.get(node.id)):
+            return float(known)
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             return _OPERATORS[type(node.op)](value(node.left), value(node.right))
         if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
@@ -222,5 +229,5 @@ def evaluate(formula: str, values: Mapping[str, object], where: str) -> float:
     return found
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -105,7 +105,7 @@ class Judge:
             bad = tuple(node for node in nodes if not is_sound(course.machine.health, node))
             if bad:
                 failure, reason = Failure.NODE, f"the health command fails on {', '.join(bad)}; {reason}"
-        content = {"failure": failure.value, "reason": reason, "nodes": list(nodes)}
+        content: dict[str, Any] = {"failure": failure.value, "reason": reason, "nodes": list(nodes)}
         content |= {"status": ended.status, "seconds": seconds}
         self._end_claim(attempt, "failed", content)
         self._record_end(attempt, ended, failure.value, reason, {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -88,7 +89,7 @@ class Machine:
     launcher
         Name of an adapter in :mod:`.launchers`.
     launcher_options
-        What the adapter needs (its own words).
+        What the adapter needs (its own words); `launchers.check_options` checks their types.
     allocation_seconds
         Length of an allocation; None: no end.
     join_timeout
@@ -104,7 +105,7 @@ class Machine:
     name: str
     nodes: tuple[Node, ...]
     launcher: str = "process"
-    launcher_options: Mapping[str, object] = field(default_factory=dict)
+    launcher_options: Mapping[str, Any] = field(default_factory=dict)
     bad_hosts: frozenset[str] = frozenset()
     allocation_seconds: float | None = None
     drain_seconds: float = 0.0

@@ -114,19 +114,19 @@ def still_valid(
                 with contextlib.suppress(FileNotFoundError):  # its manager, or another, was faster
                     os.replace(root / temporary, root / name)
     for output in task.outputs:
-        facts = stored.get(output.path)
-        if not isinstance(facts, Mapping) or "bytes" not in facts:
+        recorded = stored.get(output.path)
+        if not isinstance(recorded, Mapping) or "bytes" not in recorded:
             return f"{output.path}: not among the recorded outputs"
         path = root / output.path
-        temporary = facts.get("temporary")
+        temporary = recorded.get("temporary")
         if temporary and not path.exists() and (root / temporary).exists():
             path = root / temporary
         try:
             size = path.stat().st_size
         except OSError as error:
             return f"{output.path}: {error.strerror}"
-        if size != facts["bytes"]:
-            return f"{output.path}: {size} bytes, {facts['bytes']} were recorded"
+        if size != recorded["bytes"]:
+            return f"{output.path}: {size} bytes, {recorded['bytes']} were recorded"
         problem, _ = problem_of(path, output, hash_bytes=-1)  # what the file asks for holds still
         if problem is not None:
             return problem

@@ -336,7 +336,7 @@ def _mask(numbers: Iterable[int]) -> int:
 
 def _lowest(mask: int, count: int) -> list[int]:
     """The numbers of the lowest bits that are set."""
-    found = []
+    found: list[int] = []
     while mask and len(found) < count:
         low = mask & -mask
         found.append(low.bit_length() - 1)

@@ -23,7 +23,7 @@ def doctor(*, lattice: str, quick: bool, json: bool) -> int:
     output = Output(json)
     extents = parse_lattice(lattice)
     assert extents is not None
-    found = {
+    found: dict[str, Any] = {
         "version": __version__,
         "build": _build(),
         "machine": _machine(),

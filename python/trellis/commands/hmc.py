@@ -101,8 +101,8 @@ class _Chain:
             thermalisation=run.trajectories.thermalisation,
         )
         self.stream.axes = self.measurements.axes()
-        flavours = [*run.fermions, *(run.measure.valence if run.measure else [])]
-        if any(flavour.type == "hisq" for flavour in flavours):
+        valence = run.measure.valence if run.measure else []
+        if "hisq" in {flavour.type for flavour in run.fermions} | {flavour.type for flavour in valence}:
             require_naik_fits(self.geometry)
 
     def run_all(self, trajectories: int | None) -> dict[str, Any]:
@@ -307,7 +307,7 @@ class _Chain:
             return float(np.mean([values[name][k] for k in at])) if at else None
 
         new = [k for k, number in enumerate(self.stream.sweeps) if number > first]
-        in_trajectories = sum(float(values["seconds"][k]) for k in new)
+        in_trajectories = sum(values["seconds"][k].real for k in new)
         by_part = {name: part.seconds / made for name, part in self.parts.items()} if made else {}
         if made:
             by_part["other"] = max(in_trajectories / made - sum(by_part.values()), 0.0)

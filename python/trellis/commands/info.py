@@ -76,8 +76,8 @@ def _finite(value: Any) -> Any:
 
 def _print(output: Output, file: Path, report: FileReport, content: dict[str, Any]) -> None:
     output.line(f"{file}", style="bold")
-    size = "x".join(map(str, report.lattice))
-    output.line(f"  {report.format}, {size}, {report.precision_bits}-bit numbers")
+    extents = "x".join(map(str, report.lattice))
+    output.line(f"  {report.format}, {extents}, {report.precision_bits}-bit numbers")
     names = ("plaquette", "plaquette_spatial", "plaquette_temporal", "rectangle", "link_trace")
     for name in (*names, "unitarity_violation"):
         output.line(f"  {name:<20} {content[name]}")

@@ -368,7 +368,7 @@ class _Measurement:
 
     def _contract(self, S: Propagator, strange: Propagator | None) -> dict[str, NDArray[np.complex128]]:
         """Name -> [momentum, time]."""
-        result = {}
+        result: dict[str, NDArray[np.complex128]] = {}
         for antiquark, channels in (
             (S, [c for c in self.channels if not c.has_strange]),
             (strange, [c for c in self.channels if c.has_strange]),

@@ -52,6 +52,8 @@ def _currents() -> dict[str, Current]:
 
 
 CURRENTS = _currents()
+#: The quark with the current, and what datasets call it.
+_INSERTIONS: tuple[tuple[Literal["up", "down"], str], ...] = (("up", "UU"), ("down", "DD"))
 #: insertion of the run file -> insertions of the sequential source, each with the end of its name
 _LABELS: dict[str, list[tuple[Any, str]]] = {
     "separate": [("up", "_UU"), ("down", "_DD")],
@@ -97,7 +99,7 @@ def contract_feynman_hellmann(S: Propagator, currents: dict[str, Propagator], mo
     result = {}
     for name, F in currents.items():
         current = CURRENTS[name.split("_q")[0]]
-        for insertion, label in (("up", "UU"), ("down", "DD")):
+        for insertion, label in _INSERTIONS:
             N = nucleon_feynman_hellmann(S, F, insertion=insertion, spin=current.spin, momenta=momenta)
             result[f"fh_{name}_{label}"] = current.factor * N
     return result

@@ -155,7 +155,7 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
     smearing = f"gaussian width={source.width:g} steps={source.steps}"
     if source.links is not None:
         smearing += f" links={describe_smearing(source.links)}"
-    common = {
+    common: dict[str, str | float] = {
         "type": kind,
         "particle": particle,
         "sink": channel.sink if channel else name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,10 @@ def strange_table(table: FermionTable) -> FermionTable:
 
 def bare_mass(table: FermionTable) -> float:
     """From the mass or kappa."""
-    return float(table.mass) if table.mass is not None else 1 / (2 * table.kappa) - 4
+    if table.mass is not None:
+        return float(table.mass)
+    assert table.kappa is not None  # a FermionTable has one of them
+    return 1 / (2 * table.kappa) - 4
 
 
 def describe_smearing(smearing: SmearingTable) -> str:
@@ -208,7 +212,7 @@ def repeated_sources(table: SourceTable, positions: list[tuple[int, ...]]) -> in
     return len(places) - len(set(places))
 
 
-def are_beyond_half(momenta: list[tuple[int, ...]], extents: tuple[int, ...]) -> bool:
+def are_beyond_half(momenta: Sequence[Sequence[int]], extents: tuple[int, ...]) -> bool:
     """Whether a component of n is beyond L/2: then n is another momentum modulo L."""
     return any(2 * abs(k) > extent for n in momenta for k, extent in zip(n, extents[:3], strict=True))
 

@@ -45,12 +45,10 @@ def save_sources(folder: Path, number: int, run: MeasureRun, U: GaugeField, meas
         "reports": [dataclasses.asdict(report) for report in measured.reports],
     }
     archive = io.BytesIO()
-    arrays: dict[str, Any] = {
-        f"{index}/{name}": values
-        for index, table in enumerate(measured.tables)
-        for name, values in table.items()
-    }
-    np.savez(archive, **{_TEXT: np.array(json.dumps(about))}, **arrays)
+    arrays: dict[str, Any] = {_TEXT: np.array(json.dumps(about))}
+    for index, table in enumerate(measured.tables):
+        arrays |= {f"{index}/{name}": values for name, values in table.items()}
+    np.savez(archive, **arrays)
     on_root(lambda: write_bytes(unfinished_file(folder, number), archive.getvalue()))
 
 

@@ -106,10 +106,10 @@ def tune(
         outer *= inner["proposed"] / inner["steps"]
     deviation = float(np.sqrt(np.mean(plain**2)))
     output.line(f"now: acceptance about {acceptance_of(deviation):.2f} (rms dH {deviation:.3g})")
-    for k, level in enumerate(levels, start=1):
+    for k, found in enumerate(levels, start=1):
         output.line(
-            f"level {k} ({level['scheme']}): its part of dH {level['part']:.3g}; steps {level['steps']}, "
-            f"proposed for an acceptance of {acceptance:g}: {level['proposed']}"
+            f"level {k} ({found['scheme']}): its part of dH {found['part']:.3g}; steps {found['steps']}, "
+            f"proposed for an acceptance of {acceptance:g}: {found['proposed']}"
         )
     return {
         "run": "tune",

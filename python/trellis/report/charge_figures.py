@@ -34,7 +34,8 @@ def _names(record: NucleonCharges) -> list[str]:
 
 
 def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
-    return tuple(np.array(v, dtype=float) for v in (series.x, series.value, series.error))
+    x, value, error = (np.array(v, dtype=float) for v in (series.x, series.value, series.error))
+    return x, value, error
 
 
 def effective_charges(record: NucleonCharges) -> Figure:
@@ -56,7 +57,8 @@ def effective_charges(record: NucleonCharges) -> Figure:
             axes, record.subtracted.get(name), charge, 0.13, "o", colour, colour, "excited states taken away"
         )
         fixed = record.three_point.get(name)
-        _draw(axes, fixed and fixed.midpoint, charge, -0.13, "s", INK, "white", "fixed sink at $t$, middle")
+        midpoint = None if fixed is None else fixed.midpoint
+        _draw(axes, midpoint, charge, -0.13, "s", INK, "white", "fixed sink at $t$, middle")
         axes.set_ylabel(rf"$g_{{{name}}}^{{\mathrm{{eff}}}}(t)$")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
     handles, labels = all_axes[0].get_legend_handles_labels()

@@ -36,6 +36,7 @@ def svg_text(figure: Figure, salt: str) -> str:
     text = re.sub(r'id="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
-    width = re.search(r'width="([\d.]+)pt"', text).group(1)
+    width = re.search(r'width="([\d.]+)pt"', text)
+    assert width is not None  # Matplotlib writes it
     text = re.sub(r'\swidth="[\d.]+pt"|\sheight="[\d.]+pt"', "", text, count=2)
-    return text.replace("<svg", f'<svg role="img" style="max-width:{float(width) * 1.5:.0f}px"', 1)
+    return text.replace("<svg", f'<svg role="img" style="max-width:{float(width[1]) * 1.5:.0f}px"', 1)

@@ -22,7 +22,8 @@ _FAINT_WEIGHT = 0.01
 
 
 def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
-    return tuple(np.array(v, dtype=float) for v in (series.x, series.value, series.error))
+    x, value, error = (np.array(v, dtype=float) for v in (series.x, series.value, series.error))
+    return x, value, error
 
 
 def fitted_correlator(particle: ParticleResult, fit: FitResult, t: NDArray) -> NDArray:
@@ -216,11 +217,11 @@ def _stability_range(particle: ParticleResult) -> tuple[float, float]:
     return bottom, top + 0.25 * (top - bottom)
 
 
-def observable_figure(name: str, observable: AutocorrelationResult) -> Figure:
+def observable_figure(name: str, observable: AutocorrelationResult, series: Series) -> Figure:
     """Time series with its mean (left) and the autocorrelation function (right)."""
     figure = Figure(figsize=(9.2, 3.2))
     left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
-    t, value, _ = _arrays(observable.series)
+    t, value, _ = _arrays(series)
     many = len(t) > 200
     left.plot(t, value, "-" if many else "-o", color=COLOURS[0], lw=0.7, ms=3, mfc="white")
     left.axhspan(observable.mean - observable.error, observable.mean + observable.error,

@@ -50,8 +50,9 @@ def make_figures(results: Results) -> dict[str, Figure]:
         made["wilson_loops"] = stream_figures.loops_figure(results.stream.loops)
     flavours = [n for n in results.observables if n.startswith(_PLOTTED_PER_FLAVOUR)]
     for name in (*_PLOTTED_OBSERVABLES, *flavours):
-        if name in results.observables and results.observables[name].series is not None:
-            made[f"series_{name}"] = figures.observable_figure(name, results.observables[name])
+        observable = results.observables.get(name)
+        if observable is not None and observable.series is not None:
+            made[f"series_{name}"] = figures.observable_figure(name, observable, observable.series)
     return made
 
 

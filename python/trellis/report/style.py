@@ -6,7 +6,13 @@ differ too, so that nothing depends on colour alone.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
 import matplotlib as mpl
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 MARKERS = ["o", "s", "D", "^", "v", "P", "X"]
@@ -31,7 +37,7 @@ _LABELS = {
     "omega": r"$\Omega$",
 }
 
-_RC = {
+_RC: dict[RcKeyType, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "mathtext.fontset": "dejavusans",
@@ -69,7 +75,7 @@ _RC = {
 }
 
 
-def look():
+def look() -> AbstractContextManager[None]:
     """Context in which figures get this look; nothing outside it changes."""
     return mpl.rc_context(_RC)
 

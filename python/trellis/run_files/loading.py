@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -185,7 +184,7 @@ def _is_mapping(annotation: Any) -> bool:
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     """The table type in an annotation such as T, list[T] or T | None."""
-    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+    if isinstance(annotation, type):
         return annotation if issubclass(annotation, BaseModel) else None
     for argument in typing.get_args(annotation):
         found = _model_in(argument)

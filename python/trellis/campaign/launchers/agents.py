@@ -271,7 +271,8 @@ def _own_addresses() -> str:
     """By which the nodes may reach this one: the host's addresses, then loopback."""
     name = socket.gethostname()
     try:
-        found = [info[4][0] for info in socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)]
+        known = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
+        found = [str(info[4][0]) for info in known]
     except OSError:
         found = []
     return ",".join(dict.fromkeys([*found, "127.0.0.1"]))

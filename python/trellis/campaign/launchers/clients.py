@@ -55,7 +55,7 @@ class ClientLauncher(ProcessLauncher):
         self.is_bound = False
         self.missing: list[str] = []
         names = [node.name for node in machine.nodes]
-        seconds = float(machine.launcher_options.get("check_seconds", 5))  # type: ignore[arg-type]
+        seconds = float(machine.launcher_options.get("check_seconds", 5))
         self.watch = NodeWatch(names, self.nodes_up, seconds)
         self.doomed: dict[str, tuple[str, ...]] = {}  # name of a job that could never start -> nodes
         self.killed: dict[str, float] = {}  # name of a job that was ended -> when the hard way, or infinity
@@ -105,9 +105,9 @@ class ClientLauncher(ProcessLauncher):
 
     def launch(self, launch: Launch, placement: Placement, environment: Mapping[str, str]) -> Handle:
         if (problem := self.refuse(launch, placement)) is not None:
-            handle = ProcessHandle(launch, placement, error=problem)
-            self.failed.append(handle)
-            return handle
+            refused = ProcessHandle(launch, placement, error=problem)
+            self.failed.append(refused)
+            return refused
         name = job_name(launch, environment)
         if environment.get(LAUNCH_ONCE) == "1":
             placement = Placement((dataclasses.replace(placement.places[0], ranks=1),))

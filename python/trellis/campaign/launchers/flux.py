@@ -43,7 +43,7 @@ class FluxLauncher(ClientLauncher):
     def __init__(self, machine: Machine) -> None:
         options = machine.launcher_options
         named = str(options.get("flux", "flux"))
-        self.options = [str(word) for word in options.get("options", ())]  # type: ignore[attr-defined]
+        self.options = [str(word) for word in options.get("options", ())]
         found = shutil.which(named)
         if found is None:
             raise NotAvailable(

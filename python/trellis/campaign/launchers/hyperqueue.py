@@ -65,8 +65,8 @@ class HyperQueueLauncher(ClientLauncher):
         self.program = str(options.get("hq", "hq"))
         self.words: list[str] | None = None
         if "worker_command" in options:
-            self.words = [str(word) for word in options["worker_command"]]  # type: ignore[attr-defined]
-        self.rank_words = [str(word) for word in options.get("mpi", _MPI)]  # type: ignore[attr-defined]
+            self.words = [str(word) for word in options["worker_command"]]
+        self.rank_words = [str(word) for word in options.get("mpi", _MPI)]
         self.folder = str(options.get("server_dir", ""))
         self.own_folder: Path | None = None
         self.server: subprocess.Popen | None = None
@@ -235,13 +235,13 @@ class HyperQueueLauncher(ClientLauncher):
             return Ended(
                 None, launcher_error=f"HyperQueue: job {found[1]} was not run to its end: {task['state']}"
             )
-        error = str(task.get("error", "no reason given"))
-        if _LOST.search(error):
+        reason = str(task.get("error", "no reason given"))
+        if _LOST.search(reason):
             return Ended(None, lost_nodes=(handle.placement.places[0].node,))
-        if signalled := _SIGNAL.search(error):
+        if signalled := _SIGNAL.search(reason):
             return Ended(-int(signalled[1]))
-        code = _EXIT.search(error)
-        return Ended(int(code[1])) if code else Ended(None, launcher_error=error)
+        code = _EXIT.search(reason)
+        return Ended(int(code[1])) if code else Ended(None, launcher_error=reason)
 
 
 def _plain(name: str) -> str:

@@ -12,7 +12,6 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...errors import NotAvailable
 from ..model import Machine, Placement
@@ -37,7 +36,7 @@ class ProcessLauncher(Launcher):
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
-        options: Mapping[str, Any] = machine.launcher_options
+        options = machine.launcher_options
         self.mpi = list(options.get("mpi", ["mpirun", "-n", "{ranks}"]))
         self.is_bound = bool(options.get("bind", False))
         self.running: dict[int, ProcessHandle] = {}
@@ -116,14 +115,16 @@ class ProcessLauncher(Launcher):
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
         """Processes of this campaign on this host, found by the marker in their environment."""
         found: dict[tuple[str, int], Orphan] = {}
+        pids: dict[tuple[str, int], list[int]] = {}
         for pid, marker, manager in _marked_processes():
             if not marker.startswith(f"{state}:") or managers.get(manager, False):
                 continue
             task, _, attempt = marker.removeprefix(f"{state}:").rpartition(":")
-            orphan = found.setdefault(
-                (task, int(attempt)), Orphan(task, int(attempt), manager, {"marker": marker, "pids": []})
-            )
-            orphan.identity["pids"].append(pid)  # type: ignore[attr-defined]
+            key = (task, int(attempt))
+            if key not in found:
+                pids[key] = []
+                found[key] = Orphan(*key, manager, {"marker": marker, "pids": pids[key]})
+            pids[key].append(pid)
         return list(found.values())
 
     def end_orphan(self, orphan: Orphan, *, hard: bool) -> bool:

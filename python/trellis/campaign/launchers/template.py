@@ -54,7 +54,7 @@ class TemplateLauncher(ProcessLauncher):
             raise BadArgument(f"machine {machine.name}: launcher 'template' needs `preset` or `command`")
         if preset and preset not in PRESETS:
             raise BadArgument(f"machine {machine.name}: no preset {preset!r}; there are {', '.join(PRESETS)}")
-        self.words = PRESETS[preset] if preset else [str(word) for word in options["command"]]  # type: ignore[union-attr]
+        self.words = PRESETS[preset] if preset else [str(word) for word in options["command"]]
         unknown = {name for word in self.words for name in _NAME.findall(word)} - set(NAMES)
         if unknown:
             raise BadArgument(
