@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "bench/fields.hpp"
 #include "bench/measurement.hpp"
-#include "bench/random_su3.hpp"
 #include "reference/domain_wall.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
@@ -14,19 +14,6 @@
 
 namespace trellis::bench {
 namespace {
-
-/// Deterministic numbers of order one at every site of this rank.
-void fill(SpinorField& field) {
-  const Geometry& g = field.geometry();
-  std::vector<double> canonical(size_t(g.local_volume()) * 24);
-  for (int slot = 0; slot < field.slots(); ++slot) {
-    for (int64_t site = 0; site < g.local_volume(); ++site)
-      for (int i = 0; i < 24; ++i)
-        canonical[size_t(site) * 24 + size_t(i)] =
-            std::sin(1.0 + 0.37 * double(g.global_index(site_coord(site, g.local())) % 1009) + i + 5 * slot);
-    field.from_canonical(canonical.data(), slot);
-  }
-}
 
 DomainWallParams params(int Ls) {
   DomainWallParams p;
@@ -44,8 +31,7 @@ double error_against_reference(const GaugeField& U, const DomainWallSchur& S, co
   const SpinorField zero = SpinorField::like(x);
   S.reconstruct(x, y, zero);
   const Coord& extents = U.geometry().lattice();
-  reference::Gauge links{extents, std::vector<ColorMatrix<double>>(size_t(4 * product(extents)))};
-  U.to_canonical(reinterpret_cast<double*>(links.links.data()));
+  const reference::Gauge links = to_reference(U);
   reference::DomainWallParameters p;
   p.mass = 0.05;
   p.Ls = matrix.params().Ls;

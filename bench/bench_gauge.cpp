@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <functional>
 
+#include "bench/fields.hpp"
 #include "bench/measurement.hpp"
-#include "bench/random_su3.hpp"
 #include "reference/loops.hpp"
 #include "reference/smearing.hpp"
 #include "trellis/comm/communicator.hpp"
@@ -26,13 +26,6 @@
 
 namespace trellis::bench {
 namespace {
-
-reference::Gauge to_reference(const GaugeField& U) {
-  const Coord& extents = U.geometry().lattice();
-  reference::Gauge links{extents, std::vector<ColorMatrix<double>>(size_t(4 * product(extents)))};
-  U.to_canonical(reinterpret_cast<double*>(links.links.data()));
-  return links;
-}
 
 /// One kernel: its cost per site, what runs, and (with --check) its error against reference/.
 struct Case {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "bench/fields.hpp"
 #include "bench/measurement.hpp"
-#include "bench/random_su3.hpp"
 #include "reference/staggered.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
 #include "trellis/operator/staggered.hpp"
@@ -21,24 +21,10 @@ StaggeredPhases bench_phases() {
   return phases;
 }
 
-/// Deterministic numbers of order one at every site of this rank.
-void fill(SpinorField& field) {
-  const Geometry& g = field.geometry();
-  std::vector<double> canonical(size_t(g.local_volume()) * 6);
-  for (int rhs = 0; rhs < field.rhs(); ++rhs) {
-    for (int64_t site = 0; site < g.local_volume(); ++site)
-      for (int i = 0; i < 6; ++i)
-        canonical[size_t(site) * 6 + size_t(i)] =
-            std::sin(1.0 + 0.37 * double(g.global_index(site_coord(site, g.local())) % 1009) + i + 5 * rhs);
-    field.from_canonical(canonical.data(), rhs);
-  }
-}
-
 /// |product - reference| / |reference| on the odd sites, on one process; naive links.
 double error_against_reference(const GaugeField& U, const SpinorField& even, const SpinorField& odd) {
   const Coord& extents = U.geometry().lattice();
-  reference::Gauge links{extents, std::vector<ColorMatrix<double>>(size_t(4 * product(extents)))};
-  U.to_canonical(reinterpret_cast<double*>(links.links.data()));
+  const reference::Gauge links = to_reference(U);
   reference::ColorVectors in(size_t(product(extents))), out = in;
   std::memset(in.data(), 0, in.size() * sizeof(in[0]));
   even.to_canonical(reinterpret_cast<double*>(in.data()), even.rhs() - 1);

@@ -7,8 +7,8 @@
 #include <ctime>
 #include <vector>
 
+#include "bench/fields.hpp"
 #include "bench/options.hpp"
-#include "bench/random_su3.hpp"
 #include "trellis/operator/wilson.hpp"
 #include "trellis/solver/conjugate_gradient.hpp"
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/fields.hpp"
 #include "bench/options.hpp"
-#include "bench/random_su3.hpp"
 #include "lab/wilson_hop/grouped_hop.hpp"
 #include "trellis/device/cpu/read_ahead.hpp"
 #include "trellis/device/machine_speed.hpp"

@@ -19,20 +19,6 @@ namespace {
 const GaugeAction actions[] = {GaugeAction::wilson(5.5), GaugeAction::symanzik(4.2),
                                GaugeAction::iwasaki(2.6), GaugeAction::dbw2(0.9)};
 
-/// Components of the hash direction of gold.md.
-AlgebraField hash_components(const GaugeField& U) {
-  AlgebraField X(U);
-  const Coord& extents = U.lattice().extents();
-  for (int64_t site = 0; site < product(extents); ++site)
-    for (int mu = 0; mu < Nd; ++mu) {
-      std::array<double, 8> xi;
-      for (size_t a = 0; a < 8; ++a)
-        xi[a] = test::hash_uniform(8 * (4 * uint64_t(site) + uint64_t(mu)) + a) - 0.5;
-      X.set_components(site_coord(site, extents), mu, xi);
-    }
-  return X;
-}
-
 TEST(GaugeAction, action_and_force_equal_the_reference) {
   for (const Coord& extents : {Coord{4, 4, 4, 8}, Coord{2, 4, 2, 6}, Coord{2, 2, 2, 2}}) {
     const auto U = test::random_gauge(extents, 71);
@@ -70,7 +56,7 @@ TEST(GaugeAction, force_is_the_derivative) {
     const double h = 1e-3;
     const double numeric =
         (8 * (action_at(h) - action_at(-h)) - (action_at(2 * h) - action_at(-2 * h))) / (12 * h);
-    const double analytic = dot(force(S, field), hash_components(field));
+    const double analytic = dot(force(S, field), test::hash_components(field));
     // O(h^4) of the difference quotient, and rounding of the action over h
     EXPECT_NEAR(analytic, numeric, 1e-8 * std::abs(numeric) + test::rounding(100) * action_at(0) / h)
         << "c1 " << S.c1;
@@ -95,7 +81,7 @@ TEST(GaugeAction, actions_and_forces_of_gold) {
   TRELLIS_NEEDS_DATA();
   const auto U = test::field_F4();
   const GaugeField field = test::to_product(make_lattice(U.extents), U);
-  const AlgebraField X = hash_components(field);
+  const AlgebraField X = test::hash_components(field);
   for (const auto& [name, S] : {std::pair{"wilson", GaugeAction::wilson(1)},
                                 {"symanzik", GaugeAction::symanzik(1)},
                                 {"iwasaki", GaugeAction::iwasaki(1)},

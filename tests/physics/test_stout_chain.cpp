@@ -17,19 +17,6 @@ namespace {
 
 using Matrix = ColorMatrix<double>;
 
-AlgebraField hash_components(const GaugeField& U) {
-  AlgebraField X(U);
-  const Coord& extents = U.lattice().extents();
-  for (int64_t site = 0; site < product(extents); ++site)
-    for (int mu = 0; mu < Nd; ++mu) {
-      std::array<double, 8> xi;
-      for (size_t a = 0; a < 8; ++a)
-        xi[a] = test::hash_uniform(8 * (4 * uint64_t(site) + uint64_t(mu)) + a) - 0.5;
-      X.set_components(site_coord(site, extents), mu, xi);
-    }
-  return X;
-}
-
 Link random_link(test::Random& random) {
   Link A;
   for (auto& z : A) z = {random.symmetric(), random.symmetric()};
@@ -59,7 +46,7 @@ void check_chain(const GaugeField& U, const StoutWeights& rho, int levels, doubl
       A.set_matrix(site_coord(site, extents), mu, a);
       G.set_matrix(site_coord(site, extents), mu, a);
     }
-  const AlgebraField X = hash_components(U);
+  const AlgebraField X = test::hash_components(U);
   auto value = [&](double t) {
     GaugeField V = U;
     drift(V, X, t);

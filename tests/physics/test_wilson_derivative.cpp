@@ -17,19 +17,6 @@
 namespace trellis {
 namespace {
 
-AlgebraField hash_components(const GaugeField& U) {
-  AlgebraField X(U);
-  const Coord& extents = U.lattice().extents();
-  for (int64_t site = 0; site < product(extents); ++site)
-    for (int mu = 0; mu < Nd; ++mu) {
-      std::array<double, 8> xi;
-      for (size_t a = 0; a < 8; ++a)
-        xi[a] = test::hash_uniform(8 * (4 * uint64_t(site) + uint64_t(mu)) + a) - 0.5;
-      X.set_components(site_coord(site, extents), mu, xi);
-    }
-  return X;
-}
-
 template <class F>
 double derivative_at_zero(F value, double h) {
   return (45 * (value(h) - value(-h)) - 9 * (value(2 * h) - value(-2 * h)) + (value(3 * h) - value(-3 * h))) /
@@ -53,7 +40,7 @@ std::vector<WilsonParams> operators() {
 TEST(WilsonDerivative, bilinear_forms) {
   const Coord extents{4, 2, 4, 4};
   const GaugeField U = test::to_product(make_lattice(extents), test::random_gauge(extents, 8));
-  const AlgebraField direction = hash_components(U);
+  const AlgebraField direction = test::hash_components(U);
   for (const WilsonParams& params : operators()) {
     SpinorField X = WilsonOperator(U, params).make_field(2), Y = SpinorField::like(X);
     for (int rhs = 0; rhs < 2; ++rhs) {
@@ -84,7 +71,7 @@ TEST(WilsonDerivative, bilinear_forms) {
 TEST(WilsonDerivative, log_determinant_of_the_clover_term) {
   const Coord extents{4, 4, 2, 4};
   const GaugeField U = test::to_product(make_lattice(extents), test::random_gauge(extents, 9, 0.5));
-  const AlgebraField direction = hash_components(U);
+  const AlgebraField direction = test::hash_components(U);
   WilsonParams params;
   params.mass = 0.3;
   params.csw_spatial = 1.1;

@@ -3,10 +3,13 @@
 /// programs that use it link the product.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 
 #include "reference/gauge.hpp"
 #include "reference/spinor_vector.hpp"
+#include "tests/support/random_fields.hpp"
+#include "trellis/field/algebra_field.hpp"
 #include "trellis/field/gauge_field.hpp"
 #include "trellis/field/spinor_field.hpp"
 
@@ -45,6 +48,19 @@ inline reference::SpinorVector to_reference(const SpinorField& in, int rhs = 0) 
   reference::SpinorVector psi(canonical.size() / 24);
   std::memcpy(psi.data(), canonical.data(), canonical.size() * sizeof(double));
   return psi;
+}
+
+/// Components of the hash direction of gold.md.
+inline AlgebraField hash_components(const GaugeField& U) {
+  AlgebraField X(U);
+  const Coord& extents = U.lattice().extents();
+  for (int64_t site = 0; site < product(extents); ++site)
+    for (int mu = 0; mu < Nd; ++mu) {
+      std::array<double, 8> xi;
+      for (size_t a = 0; a < 8; ++a) xi[a] = hash_uniform(8 * (4 * uint64_t(site) + uint64_t(mu)) + a) - 0.5;
+      X.set_components(site_coord(site, extents), mu, xi);
+    }
+  return X;
 }
 
 }  // namespace trellis::test

@@ -5,9 +5,10 @@
 
 namespace trellis {
 
-/// A_ii = i diagonal_i; A_10, A_20 and A_21 are below; A_ij = -conj(A_ji).
-template <class R>
-struct AntihermitianMatrix {
+/// A matrix whose adjoint is `sign` times itself: the diagonal's reals, and M_10, M_20 and M_21 below it;
+/// M_ij = sign conj(M_ji).
+template <class R, int sign>
+struct TriangleMatrix {
   R diagonal[Nc];
   Complex<R> below[Nc];
 
@@ -17,10 +18,16 @@ struct AntihermitianMatrix {
     static_assert(i != j);
     if constexpr (i > j)
       return below[i + j - 1];
+    else if constexpr (sign > 0)
+      return conj(below[i + j - 1]);
     else
       return {-below[i + j - 1].re, below[i + j - 1].im};
   }
 };
+
+/// A_ii = i diagonal_i
+template <class R>
+using AntihermitianMatrix = TriangleMatrix<R, -1>;
 
 /// Of the diagonal's imaginary parts and the lower triangle of an antihermitian matrix.
 template <class R>

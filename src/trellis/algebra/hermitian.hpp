@@ -4,22 +4,9 @@
 
 namespace trellis {
 
-/// H_10, H_20 and H_21 are below; H_ij = conj(H_ji).
+/// H_ii = diagonal_i
 template <class R>
-struct HermitianMatrix {
-  R diagonal[Nc];
-  Complex<R> below[Nc];
-
-  /// @pre i != j
-  template <int i, int j>
-  TRELLIS_SITE_FN Complex<R> element() const {
-    static_assert(i != j);
-    if constexpr (i > j)
-      return below[i + j - 1];
-    else
-      return conj(below[i + j - 1]);
-  }
-};
+using HermitianMatrix = TriangleMatrix<R, 1>;
 
 /// -i A
 template <class R>

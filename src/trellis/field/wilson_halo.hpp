@@ -1,12 +1,8 @@
 #pragma once
-/// The halo exchange of the Wilson hop: half spinors of the faces in the directions that ranks split. Buffers
-/// and requests are made once; start() packs and sends, finish() waits and completes the ghost blocks.
+/// The halo exchange of the Wilson hop: half spinors of the faces in the directions that ranks split.
 #include <memory>
-#include <vector>
 
-#include "trellis/device/kernel_table.hpp"
-#include "trellis/field/halo_messages.hpp"
-#include "trellis/field/hop_links.hpp"
+#include "trellis/field/lane_faces.hpp"
 #include "trellis/field/spinor_field.hpp"
 #include "trellis/kernels/halo/wilson_halo.hpp"
 
@@ -17,30 +13,18 @@ class WilsonHalo {
   /// For fields of the links' storage and layout with `rhs` right-hand sides.
   WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs);
 
-  bool is_needed() const { return !legs_.empty(); }
+  bool is_needed() const { return faces_.is_needed(); }
   /// Packs the faces of `in` and starts the messages.
   void start(const SpinorField& in, int in_parity, bool is_dagger);
   /// Waits; the ghosts are then complete.
   void finish();
   /// Ghost buffer of a leg (null data where the direction is not split).
-  RawField ghost(int leg) const;
-  double message_bytes() const { return double(messages_.bytes_sent()); }  ///< per exchange
+  RawField ghost(int leg) const { return faces_.ghost(leg); }
+  double message_bytes() const { return double(faces_.bytes_sent()); }  ///< per exchange
 
  private:
-  struct Leg {
-    int leg;
-    bool receives_in_place;  ///< the message is the ghost buffer itself
-    int message;             ///< its number among the messages
-    std::vector<int32_t> edge_lanes, ghost_lanes;
-    KernelTable<int32_t> edge_table, ghost_table;  ///< these for kernels
-    KernelTable<int32_t> face[2];                  ///< blocks of the sender's face by its parity
-    Memory ghost;
-  };
-  WilsonFaceCall face_call(const Leg& leg) const;
   std::shared_ptr<const HopLinks> links_;
-  int rhs_;
-  std::vector<Leg> legs_;
-  HaloMessages messages_;
+  LaneFaces faces_;
 };
 
 }  // namespace trellis

@@ -75,41 +75,21 @@ HisqSmearing::Sums& HisqSmearing::sums(double epsilon) {
 
 HisqFermion::HisqFermion(std::shared_ptr<HisqSmearing> smearing, const StaggeredPhases& phases, double mass,
                          double epsilon)
-    : smearing_{std::move(smearing)}, phases_{phases}, mass_{mass}, epsilon_{epsilon} {
+    : StaggeredSquare{"HISQ", phases, mass}, smearing_{std::move(smearing)}, epsilon_{epsilon} {
   TRELLIS_REQUIRE(smearing_ != nullptr, "a HISQ flavour needs smeared links");
-  TRELLIS_REQUIRE(mass != 0 && std::isfinite(mass), "HISQ mass ", mass);
   TRELLIS_REQUIRE(std::isfinite(epsilon), "HISQ epsilon ", epsilon);
 }
 
 void HisqFermion::set_links(const GaugeField&, int64_t version) {
   TRELLIS_REQUIRE(version == smearing_->version(), "HISQ links are those of their own smearing");
-  if (schur_) return;  // it holds the shared links, which were updated in place
-  const auto matrix = std::make_shared<StaggeredMatrix>(smearing_->links(epsilon_), phases_, mass_);
-  schur_ = std::make_shared<StaggeredSchur>(matrix);
-  derivative_ = std::make_unique<StaggeredLinkDerivative>(matrix);
-}
-
-LinearOperatorPtr HisqFermion::op() const {
-  TRELLIS_REQUIRE(schur_ != nullptr, "no links were set");
-  return schur_;
-}
-
-/// The copies share links that are updated in place: they stay valid.
-LinearOperatorPtr HisqFermion::converted_op(Precision precision) {
-  LinearOperatorPtr& entry = converted_[precision];
-  if (!entry) entry = op()->converted(precision);
-  return entry;
+  if (!has_links()) set_shared_links(smearing_->links(epsilon_));
 }
 
 void HisqFermion::add_derivative(LinkDerivative&, const std::vector<const SpinorField*>& X,
                                  const std::vector<double>& c) {
-  TRELLIS_REQUIRE(derivative_ != nullptr, "no links were set");
   HisqSmearing::Sums& sums = smearing_->sums(epsilon_);
-  derivative_->add(sums.of_fat, &sums.of_long, X, c);
+  derivative().add(sums.of_fat, &sums.of_long, X, c);
   sums.is_used = true;
 }
-
-double HisqFermion::derivative_flops(int fields) const { return derivative_->flops(fields); }
-double HisqFermion::derivative_bytes(int fields) const { return derivative_->bytes(fields); }
 
 }  // namespace trellis

@@ -3,9 +3,8 @@
 #include <map>
 
 #include "trellis/gauge/hisq.hpp"
-#include "trellis/operator/staggered_derivative.hpp"
 #include "trellis/update/smeared_links.hpp"
-#include "trellis/update/squared_operator.hpp"
+#include "trellis/update/staggered_fermion.hpp"
 
 namespace trellis {
 
@@ -36,28 +35,19 @@ class HisqSmearing : public SmearedLinks {
   std::map<double, Sums> sums_;
 };
 
-class HisqFermion : public SquaredOperator {
+class HisqFermion : public StaggeredSquare {
  public:
   /// @pre mass != 0. `smearing` is also the links of the monomial.
   HisqFermion(std::shared_ptr<HisqSmearing> smearing, const StaggeredPhases& phases, double mass,
               double epsilon = 0);
   void set_links(const GaugeField& V, int64_t version) override;
-  LinearOperatorPtr op() const override;
-  LinearOperatorPtr converted_op(Precision precision) override;
   /// Into the sums of the smearing; G gets them in pull_back().
   void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                       const std::vector<double>& c) override;
-  double derivative_flops(int fields) const override;
-  double derivative_bytes(int fields) const override;
-  double lower_bound() const override { return mass_ * mass_; }
 
  private:
   std::shared_ptr<HisqSmearing> smearing_;
-  StaggeredPhases phases_;
-  double mass_, epsilon_;
-  std::shared_ptr<StaggeredSchur> schur_;
-  std::unique_ptr<StaggeredLinkDerivative> derivative_;
-  std::map<Precision, LinearOperatorPtr> converted_;
+  double epsilon_;
 };
 
 }  // namespace trellis

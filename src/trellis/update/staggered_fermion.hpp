@@ -1,5 +1,8 @@
 #pragma once
 /// The even-odd staggered operator m^2 - D_eo D_oe for rational actions.
+#include <map>
+#include <memory>
+
 #include "trellis/operator/staggered_derivative.hpp"
 #include "trellis/update/squared_operator.hpp"
 
@@ -17,27 +20,41 @@ class StaggeredSea {
   int64_t version_ = -1;
 };
 
-class StaggeredFermion : public SquaredOperator {
+/// The part that all staggered flavours have, with simple links or fat and long ones. Its operators share
+/// links that are updated in place, so they and their copies stay valid.
+class StaggeredSquare : public SquaredOperator {
+ public:
+  /// @pre mass != 0; `action`: for messages
+  StaggeredSquare(const char* action, const StaggeredPhases& phases, double mass);
+  LinearOperatorPtr op() const override;
+  LinearOperatorPtr converted_op(Precision precision) override;
+  double derivative_flops(int fields) const override { return derivative_->flops(fields); }
+  double derivative_bytes(int fields) const override { return derivative_->bytes(fields); }
+  double lower_bound() const override { return mass_ * mass_; }
+
+ protected:
+  bool has_links() const { return schur_ != nullptr; }
+  void set_shared_links(const StaggeredLinksPtr& links);
+  StaggeredLinkDerivative& derivative();
+
+ private:
+  StaggeredPhases phases_;
+  double mass_;
+  std::shared_ptr<StaggeredSchur> schur_;
+  std::unique_ptr<StaggeredLinkDerivative> derivative_;
+  std::map<Precision, LinearOperatorPtr> converted_;
+};
+
+class StaggeredFermion : public StaggeredSquare {
  public:
   /// @pre mass != 0
   StaggeredFermion(std::shared_ptr<StaggeredSea> sea, const StaggeredPhases& phases, double mass);
   void set_links(const GaugeField& V, int64_t version) override;
-  LinearOperatorPtr op() const override;
-  LinearOperatorPtr converted_op(Precision precision) override;
   void add_derivative(LinkDerivative& G, const std::vector<const SpinorField*>& X,
                       const std::vector<double>& c) override;
-  double derivative_flops(int fields) const override;
-  double derivative_bytes(int fields) const override;
-  double lower_bound() const override { return mass_ * mass_; }
 
  private:
   std::shared_ptr<StaggeredSea> sea_;
-  StaggeredPhases phases_;
-  double mass_;
-  StaggeredMatrixPtr matrix_;
-  std::shared_ptr<StaggeredSchur> schur_;
-  std::unique_ptr<StaggeredLinkDerivative> derivative_;
-  std::map<Precision, LinearOperatorPtr> converted_;
 };
 
 }  // namespace trellis

@@ -21,27 +21,21 @@ class ComplexFifthDimension {
       : out_{call.out},
         in_{call.in},
         x_{call.x},
-        slices_{call.slices},
-        is_dagger_{call.is_dagger},
+        order_{call.slices, call.is_dagger},
         has_x_{call.has_x},
         has_recursion_{call.coefficients.has_recursion} {
-    const FifthCoefficients& m = call.coefficients;
-    for (int chirality = 0; chirality < 2; ++chirality)
-      for (int i = 0; i < slices_; ++i) {
-        const std::complex<double>* from[6] = {m.p[chirality], m.r[chirality], m.q[chirality],
-                                               m.a[chirality], m.b[chirality], m.c[chirality]};
-        for (int k = 0; k < 6; ++k)
-          coefficients_[chirality][i][k] = {Scalar(from[k][i].real()), Scalar(from[k][i].imag())};
-      }
+    gather_coefficients(coefficients_, call, [](std::complex<double> z) {
+      return Complex<Scalar>{Scalar(z.real()), Scalar(z.imag())};
+    });
   }
 
   /// All slices of one block and right-hand side.
   TRELLIS_SITE_FN void operator()(int block, int rhs) const {
-    const int first = rhs * slices_;
+    const int first = rhs * order_.slices;
     Spinor<Real> z[largest_Ls];
-    for (int s = 0; s < slices_; ++s) z[s] = in_.load(block, first + s);
+    for (int s = 0; s < order_.slices; ++s) z[s] = in_.load(block, first + s);
     if (has_recursion_) unroll<2>([&](auto chirality) TRELLIS_INLINE_LAMBDA { recur<chirality>(z); });
-    for (int s = 0; s < slices_; ++s) {
+    for (int s = 0; s < order_.slices; ++s) {
       Spinor<Real> sum{};
       if (has_x_) sum = x_.load(block, first + s);
       unroll<2>([&](auto chirality) TRELLIS_INLINE_LAMBDA { combine<chirality>(sum, z, s); });
@@ -50,11 +44,6 @@ class ComplexFifthDimension {
   }
 
  private:
-  /// The slice that is number i of a chirality, i = -1 being the last.
-  TRELLIS_SITE_FN int slice(int i, int chirality) const {
-    if (i < 0) i = slices_ - 1;
-    return (chirality == 0) != is_dagger_ ? i : slices_ - 1 - i;
-  }
   template <int k>
   TRELLIS_SITE_FN Complex<Real> coefficient(int i, int chirality) const {
     const Complex<Scalar>& z = coefficients_[chirality][i][k];
@@ -64,11 +53,11 @@ class ComplexFifthDimension {
   /// z from y, in its place.
   template <int chirality>
   TRELLIS_SITE_FN void recur(Spinor<Real> (&z)[largest_Ls]) const {
-    const Spinor<Real>& end = z[slice(-1, chirality)];
+    const Spinor<Real>& end = z[order_.slice(-1, chirality)];
     ColorVector<Real> before[2] = {end.s[2 * chirality], end.s[2 * chirality + 1]};  // y_{i-1}
     ColorVector<Real> last[2]{};                                                     // z_{i-1}
-    for (int i = 0; i < slices_; ++i) {
-      Spinor<Real>& here = z[slice(i, chirality)];
+    for (int i = 0; i < order_.slices; ++i) {
+      Spinor<Real>& here = z[order_.slice(i, chirality)];
       const Complex<Real> p = coefficient<0>(i, chirality), r = coefficient<1>(i, chirality);
       const Complex<Real> q = coefficient<2>(i, chirality);
       unroll<2>([&](auto spin) TRELLIS_INLINE_LAMBDA {
@@ -87,10 +76,10 @@ class ComplexFifthDimension {
   /// sum += a_i z_i + b_i z_{i-1} + c_i z_{N-1} on slice s.
   template <int chirality>
   TRELLIS_SITE_FN void combine(Spinor<Real>& sum, const Spinor<Real> (&z)[largest_Ls], int s) const {
-    const int i = (chirality == 0) != is_dagger_ ? s : slices_ - 1 - s;
+    const int i = order_.number(s, chirality);
     const Spinor<Real>& here = z[s];
-    const Spinor<Real>& previous = z[slice(i - 1, chirality)];
-    const Spinor<Real>& end = z[slice(-1, chirality)];
+    const Spinor<Real>& previous = z[order_.slice(i - 1, chirality)];
+    const Spinor<Real>& end = z[order_.slice(-1, chirality)];
     const Complex<Real> a = coefficient<3>(i, chirality), b = coefficient<4>(i, chirality);
     const Complex<Real> c = coefficient<5>(i, chirality);
     unroll<2>([&](auto k) TRELLIS_INLINE_LAMBDA {
@@ -105,8 +94,8 @@ class ComplexFifthDimension {
   }
 
   Spinors out_, in_, x_;
-  int slices_;
-  bool is_dagger_, has_x_, has_recursion_;
+  SliceOrder order_;
+  bool has_x_, has_recursion_;
   Complex<Scalar> coefficients_[2][largest_Ls][6];
 };
 

@@ -39,6 +39,32 @@ struct FifthDimensionCall {
   FifthCoefficients coefficients;
 };
 
+/// The orders i of the slices s for the two chiralities.
+struct SliceOrder {
+  int slices;
+  bool is_dagger;
+
+  /// The slice that is number i of a chirality, i = -1 being the last.
+  TRELLIS_SITE_FN int slice(int i, int chirality) const {
+    if (i < 0) i = slices - 1;
+    return (chirality == 0) != is_dagger ? i : slices - 1 - i;
+  }
+  /// The number of slice s.
+  TRELLIS_SITE_FN int number(int s, int chirality) const { return slice(s, chirality); }
+};
+
+/// p, r, q, a, b, c as to[chirality][i][0] to [5], each by convert(std::complex<double>).
+template <class Number, class Convert>
+void gather_coefficients(Number (&to)[2][largest_Ls][6], const FifthDimensionCall& call, Convert&& convert) {
+  const FifthCoefficients& m = call.coefficients;
+  for (int chirality = 0; chirality < 2; ++chirality)
+    for (int i = 0; i < call.slices; ++i) {
+      const std::complex<double>* from[6] = {m.p[chirality], m.r[chirality], m.q[chirality],
+                                             m.a[chirality], m.b[chirality], m.c[chirality]};
+      for (int k = 0; k < 6; ++k) to[chirality][i][k] = convert(from[k][i]);
+    }
+}
+
 /// With real coefficients.
 template <class Layout, class Storage>
 class FifthDimension {
@@ -52,24 +78,17 @@ class FifthDimension {
       : out_{call.out},
         in_{call.in},
         x_{call.x},
-        slices_{call.slices},
-        is_dagger_{call.is_dagger},
+        order_{call.slices, call.is_dagger},
         has_x_{call.has_x},
         has_recursion_{call.coefficients.has_recursion},
         has_product_{call.coefficients.has_product} {
-    const FifthCoefficients& m = call.coefficients;
-    for (int chirality = 0; chirality < 2; ++chirality)
-      for (int i = 0; i < slices_; ++i) {
-        const std::complex<double>* from[6] = {m.p[chirality], m.r[chirality], m.q[chirality],
-                                               m.a[chirality], m.b[chirality], m.c[chirality]};
-        for (int k = 0; k < 6; ++k) coefficients_[chirality][i][k] = Scalar(from[k][i].real());
-      }
+    gather_coefficients(coefficients_, call, [](std::complex<double> z) { return Scalar(z.real()); });
   }
 
   /// All slices of one block and right-hand side. Where single components can be stored, one chirality is
   /// finished before the other begins: half of the numbers between the passes, which then stay near the core.
   TRELLIS_SITE_FN void operator()(int block, int rhs) const {
-    const int first = rhs * slices_;
+    const int first = rhs * order_.slices;
     if constexpr (stores_components) {
       Real z[largest_Ls][12];
       for (int chirality = 0; chirality < 2; ++chirality) {
@@ -88,11 +107,6 @@ class FifthDimension {
   static constexpr bool stores_components = !Array::is_half && !Array::is_gpu;
   static constexpr int row = stores_components ? 12 : 24;  ///< reals from a slice of z to the next
 
-  /// The slice that is number i of a chirality, i = -1 being the last.
-  TRELLIS_SITE_FN int slice(int i, int chirality) const {
-    if (i < 0) i = slices_ - 1;
-    return (chirality == 0) != is_dagger_ ? i : slices_ - 1 - i;
-  }
   /// The coefficient (0 to 5: p, r, q, a, b, c) of number i.
   template <int k>
   TRELLIS_SITE_FN Real coefficient(int i, int chirality) const {
@@ -107,7 +121,7 @@ class FifthDimension {
   }
 
   TRELLIS_SITE_FN void load(Real* z, int block, int first, int chirality) const {
-    for (int s = 0; s < slices_; ++s) {
+    for (int s = 0; s < order_.slices; ++s) {
       const Real unit = in_.load_unit(block, first + s);
       unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA {
         z[row * s + k] = in_.array().component(block, first + s, 12 * chirality + k, unit);
@@ -120,15 +134,15 @@ class FifthDimension {
   TRELLIS_SITE_FN void recur(Real* z, int block, int first, int chirality) const {
     Real last[12], before[has_product ? 12 : 1];
     if constexpr (has_product) {
-      const int s = slice(-1, chirality);
+      const int s = order_.slice(-1, chirality);
       const Real unit = in_.load_unit(block, first + s);
       unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA {
         before[k] = in_.array().component(block, first + s, 12 * chirality + k, unit);
       });
     }
     unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA { last[k] = Real(Scalar(0)); });
-    for (int i = 0; i < slices_; ++i) {
-      const int s = slice(i, chirality);
+    for (int i = 0; i < order_.slices; ++i) {
+      const int s = order_.slice(i, chirality);
       const Real p = coefficient<0>(i, chirality), r = coefficient<1>(i, chirality);
       const Real q = coefficient<2>(i, chirality);
       const Real unit = in_.load_unit(block, first + s);
@@ -167,11 +181,11 @@ class FifthDimension {
   template <bool has_x>
   TRELLIS_SITE_FN void combine_chirality(const Real* z, int block, int first, int chirality) const {
     Real end[12], previous[12];
-    const Real* const last = z + row * slice(-1, chirality);
+    const Real* const last = z + row * order_.slice(-1, chirality);
     unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA { end[k] = previous[k] = last[k]; });
     const Real unit = Real(Scalar(1));
-    for (int i = 0; i < slices_; ++i) {
-      const int s = slice(i, chirality);
+    for (int i = 0; i < order_.slices; ++i) {
+      const int s = order_.slice(i, chirality);
       const Real a = coefficient<3>(i, chirality), b = coefficient<4>(i, chirality);
       const Real c = coefficient<5>(i, chirality);
       // the lanes of a component lie together, and one component after the other
@@ -194,14 +208,14 @@ class FifthDimension {
   }
   template <bool has_x>
   TRELLIS_SITE_FN void combine_slices(const Real (&z)[largest_Ls][24], int block, int first) const {
-    for (int s = 0; s < slices_; ++s) {
+    for (int s = 0; s < order_.slices; ++s) {
       Real out[24];
       const Real unit = has_x ? x_.load_unit(block, first + s) : Real(Scalar(1));
       unroll<2>([&](auto chirality) TRELLIS_INLINE_LAMBDA {
-        const int i = (chirality == 0) != is_dagger_ ? s : slices_ - 1 - s;
+        const int i = order_.number(s, chirality);
         const Real* here = z[s] + 12 * chirality;
-        const Real* previous = z[slice(i - 1, chirality)] + 12 * chirality;
-        const Real* end = z[slice(-1, chirality)] + 12 * chirality;
+        const Real* previous = z[order_.slice(i - 1, chirality)] + 12 * chirality;
+        const Real* end = z[order_.slice(-1, chirality)] + 12 * chirality;
         const Real a = coefficient<3>(i, chirality), b = coefficient<4>(i, chirality);
         const Real c = coefficient<5>(i, chirality);
         unroll<12>([&](auto k) TRELLIS_INLINE_LAMBDA {
@@ -214,8 +228,8 @@ class FifthDimension {
   }
 
   Spinors out_, in_, x_;
-  int slices_;
-  bool is_dagger_, has_x_, has_recursion_, has_product_;
+  SliceOrder order_;
+  bool has_x_, has_recursion_, has_product_;
   Scalar coefficients_[2][largest_Ls][6];
 };
 

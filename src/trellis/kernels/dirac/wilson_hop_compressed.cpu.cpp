@@ -22,7 +22,7 @@ template <class Layout, class Storage>
 void launch_wilson_pack_compressed(const WilsonFaceCall& call, const SiteRange& face) {
   const WilsonFace<Layout, Storage, 8> kernel(call);
   cpu::for_each_site(face, [&](int index) {
-    for (int slot = 0; slot < call.slots; ++slot) kernel.pack(index, slot);
+    for (int slot = 0; slot < call.face.slots; ++slot) kernel.pack(index, slot);
   });
 }
 

@@ -21,7 +21,7 @@ void launch_wilson_hop_compressed(const WilsonHopCall& call, const SiteRange& si
 
 template <class Layout, class Storage>
 void launch_wilson_pack_compressed(const WilsonFaceCall& call, const SiteRange& face) {
-  cuda::for_each_site(face, call.slots, Pack<Layout, Storage>{WilsonFace<Layout, Storage, 8>(call)});
+  cuda::for_each_site(face, call.face.slots, Pack<Layout, Storage>{WilsonFace<Layout, Storage, 8>(call)});
 }
 
 template void launch_wilson_hop_compressed<InstantiatedLayout, InstantiatedStorage>(const WilsonHopCall&,

@@ -11,7 +11,7 @@ template <class Layout, class Storage, int LinkReals>
 void pack(const WilsonFaceCall& call, const SiteRange& face) {
   const WilsonFace<Layout, Storage, LinkReals> kernel(call);
   cpu::for_each_site(face, [&](int index) {
-    for (int slot = 0; slot < call.slots; ++slot) kernel.pack(index, slot);
+    for (int slot = 0; slot < call.face.slots; ++slot) kernel.pack(index, slot);
   });
 }
 }  // namespace
@@ -27,7 +27,7 @@ template <class Layout, class Storage>
 void launch_wilson_unpack(const WilsonFaceCall& call, const SiteRange& face) {
   const WilsonFace<Layout, Storage, 18> kernel(call);
   cpu::for_each_site(face, [&](int index) {
-    for (int slot = 0; slot < call.slots; ++slot) kernel.unpack(index, slot);
+    for (int slot = 0; slot < call.face.slots; ++slot) kernel.unpack(index, slot);
   });
 }
 

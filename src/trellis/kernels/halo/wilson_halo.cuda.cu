@@ -22,17 +22,17 @@ struct Unpack {
 template <class Layout, class Storage>
 void launch_wilson_pack(const WilsonFaceCall& call, const SiteRange& face) {
   if (call.link_reals == 18)
-    return cuda::for_each_site(face, call.slots,
+    return cuda::for_each_site(face, call.face.slots,
                                Pack<Layout, Storage, 18>{WilsonFace<Layout, Storage, 18>(call)});
   if (call.link_reals == 12)
-    return cuda::for_each_site(face, call.slots,
+    return cuda::for_each_site(face, call.face.slots,
                                Pack<Layout, Storage, 12>{WilsonFace<Layout, Storage, 12>(call)});
   throw BadArgument(message("links of ", call.link_reals, " reals are not among 18, 12"));
 }
 
 template <class Layout, class Storage>
 void launch_wilson_unpack(const WilsonFaceCall& call, const SiteRange& face) {
-  cuda::for_each_site(face, call.slots, Unpack<Layout, Storage>{WilsonFace<Layout, Storage, 18>(call)});
+  cuda::for_each_site(face, call.face.slots, Unpack<Layout, Storage>{WilsonFace<Layout, Storage, 18>(call)});
 }
 
 template void launch_wilson_pack<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&,

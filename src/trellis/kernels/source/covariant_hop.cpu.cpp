@@ -17,14 +17,14 @@ template <class Layout, class Storage>
 void launch_spinor_pack(const SpinorFaceCall& call, const SiteRange& face) {
   const SpinorFace<Layout, Storage> kernel(call);
   cpu::for_each_site(face, [&](int index) {
-    for (int slot = 0; slot < call.slots; ++slot) kernel.pack(index, slot);
+    for (int slot = 0; slot < call.face.slots; ++slot) kernel.pack(index, slot);
   });
 }
 template <class Layout, class Storage>
 void launch_spinor_unpack(const SpinorFaceCall& call, const SiteRange& face) {
   const SpinorFace<Layout, Storage> kernel(call);
   cpu::for_each_site(face, [&](int index) {
-    for (int slot = 0; slot < call.slots; ++slot) kernel.unpack(index, slot);
+    for (int slot = 0; slot < call.face.slots; ++slot) kernel.unpack(index, slot);
   });
 }
 

@@ -24,11 +24,11 @@ void launch_covariant_hop(const CovariantHopCall& call, const SiteRange& blocks)
 }
 template <class Layout, class Storage>
 void launch_spinor_pack(const SpinorFaceCall& call, const SiteRange& face) {
-  cuda::for_each_site(face, call.slots, Pack<Layout, Storage>{SpinorFace<Layout, Storage>(call)});
+  cuda::for_each_site(face, call.face.slots, Pack<Layout, Storage>{SpinorFace<Layout, Storage>(call)});
 }
 template <class Layout, class Storage>
 void launch_spinor_unpack(const SpinorFaceCall& call, const SiteRange& face) {
-  cuda::for_each_site(face, call.slots, Unpack<Layout, Storage>{SpinorFace<Layout, Storage>(call)});
+  cuda::for_each_site(face, call.face.slots, Unpack<Layout, Storage>{SpinorFace<Layout, Storage>(call)});
 }
 
 using L = InstantiatedLayout;

@@ -5,8 +5,8 @@
 ///   ]
 ///
 /// For directions = 3 a step of Gaussian smearing. No boundary phases.
+#include "trellis/kernels/halo/lane_face.hpp"
 #include "trellis/view/raw_stencil.hpp"
-#include "trellis/view/structured.hpp"
 
 namespace trellis {
 
@@ -98,17 +98,11 @@ class CovariantHop {
 };
 
 /// The full spinors that a leg of the receiver needs, formed by the sender:
-///   leg 2 mu (x+mu): psi(y) on the face y_mu = 0;  leg 2 mu + 1: U_mu(y)^dagger psi(y) on the face y_mu = L
-///   - 1.
-/// Messages and lanes as in kernels/halo/wilson_halo.hpp.
+///   leg 2 mu (x+mu): psi(y) on the face y_mu = 0
+///   leg 2 mu + 1 (x-mu): U_mu(y)^dagger psi(y) on the face y_mu = L - 1
 struct SpinorFaceCall {
-  int leg = 0;  ///< of the receiver
-  RawField links, in, ghost;
-  void* message = nullptr;  ///< [face block][slot][24][edge lanes]
-  const int32_t* face = nullptr;
-  const int32_t* permutation = nullptr;
-  const int32_t *edge_lanes = nullptr, *ghost_lanes = nullptr;
-  int edge_lane_count = 0, slots = 1;
+  LaneFaceCall face;
+  RawField links, in;
 };
 
 template <class Layout, class Storage>
@@ -116,50 +110,24 @@ class SpinorFace {
  public:
   using Spinors = SpinorView<Layout, Storage>;
   using Real = typename Spinors::Real;
-  using Scalar = typename StorageTraits<Storage>::compute;
 
-  explicit SpinorFace(const SpinorFaceCall& call)
-      : call_{call}, links_{call.links}, in_{call.in}, ghost_{call.ghost} {}
+  explicit SpinorFace(const SpinorFaceCall& call) : face_{call.face}, links_{call.links}, in_{call.in} {}
 
   TRELLIS_SITE_FN void pack(int index, int slot) const {
-    const int block = call_.face[index];
+    const int block = face_.block(index);
     Spinor<Real> h = in_.load(block, slot);
-    if (call_.leg % 2 == 1) {
-      const ColorMatrix<Real> U = links_.load(block, call_.leg / 2);
+    if (!face_.is_forward()) {
+      const ColorMatrix<Real> U = links_.load(block, face_.direction());
       unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { h.s[s] = dagger_mul(U, h.s[s]); });
     }
-    Real* r = reinterpret_cast<Real*>(&h);
-    Scalar* m = message(index, slot);
-    for (int i = 0; i < 24; ++i)
-      for (int k = 0; k < call_.edge_lane_count; ++k)
-        m[i * call_.edge_lane_count + k] = lane(r[i], call_.edge_lanes[k]);
-    if constexpr (Layout::lanes > 1) {
-      if (call_.permutation == nullptr) return;
-      for (int i = 0; i < 24; ++i) r[i] = permute(r[i], call_.permutation);
-      ghost_.store(index, slot, h);
-    }
+    face_.send(h, index, slot);
   }
-
-  TRELLIS_SITE_FN void unpack(int index, int slot) const {
-    Spinor<Real> h;
-    if (call_.permutation != nullptr) h = ghost_.load(index, slot);
-    Real* r = reinterpret_cast<Real*>(&h);
-    const Scalar* m = message(index, slot);
-    for (int i = 0; i < 24; ++i)
-      for (int k = 0; k < call_.edge_lane_count; ++k)
-        set_lane(r[i], call_.ghost_lanes[k], m[i * call_.edge_lane_count + k]);
-    ghost_.store(index, slot, h);
-  }
+  TRELLIS_SITE_FN void unpack(int index, int slot) const { face_.receive(index, slot); }
 
  private:
-  TRELLIS_SITE_FN Scalar* message(int index, int slot) const {
-    return static_cast<Scalar*>(call_.message) +
-           (size_t(index) * call_.slots + slot) * 24 * call_.edge_lane_count;
-  }
-
-  SpinorFaceCall call_;
+  LaneFace<Layout, Spinors> face_;
   LinkView<Layout, Storage, 18> links_;
-  Spinors in_, ghost_;
+  Spinors in_;
 };
 
 template <class Layout, class Storage>

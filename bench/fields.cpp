@@ -1,4 +1,4 @@
-#include "bench/random_su3.hpp"
+#include "bench/fields.hpp"
 
 #include <cmath>
 #include <vector>
@@ -40,6 +40,26 @@ void fill_random_su3(GaugeField& U, unsigned seed) {
       }
     }
   U.from_canonical(canonical.data());
+}
+
+void fill(SpinorField& field) {
+  const Geometry& g = field.geometry();
+  const auto reals = size_t(field.reals());
+  std::vector<double> canonical(size_t(g.local_volume()) * reals);
+  for (int slot = 0; slot < field.slots(); ++slot) {
+    for (int64_t site = 0; site < g.local_volume(); ++site)
+      for (size_t i = 0; i < reals; ++i)
+        canonical[size_t(site) * reals + i] = std::sin(
+            1.0 + 0.37 * double(g.global_index(site_coord(site, g.local())) % 1009) + double(i) + 5 * slot);
+    field.from_canonical(canonical.data(), slot);
+  }
+}
+
+reference::Gauge to_reference(const GaugeField& U) {
+  const Coord& extents = U.geometry().lattice();
+  reference::Gauge links{extents, std::vector<ColorMatrix<double>>(size_t(4 * product(extents)))};
+  U.to_canonical(reinterpret_cast<double*>(links.links.data()));
+  return links;
 }
 
 }  // namespace trellis::bench

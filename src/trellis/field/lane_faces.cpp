@@ -1,0 +1,87 @@
+#include "trellis/field/lane_faces.hpp"
+
+namespace trellis {
+
+LaneFaces::LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, int reals, size_t scalar_bytes,
+                     int directions)
+    : links_{std::move(links)}, rhs_{rhs}, messages_{links_->backend()} {
+  const SiteLayout& layout = links_->layout();
+  const Geometry& geometry = layout.geometry();
+  const Backend backend = links_->backend();
+  const size_t object_bytes = size_t(rhs) * size_t(reals) * scalar_bytes;  // of a lane
+  legs_.reserve(legs);
+  for (int mu = 0; mu < directions; ++mu) {
+    if (!geometry.is_split(mu)) continue;
+    for (int step = 1; step >= -1; step -= 2) {
+      Leg leg;
+      leg.leg = leg_of(mu, step);
+      for (int lane = 0; lane < layout.lanes(); ++lane) {
+        if (layout.leaves_rank(leg_of(mu, -step), lane)) leg.edge_lanes.push_back(lane);
+        if (layout.leaves_rank(leg.leg, lane)) leg.ghost_lanes.push_back(lane);
+      }
+      leg.edge_table = {leg.edge_lanes, backend};
+      leg.ghost_table = {leg.ghost_lanes, backend};
+      for (int parity = 0; parity < 2; ++parity)
+        leg.face[parity] = {layout.face(parity, leg.leg ^ 1), backend};
+      const size_t faces = layout.face(0, leg.leg).size();
+      const size_t padded = backend == Backend::cpu ? faces : (faces + 31) / 32 * 32;
+      leg.ghost = Memory(padded * size_t(layout.lanes()) * object_bytes, backend);
+      leg.receives_in_place = backend == Backend::cpu && !layout.permutes(leg.leg);
+      leg.message = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),
+                                  leg.leg, faces * leg.edge_lanes.size() * object_bytes,
+                                  leg.receives_in_place ? leg.ghost.data() : nullptr);
+      legs_.push_back(std::move(leg));
+    }
+  }
+  if (is_needed()) messages_.connect(links_->lattice_ptr()->communicator());
+}
+
+LaneFaceCall LaneFaces::call(const Leg& leg) const {
+  LaneFaceCall call;
+  call.leg = leg.leg;
+  call.ghost = ghost(leg.leg);
+  call.permutation = links_->layout().permutes(leg.leg) ? links_->layout().permutation(leg.leg) : nullptr;
+  call.edge_lanes = leg.edge_table.data();
+  call.ghost_lanes = leg.ghost_table.data();
+  call.edge_lane_count = int(leg.edge_lanes.size());
+  call.slots = rhs_;
+  return call;
+}
+
+void LaneFaces::start(int parity, const std::function<void(const LaneFaceCall&, const SiteRange&)>& pack) {
+  if (!is_needed()) return;
+  messages_.start([&] {
+    for (const Leg& leg : legs_) {
+      LaneFaceCall of_leg = call(leg);
+      of_leg.message = messages_.send_buffer(leg.message);
+      of_leg.face = leg.face[parity].data();
+      pack(of_leg, SiteRange(int(leg.face[parity].size())));
+    }
+  });
+}
+
+void LaneFaces::finish(const std::function<void(const LaneFaceCall&, const SiteRange&)>& unpack) {
+  if (!is_needed()) return;
+  messages_.finish([&] {
+    for (const Leg& leg : legs_) {
+      if (leg.receives_in_place) continue;
+      LaneFaceCall of_leg = call(leg);
+      of_leg.message = messages_.receive_buffer(leg.message);
+      unpack(of_leg, SiteRange(int(links_->layout().face(0, leg.leg).size())));
+    }
+  });
+}
+
+RawField LaneFaces::ghost(int leg) const {
+  for (const Leg& l : legs_)
+    if (l.leg == leg) return {const_cast<void*>(l.ghost.data()), nullptr, rhs_};
+  return {};
+}
+
+size_t LaneFaces::bytes_held() const {
+  size_t sum = messages_.bytes_held();
+  for (const Leg& leg : legs_) sum += leg.ghost.bytes();
+  return sum;
+}
+
+}  // namespace trellis

@@ -1,0 +1,52 @@
+#pragma once
+/// The exchange of faces in lanes (kernels/halo/lane_face.hpp): what the halos of the Wilson hop and of full
+/// spinors share. Buffers and requests are made once; start() packs and sends, finish() waits and completes
+/// the ghost blocks.
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/field/halo_messages.hpp"
+#include "trellis/field/hop_links.hpp"
+#include "trellis/kernels/halo/lane_face.hpp"
+
+namespace trellis {
+
+class LaneFaces {
+ public:
+  /// Of objects of `reals` reals of `scalar_bytes` each, in the directions 0..directions-1 that ranks split.
+  /// Collective.
+  LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, int reals, size_t scalar_bytes,
+            int directions = Nd);
+
+  bool is_needed() const { return !legs_.empty(); }
+  /// Runs pack(call, blocks) for the face of each leg and sends what it wrote. `parity`: of the sender.
+  void start(int parity, const std::function<void(const LaneFaceCall&, const SiteRange&)>& pack);
+  /// Waits, then runs unpack(call, blocks) for each leg whose ghosts are not the messages themselves.
+  void finish(const std::function<void(const LaneFaceCall&, const SiteRange&)>& unpack);
+
+  /// Ghost buffer of a leg (null data where the direction is not split).
+  RawField ghost(int leg) const;
+  size_t bytes_sent() const { return messages_.bytes_sent(); }  ///< per exchange
+  size_t bytes_held() const;
+
+ private:
+  struct Leg {
+    int leg;
+    bool receives_in_place;  ///< the message is the ghost buffer itself
+    int message;             ///< its number among the messages
+    std::vector<int32_t> edge_lanes, ghost_lanes;
+    KernelTable<int32_t> edge_table, ghost_table;  ///< these for kernels
+    KernelTable<int32_t> face[2];                  ///< blocks of the sender's face by its parity
+    Memory ghost;
+  };
+  LaneFaceCall call(const Leg& leg) const;
+
+  std::shared_ptr<const HopLinks> links_;
+  int rhs_;
+  std::vector<Leg> legs_;
+  HaloMessages messages_;
+};
+
+}  // namespace trellis
