@@ -8,6 +8,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from pydantic import ValidationError
 
 from trellis.analysis import AnalysisError, analyze
@@ -29,7 +31,7 @@ from trellis.analysis.readers import read_measurements
 from trellis.analysis.results import NucleonCharges
 from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.analysis.three_point import three_point_charge, three_point_functions
-from trellis.report.charge_figures import effective_charges
+from trellis.report.charge_figures import charge_stability, effective_charges, three_point
 from trellis.report.style import look
 
 G_A, G_V, ENERGY, GAP, RATIO, EXTENT = 1.27, 1.05, 0.55, 0.5, 0.4, 16
@@ -533,6 +535,71 @@ def test_autocorrelation_is_counted_once() -> None:
         assert found.charges[name].value == pytest.approx(charge.value, abs=0.5 * charge.error)
     ignored = fit_charges(np.repeat(two_point, 4, axis=0), copies, autocorrelations="none")
     assert ignored.autocorrelation_factor == 1.0
+
+
+def test_a_window_of_all_the_weight_has_the_errors_of_the_average() -> None:
+    """Four copies in a row of C and V, not of A: each charge has its own 2 tau_int, windows and g_eff too."""
+    two_point, numerators = ensemble(100, 21)
+    copies = {name: np.repeat(values, 4, axis=0) for name, values in numerators.items()}
+    noise = np.random.default_rng(22).standard_normal(copies["A"].shape)
+    copies["A"] = copies["A"] + 0.5 * noise * copies["A"].mean(axis=0)
+    options = ChargeOptions(max_states=1, t_min_last=1)
+    found = fit_charges(np.repeat(two_point, 4, axis=0), copies, options=options)
+    assert found.misfit > 1
+    (window,) = found.windows
+    assert window.weight == 1
+    for name, charge in found.charges.items():
+        assert window.errors[name] == pytest.approx(charge.error, rel=1e-12)
+    factors = {}
+    for name, values in copies.items():
+        _, naive = effective_charge(np.repeat(two_point, 4, axis=0), values)
+        factors[name] = (found.effective[name][2][3] / naive[3]) ** 2
+    assert factors["A"] < 2
+    assert factors["V"] == pytest.approx(found.autocorrelation_factor)
+    assert factors["V"] > 2.5
+
+
+def band_colours(figure: Figure) -> dict[str, str]:
+    """Label of each panel with a charge -> colour of its band, in the order of the panels."""
+    return {
+        axes.get_ylabel()[: axes.get_ylabel().index("}")]: next(
+            (to_hex(patch.get_facecolor()) for patch in axes.patches), "none"
+        )
+        for axes in figure.axes
+        if "_{" in axes.get_ylabel() and axes.get_ylabel().startswith(("$g", "$R"))
+    }
+
+
+def test_pictures_of_charges_agree_with_each_other() -> None:
+    """One order and one colour for each charge, legends beside the panels, whole numbers at the ticks."""
+    two_point, numerators = ensemble(60, 23)
+    sets = {"nucleon": two_point}
+    for current, name in (("A3", "A"), ("V4", "V")):
+        sets |= {f"fh_{current}_UU": 1.5 * numerators[name], f"fh_{current}_DD": 0.5 * numerators[name]}
+    for current in ("S", "T12", "V4", "A3"):
+        sets |= {f"three_point_{current}_t{t:02d}": 0.8 * two_point for t in (3, 4)}
+    options = AnalysisOptions(charges={"t_max": 7, "max_states": 1, "t_min_last": 1})
+    record, _ = nucleon_charges(measured(sets), options)
+    assert record is not None
+    made = {"g": effective_charges(record), "R": three_point(record), "stability": charge_stability(record)}
+    with look():
+        for figure in made.values():
+            figure.draw_without_rendering()
+    for figure in made.values():
+        box = figure.legends[0].get_window_extent()
+        assert not any(box.overlaps(axes.get_window_extent()) for axes in figure.axes)
+    for word in ("g", "R"):
+        assert [name.removeprefix(f"${word}_{{") for name in band_colours(made[word])] == ["A", "V", "S", "T"]
+        said = [axes.get_title(loc="right") for axes in made[word].axes]
+        assert ["no Feynman-Hellmann data" in text for text in said] == [False, False, True, True]
+        assert "shifted sideways" in made[word].legends[0].get_title().get_text()
+    colours = [list(band_colours(figure).values())[:2] for figure in made.values()]
+    assert colours[0] == colours[1] == colours[2]
+    assert colours[0][0] != colours[0][1]
+    weights = made["stability"].axes[-1]
+    low, high = weights.get_xlim()
+    assert [t for t in weights.get_xticks() if low < t < high] == [1]
+    assert weights.patches[0].get_width() < 0.2 * (high - low)
 
 
 def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:

@@ -54,8 +54,9 @@ class ChargeOptions(BaseModel):
 class ChargeWindow:
     """One fit: its window, states, charges and weight in the average.
 
-    `profiled`: values and errors are median and width under the profile likelihood (correlated two-state
-    fits), else those of the best fit.
+    `errors` are those that an average of this window alone has: with 2 tau_int of each charge, and stretched
+    where the fit does not describe the data. `profiled`: values and errors are median and width under the
+    profile likelihood (correlated two-state fits), else those of the best fit.
     """
 
     t_min: int

@@ -19,9 +19,10 @@ the median and the width of the charges under the profile likelihood (charge_pro
 and the curvature there. Errors are linear responses to the configurations, scaled to that width, so
 correlations between windows and charges, and autocorrelations, are those of the data. Where tau_int of a
 charge is above 1/2 by more than its error, the covariance is multiplied by the largest 2 tau_int and all is
-fitted again: weights, chi^2 and profiles of that many fewer configurations; each error has the 2 tau_int of
-its own quantity. Where fits do not describe the data (p < 0.05) their sqrt(chi^2 / expected), averaged with
-the same weights, stretches the statistical errors, and the result says so.
+fitted again: weights, chi^2 and profiles of that many fewer configurations; each error, of averages, windows
+and g_eff(t) alike, has the 2 tau_int of its own quantity. Where fits do not describe the data (p < 0.05) their
+sqrt(chi^2 / expected), averaged with the same weights, stretches the statistical errors, and the result says
+so; a window has its own.
 """
 
 from __future__ import annotations
@@ -208,11 +209,12 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
     if "A" in charges and "V" in charges:
         ratio = of_fits("A/V")
         tau_n = neutron_lifetime(ratio)
-    windows = [_window(data, f, w) for f, w in zip(fits, weights, strict=True)]
-    effective = {name: _effective_points(data, i, None) for i, name in enumerate(data.names)}
+    own = _factors(data, fits, trajectories, choice)
+    windows = [_window(data, f, w, own) for f, w in zip(fits, weights, strict=True)]
+    effective = {name: _effective_points(data, name, None, own) for name in data.names}
     two_state = [f for f in fits if f.states > 1]
     best = min(two_state, key=lambda f: f.criterion) if two_state else None
-    subtracted = {name: _effective_points(data, i, best) for i, name in enumerate(data.names)} if best else {}
+    subtracted = {name: _effective_points(data, name, best, own) for name in data.names} if best else {}
     quality = charge_quality(data, fits, weights, {name: e.error for name, e in charges.items()})
     return ChargeResult(
         charges=charges,
@@ -228,11 +230,13 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
         autocorrelation_factor=data.inflation,
         warnings=tuple(warnings_of(quality, misfit)),
         gap_prior=data.gap_prior,
-        one_more_state=_one_more_state(data, fits, weights),
+        one_more_state=_one_more_state(data, fits, weights, own),
     )
 
 
-def _one_more_state(data: ChargeData, fits: list[ChargeFit], weights: NDArray) -> dict[str, ChargeEstimate]:
+def _one_more_state(
+    data: ChargeData, fits: list[ChargeFit], weights: NDArray, own: Mapping[str, float]
+) -> dict[str, ChargeEstimate]:
     """ChargeResult.one_more_state."""
     states = fits[int(np.argmax(weights))].states + 1
     if states > 1 + len(EXCITED):
@@ -242,20 +246,21 @@ def _one_more_state(data: ChargeData, fits: list[ChargeFit], weights: NDArray) -
     more = known[0] if known else best_fit(data, t_min, states) if data.free(t_min, states) > 0 else None
     if more is None:
         return {}
-    found = _window(data, more if more.is_profiled else profiled(data, more), 0.0)
+    found = _window(data, more if more.is_profiled else profiled(data, more), 0.0, own)
     return {name: ChargeEstimate(found.values[name], found.errors[name], 0.0) for name in data.names}
 
 
-def _window(data: ChargeData, fit: ChargeFit, weight: float) -> ChargeWindow:
-    errors = {
-        name: float(
-            np.hypot(
-                fit.correction * np.sqrt(fit.response[name] @ data.covariance @ fit.response[name]),
-                fit.prior_error[name],
-            )
+def _window(data: ChargeData, fit: ChargeFit, weight: float, own: Mapping[str, float]) -> ChargeWindow:
+    """The record of a fit; errors as an average of this fit alone has them."""
+
+    def error(name: str) -> float:
+        variance = fit.response[name] @ data.covariance @ fit.response[name]
+        stretch = np.sqrt(own[name] / data.inflation)  # the covariance has the longest autocorrelation in it
+        return float(
+            np.hypot(fit.correction * np.sqrt(variance), fit.prior_error[name]) * stretch * fit.misfit
         )
-        for name in data.names
-    }
+
+    errors = {name: error(name) for name in data.names}
     values = {name: fit.value[name] for name in data.names}
     return ChargeWindow(
         t_min=fit.t_min,
@@ -273,12 +278,12 @@ def _window(data: ChargeData, fit: ChargeFit, weight: float) -> ChargeWindow:
 
 
 def _effective_points(
-    data: ChargeData, index: int, fit: ChargeFit | None
+    data: ChargeData, name: str, fit: ChargeFit | None, own: Mapping[str, float]
 ) -> tuple[NDArray, NDArray, NDArray]:
     t = np.arange(data.t_max)
-    value, influence = data.effective[data.names[index]]
+    value, influence = data.effective[name]
     value = value[t].copy()
-    error = np.sqrt((influence[:, t] ** 2).sum(axis=0) * data.inflation / (data.count * (data.count - 1)))
+    error = np.sqrt((influence[:, t] ** 2).sum(axis=0) * own[name] / (data.count * (data.count - 1)))
     if fit is not None:
-        value -= excited_part(fit.p, data.names[index], fit.states, t)
+        value -= excited_part(fit.p, name, fit.states, t)
     return t, value, error

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from trellis.analysis.results import ChargeRecord, NucleonCharges, Results, Series
 
-from .style import BAND_ALPHA, COLOURS, INK, MARKERS
+from .style import BAND_ALPHA, INK, MARKERS, charge_colours, show_first_times
 
 #: Fits with less weight than this are drawn faintly.
 _FAINT_WEIGHT = 0.01
+#: Between the fits of one window with different numbers of states, and the width of their bars.
+_SIDE = 0.24
+#: Said where points of one time do not stand at it.
+_SHIFTED = "points of one time are shifted sideways for legibility"
 
 
 def charge_figures(results: Results) -> dict[str, Figure]:
@@ -29,13 +36,46 @@ def charge_figures(results: Results) -> dict[str, Figure]:
     return made
 
 
-def _names(record: NucleonCharges) -> list[str]:
-    return list(dict.fromkeys([*record.charges, *record.effective, *record.three_point]))
+def _colours(record: NucleonCharges) -> dict[str, str]:
+    """Of all charges, in the order of the panels of every picture."""
+    return charge_colours(list(dict.fromkeys([*record.charges, *record.effective, *record.three_point])))
 
 
 def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
     x, value, error = (np.array(v, dtype=float) for v in (series.x, series.value, series.error))
     return x, value, error
+
+
+def _shades(count: int) -> list[str]:
+    """Greys from dark to light: colours are those of the charges."""
+    return [str(level) for level in np.linspace(0.13, 0.62, max(count, 2))[:count]]
+
+
+def _legend_above(figure: Figure, *, title: str | None = None) -> None:
+    """Of the panel with most in it, above all: "best" looks at points and not at their error bars."""
+    handles, labels = max(
+        (a.get_legend_handles_labels() for a in figure.axes), key=lambda found: len(found[0])
+    )
+    if handles:
+        figure.legend(
+            handles,
+            labels,
+            loc="outside upper center",
+            ncols=len(handles),
+            fontsize="x-small",
+            title=title,
+            title_fontsize="x-small",
+        )
+
+
+def _title(axes: Axes, record: NucleonCharges, name: str) -> None:
+    """The charge of the band, or why there is none."""
+    charge = record.charges.get(name)
+    if charge is not None:
+        text = rf"$g_{{{name}}}$ = {charge.formatted} (bare)"
+    else:
+        text = "no fit" if name in record.effective else "no Feynman-Hellmann data"
+    axes.set_title(text, loc="right", fontsize="small")
 
 
 def effective_charges(record: NucleonCharges) -> Figure:
@@ -44,14 +84,14 @@ def effective_charges(record: NucleonCharges) -> Figure:
     Feynman-Hellmann: at t >= 1 (at 0 the current sits on the source too), open; without the excited states of
     the best fit, filled. Fixed sinks: the middle of R(t, tau) at the separation t, squares.
     """
-    names = _names(record)
-    figure = Figure(figsize=(5.6, 1.0 + 2.5 * len(names)))
-    all_axes = np.atleast_1d(figure.subplots(len(names), 1, sharex=True))
-    for i, (axes, name) in enumerate(zip(all_axes, names, strict=True)):
-        charge, colour = record.charges.get(name), COLOURS[i % len(COLOURS)]
+    colours = _colours(record)
+    figure = Figure(figsize=(5.6, 1.0 + 2.5 * len(colours)))
+    all_axes = np.atleast_1d(figure.subplots(len(colours), 1, sharex=True))
+    for axes, (name, colour) in zip(all_axes, colours.items(), strict=True):
+        charge = record.charges.get(name)
         if charge is not None:
             _band(axes, charge, colour)
-            axes.set_title(rf"$g_{{{name}}}$ = {charge.formatted} (bare)", loc="right", fontsize="small")
+        _title(axes, record, name)
         _draw(axes, record.effective.get(name), charge, 0.0, "o", colour, "white", "Feynman-Hellmann")
         _draw(
             axes, record.subtracted.get(name), charge, 0.13, "o", colour, colour, "excited states taken away"
@@ -60,18 +100,16 @@ def effective_charges(record: NucleonCharges) -> Figure:
         midpoint = None if fixed is None else fixed.midpoint
         _draw(axes, midpoint, charge, -0.13, "s", INK, "white", "fixed sink at $t$, middle")
         axes.set_ylabel(rf"$g_{{{name}}}^{{\mathrm{{eff}}}}(t)$")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    if handles:  # above the panels: "best" looks at points and not at their error bars
-        figure.legend(handles, labels, loc="outside upper center", ncols=len(handles), fontsize="x-small")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9, min_n_ticks=1))
+    is_shifted = bool(record.subtracted or record.three_point)
+    _legend_above(figure, title=_SHIFTED if is_shifted else None)
     all_axes[-1].set_xlabel(r"time from the source $t/a$  (lattice units)")
     return figure
 
 
-def _band(axes: Axes, charge: ChargeRecord, colour: str) -> None:
-    axes.axhspan(
-        charge.value - charge.error, charge.value + charge.error, color=colour, alpha=BAND_ALPHA, lw=0
-    )
+def _band(axes: Axes, charge: ChargeRecord, colour: str, text: str | None = None) -> None:
+    low, high = charge.value - charge.error, charge.value + charge.error
+    axes.axhspan(low, high, color=colour, alpha=BAND_ALPHA, lw=0, label=text)
 
 
 def _draw(
@@ -101,69 +139,94 @@ def _draw(
 
 def three_point(record: NucleonCharges) -> Figure:
     """R(t, tau) against tau - t/2, one panel for each current; bands: the other method."""
-    names = list(record.three_point)
-    figure = Figure(figsize=(5.6, 1.0 + 2.5 * len(names)))
-    all_axes = np.atleast_1d(figure.subplots(len(names), 1, sharex=True))
-    for axes, name in zip(all_axes, names, strict=True):
+    colours = {name: colour for name, colour in _colours(record).items() if name in record.three_point}
+    separations = sorted({t for fixed in record.three_point.values() for t in fixed.separations})
+    shades = _shades(len(separations))
+    figure = Figure(figsize=(5.6, 1.0 + 2.5 * len(colours)))
+    all_axes = np.atleast_1d(figure.subplots(len(colours), 1, sharex=True))
+    for axes, (name, colour) in zip(all_axes, colours.items(), strict=True):
         charge, fixed = record.charges.get(name), record.three_point[name]
         if charge is not None:
-            _band(axes, charge, COLOURS[0])
-        for k, (separation, ratio) in enumerate(zip(fixed.separations, fixed.ratio, strict=True)):
+            _band(axes, charge, colour, "Feynman-Hellmann")
+        _title(axes, record, name)
+        for separation, ratio in zip(fixed.separations, fixed.ratio, strict=True):
+            k = separations.index(separation)
             tau, value, error = _arrays(ratio)
             axes.errorbar(
-                tau[1:-1] + 0.06 * (k - (len(fixed.separations) - 1) / 2),
+                tau[1:-1] + 0.06 * (k - (len(separations) - 1) / 2),
                 value[1:-1],
                 error[1:-1],
                 fmt=MARKERS[k % len(MARKERS)],
-                color=COLOURS[(k + 1) % len(COLOURS)],
+                color=shades[k],
                 mfc="white",
                 mew=1.1,
                 label=f"$t$ = {separation}",
             )
         axes.set_ylabel(rf"$R_{{{name}}}(t, \tau)$")
-    all_axes[0].legend(loc="best", fontsize="small", ncols=3)
-    is_whole = all(t % 2 == 0 for fixed in record.three_point.values() for t in fixed.separations)
-    all_axes[-1].xaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 5, 10], integer=is_whole))
+    _legend_above(figure, title=_SHIFTED if len(separations) > 1 else None)
+    is_whole = all(t % 2 == 0 for t in separations)
+    all_axes[-1].xaxis.set_major_locator(
+        MaxNLocator(nbins=9, steps=[1, 5, 10], integer=is_whole, min_n_ticks=1)
+    )
     all_axes[-1].set_xlabel(r"time of the current $\tau - t/2$  (lattice units)")
     return figure
 
 
 def charge_stability(record: NucleonCharges) -> Figure:
-    """Every charge in every window against its first time, one and two states, with the average as a band."""
-    names = list(record.charges)
-    figure = Figure(figsize=(5.6, 2.0 + 2.0 * len(names)))
-    all_axes = figure.subplots(len(names) + 1, 1, sharex=True, height_ratios=[2] * len(names) + [1])
-    for axes, name in zip(all_axes, names, strict=False):
+    """Every charge in every window against its first time, by number of states, with the average as a band."""
+    colours = {name: colour for name, colour in _colours(record).items() if name in record.charges}
+    figure = Figure(figsize=(5.6, 2.0 + 2.0 * len(colours)))
+    all_axes = figure.subplots(len(colours) + 1, 1, sharex=True, height_ratios=[2] * len(colours) + [1])
+    all_states = sorted({w.states for w in record.windows})
+    shifts = {n: _SIDE * (k - (len(all_states) - 1) / 2) for k, n in enumerate(all_states)}
+    for axes, (name, colour) in zip(all_axes, colours.items(), strict=False):
         charge = record.charges[name]
-        _band(axes, charge, COLOURS[2])
+        _band(axes, charge, colour)
         low, high = [charge.value - 2.5 * charge.error], [charge.value + 2.5 * charge.error]
         for window in record.windows:
-            value, error, k = window.values[name], window.errors[name], window.states - 1
+            value, error = window.values[name], window.errors[name]
             is_heavy = window.weight >= _FAINT_WEIGHT
             if is_heavy:
                 low.append(value - 1.15 * error)
                 high.append(value + 1.15 * error)
             axes.errorbar(
-                window.t_min + 0.22 * (k - 0.5),
+                window.t_min + shifts[window.states],
                 value,
                 error,
-                fmt=MARKERS[k],
-                color=COLOURS[k],
+                fmt=MARKERS[window.states - 1],
+                color=colour,
                 alpha=1.0 if is_heavy else 0.35,
                 mfc="white",
                 mew=1.1,
             )
         axes.set_ylim(min(low), max(high))
         axes.set_ylabel(rf"$g_{{{name}}}$ (bare)")
-    for states in sorted({w.states for w in record.windows}):
-        chosen = [w for w in record.windows if w.states == states]
-        x = [w.t_min + 0.4 * (states - 1.5) for w in chosen]
-        text = "1 state" if states == 1 else f"{states} states"
-        all_axes[-1].bar(
-            x, [w.weight for w in chosen], 0.4, color=COLOURS[states - 1], alpha=0.85, label=text
-        )
-    all_axes[-1].set_ylabel("weight")
-    all_axes[-1].set_xlabel(r"first time slice of the fit $t_{\min}/a$")
-    all_axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
-    all_axes[-1].legend(loc="best", fontsize="small")
+        _title(axes, record, name)
+    _weights(figure, all_axes[-1], record, shifts)
     return figure
+
+
+def _weights(figure: Figure, axes: Axes, record: NucleonCharges, shifts: dict[int, float]) -> None:
+    """The panel of the weights, and the legend of markers and bars; `shifts`: by number of states."""
+    handles: list[tuple[Line2D, BarContainer]] = []
+    for (states, shift), shade in zip(shifts.items(), _shades(len(shifts)), strict=True):
+        chosen = [w for w in record.windows if w.states == states]
+        x = [w.t_min + shift for w in chosen]
+        bars = axes.bar(x, [w.weight for w in chosen], _SIDE, color=shade)
+        marker = Line2D([], [], ls="", marker=MARKERS[states - 1], color=INK, mfc="white", mew=1.1)
+        handles.append((marker, bars))
+    figure.legend(
+        handles,
+        ["1 state" if states == 1 else f"{states} states" for states in shifts],
+        loc="outside upper center",
+        ncols=len(handles),
+        fontsize="x-small",
+        handler_map={tuple: HandlerTuple(ndivide=None)},
+        handlelength=2.6,
+        title=_SHIFTED if len(handles) > 1 else None,
+        title_fontsize="x-small",
+    )
+    axes.set_ylabel("weight")
+    axes.set_ylim(0, None)
+    axes.set_xlabel(r"first time slice of the fit $t_{\min}/a$")
+    show_first_times(axes, [window.t_min for window in record.windows])

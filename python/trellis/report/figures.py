@@ -13,7 +13,17 @@ from trellis.analysis.effective_mass import log_effective_mass, periodic_effecti
 from trellis.analysis.models import SpectralModel
 from trellis.analysis.results import AutocorrelationResult, FitResult, ParticleResult, Results, Series
 
-from .style import BAND_ALPHA, COLOURS, FAINT, INK, MARKERS, colour_and_marker, label, observable_label
+from .style import (
+    BAND_ALPHA,
+    COLOURS,
+    FAINT,
+    INK,
+    MARKERS,
+    colour_and_marker,
+    label,
+    observable_label,
+    show_first_times,
+)
 
 TIME_LABEL = r"time from the source $t/a$  (lattice units)"
 MASS_LABEL = r"$a\,m$  (lattice units)"
@@ -196,7 +206,7 @@ def _stability_panels(top: Axes, middle: Axes, bottom: Axes, particle: ParticleR
     bottom.set_ylabel("weight")
     bottom.set_ylim(0, None)
     bottom.set_xlabel(r"first time slice of the fit $t_{\min}/a$")
-    bottom.xaxis.set_major_locator(MaxNLocator(integer=True))
+    show_first_times(bottom, [fit.t_min for fit in particle.scan])
     for axes in (top, middle):
         axes.tick_params(labelbottom=False)
 

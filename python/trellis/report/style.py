@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
@@ -18,6 +20,8 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ["o", "s", "D", "^", "v", "P", "X"]
 #: Particles that keep their colour in every report.
 _FIXED = {"pion": 0, "rho": 1, "nucleon": 2, "nucleon_parity_partner": 3}
+#: Charges of the nucleon in the order of their panels, each with its colour in every picture.
+_CHARGES = {"A": 0, "V": 1, "S": 2, "T": 3}
 INK = "#222222"
 FAINT = "#8a8f98"
 BAND_ALPHA = 0.22
@@ -86,6 +90,22 @@ def colour_and_marker(name: str, names: list[str]) -> tuple[str, str]:
     others = [n for n in names if n not in _FIXED]
     index = _FIXED[name] if name in _FIXED else free[others.index(name) % len(free)]
     return COLOURS[index], MARKERS[index]
+
+
+def charge_colours(names: list[str]) -> dict[str, str]:
+    """Colour of each charge, in the order of the panels; `names`: all that the report has."""
+    free = [i for i in range(len(COLOURS)) if i not in _CHARGES.values()]
+    others = [n for n in names if n not in _CHARGES]
+    known = {n: i for n, i in _CHARGES.items() if n in names}
+    return {
+        n: COLOURS[i] for n, i in (known | {n: free[k % len(free)] for k, n in enumerate(others)}).items()
+    }
+
+
+def show_first_times(axes: Axes, times: list[int]) -> None:
+    """The axis of t_min: whole numbers, and room beside a single window."""
+    axes.set_xlim(min(times) - 1, max(times) + 1)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def label(name: str) -> str:
