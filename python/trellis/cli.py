@@ -140,7 +140,11 @@ def _print_schema(model) -> None:
 def analyze(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="PATH...", help="Measurement files or folders.", show_default=False),
+        typer.Argument(
+            metavar="PATH...",
+            help="Measurement files, a stream.h5 of trellis generate, or folders.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
         "analysis"
@@ -150,11 +154,13 @@ def analyze(
         typer.Option(help="Measurements of another action or lattice, for a second part of the report."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    options: Annotated[Path | None, typer.Option(help="TOML file with options of the analysis.")] = None,
+    options: Annotated[
+        Path | None, typer.Option(help="TOML file with options of the analysis; --schema lists its keys.")
+    ] = None,
     json: Json = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the options.")] = False,
 ) -> None:
-    """Masses with errors, plots and report.html from measured correlators."""
+    """Masses with errors, plots and report.html from measured correlators, or from a gauge stream."""
     from .commands.analyze import analyze as command
 
     if schema:
@@ -162,7 +168,7 @@ def analyze(
 
         console.run(lambda: _print_schema(AnalysisOptions), json)
     if not paths:
-        raise typer.BadParameter("files or folders with measurements are needed: PATH...")
+        raise typer.BadParameter("files or folders with measurements, or a stream.h5, are needed: PATH...")
     console.run(
         lambda: command(paths, output, companion=companion or [], title=title, options=options, json=json),
         json,

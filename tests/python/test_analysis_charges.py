@@ -331,7 +331,7 @@ def test_trellis_analyze_reads_the_layout_of_lalibe(tmp_path: Path) -> None:
     assert results.title == f"Nucleon charges and hadron masses on {EXTENT} time slices"
     with h5py.File(tmp_path / "fh_3.h5", "r+") as file:
         file.copy("PS", "SS")
-    with pytest.raises(AnalysisError, match="lalibe_smearing"):
+    with pytest.raises(AnalysisError, match='lalibe_smearing = "PS" in the TOML file given to --options'):
         analyze(tmp_path)
     with pytest.raises(AnalysisError, match="/SP"):
         analyze(tmp_path, options={"lalibe_smearing": "SP"})

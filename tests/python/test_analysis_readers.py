@@ -192,6 +192,15 @@ def test_nothing_to_read(tmp_path):
         read_measurements([])
 
 
+def test_too_few_configurations_are_named_with_their_files(folder):
+    few = sorted(folder.glob("*.h5"))[:4]
+    with pytest.raises(
+        AnalysisError, match=r"\.h5, \.\.\. \(4 files\): .*: the analysis needs at least 5"
+    ) as caught:
+        analyze(few)
+    assert str(few[0]) in str(caught.value)
+
+
 def test_gauge_stream_is_read_and_complex_loops_are_split(tmp_path):
     rng = np.random.default_rng(2)
     path = tmp_path / "stream.h5"
@@ -385,7 +394,9 @@ def test_thermalisation_left_in_is_noticed(tmp_path):
         file.attrs.update(kind="gauge_stream", lattice=[4, 4, 4, 8])
         file["trajectory"] = n
         file["observables/plaquette"] = 0.59 + 0.2 * np.exp(-n / 20) + 0.001 * rng.standard_normal(500)
-    assert any("thermalisation" in w for w in analyze(path).warnings)
+    assert any(
+        "first_trajectory = N in the TOML file given to --options" in w for w in analyze(path).warnings
+    )
     assert not analyze(path, options={"first_trajectory": 200}).warnings
 
 

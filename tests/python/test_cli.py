@@ -191,6 +191,7 @@ def test_schema(tmp_path: Path, command: str, table: str) -> None:
 
 def test_help_names_tables(tmp_path: Path) -> None:
     assert "[molecular_dynamics]" in run("generate", "--help", cwd=tmp_path, COLUMNS="200").stdout
+    assert "stream.h5 of trellis generate" in run("analyze", "--help", cwd=tmp_path, COLUMNS="200").stdout
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:

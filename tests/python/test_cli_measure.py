@@ -289,12 +289,16 @@ WRONG = [
     ([('"ensemble/configuration.*.ildg"', "[]")], "at least one file name or pattern, found []"),
     ([("[correlators]", "[smearing]\nstout_steps = 1000000000\n[correlators]")], "smearing.stout_steps"),
     ([("files =", "first = 100\nfiles =")], "none of 2 lies between first = 100"),
-    ([("[2, 1, 0, 5]", "[2, 1, 0, 8]")], "[2, 1, 0, 8] lies outside the lattice"),
+    ([("[2, 1, 0, 5]", "[2, 1, 0, 8]")], ": source.positions: [2, 1, 0, 8] lies outside the lattice"),
     (
         [("[output]", '[feynman_hellmann]\ncurrents = ["A3"]\nmomenta = [[0, 4, 0]]\n[output]')],
         "found [0, 4, 0] where L in y is 4",
     ),
     ([("tolerance = 1e-9", "max_iterations = 3")], "after 3 iterations; the largest true residual"),
+    (
+        [("tolerance = 1e-9", "max_iterations = 3")],
+        "raise solver.max_iterations (3) or solver.tolerance (1e-10)",
+    ),
     ([('sink = "gamma_t gamma5"', 'sink = "gamma_6"')], "gamma_6"),
     ([('name = "axial"', 'name = "pion"')], "found twice: pion"),
     ([('directory = "out"', 'directory = "a\\u0000b"')], "a folder's name"),
@@ -365,12 +369,21 @@ def test_a_full_disk_and_a_damaged_result(measured: Path) -> None:
     result = full / "correlators.000006.h5"
     content = result.read_bytes()
     result.write_bytes(content[:1000])
-    assert "full/correlators.000006.h5" in run("measure", name, "--resume", cwd=measured, status=1).stderr
+    found_error = run("measure", name, "--resume", cwd=measured, status=1).stderr
+    assert "full/correlators.000006.h5" in found_error
+    assert "the file is damaged, or not one of trellis measure: move it away" in found_error
     result.write_bytes(content)
     with h5py.File(result, "a") as file:
         file.attrs["physics"] = "[]"
     found_error = run("measure", name, "--resume", cwd=measured, status=1).stderr
-    assert "expected the tables of a run file in the attribute physics, found '[]'" in found_error
+    assert (
+        "expected the tables of a run file in the attribute physics, found '[]'; the file is" in found_error
+    )
+    with h5py.File(result, "a") as file:
+        del file.attrs["physics"]
+    assert "move it away" in run("measure", name, "--resume", cwd=measured, status=1).stderr
+    result.unlink()
+    run("measure", name, "--resume", cwd=measured)
 
 
 def test_a_kill_loses_the_configuration_in_hand_only(measured: Path) -> None:

@@ -268,8 +268,14 @@ def test_run_file_refuses_separations(U: tr.GaugeField, tmp_path: Path) -> None:
         ('currents = ["A3"]', "give currents and separations, or neither"),
         ('currents = ["A3"]\nseparations = [1, 1]', "twice the same"),
     ):
-        (tmp_path / "measure.toml").write_text(RUN + "[three_point]\n" + table + "\n")
-        assert text in run("measure", "measure.toml", cwd=tmp_path, status=None).stderr
+        content = RUN + "[three_point]\n" + table + "\n"
+        (tmp_path / "measure.toml").write_text(content)
+        message = run("measure", "measure.toml", cwd=tmp_path, status=None).stderr
+        assert text in message
+        where = "separations = " if "separations = " in table else "[three_point]"
+        line = next(n for n, words in enumerate(content.splitlines(), start=1) if words.startswith(where))
+        assert f"measure.toml:{line}: three_point" in message
+        assert message.count("three_point") == 1
 
 
 def test_run_file_refuses_what_the_fermion_does_not_take(tmp_path: Path) -> None:

@@ -285,7 +285,9 @@ def moebius_mistake(old: str, new: str) -> str:
 )
 def test_quarks_without_domain_walls(changed: str, expected: str) -> None:
     """Each ran to its end, or was found out by the first solve only."""
-    assert expected in moebius_mistake("mass = 0.1", changed)
+    message = moebius_mistake("mass = 0.1", changed)
+    assert expected in message
+    assert "fermion: fermion.m" not in message
 
 
 @pytest.mark.parametrize(
@@ -320,13 +322,28 @@ def test_coefficients_of_every_kind() -> None:
     "table, line, expected",
     [
         ('[feynman_hellmann]\ncurrents = ["A5"]', 8, "feynman_hellmann.currents.0: Input should be 'V1'"),
-        ('[three_point]\ncurrents = ["A3", "A3"]\nseparations = [2]', 7, "three_point.currents: twice"),
+        (
+            '[three_point]\ncurrents = ["A3", "A3"]\nseparations = [2]',
+            8,
+            "three_point.currents: twice the same; found ['A3', 'A3']",
+        ),
         ('[three_point]\ncurrents = ["A3"]\nseparations = [-2]', 9, "three_point.separations.0: Input"),
         ('[three_point]\ncurrents = ["A3"]\nseparations = [0]', 9, "three_point.separations.0: Input"),
         ("[source]\npositions = [[0, 0, 0]]", 8, "source.positions.0: expected more than 3 values"),
         ("[source]\npositions = [0, 0, 0, 0]", 8, "source.positions.0: Input should be a valid list"),
-        ("[source]\npositions = [[0, 0, 0, 0], [0, 0, 0, 0]]", 7, "source.positions: twice the same"),
-        ('[source]\ntype = "wall"\npositions = [[0, 0, 0, 1], [1, 0, 0, 1]]', 7, "twice the same"),
+        (
+            "[source]\npositions = [[0, 0, 0, 0], [0, 0, 0, 0]]",
+            8,
+            "source.positions: twice the same; found [[",
+        ),
+        ('[source]\ntype = "wall"\npositions = [[0, 0, 0, 1], [1, 0, 0, 1]]', 9, "twice the same"),
+        ("[source]\nshifts = 2", 8, "source.shifts: needs source.shift_seed; found 2"),
+        ('[three_point]\ncurrents = ["A3"]', 7, "three_point: give currents and separations"),
+        (
+            "[feynman_hellmann]\nmomenta = [[0, 0, 0], [0, 0, 0]]",
+            8,
+            "feynman_hellmann.momenta: twice the same; found [[0, 0, 0], [0, 0, 0]]",
+        ),
         ("[correlators]\nmax_momentum_squared = 1000000000", 8, "less than or equal to 1000"),
     ],
 )
@@ -371,7 +388,9 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
     parse_run_file(MOEBIUS.replace("[output]", "[correlators]\nconserved_axial = true\n[output]"), MeasureRun)
     changes += "\n[correlators]\nconserved_axial = true"
     message = moebius_mistake("Ls = 4", changes)
-    assert "expected an even fermion.Ls and one real b5 and c5, found Ls = " in message
+    assert "correlators.conserved_axial: expected an even fermion.Ls and one real b5 and c5, found" in message
+    line = MOEBIUS.replace("Ls = 4", changes).splitlines().index("conserved_axial = true") + 1
+    assert message.startswith(f"run.toml:{line}: ")
 
 
 @pytest.mark.parametrize(

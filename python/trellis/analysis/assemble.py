@@ -208,7 +208,7 @@ def _warn_of_drift(name: str, values: NDArray, trajectories: NDArray, warnings: 
     if distance > 4 * error:
         warnings.append(
             f"{name}: the first fifth of the series lies {distance / error:.1f} errors from the second half; "
-            f"leave out the thermalisation (first_trajectory)"
+            "leave out the thermalisation (first_trajectory = N in the TOML file given to --options)"
         )
 
 

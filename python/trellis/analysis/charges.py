@@ -20,9 +20,9 @@ and the curvature there. Errors are linear responses to the configurations, scal
 correlations between windows and charges, and autocorrelations, are those of the data. Where tau_int of a
 charge is above 1/2 by more than its error, the covariance is multiplied by the largest 2 tau_int and all is
 fitted again: weights, chi^2 and profiles of that many fewer configurations; each error, of averages, windows
-and g_eff(t) alike, has the 2 tau_int of its own quantity. Where fits do not describe the data (p < 0.05) their
-sqrt(chi^2 / expected), averaged with the same weights, stretches the statistical errors, and the result says
-so; a window has its own.
+and g_eff(t) alike, has the 2 tau_int of its own quantity. Where fits do not describe the data (p < 0.05)
+their sqrt(chi^2 / expected), averaged with the same weights, stretches the statistical errors, and the result
+says so; a window has its own.
 """
 
 from __future__ import annotations

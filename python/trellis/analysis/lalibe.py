@@ -108,7 +108,12 @@ def _chosen_smearing(path: Path, file: h5py.File, smearing: str | None) -> str:
     if smearing is None and len(there) == 1:
         return there[0]
     if smearing is None or smearing not in there:
-        expected = "the option lalibe_smearing to choose one" if smearing is None else f"/{smearing}"
+        expected = f"/{smearing}"
+        if smearing is None:
+            line = f'lalibe_smearing = "{there[0]}"'
+            expected = (
+                f"the option lalibe_smearing ({line} in the TOML file given to --options) to choose one"
+            )
         raise MeasurementFileError(path, "smearings", expected=expected, found=", ".join(there))
     return smearing
 

@@ -15,7 +15,7 @@ from ..run_files.loading import validate_run
 from .assemble import observable_results, particle_result, solver_result
 from .charge_quality import charge_warnings
 from .correlators import Correlator, particle_correlators
-from .errors import AnalysisError, FitFailed
+from .errors import AnalysisError, FitFailed, TooFewConfigurations
 from .measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
 from .models import BackwardState
 from .nucleon import nucleon_charges, residual_mass
@@ -233,6 +233,16 @@ def _fit_one(
         fits[name] = fit_particle(group, measurements.configurations, options, behind)
     except FitFailed as error:
         failed[name] = str(error).removeprefix(f"{name}: ")  # it is shown with its name
+    except TooFewConfigurations as error:
+        where = f"{_files_of(measurements)}: {error.purpose}"
+        raise TooFewConfigurations(where, needed=error.needed, found=error.found) from error
+
+
+def _files_of(measurements: Measurements) -> str:
+    """The first few by name, for messages."""
+    paths = [file.path for file in measurements.files]
+    more = f", ... ({len(paths)} files)" if len(paths) > 3 else ""
+    return ", ".join(paths[:3]) + more
 
 
 def _simultaneous(name: str, members: list[Correlator]) -> list[Correlator]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ from ..channels import NAMED_BARYONS, meson_channels
 from ..core import load
 from ..correlators import baryon, contract_mesons, momenta_up_to
 from ..domain_wall import propagator_norm
-from ..errors import BadArgument, NotConverged
+from ..errors import BadArgument, NotConverged, RunFileError
 from ..flow import FlowHistory, flow_history
 from ..gauge import GaugeField, Geometry, read_gauge_field
 from ..parallel import on_root
 from ..propagators import Propagator
 from ..run_files import MeasureRun
+from ..run_files.loading import line_of
 from ..solvers import Solver, SolveReport
 from ..sources import Source
 from .console import Output
@@ -54,6 +56,9 @@ from .measure_sources import load_sources, remove_sources, save_sources, unfinis
 from .setup import gauge_field_bytes, load_run, make_output_folder, require_memory, set_threads
 from .stopping import Stopped, StopRequest
 
+#: What messages about a key of the run file begin with.
+_KEY = re.compile(r"(\w+)\.(\w+): ")
+
 
 def measure(
     run_file: Path, *, resume: bool, json: bool, first: int | None = None, last: int | None = None
@@ -62,9 +67,21 @@ def measure(
     output = Output(json)
     run, text = load_run(run_file, MeasureRun)
     run = run.model_copy(update={"configurations": between(run.configurations, first, last)})
-    result = measure_run(run, text, output, resume=resume)
+    try:
+        result = measure_run(run, text, output, resume=resume)
+    except BadArgument as error:
+        raise _in_run_file(error, run_file, run, text) from error
     output.result(result)
     return 0
+
+
+def _in_run_file(error: BadArgument, run_file: Path, run: MeasureRun, text: str) -> BadArgument:
+    """What is wrong with a key for this lattice or these configurations, with the key's line."""
+    key = _KEY.match(str(error))
+    if key is None or not hasattr(getattr(run, key[1], None), key[2]):
+        return error
+    line = line_of(text, key.groups())
+    return RunFileError(f"{run_file}:{line}: {error}" if line else f"{run_file}: {error}")
 
 
 def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
@@ -141,6 +158,17 @@ def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measureme
     return f"{text}; saved of this run: {saved} configurations; --resume measures {number} and what follows"
 
 
+def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
+    """The keys of the run file that a solve, or without a report the search for low modes, depends on."""
+    if report is None:
+        return "raise deflation.tolerance or deflation.basis, or ask for fewer deflation.modes"
+    solver = run.solver
+    keys = f"solver.tolerance ({solver.tolerance:g})"
+    if report.iterations >= solver.max_iterations:
+        return f"raise solver.max_iterations ({solver.max_iterations}) or {keys}"
+    return f"raise {keys}, or choose another solver.inner_precision ({solver.inner_precision}) or solver.type"
+
+
 class _Measurement:
     """What the configurations of a run share."""
 
@@ -180,7 +208,10 @@ class _Measurement:
         for warning in U.report.warnings:
             self.output.warning(f"{path}: {warning}")
         history = self._flow(U)  # first: after the last source nothing but the writing can be stopped
-        measured = self._correlators(U, number, path, show, count, folder)
+        try:
+            measured = self._correlators(U, number, path, show, count, folder)
+        except NotConverged as error:
+            raise NotConverged(f"{error}; {_way_on(run, error.report)}", error.report) from error
         measured.history = history
         write_result(
             result_file(folder, number),

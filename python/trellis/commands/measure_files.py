@@ -39,6 +39,11 @@ _PHYSICS = (
     "flow",
 )
 
+_DAMAGED = (
+    "the file is damaged, or not one of trellis measure: move it away, and --resume measures its "
+    "configuration again"
+)
+
 
 @dataclass
 class Measured:
@@ -73,9 +78,13 @@ def _without_none(value: Any) -> Any:
 
 def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
     """Refuse to go on beside results of other parameters; the lattice of the file. Collective."""
-    root = load().Hdf5File.open(str(path)).root()
-    require_same_physics(path, root.text("physics"), run)
-    return tuple(root.integers("lattice"))
+    try:
+        root = load().Hdf5File.open(str(path)).root()
+        text, lattice = root.text("physics"), tuple(root.integers("lattice"))
+    except FileError as error:
+        raise FileError(f"{error}; {_DAMAGED}") from error
+    require_same_physics(path, text, run)
+    return lattice
 
 
 def require_same_physics(path: Path, text: str, run: MeasureRun) -> None:
@@ -85,7 +94,9 @@ def require_same_physics(path: Path, text: str, run: MeasureRun) -> None:
     except json_text.JSONDecodeError:
         stored = None
     if not isinstance(stored, dict):
-        raise FileError(f"{path}: expected the tables of a run file in the attribute physics, found {text!r}")
+        raise FileError(
+            f"{path}: expected the tables of a run file in the attribute physics, found {text!r}; {_DAMAGED}"
+        )
     for table, values in json_text.loads(physics(run)).items():
         if _without_none(stored.get(table)) != _without_none(values):
             raise BadArgument(

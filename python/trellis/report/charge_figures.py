@@ -173,7 +173,7 @@ def three_point(record: NucleonCharges) -> Figure:
 
 
 def charge_stability(record: NucleonCharges) -> Figure:
-    """Every charge in every window against its first time, by number of states, with the average as a band."""
+    """Every charge in every window against its first time, by states, with the average as a band."""
     colours = {name: colour for name, colour in _colours(record).items() if name in record.charges}
     figure = Figure(figsize=(5.6, 2.0 + 2.0 * len(colours)))
     all_axes = figure.subplots(len(colours) + 1, 1, sharex=True, height_ratios=[2] * len(colours) + [1])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 
 class Table(BaseModel):
@@ -15,6 +16,25 @@ class Table(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+
+#: What a message about a whole table has as its input: none is shown.
+_NOT_SHOWN: dict[str, Any] = {}
+
+
+def at_key(key: str, message: str, found: Any = _NOT_SHOWN) -> ValidationError:
+    """What a validator of a whole table raises about one key, so that the message has its name and line.
+
+    Parameters
+    ----------
+    key
+        Below the table: "positions", "correlators.conserved_axial".
+    found
+        The value, for "; found ..." behind the message.
+    """
+    problem = PydanticCustomError("value_error", "{message}", {"message": message})
+    details = InitErrorDetails(type=problem, loc=tuple(key.split(".")), input=found)
+    return ValidationError.from_exception_data(key, [details])
 
 
 def _even_extents(extents: tuple[int, ...]) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import Table
+from .common import Table, at_key
 
 
 class MesonTable(Table):
@@ -98,7 +98,7 @@ class FeynmanHellmannTable(Table):
     def _all_different(self) -> Self:
         for name, values in (("currents", self.currents), ("momenta", list(map(tuple, self.momenta)))):
             if len(set(values)) != len(values):
-                raise ValueError(f"feynman_hellmann.{name}: twice the same in {getattr(self, name)}")
+                raise at_key(name, "twice the same", getattr(self, name))
         return self
 
     @property
@@ -132,8 +132,8 @@ class ThreePointTable(Table):
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
         if bool(self.currents) != bool(self.separations):
-            raise ValueError("three_point: give currents and separations, or neither")
+            raise ValueError("give currents and separations, or neither")
         for name, values in (("currents", self.currents), ("separations", self.separations)):
             if len(set(values)) != len(values):
-                raise ValueError(f"three_point.{name}: twice the same in {values}")
+                raise at_key(name, "twice the same", values)
         return self

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from ..operator_records import NEEDS_GAMMA5_HERMITICITY
-from .common import LARGEST, FourIntegers, MachineTable, Table, require_flow_times
+from .common import LARGEST, FourIntegers, MachineTable, Table, at_key, require_flow_times
 from .contractions import STRANGE, CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from .quarks import DeflationTable, FermionTable, SolverTable
 
@@ -80,10 +80,10 @@ class SourceTable(Table):
     @model_validator(mode="after")
     def _shifts_need_a_seed(self) -> Self:
         if self.shifts > 1 and self.shift_seed is None:
-            raise ValueError("source.shifts needs source.shift_seed")
+            raise at_key("shifts", "needs source.shift_seed", self.shifts)
         places = [p[3] if self.type == "wall" else p for p in self.positions]
         if len(set(places)) != len(places):
-            raise ValueError(f"source.positions: twice the same in {list(map(list, self.positions))}")
+            raise at_key("positions", "twice the same", list(map(list, self.positions)))
         return self
 
     @property
@@ -155,29 +155,28 @@ class MeasureRun(Table):
         if self.fermion is None and self.flow is None:
             raise ValueError("give [fermion] for correlators, or [flow], or both")
         if self.source.links is not None and "gaussian" not in (self.source.type, self.sink.type):
-            raise ValueError("source.links is for gaussian sources or sinks")
+            raise at_key("source.links", "source.links is for gaussian sources or sinks")
         if self.fermion is not None:
             self._require_quarks(self.fermion)
         is_moebius = self.fermion is not None and self.fermion.type == "moebius"
         if self.correlators.conserved_axial and not is_moebius:
-            raise ValueError("correlators.conserved_axial belongs to a fermion of type moebius")
+            raise at_key("correlators.conserved_axial", "belongs to a fermion of type moebius")
         if self.correlators.conserved_axial and self.fermion is not None:
             if self.fermion.Ls % 2 or not self.fermion.is_uniform:
-                raise ValueError(
-                    "correlators.conserved_axial: expected an even fermion.Ls and one real b5 and c5, found "
-                    f"Ls = {self.fermion.Ls}, b5 = {self.fermion.b5}, c5 = {self.fermion.c5}"
+                raise at_key(
+                    "correlators.conserved_axial",
+                    "expected an even fermion.Ls and one real b5 and c5, found "
+                    f"Ls = {self.fermion.Ls}, b5 = {self.fermion.b5}, c5 = {self.fermion.c5}",
                 )
         self._require_conserved(is_moebius)
         if self.three_point.currents and self.fermion is not None and not self.fermion.is_gamma5_hermitian:
-            raise ValueError(
-                f"three_point: {NEEDS_GAMMA5_HERMITICITY}; [feynman_hellmann] needs no such thing"
-            )
+            raise at_key("three_point", f"{NEEDS_GAMMA5_HERMITICITY}; [feynman_hellmann] needs no such thing")
         if self.fermion is not None and not self._has_results(self.fermion):
             raise ValueError(
                 "nothing is made of the solves: give correlators, currents or output.propagators = true"
             )
         if self.deflation is not None and self.fermion is None:
-            raise ValueError("[deflation] belongs to solves: give [fermion]")
+            raise at_key("deflation", "[deflation] belongs to solves: give [fermion]")
         return self
 
     def _has_results(self, fermion: FermionTable) -> bool:
@@ -194,16 +193,17 @@ class MeasureRun(Table):
             return
         axial = [name for name in conserved if name.startswith("A")]
         if axial and not (is_moebius and fermion.Ls % 2 == 0):
-            raise ValueError(
-                f"feynman_hellmann.currents: {', '.join(axial)} belong to a fermion of type moebius with an "
-                "even Ls"
+            raise at_key(
+                "feynman_hellmann.currents",
+                f"{', '.join(axial)} belong to a fermion of type moebius with an even Ls",
             )
         if not is_moebius and fermion.nu != fermion.xi0:
-            raise ValueError("feynman_hellmann.currents: conserved currents need nu / xi0 = 1")
+            raise at_key("feynman_hellmann.currents", "conserved currents need nu / xi0 = 1")
 
     def _require_quarks(self, fermion: FermionTable) -> None:
         wanted = {*self.correlators.mesons, *self.correlators.baryons} & STRANGE
         if wanted and not fermion.has_strange:
-            raise ValueError(
-                f"{', '.join(sorted(wanted))} need fermion.strange_kappa or fermion.strange_mass"
+            raise at_key(
+                "correlators",
+                f"{', '.join(sorted(wanted))} need fermion.strange_kappa or fermion.strange_mass",
             )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, WrapValidator, model_validator
 
 from ..operator_records import has_mirrored_slices
-from .common import Coupling, Positive, Table, require_diagonal
+from .common import Coupling, Positive, Table, at_key, require_diagonal
 
 #: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
 LARGEST_COEFFICIENT = 100.0
@@ -117,15 +117,17 @@ class FermionTable(Table):
         """Masses of quarks, and coefficients that leave a kernel (b5 + c5) D_W / (2 + (b5 - c5) D_W)."""
         for name, mass in (("mass", self.mass), ("strange_mass", self.strange_mass)):
             if mass is not None and not -1 < mass < 1:
-                raise ValueError(
-                    f"fermion.{name}: m_f of domain-wall quarks lies between -1 and 1 (there are no walls at "
-                    f"1, the Pauli-Villars mass), found {mass:g}"
+                raise at_key(
+                    name,
+                    "m_f of domain-wall quarks lies between -1 and 1 (there are no walls at 1, the "
+                    f"Pauli-Villars mass), found {mass:g}",
                 )
         for name, values in (("b5", self.b5), ("c5", self.c5)):
             if len(_numbers(values)) not in (1, self.Ls):
-                raise ValueError(
-                    f"fermion.{name}: expected one number, or one for each of the Ls = {self.Ls} slices, "
-                    f"found {len(_numbers(values))}"
+                raise at_key(
+                    name,
+                    f"expected one number, or one for each of the Ls = {self.Ls} slices, "
+                    f"found {len(_numbers(values))}",
                 )
         b5, c5 = (sum(_numbers(v)) / len(_numbers(v)) for v in (self.b5, self.c5))
         if not (b5 + c5).real > 0:
