@@ -10,9 +10,9 @@ from .core import load
 _SECONDS = 0.1
 
 
-def gibibytes(count: float) -> str:
-    """ "1.50 GiB"."""
-    return f"{count / 2**30:.2f} GiB"
+def show_bytes(count: float) -> str:
+    """ "1.50 GiB", or "1.5 MiB" below a tenth of a GiB."""
+    return f"{count / 2**30:.2f} GiB" if count >= 0.1 * 2**30 else f"{count / 2**20:.1f} MiB"
 
 
 @lru_cache(maxsize=16)

@@ -83,8 +83,10 @@ def test_what_a_run_leaves(plain: Path) -> None:
 @pytest.mark.parametrize("ranks, threads", [(1, 2), (2, 1), (4, 1)])
 def test_the_same_bits(plain: Path, tmp_path: Path, ranks: int, threads: int) -> None:
     folder = write_run(tmp_path)
-    run("generate", "run.toml", cwd=folder, ranks=ranks, OMP_NUM_THREADS=str(threads))
+    found = run("generate", "run.toml", cwd=folder, ranks=ranks, OMP_NUM_THREADS=str(threads))
     assert content(folder) == content(plain)
+    assert "\x1b" not in found.stdout + found.stderr  # no progress bar, though mpirun's ranks have a terminal
+    assert len(re.findall(r"^ +\d+  plaquette ", found.stdout, flags=re.MULTILINE)) == 12
 
 
 @pytest.mark.parametrize("lanes, ranks", [(1, 1), (4, 2), (16, 1)])
@@ -214,6 +216,7 @@ def test_the_limit_of_iterations_may_change(plain: Path, tmp_path: Path) -> None
             "length = 1e6",
             "molecular_dynamics.length: Input should be less than or equal to 100",
         ),
+        ("steps = 4", "steps = 4\nlamda = 0.2", "did you mean 'lambda'? Valid here: lambda, monomials, sch"),
         ('scheme = "omelyan2"', 'scheme = "euler"', "force_gradient"),
         ("seed = 11", "seed = 11\nsed = 1", "unknown key"),
         ("extents = [4, 4, 4, 8]", "extents = [4, 4, 4, 7]", "the extent in t is 7"),

@@ -10,7 +10,7 @@ import h5py
 import pytest
 from command_line import run, sha256, write_run_file
 
-from trellis.commands.tune import acceptance_of, deviation_for
+from trellis.commands.tune import acceptance_of, deviation_for, whole_steps
 
 RUN = """\
 [lattice]
@@ -145,8 +145,9 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
 @pytest.mark.parametrize(
     "old, new, text",
     [
-        ("rho = 0.12", "rho = 0.4", "smearing.rho"),
-        ("b = [0, 0, 1]", "b = [0, 0, 0.5]", "background.b"),
+        ("rho = 0.12", "rho = -0.1", "smearing.rho"),
+        ("b = [0, 0, 1]", "b = [0, 2.5, 1]", "background.b: b_y = 2.5: quanta of flux are integers, in the"),
+        ("b = [0, 0, 1]", "e = [0, 0, 1.0]", "background.e: e_z = 1.0: quanta of flux are integers, in the"),
         ("mass = 0.2", "mass = 0.0", "staggered flavours have a mass"),
         ("mass = 0.2", "mass = -0.2", "mass above 0, found -0.2"),
         ("mass = 0.2", "kappa = 0.12", "kappa is for type wilson"),
@@ -319,7 +320,29 @@ def test_hisq(tmp_path: Path) -> None:
     )
 
 
-def test_smearing_above_its_bound_is_named(tmp_path: Path) -> None:
+def test_odd_parameters_are_named(tmp_path: Path) -> None:
     text = STAGGERED.format(type="staggered", high=9.0).replace("total = 6\nthermalisation = 6", "total = 1")
-    folder = write_run(tmp_path, text + "[smearing]\nrho = 0.2\nlevels = 1\n")
-    assert "smearing.rho = 0.2 is above 0.16" in run("generate", "run.toml", cwd=folder).stderr
+    text += "[smearing]\nrho = 0.5\nlevels = 1\n[metropolis]\nresidual = 1e-3\n[measure.fermions]\n"
+    text += '[[measure.valence]]\nname = "v"\nmass = 0.5\nrho = 0.3\nlevels = 1\n'
+    said = run("generate", "run.toml", cwd=write_run(tmp_path, text)).stderr
+    assert said.count("smearing.rho = 0.5 is above 0.16") == 1
+    assert "measure.valence.0.rho = 0.3 is above 0.16" in said
+    assert "metropolis.residual = 0.001 is looser than molecular_dynamics.residual = 1e-07: " in said
+    assert "set metropolis.residual to 1e-07 or less" in said
+
+
+def test_steps_that_are_rounded_once() -> None:
+    """Those of inner levels for the drifts that the outer level really gets."""
+    assert whole_steps([5, 1], [0.3, 0.25]) == [2, 1]  # 0.25 / (2/5) = 0.6
+    assert whole_steps([5, 1], [0.3, 0.5]) == [2, 2]  # 1.25
+    assert whole_steps([4, 2], [2.0, 2.0]) == [8, 2]
+    assert whole_steps([4, 2, 3], [0.0, 0.0, 1.0]) == [1, 1, 24]
+
+
+def test_tune_with_far_too_many_steps(tmp_path: Path) -> None:
+    text = STAGGERED.format(type="staggered", high=100).replace("steps = 4", "steps = 40")
+    text = text.replace("mass = 0.1", "mass = 5.0").replace("thermalisation = 6", "thermalisation = 2")
+    found = run("generate", "run.toml", "--tune", "--json", cwd=write_run(tmp_path, text))
+    assert json.loads(found.stdout)["levels"][0]["proposed"] < 20
+    assert "level 1: less than half of the steps of a trajectory are proposed" in found.stderr
+    assert "tune again with these" in found.stderr

@@ -105,6 +105,17 @@ def test_defaults() -> None:
     assert [n for n in range(1, 11) if run.sweeps.kept(n)] == [5, 10]
 
 
+def test_runs_with_quarks_start_cold() -> None:
+    """On a hot field dH is in the hundreds for tens of trajectories."""
+    assert parse_run_file(STAGGERED, HmcRun).start.type == "cold"
+    assert parse_run_file(STAGGERED + '[start]\ntype = "hot"\n', HmcRun).start.type == "hot"
+    quenched = re.sub(r"\[\[fermions.*?mass = 0.5\n", "", STAGGERED, flags=re.DOTALL).replace(', "l"', "")
+    assert parse_run_file(quenched, HmcRun).start.type == "hot"
+    schema = HmcRun.model_json_schema()["properties"]["start"]
+    assert "without the table: cold with [[fermions]]" in schema["description"]
+    assert "default" not in schema
+
+
 # (model, text to replace, replacement, line in the message, parts of the message)
 MISTAKES = [
     (GenerateRun, "beta =", "bata =", 5, ["action.bata", "did you mean 'beta'", "action.beta: missing"]),

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from .. import __version__
 from ..core import load
-from ..machine import fma_peak, gibibytes, read_bandwidth
+from ..machine import fma_peak, read_bandwidth, show_bytes
 from .arguments import parse_lattice
 from .console import Output
 
@@ -95,7 +95,7 @@ def _cuda(build: dict[str, Any], machine: dict[str, Any]) -> str:
         return f"in this build, but {machine['cuda_failure']}"
     devices = machine["cuda_devices"]
     return "; ".join(
-        f"GPU {number}: {gpu['name']}, compute capability {gpu['capability']}, {gibibytes(gpu['bytes'])}"
+        f"GPU {number}: {gpu['name']}, compute capability {gpu['capability']}, {show_bytes(gpu['bytes'])}"
         for number, gpu in enumerate(devices)
     )
 
@@ -169,7 +169,7 @@ def _advice(found: dict[str, Any]) -> list[str]:
 def _print(output: Output, found: dict[str, Any]) -> None:
     build, machine, parallel = found["build"], found["machine"], found["parallel"]
     output.line(f"trellis {found['version']}", style="bold")
-    free = gibibytes(machine["memory_available_bytes"])
+    free = show_bytes(machine["memory_available_bytes"])
     _table(
         output,
         {
@@ -180,7 +180,7 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "HDF5": build["hdf5"],
             "CUDA": _cuda(build, machine),
             "processor": f"{machine['cpu']}, {machine['cores']} cores",
-            "memory": f"{free} free of {gibibytes(machine['memory_bytes'])}",
+            "memory": f"{free} free of {show_bytes(machine['memory_bytes'])}",
             "huge pages": machine["transparent_huge_pages"],
             "GPUs": ", ".join(machine["gpus"]) or "none",
             "ranks": f"{parallel['ranks']} ({parallel['communicator']})",

@@ -31,6 +31,7 @@ from .setup import (
     set_aside_stream,
     set_threads,
     start_field,
+    warn_of_valence,
 )
 from .stopping import StopRequest
 
@@ -90,6 +91,7 @@ class _Generation:
         self.stream.axes = self.measurements.axes()
         if run.measure is not None and any(flavour.type == "hisq" for flavour in run.measure.valence):
             require_naik_fits(self.geometry)
+        warn_of_valence(run.measure, output)
 
     def run_all(self, resume: bool) -> dict[str, Any]:
         run, output = self.run, self.output

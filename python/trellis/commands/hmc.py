@@ -30,6 +30,8 @@ from .setup import (
     set_aside_stream,
     set_threads,
     start_field,
+    warn_of_large_rho,
+    warn_of_valence,
 )
 from .stopping import StopRequest
 from .tune import tune
@@ -38,8 +40,8 @@ from .tune import tune
 _LARGE_VIOLATION = 10.0
 #: Relative errors of heat bath or accept step above this are warned about.
 _LARGE_RATIONAL_ERROR = 1e-4
-#: Above, stout smearing amplifies the shortest waves by more than 3/2 at each level: |1 - 16 rho|.
-_LARGE_RHO = 0.16
+#: Of heat bath and accept step: above, the bias of averages can be seen, and acceptance does not show it.
+_LARGE_RESIDUAL = 1e-6
 #: Gauge fields that a trajectory needs at least: links, momenta, forces, and what is smeared.
 _FIELDS = 6
 #: Trajectories of each kind in --tune.
@@ -104,6 +106,7 @@ class _Chain:
         valence = run.measure.valence if run.measure else []
         if "hisq" in {flavour.type for flavour in run.fermions} | {flavour.type for flavour in valence}:
             require_naik_fits(self.geometry)
+        self._warn_of_parameters()
 
     def run_all(self, trajectories: int | None) -> dict[str, Any]:
         run, output = self.run, self.output
@@ -138,14 +141,24 @@ class _Chain:
             output.line(f"{stop.reason}: stopped after trajectory {self.number}; its state is saved")
         return self._summary(U, first, time.perf_counter() - start, stopped=self.number < last)
 
+    def _warn_of_parameters(self) -> None:
+        """What is legal, and seldom meant."""
+        run = self.run
+        warn_of_large_rho("smearing.rho", run.smearing.rho, run.smearing.levels, self.output)
+        warn_of_valence(run.measure, self.output)
+        found, dynamics = run.metropolis.residual, run.molecular_dynamics.residual
+        largest = min(_LARGE_RESIDUAL, dynamics)
+        if run.fermions and found > largest:
+            named = "molecular_dynamics.residual = " if largest == dynamics else ""
+            self.output.warning(
+                f"metropolis.residual = {found:g} is looser than {named}{largest:g}: heat bath and accept "
+                "step are not exact, and averages are biased while the acceptance looks well; set "
+                f"metropolis.residual to {largest:g} or less, or leave it out"
+            )
+
     def _prepare(self, U: GaugeField) -> None:
         """Monomials and integrator, with the intervals of the state or measured on U."""
         run = self.run
-        if run.smearing.levels > 0 and run.smearing.rho > _LARGE_RHO:
-            self.output.warning(
-                f"smearing.rho = {run.smearing.rho:g} is above {_LARGE_RHO:g}: short waves of the links grow "
-                "with every level; lower it unless it is what you want to reproduce"
-            )
         self.sea = make_sea(run, U, self.intervals)
         self.hmc = make_hmc(self.sea)
         self.intervals = self.sea.interval_record()

@@ -14,11 +14,12 @@ from ..core import load
 from ..ensemble import State, Stream
 from ..errors import BadArgument, FileError, OutOfMemory
 from ..gauge import GaugeField, Geometry, read_gauge_field
-from ..machine import gibibytes
+from ..machine import show_bytes
 from ..parallel import on_root
 from ..run_files import load_run_file
-from ..run_files.common import MachineTable
+from ..run_files.common import LARGE_RHO, MachineTable
 from ..run_files.generate import StartTable
+from ..run_files.online import MeasureTable
 from ..starts import cold, hot, weak_field
 from .console import Output
 
@@ -64,6 +65,27 @@ def set_threads(machine: MachineTable, output: Output) -> None:
         load().set_exchange_policy(machine.exchange)
 
 
+def warn_of_large_rho(key: str, rho: float, levels: int, output: Output) -> None:
+    """Stout weights with which smearing roughens the links.
+
+    Parameters
+    ----------
+    key
+        Of the run file: "smearing.rho".
+    """
+    if levels > 0 and rho > LARGE_RHO:
+        output.warning(
+            f"{key} = {rho:g} is above {LARGE_RHO:g}: short waves of the links grow with every level; lower "
+            "it unless it is what you want to reproduce"
+        )
+
+
+def warn_of_valence(measure: MeasureTable | None, output: Output) -> None:
+    """What is legal and odd in the flavours of [[measure.valence]]."""
+    for number, flavour in enumerate(measure.valence if measure else []):
+        warn_of_large_rho(f"measure.valence.{number}.rho", flavour.rho, flavour.levels, output)
+
+
 def make_output_folder(folder: Path) -> None:
     """On rank 0 only (:func:`on_root`).
 
@@ -94,15 +116,15 @@ def require_memory(bytes: float, what: str, machine: MachineTable, output: Outpu
     core = load()
     needed = core.maximum(float(bytes))
     available = core.minimum(float(core.memory_available()))
-    output.line(f"memory: about {gibibytes(needed)} per rank, {gibibytes(available)} available")
+    output.line(f"memory: about {show_bytes(needed)} per rank, {show_bytes(available)} available")
     if machine.memory_gib is not None and needed > machine.memory_gib * 2**30:
         raise OutOfMemory(
-            f"{what} needs about {gibibytes(needed)} per rank; machine.memory_gib allows "
+            f"{what} needs about {show_bytes(needed)} per rank; machine.memory_gib allows "
             f"{machine.memory_gib:g} GiB"
         )
     if needed > available:
         raise OutOfMemory(
-            f"{what} needs about {gibibytes(needed)} per rank; {gibibytes(available)} are available"
+            f"{what} needs about {show_bytes(needed)} per rank; {show_bytes(available)} are available"
         )
 
 

@@ -9,6 +9,7 @@ With dH normal, of variance s^2 and mean s^2 / 2, so that <exp(-dH)> = 1, the ac
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,19 @@ def deviation_for(acceptance: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if acceptance_of(middle) > acceptance else (low, middle)
     return 0.5 * (low + high)
+
+
+def whole_steps(steps: Sequence[int], factors: Sequence[float]) -> list[int]:
+    """Steps of each level, outermost first, with which a trajectory has at least `factors` times as many.
+
+    Those of an inner level count for each drift of the level before, which became shorter or longer.
+    """
+    proposed = []
+    outer = 1.0
+    for count, factor in zip(steps, factors, strict=True):
+        proposed.append(max(1, math.ceil(count * factor / outer)))
+        outer *= proposed[-1] / count
+    return proposed
 
 
 def tune(
@@ -69,6 +83,7 @@ def tune(
     plain = violations(hmc, "steps of the run file")
     wished = deviation_for(acceptance)
     levels: list[dict[str, Any]] = []
+    factors: list[float] = []
     # From the innermost outwards: doubling a level's steps halves the step sizes of those inside it too, so
     # its own part is what changes when it joins them. Steps stay whole numbers.
     before = plain
@@ -84,9 +99,9 @@ def tune(
         part = float(np.sqrt(np.mean((before - after) ** 2))) / (1 - 2.0**-order)
         before = after
         allowed = wished / math.sqrt(len(run.integrator))
-        proposed = max(1, math.ceil(level.steps * (part / allowed) ** (1 / order)))
-        if part > _LARGEST_PART and proposed > finer_level.steps:
-            proposed = finer_level.steps
+        factor = (part / allowed) ** (1 / order)
+        if part > _LARGEST_PART and factor > 2:
+            factor = 2.0
             output.warning(
                 f"level {k + 1}: its part of dH, {part:.3g}, is so large that it need not fall as the power "
                 f"{order} of the step: no more than twice the steps are proposed, tune again with them"
@@ -97,13 +112,12 @@ def tune(
                 "scheme": level.scheme,
                 "steps": level.steps,
                 "part": part,
-                "proposed": proposed,
             },
         )
-    outer = levels[0]["proposed"] / levels[0]["steps"]
-    for inner in levels[1:]:  # counted per drift of the level before, which became shorter or longer
-        inner["proposed"] = max(1, math.ceil(inner["proposed"] / outer))
-        outer *= inner["proposed"] / inner["steps"]
+        factors.insert(0, factor)
+    for found, steps in zip(levels, whole_steps([f["steps"] for f in levels], factors), strict=True):
+        found["proposed"] = steps
+    _warn_of_far_fewer(levels, output)
     deviation = float(np.sqrt(np.mean(plain**2)))
     output.line(f"now: acceptance about {acceptance_of(deviation):.2f} (rms dH {deviation:.3g})")
     for k, found in enumerate(levels, start=1):
@@ -118,3 +132,19 @@ def tune(
         "wished": acceptance,
         "levels": levels,
     }
+
+
+def _warn_of_far_fewer(levels: list[dict[str, Any]], output: Output) -> None:
+    """Less than half of a level's steps in a trajectory: dH may grow faster than the leading power."""
+    share = 1.0
+    fewer = []
+    for number, level in enumerate(levels, start=1):
+        share *= level["proposed"] / level["steps"]
+        if share < 0.5:
+            fewer.append(str(number))
+    if fewer:
+        output.warning(
+            f"level{'s' if len(fewer) > 1 else ''} {', '.join(fewer)}: less than half of the steps of a "
+            "trajectory are proposed, with which dH may grow faster than the leading power of the step: tune "
+            "again with these"
+        )

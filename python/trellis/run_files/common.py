@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 
@@ -66,9 +67,24 @@ Positive = Annotated[float, Field(ge=1 / LARGEST, le=LARGEST)]
 _LEAST_DIAGONAL = 1e-12
 #: Flux quanta; with the charges they stay within the core's 32-bit integers.
 Quanta = Annotated[int, Field(ge=-(10**6), le=10**6)]
-ThreeQuanta = Annotated[tuple[Quanta, Quanta, Quanta], Field(strict=False)]
 ChargeThirds = Annotated[int, Field(ge=-1000, le=1000)]
 FourPhases = Annotated[tuple[Coupling, Coupling, Coupling, Coupling], Field(strict=False)]
+
+
+def _whole_quanta(field: str, quanta: Any) -> Any:
+    """Flux through a periodic lattice is quantised: other numbers are named with their component."""
+    for axis, count in zip("xyz", quanta if isinstance(quanta, list | tuple) else (), strict=False):
+        if isinstance(count, float):
+            raise ValueError(
+                f"{field}_{axis} = {count!r}: quanta of flux are integers, in the order {field}_x, "
+                f"{field}_y, {field}_z"
+            )
+    return quanta
+
+
+_ThreeQuanta = Annotated[tuple[Quanta, Quanta, Quanta], Field(strict=False)]
+MagneticQuanta = Annotated[_ThreeQuanta, BeforeValidator(partial(_whole_quanta, "b"))]
+ElectricQuanta = Annotated[_ThreeQuanta, BeforeValidator(partial(_whole_quanta, "e"))]
 
 
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)?$")
@@ -82,6 +98,10 @@ def _check_name(name: str) -> str:
 
 #: Of flavours and of monomials.
 Name = Annotated[str, AfterValidator(_check_name)]
+
+
+#: Above, stout smearing amplifies the shortest waves by more than 3/2 at each level: |1 - 16 rho|.
+LARGE_RHO = 0.16
 
 
 class LatticeTable(Table):

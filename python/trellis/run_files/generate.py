@@ -18,7 +18,7 @@ class ActionTable(Table):
 
 
 class StartTable(Table):
-    """[start]: the field at sweep 0."""
+    """[start]: the field at sweep or trajectory 0."""
 
     type: Literal["hot", "cold", "weak", "file"] = Field(
         default="hot",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -58,11 +58,22 @@ class HmcRun(Table):
     molecular_dynamics: MolecularDynamicsTable
     metropolis: MetropolisTable = MetropolisTable()
     trajectories: TrajectoriesTable
-    start: StartTable = StartTable()
+    start: StartTable = Field(
+        default_factory=StartTable,
+        description="The first field; without the table: cold with [[fermions]], which on a hot field take "
+        "many iterations and change their action by hundreds in a trajectory, and hot without.",
+    )
     random: RandomTable
     output: OutputTable
     measure: MeasureTable | None = Field(default=None, description="On-line measurements.")
     machine: MachineTable = MachineTable()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _start_that_suits_quarks(cls, content: Any) -> Any:
+        if isinstance(content, dict) and content.get("fermions") and "start" not in content:
+            return content | {"start": {"type": "cold"}}
+        return content
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

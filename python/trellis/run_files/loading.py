@@ -167,14 +167,14 @@ def _path(location: tuple[str | int, ...], model: type[BaseModel]) -> list[str |
 
 
 def _keys_at(model: type[BaseModel], location: list[str]) -> list[str]:
-    """Keys of the table at this path of the model."""
+    """Keys of the table at this path of the model, as run files write them."""
     for name in location:
         field = model.model_fields.get(name)
         inner = _model_in(field.annotation) if field else None
         if inner is None:
             return []
         model = inner
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _is_mapping(annotation: Any) -> bool:

@@ -6,7 +6,18 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from .common import ChargeThirds, Coupling, Extents, FourPhases, Table, ThreeQuanta, require_flow_times
+from .common import (
+    LARGE_RHO,
+    ChargeThirds,
+    Coupling,
+    ElectricQuanta,
+    Extents,
+    FourPhases,
+    MagneticQuanta,
+    NotNegative,
+    Table,
+    require_flow_times,
+)
 
 
 def _check_plane_names(planes: tuple[str, ...]) -> tuple[str, ...]:
@@ -54,9 +65,12 @@ class ValenceTable(Table):
     boundary: FourPhases = Field(default=(0.0, 0.0, 0.0, 1.0), description="Phases over pi; 1: antiperiodic.")
     mu_over_ipiT: Coupling = Field(default=0.0, description="Imaginary chemical potential.")
     charge_thirds: ChargeThirds = Field(default=0, description="Charge in units of e/3.")
-    b: ThreeQuanta = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
-    e: ThreeQuanta = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
-    rho: float = Field(default=0.0, ge=0, le=0.25, description="staggered: stout weight of its links.")
+    b: MagneticQuanta = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
+    e: ElectricQuanta = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
+    rho: NotNegative = Field(
+        default=0.0,
+        description=f"staggered: stout weight of its links; warned about above {LARGE_RHO:g}.",
+    )
     levels: int = Field(default=0, ge=0, le=20, description="staggered: stout levels of its links.")
 
     @model_validator(mode="after")

@@ -8,13 +8,16 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from .common import (
+    LARGE_RHO,
     ChargeThirds,
     Coupling,
+    ElectricQuanta,
     FourPhases,
+    MagneticQuanta,
     Name,
+    NotNegative,
     Positive,
     Table,
-    ThreeQuanta,
     require_diagonal,
 )
 
@@ -22,10 +25,9 @@ from .common import (
 class SmearingTable(Table):
     """[smearing]: of the links that the fermions see."""
 
-    rho: float = Field(
-        ge=0,
-        le=0.25,
-        description="Stout weight of every staple (Morningstar and Peardon); above 1/8 short waves grow.",
+    rho: NotNegative = Field(
+        description="Stout weight of every staple (Morningstar and Peardon); above "
+        f"{LARGE_RHO:g} the shortest waves grow by more than half at every level, which is warned about."
     )
     levels: int = Field(ge=0, le=20, description="How often.")
 
@@ -33,8 +35,8 @@ class SmearingTable(Table):
 class BackgroundTable(Table):
     """[background]: quanta of a constant U(1) field; a flavour sees charge_thirds times as many."""
 
-    b: ThreeQuanta = Field(default=(0, 0, 0), description="b_x, b_y, b_z; integers.")
-    e: ThreeQuanta = Field(default=(0, 0, 0), description="e_x, e_y, e_z; integers.")
+    b: MagneticQuanta = Field(default=(0, 0, 0), description="b_x, b_y, b_z; integers.")
+    e: ElectricQuanta = Field(default=(0, 0, 0), description="e_x, e_y, e_z; integers.")
 
 
 class RationalTable(Table):
