@@ -67,6 +67,12 @@ def launched_rank() -> int:
     return 0
 
 
+def was_launched() -> bool:
+    """Whether a launcher of ranks started this process, be it as the only one."""
+    names = ("OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK")
+    return any(name in os.environ for name in names)
+
+
 def launched_ranks() -> int:
     """Number of ranks by the launcher's environment. Does not load the compiled part."""
     found = (os.environ.get(size, "1") for size, number in _RANK_VARIABLES if number in os.environ)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 
 import pytest
@@ -11,6 +12,7 @@ from rich.console import Console
 from trellis.commands import hmc_report
 from trellis.commands.console import Output
 from trellis.commands.hmc_report import Part
+from trellis.machine import show_bytes
 
 
 class Clock:
@@ -58,6 +60,40 @@ def test_the_bar_is_one_line_of_a_usual_terminal() -> None:
         show(9500)
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.getvalue())
     assert "9500/10000 1 day, 10:17:36 247 s each, left 34:17:36\n" in plain
+
+
+@pytest.mark.parametrize(
+    "launched, target, expected",
+    [
+        (False, "/run.log", True),
+        (True, "/run.log", False),
+        (True, "/dev/pts/3", True),
+        (True, "/dev/tty1", True),
+        (True, None, False),
+    ],
+)
+def test_the_terminal_of_a_launcher(
+    monkeypatch: pytest.MonkeyPatch, launched: bool, target: str | None, expected: bool
+) -> None:
+    """mpirun gives its ranks a terminal also where its own output is a file; None: that cannot be seen."""
+
+    def readlink(path: str) -> str:
+        assert path == f"/proc/{os.getppid()}/fd/1"
+        if target is None:
+            raise PermissionError(path)
+        return target
+
+    monkeypatch.setattr(os, "readlink", readlink)
+    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    if launched:
+        monkeypatch.setenv("PMIX_RANK", "0")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert Output().console.is_terminal == expected
+
+
+def test_bytes_are_shown_in_their_unit() -> None:
+    assert [show_bytes(n * 2**20) for n in (0.5, 100, 512)] == ["0.5 MiB", "100.0 MiB", "0.50 GiB"]
 
 
 @pytest.mark.parametrize("flops, is_above", [(1.5e9, False), (3e9, True)])

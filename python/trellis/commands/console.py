@@ -27,7 +27,7 @@ from rich.table import Column
 from rich.text import Text
 
 from ..errors import Error, FileError
-from ..parallel import launched_rank
+from ..parallel import launched_rank, was_launched
 
 
 class _PaceColumn(ProgressColumn):
@@ -58,8 +58,16 @@ class Output:
     def __init__(self, json: bool = False) -> None:
         self.json = json
         self.is_root = launched_rank() == 0
-        self.console = Console(quiet=json or not self.is_root, highlight=False, soft_wrap=True)
-        self.errors = Console(stderr=True, quiet=not self.is_root, highlight=False, soft_wrap=True)
+        self.console = Console(
+            quiet=json or not self.is_root,
+            highlight=False,
+            soft_wrap=True,
+            emoji=False,
+            force_terminal=None if _reaches_a_terminal() else False,
+        )
+        self.errors = Console(
+            stderr=True, quiet=not self.is_root, highlight=False, soft_wrap=True, emoji=False
+        )
 
     def line(self, text: str, style: str | None = None) -> None:
         """A line for people."""
@@ -69,6 +77,10 @@ class Output:
     def warning(self, text: str) -> None:
         """A warning, on standard error."""
         self.errors.print(f"warning: {text}", style="yellow", markup=False)
+
+    def remark(self, text: str) -> None:
+        """A line for people, on standard error: where the output is a file's text."""
+        self.errors.print(text, markup=False)
 
     def result(self, content: dict[str, Any]) -> None:
         """The JSON object, in JSON mode."""
@@ -93,6 +105,20 @@ class Output:
             task = bar.add_task(text, total=total, completed=completed, first=completed, at=None)
             bar.start_task(task)
             yield lambda done: bar.update(task, completed=done, at=bar.tasks[0].elapsed)
+
+
+def _reaches_a_terminal() -> bool:
+    """Whether a terminal at standard output is one that somebody looks at.
+
+    Open MPI gives rank 0 a terminal of its own whose text goes where mpirun's goes, perhaps to a file.
+    """
+    if not was_launched():
+        return True
+    try:
+        target = os.readlink(f"/proc/{os.getppid()}/fd/1")
+    except OSError:  # the launcher's helper is another user's: its end may be anything
+        return False
+    return target.startswith(("/dev/pts/", "/dev/tty"))
 
 
 def run(command: Callable[[], int | None], json: bool) -> None:
