@@ -66,6 +66,62 @@ def convert(
     )
 
 
+@app.command("convert-input")
+def convert_input(
+    source: Annotated[Path, typer.Argument(metavar="INPUT", help="An input of another program.")],
+    program: Annotated[
+        str, typer.Option("--from", help="milc (su3_rhmc_hisq), openacc (OpenStaPLE) or openqcd (qcd1).")
+    ],
+    target: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="RUN.toml", help="Write it there; default: print it."),
+    ] = None,
+    action: Annotated[
+        str | None,
+        typer.Option(
+            help="openacc: the gauge action it was compiled with: wilson, symanzik (default), iwasaki, dbw2."
+        ),
+    ] = None,
+    lattice: Annotated[
+        str | None, typer.Option(metavar="X.Y.Z.T", help="openqcd: the extents it was compiled with.")
+    ] = None,
+    flavours: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,...", help="milc: n_f of each mass; default: dyn_flavors of the input."),
+    ] = None,
+    tree_level: Annotated[
+        bool, typer.Option("--tree-level", help="milc: the tree-level gauge action also where u0 is not 1.")
+    ] = False,
+    periodic: Annotated[
+        bool, typer.Option("--periodic", help="openqcd: periodic in time, whatever the input says.")
+    ] = False,
+    one_replica: Annotated[
+        bool, typer.Option("--one-replica", help="openacc: without parallel tempering.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """A run file of generate from an input of MILC, the OpenACC staggered code or openQCD."""
+    from .commands.arguments import parse_lattice
+    from .commands.convert_input import convert_input as command
+    from .commands.convert_input import parse_flavours
+
+    console.run(
+        lambda: command(
+            source,
+            program=program,
+            target=target,
+            json=json,
+            action=action,
+            extents=parse_lattice(lattice),
+            flavours=parse_flavours(flavours),
+            tree_level=tree_level,
+            periodic=periodic,
+            one_replica=one_replica,
+        ),
+        json,
+    )
+
+
 @app.command()
 def generate(
     run_file: RunFile = None,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tomllib
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+from trellis.cli import app
 from trellis.errors import BadArgument
 from trellis.peer_inputs import from_milc, from_openacc, from_openqcd
 from trellis.run_files import HmcRun
@@ -201,6 +204,18 @@ def test_line_ends_comments_and_a_mark(text: str, end: str) -> None:
         ),
         (OPENACC, "MDParameters", "ActionParameters", "line 26: the group ActionParameters comes twice"),
         (OPENACC, "Name            up", "", "lacks Name of FlavourParameters"),
+        (
+            OPENACC,
+            "Geometry",
+            "ReplicasNumbers\ntotalnumber 2\nGeometry",
+            "totalnumber of ReplicasNumbers = 2: parallel tempering .* expected one replica",
+        ),
+        (
+            OPENACC,
+            "Geometry",
+            "ReplicasNumbers\ntotalnumber 1\ncr_values 0.5\nGeometry",
+            "cr_values of ReplicasNumbers = 0.5: a defect",
+        ),
         (OPENACC, "Geometry", "Geometri", "expected a group .* found 'Geometri'"),
         (MILC, "nx 16", "nx 16.5", "input: nx = 16.5: expected an integer"),
         (MILC, "nx 16", "", "lacks nx"),
@@ -371,6 +386,94 @@ def test_openqcd_boundaries() -> None:
         from_openqcd(OPENQCD.replace("0.5 -1.0", "0.5"), extents=(8, 8, 8, 16))
     text = from_openqcd(OPENQCD.replace("type         3", ""), extents=(8, 8, 8, 16))
     assert "# the input states no boundary conditions: here periodic in time, antiperiodic for quarks" in text
+
+
+TEMPERING = """\
+#---- Hasenbusch Parallel Tempering params ----
+ReplicasNumbers
+totalnumber      2         # Total number of replicas
+is_evenodd       0         # Propose swaps to all even and then to all odd couples
+defect_boundary  1         # 0=n0, 1=n1, 2=n2, 3=n3
+defect_size0     2         # <
+cr_values        1.0 0.0   # Must provide a total of <ReplicasNumbers> values of c(r) in this field
+
+AcceptancesMeasuresSettings
+Hmc_file_name    hmc_acc.dat
+"""
+
+
+def test_openacc_with_groups_of_parallel_tempering() -> None:
+    """As in OpenStaPLE's example; the chain without a defect is the run that Trellis knows."""
+    groups = "GaugeMeasuresSettings, DeviceSettings, AcceptancesMeasuresSettings"
+    one = from_openacc(OPENACC + TEMPERING.replace("2         # Total", "1         # Total"))
+    assert f"# groups that are not taken over: {groups}\n" in one
+    assert "defect_size0 of ReplicasNumbers" in one
+    several = from_openacc(OPENACC + TEMPERING, one_replica=True)
+    assert "# one chain without a defect, where the input has 2 replicas" in several
+    assert load(one) == load(several) == load(from_openacc(OPENACC))
+
+
+def test_the_interval_of_openacc_configurations() -> None:
+    """It is taken over, or said not to be where no trajectory is left after the thermalisation."""
+    assert load(from_openacc(OPENACC)).trajectories.keep_every == 10
+    text = from_openacc(OPENACC.replace("ThermNtraj      5", "ThermNtraj      100"))
+    assert "StoreConfInterval of MontecarloParameters" in text
+    assert load(text).trajectories.keep_every is None
+
+
+def test_an_action_that_openacc_has_not() -> None:
+    with pytest.raises(BadArgument, match=r"action: expected one of wilson, .*found 'plaquette'"):
+        from_openacc(OPENACC, action="plaquette")
+
+
+def convert(
+    folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0
+) -> tuple[str, str]:
+    """Output and errors of `trellis convert-input`, on the input above by its program's name."""
+    inputs = {"milc": MILC, "openacc": OPENACC + TEMPERING, "openqcd": OPENQCD}
+    for name, text in inputs.items():
+        (folder / name).write_text(text)
+    program = arguments[0]
+    with pytest.raises(SystemExit) as end:
+        app(["convert-input", str(folder / program), "--from", *arguments])
+    found = capsys.readouterr()
+    assert end.value.code == status, found
+    return found.out, found.err
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed, remarks = convert(tmp_path, capsys, "milc", "--flavours", "2,1,1")
+    assert printed == from_milc(MILC, flavours=(2.0, 1.0, 1.0))
+    assert "beta is 3/5 of MILC's\n" in remarks
+    printed, _ = convert(tmp_path, capsys, "openqcd", "--lattice", "8.8.8.16")
+    assert printed == from_openqcd(OPENQCD, extents=(8, 8, 8, 16))
+    target = tmp_path / "run.toml"
+    options = ("--one-replica", "--action", "wilson", "--output", str(target))
+    printed, remarks = convert(tmp_path, capsys, "openacc", *options)
+    assert printed == ""
+    assert "one chain without a defect, where the input has 2 replicas\n" in remarks
+    assert target.read_text() == from_openacc(OPENACC + TEMPERING, action="wilson", one_replica=True)
+    _, error = convert(tmp_path, capsys, "openacc", *options, status=1)
+    assert "run.toml is there already; it is not overwritten" in error
+    printed, _ = convert(tmp_path, capsys, "milc", "--json")
+    found = json.loads(printed)
+    assert found["run_file"] == from_milc(MILC)
+    assert "beta is 3/5 of MILC's" in found["remarks"]
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["milc", "--periodic"], "--periodic is for --from openqcd, found --from milc"),
+        (["openqcd"], "--from openqcd: expected --lattice X.Y.Z.T"),
+        (["openacc"], "totalnumber of ReplicasNumbers = 2"),
+        (["milc", "--flavours", "two"], "--flavours: expected numbers such as 2,1,1, found 'two'"),
+    ],
+)
+def test_mistakes_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], text: str
+) -> None:
+    assert text in convert(tmp_path, capsys, *arguments, status=1)[1]
 
 
 def test_openqcd_with_a_third_quark() -> None:

@@ -47,7 +47,8 @@ def from_milc(
     if u0 != 1.0 and not tree_level:
         raise BadArgument(
             f"u0 = {u0:g}: expected 1, the gauge action without tadpole factors and one-loop terms; "
-            "tree_level=True takes it in place of MILC's, at the same 10 / g^2, which is another action"
+            "tree_level=True (--tree-level) takes it in place of MILC's, at the same 10 / g^2, which is "
+            "another action"
         )
     n_f = list(flavours) if flavours is not None else _milc_flavours(values)
     fermions = _milc_fermions(values, integer("n_dyn_masses"), n_f)
@@ -104,7 +105,9 @@ def _milc_values(text: str) -> dict[str, list[str]]:
 def _milc_flavours(values: dict[str, list[str]]) -> list[float]:
     """n_f of each mass as the input has them."""
     if "dyn_flavors" not in values:
-        raise BadArgument("the MILC input lacks dyn_flavors: give `flavours`, n_f of each dynamical mass")
+        raise BadArgument(
+            "the MILC input lacks dyn_flavors: give `flavours` (--flavours), n_f of each dynamical mass"
+        )
     return [number_of(n, "the MILC input: dyn_flavors") for n in values["dyn_flavors"]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ..errors import BadArgument
 from .common import Getter, left_out, lines, to_toml
@@ -24,29 +24,37 @@ _OPENACC_GROUPS = (
     "DebugSettings",
     "InverterTricks",
     "TestSettings",
+    "ReplicasNumbers",
+    "AcceptancesMeasuresSettings",
 )
 #: Groups without physics of the chain.
-_OPENACC_LEFT_OUT = {*_OPENACC_GROUPS[5:9], *_OPENACC_GROUPS[10:]}
+_OPENACC_LEFT_OUT = {*_OPENACC_GROUPS[5:9], *_OPENACC_GROUPS[10:13], _OPENACC_GROUPS[14]}
+_TEMPERING = "ReplicasNumbers"
 
 
-def from_openacc(text: str, *, action: GaugeAction = "symanzik") -> str:
+def from_openacc(text: str, *, action: GaugeAction = "symanzik", one_replica: bool = False) -> str:
     """A run file from an input of the OpenACC staggered code (groups of NAME VALUE lines).
 
     Parameters
     ----------
     action
         The gauge action that the program was compiled with.
+    one_replica
+        Leave parallel tempering out: take the chain without a defect alone, where the input has several.
 
     Raises
     ------
     BadArgument
-        A group or a key that is missing or comes twice, a value of another type, or something that Trellis
-        does not do (the topological potential).
+        Another action, a group or a key that is missing or comes twice, a value of another type, or something
+        that Trellis does not do (the topological potential; parallel tempering, unless `one_replica`).
     """
+    if action not in get_args(GaugeAction):
+        raise BadArgument(f"action: expected one of {', '.join(get_args(GaugeAction))}, found {action!r}")
     groups = _openacc_groups(text)
     get = Getter(groups, "the OpenACC input")
     if get.number("ActionParameters", "TopoAct", 0) != 0:
         raise BadArgument("TopoAct: the multicanonical topological potential is not part of Trellis")
+    tempering = _openacc_tempering(get, one_replica)
     flavours = [Getter([group], get.where) for group in groups if group[0] == "FlavourParameters"]
     fermions = [_openacc_flavour(flavour) for flavour in flavours]
     field = [get.integer("BackgroundFieldParameters", k, 0) for k in ("bx", "by", "bz", "ex", "ey", "ez")]
@@ -54,6 +62,7 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik") -> str:
         "rational functions are made by Trellis from measured intervals, not from ExpMaxEigenvalue",
         "length is sqrt(2) times TrajLength: the momenta of that code are sqrt(2) times ours, <|P_01|^2> = 1",
     ]
+    remarks += tempering
     if any(field) and not any(fermion["charge_thirds"] for fermion in fermions):
         remarks.append(f"no flavour has a Charge: the background field {field} is left out")
         field = [0] * 6
@@ -74,7 +83,29 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik") -> str:
         ("integrator", _openacc_integrator(get, [fermion["name"] for fermion in fermions])),
         *_openacc_chain(get),
     ]
+    unread = [name for name in dict.fromkeys(n for n, _ in groups) if name in _OPENACC_LEFT_OUT]
+    remarks += [f"groups that are not taken over: {', '.join(unread)}"] if unread else []
     return to_toml("an input of the OpenACC staggered code", remarks + left_out([get, *flavours]), tables)
+
+
+def _openacc_tempering(get: Getter, one_replica: bool) -> list[str]:
+    """Remarks on the group of replicas with a defect in their boundary conditions."""
+    count = get.integer(_TEMPERING, "totalnumber", 1)
+    if count > 1 and not one_replica:
+        raise BadArgument(
+            f"totalnumber of {_TEMPERING} = {count}: parallel tempering in boundary conditions is not part "
+            "of Trellis: expected one replica, or no such group; one_replica=True (--one-replica) takes the "
+            "chain without a defect alone"
+        )
+    if count > 1:
+        return [f"one chain without a defect, where the input has {count} replicas"]
+    defect = get.number(_TEMPERING, "cr_values", 1.0)
+    if defect != 1.0:
+        raise BadArgument(
+            f"cr_values of {_TEMPERING} = {defect:g}: a defect in the boundary conditions is not part of "
+            "Trellis: expected 1"
+        )
+    return []
 
 
 def _openacc_flavour(get: Getter) -> dict[str, Any]:
@@ -107,9 +138,8 @@ def _openacc_chain(get: Getter) -> list[tuple[str, dict[str, Any]]]:
     total = get.integer(chain, "Ntraj")  # its first ThermNtraj are the thermalisation
     thermalisation = min(get.integer(chain, "ThermNtraj"), total)
     trajectories = {"total": total, "thermalisation": thermalisation}
-    every = get.integer(chain, "StoreConfInterval")
-    if total > thermalisation:
-        trajectories["keep_every"] = every
+    if total > thermalisation:  # else it is among what is not taken over
+        trajectories["keep_every"] = get.integer(chain, "StoreConfInterval")
     trajectories["checkpoint_every"] = get.integer(chain, "SaveConfInterval")
     return [
         (
@@ -153,4 +183,4 @@ def _openacc_groups(text: str) -> list[tuple[str, dict[str, str]]]:
             raise BadArgument(f"line {number}: {words[0]} of {groups[-1][0]} comes twice")
         else:
             groups[-1][1][words[0]] = words[1]
-    return [(name, values) for name, values in groups if name not in _OPENACC_LEFT_OUT]
+    return groups

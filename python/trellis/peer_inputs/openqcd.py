@@ -139,7 +139,8 @@ def _openqcd_time_boundary(get: Getter, periodic: bool) -> list[str]:
     if not periodic:
         raise BadArgument(
             f"type of {group} = {found} ({_BOUNDARIES[found]}): Trellis has lattices that are periodic in "
-            "time only; periodic=True takes that in its place, which is another theory near the boundaries"
+            "time only; periodic=True (--periodic) takes that in its place, which is another theory near the "
+            "boundaries"
         )
     return [f"periodic in time, where the input has {_BOUNDARIES[found]} boundary conditions"]
 
