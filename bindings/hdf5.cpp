@@ -53,6 +53,7 @@ void bind_hdf5(nb::module_& m) {
       .def("read_int64", &read<int64_t>, "name"_a)
       .def("read_complex128", &read<std::complex<double>>, "name"_a)
       .def("set_text", &set_attribute<std::string>, "name"_a, "value"_a, "of"_a = ".")
+      .def("set_fixed_text", &Group::set_fixed_text, "name"_a, "value"_a, "of"_a = ".")
       .def("set_real", &set_attribute<double>, "name"_a, "value"_a, "of"_a = ".")
       .def("set_integer", &set_attribute<int64_t>, "name"_a, "value"_a, "of"_a = ".")
       .def("set_reals", &set_attribute<std::vector<double>>, "name"_a, "value"_a, "of"_a = ".")

@@ -58,7 +58,29 @@ nb::dict to_dict(const TrajectoryRecord& r) {
 }  // namespace
 
 void bind_hmc(nb::module_& m) {
-  nb::class_<Monomial>(m, "Monomial").def_prop_ro("name", &Monomial::name);
+  nb::class_<Monomial>(m, "Monomial")
+      .def_prop_ro("name", &Monomial::name)
+      .def(
+          "draw",
+          [](Monomial& monomial, const GaugeField& U, uint64_t seed, uint64_t stream, uint32_t number) {
+            monomial.refresh(U, {seed, stream, number});
+          },
+          "U"_a, "seed"_a, "stream"_a, "number"_a, release_gil())
+      .def("action", &Monomial::action, "U"_a, release_gil())
+      .def(
+          "force",
+          [](Monomial& monomial, const GaugeField& U) {
+            const Coord& n = U.geometry().local();
+            std::vector<double> components(size_t(U.geometry().local_volume()) * 4 * 8);
+            {
+              const nb::gil_scoped_release release;
+              AlgebraField F(U);
+              monomial.add_force(F, U, 1.0);
+              F.to_canonical(components.data());
+            }
+            return to_array(components, {size_t(n[3]), size_t(n[2]), size_t(n[1]), size_t(n[0]), 4, 8});
+          },
+          "U"_a);
   m.def(
       "gauge_monomial",
       [](const std::string& name, double beta, double c1,

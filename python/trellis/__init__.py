@@ -60,6 +60,7 @@ __all__ = [
     "flow_history",
     "gaussian_source",
     "gcr",
+    "hamiltonian",
     "hot",
     "lanczos",
     "meson",
@@ -109,6 +110,7 @@ _SUBMODULE_OF = {
     **dict.fromkeys(["GaugeField", "Geometry", "read_gauge_field"], "gauge"),
     **dict.fromkeys(["cold", "hot", "weak_field"], "starts"),
     "quenched": "heatbath",
+    "hamiltonian": "monomials",
     **dict.fromkeys(["FlowHistory", "GradientFlow", "flow_history"], "flow"),
     **dict.fromkeys(["reference_time", "w0_scale"], "scales"),
     **dict.fromkeys(["WilsonClover"], "operators"),
@@ -160,6 +162,7 @@ if TYPE_CHECKING:
     from .flow import FlowHistory, GradientFlow, flow_history
     from .gauge import GaugeField, Geometry, read_gauge_field
     from .heatbath import quenched
+    from .monomials import hamiltonian
     from .operators import WilsonClover
     from .parallel import abort, barrier, rank, ranks
     from .propagator_files import read_propagator, read_scidac_propagator

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .arguments import instance, integer
 from .core import load
 from .gauge import GaugeField
 
 
 class Monomial:
-    """One term of the Hamiltonian; made by :func:`gauge_monomial` and its like."""
+    """One term of the Hamiltonian; made by :func:`gauge_monomial` and :func:`hamiltonian`."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
@@ -20,6 +24,68 @@ class Monomial:
     def name(self) -> str:
         """Under which it is recorded."""
         return self._core.name
+
+    def draw(self, U: GaugeField, *, seed: int, stream: int = 0, number: int = 1) -> None:
+        """New pseudofermions, distributed as exp(-S) at U; nothing for a gauge action. Collective.
+
+        Parameters
+        ----------
+        U
+            The links where a trajectory would begin.
+        seed, stream, number
+            Key of the random numbers, as of a trajectory.
+
+        Raises
+        ------
+        BadArgument
+            No gauge field, or negative numbers.
+        NotConverged
+            A solve missed its residual.
+        """
+        links = instance("U", U, GaugeField)
+        key = [
+            integer(name, n, least=0) for name, n in (("seed", seed), ("stream", stream), ("number", number))
+        ]
+        self._core.draw(links._core, *key)
+
+    def action(self, U: GaugeField) -> float:
+        """S at U, with the pseudofermions that :meth:`draw` made. Collective.
+
+        Parameters
+        ----------
+        U
+            Any links on the lattice of those of :meth:`draw`.
+
+        Raises
+        ------
+        BadArgument
+            No gauge field, or nothing was drawn.
+        NotConverged
+            A solve missed its residual.
+        """
+        return self._core.action(instance("U", U, GaugeField)._core)
+
+    def force(self, U: GaugeField) -> NDArray[np.float64]:
+        """The force F = sum_a T_a dS(e^{t T_a} U)/dt at t = 0, T_a = (i/2) lambda_a. Collective.
+
+        Parameters
+        ----------
+        U
+            As in :meth:`action`.
+
+        Returns
+        -------
+        ndarray
+            Its components, shape [t, z, y, x, mu, a], a = 1 ... 8 of Gell-Mann's matrices; this rank's part.
+
+        Raises
+        ------
+        BadArgument
+            No gauge field, or nothing was drawn.
+        NotConverged
+            A solve missed its residual.
+        """
+        return np.asarray(self._core.force(instance("U", U, GaugeField)._core))
 
 
 def gauge_monomial(

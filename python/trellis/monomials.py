@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .core import load
-from .errors import NumericError
+from .errors import BadArgument, NumericError
 from .hmc import HMC, Level, Monomial, gauge_monomial
 from .online import boundary_phases
 from .rational import Rational, rational_power
+from .run_files import HmcRun, load_run_file
 
 if TYPE_CHECKING:
     from .gauge import GaugeField
-    from .run_files import HmcRun
     from .run_files.sea import FermionTable
 
 #: Steps of the Lanczos estimate of a spectrum; of its upper end alone, which has to stay below the interval's
@@ -147,6 +149,38 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
             _add_two_flavours(sea, fermion, number)
         number += len(fermion.monomial_names)
     return sea
+
+
+def hamiltonian(run_file: str | os.PathLike, U: GaugeField) -> dict[str, tuple[Monomial, ...]]:
+    """The terms of the Hamiltonian of a run file, to compute actions and forces with. Collective.
+
+    Parameters
+    ----------
+    run_file
+        Of `trellis generate`, with [molecular_dynamics].
+    U
+        The field on which spectral intervals are measured that the run file does not have.
+
+    Returns
+    -------
+    dict
+        Monomials (:class:`trellis.hmc.Monomial`: draw, action, force) by their name in [[integrator]]:
+        "gauge" and those of [[fermions]], "light.0", "light.1", ... for Hasenbusch masses.
+
+    Raises
+    ------
+    RunFileError
+        The file cannot be read, or is not one of these.
+    BadArgument
+        U has another lattice.
+    """
+    run, _ = load_run_file(Path(run_file), HmcRun)
+    if tuple(run.lattice.extents) != U.geometry.extents:
+        raise BadArgument(
+            f"{run_file}: expected links of the lattice {list(run.lattice.extents)}, found {list(U.geometry.extents)}"
+        )
+    sea = make_sea(run, U)
+    return {name: tuple(monomials) for name, monomials in sea.monomials.items()}
 
 
 def make_hmc(sea: Sea) -> HMC:

@@ -56,17 +56,17 @@ def _require_finite(S: Propagator, precision: int) -> None:
 def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str) -> None:
     file = load().Hdf5File.create(path)
     root = file.root()
-    write_root_attributes(root, "propagator", run_file, S.geometry.extents)
+    write_root_attributes(root, "propagator", run_file, S.geometry.extents, fixed_texts=True)
     for name, quark in (("propagator", S), ("midpoint", S.midpoint)):
         if quark is not None:
             quark._core.write_hdf5(root, name, precision)
-    root.set_text("gamma_basis", GAMMA_BASIS, "propagator")
-    root.set_text("source", S._core.description, "propagator")
+    root.set_fixed_text("gamma_basis", GAMMA_BASIS, "propagator")
+    root.set_fixed_text("source", S._core.description, "propagator")
     root.set_integers("source_at", list(S.source_at), "propagator")
     root.set_reals("boundary_real", [p.real for p in S.boundary], "propagator")
     root.set_reals("boundary_imag", [p.imag for p in S.boundary], "propagator")
     if S.operator is not None:
-        root.set_text("operator", S.operator.to_text(), "propagator")
+        root.set_fixed_text("operator", S.operator.to_text(), "propagator")
     if S.is_sink_smeared:
         root.set_integer("sink_smeared", 1, "propagator")
     if S.report is not None:

@@ -28,7 +28,9 @@ def build_provenance() -> dict[str, Any]:
     }
 
 
-def write_root_attributes(root: Any, kind: str, run_file: str, lattice: tuple[int, ...]) -> None:
+def write_root_attributes(
+    root: Any, kind: str, run_file: str, lattice: tuple[int, ...], *, fixed_texts: bool = False
+) -> None:
     """Attributes of the root of a result file. Collective.
 
     Parameters
@@ -41,12 +43,15 @@ def write_root_attributes(root: Any, kind: str, run_file: str, lattice: tuple[in
         The whole text of the run file.
     lattice
         Lx, Ly, Lz, Lt.
+    fixed_texts
+        Texts of fixed length, which a damaged file cannot crash the HDF5 library with; h5py reads bytes.
     """
     from .parallel import broadcast
 
-    root.set_text("kind", kind)
+    set_text = root.set_fixed_text if fixed_texts else root.set_text
+    set_text("kind", kind)
     for name, value in build_provenance().items():
-        (root.set_integer if isinstance(value, int) else root.set_text)(name, value)
-    root.set_text("run_file", run_file)
+        (root.set_integer if isinstance(value, int) else set_text)(name, value)
+    set_text("run_file", run_file)
     root.set_integers("lattice", list(lattice))
-    root.set_text("created", broadcast(now()))
+    set_text("created", broadcast(now()))

@@ -229,7 +229,7 @@ def even_odd(solver: Cg | Bicgstab | Gcr | Mr | MixedPrecision, *, form: SchurFo
     Parameters
     ----------
     solver
-        What solves the Schur system; its tolerance holds there, and the report has the residual of M x = b.
+        What solves the Schur system; its tolerance is one of M x = b, whose residual the report has.
     form
         "asymmetric": A_ee - 1/4 H_eo A_oo^-1 H_oe; "symmetric": 1 - 1/4 A_ee^-1 H_eo A_oo^-1 H_oe.
 

@@ -151,7 +151,7 @@ def test_changed_attributes_miss_the_checksum(folder: Path) -> None:
 
     def other_mass(file: h5py.File) -> None:
         attributes = file["propagator"].attrs
-        attributes["operator"] = attributes["operator"].replace('"mass": 0.3', '"mass": 0.4')
+        attributes["operator"] = attributes["operator"].replace(b'"mass": 0.3', b'"mass": 0.4')
 
     found = outcomes(
         folder,

@@ -90,6 +90,11 @@ class Group {
   void set_attribute(const std::string& name, const std::vector<double>& values, const std::string& of = ".");
   void set_attribute(const std::string& name, const std::vector<int64_t>& values,
                      const std::string& of = ".");
+  /// A text within the attribute itself (h5py reads bytes), not in the file's heap: damage there can end the
+  /// HDF5 library in a crash. At most longest_fixed_text bytes and none of them zero; longer ones as
+  /// set_attribute().
+  void set_fixed_text(const std::string& name, const std::string& text, const std::string& of = ".");
+  static constexpr size_t longest_fixed_text = 60000;  ///< attributes have less than 64 kB
   bool has_attribute(const std::string& name, const std::string& of = ".") const;
   std::string text_attribute(const std::string& name, const std::string& of = ".") const;
   std::vector<double> real_attribute(const std::string& name, const std::string& of = ".") const;

@@ -1,4 +1,4 @@
-/// Attributes of HDF5 groups and arrays. Texts are UTF-8 of variable length, which h5py reads as str.
+/// Attributes of HDF5 groups and arrays. Texts are UTF-8, mostly of variable length, which h5py reads as str.
 #include <algorithm>
 #include <cstring>
 
@@ -9,9 +9,9 @@
 namespace trellis::hdf5 {
 
 namespace {
-Handle text_type() {
+Handle text_type(size_t size) {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_size(type.get(), size);
   H5Tset_cset(type.get(), H5T_CSET_UTF8);
   return type;
 }
@@ -42,7 +42,15 @@ void Group::set_attribute(const std::string& name, const std::string& text, cons
 }
 
 void Group::set_attribute(const std::string& name, const char* text, const std::string& of) {
-  write_attribute(name, of, text_type().get(), &text, scalar, int64_t(std::strlen(text)));
+  write_attribute(name, of, text_type(H5T_VARIABLE).get(), &text, scalar, int64_t(std::strlen(text)));
+}
+
+void Group::set_fixed_text(const std::string& name, const std::string& text, const std::string& of) {
+  if (text.size() > longest_fixed_text) return set_attribute(name, text, of);
+  const std::string stored = text.empty() ? std::string(1, '\0') : text;
+  const Handle type = text_type(stored.size());
+  H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+  write_attribute(name, of, type.get(), stored.data(), scalar, int64_t(stored.size()));
 }
 
 void Group::set_attribute(const std::string& name, double value, const std::string& of) {
@@ -64,16 +72,27 @@ void Group::set_attribute(const std::string& name, const std::vector<int64_t>& v
                   8 * int64_t(values.size()));
 }
 
+namespace {
+std::string object_of(const std::string& path, const std::string& of) {
+  return of == "." ? path : path + "/" + of;
+}
+}  // namespace
+
 bool Group::has_attribute(const std::string& name, const std::string& of) const {
-  return H5Aexists_by_name(file_->file.get(), of == "." ? path_.c_str() : (path_ + "/" + of).c_str(),
-                           name.c_str(), H5P_DEFAULT) > 0;
+  if (of != "." && !has(of)) return false;
+  const htri_t found =
+      H5Aexists_by_name(file_->file.get(), object_of(path_, of).c_str(), name.c_str(), H5P_DEFAULT);
+  if (found < 0) fail(message(full(of), ": its attributes are damaged: ", last_hdf5_error()));
+  return found > 0;
 }
 
 Handle Group::open_attribute(const std::string& name, const std::string& of) const {
-  const std::string object = of == "." ? path_ : path_ + "/" + of;
-  Handle attribute(H5Aopen_by_name(file_->file.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+  if (!has_attribute(name, of)) fail(message(full(of), ": expected an attribute ", name, ", found none"));
+  Handle attribute(H5Aopen_by_name(file_->file.get(), object_of(path_, of).c_str(), name.c_str(), H5P_DEFAULT,
+                                   H5P_DEFAULT),
                    H5Aclose);
-  if (!attribute.is_valid()) fail(message(full(of), ": expected an attribute ", name, ", found none"));
+  if (!attribute.is_valid())
+    fail(message(full(of), ": attribute ", name, " is damaged: ", last_hdf5_error()));
   return attribute;
 }
 

@@ -158,8 +158,13 @@ File File::create(const std::string& path, CommunicatorPtr communicator) {
   Communicator& ranks = *file->communicator;
   ranks.agree_on_error(ranks.rank() == 0 ? why_not_creatable(path, file->current_path) : "");
   const Handle access = access_properties(ranks);
+  // Since 1.8 HDF5 can keep checksums of all that describes arrays and attributes. Without them one flipped
+  // bit there makes the library follow wrong addresses, into crashes.
+  H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+  const Handle root(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_obj_track_times(root.get(), false);  // equal data give equal files
   file->file =
-      Handle(H5Fcreate(file->current_path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+      Handle(H5Fcreate(file->current_path.c_str(), H5F_ACC_TRUNC, root.get(), access.get()), H5Fclose);
   ranks.agree_on_error(
       file->file.is_valid() ? "" : message("cannot create ", file->current_path, ": ", last_hdf5_error()));
   File result(file);

@@ -155,14 +155,18 @@ std::string Group::full(const std::string& name) const {
 void Group::fail(const std::string& what) const { throw FileError(what); }
 
 Group Group::make_group(const std::string& name) {
-  const std::string path = object_path(path_, name);
-  if (!has(name)) {
-    if (file_->is_written) file_->reserve(object_bytes * (1 + std::count(name.begin(), name.end(), '/')));
-    const Handle properties(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
-    H5Pset_create_intermediate_group(properties.get(), 1);
-    const Handle group(
-        H5Gcreate2(file_->file.get(), path.c_str(), properties.get(), H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-    if (!group.is_valid()) fail(message("cannot make the group ", full(name), ": ", last_hdf5_error()));
+  const Handle properties(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  H5Pset_obj_track_times(properties.get(), false);  // equal data give equal files
+  for (size_t end = name.find('/');; end = name.find('/', end + 1)) {
+    const std::string part = name.substr(0, end);
+    if (!part.empty() && !has(part)) {
+      if (file_->is_written) file_->reserve(object_bytes);
+      const Handle group(H5Gcreate2(file_->file.get(), object_path(path_, part).c_str(), H5P_DEFAULT,
+                                    properties.get(), H5P_DEFAULT),
+                         H5Gclose);
+      if (!group.is_valid()) fail(message("cannot make the group ", full(part), ": ", last_hdf5_error()));
+    }
+    if (end == std::string::npos) break;
   }
   return group(name);
 }
@@ -213,13 +217,13 @@ Handle Group::create_dataset(const std::string& name, Type type, const Dims& dim
   int64_t bytes = int64_t(H5Tget_size(file_type(type).get()));
   for (const int64_t d : dims) bytes *= d;
   file_->reserve(bytes + object_bytes);
-  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
-  H5Pset_create_intermediate_group(links.get(), 1);
+  if (const size_t last = name.rfind('/'); last != std::string::npos && last > 0)
+    make_group(name.substr(0, last));
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_obj_track_times(properties.get(), false);  // equal data give equal files
   const Handle space = simple_space(dims);
   Handle dataset(H5Dcreate2(file_->file.get(), object_path(path_, name).c_str(), file_type(type).get(),
-                            space.get(), links.get(), properties.get(), H5P_DEFAULT),
+                            space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
                  H5Dclose);
   file_->communicator->agree_on_error(
       dataset.is_valid() ? "" : message("cannot make the array ", full(name), ": ", last_hdf5_error()));

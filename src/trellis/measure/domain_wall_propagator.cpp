@@ -7,6 +7,7 @@
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/axial_current.hpp"
+#include "trellis/measure/even_odd_solve.hpp"
 
 namespace trellis {
 
@@ -20,7 +21,8 @@ void for_each_local(const Geometry& g, const F& f) {
 }
 
 /// The report of all batches as one: sums, and the worst.
-void merge(PropagatorReport& all, const SolveReport& solve, const std::vector<double>& residuals) {
+void merge(PropagatorReport& all, const PropagatorReport& one) {
+  const SolveReport& solve = one.solve;
   SolveReport& r = all.solve;
   const bool is_first = all.true_residual.empty();
   r.method = solve.method;
@@ -40,7 +42,7 @@ void merge(PropagatorReport& all, const SolveReport& solve, const std::vector<do
   r.flops += solve.flops;
   r.conventional_flops += solve.conventional_flops;
   r.bytes += solve.bytes;
-  all.true_residual.insert(all.true_residual.end(), residuals.begin(), residuals.end());
+  all.true_residual.insert(all.true_residual.end(), one.true_residual.begin(), one.true_residual.end());
 }
 
 SpinorField four_dimensional(const LatticePtr& lattice) {
@@ -58,14 +60,16 @@ class BatchSolver {
     if (const auto precision = inner_precision(how.solver)) inner_ = system().converted(*precision);
   }
 
-  SolveReport solve(SpinorField& psi, const SpinorField& b) const {
-    if (!is_even_odd_) return trellis::solve(how_.solver, full_, psi, b, inner_);
-    SpinorField source = schur_->make_field(b.rhs()), solution = schur_->make_field(b.rhs());
-    schur_->prepare_source(source, b);
+  PropagatorReport solve(SpinorField& psi, const SpinorField& b) const {
+    if (!is_even_odd_) {
+      PropagatorReport report;
+      report.solve = trellis::solve(how_.solver, full_, psi, b, inner_);
+      report.true_residual = relative_residual(full_, psi, b);
+      return report;
+    }
+    SpinorField solution = schur_->make_field(b.rhs());
     if (how_.guess) schur_->prepare_guess(solution, psi);
-    const SolveReport report = trellis::solve(how_.solver, *schur_, solution, source, inner_);
-    schur_->reconstruct(psi, solution, b);
-    return report;
+    return solve_even_odd(how_.solver, full_, *schur_, psi, solution, b, inner_);
   }
   const DomainWallOperator& full() const { return full_; }
 
@@ -166,8 +170,7 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
     SpinorField b = solver.full().make_field(batch), psi = SpinorField::like(b);
     set_source(b, first);
     if (how.guess) copy(psi, (*how.guess)[size_t(first / batch)]);
-    const SolveReport solve = solver.solve(psi, b);
-    merge(report, solve, relative_residual(solver.full(), psi, b));
+    merge(report, solver.solve(psi, b));
     set_chiral_quark(quark, first, psi, 0, Ls - 1);
     if (midpoint) set_chiral_quark(*midpoint, first, psi, Ls / 2, Ls / 2 - 1);
     if (use) use(psi, first);

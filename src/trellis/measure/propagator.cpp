@@ -7,6 +7,7 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/measure/even_odd_solve.hpp"
 
 namespace trellis {
 
@@ -50,18 +51,6 @@ SpinorField multiplied_columns(const SpinorField& in, const GammaMatrix& gamma) 
     }
   });
   return out;
-}
-
-/// Solves M x = b through the Schur complement, whose solution is x on the even sites; x is the first guess.
-SolveReport solve_even_odd(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SchurForm form,
-                           SpinorField& x, const SpinorField& b) {
-  const WilsonSchur S(matrix, form);
-  SpinorField source = S.make_field(b.rhs()), solution = S.make_field(b.rhs());
-  S.prepare_source(source, b);
-  extract_parity(solution, x);
-  SolveReport report = solve(solver, S, solution, source);
-  S.reconstruct(x, solution, b);
-  return report;
 }
 }  // namespace
 
@@ -144,8 +133,15 @@ Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& sol
   convert(b, source.columns);
   if (guess) convert(x, guess->columns());
   PropagatorReport report;
-  report.solve = even_odd ? solve_even_odd(matrix, solver, *even_odd, x, b) : solve(solver, M, x, b);
-  report.true_residual = relative_residual(M, x, b);
+  if (even_odd) {
+    const WilsonSchur S(matrix, *even_odd);
+    SpinorField solution = S.make_field(b.rhs());
+    extract_parity(solution, x);
+    report = solve_even_odd(solver, M, S, x, solution, b);
+  } else {
+    report.solve = solve(solver, M, x, b);
+    report.true_residual = relative_residual(M, x, b);
+  }
   return Propagator(std::move(x), source.at, matrix->params().boundary, std::move(report),
                     source.description);
 }

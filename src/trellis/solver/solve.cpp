@@ -73,6 +73,31 @@ SolveReport run(const DeflatedSpec& spec, const LinearOperator& A, const LinearO
 
 }  // namespace
 
+namespace {
+/// The tolerance of the innermost method.
+template <class Spec>
+auto& tolerance_in(Spec& spec) {
+  using Plain = std::remove_const_t<Spec>;
+  if constexpr (std::is_same_v<Plain, MixedPrecisionSpec>)
+    return std::visit(
+        [](auto& s) -> auto& { return s.tolerance; }, spec.inner);
+  else if constexpr (std::is_same_v<Plain, DeflatedSpec>)
+    return std::visit(
+        [](auto& s) -> auto& { return tolerance_in(s); }, spec.solver);
+  else
+    return spec.tolerance;
+}
+}  // namespace
+
+double tolerance_of(const SolverSpec& spec) {
+  return std::visit([](const auto& s) { return tolerance_in(s); }, spec);
+}
+
+SolverSpec with_tolerance(SolverSpec spec, double tolerance) {
+  std::visit([&](auto& s) { tolerance_in(s) = tolerance; }, spec);
+  return spec;
+}
+
 std::optional<Precision> inner_precision(const SolverSpec& spec) {
   if (const auto* mixed = std::get_if<MixedPrecisionSpec>(&spec)) return mixed->precision;
   if (const auto* deflated = std::get_if<DeflatedSpec>(&spec))

@@ -19,6 +19,10 @@ namespace trellis {
 SolveReport solve(const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b,
                   const LinearOperatorPtr& inner = nullptr);
 
+/// |b - A x| / |b| that a spec asks for.
+double tolerance_of(const SolverSpec& spec);
+SolverSpec with_tolerance(SolverSpec spec, double tolerance);
+
 /// The storage of the inner operator that solve() takes, where the spec has one.
 std::optional<Precision> inner_precision(const SolverSpec& spec);
 

@@ -31,6 +31,17 @@ double SolveReport::largest_residual() const {
   return largest;
 }
 
+void SolveReport::continues(const SolveReport& before) {
+  iterations += before.iterations;
+  reliable_updates += before.reliable_updates;
+  restarts += before.restarts + 1;
+  seconds += before.seconds;
+  flops += before.flops;
+  conventional_flops += before.conventional_flops;
+  bytes += before.bytes;
+  history.insert(history.begin(), before.history.begin(), before.history.end());
+}
+
 std::string SolveReport::summary() const {
   std::ostringstream text;
   text.precision(3);
