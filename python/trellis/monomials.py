@@ -176,9 +176,8 @@ def hamiltonian(run_file: str | os.PathLike, U: GaugeField) -> dict[str, tuple[M
     """
     run, _ = load_run_file(Path(run_file), HmcRun)
     if tuple(run.lattice.extents) != U.geometry.extents:
-        raise BadArgument(
-            f"{run_file}: expected links of the lattice {list(run.lattice.extents)}, found {list(U.geometry.extents)}"
-        )
+        expected, found = list(run.lattice.extents), list(U.geometry.extents)
+        raise BadArgument(f"{run_file}: expected links of the lattice {expected}, found {found}")
     sea = make_sea(run, U)
     return {name: tuple(monomials) for name, monomials in sea.monomials.items()}
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
@@ -208,7 +209,7 @@ def charge_stability(record: NucleonCharges) -> Figure:
 
 def _weights(figure: Figure, axes: Axes, record: NucleonCharges, shifts: dict[int, float]) -> None:
     """The panel of the weights, and the legend of markers and bars; `shifts`: by number of states."""
-    handles: list[tuple[Line2D, BarContainer]] = []
+    handles: list[Any] = []  # pairs of a line and a container of bars, which Matplotlib's types do not know
     for (states, shift), shade in zip(shifts.items(), _shades(len(shifts)), strict=True):
         chosen = [w for w in record.windows if w.states == states]
         x = [w.t_min + shift for w in chosen]
