@@ -249,7 +249,7 @@ def test_an_output_folder_that_cannot_be_made(tmp_path: Path) -> None:
 def test_too_much_memory_is_refused(tmp_path: Path) -> None:
     folder = write_run(tmp_path, RUN + "[machine]\nmemory_gib = 0.0001\n")
     found = run("generate", "run.toml", cwd=folder, status=1)
-    assert "GiB per rank; machine.memory_gib allows 0.0001 GiB" in found.stderr
+    assert "MiB per rank; machine.memory_gib allows 0.0001 GiB" in found.stderr
     assert not (folder / "out").exists()
     huge = RUN.replace("[4, 4, 4, 8]", "[128, 128, 128, 512]")
     found = run("generate", "run.toml", cwd=write_run(tmp_path, huge), status=1)
