@@ -44,14 +44,18 @@ def write_root_attributes(
     lattice
         Lx, Ly, Lz, Lt.
     fixed_texts
-        Texts of fixed length, which a damaged file cannot crash the HDF5 library with; h5py reads bytes.
+        The texts that decide how a file is read have a fixed length (h5py reads bytes): what is damaged in the
+        heap of the others then cannot crash the HDF5 library of a reader.
     """
     from .parallel import broadcast
 
-    set_text = root.set_fixed_text if fixed_texts else root.set_text
-    set_text("kind", kind)
+    set_deciding = root.set_fixed_text if fixed_texts else root.set_text
+    set_deciding("kind", kind)
     for name, value in build_provenance().items():
-        (root.set_integer if isinstance(value, int) else set_text)(name, value)
-    set_text("run_file", run_file)
+        if isinstance(value, int):
+            root.set_integer(name, value)
+        else:
+            (set_deciding if name == "conventions_version" else root.set_text)(name, value)
+    root.set_text("run_file", run_file)
     root.set_integers("lattice", list(lattice))
-    set_text("created", broadcast(now()))
+    root.set_text("created", broadcast(now()))

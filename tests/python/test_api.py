@@ -352,9 +352,10 @@ def test_propagator_files(tmp_path: Path) -> None:
     assert "refused: " in found.stdout
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "S.h5") as file:
-        assert file.attrs["kind"] == "propagator"
+        assert file.attrs["kind"] == b"propagator"
+        assert file.attrs["trellis_version"] == tr.__version__
         assert file["propagator"].shape == (4, 4, 4, 4, 4, 4, 3, 3)
-        assert file["propagator"].attrs["gamma_basis"] == "DeGrand-Rossi"
+        assert file["propagator"].attrs["gamma_basis"] == b"DeGrand-Rossi"
 
 
 def test_names_are_documented() -> None:

@@ -5,6 +5,7 @@
 /// source, whose residual x = 0 on S leaves whole, is what S is solved more accurately by from the start;
 /// where that was not enough, the solve goes on from where it was.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "trellis/field/linear_algebra.hpp"
@@ -35,7 +36,8 @@ PropagatorReport solve_even_odd(const SolverSpec& spec, const LinearOperator& M,
     set_zero(nothing);
     S.reconstruct(x, nothing, b);
   }
-  double wanted = tolerance / std::max(1.0, largest(relative_residual(M, x, b)));
+  const double ratio = largest(relative_residual(M, x, b));
+  double wanted = tolerance / (std::isfinite(ratio) ? std::max(1.0, ratio) : 1.0);
   PropagatorReport report;
   for (int i = 0; i <= most_continuations; ++i) {
     SolveReport solve = trellis::solve(with_tolerance(spec, wanted), S, solution, source, inner);
