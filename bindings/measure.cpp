@@ -11,6 +11,7 @@
 #include "trellis/measure/mesons.hpp"
 #include "trellis/measure/noise.hpp"
 #include "trellis/measure/propagator.hpp"
+#include "trellis/measure/wilson_traces.hpp"
 
 namespace trellis::bindings {
 
@@ -199,6 +200,23 @@ void bind_propagator(nb::module_& m) {
       .def_prop_ro("bytes", &Propagator::bytes);
   m.def("solve_propagator", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a,
         "guess"_a.none() = nb::none(), release_gil());
+  nb::class_<WilsonTraces>(m, "WilsonTraces")
+      .def_ro("inverse", &WilsonTraces::inverse)
+      .def_ro("gamma5", &WilsonTraces::gamma5)
+      .def_ro("density", &WilsonTraces::density)
+      .def_ro("curvature", &WilsonTraces::curvature)
+      .def_ro("report", &WilsonTraces::report);
+  m.def(
+      "wilson_noise_traces",
+      [](const WilsonOperator& M, const GaugeField& U, bool is_z2, uint64_t seed, uint64_t stream,
+         uint32_t configuration, uint32_t first, int count, bool has_curvature, const SolverSpec& solver,
+         const std::string& form) {
+        const Noise noise{is_z2 ? NoiseKind::z2 : NoiseKind::z4, seed, stream, configuration, first};
+        return wilson_traces(M.matrix(), U, noise_vectors(U.lattice_ptr(), noise, count), has_curvature,
+                             solver, schur_form_by_name(form));
+      },
+      "operator"_a, "links"_a, "is_z2"_a, "seed"_a, "stream"_a, "configuration"_a, "first"_a, "count"_a,
+      "has_curvature"_a, "solver"_a, "even_odd"_a, release_gil());
   m.def("conserved_current_source", conserved_source, "S"_a, "links"_a, "mu"_a, "momentum"_a,
         "time"_a.none() = nb::none(), release_gil());
   m.def(

@@ -46,6 +46,7 @@ __all__ = [
     "Staggered",
     "StaggeredObservables",
     "WilsonClover",
+    "WilsonObservables",
     "abort",
     "all_mesons",
     "barrier",
@@ -113,7 +114,8 @@ _SUBMODULE_OF = {
     "hamiltonian": "monomials",
     **dict.fromkeys(["FlowHistory", "GradientFlow", "flow_history"], "flow"),
     **dict.fromkeys(["reference_time", "w0_scale"], "scales"),
-    **dict.fromkeys(["WilsonClover"], "operators"),
+    "WilsonClover": "operators",
+    "WilsonObservables": "noise_traces",
     **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "staggered"),
     **dict.fromkeys(["Eigenvectors", "deflated", "lanczos"], "deflation"),
     **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "domain_wall"),
@@ -163,6 +165,7 @@ if TYPE_CHECKING:
     from .gauge import GaugeField, Geometry, read_gauge_field
     from .heatbath import quenched
     from .monomials import hamiltonian
+    from .noise_traces import WilsonObservables
     from .operators import WilsonClover
     from .parallel import abort, barrier, rank, ranks
     from .propagator_files import read_propagator, read_scidac_propagator

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import complex_array, instance
+from .arguments import complex_array, instance, real
 from .core import load
 from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
 from .machine import peak_gflops, roof_gflops
+from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
 from .propagators import Propagator
 from .solvers import MixedPrecision, SolveReport
 from .sources import Source
@@ -96,6 +97,56 @@ class BoundSolver:
             raise BadArgument("keep_fields is for domain-wall fermions: this operator's fields are 4-D")
         S = core.solve_propagator(M._core, spec, source._core, form, None if guess is None else guess._core)
         return self._checked(S, allow_not_converged)
+
+    def observables(
+        self,
+        *,
+        n_f: float,
+        vectors: int,
+        seed: int,
+        noise: Noise = "z4",
+        stream: int = 0,
+        configuration: int = 0,
+        first: int = 0,
+        susceptibility: bool = False,
+    ) -> WilsonObservables:
+        """Condensates, number density and susceptibility of Wilson-type quarks by noise vectors. Collective.
+
+        Parameters
+        ----------
+        n_f
+            Flavours of this entry; with a twisted mass 2, the doublet.
+        vectors
+            Number of noise vectors; they are solved in one batch.
+        seed, stream, configuration, first
+            Of the random numbers: `configuration` is its number, `first` that of the first vector.
+        susceptibility
+            Also the second derivative by the chemical potential: a second solve for each vector.
+
+        Raises
+        ------
+        NotConverged
+            The tolerance was missed.
+        BadArgument
+            Another noise, a number outside its range, a domain-wall operator.
+        """
+        M = self.operator
+        if isinstance(M, MoebiusDomainWall):
+            raise BadArgument("observables() is for Wilson-type quarks, found a domain-wall operator")
+        key = noise_key(
+            noise, seed=seed, stream=stream, configuration=configuration, first=first, vectors=vectors
+        )
+        n_f, twisted_mass = real("n_f", n_f, above=0), M._parameters()["twisted_mass"]
+        form = self.solver._schur_form()
+        traces = load().wilson_noise_traces(
+            M._core, M._links._core, *key, susceptibility, self.solver._spec(), form
+        )
+        report = self._report(traces.report, traces.report.relative_residual, form)
+        if not report.converged:
+            raise NotConverged(_not_converged_message(report), report)
+        return wilson_observables(
+            traces, extents=M.geometry.extents, n_f=n_f, is_twisted=twisted_mass != 0, report=report
+        )
 
     def _checked(
         self,

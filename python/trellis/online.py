@@ -11,11 +11,13 @@ import numpy as np
 
 from .errors import BadArgument, NotConverged
 from .flow import flow_history
-from .solvers import cg, mixed_precision
-from .staggered import HISQ, Staggered, _StaggeredBase
+from .operators import WilsonClover
+from .solvers import cg, even_odd, mixed_precision
+from .staggered import HISQ, Staggered, StaggeredObservables
 
 if TYPE_CHECKING:
     from .gauge import GaugeField
+    from .noise_traces import WilsonObservables
     from .run_files.online import LoopTable, MeasureTable, NoiseTable, OnlineFlowTable, ValenceTable
     from .run_files.sea import BackgroundTable, FermionTable, SmearingTable
 
@@ -32,7 +34,7 @@ def boundary_phases(phases: Sequence[float]) -> list[complex]:
 def sea_flavours(
     fermions: Sequence[FermionTable], smearing: SmearingTable, background: BackgroundTable
 ) -> list[ValenceTable]:
-    """The staggered and HISQ flavours of the sea, with the links and the field that they see there."""
+    """The flavours of the sea, with the links and the field that they see there."""
     from .run_files.online import ValenceTable
 
     return [
@@ -41,17 +43,18 @@ def sea_flavours(
             type=fermion.type,
             n_f=fermion.n_f,
             mass=fermion.bare_mass,
+            csw=fermion.csw,
+            twisted_mass=fermion.twisted_mass,
             epsilon=fermion.epsilon,
             boundary=fermion.boundary,
             mu_over_ipiT=fermion.mu_over_ipiT,
             charge_thirds=fermion.charge_thirds,
-            b=background.b,
-            e=background.e,
-            rho=smearing.rho if fermion.type == "staggered" else 0.0,
-            levels=smearing.levels if fermion.type == "staggered" else 0,
+            b=background.b if fermion.type != "wilson" else (0, 0, 0),
+            e=background.e if fermion.type != "wilson" else (0, 0, 0),
+            rho=smearing.rho if fermion.type != "hisq" else 0.0,
+            levels=smearing.levels if fermion.type != "hisq" else 0,
         )
         for fermion in fermions
-        if fermion.type in ("staggered", "hisq")
     ]
 
 
@@ -86,9 +89,13 @@ class OnlineMeasurements:
         self.flavours = [*flavours, *(table.valence if table else [])]
         if table and table.fermions is not None and not self.flavours:
             raise BadArgument(
-                "measure.fermions: the run has no staggered or HISQ flavour (traces of wilson flavours are "
-                "not measured); add [[measure.valence]], or leave the table out"
+                "measure.fermions: the run has no quarks; add [[measure.valence]], or leave the table out"
             )
+        if table and table.fermions is not None and table.fermions.magnetisation:
+            if all(flavour.type == "wilson" for flavour in self.flavours):
+                raise BadArgument(
+                    "measure.fermions.magnetisation is that of staggered and HISQ flavours, and there is none"
+                )
         if table and table.valence and flavours:
             taken = {f.name for f in flavours} & {f.name for f in table.valence}
             if taken:
@@ -169,30 +176,32 @@ class OnlineMeasurements:
         solver = mixed_precision(cg(tolerance=table.residual, max_iterations=table.max_iterations))
         values: Values = {}
         iterations = 0
+        key: dict[str, Any] = {
+            "vectors": table.vectors,
+            "noise": table.noise,
+            "seed": self.seed,
+            "stream": self.stream,
+            "configuration": number,
+            "susceptibility": table.susceptibility,
+        }
         smeared: dict[tuple[float, int], GaugeField] = {}
         hisq: HISQ | None = None
         for flavour in self.flavours:
-            M: _StaggeredBase
-            if flavour.type == "hisq":
-                parameters = _parameters(flavour) | {"mass": flavour.mass, "epsilon": flavour.epsilon}
-                hisq = M = HISQ(U, **parameters) if hisq is None else hisq.flavour(**parameters)
-            else:
-                key = (flavour.rho, flavour.levels)
-                if key not in smeared:
-                    smeared[key] = U.stout(rho=key[0], steps=key[1]) if flavour.levels else U
-                M = Staggered(smeared[key], mass=flavour.mass, **_parameters(flavour))
+            links_key = (flavour.rho, flavour.levels)
+            if links_key not in smeared:
+                smeared[links_key] = U.stout(rho=flavour.rho, steps=flavour.levels) if flavour.levels else U
+            links = smeared[links_key]
+            found: StaggeredObservables | WilsonObservables
             try:
-                found = M.observables(
-                    n_f=flavour.n_f,
-                    vectors=table.vectors,
-                    seed=self.seed,
-                    stream=self.stream,
-                    configuration=number,
-                    noise=table.noise,
-                    susceptibility=table.susceptibility,
-                    planes=table.magnetisation,
-                    solver=solver,
-                )
+                if flavour.type == "wilson":
+                    found = even_odd(solver)(_wilson(links, flavour)).observables(n_f=flavour.n_f, **key)
+                    series: Values = {"condensate": found.condensate, "pseudoscalar": found.pseudoscalar}
+                else:
+                    M = _staggered(links, flavour, hisq)
+                    hisq = M if isinstance(M, HISQ) else hisq
+                    found = M.observables(n_f=flavour.n_f, planes=table.magnetisation, solver=solver, **key)
+                    series = {"condensate": found.condensate}
+                    series |= {f"magnetisation_{plane}": m for plane, m in found.magnetisation.items()}
             except NotConverged as error:
                 raise NotConverged(
                     f"{error}; the run file has measure.fermions.max_iterations = {table.max_iterations}, "
@@ -201,13 +210,11 @@ class OnlineMeasurements:
                     error.report,
                 ) from error
             iterations += found.report.iterations
-            series: Values = {
-                "condensate": found.condensate,
+            series |= {
                 "number_density": found.number_density,
                 "susceptibility_connected": found.susceptibility_connected,
                 "susceptibility_disconnected": found.susceptibility_disconnected,
             }
-            series |= {f"magnetisation_{plane}": m for plane, m in found.magnetisation.items()}
             values |= {f"{name}.{flavour.name}": v for name, v in series.items() if v is not None}
         values["iterations_measure"] = float(iterations)
         return values
@@ -246,11 +253,27 @@ class OnlineMeasurements:
         }
 
 
-def _parameters(flavour: ValenceTable) -> dict[str, Any]:
-    return {
+def _wilson(links: GaugeField, flavour: ValenceTable) -> WilsonClover:
+    return WilsonClover(
+        links,
+        mass=flavour.bare_mass,
+        csw=flavour.csw,
+        twisted_mass=flavour.twisted_mass,
+        boundary=boundary_phases(flavour.boundary),
+    )
+
+
+def _staggered(links: GaugeField, flavour: ValenceTable, hisq: HISQ | None) -> Staggered | HISQ:
+    """The flavour's operator; one of HISQ shares the smeared links of `hisq`."""
+    parameters: dict[str, Any] = {
+        "mass": flavour.bare_mass,
         "boundary": boundary_phases(flavour.boundary),
         "mu_over_ipiT": flavour.mu_over_ipiT,
         "charge_thirds": flavour.charge_thirds,
         "b": flavour.b,
         "e": flavour.e,
     }
+    if flavour.type != "hisq":
+        return Staggered(links, **parameters)
+    parameters["epsilon"] = flavour.epsilon
+    return HISQ(links, **parameters) if hisq is None else hisq.flavour(**parameters)

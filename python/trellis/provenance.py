@@ -44,8 +44,8 @@ def write_root_attributes(
     lattice
         Lx, Ly, Lz, Lt.
     fixed_texts
-        The texts that decide how a file is read have a fixed length (h5py reads bytes): what is damaged in the
-        heap of the others then cannot crash the HDF5 library of a reader.
+        The texts that decide how a file is read have a fixed length (h5py reads bytes): what is damaged in
+        the heap of the others then cannot crash the HDF5 library of a reader.
     """
     from .parallel import broadcast
 

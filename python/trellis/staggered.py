@@ -14,6 +14,7 @@ from .arguments import phases as phases_of
 from .core import load
 from .errors import BadArgument, NotConverged
 from .gauge import GaugeField
+from .noise_traces import disconnected_susceptibility, noise_key, thermal_factor
 from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals
 from .solvers import EvenOdd, Solver, SolveReport, cg
 
@@ -212,40 +213,35 @@ class _StaggeredBase(OnLinks):
         ------
         NotConverged
             The tolerance was missed.
+        BadArgument
+            Another noise or plane, a number outside its range.
         """
-        if noise not in ("z2", "z4"):
-            raise BadArgument(f'noise must be "z2" or "z4", found {noise!r}')
+        key = noise_key(
+            noise, seed=seed, stream=stream, configuration=configuration, first=first, vectors=vectors
+        )
         for plane in planes:
             if plane not in FLUX_PLANES:
                 raise BadArgument(f"plane must be one of {', '.join(FLUX_PLANES)}, found {plane!r}")
         traces = load().staggered_noise_traces(
             self._matrix,
-            noise == "z2",
-            seed,
-            stream,
-            configuration,
-            first,
-            vectors,
+            *key,
             susceptibility,
             [FLUX_PLANES.index(plane) for plane in planes],
             _spec(solver),
         )
         report = _require_converged(_solve_report(traces.report))
         lx, ly, lz, lt = self.geometry.extents
-        weight, volume, thermal = n_f / 4, lx * ly * lz * lt, lt**3 / (lx * ly * lz)
+        weight = real("n_f", n_f, above=0) / 4
+        volume, thermal = lx * ly * lz * lt, thermal_factor(self.geometry.extents)
         density = weight * np.array(traces.density, dtype=np.complex128)
         curvature = None
         if susceptibility:
             curvature = thermal * weight * np.array(traces.curvature, dtype=np.complex128)
-        disconnected = None
-        if vectors > 1:
-            pairs = (density.sum() ** 2 - (density**2).sum()) / (vectors * (vectors - 1))
-            disconnected = complex(thermal * pairs)
         return StaggeredObservables(
             condensate=weight * np.array(traces.inverse).real / volume,
             number_density=thermal * density,
             susceptibility_connected=curvature,
-            susceptibility_disconnected=disconnected,
+            susceptibility_disconnected=disconnected_susceptibility(density, thermal),
             magnetisation={
                 plane: weight * np.array(values).real / volume
                 for plane, values in zip(planes, traces.magnetisation, strict=True)

@@ -69,6 +69,15 @@ name = "charm"
 type = "hisq"
 mass = 0.5
 epsilon = -0.1
+[[measure.valence]]
+name = "twisted"
+type = "wilson"
+n_f = 2
+kappa = 0.12
+csw = 1.2
+twisted_mass = 0.1
+rho = 0.1
+levels = 1
 [measure.flow]
 every = 4
 time = 0.4
@@ -164,6 +173,18 @@ def test_the_values_are_those_of_the_configuration(plain: Path) -> None:
         found["condensate.charm"][1][-1],
         charm.observables(n_f=1, vectors=3, seed=5, configuration=9).condensate,
     )
+    doublet = trellis.WilsonClover(U.stout(rho=0.1, steps=1), kappa=0.12, csw=1.2, twisted_mass=0.1)
+    solve = trellis.even_odd(trellis.cg(tolerance=1e-11))(doublet)
+    again = solve.observables(n_f=2, vectors=3, seed=5, configuration=9, susceptibility=True)
+    for name, values in (
+        ("condensate", again.condensate),
+        ("pseudoscalar", again.pseudoscalar),
+        ("number_density", again.number_density),
+        ("susceptibility_connected", again.susceptibility_connected),
+        ("susceptibility_disconnected", again.susceptibility_disconnected),
+    ):
+        assert np.allclose(found[f"{name}.twisted"][1][-1], values, rtol=1e-7, atol=1e-7), name
+    assert "magnetisation_xy.twisted" not in found
     flow = trellis.flow_history(U, time=0.4, spacing=0.1, step=0.05)
     assert np.array_equal(found["flow_charge_improved"][1][-1], flow.charge_improved)
     assert np.isnan(found["t0"][1][-1]) == np.isnan(flow.t0)
@@ -289,6 +310,69 @@ def test_a_table_that_means_something_else_is_refused(tmp_path: Path) -> None:
     write_run(tmp_path, more + '[[measure.valence]]\nname = "b"\nmass = 0.1\n')
     run("generate", "run.toml", "--resume", cwd=folder)
     assert "condensate.b" in occasional(folder)
+
+
+WILSON_SEA = """\
+[lattice]
+extents = [4, 4, 4, 4]
+[action]
+beta = 5.5
+[[fermions]]
+name = "light"
+type = "wilson"
+n_f = 2
+kappa = 0.12
+csw = 1.0
+[[integrator]]
+scheme = "omelyan2"
+steps = 4
+monomials = ["light", "gauge"]
+[molecular_dynamics]
+length = 0.5
+[start]
+type = "cold"
+[random]
+seed = 4
+[trajectories]
+total = 1
+[output]
+directory = "out"
+[measure.fermions]
+every = 1
+vectors = 2
+"""
+
+
+def test_condensate_of_a_wilson_sea(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, WILSON_SEA)
+    run("generate", "run.toml", cwd=folder)
+    U = trellis.read_gauge_field(max((folder / "out").glob("checkpoint.*.ildg")))
+    solve = trellis.even_odd(trellis.cg(tolerance=1e-11))(trellis.WilsonClover(U, kappa=0.12, csw=1.0))
+    again = solve.observables(n_f=2, vectors=2, seed=4, configuration=1)
+    found = occasional(folder)
+    assert np.allclose(found["condensate.light"][1][0], again.condensate, rtol=1e-8)
+    assert "susceptibility_connected.light" not in found
+    write_run(tmp_path, WILSON_SEA.replace("vectors = 2", 'vectors = 2\nmagnetisation = ["xy"]'))
+    said = run("generate", "run.toml", cwd=folder, status=1).stderr
+    assert "magnetisation is that of staggered and HISQ flavours" in said
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ('type = "wilson"\nmass = 0.1\nkappa = 0.12', "give mass or kappa, and not both"),
+        ('type = "wilson"\nmass = 0.1\ncharge_thirds = 1', "charge_thirds is for types staggered and hisq"),
+        ('type = "wilson"\nmass = 0.1\nb = [0, 0, 1]', "b and e are for types staggered and hisq"),
+        ('type = "wilson"\nmass = -4.0', "4 + mass"),
+        ("mass = 0.1\ncsw = 1.0", "csw is for type wilson"),
+        ("mass = -0.1", "staggered flavours have a mass above 0, found -0.1"),
+        ('type = "hisq"', "hisq flavours have a mass above 0, found none"),
+    ],
+)
+def test_valence_keys_that_do_not_fit(tmp_path: Path, keys: str, said: str) -> None:
+    text = HEATBATH.format(total=4) + f'[measure.fermions]\n[[measure.valence]]\nname = "a"\n{keys}\n'
+    found = run("generate", "run.toml", cwd=write_run(tmp_path, text), status=1)
+    assert said in found.stderr
 
 
 def test_solves_that_do_not_converge_name_their_keys(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ NOT_CALLED = {
     "Propagator",
     "SolveReport",
     "StaggeredObservables",
+    "WilsonObservables",
 }
 
 

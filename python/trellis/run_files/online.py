@@ -15,7 +15,9 @@ from .common import (
     FourPhases,
     MagneticQuanta,
     NotNegative,
+    Positive,
     Table,
+    require_diagonal,
     require_flow_times,
 )
 
@@ -36,10 +38,10 @@ class Periodic(Table):
 
 
 class NoiseTable(Periodic):
-    """[measure.fermions]: traces of staggered flavours with noise vectors (doc/conventions.md, Observables).
+    """[measure.fermions]: traces of flavours with noise vectors (doc/operators/staggered.md, wilson.md).
 
-    Condensate and quark-number density always; the flavours are those of [[fermions]] that are staggered or
-    HISQ, and those of [[measure.valence]].
+    Condensate and quark-number density always; the flavours are those of [[fermions]] and of
+    [[measure.valence]].
     """
 
     vectors: int = Field(default=4, ge=1, le=4096, description="Noise vectors for each flavour.")
@@ -48,38 +50,76 @@ class NoiseTable(Periodic):
         default=False, description="Also the second derivatives by the chemical potential."
     )
     magnetisation: Annotated[tuple[Plane, ...], AfterValidator(_check_plane_names)] = Field(
-        default=(), strict=False, description="Planes of the magnetisation: xy, xz, xt, yz, yt, zt."
+        default=(),
+        strict=False,
+        description="Planes of the magnetisation of staggered and HISQ flavours: xy, xz, xt, yz, yt, zt.",
     )
     residual: float = Field(default=1e-10, gt=0, lt=0.1, description="|b - M x| / |b| of the solves.")
     max_iterations: int = Field(default=20000, ge=1, description="Of a solve.")
 
 
 class ValenceTable(Table):
-    """[[measure.valence]]: a staggered flavour that is measured and is not in the sea."""
+    """[[measure.valence]]: a flavour that is measured and is not in the sea."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="In the stream.")
-    type: Literal["staggered", "hisq"] = "staggered"
+    type: Literal["staggered", "hisq", "wilson"] = "staggered"
     n_f: Coupling = Field(default=1.0, gt=0, description="Observables are summed over so many flavours.")
-    mass: Coupling = Field(gt=0, description="Bare mass.")
+    mass: Coupling | None = Field(default=None, description="Bare mass (wilson: or kappa).")
+    kappa: Positive | None = Field(default=None, description="wilson: 1 / (2 (4 + mass)).")
+    csw: Coupling = Field(default=0.0, description="wilson: clover coefficient.")
+    twisted_mass: Coupling = Field(
+        default=0.0, description="wilson: mu of + i mu gamma5 tau3; observables are those of the doublet."
+    )
     epsilon: Coupling = Field(default=0.0, description="hisq: correction of the Naik term.")
     boundary: FourPhases = Field(default=(0.0, 0.0, 0.0, 1.0), description="Phases over pi; 1: antiperiodic.")
-    mu_over_ipiT: Coupling = Field(default=0.0, description="Imaginary chemical potential.")
-    charge_thirds: ChargeThirds = Field(default=0, description="Charge in units of e/3.")
+    mu_over_ipiT: Coupling = Field(default=0.0, description="staggered, hisq: imaginary chemical potential.")
+    charge_thirds: ChargeThirds = Field(default=0, description="staggered, hisq: charge in units of e/3.")
     b: MagneticQuanta = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
     e: ElectricQuanta = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
     rho: NotNegative = Field(
         default=0.0,
-        description=f"staggered: stout weight of its links; warned about above {LARGE_RHO:g}.",
+        description=f"staggered, wilson: stout weight of its links; warned about above {LARGE_RHO:g}.",
     )
-    levels: int = Field(default=0, ge=0, le=20, description="staggered: stout levels of its links.")
+    levels: int = Field(default=0, ge=0, le=20, description="staggered, wilson: stout levels of its links.")
 
     @model_validator(mode="after")
     def _legal(self) -> Self:
         if self.type == "hisq" and self.levels > 0:
             raise ValueError(f"valence {self.name!r}: HISQ has its own smearing, levels must be 0")
-        if self.type == "staggered" and self.epsilon != 0:
+        if self.type != "hisq" and self.epsilon != 0:
             raise ValueError(f"valence {self.name!r}: epsilon is for type hisq")
+        if self.type == "wilson":
+            self._require_wilson()
+        else:
+            self._require_staggered()
         return self
+
+    def _require_staggered(self) -> None:
+        for key in ("kappa", "csw", "twisted_mass"):
+            if getattr(self, key):
+                raise ValueError(f"valence {self.name!r}: {key} is for type wilson")
+        if self.mass is None or self.mass <= 0:
+            found = "none" if self.mass is None else f"{self.mass:g}"
+            raise ValueError(
+                f"valence {self.name!r}: {self.type} flavours have a mass above 0, found {found}"
+            )
+
+    def _require_wilson(self) -> None:
+        for key in ("mu_over_ipiT", "charge_thirds"):
+            if getattr(self, key) != 0:
+                raise ValueError(f"valence {self.name!r}: {key} is for types staggered and hisq")
+        if any((*self.b, *self.e)):
+            raise ValueError(f"valence {self.name!r}: b and e are for types staggered and hisq")
+        if (self.mass is None) == (self.kappa is None):
+            raise ValueError(f"valence {self.name!r}: give mass or kappa, and not both")
+        if self.csw == 0 and self.twisted_mass == 0:
+            said = f"valence {self.name!r}: mass = {self.bare_mass:g}"
+            require_diagonal(4.0 + self.bare_mass, "4 + mass", said)
+
+    @property
+    def bare_mass(self) -> float:
+        """The mass, from kappa where that is given."""
+        return 1.0 / (2.0 * self.kappa) - 4.0 if self.kappa is not None else float(self.mass or 0.0)
 
 
 class OnlineFlowTable(Periodic):

@@ -10,29 +10,14 @@ namespace trellis {
 namespace {
 constexpr std::complex<double> i1{0.0, 1.0};
 
-/// i w U, w real: its hop is i (forward - backward) hops with weights w. The backward hop has the conjugate
+/// The hop of i w U, w real: i (forward - backward) hops with weights w. The backward hop has the conjugate
 /// of the link, so that real and imaginary parts of complex weights need a field each.
-GaugeField weighted(const GaugeField& U, const std::function<double(const Coord&, int)>& weights) {
-  const Geometry& g = U.geometry();
-  std::vector<std::complex<double>> links(size_t(g.local_volume()) * 36);
-  U.to_canonical(reinterpret_cast<double*>(links.data()));
-  for (int64_t site = 0; site < g.local_volume(); ++site) {
-    const Coord x = g.to_global(site_coord(site, g.local()));
-    for (int mu = 0; mu < 4; ++mu) {
-      const std::complex<double> factor = i1 * weights(x, mu);
-      for (size_t k = 0; k < 9; ++k) links[size_t(36 * site + 9 * mu) + k] *= factor;
-    }
-  }
-  GaugeField V = U;
-  V.from_canonical(reinterpret_cast<const double*>(links.data()));
-  return V;
-}
-
 std::unique_ptr<HoppingTerm> weighted_hop(const GaugeField& U, const BoundaryPhases& boundary,
                                           const std::function<double(const Coord&, int)>& weights) {
   WilsonParams params;
   params.boundary = boundary;
-  return std::make_unique<HoppingTerm>(weighted(U, weights), params, KernelChoice{});
+  return std::make_unique<HoppingTerm>(
+      weighted(U, [&](const Coord& x, int mu) { return i1 * weights(x, mu); }), params, KernelChoice{});
 }
 
 /// Whether any rank's links have a weight with an imaginary part.
@@ -46,6 +31,22 @@ bool has_imaginary_part(const GaugeField& U, const LinkWeights& weights) {
   return sum.value() > 0;
 }
 }  // namespace
+
+GaugeField weighted(const GaugeField& U, const LinkWeights& weights) {
+  const Geometry& g = U.geometry();
+  std::vector<std::complex<double>> links(size_t(g.local_volume()) * 36);
+  U.to_canonical(reinterpret_cast<double*>(links.data()));
+  for (int64_t site = 0; site < g.local_volume(); ++site) {
+    const Coord x = g.to_global(site_coord(site, g.local()));
+    for (int mu = 0; mu < 4; ++mu) {
+      const std::complex<double> factor = weights(x, mu);
+      for (size_t k = 0; k < 9; ++k) links[size_t(36 * site + 9 * mu) + k] *= factor;
+    }
+  }
+  GaugeField V = U;
+  V.from_canonical(reinterpret_cast<const double*>(links.data()));
+  return V;
+}
 
 LinkWeights charge_weights() {
   return [](const Coord&, int mu) { return mu == 3 ? 1.0 : 0.0; };

@@ -33,16 +33,17 @@ SpinorField spinor_columns(const LatticePtr& lattice, Precision precision) {
   spec.rhs = column_count;
   return SpinorField(lattice, spec);
 }
+}  // namespace
 
-SpinorField multiplied_columns(const SpinorField& in, const GammaMatrix& gamma) {
+SpinorField spin_multiplied(const SpinorField& in, const GammaMatrix& gamma) {
   if (in.spec().backend == Backend::cuda) {
     SpinorField result = SpinorField::like(in);
-    result.copy_from_host(multiplied_columns(in.host_copy(), gamma));
+    result.copy_from_host(spin_multiplied(in.host_copy(), gamma));
     return result;
   }
   SpinorField out = SpinorField::like(in);
   for_each_position(in, [&](const SitePosition& at, size_t) {
-    for (int column = 0; column < column_count; ++column) {
+    for (int column = 0; column < in.rhs(); ++column) {
       std::complex<double> psi[12], result[12];
       in.get_site(at, column, reinterpret_cast<double*>(psi));
       for (int s = 0; s < 4; ++s)
@@ -52,7 +53,6 @@ SpinorField multiplied_columns(const SpinorField& in, const GammaMatrix& gamma) 
   });
   return out;
 }
-}  // namespace
 
 double PropagatorReport::largest_true_residual() const {
   double largest = 0;
@@ -116,7 +116,22 @@ Propagator Propagator::on(Backend backend) const {
 }
 
 Propagator Propagator::multiplied(const GammaMatrix& gamma) const {
-  return Propagator(multiplied_columns(columns_, gamma), source_at_, boundary_, report_, description_);
+  return Propagator(spin_multiplied(columns_, gamma), source_at_, boundary_, report_, description_);
+}
+
+PropagatorReport solve_wilson(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
+                              const SpinorField& b, std::optional<SchurForm> even_odd) {
+  const WilsonOperator M(matrix);
+  if (even_odd) {
+    const WilsonSchur S(matrix, *even_odd);
+    SpinorField solution = S.make_field(b.rhs());
+    extract_parity(solution, x);
+    return solve_even_odd(solver, M, S, x, solution, b);
+  }
+  PropagatorReport report;
+  report.solve = solve(solver, M, x, b);
+  report.true_residual = relative_residual(M, x, b);
+  return report;
 }
 
 Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& solver, const Source& source,
@@ -128,27 +143,17 @@ Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& sol
                   "source and operator live on different lattices");
   TRELLIS_REQUIRE(!guess || guess->lattice_ptr() == matrix->hop().lattice_ptr(),
                   "guess and operator live on different lattices");
-  const WilsonOperator M(matrix);
-  SpinorField b = M.make_field(source.columns.rhs()), x = SpinorField::like(b);
+  SpinorField b = matrix->hop().make_field(Subset::full, source.columns.rhs()), x = SpinorField::like(b);
   convert(b, source.columns);
   if (guess) convert(x, guess->columns());
-  PropagatorReport report;
-  if (even_odd) {
-    const WilsonSchur S(matrix, *even_odd);
-    SpinorField solution = S.make_field(b.rhs());
-    extract_parity(solution, x);
-    report = solve_even_odd(solver, M, S, x, solution, b);
-  } else {
-    report.solve = solve(solver, M, x, b);
-    report.true_residual = relative_residual(M, x, b);
-  }
+  PropagatorReport report = solve_wilson(matrix, solver, x, b, even_odd);
   return Propagator(std::move(x), source.at, matrix->params().boundary, std::move(report),
                     source.description);
 }
 
 Source propagator_as_source(const Propagator& S, const GammaMatrix& gamma) {
   SpinorField columns = spinor_columns(S.lattice_ptr(), Precision::double_precision);
-  convert(columns, multiplied_columns(S.columns(), gamma));
+  convert(columns, spin_multiplied(S.columns(), gamma));
   return {std::move(columns), S.source_at(), S.description() + ", sequential"};
 }
 

@@ -83,20 +83,6 @@ void apply_derivative(const StaggeredHopping& hopping, const HopTables& tables, 
                       const SpinorField& in) {
   for (int parity = 0; parity < 2; ++parity) hopping.apply(tables, out, parity, in, 0.5);
 }
-
-void add(SolveReport& report, const SolveReport& part) {
-  report.method = part.method;
-  report.iterations += part.iterations;
-  report.converged = part.converged && (report.seconds == 0 || report.converged);
-  report.reason = std::max(
-      report.reason == StopReason::max_iterations && report.seconds == 0 ? part.reason : report.reason,
-      part.reason);
-  report.relative_residual = part.relative_residual;
-  report.seconds += part.seconds;
-  report.flops += part.flops;
-  report.conventional_flops += part.conventional_flops;
-  report.bytes += part.bytes;
-}
 }  // namespace
 
 StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorField& columns,
@@ -108,7 +94,7 @@ StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorF
   const auto potential = [Lt](const Coord&, int mu) { return mu == 3 ? 1.0 / Lt : 0.0; };
   StaggeredTraces traces;
   SpinorField X = SpinorField::like(columns), MX = X;
-  add(traces.report, solve_staggered(matrix, X, columns, solver));
+  traces.report = solve_staggered(matrix, X, columns, solver);
   traces.inverse = dot_each(columns, X);
   const HopTables first = derivative_tables(hopping, potential, 1.0, 1);
   apply_derivative(hopping, first, MX, X);
@@ -124,7 +110,7 @@ StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorF
   SpinorField second = SpinorField::like(columns), Y = SpinorField::like(columns);
   apply_derivative(hopping, derivative_tables(hopping, potential, 1.0, 2), second, X);
   traces.curvature = dot_each(columns, second);
-  add(traces.report, solve_staggered(matrix, Y, MX, solver));
+  traces.report.add(solve_staggered(matrix, Y, MX, solver));
   apply_derivative(hopping, first, second, Y);
   const auto loop = dot_each(columns, second);
   for (size_t i = 0; i < loop.size(); ++i) traces.curvature[i] -= loop[i];

@@ -42,6 +42,15 @@ void SolveReport::continues(const SolveReport& before) {
   history.insert(history.begin(), before.history.begin(), before.history.end());
 }
 
+void SolveReport::add(const SolveReport& next) {
+  const SolveReport before = std::move(*this);
+  *this = next;
+  continues(before);
+  restarts = before.restarts + next.restarts;
+  converged = before.converged && next.converged;
+  reason = std::max(before.reason, next.reason);
+}
+
 std::string SolveReport::summary() const {
   std::ostringstream text;
   text.precision(3);

@@ -36,6 +36,8 @@ struct SolveReport {
   double largest_residual() const;  ///< NaN if any is
   /// Adds what a solve that this one went on from took.
   void continues(const SolveReport& before);
+  /// Adds another solve of the same task: the worse of both endings, the residuals of the last.
+  void add(const SolveReport& next);
   double gflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0.0; }
   double gbytes_per_second() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0.0; }
   /// One line for logs.

@@ -1,0 +1,55 @@
+#include "trellis/measure/wilson_traces.hpp"
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/measure/conserved_current.hpp"
+#include "trellis/measure/propagator.hpp"
+
+namespace trellis {
+
+namespace {
+/// x = M^-1 b for fields on the host, with true residuals in the report.
+SolveReport solve_columns(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
+                          const SpinorField& b, std::optional<SchurForm> even_odd) {
+  SpinorField right = matrix->hop().make_field(Subset::full, b.rhs()), solution = SpinorField::like(right);
+  convert(right, b);
+  PropagatorReport report = solve_wilson(matrix, solver, solution, right, even_odd);
+  convert(x, solution);
+  report.solve.relative_residual = std::move(report.true_residual);
+  return std::move(report.solve);
+}
+}  // namespace
+
+WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, const SpinorField& columns,
+                           bool has_curvature, const SolverSpec& solver, std::optional<SchurForm> even_odd) {
+  TRELLIS_REQUIRE(columns.subset() == Subset::full && columns.precision() == Precision::double_precision &&
+                      matrix->choice().precision == Precision::double_precision,
+                  "traces take full columns and an operator in double");
+  const int Lt = matrix->lattice().extents()[3];
+  const BoundaryPhases& boundary = matrix->params().boundary;
+  SpinorField X = SpinorField::like(columns), MX = X;
+  WilsonTraces traces;
+  traces.report = solve_columns(matrix, solver, X, columns, even_odd);
+  traces.inverse = dot_each(columns, X);
+  traces.gamma5 = dot_each(columns, spin_multiplied(X, gamma_product(15)));
+  // mu/T = mu Lt is shared by Lt links: M' = Gamma / Lt, M'' = -1/2 (temporal hop) / Lt^2
+  const ConservedCurrent charge(U, boundary, charge_weights());
+  charge.apply(MX, X);
+  scale(MX, 1.0 / Lt, MX);
+  traces.density = dot_each(columns, MX);
+  if (!has_curvature) return traces;
+  WilsonParams isotropic;
+  isotropic.boundary = boundary;
+  const HoppingTerm temporal_hop(weighted(U, charge_weights()), isotropic, KernelChoice{});
+  SpinorField second = SpinorField::like(columns), Y = X;
+  for (int parity = 0; parity < 2; ++parity) temporal_hop.apply(second, parity, X, HopTask{});
+  traces.curvature = dot_each(columns, second);
+  traces.report.add(solve_columns(matrix, solver, Y, MX, even_odd));
+  charge.apply(second, Y);
+  const auto loop = dot_each(columns, second);
+  for (size_t i = 0; i < loop.size(); ++i)
+    traces.curvature[i] = -0.5 / Lt / Lt * traces.curvature[i] - loop[i] / double(Lt);
+  return traces;
+}
+
+}  // namespace trellis
