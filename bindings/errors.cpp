@@ -1,5 +1,5 @@
 /// C++ exceptions become those of trellis/errors.py, so that code without the compiled part can name them.
-#include <cstring>
+#include <string_view>
 
 #include "bindings.hpp"
 
@@ -8,9 +8,12 @@ namespace trellis::bindings {
 namespace {
 void raise(const char* python_name, const std::exception& error) {
   const nb::object type = nb::module_::import_("trellis.errors").attr(python_name);
-  const char* text = error.what();  // may quote a file, or a name, that is not UTF-8
+  std::string_view text = error.what();  // may quote a file, or a name, that is not UTF-8
+  // the condition in C++ is for those who debug it (TRELLIS_REQUIRE)
+  if (const size_t condition = text.rfind(" [required: "); condition != text.npos && text.back() == ']')
+    text = text.substr(0, condition);
   const nb::object said =
-      nb::steal(PyUnicode_DecodeUTF8(text, Py_ssize_t(std::strlen(text)), "backslashreplace"));
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "backslashreplace"));
   PyErr_SetObject(type.ptr(), said.ptr());
 }
 

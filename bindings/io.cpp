@@ -63,13 +63,20 @@ void bind_io(nb::module_& m) {
   m.def(
       "write_gauge_field",
       [](const std::string& path, const GaugeField& U, const std::string& format, int precision_bits,
-         const std::vector<std::pair<std::string, std::string>>& extra_records) {
+         const std::vector<std::pair<std::string, std::string>>& extra_records, bool is_little_endian,
+         const std::string& logical_file_name, const std::string& ensemble_id,
+         const std::string& ensemble_label) {
         WriteOptions options;
+        options.is_little_endian = is_little_endian;
+        options.logical_file_name = logical_file_name;
+        options.ensemble_id = ensemble_id;
+        options.ensemble_label = ensemble_label;
         options.precision_bits = precision_bits;
         options.extra_records = extra_records;
         write_gauge_field(path, U, gauge_format_by_name(format), options);
       },
-      "path"_a, "U"_a, "format"_a, "precision_bits"_a, "extra_records"_a, release_gil());
+      "path"_a, "U"_a, "format"_a, "precision_bits"_a, "extra_records"_a, "is_little_endian"_a = false,
+      "logical_file_name"_a = "", "ensemble_id"_a = "", "ensemble_label"_a = "", release_gil());
 }
 
 }  // namespace trellis::bindings

@@ -1,5 +1,6 @@
 /// Markov chains.
 #include "bindings.hpp"
+#include "trellis/field/hop_links.hpp"
 #include "trellis/gauge/starts.hpp"
 #include "trellis/update/heatbath.hpp"
 
@@ -10,6 +11,7 @@ void bind_update(nb::module_& m) {
   m.def("set_hot", &set_hot, "U"_a, "seed"_a, "stream"_a, release_gil());
   m.def("set_weak", &set_weak, "U"_a, "size"_a, "seed"_a, "stream"_a, release_gil());
   m.def("reunitarise_links", &reunitarise_links, "U"_a, release_gil());
+  m.def("link_reals_of", &link_reals_of, "U"_a, release_gil());
   nb::class_<Heatbath>(m, "Heatbath")
       .def(
           "__init__",

@@ -55,6 +55,12 @@ def convert(
     precision: Annotated[
         int | None, typer.Option(help="Bits of each number, 32 or 64; default: 64, or what the format has.")
     ] = None,
+    byte_order: Annotated[str, typer.Option(help="nersc, nersc-2row, milc: big or little.")] = "big",
+    logical_file_name: Annotated[
+        str, typer.Option("--lfn", help="ildg: logical file name (record ildg-data-lfn).")
+    ] = "",
+    ensemble_id: Annotated[str, typer.Option(help="nersc: ENSEMBLE_ID.")] = "",
+    ensemble_label: Annotated[str, typer.Option(help="nersc: ENSEMBLE_LABEL.")] = "",
     lattice: Lattice = None,
     json: Json = False,
 ) -> None:
@@ -62,7 +68,19 @@ def convert(
     from .commands.convert import convert as command
 
     console.run(
-        lambda: command(source, target, format=format, precision=precision, lattice=lattice, json=json), json
+        lambda: command(
+            source,
+            target,
+            format=format,
+            precision=precision,
+            byte_order=byte_order,
+            logical_file_name=logical_file_name,
+            ensemble_id=ensemble_id,
+            ensemble_label=ensemble_label,
+            lattice=lattice,
+            json=json,
+        ),
+        json,
     )
 
 

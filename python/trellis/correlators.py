@@ -155,7 +155,7 @@ def baryon(
     up: Propagator | None = None,
     down: Propagator | None = None,
     strange: Propagator | None = None,
-    form: Literal["full", "projected"] = "full",
+    form: Literal["full", "projected"] | None = None,
     parity: Literal[1, -1] = 1,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
@@ -166,14 +166,17 @@ def baryon(
     name
         "proton", "neutron", "sigma_plus", "sigma_zero", "sigma_minus", "xi_zero", "xi_minus", "lambda";
         "delta_plus_plus", "delta_plus", "delta_zero", "delta_minus", "sigma_star_plus", "sigma_star_zero",
-        "sigma_star_minus", "xi_star_zero", "xi_star_minus", "omega_minus".
+        "sigma_star_minus", "xi_star_zero", "xi_star_minus", "omega_minus". Or a name of run files:
+        "nucleon" and "nucleon_projected" (proton), "delta" and "delta_full" (delta_plus_plus), "sigma"
+        (sigma_plus), "xi" (xi_zero), "sigma_star", "xi_star", "omega".
     up, down, strange
         Propagators from the same source; flavours that the baryon does not have may be left out. The same
         propagator may stand for several.
     form
         "full": the C gamma5 diquark, tr[(1 + parity gamma_t)/2 < B Bbar >], for the decuplet C gamma_k and
         spin 3/2 at rest (doc/operators/contractions.md); "projected": every quark is
-        projected at source and sink (the operators of lalibe), mean over the spin states.
+        projected at source and sink (the operators of lalibe), mean over the spin states. Default: that of
+        the run file's name, or "full".
     parity
         1, or -1 for the parity partner.
     momenta
@@ -195,10 +198,24 @@ def baryon(
     quarks = core.BaryonQuarks(
         *(None if S is None else instance(name, S, Propagator)._core for name, S in flavours.items())
     )
-    what = (quarks, instance("name", name, str), integer("parity", parity))
-    if choice("form", form, "full", "projected") == "full":
+    operator, own_form = _baryon_operator(instance("name", name, str))
+    what = (quarks, operator, integer("parity", parity))
+    if choice("form", own_form if form is None else form, "full", "projected") == "full":
         return core.full_baryon(*what, momentum_list(momenta))[0]
     return core.projected_baryon(*what, momentum_list(momenta)).mean(axis=0)
+
+
+def _baryon_operator(name: str) -> tuple[str, str]:
+    """The operator of a name, and the form that the name stands for."""
+    from .channels import NAMED_BARYONS  # with the tables of run files, which others need not load
+
+    if name in NAMED_BARYONS:
+        return NAMED_BARYONS[name].operator, NAMED_BARYONS[name].form
+    core = load()
+    legal = [*core.octet_names(), *core.decuplet_names(), *NAMED_BARYONS]
+    if name not in legal:
+        raise BadArgument(f"no baryon {name!r}; legal: {', '.join(dict.fromkeys(legal))}")
+    return name, "full"
 
 
 def nucleon(S: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM) -> NDArray[np.complex128]:

@@ -54,7 +54,7 @@ class MoebiusDomainWall(QuarkOperator):
     boundary
         Phases for crossing the boundary in x, y, z, t, of modulus 1; 0 is Dirichlet.
     link_reals
-        Reals that store a link: 18, 12 or 8.
+        As of :class:`WilsonClover`.
     columns_per_solve
         How many of a propagator's twelve columns are solved together; divides 12. The slices share links
         already, so more columns cost memory and gain little.
@@ -75,7 +75,7 @@ class MoebiusDomainWall(QuarkOperator):
         Ls: int = 12,
         M5: float = 1.8,
         boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
-        link_reals: int = 12,
+        link_reals: int | None = None,
         columns_per_solve: int = 1,
     ) -> None:
         core = load()
@@ -88,7 +88,7 @@ class MoebiusDomainWall(QuarkOperator):
         params.b5, params.c5 = _coefficients("b5", b5), _coefficients("c5", c5)
         params.boundary = phases(boundary)
         self._params = params
-        self._core = core.DomainWallOperator(U._core, params, legal_link_reals(link_reals))
+        self._core = core.DomainWallOperator(U._core, params, legal_link_reals(U, link_reals))
         self._links = U
         self._columns_per_solve = columns_per_solve
 

@@ -186,6 +186,15 @@ class GaugeField:
         """
         return self._core.loops()
 
+    def reunitarised(self) -> GaugeField:
+        """The links brought back to SU(3), Gram and Schmidt on the rows.
+
+        Files in 32 bits have links that are special unitary to about 1e-7.
+        """
+        links = self._core.copy()
+        load().reunitarise_links(links)
+        return GaugeField(links)
+
     def stout(self, *, rho: float, steps: int, spatial: bool = False) -> GaugeField:
         """Stout-smeared links (Morningstar and Peardon, hep-lat/0311018), `steps` times. Collective.
 
@@ -263,7 +272,17 @@ class GaugeField:
         """Clover definition, of the links as they are (no flow). Collective."""
         return self._core.topological_charge()
 
-    def write(self, path: str | os.PathLike, format: str = "ildg", *, precision: int | None = None) -> None:
+    def write(
+        self,
+        path: str | os.PathLike,
+        format: str = "ildg",
+        *,
+        precision: int | None = None,
+        byte_order: Literal["big", "little"] = "big",
+        logical_file_name: str = "",
+        ensemble_id: str = "",
+        ensemble_label: str = "",
+    ) -> None:
         """Write to a file: under a temporary name, synchronised, then renamed. Collective.
 
         Through a symbolic link the file behind it is written; the link stays.
@@ -276,16 +295,42 @@ class GaugeField:
             "ildg", "scidac", "nersc", "nersc-2row", "milc" or "openqcd".
         precision
             Bits of a number, 32 or 64; default: 64, or what the format has.
+        byte_order
+            "little" for NERSC and MILC only; the others have one order.
+        logical_file_name
+            ILDG: of the record ildg-data-lfn.
+        ensemble_id, ensemble_label
+            NERSC: of the header.
 
         Raises
         ------
         BadArgument
-            Unknown format, or a precision that the format lacks.
+            Unknown format, or a precision, byte order or text that the format lacks.
         FileError
             The file cannot be written (a full disk, for example); an older file of that name is left alone.
         """
         bits = 0 if precision is None else integer("precision", precision, least=1)
-        load().write_gauge_field(behind_links(file_path(path)), self._core, str(format), bits, [])
+        for name, value, formats in (
+            ("logical_file_name", logical_file_name, ("ildg",)),
+            ("ensemble_id", ensemble_id, ("nersc", "nersc-2row")),
+            ("ensemble_label", ensemble_label, ("nersc", "nersc-2row")),
+        ):
+            instance(name, value, str)
+            if value and format not in formats:
+                raise BadArgument(f"{name} is written to {' and '.join(formats)} files, found {format!r}")
+            if "\n" in value or "\0" in value:
+                raise BadArgument(f"{name} must be one line, found {value!r}")
+        load().write_gauge_field(
+            behind_links(file_path(path)),
+            self._core,
+            str(format),
+            bits,
+            [],
+            choice("byte_order", byte_order, "big", "little") == "little",
+            logical_file_name,
+            ensemble_id,
+            ensemble_label,
+        )
 
     def __repr__(self) -> str:
         return f"<GaugeField {'x'.join(map(str, self.geometry.extents))}>"

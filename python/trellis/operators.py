@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 ANTIPERIODIC_IN_TIME = (1, 1, 1, -1)
 
 
-def legal_link_reals(value: int) -> int:
-    """18, 12 or 8; else BadArgument."""
+def legal_link_reals(U: GaugeField, value: int | None) -> int:
+    """18, 12 or 8; else BadArgument. None: what these links need. Collective."""
+    if value is None:
+        return int(load().link_reals_of(U._core))
     found = integer("link_reals", value)
     if found not in (18, 12, 8):
         raise BadArgument(f"link_reals must be 18, 12 or 8, found {found}")
@@ -86,7 +88,9 @@ class WilsonClover(QuarkOperator):
     twisted_mass
         mu.
     link_reals
-        Reals that store a link: 18, 12 or 8. The fewer, the less is read from memory.
+        Reals that store a link: 18, 12 or 8. The fewer, the less is read from memory. None: 12, or 18 for
+        links that are in SU(3) to 1e-5 and not to 1e-10, as those of files in 32 bits
+        (:meth:`GaugeField.reunitarised` brings them back).
 
     Raises
     ------
@@ -106,7 +110,7 @@ class WilsonClover(QuarkOperator):
         xi0: float = 1.0,
         csw_temporal: float | None = None,
         twisted_mass: float = 0.0,
-        link_reals: int = 12,
+        link_reals: int | None = None,
     ) -> None:
         core = load()
         instance("U", U, GaugeField)
@@ -122,7 +126,7 @@ class WilsonClover(QuarkOperator):
         params.boundary = phases(boundary)
         params.nu, params.xi0 = real("nu", nu), real("xi0", xi0, above=0)
         params.twisted_mass = real("twisted_mass", twisted_mass)
-        link_reals = legal_link_reals(link_reals)
+        link_reals = legal_link_reals(U, link_reals)
         self._params = params
         self._core = core.WilsonOperator(U._core, params, "double", link_reals)
         self._links = U

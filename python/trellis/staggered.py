@@ -266,7 +266,7 @@ class Staggered(_StaggeredBase):
     charge_thirds, b, e
         Charge in thirds of e, and the quanta of the magnetic (b_x, b_y, b_z) and electric fields; integers.
     link_reals
-        12 for links in SU(3), or 18.
+        As of :class:`WilsonClover`.
 
     Raises
     ------
@@ -284,11 +284,11 @@ class Staggered(_StaggeredBase):
         charge_thirds: int = 0,
         b: Sequence[int] = (0, 0, 0),
         e: Sequence[int] = (0, 0, 0),
-        link_reals: int = 12,
+        link_reals: int | None = None,
     ) -> None:
         super().__init__(
             U,
-            load().StaggeredLinks(instance("U", U, GaugeField)._core, legal_link_reals(link_reals)),
+            load().StaggeredLinks(instance("U", U, GaugeField)._core, legal_link_reals(U, link_reals)),
             mass=mass,
             boundary=boundary,
             mu_over_ipiT=mu_over_ipiT,

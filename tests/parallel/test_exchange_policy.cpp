@@ -72,7 +72,9 @@ TEST(SharedExchange, delivers_every_message_every_time) {
   Everything a(3), b(1);
   for (int turn = 0; turn < 40; ++turn) {
     EXPECT_EQ(a.run(turn), 0);
-    if (turn % 3 == 0) EXPECT_EQ(b.run(turn), 0);
+    if (turn % 3 == 0) {
+      EXPECT_EQ(b.run(turn), 0);
+    }
   }
 }
 
@@ -91,7 +93,9 @@ TEST(SharedExchange, one_way_messages_are_not_overrun) {
     if (comm.rank() == 0) std::fill(data.begin(), data.end(), double(turn));
     exchange->start();
     exchange->wait();
-    if (comm.rank() == 1) EXPECT_EQ(std::count(data.begin(), data.end(), double(turn)), 5000);
+    if (comm.rank() == 1) {
+      EXPECT_EQ(std::count(data.begin(), data.end(), double(turn)), 5000);
+    }
   }
 }
 

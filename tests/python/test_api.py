@@ -218,6 +218,11 @@ def test_mesons_and_baryons(S: tr.Propagator) -> None:
     assert np.all(delta[0, :4].real > 0)
     full = tr.baryon("delta_plus_plus", up=S)
     assert np.all(full[0, :4].real > 0)
+    assert np.array_equal(tr.baryon("nucleon", up=S, down=S), proton)  # the names of run files
+    assert np.array_equal(tr.baryon("delta", up=S), delta)
+    assert np.array_equal(tr.baryon("delta_full", up=S), full)
+    with pytest.raises(tr.BadArgument, match=r"no baryon 'protron'; legal: proton, .*, omega_minus, nucleon"):
+        tr.baryon("protron", up=S, down=S)
     for name in ("sigma_star_zero", "xi_star_minus", "omega_minus"):  # one multiplet for equal quarks
         same = tr.baryon(name, up=S, down=S, strange=S)
         assert np.allclose(same, full, rtol=1e-12, atol=1e-12 * np.abs(full).max())
@@ -302,6 +307,34 @@ def test_file_errors(U: tr.GaugeField, tmp_path: Path) -> None:
         tr.read_gauge_field(tmp_path / "short.ildg")
     with pytest.raises(tr.FileError):
         U.write(tmp_path / "no" / "such" / "folder.ildg")
+
+
+def test_links_of_32_bits(U: tr.GaugeField, tmp_path: Path) -> None:
+    """They are in SU(3) to 1e-7; every operator takes them, and chains start from them."""
+    U.write(tmp_path / "single.ildg", precision=32)
+    V = tr.read_gauge_field(tmp_path / "single.ildg")
+    assert 1e-9 < V.loops()["unitarity_violation"] < 1e-5
+    W = V.reunitarised()
+    assert W.loops()["unitarity_violation"] < 1e-14
+    assert np.abs(W.to_numpy() - U.to_numpy()).max() < 1e-6
+    tr.Staggered(V, mass=0.1)
+    tr.MoebiusDomainWall(V.stout(rho=0.1, steps=1), mass=0.1, Ls=4)
+    solve = tr.even_odd(tr.cg(tolerance=1e-10))
+    source = tr.point_source(U.geometry, (0, 0, 0, 0))
+    S, T = (solve(tr.WilsonClover(links, kappa=0.12)).propagator(source) for links in (V, W))
+    assert np.abs(S.to_numpy() - T.to_numpy()).max() < 1e-6
+    with pytest.raises(tr.BadArgument, match="cannot be stored as 12 reals; link_reals = 18 takes them"):
+        tr.WilsonClover(V, kappa=0.12, link_reals=12)
+    far = U.to_numpy() + 1e-4
+    with pytest.raises(tr.BadArgument, match="links violate SU"):  # no rounding: somebody has to want them
+        tr.WilsonClover(tr.GaugeField.from_numpy(far), kappa=0.12)
+
+
+def test_grids_that_cannot_be(U: tr.GaugeField) -> None:
+    with pytest.raises(tr.BadArgument, match="legal grids of 2 ranks: 1x1x2x1 1x2x1x1 2x1x1x1"):
+        tr.Geometry((4, 4, 4, 6), grid=(1, 1, 1, 2))
+    with pytest.raises(tr.BadArgument, match="no grid of 5 ranks can cut 4x4x4x6"):
+        tr.Geometry((4, 4, 4, 6), grid=(1, 1, 1, 5))
 
 
 def test_nan_is_found(U: tr.GaugeField) -> None:

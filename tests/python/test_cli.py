@@ -9,6 +9,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import command, environment, run, sha256
 
@@ -167,6 +168,31 @@ def test_convert_writes_through_a_symbolic_link(folder: Path) -> None:
     found = run("convert", "conf.ildg", "circle.ildg", "--format", "ildg", cwd=folder, status=1)
     assert "expected a file, found symbolic links in a circle" in found.stderr
     assert (folder / "circle.ildg").is_symlink()
+
+
+def test_convert_with_words_and_byte_order(folder: Path) -> None:
+    options = ("--byte-order", "little", "--ensemble-id", "E 1", "--ensemble-label", "run two")
+    run("convert", "conf.ildg", "little.nersc", "--format", "nersc", *options, cwd=folder)
+    header = (folder / "little.nersc").read_bytes().partition(b"END_HEADER")[0].decode()
+    for line in ("FLOATING_POINT = IEEE64LITTLE", "ENSEMBLE_ID = E 1", "ENSEMBLE_LABEL = run two"):
+        assert line in header
+    run("convert", "conf.ildg", "little.milc", "--format", "milc", "--byte-order", "little", cwd=folder)
+    assert (folder / "little.milc").read_bytes()[:4] == (20103).to_bytes(4, "little")
+    for name in ("little.nersc", "little.milc"):
+        links = tr.read_gauge_field(folder / name).to_numpy()
+        assert np.allclose(links, tr.read_gauge_field(folder / "conf.ildg").to_numpy(), atol=1e-7)
+    run("convert", "conf.ildg", "named.ildg", "--format", "ildg", "--lfn", "lfn://a/b", cwd=folder)
+    metadata = dict(tr.read_gauge_field(folder / "named.ildg").report.metadata)
+    assert metadata["ildg-data-lfn"] == "lfn://a/b"
+    for option, format, said in (
+        (("--lfn", "a"), "nersc", "logical_file_name is written to ildg files, found 'nersc'"),
+        (("--ensemble-id", "a"), "ildg", "ensemble_id is written to nersc and nersc-2row files"),
+        (("--byte-order", "little"), "ildg", "format ildg has one byte order only"),
+        (("--byte-order", "middle"), "nersc", '--byte-order must be "big" or "little", found'),
+    ):
+        found = run("convert", "conf.ildg", "x", "--format", format, *option, cwd=folder, status=1)
+        assert said in found.stderr
+        assert "[required" not in found.stderr
 
 
 def test_convert_refuses(folder: Path) -> None:

@@ -10,6 +10,7 @@ import h5py
 import pytest
 from command_line import run, sha256, write_run_file
 
+import trellis
 from trellis.commands.tune import acceptance_of, deviation_for, whole_steps
 
 RUN = """\
@@ -346,3 +347,15 @@ def test_tune_with_far_too_many_steps(tmp_path: Path) -> None:
     assert json.loads(found.stdout)["levels"][0]["proposed"] < 20
     assert "level 1: less than half of the steps of a trajectory are proposed" in found.stderr
     assert "tune again with these" in found.stderr
+
+
+def test_a_start_from_links_of_32_bits(tmp_path: Path) -> None:
+    """A chain lives in SU(3): they are brought back to it, and that is said."""
+    trellis.quenched((4, 4, 4, 8), beta=6.0, seed=1, sweeps=2).write(tmp_path / "single.milc", "milc")
+    begin = RUN.index("[start]")
+    end = RUN.index("[", begin + 1)
+    text = RUN[:begin] + '[start]\ntype = "file"\nfile = "single.milc"\n' + RUN[end:]
+    folder = write_run_file(tmp_path, text)
+    found = run("generate", "run.toml", "--trajectories", 1, cwd=folder)
+    assert "single.milc: links are in SU(3) to " in found.stdout + found.stderr
+    assert "; they are reunitarised" in found.stdout + found.stderr

@@ -246,3 +246,12 @@ def test_pipes_and_folders_are_not_replaced(tmp_path: Path) -> None:
         assert "only a regular file is replaced" in json.loads(text)["error"]
     assert (tmp_path / "pipe").is_fifo()
     assert (tmp_path / "folder").is_dir()
+
+
+@pytest.mark.parametrize("digits", [1, 2])
+def test_headers_of_few_digits_are_said_to_tell_little(tmp_path: Path, digits: int) -> None:
+    rounded = f"{PLAQUETTES[0]:.{digits}f}"
+    (tmp_path / "few").write_bytes(nersc(U, changes={"PLAQUETTE": rounded}))
+    status, _, errors = called(lambda: info(tmp_path / "few", lattice=None, json=True))
+    assert status == 0
+    assert f"PLAQUETTE = {rounded} has too few digits to tell whether the links are damaged" in errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..arguments import choice
 from ..errors import BadArgument
 from ..gauge import read_gauge_field
 from .arguments import parse_lattice
@@ -11,17 +12,36 @@ from .console import Output
 
 
 def convert(
-    source: Path, target: Path, *, format: str, precision: int | None, lattice: str | None, json: bool
+    source: Path,
+    target: Path,
+    *,
+    format: str,
+    precision: int | None,
+    lattice: str | None,
+    json: bool,
+    byte_order: str = "big",
+    logical_file_name: str = "",
+    ensemble_id: str = "",
+    ensemble_label: str = "",
 ) -> int:
     """Read, check, write in another format."""
     output = Output(json)
     if precision not in (None, 32, 64):
         raise BadArgument(f"--precision: expected 32 or 64, found {precision}")
+    order = choice("--byte-order", byte_order, "big", "little")
     U = read_gauge_field(source, lattice=parse_lattice(lattice))
     assert U.report is not None
     for warning in U.report.warnings:
         output.warning(f"{source}: {warning}")
-    U.write(target, format, precision=precision)
+    U.write(
+        target,
+        format,
+        precision=precision,
+        byte_order="little" if order == "little" else "big",
+        logical_file_name=logical_file_name,
+        ensemble_id=ensemble_id,
+        ensemble_label=ensemble_label,
+    )
     extents = "x".join(map(str, U.geometry.extents))
     output.line(f"{source} ({U.report.format}, {extents}) -> {target} ({format})")
     output.result(

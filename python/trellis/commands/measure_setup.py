@@ -91,6 +91,7 @@ def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover | MoebiusD
             c5=coefficients(table.c5),
             M5=table.M5,
             Ls=table.Ls,
+            link_reals=table.link_reals,
             boundary=(1, 1, 1, _PHASE_IN_TIME[table.boundary_t]),
         )
     return WilsonClover(

@@ -70,10 +70,10 @@ class FermionTable(Table):
     c5: Coefficients = Field(default=0.5, description="moebius: D_- = 1 - c5 D_W(-M5); the same.")
     M5: float = Field(default=1.8, ge=0.01, lt=2, description="moebius: domain-wall height.")
     Ls: int = Field(default=12, ge=2, le=32, description="moebius: slices; even for m_res.")
-    link_reals: Literal[18, 12, 8] = Field(
-        default=12,
+    link_reals: Literal[18, 12, 8] | None = Field(
+        default=None,
         description="Reals of a stored link: 18, or 12 or 8 where links are special unitary. 8 saves memory "
-        "traffic for arithmetic: it is meant for GPUs.",
+        "traffic for arithmetic: it is meant for GPUs. Default: 12, or 18 for links rounded to 32 bits.",
     )
 
     strange_kappa: Positive | None = Field(
@@ -90,7 +90,7 @@ class FermionTable(Table):
         if self.strange_kappa is not None and self.strange_mass is not None:
             raise ValueError("give fermion.strange_kappa or fermion.strange_mass, and not both")
         given = self.model_fields_set
-        other = {"kappa", "strange_kappa", "csw", "csw_temporal", "nu", "xi0", "twisted_mass", "link_reals"}
+        other = {"kappa", "strange_kappa", "csw", "csw_temporal", "nu", "xi0", "twisted_mass"}
         wrong = given & (other if self.type == "moebius" else {"b5", "c5", "M5", "Ls"})
         if wrong:
             raise ValueError(f"fermion of type {self.type} does not take {', '.join(sorted(wrong))}")

@@ -91,6 +91,13 @@ double largest_u3_violation(const GaugeField& U) {
   return largest_over_links(U, unitarity_violation);
 }
 
+int link_reals_of(const GaugeField& U) {
+  const double violation = largest_su3_violation(U);
+  const bool is_rounded = violation > group_tolerance(Precision::double_precision) &&
+                          violation <= group_tolerance(Precision::single_precision);
+  return is_rounded ? 18 : 12;
+}
+
 HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals, Backend backend, int lanes)
     : lattice_{links.lattice_ptr()}, precision_{precision}, backend_{backend}, link_reals_{link_reals} {
   if (backend == Backend::cuda) cuda::require_gpu();  // before the work on the host
@@ -104,14 +111,14 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
                   "18, 14 or 12");
   if (link_reals != 18) {
     const double worst = link_reals == 14 ? largest_u3_violation(U) : largest_su3_violation(U);
-    const double allowed = precision == Precision::double_precision ? 1e-10 : 1e-5;
+    const double allowed = group_tolerance(precision);
     if (std::isinf(worst))
       throw BadArgument(
           message("links hold a NaN or infinity: they cannot be stored as ", link_reals, " reals"));
     if (worst > allowed)
       throw BadArgument(message("links violate ", link_reals == 14 ? "U(3)" : "SU(3)", " by ", worst,
                                 " (allowed ", allowed, "): they cannot be stored as ", link_reals,
-                                " reals, use 18"));
+                                " reals; link_reals = 18 takes them as they are"));
   }
   if (backend != Backend::cpu) lanes = 1;
   layout_ = lattice_->layout(lanes == 0 ? default_lanes(precision) : lanes);

@@ -11,12 +11,17 @@ constexpr bool has_link_storage(Precision precision, int link_reals) {
   return link_reals != 8 || precision != Precision::fp16_precision;
 }
 
+/// How far links may lie outside SU(3) or U(3) where fewer than 18 reals keep them.
+constexpr double group_tolerance(Precision precision) {
+  return precision == Precision::double_precision ? 1e-10 : 1e-5;
+}
+
 class HopLinks {
  public:
   /// A copy of U. @pre link_reals 18, or 12 for special unitary links (the third row is rebuilt from the
   /// first two), or 14 for unitary ones (two rows and the determinant), or 8 for special unitary ones
-  /// (view/eight_real_links.hpp); has_link_storage(). Links that are not SU(3) or U(3) to 1e-10, single
-  /// precision 1e-5, are refused.
+  /// (view/eight_real_links.hpp); has_link_storage(). Links outside SU(3) or U(3) by more than
+  /// group_tolerance() are refused.
   HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = Backend::cpu,
            int lanes = 0);
   /// Takes the links of another field. What they are is not checked again: updates keep links in SU(3).
@@ -50,10 +55,14 @@ class HopLinks {
   std::vector<int32_t> origins_[2];  ///< [block][lane]: block * lanes + lane in U's order
 };
 
-/// Largest deviation of a local link from SU(3): |(U U^dagger - 1)_ij| and |third row - conj(first x
-/// second)|.
+/// Largest deviation of a link, on any rank, from SU(3): |(U U^dagger - 1)_ij| and |third row - conj(first x
+/// second)|. Collective.
 double largest_su3_violation(const GaugeField& U);
 /// The same from U(3): the phase of the determinant is free.
 double largest_u3_violation(const GaugeField& U);
+/// 12, or 18 for links that are special unitary to no more than the accuracy of files in 32 bits. Links that
+/// are further away get 12 too, whose check refuses them: someone has to say that they are wanted.
+/// Collective.
+int link_reals_of(const GaugeField& U);
 
 }  // namespace trellis

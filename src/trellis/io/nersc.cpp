@@ -94,11 +94,13 @@ void read_datatype(const std::string& text, const std::string& path, GaugeFileHe
   header.report.format = header.rows == 2 ? GaugeFormat::nersc_two_row : GaugeFormat::nersc;
 }
 
-/// Half a unit of the last printed digit, but at least what single precision in the writer leaves open.
+/// A value that is printed with less than this says little: damage may hide behind its last digit.
+constexpr double coarsest_digit = 1e-3;
+
+/// A unit of the last printed digit, but at least what single precision in the writer leaves open.
 double tolerance_of(const std::string& text, double least) {
   const size_t point = text.find('.'), exponent = text.find_first_of("eE");
-  if (point == std::string::npos) return least;
-  const size_t digits = std::min(exponent, text.size()) - point - 1;
+  const size_t digits = point == std::string::npos ? 0 : std::min(exponent, text.size()) - point - 1;
   int power = 0;
   if (exponent != std::string::npos) {
     const char* begin =
@@ -119,9 +121,13 @@ void read_header_values(const Keys& keys, const std::string& path, FileReport& r
     const auto found = keys.find(entry.key);
     if (found == keys.end())
       report.warnings.push_back(message("the header has no ", entry.key));
-    else
-      report.values.push_back({entry.name, number<double>(found->second, entry.key, path), 0.0,
-                               tolerance_of(found->second, entry.least)});
+    else {
+      const double tolerance = tolerance_of(found->second, entry.least);
+      report.values.push_back({entry.name, number<double>(found->second, entry.key, path), 0.0, tolerance});
+      if (tolerance > coarsest_digit)
+        report.warnings.push_back(message(entry.key, " = ", found->second,
+                                          " has too few digits to tell whether the links are damaged"));
+    }
   }
   for (int mu = 1; mu <= Nd; ++mu) {
     const auto boundary = keys.find(message("BOUNDARY_", mu));

@@ -103,6 +103,19 @@ Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent)
   return best;
 }
 
+namespace {
+/// At most twelve of them.
+std::string legal_grids_in_words(const Coord& lattice, int ranks) {
+  for (const int extent : lattice)
+    if (extent < 2 || extent % 2 != 0) return "extents are even and at least 2";
+  const auto grids = legal_process_grids(lattice, ranks, 2);
+  if (grids.empty()) return message("no grid of ", ranks, " ranks can cut ", to_string(lattice));
+  std::string text = message("legal grids of ", ranks, ranks == 1 ? " rank:" : " ranks:");
+  for (size_t i = 0; i < grids.size() && i < 12; ++i) text += " " + to_string(grids[i]);
+  return grids.size() > 12 ? text + message(" and ", grids.size() - 12, " more") : text;
+}
+}  // namespace
+
 Geometry::Geometry(const Coord& lattice, ProcessGrid grid, int rank)
     : lattice_{lattice}, grid_{std::move(grid)}, rank_{rank} {
   rank_coord_ = grid_.coord_of(rank);
@@ -110,8 +123,10 @@ Geometry::Geometry(const Coord& lattice, ProcessGrid grid, int rank)
     TRELLIS_REQUIRE(lattice[mu] >= 2 && lattice[mu] % 2 == 0, "lattice extent ", lattice[mu],
                     " in direction ", "xyzt"[mu], " must be even and at least 2");
     const int parts = grid_.extents()[mu];
-    TRELLIS_REQUIRE(is_legal(lattice[mu], parts, 2), "lattice extent ", lattice[mu], " in direction ",
-                    "xyzt"[mu], " cannot be cut into ", parts, " even parts");
+    if (!is_legal(lattice[mu], parts, 2))
+      throw BadArgument(message("lattice extent ", lattice[mu], " in direction ", "xyzt"[mu],
+                                " cannot be cut into ", parts, " even parts; ",
+                                legal_grids_in_words(lattice, grid_.size())));
     local_[mu] = lattice[mu] / parts;
     origin_[mu] = rank_coord_[mu] * local_[mu];
   }
