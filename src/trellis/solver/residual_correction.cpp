@@ -150,7 +150,8 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
   if (!std::isfinite(c.residual2)) return finish(StopReason::not_finite);
   if (c.residual2 <= params_.tolerance * params_.tolerance) return finish(StopReason::converged);
   if (c.failed) {
-    if (c.failure == StopReason::not_finite || ++failures_[i] > failures_allowed) return finish(c.failure);
+    // not finite: numbers may have left the range of the storage inside, which a new beginning can help
+    if (++failures_[i] > failures_allowed) return finish(c.failure);
     method.forget(column);
   }
   if (c.iterations >= params_.max_iterations) return finish(StopReason::max_iterations);
