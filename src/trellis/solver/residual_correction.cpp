@@ -12,6 +12,7 @@ namespace trellis {
 namespace {
 
 constexpr int failures_allowed = 3;         // breakdowns of a column after which it is given up
+constexpr double careful_reduction = 0.3;   // per run, of a column that broke down
 constexpr int idle_runs_allowed = 3;        // runs in a row that did not reduce the true residual
 constexpr double claimed_progress2 = 0.64;  // of |r|^2: a run is judged if its recursion claims this much,
 constexpr double least_progress2 = 0.8;     // and was idle if more than this is left in truth
@@ -162,7 +163,10 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
   } else {
     idle_runs_[i] = 0;
   }
-  const double reduced = params_.reduction_per_run * params_.reduction_per_run * c.residual2;
+  // the same run would fail again: a shorter one ends before it
+  const double reduction =
+      failures_[i] > 0 ? std::max(params_.reduction_per_run, careful_reduction) : params_.reduction_per_run;
+  const double reduced = reduction * reduction * c.residual2;
   c.target2 = std::max(params_.tolerance * params_.tolerance, reduced);
   c.start2 = c.largest2 = c.residual2;
   c.is_active = true;
