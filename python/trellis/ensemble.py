@@ -22,7 +22,7 @@ from . import dataset_checksums
 from .core import load
 from .durable import behind_links, sync_folder, write_json
 from .errors import BadArgument, FileError
-from .gauge import GaugeField, read_gauge_field
+from .gauge import GaugeField, read_with_report
 from .parallel import broadcast, rank
 from .provenance import write_root_attributes
 
@@ -103,7 +103,10 @@ def load_last_state(
             record = broadcast(_read_record(state))
             if isinstance(record, str):
                 raise FileError(record)
-            U = read_gauge_field(state.links, grid=grid)
+            U = read_with_report(state.links, grid=grid)
+            assert U.report is not None
+            for text in U.report.warnings:
+                warn(f"{state.links}: {text}")
             found = U.plaquette
             if found != record["plaquette"]:
                 raise FileError(

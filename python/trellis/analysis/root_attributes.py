@@ -1,4 +1,4 @@
-"""Attributes of measurement and stream files, checksums among them, and those of the root that have to agree."""
+"""Attributes of measurement and stream files: checksums, and those of the root that have to agree."""
 
 from __future__ import annotations
 

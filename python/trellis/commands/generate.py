@@ -141,7 +141,7 @@ class _Generation:
             if resume:
                 self.output.line("nothing to resume: starting at sweep 1")
             set_aside_stream(self.stream, self.output)
-            return start_field(run.start, self.geometry, run.heatbath.seed, run.machine)
+            return start_field(run.start, self.geometry, run.heatbath.seed, run.machine, self.output)
         state, U, record = found
         self._require_same_physics(record["physics"], state)
         require_lattice(str(state.links), U, self.geometry)

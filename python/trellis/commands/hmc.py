@@ -201,7 +201,7 @@ class _Chain:
             if broadcast(bool(states(self.folder))):
                 raise BadArgument(f"{self.folder} has states, and none of them can be used")
             set_aside_stream(self.stream, self.output)
-            return start_field(run.start, self.geometry, run.random.seed, run.machine)
+            return start_field(run.start, self.geometry, run.random.seed, run.machine, self.output)
         state, U, record = found
         self._require_same_physics(record["physics"], state)
         require_lattice(str(state.links), U, self.geometry)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from ..core import load
 from ..ensemble import State, Stream
 from ..errors import BadArgument, FileError, OutOfMemory
-from ..gauge import GaugeField, Geometry, read_gauge_field
+from ..gauge import GaugeField, Geometry, read_with_report
 from ..machine import show_bytes
 from ..parallel import on_root
 from ..run_files import load_run_file
@@ -161,8 +161,12 @@ def _grids(extents: tuple[int, ...], ranks: int) -> list[tuple[int, ...]]:
     return [grid for grid in grids if not _is_too_short(extents, grid)]
 
 
-def start_field(start: StartTable, geometry: Geometry, seed: int, machine: MachineTable) -> GaugeField:
+def start_field(
+    start: StartTable, geometry: Geometry, seed: int, machine: MachineTable, output: Output
+) -> GaugeField:
     """The links before the first sweep or trajectory, as [start] says. Collective.
+
+    What a file has no checksum for is warned about.
 
     Raises
     ------
@@ -177,10 +181,14 @@ def start_field(start: StartTable, geometry: Geometry, seed: int, machine: Machi
         return weak_field(geometry, seed=seed, spread=start.spread)
     assert start.file is not None
     try:
-        return read_gauge_field(start.file, grid=machine.grid, lattice=geometry.extents)
+        U = read_with_report(start.file, grid=machine.grid, lattice=geometry.extents)
     except FileError as error:
         said = f"start.file (lattice.extents = {list(geometry.extents)})"
         raise type(error)(f"{said}: {error}") from error
+    assert U.report is not None
+    for text in U.report.warnings:
+        output.warning(f"{start.file}: {text}")
+    return U
 
 
 def require_lattice(what: str, U: GaugeField, geometry: Geometry) -> None:
