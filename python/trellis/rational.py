@@ -80,7 +80,7 @@ def rational_power(
     order
         Number of poles; or give tolerance.
     tolerance
-        The smallest order whose error is below it before the coefficients are rounded to doubles. For positive
+        The smallest order whose error is below it before coefficients are rounded to doubles. For positive
         exponents the terms cancel at the lower end by about (high / low)^exponent, and no order reaches a
         tolerance below that many roundings: then ``error`` is above the tolerance.
     cache
