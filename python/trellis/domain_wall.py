@@ -12,7 +12,7 @@ from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
 from .operator_records import Parameter
-from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals
+from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, with_changes
 from .propagators import Propagator
 
 
@@ -88,7 +88,8 @@ class MoebiusDomainWall(QuarkOperator):
         params.b5, params.c5 = _coefficients("b5", b5), _coefficients("c5", c5)
         params.boundary = phases(boundary)
         self._params = params
-        self._core = core.DomainWallOperator(U._core, params, legal_link_reals(U, link_reals))
+        self._link_reals = legal_link_reals(U, link_reals)
+        self._core = core.DomainWallOperator(U._core, params, self._link_reals)
         self._links = U
         self._columns_per_solve = columns_per_solve
 
@@ -115,7 +116,13 @@ class MoebiusDomainWall(QuarkOperator):
     def __repr__(self) -> str:
         p = self._params
         b5, c5 = (_without_zero_imaginary_parts(x) for x in (p.b5, p.c5))
-        return f"MoebiusDomainWall(mass={p.mass:g}, b5={b5}, c5={c5}, Ls={p.Ls}, M5={p.M5:g})"
+        said = f"MoebiusDomainWall(mass={p.mass:g}, b5={b5}, c5={c5}, Ls={p.Ls}, M5={p.M5:g}"
+        changes: dict[str, tuple[object, object]] = {
+            "boundary": (self.boundary, ANTIPERIODIC_IN_TIME),
+            "link_reals": (self._link_reals, 12),
+            "columns_per_solve": (self._columns_per_solve, 1),
+        }
+        return with_changes(said, changes) + ")"
 
 
 def propagator_norm(S: Propagator) -> NDArray[np.float64]:

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from . import dataset_checksums
 from .core import load
 from .durable import behind_links, sync_folder, write_json
 from .errors import BadArgument, FileError
-from .gauge import GaugeField, read_gauge_field
+from .gauge import GaugeField, read_with_report
 from .parallel import broadcast, rank
 from .provenance import write_root_attributes
 
@@ -102,7 +103,10 @@ def load_last_state(
             record = broadcast(_read_record(state))
             if isinstance(record, str):
                 raise FileError(record)
-            U = read_gauge_field(state.links, grid=grid)
+            U = read_with_report(state.links, grid=grid)
+            assert U.report is not None
+            for text in U.report.warnings:
+                warn(f"{state.links}: {text}")
             found = U.plaquette
             if found != record["plaquette"]:
                 raise FileError(
@@ -189,11 +193,11 @@ class Stream:
         Raises
         ------
         FileError
-            The file is missing, cannot be read, or lacks some of these sweeps.
+            The file is missing, cannot be read, is damaged, or lacks some of these sweeps.
         """
         root_file = load().Hdf5File.open(str(self.path))
         root = root_file.root()
-        sweeps = root.read_int64("trajectory")
+        sweeps = dataset_checksums.read(root, "trajectory", f"{self.path}: ", integers=True)
         keep = sweeps <= sweep
         if not np.array_equal(sweeps[keep], np.arange(1, sweep + 1)):
             raise FileError(
@@ -202,21 +206,22 @@ class Stream:
         self.sweeps = sweeps[keep].tolist()
         group = root.group("observables")
         for name in group.names():
-            self.values[name] = self._read_kept(group, name, keep).tolist()
+            self.values[name] = self._read_kept(group, name, "observables", keep).tolist()
         if root.has("work"):
             for name in root.group("work").names():
-                self.work[name] = self._read_kept(root.group("work"), name, keep).tolist()
+                self.work[name] = self._read_kept(root.group("work"), name, "work", keep).tolist()
         if not root.has("occasional"):
             return
         for name in root.group("occasional").names():
             series = root.group("occasional").group(name)
-            numbers = series.read_int64("trajectory")
-            values = self._read_kept(series, "value", numbers <= sweep)
+            where = f"occasional/{name}"
+            numbers = dataset_checksums.read(series, "trajectory", f"{self.path}: /{where}", integers=True)
+            values = self._read_kept(series, "value", where, numbers <= sweep)
             self.occasional[name] = (numbers[numbers <= sweep].tolist(), list(values))
 
-    def _read_kept(self, group: Any, name: str, keep: np.ndarray) -> np.ndarray:
+    def _read_kept(self, group: Any, name: str, where: str, keep: np.ndarray) -> np.ndarray:
         """What a series has at the sweeps that are kept."""
-        values = _read_series(group, name)
+        values = dataset_checksums.read(group, name, f"{self.path}: /{where}")
         if len(values) != len(keep):
             raise FileError(f"{self.path}: {name}: expected {len(keep)} values, found {len(values)}")
         return values[keep]
@@ -228,7 +233,7 @@ class Stream:
         write_root_attributes(root, "gauge_stream", run_file, lattice)
         for name, value in attributes.items():
             (root.set_integer if isinstance(value, int) else root.set_real)(name, value)
-        root.write_int64("trajectory", np.asarray(self.sweeps, dtype=np.int64))
+        dataset_checksums.write(root, "trajectory", np.asarray(self.sweeps, dtype=np.int64))
         group = root.make_group("observables")
         for name, values in self.values.items():
             _write_series(group, name, values)
@@ -240,24 +245,14 @@ class Stream:
             occasional = root.make_group("occasional")
             for name, (numbers, values) in self.occasional.items():
                 series = occasional.make_group(name)
-                series.write_int64("trajectory", np.asarray(numbers, dtype=np.int64))
+                dataset_checksums.write(series, "trajectory", np.asarray(numbers, dtype=np.int64))
                 _write_series(series, "value", values)
                 if name in self.axes:
-                    series.write_float64("axis", np.asarray(self.axes[name]))
+                    _write_series(series, "axis", self.axes[name])
         file.commit()
 
 
 def _write_series(group: Any, name: str, values: list[Any]) -> None:
     """Complex series say so in their name's dtype; everything else is float64."""
     array = np.asarray(values)
-    if array.dtype.kind == "c":
-        group.write_complex128(name, array)
-    else:
-        group.write_float64(name, array.astype(np.float64))
-
-
-def _read_series(group: Any, name: str) -> np.ndarray:
-    try:
-        return group.read_float64(name)
-    except FileError:
-        return group.read_complex128(name)
+    dataset_checksums.write(group, name, array if array.dtype.kind == "c" else array.astype(np.float64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from .arguments import choice, complex_array, file_path, instance, integer, inte
 from .core import load
 from .durable import behind_links
 from .errors import BadArgument, NotAvailable
+from .parallel import rank
 
 if TYPE_CHECKING:
     from . import _core
@@ -389,6 +391,9 @@ def read_gauge_field(
 ) -> GaugeField:
     """Read a gauge configuration; the format is recognised. Collective: each rank reads its part.
 
+    What could not be checked (no checksum in the file) is in ``report.warnings``, and rank 0 gives a
+    UserWarning for each.
+
     Parameters
     ----------
     path
@@ -416,6 +421,22 @@ def read_gauge_field(
     NotAvailable
         device="cuda" without a GPU that can be used.
     """
+    U = read_with_report(path, grid=grid, lattice=lattice, report_only=report_only, device=device)
+    if U.report is not None and rank() == 0:
+        for text in U.report.warnings:
+            warnings.warn(f"{os.fspath(path)}: {text}", UserWarning, stacklevel=2)
+    return U
+
+
+def read_with_report(
+    path: str | os.PathLike,
+    *,
+    grid: FourIntegers | None = None,
+    lattice: FourIntegers | None = None,
+    report_only: bool = False,
+    device: str = "cpu",
+) -> GaugeField:
+    """:func:`read_gauge_field` for commands, which print ``report.warnings`` themselves. Collective."""
     require_device(device)
     core, report = load().read_gauge_field(
         file_path(path),

@@ -31,6 +31,13 @@ def legal_link_reals(U: GaugeField, value: int | None) -> int:
     return found
 
 
+def with_changes(said: str, changes: dict[str, tuple[object, object]]) -> str:
+    """`said` and the arguments whose value is not the default, for __repr__: name -> value, default."""
+    shown = {name: value for name, (value, default) in changes.items() if value != default}
+    texts = (f"{n}={v:g}" if isinstance(v, float) else f"{n}={v}" for n, v in shown.items())
+    return ", ".join([said, *texts])
+
+
 class OnLinks:
     """What all Dirac operators on a gauge field share."""
 
@@ -126,9 +133,9 @@ class WilsonClover(QuarkOperator):
         params.boundary = phases(boundary)
         params.nu, params.xi0 = real("nu", nu), real("xi0", xi0, above=0)
         params.twisted_mass = real("twisted_mass", twisted_mass)
-        link_reals = legal_link_reals(U, link_reals)
         self._params = params
-        self._core = core.WilsonOperator(U._core, params, "double", link_reals)
+        self._link_reals = legal_link_reals(U, link_reals)
+        self._core = core.WilsonOperator(U._core, params, "double", self._link_reals)
         self._links = U
 
     @property
@@ -191,4 +198,13 @@ class WilsonClover(QuarkOperator):
         return self.apply(psi)
 
     def __repr__(self) -> str:
-        return f"WilsonClover(kappa={self.kappa:.6g}, csw={self.csw:g}, boundary={self.boundary})"
+        said = f"WilsonClover(kappa={self.kappa:.6g}, csw={self.csw:g}, boundary={self.boundary}"
+        p = self._params
+        changes: dict[str, tuple[object, object]] = {
+            "nu": (p.nu, 1.0),
+            "xi0": (p.xi0, 1.0),
+            "csw_temporal": (p.csw_temporal, p.csw_spatial),
+            "twisted_mass": (p.twisted_mass, 0.0),
+            "link_reals": (self._link_reals, 12),
+        }
+        return with_changes(said, changes) + ")"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 from typing import Any
 
 from . import __version__, conventions_version
@@ -14,12 +15,22 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def revision() -> str:
+    """Of the sources at the last build, by git; "unknown" without git or from a tarball."""
+    try:
+        found = importlib.import_module("._revision", __package__)
+    except ImportError:
+        return "unknown"
+    return str(getattr(found, "REVISION", "unknown"))
+
+
 def build_provenance() -> dict[str, Any]:
-    """Version, conventions, compiler and how the run was cut, as plain values."""
+    """Version, revision, conventions, compiler and how the run was cut, as plain values."""
     core = load()
     build = core.build()
     return {
         "trellis_version": __version__,
+        "revision": revision(),
         "conventions_version": conventions_version,
         "compiler": build["compiler"],
         "flags": build["flags"],

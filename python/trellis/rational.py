@@ -16,7 +16,7 @@ import json
 import math
 import os
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from .durable import write_json
@@ -39,7 +39,7 @@ class Rational:
     low, high
         The interval.
     error
-        The largest relative error on it.
+        The largest relative error on it, of these coefficients: doubles, in exact arithmetic.
     """
 
     exponent: float
@@ -80,7 +80,9 @@ def rational_power(
     order
         Number of poles; or give tolerance.
     tolerance
-        The smallest order whose error is below it.
+        The smallest order whose error is below it before coefficients are rounded to doubles. For positive
+        exponents the terms cancel at the lower end by about (high / low)^exponent, and no order reaches a
+        tolerance below that many roundings: then ``error`` is above the tolerance.
     cache
         JSON file of earlier results; default: `rational.json` below $XDG_CACHE_HOME/trellis.
 
@@ -105,14 +107,14 @@ def rational_power(
     if order is not None:
         if not 1 <= order <= _MAX_ORDER:
             raise BadArgument(f"order of a rational approximation: 1 to {_MAX_ORDER}, found {order}")
-        return _scaled(_on_unit_interval(exponent, low / high, order, cache), low, high)
+        return _with_rounding(_scaled(_on_unit_interval(exponent, low / high, order, cache), low, high))
     assert tolerance is not None
     if not 0 < tolerance < 1:
         raise BadArgument(f"tolerance of a rational approximation: between 0 and 1, found {tolerance:g}")
     for trial in range(_first_order(low / high, tolerance), _MAX_ORDER + 1):
         found = _scaled(_on_unit_interval(exponent, low / high, trial, cache), low, high)
         if found.error <= tolerance:
-            return found
+            return _with_rounding(found)
     raise NumericError(
         f"no rational approximation of order {_MAX_ORDER} or below has an error of {tolerance:g} on "
         f"[{low:g}, {high:g}]"
@@ -137,6 +139,24 @@ def _scaled(unit: Rational, low: float, high: float) -> Rational:
         tuple(high * b for b in unit.shifts),
         unit.error,
     )
+
+
+def _with_rounding(function: Rational) -> Rational:
+    """With the error that its coefficients have as they are; that of the unrounded ones is in it."""
+    import mpmath
+
+    # dense where the error oscillates fast, at the ends; the lower one is where terms cancel
+    count = 8 * (2 * function.order + 1)
+    first, last = math.log(function.low), math.log(function.high)
+    inner = [first + (last - first) * math.sin(math.pi * i / (2 * count)) ** 2 for i in range(1, count)]
+    worst = function.error
+    with mpmath.workdps(_DIGITS // 2):
+        power = mpmath.mpf(function.exponent)
+        terms = [(mpmath.mpf(a), b) for a, b in zip(function.residues, function.shifts, strict=True)]
+        for x in map(mpmath.mpf, (function.low, *map(math.exp, inner), function.high)):
+            value = function.constant + sum(a / (x + b) for a, b in terms)
+            worst = max(worst, float(abs(value / x**power - 1)))
+    return replace(function, error=worst)
 
 
 def _on_unit_interval(exponent: float, ratio: float, order: int, cache: Path | None) -> Rational:

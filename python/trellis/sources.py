@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Source:
     """Twelve columns, one for each spin and colour, of a right-hand side of M S = source.
 
-    Made by :func:`point_source`, :func:`gaussian_source`, :func:`wall_source`.
+    Made by :func:`point_source`, :func:`gaussian_source`, :func:`wall_source`, :func:`noise_source`.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from .core import load
 from .errors import BadArgument, NotConverged
 from .gauge import GaugeField
 from .noise_traces import disconnected_susceptibility, noise_key, thermal_factor
-from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals
+from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals, with_changes
 from .solvers import EvenOdd, Solver, SolveReport, cg
 
 if TYPE_CHECKING:
@@ -123,6 +123,11 @@ class _StaggeredBase(OnLinks):
     def flux(self) -> dict[str, int]:
         """Quanta of each plane, the charge included."""
         return dict(zip(FLUX_PLANES, self._phases.flux, strict=True))
+
+    def _changes(self) -> dict[str, tuple[object, object]]:
+        """Phases that are not the default, for __repr__."""
+        flux = {plane: quanta for plane, quanta in self.flux.items() if quanta}
+        return {"boundary": (tuple(self._phases.boundary), ANTIPERIODIC_IN_TIME), "flux": (flux, {})}
 
     def _vector(self, values: ArrayLike) -> Any:
         return self._matrix.vector(complex_array("the colour vector", values))
@@ -286,9 +291,10 @@ class Staggered(_StaggeredBase):
         e: Sequence[int] = (0, 0, 0),
         link_reals: int | None = None,
     ) -> None:
+        self._link_reals = legal_link_reals(instance("U", U, GaugeField), link_reals)
         super().__init__(
             U,
-            load().StaggeredLinks(instance("U", U, GaugeField)._core, legal_link_reals(U, link_reals)),
+            load().StaggeredLinks(U._core, self._link_reals),
             mass=mass,
             boundary=boundary,
             mu_over_ipiT=mu_over_ipiT,
@@ -298,7 +304,8 @@ class Staggered(_StaggeredBase):
         )
 
     def __repr__(self) -> str:
-        return f"Staggered(mass={self.mass:g}, mu_over_ipiT={self._phases.mu_over_ipiT:g})"
+        said = f"Staggered(mass={self.mass:g}, mu_over_ipiT={self._phases.mu_over_ipiT:g}"
+        return with_changes(said, self._changes() | {"link_reals": (self._link_reals, 12)}) + ")"
 
 
 class HISQ(_StaggeredBase):
@@ -373,4 +380,6 @@ class HISQ(_StaggeredBase):
         return HISQ(self._links, mass=mass, _smeared=self._smeared, **parameters)
 
     def __repr__(self) -> str:
-        return f"HISQ(mass={self.mass:g}, epsilon={self.epsilon:g})"
+        said = f"HISQ(mass={self.mass:g}, epsilon={self.epsilon:g}"
+        mu: dict[str, tuple[object, object]] = {"mu_over_ipiT": (self._phases.mu_over_ipiT, 0.0)}
+        return with_changes(said, mu | self._changes()) + ")"

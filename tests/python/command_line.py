@@ -65,6 +65,15 @@ def run(
     return found
 
 
+def flip_a_bit(path: Path, name: str) -> None:
+    """In the numbers of a dataset of HDF5, as a disk might; no library is asked to write."""
+    with h5py.File(path) as file:
+        at = file[name].id.get_offset() + file[name].id.get_storage_size() // 2
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 

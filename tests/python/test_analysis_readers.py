@@ -7,6 +7,7 @@ import shutil
 import h5py
 import numpy as np
 import pytest
+from command_line import flip_a_bit
 
 from trellis.analysis import (
     AnalysisError,
@@ -18,6 +19,7 @@ from trellis.analysis import (
 )
 from trellis.analysis.correlators import particle_correlators
 from trellis.analysis.synthetic import write_synthetic_measurements
+from trellis.dataset_checksums import crc32
 
 NUMBERS = (300, 310, 320, 330, 340, 350)
 
@@ -431,3 +433,23 @@ def test_a_message_is_not_wrapped_in_another(copy):
     with pytest.raises(MeasurementFileError) as caught:
         read_measurements(copy)
     assert "readable datasets" not in str(caught.value)
+
+
+def test_checksums_of_numbers(copy):
+    """Compared where they are, and no part of what correlators have to share."""
+    everything = ("configurations", "correlators/pion", "solves/seconds", "observables/plaquette")
+    plain = read_measurements(copy).correlators["pion"].attributes
+
+    def put(file):
+        for name in everything:
+            file[name].attrs["crc32"] = crc32(file[name][()])
+
+    for path in copy.glob("*.h5"):
+        edit(path, put)
+    assert read_measurements(copy).correlators["pion"].attributes == plain
+    for name in everything:
+        original = second(copy).read_bytes()
+        flip_a_bit(second(copy), name)
+        with pytest.raises(MeasurementFileError, match=f"000310.h5: /{name}: expected crc32 = .* is damaged"):
+            read_measurements(copy)
+        second(copy).write_bytes(original)

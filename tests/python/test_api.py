@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -281,6 +282,41 @@ WRONG = [
     (lambda U: tr.quenched(LATTICE, beta=-1, seed=1, sweeps=1), "beta"),
     (lambda U: tr.quenched(LATTICE, beta=6, seed=1, start="lukewarm"), "lukewarm"),
 ]
+
+
+def test_operators_print_what_is_not_the_default(U: tr.GaugeField) -> None:
+    assert repr(tr.WilsonClover(U, kappa=0.12, csw=1.5)) == (
+        "WilsonClover(kappa=0.12, csw=1.5, boundary=((1+0j), (1+0j), (1+0j), (-1+0j)))"
+    )
+    M = tr.WilsonClover(U, mass=0.1, nu=1.2, xi0=3, csw=1, csw_temporal=0.5, twisted_mass=0.01, link_reals=8)
+    assert ", nu=1.2, xi0=3, csw_temporal=0.5, twisted_mass=0.01, link_reals=8)" in repr(M)
+    assert repr(tr.MoebiusDomainWall(U, mass=0.1)).endswith("Ls=12, M5=1.8)")
+    D = tr.MoebiusDomainWall(U, mass=0.1, boundary=(1, 1, 1, 1), link_reals=18, columns_per_solve=2)
+    periodic = "boundary=((1+0j), (1+0j), (1+0j), (1+0j))"
+    assert repr(D).endswith(f"M5=1.8, {periodic}, link_reals=18, columns_per_solve=2)")
+    assert repr(tr.Staggered(U, mass=0.1)) == "Staggered(mass=0.1, mu_over_ipiT=0)"
+    phases = {"boundary": (1, 1, 1, 1), "charge_thirds": 2, "b": (0, 0, 1)}
+    assert repr(tr.Staggered(U, mass=0.1, **phases, link_reals=18)) == (
+        f"Staggered(mass=0.1, mu_over_ipiT=0, {periodic}, flux={{'xy': 2}}, link_reals=18)"
+    )
+    assert repr(tr.HISQ(U, mass=0.1)) == "HISQ(mass=0.1, epsilon=0)"
+    assert repr(tr.HISQ(U, mass=0.1, mu_over_ipiT=0.3, **phases)) == (
+        f"HISQ(mass=0.1, epsilon=0, mu_over_ipiT=0.3, {periodic}, flux={{'xy': 2}})"
+    )
+
+
+def test_files_without_checksums_are_warned_about(U: tr.GaugeField, tmp_path: Path) -> None:
+    """For each entry of the report; nothing is said about a file that was checked."""
+    U.write(tmp_path / "conf.openqcd", "openqcd")
+    U.write(tmp_path / "conf.ildg")
+    with pytest.warns(UserWarning, match="conf.openqcd: ") as said:
+        found = tr.read_gauge_field(tmp_path / "conf.openqcd").report
+    assert found is not None
+    assert [str(w.message).partition(": ")[2] for w in said] == found.warnings
+    assert said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tr.read_gauge_field(tmp_path / "conf.ildg")
 
 
 @pytest.mark.parametrize("call, text", WRONG, ids=[text for _, text in WRONG])

@@ -154,6 +154,23 @@ def test_convert_there_and_back(folder: Path, format: str) -> None:
         assert sha256(folder / f"{format}.ildg") == sha256(folder / "conf.ildg")
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_file_without_checksums_is_said_once(folder: Path, ranks: int) -> None:
+    """By info and convert, and by generate, which starts there; not by Python's warnings besides."""
+    run("convert", "conf.ildg", "unchecked", "--format", "openqcd", cwd=folder)
+    extents = list(tr.read_gauge_field(folder / "conf.ildg").geometry.extents)
+    (folder / "start.toml").write_text(
+        f"[lattice]\nextents = {extents}\n[action]\nbeta = 6.0\n[heatbath]\nseed = 1\n"
+        f'[sweeps]\ntotal = 1\nkeep_every = 1\n[output]\ndirectory = "started{ranks}"\n'
+        '[start]\ntype = "file"\nfile = "unchecked"\n'
+    )
+    convert = ["convert", "unchecked", f"checked{ranks}", "--format", "ildg"]
+    for words in (["info", "unchecked"], convert, ["generate", "start.toml"]):
+        said = run(*words, cwd=folder, ranks=ranks)
+        assert (said.stdout + said.stderr).count("the format has no checksum") == 1, words
+        assert "UserWarning" not in said.stderr
+
+
 def test_convert_writes_through_a_symbolic_link(folder: Path) -> None:
     there = folder / "there"
     there.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from command_line import command, environment, run, sha256, stopped_by_signal, write_run_file
+from command_line import command, environment, flip_a_bit, run, sha256, stopped_by_signal, write_run_file
 from command_line import stream_content as content
+
+from trellis.analysis import MeasurementFileError, read_measurements
 
 RUN = """\
 [lattice]
@@ -203,6 +206,25 @@ def test_a_stream_that_is_cut_off(plain: Path, tmp_path: Path, ranks: int) -> No
     run("generate", "run.toml", "--resume", cwd=folder)
     same = content(folder)
     assert {n: same[n] for n in content(plain)} == content(plain)
+
+
+@pytest.mark.parametrize("name", ["trajectory", "observables/plaquette"])
+def test_a_stream_with_a_flipped_bit(plain: Path, tmp_path: Path, name: str) -> None:
+    """Neither carried on nor analysed; without the checksum, which older versions did not write, it is."""
+    folder = tmp_path / "run"
+    shutil.copytree(plain, folder)
+    stream = folder / "out/stream.h5"
+    flip_a_bit(stream, name)
+    found = run("generate", "run.toml", "--resume", cwd=folder, status=1).stderr
+    assert f"out/stream.h5: /{name}: expected crc32 = " in found
+    assert "Lost with it are the observables" in found
+    with pytest.raises(MeasurementFileError, match=rf"stream.h5: /{name}: expected crc32.*the file is damag"):
+        read_measurements(stream)
+    if name != "trajectory":
+        with h5py.File(stream, "a") as file:
+            del file[name].attrs["crc32"]
+        run("generate", "run.toml", "--resume", cwd=folder)
+        read_measurements(stream)
 
 
 def test_a_copy_of_the_stream_that_ends_earlier(plain: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import h5py
 import pytest
-from command_line import command, environment, run
+from command_line import command, environment, flip_a_bit, run
 
 import trellis as tr
 
@@ -102,6 +102,36 @@ def test_results_of_older_versions(folder: Path) -> None:
     assert "the same content" in resume(folder)
     replace(folder / "field.2.ildg", seed=3)
     assert "field.2.ildg was replaced" in resume(folder, status=1)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("name", ["configurations", "correlators/pion", "solves/seconds"])
+def test_results_with_a_flipped_bit(folder: Path, name: str, ranks: int) -> None:
+    """Refused by name of file and dataset; moved away, the same is measured again."""
+    result = folder / "out/correlators.000002.h5"
+    with h5py.File(result) as file:
+        before = file["correlators/pion"][()].tobytes()
+    flip_a_bit(result, name)
+    said = resume(folder, status=1, ranks=ranks)
+    assert f"out/correlators.000002.h5: /{name}: expected crc32 = " in said
+    assert "the file is damaged, or not one of trellis measure: move it away" in said
+    result.unlink()
+    resume(folder, ranks=ranks)
+    with h5py.File(result) as file:
+        assert file["correlators/pion"][()].tobytes() == before
+
+
+def test_results_without_checksums_of_their_numbers(folder: Path) -> None:
+    """Those of older versions; what an attribute of another type says is another checksum."""
+    for path in folder.glob("out/*.h5"):
+        with h5py.File(path, "a") as file:
+            for name in ["configurations", *(f"solves/{n}" for n in file["solves"]), "correlators/pion"]:
+                del file[name].attrs["crc32"]
+    flip_a_bit(folder / "out/correlators.000002.h5", "correlators/pion")
+    assert "2 of 2 configurations are done already" in resume(folder)
+    with h5py.File(folder / "out/correlators.000002.h5", "a") as file:
+        file["correlators/pion"].attrs["crc32"] = [1, 2]
+    assert "/correlators/pion: expected crc32 = [1, 2], found" in resume(folder, status=1)
 
 
 SEVERAL_SOLVES = """\

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import pytest
 from command_line import run, sha256
 
 import trellis as tr
+from trellis.provenance import revision
 
 GENERATE = """\
 # A comment that is kept: the text of the run file is stored, not what became of it.
@@ -60,6 +65,7 @@ def test_hdf5_files(folder: Path, name: str, text: str) -> None:
     found = attributes(folder, name)
     assert found["run_file"] == text
     assert found["trellis_version"] == tr.__version__
+    assert found["revision"] == revision()
     assert found["conventions_version"] == tr.conventions_version
     assert found["ranks"] == 1
     assert found["threads_per_rank"] == 1
@@ -105,3 +111,39 @@ def test_records_of_configurations(folder: Path) -> None:
         record["plaquette"]
         == tr.read_gauge_field(folder / "ensemble" / "configuration.000002.ildg").plaquette
     )
+
+
+def written_revision(source: Path) -> str:
+    """What a build of these sources would write."""
+    script = Path(__file__).parents[2] / "cmake" / "WriteRevision.cmake"
+    output = source.with_suffix(".py")
+    names = [f"-DSOURCE={source}", f"-DOUTPUT={output}"]
+    subprocess.run(["cmake", *names, "-P", script], check=True, capture_output=True)
+    content: dict[str, str] = {}
+    exec(output.read_text(), content)
+    return content["REVISION"]
+
+
+@pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("git"), reason="needs cmake and git")
+def test_the_revision_of_sources(tmp_path: Path) -> None:
+    """Of a commit, of one with changes, and of a tarball that lies in another checkout."""
+    source = tmp_path / "checkout"
+    git = ["git", "-C", str(source), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", source], check=True)
+    assert written_revision(source) == "unknown"  # no commit
+    (source / "file").write_text("old")
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
+    assert written_revision(source) == head[:12]
+    (source / "file").write_text("new")
+    assert written_revision(source) == f"{head[:12]}-dirty"
+    (source / "tarball").mkdir()
+    assert written_revision(source / "tarball") == "unknown"
+
+
+def test_a_package_without_a_revision(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trellis._revision", None)
+    assert revision() == "unknown"
+    monkeypatch.setitem(sys.modules, "trellis._revision", SimpleNamespace(REVISION="v1-2-gabc"))
+    assert revision() == "v1-2-gabc"

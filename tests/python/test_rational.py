@@ -8,11 +8,12 @@ import os
 from fractions import Fraction
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 
 from trellis.errors import BadArgument, NumericError
-from trellis.rational import rational_power
+from trellis.rational import Rational, rational_power
 
 DATA = os.environ.get("TRELLIS_TEST_DATA")
 CASES = [
@@ -53,6 +54,28 @@ def test_to_machine_precision(tmp_path: Path) -> None:
     assert relative_error(r, 1e-4, 5.0) < 5e-14  # the sum of the poles is rounded in double
     lower = rational_power(-0.25, low=1e-4, high=5.0, order=r.order - 1, cache=tmp_path / "c.json")
     assert lower.error > 1e-14
+
+
+def exact_error(r: Rational) -> float:
+    """Of the coefficients as they are, in 40 digits."""
+    with mpmath.workdps(40):
+        terms = [(mpmath.mpf(a), mpmath.mpf(b)) for a, b in zip(r.residues, r.shifts, strict=True)]
+        worst = 0.0
+        for t in np.linspace(math.log(r.low), math.log(r.high), 1500)[1:-1]:
+            x = mpmath.exp(t)
+            value = r.constant + sum(a / (x + b) for a, b in terms)
+            worst = max(worst, float(abs(value / x ** mpmath.mpf(r.exponent) - 1)))
+    return worst
+
+
+@pytest.mark.parametrize("exponent, low", [(0.5, 1e-6), (0.25, 1e-6), (-0.5, 1e-4)])
+def test_the_error_is_that_of_rounded_coefficients(exponent: float, low: float, tmp_path: Path) -> None:
+    """Terms cancel by (high / low)^exponent at the lower end, their roundings do not."""
+    r = rational_power(exponent, low=low, high=5.0, tolerance=1e-13, cache=tmp_path / "c.json")
+    found = exact_error(r)
+    assert found <= 1.001 * r.error
+    assert r.error <= 1.1 * found
+    assert (r.error > 1e-13) == (exponent == 0.5)
 
 
 def test_the_cache_gives_the_same_numbers(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pyerrors as pe
 from numpy.typing import NDArray
 
 from ..scales import reference_time, w0_scale
+from .root_attributes import numbers_of
 
 _Scale = Callable[[NDArray, NDArray, float], float]
 
@@ -61,6 +62,8 @@ def ensemble_scales(
     ValueError
         A file has no flow, flow times differ, a configuration comes twice, or the flow does not reach the
         target.
+    MeasurementFileError
+        The numbers of a file are not those that were written.
     """
     times: NDArray | None = None
     found: dict[int, NDArray] = {}
@@ -68,14 +71,14 @@ def ensemble_scales(
         with h5py.File(path) as file:
             if "flow" not in file:
                 raise ValueError(f"{path}: no group 'flow'; was it measured with a table [flow]?")
-            own = file["flow/time"][()]
+            own = numbers_of(Path(path), file["flow/time"])
             if times is not None and not np.array_equal(own, times):
                 raise ValueError(f"{path}: other flow times than in {files[0]}")
             times = own
-            number = int(file["configurations"][0])
+            number = int(numbers_of(Path(path), file["configurations"])[0])
             if number in found:
                 raise ValueError(f"{path}: configuration {number} a second time")
-            found[number] = file["flow/energy_clover"][0]
+            found[number] = numbers_of(Path(path), file["flow/energy_clover"])[0]
     if times is None:
         raise ValueError("no files")
     numbers = sorted(found)

@@ -17,11 +17,12 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dataset_checksums import NAME as CHECKSUM
 from .errors import AnalysisError, MeasurementFileError
 from .lalibe import LalibeConfiguration, is_lalibe, read_lalibe_file
 from .measurements import CorrelatorData, InputFile, Measurements
 from .merging import merge
-from .root_attributes import check_root, plain, text_of, whole_numbers
+from .root_attributes import check_root, numbers_of, plain, text_of, whole_numbers
 from .series_readers import read_observables, read_stream, refuse_not_finite
 
 MEASUREMENT = "measurement"
@@ -182,7 +183,7 @@ def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: 
     if not isinstance(stored, h5py.Dataset) or stored.ndim > 1 or stored.size in (0, None):
         found = list(stored.shape or []) if isinstance(stored, h5py.Dataset) else "a group"
         raise MeasurementFileError(path, "/configurations", expected="int64[n], n at least 1", found=found)
-    numbers = np.atleast_1d(whole_numbers(path, "/configurations", stored[()], "int64[n]"))
+    numbers = np.atleast_1d(whole_numbers(path, "/configurations", numbers_of(path, stored), "int64[n]"))
     group = file.get("correlators")
     if not isinstance(group, h5py.Group) or len(group) == 0:
         raise MeasurementFileError(path, "/correlators", expected="a group with datasets", found="nothing")
@@ -207,7 +208,7 @@ def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_e
         raise MeasurementFileError(
             path, f"type of {where}", expected="complex128 or float64", found=dataset.dtype
         )
-    attributes = {key: plain(value) for key, value in dataset.attrs.items()}
+    attributes = {key: plain(value) for key, value in dataset.attrs.items() if key != CHECKSUM}
     for key in _REQUIRED:
         if key not in attributes:
             raise MeasurementFileError(
@@ -225,7 +226,7 @@ def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_e
     if len(momenta) != dataset.shape[2]:
         expected = f"{dataset.shape[2]} momenta as in the dataset"
         raise MeasurementFileError(path, what, expected=expected, found=len(momenta))
-    values = np.asarray(dataset[()], dtype=np.complex128)
+    values = numbers_of(path, dataset).astype(np.complex128)
     if dataset.shape[1] == 0:
         raise MeasurementFileError(
             path, f"shape of {where}", expected="at least one source", found=list(dataset.shape)
@@ -240,7 +241,7 @@ def _read_solves(path: Path, group: h5py.Group, count: int, result: Measurements
         if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in "iuf":
             found = f"type {dataset.dtype}" if isinstance(dataset, h5py.Dataset) else "a group"
             raise MeasurementFileError(path, f"/solves/{name}", expected="real numbers", found=found)
-        values = np.asarray(dataset[()], dtype=np.float64)
+        values = numbers_of(path, dataset).astype(np.float64)
         if values.ndim < 1 or len(values) != count:
             expected = f"{count} configurations first"
             raise MeasurementFileError(

@@ -1,4 +1,4 @@
-"""Attributes of measurement and stream files, and those of the root that have to agree."""
+"""Attributes of measurement and stream files: checksums, and those of the root that have to agree."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import dataset_checksums
 from .errors import MeasurementFileError
 from .measurements import Measurements
+
+_WAY_ON = (
+    "the file is damaged: put a copy in its place, or move it away; trellis measure --resume measures "
+    "correlators again that are not there"
+)
 
 
 def check_root(path: Path, file: h5py.File, result: Measurements) -> tuple[int, int, int, int]:
@@ -40,6 +46,16 @@ def check_root(path: Path, file: h5py.File, result: Measurements) -> tuple[int, 
     if run_file and run_file not in result.run_files:
         result.run_files.append(run_file)
     return x, y, z, t
+
+
+def numbers_of(path: Path, dataset: h5py.Dataset) -> NDArray:
+    """All of a dataset, which have to be those that its checksum, if there is one, was made of."""
+    values = np.asarray(dataset[()])
+    if dataset_checksums.NAME in dataset.attrs:
+        wrong = dataset_checksums.difference(dataset.attrs[dataset_checksums.NAME], values)
+        if wrong is not None:
+            raise MeasurementFileError(path, dataset.name, expected=wrong[0], found=f"{wrong[1]}; {_WAY_ON}")
+    return values
 
 
 def whole_numbers(path: Path, what: str, values: object, expected: str) -> NDArray:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .errors import MeasurementFileError
 from .measurements import ArraySeries, Measurements, ObservableSeries
-from .root_attributes import check_root
+from .root_attributes import check_root, numbers_of
 
 
 def refuse_not_finite(path: Path, where: str, values: NDArray, numbers: NDArray) -> None:
@@ -35,7 +35,7 @@ def read_observables(
         if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in "iufcb":
             found = f"type {dataset.dtype}" if isinstance(dataset, h5py.Dataset) else "a group"
             raise MeasurementFileError(path, f"{group.name}/{name}", expected="numbers", found=found)
-        values = np.asarray(dataset[()])
+        values = numbers_of(path, dataset)
         if values.shape != all_numbers.shape:
             raise MeasurementFileError(
                 path, dataset.name, expected=f"{len(all_numbers)} numbers", found=list(values.shape)
@@ -53,13 +53,13 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
     trajectory = file.get("trajectory", group.get("trajectory"))
     if trajectory is None:
         raise MeasurementFileError(path, "/trajectory", expected="int64[n]", found="nothing")
-    numbers = np.atleast_1d(np.asarray(trajectory[()], dtype=np.int64))
+    numbers = np.atleast_1d(numbers_of(path, trajectory).astype(np.int64))
     _require_same_chain(path, group, numbers, result)
     after = int(file.attrs.get("thermalisation", 0))
     read_observables(path, group, numbers, result, after=after)
     if isinstance(file.get("work"), h5py.Group):
         for name, dataset in file["work"].items():
-            values = np.asarray(dataset[()], dtype=float)
+            values = numbers_of(path, dataset).astype(float)
             if values.shape != numbers.shape:
                 raise MeasurementFileError(
                     path, dataset.name, expected=f"{len(numbers)} numbers", found=list(values.shape)
@@ -85,7 +85,7 @@ def _require_same_chain(path: Path, group: h5py.Group, numbers: NDArray, result:
         if name.startswith("seconds") or values.shape != numbers.shape:
             continue
         _, here, there = np.intersect1d(numbers, old.trajectories, return_indices=True)
-        if not np.array_equal(values[()][here], old.values[there], equal_nan=True):
+        if not np.array_equal(numbers_of(path, values)[here], old.values[there], equal_nan=True):
             raise MeasurementFileError(
                 path,
                 values.name,
@@ -97,8 +97,8 @@ def _require_same_chain(path: Path, group: h5py.Group, numbers: NDArray, result:
 
 def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measurements, after: int) -> None:
     """A series with trajectory numbers of its own; arrays of noise vectors also as their mean."""
-    numbers = np.asarray(group["trajectory"][()], dtype=np.int64)
-    values = np.asarray(group["value"][()])
+    numbers = numbers_of(path, group["trajectory"]).astype(np.int64)
+    values = numbers_of(path, group["value"])
     if len(values) != len(numbers):
         raise MeasurementFileError(
             path, group["value"].name, expected=f"{len(numbers)} entries", found=list(values.shape)
@@ -109,7 +109,7 @@ def _read_occasional(path: Path, name: str, group: h5py.Group, result: Measureme
         _add_series(result.observables, name, numbers, values)
         return
     refuse_not_finite(path, group["value"].name, values, numbers)
-    axis = np.asarray(group["axis"][()]) if "axis" in group else None
+    axis = numbers_of(path, group["axis"]) if "axis" in group else None
     old = result.arrays.get(name)
     if old is not None and old.values.shape[1:] != values.shape[1:]:
         raise MeasurementFileError(

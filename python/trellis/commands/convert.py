@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..arguments import choice
 from ..errors import BadArgument
-from ..gauge import read_gauge_field
+from ..gauge import read_with_report
 from .arguments import parse_lattice
 from .console import Output
 
@@ -29,7 +29,7 @@ def convert(
     if precision not in (None, 32, 64):
         raise BadArgument(f"--precision: expected 32 or 64, found {precision}")
     order = choice("--byte-order", byte_order, "big", "little")
-    U = read_gauge_field(source, lattice=parse_lattice(lattice))
+    U = read_with_report(source, lattice=parse_lattice(lattice))
     assert U.report is not None
     for warning in U.report.warnings:
         output.warning(f"{source}: {warning}")

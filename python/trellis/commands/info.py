@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import NumericError
-from ..gauge import FileReport, GaugeField, read_gauge_field
+from ..gauge import FileReport, GaugeField, read_with_report
 from .arguments import parse_lattice
 from .console import Output
 
@@ -16,7 +16,7 @@ from .console import Output
 def info(file: Path, *, lattice: str | None, json: bool) -> int:
     """Print what a gauge file is; the exit status is 0 only if no check failed."""
     output = Output(json)
-    U = read_gauge_field(file, lattice=parse_lattice(lattice), report_only=True)
+    U = read_with_report(file, lattice=parse_lattice(lattice), report_only=True)
     report = U.report
     assert report is not None
     content = describe(report, _loops(U, report, lambda text: output.warning(f"{file}: {text}")))

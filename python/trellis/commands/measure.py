@@ -18,7 +18,7 @@ from ..correlators import baryon, contract_mesons, momenta_up_to
 from ..domain_wall import propagator_norm
 from ..errors import BadArgument, NotConverged, RunFileError
 from ..flow import FlowHistory, flow_history
-from ..gauge import GaugeField, Geometry, read_gauge_field
+from ..gauge import GaugeField, Geometry, read_with_report
 from ..parallel import on_root
 from ..propagators import Propagator
 from ..run_files import MeasureRun
@@ -201,7 +201,7 @@ class _Measurement:
         start = time.perf_counter()
         self.in_hand, self.sources_done = True, 0
         stamp = FileStamp.of(path)
-        U = read_gauge_field(path, grid=run.machine.grid, lattice=run.configurations.lattice)
+        U = read_with_report(path, grid=run.machine.grid, lattice=run.configurations.lattice)
         self._require_one_lattice(path, U.geometry.extents)
         self._check_memory(U.geometry)
         assert U.report is not None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import dataset_checksums
 from ..channels import NAMED_BARYONS, MesonChannel
 from ..core import load
 from ..durable import behind_links
@@ -77,14 +78,25 @@ def _without_none(value: Any) -> Any:
 
 
 def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
-    """Refuse to go on beside results of other parameters; the lattice of the file. Collective."""
+    """Refuse to go on beside results of other parameters or with damage; the lattice. Collective."""
     try:
         root = load().Hdf5File.open(str(path)).root()
         text, lattice = root.text("physics"), tuple(root.integers("lattice"))
+        _read_all(root, path)
     except FileError as error:
         raise FileError(f"{error}; {_DAMAGED}") from error
     require_same_physics(path, text, run)
     return lattice
+
+
+def _read_all(root: Any, path: Path) -> None:
+    """Every dataset, for its checksum."""
+    dataset_checksums.read(root, "configurations", f"{path}: ", integers=True)
+    for part in ("correlators", "solves", "flow"):
+        if root.has(part):
+            group = root.group(part)
+            for name in group.names():
+                dataset_checksums.read(group, name, f"{path}: /{part}")
 
 
 def require_same_physics(path: Path, text: str, run: MeasureRun) -> None:
@@ -127,7 +139,7 @@ def write_result(
     beta = on_root(lambda: _beta_of(path))
     if beta is not None:
         root.set_real("beta", beta)
-    root.write_int64("configurations", np.array([number], dtype=np.int64))
+    dataset_checksums.write(root, "configurations", np.array([number], dtype=np.int64))
     if measured.tables:
         _write_correlators(root.make_group("correlators"), run, channels, momenta, measured)
         _write_solves(root.make_group("solves"), measured.reports)
@@ -142,7 +154,7 @@ def _write_correlators(
     by_name = {channel.name: channel for channel in channels}
     for name in measured.tables[0]:
         values = np.stack([table[name] for table in measured.tables])[np.newaxis]
-        group.write_complex128(name, np.ascontiguousarray(values))
+        dataset_checksums.write(group, name, values)
         for key, value in _attributes(run, name, by_name.get(name)).items():
             (group.set_real if isinstance(value, float) else group.set_text)(key, value, name)
         group.set_integers("momenta", [n for momentum in momenta for n in momentum], name)
@@ -197,9 +209,9 @@ def _number_or_text(value: Coefficients) -> float | str:
 
 def _write_flow(group: Any, history: FlowHistory) -> None:
     """Columns over flow times; time alone has no first axis of configurations."""
-    group.write_float64("time", history.time)
+    dataset_checksums.write(group, "time", history.time)
     for name in ("energy_clover", "energy_plaquette", "charge_clover", "charge_improved"):
-        group.write_float64(name, getattr(history, name)[np.newaxis])
+        dataset_checksums.write(group, name, getattr(history, name)[np.newaxis])
 
 
 def _write_solves(group: Any, reports: list[SolveReport]) -> None:
@@ -210,7 +222,7 @@ def _write_solves(group: Any, reports: list[SolveReport]) -> None:
         "gflops": [r.gflops for r in reports],
     }
     for name, values in columns.items():
-        group.write_float64(name, np.array([values]))
+        dataset_checksums.write(group, name, np.array([values]))
     group.set_text("solver", reports[0].method)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core import load
 from ..errors import BadArgument
-from ..gauge import GaugeField, read_gauge_field
+from ..gauge import GaugeField, read_with_report
 from ..parallel import on_root
 from ..run_files import MeasureRun
 
@@ -102,7 +102,7 @@ def require_same_inputs(
         root = load().Hdf5File.open(str(result)).root()
         if _has_stamp(root, path, FileStamp.of(path)):
             continue
-        U = read_gauge_field(path, grid=run.machine.grid, lattice=run.configurations.lattice)
+        U = read_with_report(path, grid=run.machine.grid, lattice=run.configurations.lattice)
         difference = _content(root).difference(U)
         if difference:
             changed.append((result, path, difference))

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from ..core import load
 from ..ensemble import State, Stream
 from ..errors import BadArgument, FileError, OutOfMemory
-from ..gauge import GaugeField, Geometry, read_gauge_field
+from ..gauge import GaugeField, Geometry, read_with_report
 from ..machine import show_bytes
 from ..parallel import on_root
 from ..run_files import load_run_file
@@ -171,6 +171,7 @@ def start_field(
     """The links before the first sweep or trajectory, as [start] says. Collective.
 
     Links that a file of 32 bits has rounded are brought back to SU(3), in which a chain lives.
+    What a file has no checksum for is warned about.
 
     Raises
     ------
@@ -185,10 +186,13 @@ def start_field(
         return weak_field(geometry, seed=seed, spread=start.spread)
     assert start.file is not None
     try:
-        U = read_gauge_field(start.file, grid=machine.grid, lattice=geometry.extents)
+        U = read_with_report(start.file, grid=machine.grid, lattice=geometry.extents)
     except FileError as error:
         said = f"start.file (lattice.extents = {list(geometry.extents)})"
         raise type(error)(f"{said}: {error}") from error
+    assert U.report is not None
+    for text in U.report.warnings:
+        output.warning(f"{start.file}: {text}")
     violation = abs(U.loops()["unitarity_violation"])
     if violation < SMALLEST_VIOLATION:
         return U
