@@ -266,6 +266,21 @@ def test_doctor(tmp_path: Path) -> None:
         assert word in text
 
 
+@pytest.mark.parametrize("ranks, cores, expected", [(4, 1, "2 threads of each rank on 1 core: "), (4, 2, "")])
+def test_doctor_counts_the_threads_of_a_rank(ranks: int, cores: int, expected: str) -> None:
+    """Each rank has cores of its own under mpirun."""
+    from trellis.commands.doctor import _advice
+
+    found = {
+        "machine": {"cores": cores, "transparent_huge_pages": "always", "gpus": [], "cuda_failure": ""},
+        "parallel": {"ranks": ranks, "threads_per_rank": 2},
+        "build": {"cuda": False, "build_type": "Release"},
+        "lanes": {p: {"split": [1, 1, 1, 1], "lanes": 1} for p in ("double", "float")},
+    }
+    advice = _advice(found)
+    assert [text[: len(expected)] for text in advice] == ([expected] if expected else [])
+
+
 def test_bench_says_what_there_is(tmp_path: Path) -> None:
     from trellis.commands.bench import programs
 

@@ -412,6 +412,8 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
             "kaon, omega need fermion.strange_kappa or fermion.strange_mass",
         ),
         ("[source.links]\nape_steps = 2", "source.links is for gaussian sources or sinks"),
+        ('[source]\ntype = "wall"\nwidth = 2.0', "source.width is for gaussian sources or sinks"),
+        ("[source]\nsteps = 4", 'found "point" and "point"; leave it out'),
         ("[correlators]\nmesons = []\nbaryons = []", "nothing is made of the solves"),
     ],
 )

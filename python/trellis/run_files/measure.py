@@ -154,8 +154,7 @@ class MeasureRun(Table):
     def _something_to_measure(self) -> Self:
         if self.fermion is None and self.flow is None:
             raise ValueError("give [fermion] for correlators, or [flow], or both")
-        if self.source.links is not None and "gaussian" not in (self.source.type, self.sink.type):
-            raise at_key("source.links", "source.links is for gaussian sources or sinks")
+        self._require_smearing()
         if self.fermion is not None:
             self._require_quarks(self.fermion)
         is_moebius = self.fermion is not None and self.fermion.type == "moebius"
@@ -178,6 +177,18 @@ class MeasureRun(Table):
         if self.deflation is not None and self.fermion is None:
             raise at_key("deflation", "[deflation] belongs to solves: give [fermion]")
         return self
+
+    def _require_smearing(self) -> None:
+        """Keys of Gaussian smearing have a source or sink that uses them."""
+        if "gaussian" in (self.source.type, self.sink.type):
+            return
+        for key in ("width", "steps", "links"):
+            if key in self.source.model_fields_set:
+                raise at_key(
+                    f"source.{key}",
+                    f'source.{key} is for gaussian sources or sinks: expected source.type = "gaussian" or '
+                    f'sink.type = "gaussian", found "{self.source.type}" and "{self.sink.type}"; leave it out',
+                )
 
     def _has_results(self, fermion: FermionTable) -> bool:
         """Whether solves leave something behind; those of domain walls with an even Ls leave m_res."""
