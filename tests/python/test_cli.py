@@ -101,6 +101,7 @@ def test_info_of_a_link_too_large_to_sum(folder: Path, ranks: int) -> None:
         assert content[name] is None
     assert [c["ok"] for c in content["checksums"]] == [False, False]
     assert "larger than 2^960" in found.stderr
+    assert "None" not in found.stdout
     assert "unitarity: expected 0.0, found inf" in found.stderr
 
 
@@ -279,6 +280,16 @@ def test_doctor_counts_the_threads_of_a_rank(ranks: int, cores: int, expected: s
     }
     advice = _advice(found)
     assert [text[: len(expected)] for text in advice] == ([expected] if expected else [])
+
+
+def test_bench_has_help_without_programs(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    from trellis.commands import bench
+
+    monkeypatch.setattr(bench, "programs", dict)
+    assert bench.bench(["--help"]) == 0
+    assert "WHAT: none in this build" in capsys.readouterr().out
+    with pytest.raises(tr.NotAvailable):
+        bench.bench([])
 
 
 def test_bench_says_what_there_is(tmp_path: Path) -> None:

@@ -117,7 +117,8 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
         output.progress("propagators", len(todo) * run.source.count) as show,
         contextlib.suppress(Stopped),
     ):
-        warnings.filterwarnings("ignore", message=f".*{re.escape(AMPLIFYING)}")  # said once, with the keys
+        # said once, with the keys
+        warnings.filterwarnings("ignore", message=f".*{re.escape(AMPLIFYING)}")
         for number, path in todo:
             stop.check()
             measurement.measure_configuration(number, path, folder, show, measured)
@@ -297,7 +298,7 @@ class _Measurement:
             self.output.line(f"configuration {number}: {self.sources_done} sources are done already")
         for index, at in [*enumerate(measured.positions)][self.sources_done :]:
             self.stop.check()
-            source = make_source(run.source, smearing_links, at)
+            source = make_source(run.source, smearing_links, at, number)
             try:
                 S, strange = self._quarks(solve, solve_strange, source)
             except NotConverged as error:
