@@ -13,7 +13,7 @@ _NEXT = {"x": "yz", "y": "zx", "z": "xy"}
 
 @dataclass(frozen=True)
 class MesonChannel:
-    """A meson correlator: name of its dataset, particle, gamma matrices."""
+    """A meson correlator: name of its dataset, particle ("": none in particular), gamma matrices."""
 
     name: str
     particle: str
@@ -84,7 +84,7 @@ def meson_channels(table: CorrelatorsTable) -> list[MesonChannel]:
         if name == "all":
             pairs = [(i, j) for i in range(16) for j in range(16)]
             channels += [
-                MesonChannel(f"meson_{i:02d}_{j:02d}", "meson", gamma_product_name(i), gamma_product_name(j))
+                MesonChannel(f"meson_{i:02d}_{j:02d}", "", gamma_product_name(i), gamma_product_name(j))
                 for i, j in pairs
             ]
         else:
@@ -93,5 +93,7 @@ def meson_channels(table: CorrelatorsTable) -> list[MesonChannel]:
     names = [channel.name for channel in channels] + list(table.baryons)
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ValueError(f"correlators: each name once, found twice: {', '.join(repeated)}")
+        lists: dict[str, list[str]] = {"meson": [m.name for m in table.meson], "baryons": [*table.baryons]}
+        key = next((key for key, given in lists.items() if set(repeated) & set(given)), "mesons")
+        raise ValueError(f"correlators.{key}: each name once, found twice: {', '.join(repeated)}")
     return channels

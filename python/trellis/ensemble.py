@@ -28,6 +28,7 @@ from .provenance import write_root_attributes
 
 STATE_VERSION = 1
 _STATE = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.json$")
+_LINKS = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.ildg$")
 _CHECKPOINTS_KEPT = 2
 
 
@@ -56,6 +57,24 @@ def states(folder: Path) -> list[State]:
         return []
     matches = (_STATE.match(path.name) for path in folder.iterdir())
     return sorted((State(m[1], int(m[2]), folder) for m in matches if m), key=lambda s: s.sweep)
+
+
+def unrecorded_links(folder: Path, above: int, interrupted: int | None) -> list[Path]:
+    """Links without a record that a run would write over, or leave among its own, ascending. Not collective.
+
+    Parameters
+    ----------
+    above
+        The state that the run goes on from; 0: none.
+    interrupted
+        The last sweep of the stream that was found beside that state. The stream is written before the
+        links: those of this number are what an interrupted save of this run left, and the run makes the
+        same bits again.
+    """
+    recorded = {state.links.name for state in states(folder)}
+    matches = (_LINKS.match(path.name) for path in folder.iterdir() if path.name not in recorded)
+    numbers = sorted((int(m[2]), m[0]) for m in matches if m)
+    return [folder / name for number, name in numbers if number > above and number != interrupted]
 
 
 def save_state(state: State, U: GaugeField, content: dict[str, Any]) -> None:
@@ -150,6 +169,7 @@ class Stream:
         self.work: dict[str, list[float | complex]] = {}
         self.occasional: dict[str, tuple[list[int], list[Any]]] = {}
         self.axes: dict[str, list[float]] = {}
+        self.last_found: int | None = None  #: sweep of the file that was read, kept or not
 
     def append(
         self,
@@ -204,6 +224,7 @@ class Stream:
                 f"{self.path}: expected every sweep from 1 to {sweep}, found {keep.sum()} of them"
             )
         self.sweeps = sweeps[keep].tolist()
+        self.last_found = int(sweeps[-1]) if len(sweeps) else None
         group = root.group("observables")
         for name in group.names():
             self.values[name] = self._read_kept(group, name, "observables", keep).tolist()

@@ -16,6 +16,7 @@ from .errors import BadArgument
 from .gauge import GaugeField, Geometry, in_four_directions, require_device
 from .operator_records import OperatorRecord
 from .solvers import SolveReport
+from .sources import warn_if_amplifying
 
 if TYPE_CHECKING:
     from . import _core
@@ -152,7 +153,7 @@ class Propagator:
         U
             Links that the smearing sees, on the propagator's lattice.
         width, steps
-            Lattice units; at least 1 step.
+            Lattice units; at least 1 step, and a warning below 3 width^2 / 2 of them.
 
         Raises
         ------
@@ -161,6 +162,7 @@ class Propagator:
         """
         width, steps = real("width", width, least=0), integer("steps", steps)
         links = instance("U", U, GaugeField)._core
+        warn_if_amplifying(width, steps)
         smeared = load().sink_smeared(self._core, links, width, steps)
         return Propagator(smeared, self.report, operator=self.operator, is_sink_smeared=True)
 

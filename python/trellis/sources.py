@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +15,12 @@ from .gauge import GaugeField, Geometry, in_four_directions
 
 if TYPE_CHECKING:
     from . import _core
+
+#: Said of Gaussian smearing in too few steps.
+AMPLIFYING = (
+    "width^2 / (4 steps) is above 1/6, and each step makes rough modes larger instead of smoother; take more "
+    "steps"
+)
 
 
 class Source:
@@ -104,7 +112,7 @@ def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: in
     width
         Lattice units.
     steps
-        At least 1; stable for steps > 3 width^2 / 2.
+        At least 1; stable for steps of at least 3 width^2 / 2, with a warning below.
 
     Raises
     ------
@@ -113,7 +121,18 @@ def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: in
     """
     width, steps = real("width", width, least=0), integer("steps", steps)
     centre = point_source(instance("U", U, GaugeField).geometry, at)
+    warn_if_amplifying(width, steps)
     return Source(load().smeared_source(centre._core, U._core, width, steps))
+
+
+def warn_if_amplifying(width: float, steps: int) -> None:
+    """A step 1 - 6 a + a (six hops), a = width^2 / (4 steps), has an eigenvalue below -1 for a above 1/6."""
+    if 0 < 2 * steps < 3 * width**2:
+        warnings.warn(
+            f"width = {width:g} in steps = {steps}: {AMPLIFYING}, here at least {math.ceil(1.5 * width**2)}",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def noise_source(

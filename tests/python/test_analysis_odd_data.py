@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ def test_odd_data_are_named(
     assert reason in content["not_fitted"]["pion"]
     assert not content["particles"]
     assert list(errors_without_size(content)) == []
-    assert "not fitted: pion" in capsys.readouterr().out
+    assert re.search(r"not fitted: ([a-z]+, )*pion", capsys.readouterr().out)
     assert "pion" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -278,4 +279,19 @@ def test_a_susceptibility_that_was_added_later(tmp_path: Path) -> None:
 def test_the_summary_names_a_particle_once(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert run(edited(tmp_path / "odd.h5", lambda v: 0 * v), tmp_path / "out") == 0
     said = capsys.readouterr().out
-    assert "not fitted: pion: expected a correlator" in said.replace("\n", "")
+    assert "not fitted: nucleon, pion, rho: expected a correlator" in said.replace("\n", "")
+
+
+def test_what_is_not_fitted_is_listed_by_reason(capsys: pytest.CaptureFixture) -> None:
+    from types import SimpleNamespace
+
+    from rich.console import Console
+
+    from trellis.analysis.command import _print_not_fitted
+
+    reasons = {f"meson_{n:02d}": "no signal" for n in range(9)} | {"pion": "one configuration"}
+    _print_not_fitted(SimpleNamespace(not_fitted=reasons), Console(width=200))  # type: ignore[arg-type]
+    assert capsys.readouterr().out.splitlines() == [
+        "not fitted: meson_00, meson_01, meson_02, meson_03 and 5 more: no signal",
+        "not fitted: pion: one configuration",
+    ]

@@ -242,9 +242,13 @@ def test_smearing_at_source_and_sink(U: tr.GaugeField, M: tr.WilsonClover) -> No
     solve = tr.even_odd(tr.cg(tolerance=1e-12))(M)
     at = (1, 2, 3, 4)
     smeared_source = solve.propagator(tr.gaussian_source(U, at, width=1.0, steps=4))
+    with pytest.warns(UserWarning, match="width = 5 in steps = 4: .* take more steps, here at least 38"):
+        tr.gaussian_source(U, at, width=5.0, steps=4)
     assert smeared_source.source_at == at
     point = solve.propagator(tr.point_source(U.geometry, at))
     smeared_sink = point.smear_sink(U, width=1.0, steps=4)
+    with pytest.warns(UserWarning, match="width = 1 in steps = 1: .* here at least 2"):
+        point.smear_sink(U, width=1.0, steps=1)
     # At the source site, traced over spin and colour: sum_y G(x, y) S(y, x) and sum_y S(x, y) G(y, x).
     site = (4, 3, 2, 1)
     left = np.trace(np.trace(smeared_sink.to_numpy()[site], axis1=0, axis2=1))

@@ -102,6 +102,7 @@ def test_info_of_a_link_too_large_to_sum(folder: Path, ranks: int) -> None:
         assert content[name] is None
     assert [c["ok"] for c in content["checksums"]] == [False, False]
     assert "larger than 2^960" in found.stderr
+    assert "None" not in found.stdout
     assert "unitarity: expected 0.0, found inf" in found.stderr
 
 
@@ -307,6 +308,31 @@ def test_doctor(tmp_path: Path) -> None:
     text = run("doctor", cwd=tmp_path).stdout
     for word in ("compiler", "instructions", "MPI", "HDF5", "CUDA", "huge pages", "GB/s", "GF/s"):
         assert word in text
+
+
+@pytest.mark.parametrize("ranks, cores, expected", [(4, 1, "2 threads of each rank on 1 core: "), (4, 2, "")])
+def test_doctor_counts_the_threads_of_a_rank(ranks: int, cores: int, expected: str) -> None:
+    """Each rank has cores of its own under mpirun."""
+    from trellis.commands.doctor import _advice
+
+    found = {
+        "machine": {"cores": cores, "transparent_huge_pages": "always", "gpus": [], "cuda_failure": ""},
+        "parallel": {"ranks": ranks, "threads_per_rank": 2},
+        "build": {"cuda": False, "build_type": "Release"},
+        "lanes": {p: {"split": [1, 1, 1, 1], "lanes": 1} for p in ("double", "float")},
+    }
+    advice = _advice(found)
+    assert [text[: len(expected)] for text in advice] == ([expected] if expected else [])
+
+
+def test_bench_has_help_without_programs(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    from trellis.commands import bench
+
+    monkeypatch.setattr(bench, "programs", dict)
+    assert bench.bench(["--help"]) == 0
+    assert "WHAT: none in this build" in capsys.readouterr().out
+    with pytest.raises(tr.NotAvailable):
+        bench.bench([])
 
 
 def test_bench_says_what_there_is(tmp_path: Path) -> None:

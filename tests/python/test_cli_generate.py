@@ -184,6 +184,35 @@ def test_states_that_are_all_damaged_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
+def test_links_without_any_record_are_kept(tmp_path: Path, ranks: int) -> None:
+    folder = write_run(tmp_path, total=6)
+    run("generate", "run.toml", cwd=folder)
+    for record in (folder / "out").glob("*.json"):
+        record.unlink()
+    (folder / "out" / "checkpoint.000003.ildg").write_text("of somebody else")
+    before = sha256(folder / "out" / "checkpoint.000006.ildg")
+    said = run("generate", "run.toml", "--resume", cwd=folder, ranks=ranks).stderr
+    assert "out/checkpoint.000003.ildg (and 1 more) has no checkpoint.000003.json" in " ".join(said.split())
+    assert (folder / "out" / "checkpoint.000003.ildg.before_1").read_text() == "of somebody else"
+    assert sha256(folder / "out" / "checkpoint.000006.ildg.before_1") == before
+
+
+def test_links_of_an_interrupted_save(plain: Path, tmp_path: Path) -> None:
+    """Those that the stream was just written for go without a word; others are kept."""
+    folder = write_run(tmp_path, total=14)
+    run("generate", "run.toml", cwd=folder)
+    (folder / "out" / "configuration.000014.json").unlink()
+    write_run(tmp_path)
+    (folder / "out" / "configuration.000024.ildg").write_text("of somebody else")
+    said = run("generate", "run.toml", "--resume", cwd=folder).stderr
+    assert "configuration.000024.ildg has no configuration.000024.json" in " ".join(said.split())
+    assert "000014" not in said
+    names = [path.name for path in (folder / "out").glob("*.before_*")]
+    assert names == ["configuration.000024.ildg.before_1"]
+    assert content(folder) == content(plain)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
 def test_a_stream_that_is_cut_off(plain: Path, tmp_path: Path, ranks: int) -> None:
     """Nothing is changed; the ways on that the message names are ways on."""
     folder = write_run(tmp_path, total=14)

@@ -116,6 +116,15 @@ def test_a_missing_stream(tmp_path: Path) -> None:
     assert not (folder / "out" / "stream.h5").exists()
 
 
+def test_links_without_a_record_are_kept(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=4)
+    (folder / "out").mkdir()
+    (folder / "out" / "checkpoint.000004.ildg").write_text("of somebody else")
+    said = " ".join(run("generate", "run.toml", cwd=folder).stderr.split())
+    assert "out/checkpoint.000004.ildg has no checkpoint.000004.json" in said
+    assert (folder / "out" / "checkpoint.000004.ildg.before_1").read_text() == "of somebody else"
+
+
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     """The file was taken for one of a heat bath, and each of its tables refused."""
     folder = write_run(tmp_path, RUN.replace("[molecular_dynamics]\nlength = 0.5\n", ""))

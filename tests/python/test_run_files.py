@@ -135,7 +135,7 @@ MISTAKES = [
         "[4, 4, 4, 8]",
         "[4, 4, 4, 8, 2]",
         2,
-        ["lattice.extents: expected at most 4 values; found"],
+        ["lattice.extents: expected exactly 4 values; found"],
     ),
     (
         GenerateRun,
@@ -340,7 +340,11 @@ def test_coefficients_of_every_kind() -> None:
         ),
         ('[three_point]\ncurrents = ["A3"]\nseparations = [-2]', 9, "three_point.separations.0: Input"),
         ('[three_point]\ncurrents = ["A3"]\nseparations = [0]', 9, "three_point.separations.0: Input"),
-        ("[source]\npositions = [[0, 0, 0]]", 8, "source.positions.0: expected more than 3 values"),
+        ("[source]\npositions = [[0, 0, 0]]", 8, "source.positions.0: expected exactly 4 values"),
+        ("[source]\npositions = [[0, 0]]", 8, "source.positions.0: expected exactly 4 values; found [0, 0]"),
+        ("[source]\npositions = [[0, 0, 0, 0, 0]]", 8, "source.positions.0: expected exactly 4 values"),
+        ("[source]\nindex = 3", 8, 'source.index: expected source.type = "noise" beside it, found "point"'),
+        ('[source]\ntype = "noise"', 8, "source.type: noise needs source.noise_seed"),
         ("[source]\npositions = [0, 0, 0, 0]", 8, "source.positions.0: Input should be a valid list"),
         (
             "[source]\npositions = [[0, 0, 0, 0], [0, 0, 0, 0]]",
@@ -412,6 +416,16 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
             "kaon, omega need fermion.strange_kappa or fermion.strange_mass",
         ),
         ("[source.links]\nape_steps = 2", "source.links is for gaussian sources or sinks"),
+        ('[source]\ntype = "wall"\nwidth = 2.0', "source.width is for gaussian sources or sinks"),
+        ("[source]\nsteps = 4", 'found "point" and "point"; leave it out'),
+        (
+            '[source]\ntype = "noise"\nnoise_seed = 1',
+            r"with a source of type noise expected correlators.baryons = \[\]: only mesons at rest",
+        ),
+        (
+            '[correlators]\nbaryons = []\nmax_momentum_squared = 1\n[source]\ntype = "noise"\nnoise_seed = 1',
+            "expected correlators.max_momentum_squared = 0",
+        ),
         ("[correlators]\nmesons = []\nbaryons = []", "nothing is made of the solves"),
     ],
 )
@@ -548,7 +562,7 @@ def test_channels() -> None:
     assert len(meson_channels(CorrelatorsTable(mesons=["all"]))) == 256
     assert gamma_product_name(0) == "1"
     assert gamma_product_name(0b1001) == "gamma_x gamma_t"
-    with pytest.raises(ValueError, match="found twice: pion"):
+    with pytest.raises(ValueError, match=r"correlators\.mesons: each name once, found twice: pion"):
         meson_channels(CorrelatorsTable(mesons=["pion", "pion"]))
 
 

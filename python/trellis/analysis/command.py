@@ -18,6 +18,9 @@ from .options import AnalysisOptions
 from .pipeline import analyze
 from .results import ParticleResult, Results, format_error
 
+#: Of the correlators that were not fitted for one and the same reason.
+_NAMES_SHOWN = 4
+
 
 def run(
     paths: Iterable[Path | str] | Path | str,
@@ -70,9 +73,7 @@ def run(
 def print_summary(results: Results, output_dir: Path, console: Console) -> None:
     """Table of the masses, ratios, warnings, and where the report is."""
     console.print(f"{results.title} (lattice units)", style="bold", highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", collapse_padding=True, pad_edge=False)
-    for header in ("particle", "mass", "stat.", "model", "states", "t", "p", "tau_int"):
-        table.add_column(header, no_wrap=True, justify="left" if header in ("particle", "mass") else "right")
+    table = _table("particle", "mass", "stat.", "model", "states", "t", "p", "tau_int")
     for name, particle in results.particles.items():
         table.add_row(name.replace("_parity_partner", " partner").replace("_", " "), *_row(particle))
     if results.particles:
@@ -86,8 +87,7 @@ def print_summary(results: Results, output_dir: Path, console: Console) -> None:
             f"m({name.replace('/', ') / m(')}) = {format_error(ratio.value, ratio.error)}", highlight=False
         )
     _print_charges(results, console)
-    for name, reason in results.not_fitted.items():
-        console.print(f"not fitted: {name}: {reason}", style="yellow", highlight=False, markup=False)
+    _print_not_fitted(results, console)
     for warning in results.warnings:
         console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
     console.print(f"report: {output_dir / 'report.html'}", highlight=False)
@@ -112,15 +112,33 @@ def _print_charges(results: Results, console: Console) -> None:
             console.print(f"tau_n = {charges.tau_n.formatted} s", highlight=False)
         if charges.p_value is not None:
             console.print(f"p-value of the fits of charges: {charges.p_value:.2f}", highlight=False)
-    for name, reason in other.not_fitted.items() if other is not None else ():
-        console.print(f"not fitted: {name}: {reason}", style="yellow", highlight=False, markup=False)
+    if other is not None:
+        _print_not_fitted(other, console)
+
+
+def _print_not_fitted(results: Results, console: Console) -> None:
+    """A line for each reason, with the first names that have it."""
+    names: dict[str, list[str]] = {}
+    for name, reason in results.not_fitted.items():
+        names.setdefault(reason, []).append(name)
+    for reason, listed in names.items():
+        more = len(listed) - _NAMES_SHOWN
+        shown = ", ".join(listed[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        console.print(f"not fitted: {shown}: {reason}", style="yellow", highlight=False, markup=False)
+
+
+def _table(first: str, *others: str) -> Table:
+    """Names are folded where the terminal is narrow; numbers stay whole."""
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", collapse_padding=True, pad_edge=False)
+    table.add_column(first, overflow="fold")
+    for header in others:
+        table.add_column(header, no_wrap=True, justify="left" if header == "mass" else "right")
+    return table
 
 
 def _observables_table(results: Results) -> Table:
     """Means of a stream; what says how long something took is left out."""
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", collapse_padding=True, pad_edge=False)
-    for header in ("observable", "mean", "tau_int", "count"):
-        table.add_column(header, no_wrap=True, justify="left" if header == "observable" else "right")
+    table = _table("observable", "mean", "tau_int", "count")
     for name, found in results.observables.items():
         if found.mean is None or is_timing(name):
             continue

@@ -23,15 +23,15 @@ def programs() -> dict[str, Path]:
 def bench(arguments: list[str]) -> int:
     """Replace nothing, add nothing: the arguments go to the program as they are."""
     available = programs()
-    if not available:
+    asked = arguments[:1] in (["--help"], ["-h"])
+    if not available and not asked:
         raise NotAvailable(
             "this build has no benchmark programs; ./bootstrap build makes them in build/release/bench"
         )
     if arguments and not arguments[0].startswith("-"):
         arguments = [arguments[0].replace("-", "_"), *arguments[1:]]
     if not arguments or arguments[0] not in available:
-        names = ", ".join(available)
-        asked = arguments[:1] in (["--help"], ["-h"])
+        names = ", ".join(available) or "none in this build (./bootstrap build makes them)"
         print(
             f"usage: trellis bench WHAT [OPTIONS]\n  WHAT: {names}", file=sys.stdout if asked else sys.stderr
         )

@@ -46,7 +46,7 @@ def _machine() -> dict[str, Any]:
     core = load()
     return {
         "cpu": _cpu_model(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": core.usable_cores(),
         "memory_available_bytes": core.memory_available(),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "transparent_huge_pages": _huge_pages(),
@@ -144,9 +144,13 @@ def _speed() -> dict[str, float]:
 def _advice(found: dict[str, Any]) -> list[str]:
     advice = []
     machine, parallel = found["machine"], found["parallel"]
-    used = parallel["ranks"] * parallel["threads_per_rank"]
-    if used > machine["cores"]:
-        advice.append(f"{used} threads on {machine['cores']} cores: set OMP_NUM_THREADS or start fewer ranks")
+    threads, cores = parallel["threads_per_rank"], machine["cores"]
+    if threads > cores:  # of one rank: a launcher may give each its own
+        of_each = " of each rank" if parallel["ranks"] > 1 else ""
+        text = f"{threads} threads{of_each} on {_cores(cores)}: set OMP_NUM_THREADS = {cores}"
+        if parallel["ranks"] > 1 and cores < (os.cpu_count() or 1):
+            text += f", or leave each rank {threads} (mpirun --map-by slot:PE={threads})"
+        advice.append(text)
     if machine["transparent_huge_pages"] == "never":
         advice.append("transparent huge pages are off: kernels may lose up to 14 %")
     if machine["gpus"] and not found["build"]["cuda"]:
@@ -166,6 +170,10 @@ def _advice(found: dict[str, Any]) -> list[str]:
     return advice
 
 
+def _cores(count: int) -> str:
+    return "1 core" if count == 1 else f"{count} cores"
+
+
 def _print(output: Output, found: dict[str, Any]) -> None:
     build, machine, parallel = found["build"], found["machine"], found["parallel"]
     output.line(f"trellis {found['version']}", style="bold")
@@ -179,7 +187,7 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "MPI": build["mpi"],
             "HDF5": build["hdf5"],
             "CUDA": _cuda(build, machine),
-            "processor": f"{machine['cpu']}, {machine['cores']} cores",
+            "processor": f"{machine['cpu']}, {_cores(machine['cores'])}",
             "memory": f"{free} free of {show_bytes(machine['memory_bytes'])}",
             "huge pages": machine["transparent_huge_pages"],
             "GPUs": ", ".join(machine["gpus"]) or "none",

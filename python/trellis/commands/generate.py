@@ -28,6 +28,7 @@ from .setup import (
     require_lattice,
     require_memory,
     require_naik_fits,
+    set_aside_links,
     set_aside_stream,
     set_threads,
     start_field,
@@ -101,6 +102,8 @@ class _Generation:
         )  # links, and two copies while files are written
         on_root(lambda: make_output_folder(self.folder))
         U = self._state(resume)
+        if self.sweep < run.sweeps.total:
+            set_aside_links(self.stream, self.sweep, output)
         extents = "x".join(map(str, run.lattice.extents))
         plan = f"sweeps {self.sweep + 1} to {run.sweeps.total} into {self.folder}"
         if self.sweep >= run.sweeps.total:

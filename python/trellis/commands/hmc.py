@@ -27,6 +27,7 @@ from .setup import (
     require_lattice,
     require_memory,
     require_naik_fits,
+    set_aside_links,
     set_aside_stream,
     set_threads,
     start_field,
@@ -117,6 +118,8 @@ class _Chain:
         self._prepare(U)
         first = self.number
         last = run.trajectories.total if trajectories is None else first + trajectories
+        if first < last:
+            set_aside_links(self.stream, first, output)
         extents = "x".join(map(str, run.lattice.extents))
         plan = f"trajectories {first + 1} to {last} into {self.folder}"
         if first >= last:

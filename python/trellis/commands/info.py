@@ -74,16 +74,19 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
 def _print(output: Output, file: Path, report: FileReport, content: dict[str, Any]) -> None:
     output.line(f"{file}", style="bold")
     extents = "x".join(map(str, report.lattice))
     output.line(f"  {report.format}, {extents}, {report.precision_bits}-bit numbers")
     names = ("plaquette", "plaquette_spatial", "plaquette_temporal", "rectangle", "link_trace")
     for name in (*names, "unitarity_violation"):
-        output.line(f"  {name:<20} {content[name]}")
-    real, imaginary = content["polyakov_loop"]
-    sign = "-" if imaginary is not None and imaginary < 0 else "+"
-    size = abs(imaginary) if imaginary is not None else None
+        output.line(f"  {name:<20} {_number(content[name])}")
+    real, imaginary = map(_number, content["polyakov_loop"])
+    sign, size = ("-" if imaginary < 0 else "+"), abs(imaginary)
     output.line(f"  {'polyakov_loop':<20} {real} {sign} {size} i")
     for check in report.checksums:
         stored = "not in the file" if check["stored"] is None else f"stored {check['stored']:08x}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from ..propagators import Propagator
 from ..run_files import MeasureRun
 from ..run_files.loading import line_of
 from ..solvers import Solver, SolveReport
-from ..sources import Source
+from ..sources import AMPLIFYING, Source
 from .console import Output
 from .measure_currents import (
     contract_feynman_hellmann,
@@ -111,9 +113,12 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
     measured = 0
     with (
         stop,
+        warnings.catch_warnings(),
         output.progress("propagators", len(todo) * run.source.count) as show,
         contextlib.suppress(Stopped),
     ):
+        # said once, with the keys
+        warnings.filterwarnings("ignore", message=f".*{re.escape(AMPLIFYING)}")
         for number, path in todo:
             stop.check()
             measurement.measure_configuration(number, path, folder, show, measured)
@@ -191,9 +196,8 @@ class _Measurement:
             output.warning(MIRRORED)
         if is_amplifying(run):
             output.warning(
-                f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: width^2 / (4 "
-                "steps) is above 1/6, and each step makes rough modes larger instead of smoother; take more "
-                "steps"
+                f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: {AMPLIFYING}, "
+                f"here at least {math.ceil(1.5 * run.source.width**2)}"
             )
 
     def measure_configuration(self, number: int, path: str, folder: Path, show: Any, count: int) -> None:
@@ -294,7 +298,7 @@ class _Measurement:
             self.output.line(f"configuration {number}: {self.sources_done} sources are done already")
         for index, at in [*enumerate(measured.positions)][self.sources_done :]:
             self.stop.check()
-            source = make_source(run.source, smearing_links, at)
+            source = make_source(run.source, smearing_links, at, number)
             try:
                 S, strange = self._quarks(solve, solve_strange, source)
             except NotConverged as error:

@@ -178,17 +178,20 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
     smearing = f"gaussian width={source.width:g} steps={source.steps}"
     if source.links is not None:
         smearing += f" links={describe_smearing(source.links)}"
+    described = {"gaussian": smearing, "noise": f"noise {source.noise or 'z4'}"}
     common: dict[str, str | float] = {
         "type": kind,
         "particle": particle,
         "sink": channel.sink if channel else name,
         "source": channel.source if channel else name,
-        "source_smearing": smearing if source.type == "gaussian" else source.type,
+        "source_smearing": described.get(source.type, source.type),
         "sink_smearing": smearing if run.sink.type == "gaussian" else "point",
         "boundary_t": fermion.boundary_t,
         "fermion": fermion.type,
         "mass": float(mass),
     }
+    if not particle:  # a pair of mesons = ["all"], analysed only when it is named
+        del common["particle"]
     if fermion.type == "moebius":
         common |= {"b5": _number_or_text(fermion.b5), "c5": _number_or_text(fermion.c5)}
         common |= {"M5": fermion.M5, "Ls": float(fermion.Ls)}

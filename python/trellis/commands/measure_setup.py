@@ -20,8 +20,8 @@ from ..operator_records import MIRRORED_MESONS
 from ..operators import WilsonClover
 from ..run_files.measure import ConfigurationsTable, MeasureRun, SmearingTable, SourceTable
 from ..run_files.quarks import Coefficients, DeflationTable, FermionTable, SolverTable
-from ..solvers import Solver, bicgstab, cg, even_odd, gcr, mixed_precision
-from ..sources import Source, gaussian_source, point_source, wall_source
+from ..solvers import Solver, bicgstab, cg, even_odd, gcr, mixed_precision, mr
+from ..sources import Source, gaussian_source, noise_source, point_source, wall_source
 
 _PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
 _NUMBER = re.compile(r"(\d+)\D*$")
@@ -66,7 +66,7 @@ def between(table: ConfigurationsTable, first: int | None, last: int | None) -> 
 
 def make_solver(table: SolverTable) -> Solver:
     """The solver that a run file describes."""
-    method = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr}[table.type]
+    method = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr, "mr": mr}[table.type]
     solver: Any = method(tolerance=table.tolerance, max_iterations=table.max_iterations)
     if table.inner_precision != "double":
         solver = mixed_precision(solver, inner=table.inner_precision)
@@ -208,8 +208,8 @@ def source_positions(table: SourceTable, number: int, extents: tuple[int, ...]) 
 
 
 def repeated_sources(table: SourceTable, positions: list[tuple[int, ...]]) -> int:
-    """How many sources are at the place of another; of walls only the time counts."""
-    places = [at[3] if table.type == "wall" else at for at in positions]
+    """How many sources are at the place of another; of walls and noise only the time counts."""
+    places = [at[3] if table.is_slice else at for at in positions]
     return len(places) - len(set(places))
 
 
@@ -228,8 +228,18 @@ def _shift(seed: int | None, number: int, index: int, extents: tuple[int, ...]) 
     return tuple(n % extent for n, extent in zip(numbers, extents, strict=True))
 
 
-def make_source(table: SourceTable, U: GaugeField, at: tuple[int, ...]) -> Source:
-    """The source at one position."""
+def make_source(table: SourceTable, U: GaugeField, at: tuple[int, ...], number: int) -> Source:
+    """The source at one position of the configuration of this number."""
+    if table.type == "noise":
+        assert table.noise_seed is not None  # a SourceTable of noise has one
+        return noise_source(
+            U.geometry,
+            kind=table.noise or "z4",
+            seed=table.noise_seed,
+            configuration=number,
+            index=table.index or 0,
+            time=at[3],
+        )
     if table.type == "wall":
         return wall_source(U.geometry, at[3])
     if table.type == "gaussian":

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ..core import load
-from ..ensemble import State, Stream
+from ..ensemble import State, Stream, unrecorded_links
 from ..errors import BadArgument, FileError, OutOfMemory
 from ..gauge import GaugeField, Geometry, read_with_report
 from ..machine import show_bytes
@@ -247,20 +247,44 @@ def set_aside_stream(stream: Stream, output: Output) -> None:
     Collective.
     """
 
-    def moved() -> Path | None:
-        if not stream.path.exists():
-            return None
-        numbers = (stream.path.with_name(f"{stream.path.name}.before_{k}") for k in itertools.count(1))
-        free = next(path for path in numbers if not path.exists())
-        stream.path.rename(free)
-        return free
-
-    kept = on_root(moved)
+    kept = on_root(lambda: _renamed(stream.path) if stream.path.exists() else None)
     if kept is not None:
         output.warning(
             f"{stream.path} has observables, but there is no state to go on from: the run starts anew, and "
             f"they are kept as {kept.name}"
         )
+
+
+def set_aside_links(stream: Stream, above: int, output: Output) -> None:
+    """Keep links that have no record, where this run would write, under another name. Collective.
+
+    Parameters
+    ----------
+    above
+        The state that the run goes on from; 0: none.
+    """
+    folder = stream.path.parent
+    kept = on_root(
+        lambda: [
+            _renamed(path) for path in unrecorded_links(folder, above, stream.last_found if above else None)
+        ]
+    )
+    if kept:
+        more = f" (and {len(kept) - 1} more)" if len(kept) > 1 else ""
+        name = kept[0].with_suffix("")
+        output.warning(
+            f"{name}{more} has no {name.stem}.json and is no state to go on from; the run makes this number "
+            f"anew, and what was there is kept as {kept[0].name}. To go on from it, stop the run, bring the "
+            "record back, and rename the file"
+        )
+
+
+def _renamed(path: Path) -> Path:
+    """Rename to the first free NAME.before_1, NAME.before_2, ..., and return that."""
+    numbers = (path.with_name(f"{path.name}.before_{k}") for k in itertools.count(1))
+    free = next(path for path in numbers if not path.exists())
+    path.rename(free)
+    return free
 
 
 def gauge_field_bytes(local: tuple[int, ...], grid: tuple[int, ...]) -> int:

@@ -101,7 +101,7 @@ def validate_run(content: Mapping[str, Any], model: type[Run], name: str, text: 
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        problems = [_describe(e, model, text) for e in error.errors()]
+        problems = [_describe(e, model, text) for e in _without_earlier_gaps(error.errors())]
         raise RunFileError("\n".join(f"{name}{problem}" for problem in problems)) from None
 
 
@@ -121,6 +121,16 @@ def _too_large(path: tuple[str | int, ...], value: int, text: str) -> str:
     return f"{where}: {'.'.join(map(str, path))}: expected an integer of 64 bits, found {value}"
 
 
+def _without_earlier_gaps(errors: Sequence[Any]) -> list[Any]:
+    """Of the values that a list lacks only the last one, which says how many it should have."""
+    last = {e["loc"][:-1]: e["loc"] for e in errors if _is_gap(e)}
+    return [e for e in errors if not _is_gap(e) or last[e["loc"][:-1]] == e["loc"]]
+
+
+def _is_gap(error: Any) -> bool:
+    return error["type"] == "missing" and isinstance(error["input"], list | tuple)
+
+
 def _describe(error: Any, model: type[BaseModel], text: str) -> str:
     """ ":LINE: key: what is wrong", without the file's name."""
     path = _path(error["loc"], model)
@@ -134,13 +144,14 @@ def _describe(error: Any, model: type[BaseModel], text: str) -> str:
         hint = f"; did you mean {near[0]!r}?" if near else "."
         return f"{where}: {shown}: unknown key{hint} Valid here: {', '.join(sorted(valid))}"
     found = error["input"]
-    if error["type"] == "missing" and isinstance(found, list | tuple):
+    if _is_gap(error):
         shown = ".".join(map(str, path[:-1]))
-        return f"{where}: {shown}: expected more than {path[-1]} values; found {list(found)}"
+        return f"{where}: {shown}: expected exactly {int(path[-1]) + 1} values; found {list(found)}"
     if error["type"] == "missing":
         return f"{where}: {shown}: missing"
     if error["type"] == "too_long" and isinstance(found, list | tuple):
-        return f"{where}: {shown}: expected at most {error['ctx']['max_length']} values; found {list(found)}"
+        count = "exactly" if error["ctx"].get("field_type") == "Tuple" else "at most"
+        return f"{where}: {shown}: expected {count} {error['ctx']['max_length']} values; found {list(found)}"
     message = error["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list")
     if error["type"] == "value_error" and isinstance(found, dict):
         return f"{where}: {shown}: {message}"

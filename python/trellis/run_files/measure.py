@@ -48,11 +48,14 @@ class SmearingTable(Table):
 class SourceTable(Table):
     """[source]: one propagator (12 solves) per position."""
 
-    type: Literal["point", "gaussian", "wall"] = "point"
+    type: Literal["point", "gaussian", "wall", "noise"] = Field(
+        default="point",
+        description="noise: one random number a site of a time slice (one-end trick), for mesons at rest.",
+    )
     positions: list[FourIntegers] = Field(
         default_factory=lambda: [(0, 0, 0, 0)],
         min_length=1,
-        description="x, y, z, t of each source, from 0 (wall: only t counts).",
+        description="x, y, z, t of each source, from 0 (wall, noise: only t counts).",
     )
     shift_seed: int | None = Field(
         default=None,
@@ -71,6 +74,17 @@ class SourceTable(Table):
         default=2.0, gt=0, le=LARGEST, description="gaussian: w, lattice units (doc/conventions.md)."
     )
     steps: int = Field(default=10, ge=1, le=MOST_STEPS, description="gaussian: number of smearing steps.")
+    noise: Literal["z2", "z4"] | None = Field(
+        default=None, description="noise: components +-1, or +-1 and +-i; default: z4."
+    )
+    noise_seed: int | None = Field(
+        default=None,
+        ge=0,
+        description="noise: the key of its numbers, with the configuration's number and index.",
+    )
+    index: int | None = Field(
+        default=None, ge=0, le=MOST_STEPS, description="noise: number of the noise field; default: 0."
+    )
     links: SmearingTable | None = Field(
         default=None,
         description="gaussian: the configuration's links smeared like this are used at source and sink; "
@@ -81,10 +95,26 @@ class SourceTable(Table):
     def _shifts_need_a_seed(self) -> Self:
         if self.shifts > 1 and self.shift_seed is None:
             raise at_key("shifts", "needs source.shift_seed", self.shifts)
-        places = [p[3] if self.type == "wall" else p for p in self.positions]
+        places = [p[3] if self.is_slice else p for p in self.positions]
         if len(set(places)) != len(places):
             raise at_key("positions", "twice the same", list(map(list, self.positions)))
         return self
+
+    @model_validator(mode="after")
+    def _noise_has_a_seed(self) -> Self:
+        if self.type == "noise" and self.noise_seed is None:
+            raise at_key("type", "noise needs source.noise_seed", self.type)
+        for key in ("noise", "noise_seed", "index"):
+            if self.type != "noise" and key in self.model_fields_set:
+                raise at_key(
+                    key, f'expected source.type = "noise" beside it, found "{self.type}"; leave it out'
+                )
+        return self
+
+    @property
+    def is_slice(self) -> bool:
+        """Whether it covers a time slice: of positions only t counts."""
+        return self.type in ("wall", "noise")
 
     @property
     def count(self) -> int:
@@ -154,8 +184,8 @@ class MeasureRun(Table):
     def _something_to_measure(self) -> Self:
         if self.fermion is None and self.flow is None:
             raise ValueError("give [fermion] for correlators, or [flow], or both")
-        if self.source.links is not None and "gaussian" not in (self.source.type, self.sink.type):
-            raise at_key("source.links", "source.links is for gaussian sources or sinks")
+        self._require_smearing()
+        self._require_contractions_of_noise()
         if self.fermion is not None:
             self._require_quarks(self.fermion)
         is_moebius = self.fermion is not None and self.fermion.type == "moebius"
@@ -178,6 +208,38 @@ class MeasureRun(Table):
         if self.deflation is not None and self.fermion is None:
             raise at_key("deflation", "[deflation] belongs to solves: give [fermion]")
         return self
+
+    def _require_smearing(self) -> None:
+        """Keys of Gaussian smearing have a source or sink that uses them."""
+        if "gaussian" in (self.source.type, self.sink.type):
+            return
+        for key in ("width", "steps", "links"):
+            if key in self.source.model_fields_set:
+                raise at_key(
+                    f"source.{key}",
+                    f'source.{key} is for gaussian sources or sinks: expected source.type = "gaussian" or '
+                    f'sink.type = "gaussian", found "{self.source.type}" and "{self.sink.type}"; leave it '
+                    "out",
+                )
+
+    def _require_contractions_of_noise(self) -> None:
+        """The noise cancels where quark and antiquark come from one source at rest, and nowhere else."""
+        if self.source.type != "noise" or self.fermion is None:
+            return
+        wrong = {
+            "correlators.baryons": (self.correlators.baryons, "[]"),
+            "feynman_hellmann.currents": (self.feynman_hellmann.currents, "[]"),
+            "three_point.currents": (self.three_point.currents, "[]"),
+            "correlators.max_momentum_squared": (self.correlators.max_momentum_squared, "0"),
+        }
+        for key, (found, expected) in wrong.items():
+            if found:
+                raise at_key(
+                    key,
+                    f"with a source of type noise expected {key} = {expected}: only mesons at rest have a mean "
+                    "over the noise",
+                    found,
+                )
 
     def _has_results(self, fermion: FermionTable) -> bool:
         """Whether solves leave something behind; those of domain walls with an even Ls leave m_res."""

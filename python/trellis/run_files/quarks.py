@@ -161,8 +161,8 @@ class FermionTable(Table):
 class SolverTable(Table):
     """[solver]: how propagators are solved for."""
 
-    type: Literal["cg", "bicgstab", "gcr"] = Field(
-        default="cg", description="cg works on the normal equations."
+    type: Literal["cg", "bicgstab", "gcr", "mr"] = Field(
+        default="cg", description="cg works on the normal equations; mr converges for heavy quarks only."
     )
     tolerance: float = Field(default=1e-10, gt=0, lt=1, description="Of |b - M x| / |b|.")
     max_iterations: int = Field(default=10000, ge=1)
