@@ -247,7 +247,8 @@ class GaugeField:
         Returns
         -------
         array
-            float, shape [spatial, temporal], W(R, T) at [R - 1, T - 1]. Smeared links: call it of :meth:`ape` with ``spatial=True``.
+            float, shape [spatial, temporal], W(R, T) at [R - 1, T - 1]. Smeared links: call it of
+            :meth:`ape` with ``spatial=True``.
 
         Raises
         ------

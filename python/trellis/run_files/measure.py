@@ -218,7 +218,8 @@ class MeasureRun(Table):
                 raise at_key(
                     f"source.{key}",
                     f'source.{key} is for gaussian sources or sinks: expected source.type = "gaussian" or '
-                    f'sink.type = "gaussian", found "{self.source.type}" and "{self.sink.type}"; leave it out',
+                    f'sink.type = "gaussian", found "{self.source.type}" and "{self.sink.type}"; leave it '
+                    "out",
                 )
 
     def _require_contractions_of_noise(self) -> None:
@@ -235,8 +236,8 @@ class MeasureRun(Table):
             if found:
                 raise at_key(
                     key,
-                    f"with a source of type noise expected {key} = {expected}: only mesons at rest have a mean "
-                    "over the noise",
+                    f"with a source of type noise expected {key} = {expected}: only mesons at rest have a "
+                    "mean over the noise",
                     found,
                 )
 
