@@ -236,8 +236,8 @@ class MeasureRun(Table):
             if found:
                 raise at_key(
                     key,
-                    f"with a source of type noise expected {key} = {expected}: only mesons at rest have a mean "
-                    "over the noise",
+                    f"with a source of type noise expected {key} = {expected}: only mesons at rest have a "
+                    "mean over the noise",
                     found,
                 )
 
