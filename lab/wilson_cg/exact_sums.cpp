@@ -2,46 +2,25 @@
 /// beside the same pass without a sum, in turn in one process. README.md beside this file has the numbers.
 ///
 ///   lab_wilson_cg_exact_sums [--lattice X.Y.Z.T] [--precision double,float] [--link-reals 12] [--rounds N]
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <vector>
 
 #include "bench/fields.hpp"
 #include "bench/options.hpp"
+#include "lab/wilson_cg/timing.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/wilson.hpp"
-#include "trellis/solver/conjugate_gradient.hpp"
 
 namespace trellis::lab {
 namespace {
 
-constexpr int repetitions = 10;
-
-/// Processor time: what others do on the machine counts less.
 double seconds_of(const std::function<void()>& f) {
-  const std::clock_t start = std::clock();
+  constexpr int repetitions = 10;
+  const double start = processor_seconds();
   for (int i = 0; i < repetitions; ++i) f();
-  return double(std::clock() - start) / CLOCKS_PER_SEC / repetitions;
-}
-
-double best_decile(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 10];
-}
-
-double seconds_of_iteration(const LinearOperator& A, const SpinorField& source) {
-  ConjugateGradient method(A, 1, CgForm::normal_equations, false);
-  SolveProgress progress(1, repetitions, false);
-  SolveColumn& column = progress.columns[0];
-  column.is_active = true;
-  column.start2 = column.largest2 = 1.0;
-  SpinorField x = SpinorField::like(source), r = source;
-  const std::clock_t start = std::clock();
-  method.run(x, r, progress);
-  return double(std::clock() - start) / CLOCKS_PER_SEC / repetitions;
+  return (processor_seconds() - start) / repetitions;
 }
 
 void measure(const GaugeField& U, Precision precision, int link_reals, int rounds) {

@@ -2,26 +2,16 @@
 /// in turn in one process. README.md beside this file has the numbers.
 ///
 ///   lab_wilson_cg_iteration [--lattice X.Y.Z.T] [--precision double,float] [--link-reals 12] [--rounds N]
-#include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <vector>
 
 #include "bench/fields.hpp"
 #include "bench/options.hpp"
+#include "lab/wilson_cg/timing.hpp"
 #include "trellis/operator/wilson.hpp"
-#include "trellis/solver/conjugate_gradient.hpp"
 
 namespace trellis::lab {
 namespace {
-
-/// Of this process: what others do on the machine counts less.
-double processor_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
-
-double best_decile(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 10];
-}
 
 /// An operator whose norms are passes of their own.
 class SeparateNorms final : public LinearOperator {
@@ -38,20 +28,6 @@ class SeparateNorms final : public LinearOperator {
  private:
   const LinearOperator& A_;
 };
-
-/// Seconds of one iteration of the recursion, in the storage of A.
-double seconds_of_iteration(const LinearOperator& A, const SpinorField& source) {
-  constexpr int iterations = 10;
-  ConjugateGradient method(A, 1, CgForm::normal_equations, false);
-  SolveProgress progress(1, iterations, false);
-  SolveColumn& column = progress.columns[0];
-  column.is_active = true;
-  column.start2 = column.largest2 = 1.0;
-  SpinorField x = SpinorField::like(source), r = source;
-  const double start = processor_seconds();
-  method.run(x, r, progress);
-  return (processor_seconds() - start) / iterations;
-}
 
 double seconds_of_four_hops(const HoppingTerm& hop, SpinorField& even, SpinorField& odd) {
   constexpr int pairs = 20;

@@ -139,7 +139,7 @@ class BoundSolver:
         n_f, twisted_mass = real("n_f", n_f, above=0), M._parameters()["twisted_mass"]
         form = self.solver._schur_form()
         traces = load().wilson_noise_traces(
-            M._core, M._links._core, *key, susceptibility, self.solver._spec(), form
+            M._core, M._links.to("cpu")._core, *key, susceptibility, self.solver._spec(), form
         )
         report = self._report(traces.report, traces.report.relative_residual, form)
         if not report.converged:

@@ -162,6 +162,16 @@ def test_one_right_hand_side(M: tr.WilsonClover) -> None:
         tr.even_odd(tr.cg())(M).solve(b)
 
 
+def test_bicgstab_survives_an_overflow_of_its_inner_fp16() -> None:
+    """Met by random trials: an intermediate column left the range of fp16, and the solve ended."""
+    U = tr.quenched(lattice=(4, 2, 2, 2), beta=8, seed=104, sweeps=3)
+    M = tr.WilsonClover(U, mass=0.632, csw=1.01, boundary=(-1, 0, 1, 1), link_reals=18)
+    source = tr.point_source(U.geometry, (0, 1, 0, 1))
+    S = tr.mixed_precision(tr.bicgstab(tolerance=1e-8), inner="fp16")(M).propagator(source)
+    assert S.report is not None
+    assert S.report.largest_residual <= 1e-8
+
+
 def test_solvers_are_values() -> None:
     assert tr.cg(tolerance=1e-8) == tr.cg(tolerance=1e-8)
     assert len({tr.even_odd(tr.cg()), tr.even_odd(tr.cg()), tr.even_odd(tr.gcr())}) == 2

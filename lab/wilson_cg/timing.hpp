@@ -1,0 +1,34 @@
+/// How the ladders of this folder time: processor time, the best decile of rounds, one CG iteration.
+#pragma once
+
+#include <algorithm>
+#include <ctime>
+#include <vector>
+
+#include "trellis/solver/conjugate_gradient.hpp"
+
+namespace trellis::lab {
+
+/// Of this process: what others do on the machine counts less.
+inline double processor_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
+
+inline double best_decile(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 10];
+}
+
+/// Seconds of one iteration of CG on A^dagger A, in the storage of A.
+inline double seconds_of_iteration(const LinearOperator& A, const SpinorField& source) {
+  constexpr int iterations = 10;
+  ConjugateGradient method(A, 1, CgForm::normal_equations, false);
+  SolveProgress progress(1, iterations, false);
+  SolveColumn& column = progress.columns[0];
+  column.is_active = true;
+  column.start2 = column.largest2 = 1.0;
+  SpinorField x = SpinorField::like(source), r = source;
+  const double start = processor_seconds();
+  method.run(x, r, progress);
+  return (processor_seconds() - start) / iterations;
+}
+
+}  // namespace trellis::lab
