@@ -35,11 +35,14 @@ function(trellis_reuse_precompiled target other)
   endif()
 endfunction()
 
+set(trellis_kernels_header
+    "$<$<COMPILE_LANGUAGE:CXX>:${CMAKE_SOURCE_DIR}/cmake/precompiled_kernels.hpp>")
+
 # trellis_precompile_folder(<name>): one precompilation for all folders with the same flags: without OpenMP,
 # and with it and -O2. Kernels have their own, and device/ has, without -O2.
 function(trellis_precompile_folder name)
   if(name STREQUAL "kernels")
-    trellis_precompile(trellis_kernels "$<$<COMPILE_LANGUAGE:CXX>:${CMAKE_SOURCE_DIR}/cmake/precompiled_kernels.hpp>")
+    trellis_precompile(trellis_kernels ${trellis_kernels_header})
   elseif(name MATCHES "^(base|comm|device)$")
     trellis_precompile(trellis_${name})
   elseif(name MATCHES "^(algebra|lattice|view)$")
@@ -47,6 +50,27 @@ function(trellis_precompile_folder name)
   else()
     trellis_reuse_precompiled(trellis_${name} trellis_comm)
   endif()
+endfunction()
+
+# What -O1 takes; where g++ has these two, they are parts of -O2 on which precompiled headers insist.
+set(trellis_slow_options "$<$<CONFIG:Release>:-O1>")
+if(TRELLIS_HAS_SMALL_LOOPS_OPTION)
+  set(trellis_slow_options "$<$<CONFIG:Release>:-O1;-munroll-only-small-loops;-mvzeroupper>")
+endif()
+
+# trellis_launch_pattern(<variable> LESS|GREATER): a pattern for CPU launches of fewer or more lanes than native_lanes().
+function(trellis_launch_pattern output comparison)
+  set(choices "")
+  foreach(lanes 1 4 8 16)
+    if(lanes ${comparison} TRELLIS_LANES_DOUBLE)
+      list(APPEND choices "double\\.${lanes}")
+    endif()
+    if(lanes ${comparison} TRELLIS_LANES_OTHER)
+      list(APPEND choices "(float|Half|Fp16)\\.${lanes}")
+    endif()
+  endforeach()
+  list(JOIN choices "|" choices)
+  set(${output} "\\.(${choices})\\.cpu\\.cpp$" PARENT_SCOPE)
 endfunction()
 
 function(trellis_add_folder name)
@@ -73,22 +97,18 @@ function(trellis_add_folder name)
     # With the undefined-behaviour sanitizer a kernel takes g++ two minutes, without it ten seconds.
     set_source_files_properties(${launches} PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)
   elseif(launches)
-    # Kernels that no run chooses for its speed: the emulated GPU layout, and other numbers of lanes than
-    # native_lanes() where that is known.
-    set(slow "1|double\\.16")
-    if(TRELLIS_HAS_AVX512)
-      set(slow "1|double\\.4|double\\.16|float\\.4|float\\.8|Half\\.4|Half\\.8|Fp16\\.4|Fp16\\.8")
-    endif()
+    # Fewer lanes than the registers hold serve small lattices only.
+    trellis_launch_pattern(pattern LESS)
     set(slow_launches ${launches})
-    list(FILTER slow_launches INCLUDE REGEX "\\.(${slow})\\.cpu\\.cpp$|\\.emulated\\.cpp$")
-    set(slow_options -O1)
-    if(TRELLIS_HAS_SMALL_LOOPS_OPTION)
-      # Parts of -O2 there, on which precompiled headers insist.
-      list(APPEND slow_options -munroll-only-small-loops -mvzeroupper)
-    endif()
-    set_source_files_properties(${slow_launches} PROPERTIES
-      COMPILE_OPTIONS "$<$<CONFIG:Release>:${slow_options}>")
+    list(FILTER slow_launches INCLUDE REGEX "${pattern}")
+    set_source_files_properties(${slow_launches} PROPERTIES COMPILE_OPTIONS "${trellis_slow_options}")
   endif()
+  # More lanes than the registers hold, and the emulated GPU layout, are there for tests of the bits: no run
+  # chooses them.
+  trellis_launch_pattern(pattern GREATER)
+  set(for_tests ${launches})
+  list(FILTER for_tests INCLUDE REGEX "${pattern}|\\.emulated\\.cpp$")
+  list(REMOVE_ITEM launches ${for_tests} "")
   list(APPEND files ${launches})
   if(TRELLIS_CUDA_SIMULATED)
     file(GLOB_RECURSE simulated_kernels CONFIGURE_DEPENDS ${root}/*.cuda.cu)
@@ -123,6 +143,15 @@ function(trellis_add_folder name)
   endforeach()
   target_link_libraries(${target} ${public} ${visible} ${folder_PUBLIC_USES})
   target_link_libraries(${target} ${private} ${folder_USES})
+  if(for_tests)
+    # A target of its own, which has another precompiled header.
+    add_library(${target}_for_tests OBJECT ${for_tests})
+    target_compile_definitions(${target}_for_tests PRIVATE TRELLIS_FOR_TESTS=1)
+    target_compile_options(${target}_for_tests PRIVATE "${trellis_slow_options}")
+    target_link_libraries(${target}_for_tests PRIVATE ${visible} ${folder_PUBLIC_USES} ${folder_USES})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_for_tests>)
+    trellis_precompile(${target}_for_tests ${trellis_kernels_header})
+  endif()
   if(files)
     if(NOT name MATCHES "^(device|kernels)$")  # elsewhere no loop takes time in a run
       target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)

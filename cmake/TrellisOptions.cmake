@@ -47,15 +47,27 @@ set(CMAKE_REQUIRED_FLAGS "-march=${TRELLIS_ARCH}")
 if(NOT TRELLIS_ARCH)
   set(CMAKE_REQUIRED_FLAGS "")
 endif()
-unset(TRELLIS_HAS_AVX512 CACHE)  # follows TRELLIS_ARCH, which may have changed
 set(CMAKE_REQUIRED_QUIET TRUE)
-check_cxx_source_compiles("
-#ifndef __AVX512F__
-#error no AVX-512
+foreach(feature AVX512 AVX)
+  unset(TRELLIS_HAS_${feature} CACHE)  # follows TRELLIS_ARCH, which may have changed
+  string(REPLACE AVX512 AVX512F macro __${feature}__)
+  check_cxx_source_compiles("
+#ifndef ${macro}
+#error no ${feature}
 #endif
-int main() {}" TRELLIS_HAS_AVX512)
+int main() {}" TRELLIS_HAS_${feature})
+endforeach()
 unset(CMAKE_REQUIRED_FLAGS)
 unset(CMAKE_REQUIRED_QUIET)
+# Lanes of double and of all else, as native_lanes() in base/precision.cpp has them.
+set(TRELLIS_LANES_DOUBLE 4)
+set(TRELLIS_LANES_OTHER 4)
+if(TRELLIS_HAS_AVX512)
+  set(TRELLIS_LANES_DOUBLE 8)
+  set(TRELLIS_LANES_OTHER 16)
+elseif(TRELLIS_HAS_AVX)
+  set(TRELLIS_LANES_OTHER 8)
+endif()
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-munroll-only-small-loops TRELLIS_HAS_SMALL_LOOPS_OPTION)  # g++ 13 on x86
 if(TRELLIS_HAS_AVX512)
