@@ -101,10 +101,7 @@ void run(std::vector<Result>& results, std::vector<Ratios>& ratios, const GaugeF
   hops.must_move_bytes = matrix->hop().bytes_per_site(Ls) * double(U.geometry().volume());
   hops.working_set = (links + 3 * field) * world()->size();
   const HopTask task;
-  const auto apply_hops = [&] {
-    matrix->hop().apply(odd, 1, even, task);
-    matrix->hop().apply(out, 0, odd, task);
-  };
+  const auto apply_hops = [&] { matrix->hop().apply_twice(out, odd, 0, even, task, task); };
   measure(hops, options, apply_hops);
   results.push_back(hops);
   const double once = std::max(hops.seconds, 1e-6);

@@ -67,10 +67,7 @@ Result run(const GaugeField& U, Precision precision, int link_reals, bool is_imp
   const double link_bytes =
       double(links->near(precision)->bytes()) + (is_improved ? double(links->far(precision)->bytes()) : 0.0);
   r.working_set = (link_bytes + 3.0 * double(even.bytes())) * world()->size();
-  measure(r, options, [&] {
-    hop.apply(odd, 1, even, 0.5);
-    hop.apply(result_even, 0, odd, 0.5);
-  });
+  measure(r, options, [&] { hop.apply_twice(result_even, odd, 0, even, {0.5}, {0.5}); });
   if (options.check && world()->size() == 1 && !is_improved) r.error = error_against_reference(U, even, odd);
   return r;
 }

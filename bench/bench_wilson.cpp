@@ -40,10 +40,7 @@ Result run(const GaugeField& U, Precision precision, int link_reals, int rhs, co
   r.must_move_bytes = hop.bytes_per_site(rhs) * sites;
   r.working_set = double(hop.links().bytes() + 3 * even.bytes()) * world()->size();
   const HopTask task;
-  measure(r, options, [&] {
-    hop.apply(odd, 1, even, task);
-    hop.apply(result_even, 0, odd, task);
-  });
+  measure(r, options, [&] { hop.apply_twice(result_even, odd, 0, even, task, task); });
   if (options.check && world()->size() == 1) r.error = error_against_reference(U, even, odd);
   return r;
 }

@@ -90,7 +90,7 @@ TEST(OutputTiles, RefusesToStreamPartsOfCacheLines) {
                BadArgument);
 }
 
-/// 40 MB of fields, so that both ways are tried: four launches each, in turn.
+/// 40 MB of fields, so that both ways are tried, and time slices: four launches each, in turn.
 TEST(OutputTiles, OperatorsKeepTheirBits) {
   const Coord extents{8, 8, 8, 16};
   const LatticePtr lattice = make_lattice(extents);
@@ -103,7 +103,7 @@ TEST(OutputTiles, OperatorsKeepTheirBits) {
   for (size_t i = 0; i < in.bytes() / sizeof(double); ++i) numbers[i] = std::sin(double(i));
   std::vector<char> first;
   Coefficients norm;
-  for (int round = 0; round < 6; ++round) {
+  for (int round = 0; round < 10; ++round) {
     const Coefficients found = S.apply_norm2(out, in);
     if (round == 0) {
       first = bytes_of(out);

@@ -72,57 +72,51 @@ SpinorField& DomainWallSchur::workspace(int which, int parity, int rhs) const {
   return *field;
 }
 
-/// out = in - 1/4 H K H K in
-void DomainWallSchur::run_symmetric(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
+/// Symmetric: out = in - 1/4 H K H K in. The asymmetric form, M in - 1/4 H K H B in, is that times M.
+void DomainWallSchur::run(SpinorField& out, const SpinorField& in, TileNorms* norms) const {
+  TRELLIS_REQUIRE(&out != &in, "DomainWallSchur cannot work in place");
+  const bool is_symmetric = form_ == SchurForm::symmetric;
   SpinorField& even = workspace(0, parity_, in.rhs());
   SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
-  matrix_->apply_fifth(even, in, parity_, FifthMatrix::K, false);
-  matrix_->apply_hop_then_fifth(odd, 1 - parity_, even, FifthMatrix::K, false);
-  matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false, norm2);
+  const SpinorField* diagonal = &in;
+  if (!is_symmetric) {
+    matrix_->apply_fifth(workspace(2, parity_, in.rhs()), in, parity_, FifthMatrix::M, false);
+    diagonal = &workspace(2, parity_, in.rhs());
+  }
+  const FifthMatrix before = is_symmetric ? FifthMatrix::K : FifthMatrix::B;
+  matrix_->hop().apply_twice(
+      out, odd, parity_, even, matrix_->hop_then_fifth(odd, 1 - parity_, FifthMatrix::K, false),
+      DomainWallMatrix::hop_plus(-0.25, *diagonal, false, norms),
+      [&](const SiteRange& sites) { matrix_->apply_fifth(even, in, parity_, before, false, sites); });
 }
 
-/// out = in - 1/4 K^dagger H^dagger K^dagger H^dagger in
-void DomainWallSchur::run_symmetric_dagger(SpinorField& out, const SpinorField& in,
-                                           Coefficients* norm2) const {
-  SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
-  matrix_->apply_hop_then_fifth(odd, 1 - parity_, in, FifthMatrix::K, true);
-  matrix_->apply_hop_then_fifth(out, parity_, odd, FifthMatrix::K, true, -0.25, &in, norm2);
-}
-
-/// The asymmetric form is the symmetric one times M.
-void DomainWallSchur::run(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
+/// Symmetric: out = in - 1/4 K^dagger H^dagger K^dagger H^dagger in. Asymmetric: M^dagger in - 1/4 B^dagger
+/// H^dagger K^dagger H^dagger in.
+void DomainWallSchur::run_dagger(SpinorField& out, const SpinorField& in, TileNorms* norms) const {
   TRELLIS_REQUIRE(&out != &in, "DomainWallSchur cannot work in place");
-  if (form_ == SchurForm::symmetric) return run_symmetric(out, in, norm2);
-  SpinorField& diagonal = workspace(2, parity_, in.rhs());
-  SpinorField& even = workspace(0, parity_, in.rhs());
+  const bool is_symmetric = form_ == SchurForm::symmetric;
   SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
-  matrix_->apply_fifth(diagonal, in, parity_, FifthMatrix::M, false);
-  matrix_->apply_fifth(even, in, parity_, FifthMatrix::B, false);
-  matrix_->apply_hop_then_fifth(odd, 1 - parity_, even, FifthMatrix::K, false);
-  matrix_->apply_hop_plus(out, parity_, odd, -0.25, diagonal, false, norm2);
-}
-
-/// out = M^dagger in - 1/4 B^dagger H^dagger K^dagger H^dagger in
-void DomainWallSchur::run_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
-  TRELLIS_REQUIRE(&out != &in, "DomainWallSchur cannot work in place");
-  if (form_ == SchurForm::symmetric) return run_symmetric_dagger(out, in, norm2);
-  SpinorField& diagonal = workspace(2, parity_, in.rhs());
-  SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
-  matrix_->apply_fifth(diagonal, in, parity_, FifthMatrix::M, true);
-  matrix_->apply_hop_then_fifth(odd, 1 - parity_, in, FifthMatrix::K, true);
-  matrix_->apply_hop_then_fifth(out, parity_, odd, FifthMatrix::B, true, -0.25, &diagonal, norm2);
+  const SpinorField* diagonal = &in;
+  if (!is_symmetric) {
+    matrix_->apply_fifth(workspace(2, parity_, in.rhs()), in, parity_, FifthMatrix::M, true);
+    diagonal = &workspace(2, parity_, in.rhs());
+  }
+  const FifthMatrix after = is_symmetric ? FifthMatrix::K : FifthMatrix::B;
+  matrix_->hop().apply_twice(out, odd, parity_, in,
+                             matrix_->hop_then_fifth(odd, 1 - parity_, FifthMatrix::K, true),
+                             matrix_->hop_then_fifth(out, parity_, after, true, -0.25, diagonal, norms));
 }
 
 Coefficients DomainWallSchur::apply_norm2(SpinorField& out, const SpinorField& in) const {
-  Coefficients norm2;
-  run(out, in, &norm2);
-  return norm2;
+  TileNorms norms(out);
+  run(out, in, &norms);
+  return norms.values();
 }
 
 Coefficients DomainWallSchur::apply_dagger_norm2(SpinorField& out, const SpinorField& in) const {
-  Coefficients norm2;
-  run_dagger(out, in, &norm2);
-  return norm2;
+  TileNorms norms(out);
+  run_dagger(out, in, &norms);
+  return norms.values();
 }
 
 double DomainWallSchur::flops() const {

@@ -36,13 +36,22 @@ class DomainWallMatrix {
 
   /// out = T in on the sites of one parity, or T^dagger in; out and in may be the same.
   void apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T, bool is_dagger) const;
-  /// out = T (H in), or x + coefficient T (H in); optionally |out|^2 of each right-hand side.
+  /// The same for the blocks of a range.
+  void apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T, bool is_dagger,
+                   const SiteRange& sites) const;
+  /// out = T (H in), or x + coefficient T (H in)
   void apply_hop_then_fifth(SpinorField& out, int parity, const SpinorField& in, FifthMatrix T,
-                            bool is_dagger, double coefficient = 1.0, const SpinorField* x = nullptr,
-                            Coefficients* norm2 = nullptr) const;
+                            bool is_dagger, double coefficient = 1.0, const SpinorField* x = nullptr) const;
   /// out = x + coefficient H in
   void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
-                      const SpinorField& x, bool is_dagger, Coefficients* norm2 = nullptr) const;
+                      const SpinorField& x, bool is_dagger) const;
+  /// What makes a hop to `out` these two; |out|^2 is added to `norms`, if given. All arguments have to live
+  /// until the hop is done.
+  HopTask hop_then_fifth(const SpinorField& out, int parity, FifthMatrix T, bool is_dagger,
+                         double coefficient = 1.0, const SpinorField* x = nullptr,
+                         TileNorms* norms = nullptr) const;
+  static HopTask hop_plus(double coefficient, const SpinorField& x, bool is_dagger,
+                          TileNorms* norms = nullptr);
   /// out = D_- in = (1 - c5 A) in + c5/2 H in, on full fields.
   void apply_D_minus(SpinorField& out, const SpinorField& in) const;
 
@@ -109,10 +118,9 @@ class DomainWallSchur final : public LinearOperator {
 
  private:
   SpinorField& workspace(int which, int parity, int rhs) const;
-  void run(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
-  void run_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
-  void run_symmetric(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
-  void run_symmetric_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
+  /// Both add |out|^2 to `norms`, if given.
+  void run(SpinorField& out, const SpinorField& in, TileNorms* norms) const;
+  void run_dagger(SpinorField& out, const SpinorField& in, TileNorms* norms) const;
   DomainWallMatrixPtr matrix_;
   SchurForm form_;
   int parity_;

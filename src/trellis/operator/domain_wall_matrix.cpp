@@ -1,9 +1,6 @@
 #include <cmath>
 
 #include "trellis/field/dispatch.hpp"
-#include "trellis/field/global_values.hpp"
-#include "trellis/field/linear_algebra.hpp"
-#include "trellis/kernels/linalg/linear_algebra.hpp"
 #include "trellis/operator/domain_wall.hpp"
 #include "trellis/operator/output_tiles.hpp"
 
@@ -96,8 +93,12 @@ void launch(const SpinorField& field, const FifthDimensionCall& call, const Site
 
 void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T,
                                    bool is_dagger) const {
+  apply_fifth(out, in, parity, T, is_dagger, SiteRange(out.layout().blocks()));
+}
+
+void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T,
+                                   bool is_dagger, const SiteRange& sites) const {
   const FifthDimensionCall call = fifth_call(out, in, parity, T, is_dagger);
-  const SiteRange sites(out.layout().blocks());
   if (out.spec().backend != Backend::cpu) return launch(out, call, sites);
   const size_t working_set = out.bytes() + (&in == &out ? 0 : in.bytes());
   walk_in_faster_tiles(out, parity, sites, false, working_set,
@@ -108,46 +109,44 @@ void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int 
                        });
 }
 
-void DomainWallMatrix::apply_hop_then_fifth(SpinorField& out, int parity, const SpinorField& in,
-                                            FifthMatrix T, bool is_dagger, double coefficient,
-                                            const SpinorField* x, Coefficients* norm2) const {
+HopTask DomainWallMatrix::hop_then_fifth(const SpinorField& out, int parity, FifthMatrix T, bool is_dagger,
+                                         double coefficient, const SpinorField* x, TileNorms* norms) const {
   FifthDimensionCall call = fifth_call(out, out, parity, T, is_dagger);
   call.coefficients = scaled(call.coefficients, coefficient);
   call.has_x = x != nullptr;
   if (x) call.x = x->raw(parity);
   HopTask task;
   task.is_dagger = is_dagger;
-  std::vector<ExactSum> sums(norm2 ? size_t(out.slots()) : 0);
-  DotCall norm;
-  norm.re = sums.data();
-  norm.reals = out.reals();
-  norm.slots = out.slots();
-  task.then = [&](const SiteRange& tile, const RawField& place) {
+  task.then = [&out, call, norms](const SiteRange& tile, const RawField& place) {
     FifthDimensionCall own = call;
     own.in = own.out = place;
     launch(out, own, tile);
-    if (!norm2) return;
-    DotCall summed = norm;
-    summed.x = place;
-    dispatch(out.spec().backend, out.precision(), out.layout().lanes(),
-             [&]<class Layout, class Storage>() { launch_dot<Layout, Storage>(summed, tile); });
+    if (norms) norms->add(tile, place);
   };
-  hop_->apply(out, parity, in, task);
-  if (norm2) *norm2 = global_values(out, sums);
+  return task;
 }
 
-void DomainWallMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
-                                      const SpinorField& x, bool is_dagger, Coefficients* norm2) const {
+HopTask DomainWallMatrix::hop_plus(double coefficient, const SpinorField& x, bool is_dagger,
+                                   TileNorms* norms) {
   HopTask task;
   task.is_dagger = is_dagger;
   task.x = &x;
   task.x_term = SiteTerm::chiral_scalar;
   task.x_scalar = 1.0;
   task.hop_scalar = coefficient;
-  if (norm2)
-    *norm2 = hop_->apply_norm2(out, parity, in, task);
-  else
-    hop_->apply(out, parity, in, task);
+  if (norms) task.then = [norms](const SiteRange& tile, const RawField& place) { norms->add(tile, place); };
+  return task;
+}
+
+void DomainWallMatrix::apply_hop_then_fifth(SpinorField& out, int parity, const SpinorField& in,
+                                            FifthMatrix T, bool is_dagger, double coefficient,
+                                            const SpinorField* x) const {
+  hop_->apply(out, parity, in, hop_then_fifth(out, parity, T, is_dagger, coefficient, x));
+}
+
+void DomainWallMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
+                                      const SpinorField& x, bool is_dagger) const {
+  hop_->apply(out, parity, in, hop_plus(coefficient, x, is_dagger));
 }
 
 void DomainWallMatrix::apply_D_minus(SpinorField& out, const SpinorField& in) const {

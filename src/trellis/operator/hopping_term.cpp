@@ -100,27 +100,33 @@ WilsonHalo& HoppingTerm::halo(int rhs) const {
   return *entry;
 }
 
+TileNorms::TileNorms(const SpinorField& field) : field_{field}, sums_(size_t(field.slots())) {}
+
+void TileNorms::add(const SiteRange& tile, const RawField& place) {
+  DotCall call;
+  call.re = sums_.data();
+  call.reals = field_.reals();
+  call.slots = field_.slots();
+  call.x = place;
+  dispatch(field_.spec().backend, field_.precision(), field_.layout().lanes(),
+           [&]<class Layout, class Storage>() { launch_dot<Layout, Storage>(call, tile); });
+}
+
+Coefficients TileNorms::values() const { return global_values(field_, sums_); }
+
 Coefficients HoppingTerm::apply_norm2(SpinorField& out, int parity, const SpinorField& in,
                                       const HopTask& task) const {
   TRELLIS_REQUIRE(out.subset() != Subset::full && !task.then,
                   "the norm with a hop is that of a field of one parity, as the hop leaves it");
-  std::vector<ExactSum> sums(size_t(out.slots()));
-  DotCall call;
-  call.re = sums.data();
-  call.reals = out.reals();
-  call.slots = out.slots();
+  TileNorms norms(out);
   HopTask summing = task;
-  summing.then = [&](const SiteRange& tile, const RawField& place) {
-    DotCall own = call;
-    own.x = place;
-    dispatch(choice_.backend, choice_.precision, out.layout().lanes(),
-             [&]<class Layout, class Storage>() { launch_dot<Layout, Storage>(own, tile); });
-  };
+  summing.then = [&](const SiteRange& tile, const RawField& place) { norms.add(tile, place); };
   apply(out, parity, in, summing);
-  return global_values(out, sums);
+  return norms.values();
 }
 
-void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const {
+WilsonHopCall HoppingTerm::call_of(const SpinorField& out, int parity, const SpinorField& in,
+                                   const HopTask& task) const {
   TRELLIS_REQUIRE(out.precision() == choice_.precision && in.precision() == choice_.precision,
                   "hopping term in ", name_of(choice_.precision), " applied to fields in ",
                   name_of(in.precision()), " and ", name_of(out.precision()));
@@ -148,32 +154,58 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   call.is_dagger = task.is_dagger;
   call.slots = out.slots();
   if (choice_.backend == Backend::cpu) call.working_set = links_->bytes() + in.bytes() + out.bytes();
-  const SiteLayout& layout = links_->layout();
+  return call;
+}
+
+void HoppingTerm::launch(const WilsonHopCall& call, const SpinorField& out, int parity, const HopTask& task,
+                         const SiteRange& sites) const {
   const auto step = [&](const SiteRange& tile, const RawField& place) {
     WilsonHopCall own = call;
     own.out = place;
-    dispatch(choice_.backend, choice_.precision, layout.lanes(), [&]<class Layout, class Storage>() {
+    dispatch(choice_.backend, choice_.precision, out.layout().lanes(), [&]<class Layout, class Storage>() {
       if constexpr (!std::is_same_v<Storage, Fp16>)  // no links of 8 reals there (field/hop_links)
         if (own.link_reals == 8) return launch_wilson_hop_compressed<Layout, Storage>(own, tile);
       launch_wilson_hop<Layout, Storage>(own, tile);
     });
     if (task.then) task.then(tile, place);
   };
-  const auto launch = [&](const SiteRange& sites) {
-    if (choice_.backend == Backend::cpu)
-      walk_in_faster_tiles(out, parity, sites, bool(task.then), call.working_set, step);
-    else
-      step(sites, out.raw(parity));
-  };
+  if (choice_.backend == Backend::cpu)
+    walk_in_faster_tiles(out, parity, sites, bool(task.then), call.working_set, step);
+  else
+    step(sites, out.raw(parity));
+}
+
+void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const {
+  WilsonHopCall call = call_of(out, parity, in, task);
   WilsonHalo& exchange = halo(out.slots());
   const Walk& blocks = walk(out.slots());
   if (!exchange.is_needed())
-    return launch(blocks.all.empty() ? SiteRange(layout.blocks()) : SiteRange(blocks.all));
+    return launch(call, out, parity, task,
+                  blocks.all.empty() ? SiteRange(out.layout().blocks()) : SiteRange(blocks.all));
   for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
   exchange.start(in, 1 - parity, task.is_dagger);
-  launch(site_range(blocks.inner_table[parity]));
+  launch(call, out, parity, task, site_range(blocks.inner_table[parity]));
   exchange.finish();
-  launch(site_range(blocks.border_table[parity]));
+  launch(call, out, parity, task, site_range(blocks.border_table[parity]));
+}
+
+void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
+                              const HopTask& to_middle, const HopTask& to_out,
+                              const std::function<void(const SiteRange&)>& prepare, PassOrder order) const {
+  const auto apart = [&] {
+    if (prepare) prepare(SiteRange(in.layout().blocks()));
+    apply(middle, 1 - parity, in, to_middle);
+    apply(out, parity, middle, to_out);
+  };
+  if (choice_.backend != Backend::cpu || halo(out.slots()).is_needed()) return apart();
+  const WilsonHopCall first = call_of(middle, 1 - parity, in, to_middle);
+  const WilsonHopCall second = call_of(out, parity, middle, to_out);
+  const size_t working_set = links_->bytes() + in.bytes() + middle.bytes() + out.bytes();
+  std::vector<SlicePass> passes = {
+      {[&](const SiteRange& sites) { launch(first, middle, 1 - parity, to_middle, sites); }, prepare ? 1 : 0},
+      {[&](const SiteRange& sites) { launch(second, out, parity, to_out, sites); }, 1}};
+  if (prepare) passes.insert(passes.begin(), {prepare, 0});
+  walk_in_order(order, out.layout(), passes, working_set, apart);
 }
 
 }  // namespace trellis

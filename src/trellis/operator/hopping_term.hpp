@@ -11,6 +11,7 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/wilson_halo.hpp"
 #include "trellis/kernels/dirac/wilson_hop.hpp"
+#include "trellis/operator/slice_walk.hpp"
 #include "trellis/operator/wilson_params.hpp"
 
 namespace trellis {
@@ -28,6 +29,22 @@ struct HopTask {
   std::function<void(const SiteRange&, const RawField&)> then;
 };
 
+/// |field|^2 of each right-hand side, summed tile by tile while a hop writes it: a task's `then`.
+class TileNorms {
+ public:
+  explicit TileNorms(const SpinorField& field);
+  TileNorms(const TileNorms&) = delete;
+  TileNorms& operator=(const TileNorms&) = delete;
+  /// On several threads at once.
+  void add(const SiteRange& tile, const RawField& place);
+  /// Over all ranks.
+  Coefficients values() const;
+
+ private:
+  const SpinorField& field_;
+  std::vector<ExactSum> sums_;
+};
+
 class HoppingTerm {
  public:
   HoppingTerm(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice);
@@ -38,6 +55,14 @@ class HoppingTerm {
   /// The same, and |out|^2 of each right-hand side, summed tile by tile while out is in the cache.
   /// @pre out has one parity; task.then is empty
   Coefficients apply_norm2(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const;
+  /// middle (sites of 1 - parity) from in, then out (sites of `parity`) from middle, with the bits of apply()
+  /// twice. Where the fields leave the caches, both hops may go through the lattice together, one time slice
+  /// after the other (operator/slice_walk.hpp).
+  /// @param prepare fills the blocks of a range of `in` beforehand; may be empty
+  void apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
+                   const HopTask& to_middle, const HopTask& to_out,
+                   const std::function<void(const SiteRange& sites)>& prepare = {},
+                   PassOrder order = PassOrder::faster) const;
 
   const LatticePtr& lattice_ptr() const { return links_->lattice_ptr(); }
   const HopLinks& links() const { return *links_; }
@@ -50,6 +75,10 @@ class HoppingTerm {
 
  private:
   RawStencil stencil(int parity) const;
+  /// Checks the fields. Without ghosts.
+  WilsonHopCall call_of(const SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const;
+  void launch(const WilsonHopCall& call, const SpinorField& out, int parity, const HopTask& task,
+              const SiteRange& sites) const;
   WilsonHalo& halo(int rhs) const;
   KernelChoice choice_;
   std::shared_ptr<const HopLinks> links_;

@@ -67,8 +67,7 @@ void StaggeredSchur::apply(SpinorField& out, const SpinorField& in) const {
   TRELLIS_REQUIRE(&out != &in, "StaggeredSchur cannot work in place");
   SpinorField& odd = odd_workspace(in.rhs());
   const double m = matrix_->mass();
-  matrix_->hopping().apply(odd, 1, in, 0.5);
-  matrix_->hopping().apply(out, 0, odd, -0.5, &in, m * m + shift_);
+  matrix_->hopping().apply_twice(out, odd, 0, in, {0.5}, {-0.5, &in, m * m + shift_});
 }
 
 Coefficients StaggeredSchur::apply_with_energy(SpinorField& out, const SpinorField& in) const {
@@ -80,8 +79,7 @@ Coefficients StaggeredSchur::apply_with_energy(SpinorField& out, const SpinorFie
   }
   TRELLIS_REQUIRE(&out != &in, "StaggeredSchur cannot work in place");
   SpinorField& odd = odd_workspace(in.rhs());
-  hop.apply(odd, 1, in, 0.5);
-  return hop.apply_with_energy(out, 0, odd, -0.5, in, a);
+  return hop.apply_twice_with_energy(out, odd, 0, in, {0.5}, {-0.5, &in, a});
 }
 
 /// Per even site: two hops with their factors 1/2 and the mass term.

@@ -147,33 +147,43 @@ VectorHalo& StaggeredHopping::halo(int distance, int parity, int rhs) const {
 
 void StaggeredHopping::apply(SpinorField& out, int parity, const SpinorField& in, double b,
                              const SpinorField* x, double a) const {
-  launch(tables_, out, parity, in, b, x, a);
+  run(tables_, out, parity, in, {b, x, a}, nullptr);
 }
 
 void StaggeredHopping::apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in,
                              double b) const {
-  launch(factors, out, parity, in, b, nullptr, 0.0);
+  run(factors, out, parity, in, {b, nullptr, 0.0}, nullptr);
+}
+
+void StaggeredHopping::apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
+                                   const StaggeredHopTask& to_middle, const StaggeredHopTask& to_out,
+                                   PassOrder order) const {
+  run_twice(out, middle, parity, in, to_middle, to_out, nullptr, order);
 }
 
 bool StaggeredHopping::sums_energies(int rhs) const {
   return rhs <= 2 && !is_16_bit(precision_) && links_->choice().backend != Backend::cuda;
 }
 
-std::vector<double> StaggeredHopping::apply_with_energy(SpinorField& out, int parity, const SpinorField& in,
-                                                        double b, const SpinorField& x, double a) const {
+std::vector<double> StaggeredHopping::apply_twice_with_energy(SpinorField& out, SpinorField& middle,
+                                                              int parity, const SpinorField& in,
+                                                              const StaggeredHopTask& to_middle,
+                                                              const StaggeredHopTask& to_out) const {
   TRELLIS_REQUIRE(sums_energies(out.rhs()), "energies of ", out.rhs(), " right-hand sides in ",
                   name_of(precision_), ": at most 2, in double or float on the CPU");
   ExactSum sums[2];
-  launch(tables_, out, parity, in, b, &x, a, sums);
+  run_twice(out, middle, parity, in, to_middle, to_out, sums, PassOrder::faster);
   lattice().communicator().sum(sums, out.rhs());
   std::vector<double> energies;
   for (int i = 0; i < out.rhs(); ++i) energies.push_back(sums[i].value());
   return energies;
 }
 
-void StaggeredHopping::launch(const HopTables& tables, SpinorField& out, int parity, const SpinorField& in,
-                              double b, const SpinorField* x, double a, ExactSum* energies) const {
+StaggeredHopCall StaggeredHopping::call_of(const HopTables& tables, const SpinorField& out, int parity,
+                                           const SpinorField& in, const StaggeredHopTask& task,
+                                           ExactSum* energies) const {
   const SiteLayoutPtr& layout = links_->near(precision_)->layout_ptr();
+  const SpinorField* x = task.x;
   TRELLIS_REQUIRE(out.precision() == precision_ && in.precision() == precision_, "staggered hop in ",
                   name_of(precision_), " applied to fields in ", name_of(in.precision()), " and ",
                   name_of(out.precision()));
@@ -183,26 +193,33 @@ void StaggeredHopping::launch(const HopTables& tables, SpinorField& out, int par
   TRELLIS_REQUIRE(out.rhs() == in.rhs() && (x == nullptr || x->rhs() == in.rhs()),
                   "staggered hop: ", in.rhs(), " right-hand sides in, ", out.rhs(), " out");
   TRELLIS_REQUIRE(&out != &in || out.subset() == Subset::full, "a hop cannot work in place");
-  const std::lock_guard<std::mutex> lock(mutex_);
   StaggeredHopCall call;
   call.near = part(1, parity, *tables.near);
   if (links_->is_improved()) call.far = part(3, parity, *tables.far);
   call.in = in.raw(1 - parity);
   call.out = out.raw(parity);
   if (x) call.x = x->raw(parity);
-  call.x_scalar = x ? a : 0.0;
-  call.hop_scalar = b;
+  call.x_scalar = x ? task.x_scalar : 0.0;
+  call.hop_scalar = task.hop_scalar;
   call.slots = out.rhs();
   call.energies = energies;
   if (links_->choice().backend == Backend::cpu)
     call.working_set = links_->near(precision_)->bytes() + in.bytes() + out.bytes() +
                        (links_->is_improved() ? links_->far(precision_)->bytes() : 0);
-  const auto run = [&](const SiteRange& sites) {
-    dispatch(links_->choice().backend, precision_, layout->lanes(),
-             [&]<class Layout, class Storage>() { launch_staggered_hop<Layout, Storage>(call, sites); });
-  };
+  return call;
+}
+
+void StaggeredHopping::launch(const StaggeredHopCall& call, const SiteRange& sites) const {
+  dispatch(links_->choice().backend, precision_, links_->near(precision_)->layout().lanes(),
+           [&]<class Layout, class Storage>() { launch_staggered_hop<Layout, Storage>(call, sites); });
+}
+
+void StaggeredHopping::run(const HopTables& tables, SpinorField& out, int parity, const SpinorField& in,
+                           const StaggeredHopTask& task, ExactSum* energies) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  StaggeredHopCall call = call_of(tables, out, parity, in, task, energies);
   VectorHalo& near_halo = halo(1, parity, out.rhs());
-  if (!near_halo.is_needed()) return run(SiteRange(layout->blocks()));
+  if (!near_halo.is_needed()) return launch(call, SiteRange(out.layout().blocks()));
   VectorHalo* far_halo = links_->is_improved() ? &halo(3, parity, out.rhs()) : nullptr;
   for (int leg = 0; leg < legs; ++leg) {
     call.near.ghosts[leg] = near_halo.ghost(leg);
@@ -211,10 +228,32 @@ void StaggeredHopping::launch(const HopTables& tables, SpinorField& out, int par
   near_halo.start(in, *links_->near(precision_));
   if (far_halo) far_halo->start(in, *links_->far(precision_));
   const StencilTables& widest = stencil_tables(far_halo ? 3 : 1, parity);
-  run(site_range(widest.inner));
+  launch(call, site_range(widest.inner));
   near_halo.finish();
   if (far_halo) far_halo->finish();
-  run(site_range(widest.border));
+  launch(call, site_range(widest.border));
+}
+
+void StaggeredHopping::run_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
+                                 const StaggeredHopTask& to_middle, const StaggeredHopTask& to_out,
+                                 ExactSum* energies, PassOrder order) const {
+  const auto apart = [&] {
+    run(tables_, middle, 1 - parity, in, to_middle, nullptr);
+    run(tables_, out, parity, middle, to_out, energies);
+  };
+  std::unique_lock<std::mutex> lock(mutex_);
+  const bool is_split = halo(1, parity, out.rhs()).is_needed();
+  if (links_->choice().backend != Backend::cpu || is_split) {
+    lock.unlock();
+    return apart();
+  }
+  const StaggeredHopCall first = call_of(tables_, middle, 1 - parity, in, to_middle, nullptr);
+  const StaggeredHopCall second = call_of(tables_, out, parity, middle, to_out, energies);
+  lock.unlock();
+  const std::vector<SlicePass> passes = {
+      {[&](const SiteRange& sites) { launch(first, sites); }, 0},
+      {[&](const SiteRange& sites) { launch(second, sites); }, links_->is_improved() ? 3 : 1}};
+  walk_in_order(order, out.layout(), passes, first.working_set + out.bytes(), apart);
 }
 
 }  // namespace trellis

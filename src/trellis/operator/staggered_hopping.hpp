@@ -8,6 +8,7 @@
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/field/vector_halo.hpp"
 #include "trellis/kernels/dirac/staggered_hop.hpp"
+#include "trellis/operator/slice_walk.hpp"
 #include "trellis/operator/staggered_phases.hpp"
 
 namespace trellis {
@@ -48,6 +49,13 @@ class StaggeredLinks {
 };
 using StaggeredLinksPtr = std::shared_ptr<const StaggeredLinks>;
 
+/// What to do with H in: out = x_scalar x + hop_scalar H in. x may be null.
+struct StaggeredHopTask {
+  double hop_scalar = 1.0;
+  const SpinorField* x = nullptr;
+  double x_scalar = 0.0;
+};
+
 /// Factors of one- and three-site hops.
 struct HopTables {
   std::shared_ptr<const PhaseTable> near, far;
@@ -61,9 +69,16 @@ class StaggeredHopping {
   /// null. Fields may be full or of one parity. @pre out and in are different storage, unless full.
   void apply(SpinorField& out, int parity, const SpinorField& in, double b, const SpinorField* x = nullptr,
              double a = 0.0) const;
-  /// The same, and Re x^dagger out of each right-hand side, global exact sums. @pre sums_energies(rhs)
-  std::vector<double> apply_with_energy(SpinorField& out, int parity, const SpinorField& in, double b,
-                                        const SpinorField& x, double a) const;
+  /// middle (sites of 1 - parity) from in, then out (sites of `parity`) from middle, with the bits of apply()
+  /// twice; as HoppingTerm::apply_twice() perhaps in time slices.
+  void apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
+                   const StaggeredHopTask& to_middle, const StaggeredHopTask& to_out,
+                   PassOrder order = PassOrder::faster) const;
+  /// The same, and Re x^dagger out of each right-hand side with the x of to_out, global exact sums.
+  /// @pre sums_energies(rhs)
+  std::vector<double> apply_twice_with_energy(SpinorField& out, SpinorField& middle, int parity,
+                                              const SpinorField& in, const StaggeredHopTask& to_middle,
+                                              const StaggeredHopTask& to_out) const;
   /// Whether hops over so many right-hand sides can sum energies.
   bool sums_energies(int rhs) const;
   /// The same with other factors on the legs (derivatives of D).
@@ -82,8 +97,15 @@ class StaggeredHopping {
   double bytes_per_site(int rhs) const;
 
  private:
-  void launch(const HopTables& tables, SpinorField& out, int parity, const SpinorField& in, double b,
-              const SpinorField* x, double a, ExactSum* energies = nullptr) const;
+  /// Checks the fields. Without ghosts.
+  StaggeredHopCall call_of(const HopTables& tables, const SpinorField& out, int parity, const SpinorField& in,
+                           const StaggeredHopTask& task, ExactSum* energies) const;
+  void launch(const StaggeredHopCall& call, const SiteRange& sites) const;
+  void run(const HopTables& tables, SpinorField& out, int parity, const SpinorField& in,
+           const StaggeredHopTask& task, ExactSum* energies) const;
+  void run_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
+                 const StaggeredHopTask& to_middle, const StaggeredHopTask& to_out, ExactSum* energies,
+                 PassOrder order) const;
   HopPart part(int distance, int parity, const PhaseTable& phases) const;
   RawHopStencil stencil(int distance, int parity) const;
   VectorHalo& halo(int distance, int parity, int rhs) const;

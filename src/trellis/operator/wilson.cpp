@@ -50,41 +50,57 @@ SpinorField& WilsonSchur::workspace(int which, int parity, int rhs) const {
   return *field;
 }
 
-void WilsonSchur::run(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
-  TRELLIS_REQUIRE(&out != &in, "WilsonSchur cannot work in place");
+/// Both hops together: not with a clover term and a twisted mass.
+void WilsonSchur::run_fused(SpinorField& out, const SpinorField& in, bool is_dagger,
+                            Coefficients* norm2) const {
   SpinorField& odd = workspace(0, 1 - parity_, in.rhs());
-  matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, false);
-  if (form_ == SchurForm::asymmetric)
-    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, false, norm2);
-  else
-    matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, false, norm2);
+  TileNorms norms(out);
+  const auto run = [&](const SpinorField& source, HopTask to_out,
+                       const std::function<void(const SiteRange&)>& prepare) {
+    if (norm2) to_out.then = [&](const SiteRange& tile, const RawField& place) { norms.add(tile, place); };
+    matrix_->hop().apply_twice(out, odd, parity_, source, matrix_->inverse_hop(1.0, is_dagger), to_out,
+                               prepare);
+  };
+  const bool is_asymmetric = form_ == SchurForm::asymmetric;
+  if (!is_dagger || is_asymmetric || matrix_->has_real_diagonal()) {
+    run(in,
+        is_asymmetric ? matrix_->hop_plus(-0.25, in, true, is_dagger)
+                      : matrix_->inverse_hop_plus(-0.25, in, is_dagger),
+        {});
+  } else {  // 1 - 1/4 H^dagger A^-1 H^dagger A^-1
+    SpinorField& even = workspace(1, parity_, in.rhs());
+    run(even, matrix_->hop_plus(-0.25, in, false, true),
+        [&](const SiteRange& sites) { matrix_->apply_diagonal_inverse(even, in, parity_, true, sites); });
+  }
+  if (norm2) *norm2 = norms.values();
 }
 
-void WilsonSchur::run_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const {
+void WilsonSchur::run(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const {
   TRELLIS_REQUIRE(&out != &in, "WilsonSchur cannot work in place");
+  if (matrix_->can_fuse_diagonal()) return run_fused(out, in, is_dagger, norm2);
   SpinorField& odd = workspace(0, 1 - parity_, in.rhs());
-  if (form_ == SchurForm::symmetric && !matrix_->has_real_diagonal()) {
+  if (is_dagger && form_ == SchurForm::symmetric) {
     SpinorField& even = workspace(1, parity_, in.rhs());
     matrix_->apply_diagonal_inverse(even, in, parity_, true);
     matrix_->apply_inverse_hop(odd, 1 - parity_, even, 1.0, true);
     return matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, false, true, norm2);
   }
-  matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, true);
+  matrix_->apply_inverse_hop(odd, 1 - parity_, in, 1.0, is_dagger);
   if (form_ == SchurForm::asymmetric)
-    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, true, norm2);
+    matrix_->apply_hop_plus(out, parity_, odd, -0.25, in, true, is_dagger, norm2);
   else
-    matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, true, norm2);
+    matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, is_dagger, norm2);
 }
 
 Coefficients WilsonSchur::apply_norm2(SpinorField& out, const SpinorField& in) const {
   Coefficients norm2;
-  run(out, in, &norm2);
+  run(out, in, false, &norm2);
   return norm2;
 }
 
 Coefficients WilsonSchur::apply_dagger_norm2(SpinorField& out, const SpinorField& in) const {
   Coefficients norm2;
-  run_dagger(out, in, &norm2);
+  run(out, in, true, &norm2);
   return norm2;
 }
 

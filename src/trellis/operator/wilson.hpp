@@ -25,6 +25,9 @@ class WilsonMatrix {
   /// out = A in on the sites of one parity, and out = A^-1 in.
   void apply_diagonal(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const;
   void apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const;
+  /// The same for the blocks of a range. @pre can_fuse_diagonal()
+  void apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity, bool is_dagger,
+                              const SiteRange& sites) const;
   /// out = A^-1 (coefficient H in)
   void apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                          bool is_dagger) const;
@@ -36,6 +39,12 @@ class WilsonMatrix {
   /// out = x + A^-1 (coefficient H in)
   void apply_inverse_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                               const SpinorField& x, bool is_dagger, Coefficients* norm2 = nullptr) const;
+  /// What makes a hop these three. @pre can_fuse_diagonal()
+  HopTask inverse_hop(double coefficient, bool is_dagger) const;
+  HopTask hop_plus(double coefficient, const SpinorField& x, bool with_diagonal, bool is_dagger) const;
+  HopTask inverse_hop_plus(double coefficient, const SpinorField& x, bool is_dagger) const;
+  /// A and A^-1 are part of a hop: not with a clover term and a twisted mass.
+  bool can_fuse_diagonal() const { return !has_twisted_clover(); }
   /// A is a real number, which commutes with H.
   bool has_real_diagonal() const { return !clover_ && params_.twisted_mass == 0; }
 
@@ -53,7 +62,6 @@ class WilsonMatrix {
                  bool is_dagger) const;
   void run(SpinorField& out, int parity, const SpinorField& in, const HopTask& task,
            Coefficients* norm2) const;
-  HopTask inverse_hop_task(double coefficient, bool is_dagger) const;
   std::complex<double> diagonal(bool is_dagger) const;
   std::complex<double> inverse_diagonal(bool is_dagger) const;
   std::shared_ptr<const GaugeField> U_;  ///< kept to build the matrix in other storages
@@ -93,8 +101,8 @@ class WilsonSchur final : public LinearOperator {
   /// parity: of the sites that remain (0 = even, the default).
   WilsonSchur(WilsonMatrixPtr matrix, SchurForm form, int parity = 0);
 
-  void apply(SpinorField& out, const SpinorField& in) const override { run(out, in, nullptr); }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { run_dagger(out, in, nullptr); }
+  void apply(SpinorField& out, const SpinorField& in) const override { run(out, in, false, nullptr); }
+  void apply_dagger(SpinorField& out, const SpinorField& in) const override { run(out, in, true, nullptr); }
   Coefficients apply_norm2(SpinorField& out, const SpinorField& in) const override;
   Coefficients apply_dagger_norm2(SpinorField& out, const SpinorField& in) const override;
   SpinorField make_field(int rhs = 1) const override {
@@ -113,8 +121,8 @@ class WilsonSchur final : public LinearOperator {
   SchurForm form() const { return form_; }
 
  private:
-  void run(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
-  void run_dagger(SpinorField& out, const SpinorField& in, Coefficients* norm2) const;
+  void run(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const;
+  void run_fused(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const;
   SpinorField& workspace(int which, int parity, int rhs) const;
   WilsonMatrixPtr matrix_;
   SchurForm form_;

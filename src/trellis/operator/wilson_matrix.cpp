@@ -25,7 +25,7 @@ std::shared_ptr<const SpinorField> in_storage(const SpinorField& clover, const H
 }
 
 void site_diagonal(SpinorField& out, const SpinorField& in, int parity, const SpinorField* clover,
-                   std::complex<double> scalar) {
+                   std::complex<double> scalar, const SiteRange& sites) {
   TRELLIS_REQUIRE(
       out.layout_ptr() == in.layout_ptr() && out.precision() == in.precision() && out.rhs() == in.rhs(),
       "site-diagonal term: fields differ in storage or right-hand sides");
@@ -37,9 +37,8 @@ void site_diagonal(SpinorField& out, const SpinorField& in, int parity, const Sp
   call.scalar[0] = scalar.real();
   call.scalar[1] = scalar.imag();
   call.slots = in.rhs();
-  dispatch(in.spec().backend, in.precision(), in.layout().lanes(), [&]<class Layout, class Storage>() {
-    launch_site_diagonal<Layout, Storage>(call, SiteRange(in.layout().blocks()));
-  });
+  dispatch(in.spec().backend, in.precision(), in.layout().lanes(),
+           [&]<class Layout, class Storage>() { launch_site_diagonal<Layout, Storage>(call, sites); });
 }
 }  // namespace
 
@@ -96,13 +95,18 @@ std::complex<double> WilsonMatrix::inverse_diagonal(bool is_dagger) const {
 
 void WilsonMatrix::apply_diagonal(SpinorField& out, const SpinorField& in, int parity, bool is_dagger) const {
   if (has_twisted_clover()) return twisted_clover(out, in, parity, is_dagger, false, nullptr);
-  site_diagonal(out, in, parity, clover_.get(), diagonal(is_dagger));
+  site_diagonal(out, in, parity, clover_.get(), diagonal(is_dagger), SiteRange(in.layout().blocks()));
 }
 
 void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity,
                                           bool is_dagger) const {
   if (has_twisted_clover()) return twisted_clover(out, in, parity, is_dagger, true, nullptr);
-  site_diagonal(out, in, parity, clover_inverse_.get(), inverse_diagonal(is_dagger));
+  apply_diagonal_inverse(out, in, parity, is_dagger, SiteRange(in.layout().blocks()));
+}
+
+void WilsonMatrix::apply_diagonal_inverse(SpinorField& out, const SpinorField& in, int parity, bool is_dagger,
+                                          const SiteRange& sites) const {
+  site_diagonal(out, in, parity, clover_inverse_.get(), inverse_diagonal(is_dagger), sites);
 }
 
 void WilsonMatrix::hop_alone(SpinorField& out, int parity, const SpinorField& in, double coefficient,
@@ -113,7 +117,7 @@ void WilsonMatrix::hop_alone(SpinorField& out, int parity, const SpinorField& in
   hop_->apply(out, parity, in, task);
 }
 
-HopTask WilsonMatrix::inverse_hop_task(double coefficient, bool is_dagger) const {
+HopTask WilsonMatrix::inverse_hop(double coefficient, bool is_dagger) const {
   HopTask task;
   task.is_dagger = is_dagger;
   if (clover_) {
@@ -122,6 +126,30 @@ HopTask WilsonMatrix::inverse_hop_task(double coefficient, bool is_dagger) const
     task.coefficient = coefficient;
   } else {
     task.hop_scalar = coefficient * inverse_diagonal(is_dagger);
+  }
+  return task;
+}
+
+HopTask WilsonMatrix::inverse_hop_plus(double coefficient, const SpinorField& x, bool is_dagger) const {
+  HopTask task = inverse_hop(coefficient, is_dagger);
+  task.x = &x;
+  task.x_term = SiteTerm::chiral_scalar;
+  task.x_scalar = 1.0;
+  return task;
+}
+
+HopTask WilsonMatrix::hop_plus(double coefficient, const SpinorField& x, bool with_diagonal,
+                               bool is_dagger) const {
+  HopTask task;
+  task.is_dagger = is_dagger;
+  task.x = &x;
+  task.hop_scalar = coefficient;
+  if (with_diagonal && clover_) {
+    task.x_term = SiteTerm::clover;
+    task.clover = clover_.get();
+  } else {
+    task.x_term = SiteTerm::chiral_scalar;
+    task.x_scalar = with_diagonal ? diagonal(is_dagger) : 1.0;
   }
   return task;
 }
@@ -140,7 +168,7 @@ void WilsonMatrix::apply_inverse_hop(SpinorField& out, int parity, const SpinorF
     hop_alone(out, parity, in, coefficient, is_dagger);
     return twisted_clover(out, out, parity, is_dagger, true, nullptr);
   }
-  hop_->apply(out, parity, in, inverse_hop_task(coefficient, is_dagger));
+  hop_->apply(out, parity, in, inverse_hop(coefficient, is_dagger));
 }
 
 void WilsonMatrix::apply_inverse_hop_plus(SpinorField& out, int parity, const SpinorField& in,
@@ -153,11 +181,7 @@ void WilsonMatrix::apply_inverse_hop_plus(SpinorField& out, int parity, const Sp
     if (norm2 != nullptr) *norm2 = norm2_each(out);
     return;
   }
-  HopTask task = inverse_hop_task(coefficient, is_dagger);
-  task.x = &x;
-  task.x_term = SiteTerm::chiral_scalar;
-  task.x_scalar = 1.0;
-  run(out, parity, in, task, norm2);
+  run(out, parity, in, inverse_hop_plus(coefficient, x, is_dagger), norm2);
 }
 
 void WilsonMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
@@ -170,18 +194,7 @@ void WilsonMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorFiel
     if (norm2 != nullptr) *norm2 = norm2_each(out);
     return;
   }
-  HopTask task;
-  task.is_dagger = is_dagger;
-  task.x = &x;
-  task.hop_scalar = coefficient;
-  if (with_diagonal && clover_) {
-    task.x_term = SiteTerm::clover;
-    task.clover = clover_.get();
-  } else {
-    task.x_term = SiteTerm::chiral_scalar;
-    task.x_scalar = with_diagonal ? diagonal(is_dagger) : 1.0;
-  }
-  run(out, parity, in, task, norm2);
+  run(out, parity, in, hop_plus(coefficient, x, with_diagonal, is_dagger), norm2);
 }
 
 double WilsonMatrix::diagonal_flops(bool is_inverse) const {
