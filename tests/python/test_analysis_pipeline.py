@@ -22,7 +22,7 @@ TRUTH = {"pion": 0.45, "rho": 0.65, "nucleon": 0.95, "nucleon_parity_partner": 1
 def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("analysis")
     path = folder / "correlators.h5"
-    write_synthetic_measurements(path, configurations=NUMBERS, seed=21)
+    write_synthetic_measurements(path, configurations=NUMBERS, seed=24)
     results = analyze(path, output=folder / "out", title="a test")
     return path, folder / "out", results
 
@@ -186,6 +186,7 @@ def test_simultaneous_and_chosen_particles(tmp_path):
         path,
         configurations=NUMBERS,
         particles={"pion": PION, "pion_smeared": smeared, "rho_x": RHO, "nucleon": NUCLEON},
+        seed=24,
     )
     with h5py.File(path, "r+") as file:
         file["correlators/pion_smeared"].attrs.update(particle="pion", source="gamma5", sink="gamma5")
