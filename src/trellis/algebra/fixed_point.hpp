@@ -143,6 +143,13 @@ TRELLIS_SITE_FN Lanes<int32_t, W, true> swap_pair(const Lanes<int32_t, W, true>&
 #if defined(__AVX512F__)
   if constexpr (W == 16) return L(typename L::Vector(_mm512_maskz_rol_epi32(0xffff, __m512i(a.v), 16)));
 #endif
+#if defined(__AVX2__)
+  if constexpr (W == 8) {
+    const __m256i order = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+    return L(typename L::Vector(_mm256_shuffle_epi8(__m256i(a.v), order)));
+  }
+#endif
   using Words = detail::Words<W>;
   return L(typename L::Vector((Words(a.v) >> 16) | (Words(a.v) << 16)));
 }
@@ -153,6 +160,10 @@ TRELLIS_SITE_FN Lanes<int32_t, W, true> conjugate_pair(const Lanes<int32_t, W, t
   if constexpr (W == 16)
     return L(typename L::Vector(
         _mm512_mask_sub_epi16(__m512i(a.v), 0xaaaaaaaau, _mm512_setzero_si512(), __m512i(a.v))));
+#endif
+#if defined(__AVX2__)
+  if constexpr (W == 8)
+    return L(typename L::Vector(_mm256_sign_epi16(__m256i(a.v), _mm256_set1_epi32(int(0xffff0001u)))));
 #endif
   return L(typename L::Vector((detail::Words<W>(a.v) ^ 0xffff0000u) + 0x10000u));
 }
@@ -209,6 +220,14 @@ TRELLIS_SITE_FN Lanes<int32_t, W, true> pack_saturated(const Lanes<int32_t, W, t
         0xffff, _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
     return L(typename L::Vector(_mm512_maskz_shuffle_epi8(
         ~0ull, _mm512_maskz_packs_epi32(~0u, __m512i(re.v), __m512i(im.v)), order)));
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (W == 8) {
+    const __m256i order = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
+    return L(typename L::Vector(
+        _mm256_shuffle_epi8(_mm256_packs_epi32(__m256i(re.v), __m256i(im.v)), order)));
   }
 #endif
   using Vector = typename L::Vector;

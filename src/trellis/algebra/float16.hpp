@@ -71,7 +71,7 @@ TRELLIS_SITE_FN void store_lanes(Float16* p, float x) { *p = Float16(x); }
 #if !defined(__CUDACC__)
 template <int W>
 TRELLIS_SITE_FN void load_lanes(const Float16* p, Lanes<float, W, true>& x) {
-  using L = Lanes<float, W, true>;
+  using L [[maybe_unused]] = Lanes<float, W, true>;
 #if defined(__AVX512F__)
   if constexpr (W == 16) {
     x = L(_mm512_maskz_cvtph_ps(0xffff, _mm256_load_si256(reinterpret_cast<const __m256i*>(p))));

@@ -53,6 +53,13 @@ TRELLIS_SITE_FN Lanes<T, W, fits> permute(Lanes<T, W, fits> a, const int32_t* so
         __m256i(a.v), _mm256_load_si256(reinterpret_cast<const __m256i*>(source)))));
   if constexpr (sizeof(L) == 32 && fits && std::is_same_v<T, float>)
     return L(_mm256_permutevar8x32_ps(a.v, _mm256_load_si256(reinterpret_cast<const __m256i*>(source))));
+  if constexpr (sizeof(L) == 32 && std::is_same_v<T, double>) {  // words 2 i and 2 i + 1 for lane i
+    const __m256i even = _mm256_slli_epi64(
+        _mm256_cvtepi32_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(source))), 1);
+    const __m256i words = _mm256_add_epi32(_mm256_or_si256(even, _mm256_slli_epi64(even, 32)),
+                                           _mm256_set1_epi64x(int64_t(1) << 32));
+    return L(_mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a.v), words)));
+  }
 #endif
   alignas(64) T from[W], to[W];
   a.store(from);
@@ -86,6 +93,10 @@ TRELLIS_SITE_FN Lanes<T, W, true> square_root(Lanes<T, W, true> a) {
   if constexpr (sizeof(a) == 64 && std::is_same_v<T, double>)
     return Lanes<T, W, true>(_mm512_maskz_sqrt_pd(0xff, a.v));
 #endif
+#if defined(__AVX__)
+  if constexpr (sizeof(a) == 32 && std::is_same_v<T, float>) return Lanes<T, W, true>(_mm256_sqrt_ps(a.v));
+  if constexpr (sizeof(a) == 32 && std::is_same_v<T, double>) return Lanes<T, W, true>(_mm256_sqrt_pd(a.v));
+#endif
   return detail::map_lanes(a, [](T x) { return square_root(x); });
 }
 template <class T, int W>
@@ -109,6 +120,34 @@ TRELLIS_SITE_FN Lanes<T, W, false> maximum(Lanes<T, W, false> a, Lanes<T, W, fal
   return {maximum(a.lo, b.lo), maximum(a.hi, b.hi)};
 }
 
+namespace detail {
+/// Half of the lanes, from `first` on, and two halves as one: in registers, since a load does not get what two
+/// smaller stores before it wrote without waiting for them.
+template <int first, class T, int W, int... I>
+TRELLIS_SITE_FN Lanes<T, W / 2> half_of(const Lanes<T, W, true>& a, std::integer_sequence<int, I...>) {
+  return Lanes<T, W / 2>(typename Lanes<T, W / 2>::Vector(__builtin_shufflevector(a.v, a.v, (first + I)...)));
+}
+template <class T, int W, int... I>
+TRELLIS_SITE_FN Lanes<T, 2 * W> joined(const Lanes<T, W, true>& lo, const Lanes<T, W, true>& hi,
+                                       std::integer_sequence<int, I...>) {
+  return Lanes<T, 2 * W>(typename Lanes<T, 2 * W>::Vector(__builtin_shufflevector(lo.v, hi.v, I...)));
+}
+
+/// In one register each.
+template <class To, class T, int W>
+TRELLIS_SITE_FN Lanes<To, W> convert_register(const Lanes<T, W, true>& a) {
+#if defined(__AVX512F__)
+  if constexpr (W == 8 && std::is_same_v<To, double> && std::is_same_v<T, float>)
+    return Lanes<To, W>(_mm512_maskz_cvtps_pd(0xff, a.v));
+#endif
+#if defined(__AVX__)
+  if constexpr (W == 4 && std::is_same_v<To, double> && std::is_same_v<T, float>)
+    return Lanes<To, W>(_mm256_cvtps_pd(a.v));
+#endif
+  return Lanes<To, W>(__builtin_convertvector(a.v, typename Lanes<To, W>::Vector));
+}
+}  // namespace detail
+
 /// Conversion of all lanes, To in {float, double}.
 template <class To, class T, int W, bool fits>
 TRELLIS_SITE_FN Lanes<To, W> convert_lanes(const Lanes<T, W, fits>& a) {
@@ -116,26 +155,15 @@ TRELLIS_SITE_FN Lanes<To, W> convert_lanes(const Lanes<T, W, fits>& a) {
   if constexpr (std::is_same_v<To, T>) {
     return a;
   } else if constexpr (result_fits && fits) {
-    return Lanes<To, W>(__builtin_convertvector(a.v, typename Lanes<To, W>::Vector));
+    return detail::convert_register<To>(a);
   } else if constexpr (!fits && !result_fits) {
     return {convert_lanes<To>(a.lo), convert_lanes<To>(a.hi)};
   } else if constexpr (fits) {  // float to double: the halves of the source become the halves of the result
-#if defined(__AVX512F__)
-    if constexpr (sizeof(a) == 64 && std::is_same_v<To, double>)
-      return {Lanes<double, 8>(_mm512_maskz_cvtps_pd(
-                  0xff, __m256(__builtin_shufflevector(a.v, a.v, 0, 1, 2, 3, 4, 5, 6, 7)))),
-              Lanes<double, 8>(_mm512_maskz_cvtps_pd(
-                  0xff, __m256(__builtin_shufflevector(a.v, a.v, 8, 9, 10, 11, 12, 13, 14, 15))))};
-#endif
-    alignas(64) T from[W];
-    a.store(from);
-    return {convert_lanes<To>(Lanes<T, W / 2>::load(from)),
-            convert_lanes<To>(Lanes<T, W / 2>::load(from + W / 2))};
+    constexpr auto half = std::make_integer_sequence<int, W / 2>{};
+    return {convert_lanes<To>(detail::half_of<0>(a, half)), convert_lanes<To>(detail::half_of<W / 2>(a, half))};
   } else {  // double to float
-    alignas(64) To to[W];
-    convert_lanes<To>(a.lo).store(to);
-    convert_lanes<To>(a.hi).store(to + W / 2);
-    return Lanes<To, W>::load(to);
+    return detail::joined(convert_lanes<To>(a.lo), convert_lanes<To>(a.hi),
+                          std::make_integer_sequence<int, W>{});
   }
 }
 #endif  // !__CUDACC__

@@ -141,7 +141,7 @@ TRELLIS_SITE_FN Lanes<T, W, false> fma(Lanes<T, W, false> a, Lanes<T, W, false> 
 /// c - a b, rounded once. Spelled out: the compiler would negate a in an instruction of its own.
 template <class T, int W>
 TRELLIS_SITE_FN Lanes<T, W, true> fnma(Lanes<T, W, true> a, Lanes<T, W, true> b, Lanes<T, W, true> c) {
-  using L = Lanes<T, W, true>;
+  using L [[maybe_unused]] = Lanes<T, W, true>;
 #if defined(__AVX512F__)
   if constexpr (sizeof(L) == 64 && std::is_same_v<T, float>) return L(_mm512_fnmadd_ps(a.v, b.v, c.v));
   if constexpr (sizeof(L) == 64 && std::is_same_v<T, double>) return L(_mm512_fnmadd_pd(a.v, b.v, c.v));
