@@ -166,8 +166,8 @@ def test_single_fits_have_honest_errors_and_p_values(kind, count):
 def test_averaged_masses_have_honest_errors():
     """The whole chain, windows, states and average: pulls of mean 0 +- 0.2 and width 1 +- 0.2.
 
-    Fits of one state that noise cannot tell from the truth have a share in the average, so that masses come out
-    high: 100 pseudo-experiments of each case and seed gave means of .06 to .30, in all .15 +- .03.
+    Fits of one state that noise cannot tell from the truth have a share in the average, so that masses come
+    out high: 100 pseudo-experiments of each case and seed gave means of .06 to .30, in all .15 +- .03.
     """
     rng = np.random.default_rng(11)
     pulls = {}

@@ -63,7 +63,7 @@ class SyntheticParticle:
         distance = np.abs(t[:, None] - t)
         distance = np.minimum(distance, time_extent - distance)
         correlation = np.exp(-distance / self.correlation_length)
-        # The symmetric root: eigenvectors of equal eigenvalues, of which there are many here, differ by machine.
+        # The symmetric root: eigenvectors of equal eigenvalues, of which there are many, differ by machine.
         values, vectors = np.linalg.eigh(correlation)
         root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
         noise = rng.standard_normal((count, time_extent)) @ root

@@ -145,8 +145,8 @@ TRELLIS_SITE_FN Lanes<int32_t, W, true> swap_pair(const Lanes<int32_t, W, true>&
 #endif
 #if defined(__AVX2__)
   if constexpr (W == 8) {
-    const __m256i order = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+    const __m256i order =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
     return L(typename L::Vector(_mm256_shuffle_epi8(__m256i(a.v), order)));
   }
 #endif
@@ -224,10 +224,10 @@ TRELLIS_SITE_FN Lanes<int32_t, W, true> pack_saturated(const Lanes<int32_t, W, t
 #endif
 #if defined(__AVX2__)
   if constexpr (W == 8) {
-    const __m256i order = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
-    return L(typename L::Vector(
-        _mm256_shuffle_epi8(_mm256_packs_epi32(__m256i(re.v), __m256i(im.v)), order)));
+    const __m256i order =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
+    return L(
+        typename L::Vector(_mm256_shuffle_epi8(_mm256_packs_epi32(__m256i(re.v), __m256i(im.v)), order)));
   }
 #endif
   using Vector = typename L::Vector;

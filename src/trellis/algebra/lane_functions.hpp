@@ -54,8 +54,8 @@ TRELLIS_SITE_FN Lanes<T, W, fits> permute(Lanes<T, W, fits> a, const int32_t* so
   if constexpr (sizeof(L) == 32 && fits && std::is_same_v<T, float>)
     return L(_mm256_permutevar8x32_ps(a.v, _mm256_load_si256(reinterpret_cast<const __m256i*>(source))));
   if constexpr (sizeof(L) == 32 && std::is_same_v<T, double>) {  // words 2 i and 2 i + 1 for lane i
-    const __m256i even = _mm256_slli_epi64(
-        _mm256_cvtepi32_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(source))), 1);
+    const __m256i even =
+        _mm256_slli_epi64(_mm256_cvtepi32_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(source))), 1);
     const __m256i words = _mm256_add_epi32(_mm256_or_si256(even, _mm256_slli_epi64(even, 32)),
                                            _mm256_set1_epi64x(int64_t(1) << 32));
     return L(_mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a.v), words)));
@@ -121,8 +121,8 @@ TRELLIS_SITE_FN Lanes<T, W, false> maximum(Lanes<T, W, false> a, Lanes<T, W, fal
 }
 
 namespace detail {
-/// Half of the lanes, from `first` on, and two halves as one: in registers, since a load does not get what two
-/// smaller stores before it wrote without waiting for them.
+/// Half of the lanes, from `first` on, and two halves as one: in registers, since a load does not get what
+/// two smaller stores before it wrote without waiting for them.
 template <int first, class T, int W, int... I>
 TRELLIS_SITE_FN Lanes<T, W / 2> half_of(const Lanes<T, W, true>& a, std::integer_sequence<int, I...>) {
   return Lanes<T, W / 2>(typename Lanes<T, W / 2>::Vector(__builtin_shufflevector(a.v, a.v, (first + I)...)));
@@ -160,7 +160,8 @@ TRELLIS_SITE_FN Lanes<To, W> convert_lanes(const Lanes<T, W, fits>& a) {
     return {convert_lanes<To>(a.lo), convert_lanes<To>(a.hi)};
   } else if constexpr (fits) {  // float to double: the halves of the source become the halves of the result
     constexpr auto half = std::make_integer_sequence<int, W / 2>{};
-    return {convert_lanes<To>(detail::half_of<0>(a, half)), convert_lanes<To>(detail::half_of<W / 2>(a, half))};
+    return {convert_lanes<To>(detail::half_of<0>(a, half)),
+            convert_lanes<To>(detail::half_of<W / 2>(a, half))};
   } else {  // double to float
     return detail::joined(convert_lanes<To>(a.lo), convert_lanes<To>(a.hi),
                           std::make_integer_sequence<int, W>{});
