@@ -1,9 +1,10 @@
-/// Walks that read ahead: both ways compute every block once, and a trial settles on the faster one.
+/// Walks that read ahead: all ways compute every block once, and a trial settles on the fastest one.
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "trellis/device/cpu/read_ahead.hpp"
+#include "trellis/device/threads.hpp"
 
 namespace trellis::cpu {
 namespace {
@@ -22,6 +23,25 @@ TEST(WalkTrial, SettlesOnTheFasterWay) {
   }
 }
 
+TEST(WalkTrial, SettlesOnTheFastestOfThree) {
+  const double worse = 1.2, same = 0.99, better = 0.8;
+  const struct {
+    double second, third;
+    int fastest;
+  } cases[] = {{worse, better, 2}, {better, worse, 1}, {better, better * same, 2}, {same, worse, 0}};
+  for (const auto& c : cases) {
+    WalkTrial trial(3);
+    int taken[3] = {0, 0, 0};
+    for (int launch = 0; launch < 36; ++launch) {
+      const int way = trial.way();
+      ++taken[way];
+      trial.record(way == 0 ? 1.0 : way == 1 ? c.second : c.third);
+    }
+    for (const int count : taken) EXPECT_EQ(count, 12);
+    EXPECT_EQ(trial.way(), c.fastest) << c.second << " " << c.third;
+  }
+}
+
 TEST(WalkTrial, StartsAgainAfterManyLaunches) {
   WalkTrial trial;
   for (int launch = 0; launch < (1 << 14); ++launch) trial.record(trial.takes_second() ? 0.5 : 1.0);
@@ -31,29 +51,36 @@ TEST(WalkTrial, StartsAgainAfterManyLaunches) {
 TEST(ReadAhead, EveryBlockIsComputedOnceAndReadBefore) {
   const std::vector<int32_t> list = {4, 0, 7, 2, 9, 1, 12, 11, 3, 20};
   const Traffic traffic{20000, size_t(1) << 20};  // groups of four
-  WalkTrials trials;
-  bool was_read_ahead = false;
-  for (int launch = 0; launch < 8; ++launch) {
-    std::vector<int> reads(32, 0), computed(32, 0);
+  WalkTrials trials(ways_ahead);
+  set_thread_count(1);  // the first block of each thread's share is not asked for
+  for (int launch = 0; launch < 12; ++launch) {
+    const Ahead ahead = Ahead(launch / 4);
+    std::vector<int> brought(32, 0), computed(32, 0);
     for_each_site_read_ahead(
-        SiteRange(list), traffic, trials, [&](int block) { ++reads[size_t(block)]; },
+        SiteRange(list), traffic, trials,
+        [&](int block, const auto& lines) {
+          EXPECT_EQ(&lines == &read_lines, ahead == Ahead::read);
+          ++brought[size_t(block)];
+        },
         [&](int block) {
-          EXPECT_EQ(reads[size_t(block)], launch / 4);
+          const bool is_asked_for = ahead == Ahead::ask && block != list[0];
+          EXPECT_EQ(brought[size_t(block)], ahead == Ahead::read || is_asked_for) << block;
           ++computed[size_t(block)];
         });
     std::vector<int> expected(32, 0);
     for (const int32_t block : list) expected[size_t(block)] = 1;
     EXPECT_EQ(computed, expected);
-    was_read_ahead |= reads == expected;
+    if (ahead == Ahead::nothing) expected.assign(32, 0);
+    if (ahead == Ahead::ask) expected[size_t(list[0])] = 0;
+    EXPECT_EQ(brought, expected);
   }
-  EXPECT_TRUE(was_read_ahead);
 }
 
 TEST(ReadAhead, NothingIsReadWhereItFitsTheCache) {
-  WalkTrials trials;
-  for (int launch = 0; launch < 8; ++launch)
+  WalkTrials trials(ways_ahead);
+  for (int launch = 0; launch < 12; ++launch)
     for_each_site_read_ahead(
-        SiteRange(5), {20000, 1000}, trials, [](int) { FAIL(); }, [](int) {});
+        SiteRange(5), {20000, 1000}, trials, [](int, const auto&) { FAIL(); }, [](int) {});
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 #pragma once
-/// Walks that read what a group of blocks needs before they compute it.
+/// Walks that bring nearer what blocks need before they compute them.
 ///
 /// A hop takes links and neighbours from a dozen places, a few lines each, in an order that the hardware
-/// does not foresee; on some processors it waits for most of these lines. Reads in sequence are foreseen. On
-/// others, and where everything is in the L2 cache, they cost more than they save: lab/wilson_hop has
-/// figures, and a trial decides.
+/// does not foresee; on some processors it waits for most of these lines. Reads in sequence are foreseen, and
+/// lines that were asked for come while the block before is computed. On other processors, and where
+/// everything is in the L2 cache, both cost more than they save: lab/wilson_hop has figures, and a trial
+/// decides.
 #include "trellis/device/cpu/for_each_site.hpp"
 #include "trellis/device/cpu/walk_trial.hpp"
 
@@ -18,6 +19,12 @@ inline void read_lines(const void* data, size_t bytes) {
 #pragma GCC unroll 8
   for (size_t i = 0; i < bytes; i += cache_line) static_cast<void>(lines[i]);
 }
+/// Asks for every cache line in order to read it.
+inline void ask_for_lines(const void* data, size_t bytes) {
+  const char* lines = static_cast<const char*>(data);
+#pragma GCC unroll 8
+  for (size_t i = 0; i < bytes; i += cache_line) __builtin_prefetch(lines + i);
+}
 /// Asks for every cache line in order to write it.
 inline void claim_lines(const void* data, size_t bytes) {
   const char* lines = static_cast<const char*>(data);
@@ -30,55 +37,81 @@ struct Traffic {
   size_t bytes_of_block = 0, working_set = 0;
 };
 
-/// Calls launch(reads_ahead) and, where the working set leaves the caches, keeps count of which is faster.
+/// What a walk does before it computes: nothing, read what a group of blocks needs, or ask for what the next
+/// block needs.
+enum class Ahead { nothing, read, ask };
+inline constexpr int ways_ahead = 3;
+
+/// Calls launch(ahead) and, where the working set leaves the caches, keeps count of which is fastest.
 template <class Launch>
 void launch_tried(const SiteRange& range, const Traffic& traffic, WalkTrials& trials, const Launch& launch) {
   constexpr size_t l2_cache = size_t(512) << 10;
-  if (traffic.working_set < l2_cache || range.size() == 0) return launch(false);
+  if (traffic.working_set < l2_cache || range.size() == 0) return launch(Ahead::nothing);
   WalkTrial& trial = trials.of(traffic.working_set);
   const auto start = std::chrono::steady_clock::now();
-  launch(trial.takes_second());
+  launch(Ahead(trial.way()));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   trial.record(seconds.count() / range.size());
 }
 
-/// Entries begin..end-1 by f(begin, end), a group of blocks at a time after read() of each.
-template <class Read, class F>
-void walk_groups(const int32_t* list, int begin, int end, size_t bytes_of_block, const Read& read,
+/// Entries begin..end-1 by f(begin, end), a group of blocks at a time after bring(block, read_lines) of each.
+template <class Bring, class F>
+void walk_groups(const int32_t* list, int begin, int end, size_t bytes_of_block, const Bring& bring,
                  const F& f) {
   constexpr size_t group_bytes = size_t(96) << 10;
   constexpr int largest_group = 8;
   const int group = int(std::clamp<size_t>(group_bytes / bytes_of_block, 1, largest_group));
   for (int first = begin; first < end; first += group) {
     const int last = std::min(end, first + group);
-    walk(list, first, last, read);
+    walk(list, first, last, [&](int block) { bring(block, read_lines); });
     f(first, last);
   }
 }
 
-/// for_each_site(), perhaps with read(block) for a group of blocks before f(block).
-template <class Read, class F>
+/// Entries begin..end-1 by f(begin, end), each after bring(block, ask_for_lines) of the next.
+template <class Bring, class F>
+void walk_asking(const int32_t* list, int begin, int end, const Bring& bring, const F& f) {
+  for (int i = begin; i < end; ++i) {
+    if (i + 1 < end) bring(list ? list[i + 1] : i + 1, ask_for_lines);
+    f(i, i + 1);
+  }
+}
+
+template <class Bring, class F>
+void walk_ahead(Ahead ahead, const int32_t* list, int begin, int end, size_t bytes_of_block,
+                const Bring& bring, const F& f) {
+  switch (ahead) {
+    case Ahead::nothing:
+      return f(begin, end);
+    case Ahead::read:
+      return walk_groups(list, begin, end, bytes_of_block, bring, f);
+    case Ahead::ask:
+      return walk_asking(list, begin, end, bring, f);
+  }
+}
+
+/// for_each_site(), perhaps with bring(block, lines) before f(block), where lines(data, bytes) is to be
+/// called for all that the block reads. @pre the trials have ways_ahead ways
+template <class Bring, class F>
 void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, WalkTrials& trials,
-                              const Read& read, const F& f) {
-  launch_tried(range, traffic, trials, [&](bool reads_ahead) {
+                              const Bring& bring, const F& f) {
+  launch_tried(range, traffic, trials, [&](Ahead ahead) {
     walk_in_shares(range, [&](int begin, int end) {
-      const auto compute = [&](int first, int last) { walk(range.list, first, last, f); };
-      reads_ahead ? walk_groups(range.list, begin, end, traffic.bytes_of_block, read, compute)
-                  : compute(begin, end);
+      walk_ahead(ahead, range.list, begin, end, traffic.bytes_of_block, bring,
+                 [&](int first, int last) { walk(range.list, first, last, f); });
     });
   });
 }
 
 /// reduce_sites(), likewise.
-template <size_t N, class Read, class F>
+template <size_t N, class Bring, class F>
 void reduce_sites_read_ahead(const SiteRange& range, const Traffic& traffic, WalkTrials& trials,
-                             const Read& read, const F& f, ExactSum* sums) {
-  launch_tried(range, traffic, trials, [&](bool reads_ahead) {
+                             const Bring& bring, const F& f, ExactSum* sums) {
+  launch_tried(range, traffic, trials, [&](Ahead ahead) {
     walk_in_shares(range, [&](int begin, int end) {
       std::array<TermBuffer, N> buffers;
-      const auto compute = [&](int first, int last) { collect(range.list, first, last, f, buffers); };
-      reads_ahead ? walk_groups(range.list, begin, end, traffic.bytes_of_block, read, compute)
-                  : compute(begin, end);
+      walk_ahead(ahead, range.list, begin, end, traffic.bytes_of_block, bring,
+                 [&](int first, int last) { collect(range.list, first, last, f, buffers); });
       merge(buffers, sums);
     });
   });

@@ -19,11 +19,12 @@ class LinksAround {
         traffic_{block_bytes * (reach == Reach::forward ? 4 : 7), call.bytes} {}
 
   const Traffic& traffic() const { return traffic_; }
-  void operator()(int block) const {
-    read_lines(links_ + size_t(block) * block_bytes, block_bytes);
+  template <class Lines>
+  void operator()(int block, const Lines& lines) const {
+    lines(links_ + size_t(block) * block_bytes, block_bytes);
     for (int leg = 2; leg < 8; leg += step_) {
       const int32_t neighbour = neighbours_[size_t(block) * 8 + size_t(leg)] >> 1;
-      read_lines(links_ + size_t(neighbour) * block_bytes, block_bytes);
+      lines(links_ + size_t(neighbour) * block_bytes, block_bytes);
     }
   }
 
@@ -47,8 +48,12 @@ class LinksOfStaples {
   static Traffic traffic(const Call& call) {
     return {19 * link_bytes, call.bytes};
   }
-  void operator()(int block) const {
-    read_lines(links_ + size_t(block) * 4 * link_bytes, 4 * link_bytes);
+  template <class Lines>
+  void operator()(int block, const Lines& lines) const {
+    const auto read = [&](int from, int mu) {
+      lines(links_ + (size_t(from) * 4 + size_t(mu)) * link_bytes, link_bytes);
+    };
+    lines(links_ + size_t(block) * 4 * link_bytes, 4 * link_bytes);
     const int ahead = neighbour(block, 2 * mu_);
     for (int nu = 0; nu < 4; ++nu) {
       if (nu == mu_) continue;
@@ -64,9 +69,6 @@ class LinksOfStaples {
  private:
   static constexpr size_t link_bytes = 18 * Layout::lanes * sizeof(Storage);
   int neighbour(int block, int leg) const { return neighbours_[size_t(block) * 8 + size_t(leg)] >> 1; }
-  void read(int block, int mu) const {
-    read_lines(links_ + (size_t(block) * 4 + size_t(mu)) * link_bytes, link_bytes);
-  }
   const char* links_;
   const int32_t* neighbours_;
   int mu_;
@@ -76,7 +78,7 @@ class LinksOfStaples {
 template <class Layout, class Storage, class Call, class Kernel>
 void for_each_link_update(const Call& call, int mu, const SiteRange& range, const Kernel& kernel) {
   const LinksOfStaples<Layout, Storage> links(call, mu);
-  thread_local WalkTrials trials;
+  thread_local WalkTrials trials(ways_ahead);
   for_each_site_read_ahead(range, links.traffic(call), trials, links, [&](int block) { kernel(block); });
 }
 
@@ -84,7 +86,7 @@ void for_each_link_update(const Call& call, int mu, const SiteRange& range, cons
 template <class Layout, class Storage, class Call, class Kernel>
 void for_each_site_of_links(const Call& call, const SiteRange& range, const Kernel& kernel) {
   const LinksAround<Layout, Storage> links(call, Reach::around);
-  thread_local WalkTrials trials;  // of this kernel
+  thread_local WalkTrials trials(ways_ahead);  // of this kernel
   for_each_site_read_ahead(range, links.traffic(), trials, links, [&](int block) { kernel(block); });
 }
 /// reduce_sites(), likewise.
@@ -92,7 +94,7 @@ template <size_t N, class Layout, class Storage, class Call, class Kernel>
 void reduce_sites_of_links(const Call& call, Reach reach, const SiteRange& range, const Kernel& kernel,
                            ExactSum* sums) {
   const LinksAround<Layout, Storage> links(call, reach);
-  thread_local WalkTrials trials;
+  thread_local WalkTrials trials(ways_ahead);
   reduce_sites_read_ahead<N>(
       range, links.traffic(), trials, links, [&](int block) { return kernel(block); }, sums);
 }

@@ -11,9 +11,11 @@ template <class Layout, class Storage, int LinkReals>
 void run(const WilsonHopCall& call, const SiteRange& sites) {
   const WilsonHop<Layout, Storage, LinkReals> hop(call);
   const int slots = call.slots;
-  const auto read = [&](int block) { hop.read_ahead(block, slots, cpu::read_lines, cpu::claim_lines); };
-  thread_local cpu::WalkTrials trials;
-  cpu::for_each_site_read_ahead(sites, {hop.bytes_of_block(slots), call.working_set}, trials, read,
+  const auto bring = [&](int block, const auto& lines) {
+    hop.read_ahead(block, slots, lines, cpu::claim_lines);
+  };
+  thread_local cpu::WalkTrials trials(cpu::ways_ahead);
+  cpu::for_each_site_read_ahead(sites, {hop.bytes_of_block(slots), call.working_set}, trials, bring,
                                 [&](int block) {
                                   for (int slot = 0; slot < slots; ++slot) hop(block, slot);
                                 });
