@@ -70,7 +70,7 @@ class StaggeredHopping {
   void apply(SpinorField& out, int parity, const SpinorField& in, double b, const SpinorField* x = nullptr,
              double a = 0.0) const;
   /// middle (sites of 1 - parity) from in, then out (sites of `parity`) from middle, with the bits of apply()
-  /// twice; as HoppingTerm::apply_twice() perhaps in time slices.
+  /// twice; perhaps in time slices, where HoppingTerm::apply_twice() may.
   void apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
                    const StaggeredHopTask& to_middle, const StaggeredHopTask& to_out,
                    PassOrder order = PassOrder::faster) const;
