@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from command_line import flip_a_bit
+from rich.console import Console
 
 from trellis.analysis import (
     AnalysisError,
@@ -17,6 +18,7 @@ from trellis.analysis import (
     read_measurements,
     readers,
 )
+from trellis.analysis.command import print_summary
 from trellis.analysis.correlators import particle_correlators
 from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.dataset_checksums import crc32
@@ -143,6 +145,10 @@ def test_nan_is_refused_with_the_configuration(copy):
         (lambda f: f["correlators/pion"].attrs.__setitem__("momenta", "zero"), "momenta of .*found zero"),
         (lambda f: f["correlators/pion"].attrs.__setitem__("momenta", np.zeros(7)), "three for each"),
         (lambda f: replace(f, "solves/iterations", [b"x"]), "/solves/iterations: expected real numbers"),
+        (
+            lambda f: f["solves"].attrs.__setitem__("seconds", "long"),
+            "/solves: attribute seconds: expected real numbers, as many of each of 1 configurations",
+        ),
         (lambda f: replace(f, "observables/plaquette", [b"x"]), "/observables/plaquette: expected numbers"),
     ],
 )  # fmt: skip
@@ -313,11 +319,39 @@ def test_loops_beyond_half_the_lattice_are_warned_about(tmp_path, R, T, text):
     assert [w.split(" reach")[0] for w in found] == ([f"Wilson loops with {text}"] if text else [])
 
 
-def test_a_stream_of_thermalisation_alone_is_refused(tmp_path):
-    """It ended in an empty report."""
-    path = write_stream(tmp_path / "stream.h5", 5, thermalisation=5)
-    with pytest.raises(AnalysisError, match="its 5 trajectories are all thermalisation, which ends at 5"):
-        analyze(path)
+@pytest.mark.parametrize("count", [2, 5])
+def test_a_stream_of_thermalisation_alone_is_shown(tmp_path, count, capsys):
+    """Series and a warning; means of such trajectories say nothing."""
+    seconds = {"seconds": np.full(count, 2.0), "seconds.solver": np.ones(count)}
+    path = write_stream(tmp_path / "stream.h5", count, thermalisation=5, **seconds)
+    results = analyze(path, output=tmp_path / "out")
+    assert results.observables == {}
+    assert results.stream is None
+    assert results.parts["solver"].share == 0.5
+    assert results.series["plaquette"].x == list(range(1, count + 1))
+    with h5py.File(path) as file:
+        assert results.series["plaquette"].value == file["observables/plaquette"][()].tolist()
+    expected = (
+        f"its {count} trajectories are all thermalisation, which ends at 5: series are shown, and no means"
+    )
+    assert [expected in text for text in results.warnings] == [True]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert expected in page
+    assert f"plaquette: {count} points" in page
+    print_summary(results, tmp_path / "out", Console(width=200))
+    assert "series without a mean" in capsys.readouterr().out
+    # beside a stream that went on, the early copy adds nothing
+    rest = np.random.default_rng(7).standard_normal(20 - count)
+    with h5py.File(path) as file:
+        whole = {
+            name: np.concatenate([file[f"observables/{name}"][()], rest]) for name in ("dH", "plaquette")
+        }
+    longer = analyze([path, write_stream(tmp_path / "longer.h5", 20, thermalisation=5, **whole)])
+    assert longer.observables["dH"].count == 15
+    assert longer.series == {}
+
+
+def test_a_stream_of_which_nothing_is_left_is_refused(tmp_path):
     with pytest.raises(AnalysisError, match="expected trajectories after the thermalisation, found none"):
         analyze(write_stream(tmp_path / "none.h5", 0))
     path = write_stream(tmp_path / "long.h5", 20, thermalisation=5)
@@ -332,7 +366,8 @@ def test_too_few_trajectories_have_no_errors(tmp_path, left):
     )
     assert results.observables == {}
     assert results.stream is None
-    expected = f"{left} measurements, expected at least 5 for an error: left out: dH, plaquette"
+    assert len(results.series["dH"].value) == left
+    expected = f"{left} measurements, expected at least 5 for an error: without a mean: dH, plaquette"
     assert expected in results.warnings
     assert f"flow_energy_clover: {left} measurements, expected at least 5" in " ".join(results.notes)
     assert expected in (tmp_path / "out" / "report.html").read_text()
@@ -435,9 +470,24 @@ def test_a_message_is_not_wrapped_in_another(copy):
     assert "readable datasets" not in str(caught.value)
 
 
+def test_times_of_solves_in_files_of_older_versions(copy):
+    """Datasets then; attributes now."""
+    plain = read_measurements(copy).solves
+
+    def to_dataset(file):
+        for name in ("seconds", "gflops"):
+            file[f"solves/{name}"] = np.reshape(file["solves"].attrs.pop(name), (1, -1))
+
+    edit(second(copy), to_dataset)
+    mixed = read_measurements(copy).solves
+    for name in ("seconds", "gflops"):
+        assert np.shape(plain[name]) == np.shape(plain["iterations"])
+        assert np.array_equal(mixed[name], plain[name])
+
+
 def test_checksums_of_numbers(copy):
     """Compared where they are, and no part of what correlators have to share."""
-    everything = ("configurations", "correlators/pion", "solves/seconds", "observables/plaquette")
+    everything = ("configurations", "correlators/pion", "solves/iterations", "observables/plaquette")
     plain = read_measurements(copy).correlators["pion"].attributes
 
     def put(file):

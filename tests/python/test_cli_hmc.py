@@ -106,6 +106,21 @@ def test_stopped_and_resumed_on_other_ranks(plain: Path, tmp_path: Path) -> None
     assert {name: found[name] for name in expected} == expected
 
 
+@pytest.mark.parametrize("made, tested", [(2, 0), (5, 2)])
+def test_the_acceptance_of_what_was_made(plain: Path, tmp_path: Path, made: int, tested: int) -> None:
+    """Of tested trajectories where there are any; of thermalising ones what the test would accept."""
+    folder = write_run(tmp_path)
+    arguments = ("generate", "run.toml", "--trajectories", made)
+    found = json.loads(run(*arguments, "--json", cwd=folder).stdout)
+    with h5py.File(plain / "out" / "stream.h5") as file:
+        dH = file["observables/dH"][:made]
+        accepted = file["observables/accepted"][:made]
+    expected = np.minimum(1.0, np.exp(-dH)) if tested == 0 else accepted[-tested:]
+    assert found["metropolis_tested"] == tested
+    assert found["acceptance"] == pytest.approx(expected.mean(), rel=1e-12)
+    assert found["exp_minus_dh"] == pytest.approx(np.exp(-dH[-tested:]).mean(), rel=1e-12)
+
+
 def test_a_missing_stream(tmp_path: Path) -> None:
     folder = write_run(tmp_path, total=4)
     run("generate", "run.toml", cwd=folder)

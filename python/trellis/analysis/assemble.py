@@ -130,12 +130,40 @@ def is_timing(name: str) -> bool:
     return name.startswith("seconds")
 
 
-def observable_results(measurements: Measurements, warnings: list[str]) -> dict[str, AutocorrelationResult]:
-    """Gamma method of every observable; complex ones as two, Polyakov loops as their modulus too.
+def real_parts(name: str, values: NDArray) -> dict[str, NDArray]:
+    """Complex series as two, Polyakov loops as their modulus too."""
+    if not np.iscomplexobj(values):
+        return {name: values}
+    parts = {f"{name}_real": values.real, f"{name}_imag": values.imag}
+    if name == "polyakov_loop":  # of noisy traces the modulus is mostly noise
+        parts[f"{name}_abs"] = np.abs(values)
+    return parts
 
-    What has no error by it is left out, and said: too few measurements, or the same number in all of them.
+
+def plain_series(measurements: Measurements) -> dict[str, Series]:
+    """Every observable as it was recorded, without a mean; NaN as None."""
+    return {
+        part: _thinned(observable.trajectories, values)
+        for name, observable in measurements.observables.items()
+        for part, values in real_parts(name, observable.values).items()
+        if len(values)
+    }
+
+
+def _thinned(trajectories: NDArray, values: NDArray) -> Series:
+    """At most SERIES_LENGTH points."""
+    stride = -(-len(values) // SERIES_LENGTH)
+    return series(trajectories[::stride], np.asarray(values)[::stride], np.zeros(len(values))[::stride])
+
+
+def observable_results(
+    measurements: Measurements, warnings: list[str]
+) -> tuple[dict[str, AutocorrelationResult], dict[str, Series]]:
+    """Gamma method of every observable (:func:`real_parts`), and series that are too short for it.
+
+    What has no error is said: too few measurements, or the same number in all of them.
     """
-    result = {}
+    result, shown = {}, {}
     short: dict[int, list[str]] = {}
     constant: list[str] = []
     for name, observable in measurements.observables.items():
@@ -146,13 +174,7 @@ def observable_results(measurements: Measurements, warnings: list[str]) -> dict[
                 "no mean is formed"
             )
             continue
-        parts = {name: observable.values}
-        if np.iscomplexobj(observable.values):
-            v = observable.values
-            parts = {f"{name}_real": v.real, f"{name}_imag": v.imag}
-            if name == "polyakov_loop":  # of noisy traces the modulus is mostly noise
-                parts[f"{name}_abs"] = np.abs(v)
-        for part, values in parts.items():
+        for part, values in real_parts(name, observable.values).items():
             found = autocorrelation(part, values, observable.trajectories)
             if found is not None:
                 result[part] = autocorrelation_result(found, observable.trajectories, values)
@@ -162,23 +184,24 @@ def observable_results(measurements: Measurements, warnings: list[str]) -> dict[
                 _warn_of_drift(part, values, observable.trajectories, warnings)
             elif len(values) < MINIMUM_SAMPLES:
                 short.setdefault(len(values), []).append(part)
+                if len(values):
+                    shown[part] = _thinned(observable.trajectories, values)
             else:
                 constant.append(f"{part} = {values[0]:.6g}")
     for count, names in sorted(short.items()):
         warnings.append(
-            f"{count} measurements, expected at least {MINIMUM_SAMPLES} for an error: left out: "
+            f"{count} measurements, expected at least {MINIMUM_SAMPLES} for an error: without a mean: "
             f"{', '.join(names)}"
         )
     if constant:
         measurements.notes.append(f"the same in all measurements, left out: {', '.join(constant)}")
-    return result
+    return result, shown
 
 
 def autocorrelation_result(
     found: Autocorrelation, trajectories: NDArray, values: NDArray
 ) -> AutocorrelationResult:
     """Record of one series, thinned to at most SERIES_LENGTH points."""
-    stride = -(-len(values) // SERIES_LENGTH)
     lags = np.arange(len(found.rho))
     return AutocorrelationResult(
         mean=found.mean,
@@ -190,7 +213,7 @@ def autocorrelation_result(
         count=found.count,
         spacing=found.spacing,
         rho=series(lags, found.rho, found.rho_error),
-        series=series(trajectories[::stride], np.asarray(values)[::stride], np.zeros(len(values))[::stride]),
+        series=_thinned(trajectories, values),
     )
 
 

@@ -80,6 +80,8 @@ def print_summary(results: Results, output_dir: Path, console: Console) -> None:
         console.print(table)
     elif results.observables:
         console.print(_observables_table(results))
+    if results.series and not results.particles:
+        console.print(_series_table(results))
     for line in _stream_lines(results):
         console.print(line, highlight=False)
     for name, ratio in results.ratios.items():
@@ -144,6 +146,16 @@ def _observables_table(results: Results) -> Table:
             continue
         tau = "-" if found.tau_int is None else f"{found.tau_int:.2g}"
         table.add_row(name, format_error(found.mean, found.error), tau, str(found.count))
+    return table
+
+
+def _series_table(results: Results) -> Table:
+    """What has no mean."""
+    table = _table("series without a mean", "last", "count")
+    for name, found in results.series.items():
+        if not is_timing(name):
+            last = "-" if found.value[-1] is None else f"{found.value[-1]:.6g}"
+            table.add_row(name, last, str(len(found.x)))
     return table
 
 

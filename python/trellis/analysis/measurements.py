@@ -81,6 +81,8 @@ class Measurements:
         they were not recorded.
     solves
         Solver records: column name -> list of arrays [source] per configuration, plus "solver": text.
+    thermalisation
+        The series of streams that have nothing else yet: they are shown, and no means are formed.
     """
 
     lattice: tuple[int, int, int, int] | None = None
@@ -95,3 +97,4 @@ class Measurements:
     run_files: list[str] = field(default_factory=list)
     files: list[InputFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    thermalisation: Measurements | None = None

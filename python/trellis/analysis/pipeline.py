@@ -12,7 +12,7 @@ import gvar as gv
 import numpy as np
 
 from ..run_files.loading import validate_run
-from .assemble import observable_results, particle_result, solver_result
+from .assemble import observable_results, particle_result, plain_series, solver_result
 from .charge_quality import charge_warnings
 from .correlators import Correlator, particle_correlators
 from .errors import AnalysisError, FitFailed, TooFewConfigurations
@@ -102,10 +102,14 @@ def _make_folder(folder: Path) -> None:
 
 def _analyze(measurements: Measurements, title: str | None, options: AnalysisOptions) -> Results:
     _leave_out(measurements, options.first_trajectory)
-    _require_data(measurements, options.first_trajectory)
+    early = _thermalisation_alone(measurements, options.first_trajectory)
     fits, not_fitted = _fit_all(measurements, options)
     warnings: list[str] = []
-    observables = observable_results(measurements, warnings)
+    observables, shown = observable_results(measurements, warnings)
+    if early is not None:
+        shown = plain_series(early)
+        warnings += [f"{note}: series are shown, and no means are formed" for note in measurements.notes]
+        measurements.notes.clear()
     notes = list(measurements.notes)
     particles = {name: particle_result(fit, options) for name, fit in fits.items()}
     particles = dict(sorted(particles.items(), key=lambda item: item[1].mass))
@@ -145,8 +149,9 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         nucleon_charges=charges,
         residual_mass=m_res,
         stream=stream,
-        parts=part_results(measurements, observables),
+        parts=part_results(early or measurements, observables),
         observables=observables,
+        series=shown,
         tau_int=tau_int,
         not_fitted=not_fitted,
         solves=solver_result(measurements.solves),
@@ -180,11 +185,25 @@ def _leave_out(measurements: Measurements, first: int | None) -> None:
         measurements.arrays[name] = ArraySeries(name, a.trajectories[after], a.values[after], a.axis)
 
 
-def _require_data(measurements: Measurements, first: int | None) -> None:
-    """Refuse a stream of which nothing is left: its report would be empty."""
-    series = measurements.observables.values()
-    if measurements.correlators or any(len(o.values) for o in series):
-        return
+def _has_data(measurements: Measurements) -> bool:
+    return bool(measurements.correlators) or any(len(o.values) for o in measurements.observables.values())
+
+
+def _thermalisation_alone(measurements: Measurements, first: int | None) -> Measurements | None:
+    """What streams have that are all thermalisation, where there is nothing else.
+
+    Raises
+    ------
+    AnalysisError
+        There is nothing at all: the report would be empty.
+    """
+    if _has_data(measurements):
+        return None
+    early = measurements.thermalisation
+    if early is not None:
+        _leave_out(early, first)
+        if _has_data(early):
+            return early
     names = ", ".join(Path(file.path).name for file in measurements.files)
     raise AnalysisError(
         f"{names}: expected trajectories after the thermalisation"

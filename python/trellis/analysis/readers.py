@@ -62,7 +62,7 @@ def read_measurements(
     for path, chosen_by_name in collected:
         reader.read(path, chosen_by_name)
     found = reader.finished()
-    if not reader.parts and not found.observables:
+    if not reader.parts and not found.observables and found.thermalisation is None:
         names = ", ".join(str(p) for p, _ in collected[:3])
         raise AnalysisError(
             f"{names}: expected measurement files with correlators or observables, found none"

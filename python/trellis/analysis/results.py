@@ -329,6 +329,8 @@ class Results(_Record):
     ----------
     parts
         Where the time of a stream's trajectories went.
+    series
+        Of what has no mean: too few measurements, or nothing but thermalisation.
     companion
         The results of a second set of measurements, which has a part of the report of its own.
     """
@@ -359,6 +361,7 @@ class Results(_Record):
     stream: StreamResult | None = None
     parts: dict[str, PartResult] = Field(default_factory=dict)
     observables: dict[str, AutocorrelationResult]
+    series: dict[str, Series] = Field(default_factory=dict)
     tau_int: dict[str, tuple[float, float]]
     not_fitted: dict[str, str]
     solves: SolverResult | None

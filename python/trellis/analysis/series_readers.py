@@ -56,6 +56,21 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
     numbers = np.atleast_1d(numbers_of(path, trajectory).astype(np.int64))
     _require_same_chain(path, group, numbers, result)
     after = int(file.attrs.get("thermalisation", 0))
+    if len(numbers) and numbers.max() <= after:
+        result.notes.append(
+            f"{path.name}: its {len(numbers)} trajectories are all thermalisation, which ends at {after}"
+        )
+        result.thermalisation = result.thermalisation or Measurements()
+        _read_series(path, file, group, numbers, 0, result.thermalisation)
+    else:
+        _read_series(path, file, group, numbers, after, result)
+    return len(numbers)
+
+
+def _read_series(
+    path: Path, file: h5py.File, group: h5py.Group, numbers: NDArray, after: int, result: Measurements
+) -> None:
+    """Observables, work and what is not measured every time, of the trajectories after one."""
     read_observables(path, group, numbers, result, after=after)
     if isinstance(file.get("work"), h5py.Group):
         for name, dataset in file["work"].items():
@@ -65,14 +80,9 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
                     path, dataset.name, expected=f"{len(numbers)} numbers", found=list(values.shape)
                 )
             _add_series(result.work, name, numbers[numbers > after], values[numbers > after])
-    if len(numbers) and numbers.max() <= after:
-        result.notes.append(
-            f"{path.name}: its {len(numbers)} trajectories are all thermalisation, which ends at {after}"
-        )
     if isinstance(file.get("occasional"), h5py.Group):
         for name, series in file["occasional"].items():
             _read_occasional(path, name, series, result, after)
-    return len(numbers)
 
 
 def _require_same_chain(path: Path, group: h5py.Group, numbers: NDArray, result: Measurements) -> None:
@@ -80,8 +90,9 @@ def _require_same_chain(path: Path, group: h5py.Group, numbers: NDArray, result:
     streams = [file.path for file in result.files if file.kind == "gauge_stream"]
     if not streams:
         return
-    for name in sorted(set(group) & set(result.observables)):
-        old, values = result.observables[name], group[name]
+    known = result.observables | (result.thermalisation.observables if result.thermalisation else {})
+    for name in sorted(set(group) & set(known)):
+        old, values = known[name], group[name]
         if name.startswith("seconds") or values.shape != numbers.shape:
             continue
         _, here, there = np.intersect1d(numbers, old.trajectories, return_indices=True)

@@ -323,6 +323,15 @@ class _Chain:
             return float(np.mean([values[name][k] for k in at])) if at else None
 
         new = [k for k, number in enumerate(self.stream.sweeps) if number > first]
+        # without the test, of all that were made: what it would have accepted
+        acceptance = mean("accepted", tested)
+        if not tested and new:
+            acceptance = float(np.mean([min(1.0, values["exp_minus_dH"][k].real) for k in new]))
+            self.output.line(
+                f"no Metropolis test up to trajectories.thermalisation = "
+                f"{self.run.trajectories.thermalisation}; it would have accepted {acceptance:.3g} of them (mean "
+                "of min(1, exp(-dH)))"
+            )
         in_trajectories = sum(values["seconds"][k].real for k in new)
         by_part = {name: part.seconds / made for name, part in self.parts.items()} if made else {}
         if made:
@@ -341,10 +350,11 @@ class _Chain:
             ],
             "seconds": seconds,
             "seconds_per_trajectory": in_trajectories / made if made else None,
-            "acceptance": mean("accepted", tested),
+            "acceptance": acceptance,
+            "metropolis_tested": len(tested),
             "plaquette": mean("plaquette", tested or new),
             "plaquette_last": U.plaquette,
-            "exp_minus_dh": mean("exp_minus_dH", tested),
+            "exp_minus_dh": mean("exp_minus_dH", tested or new),
             "seconds_by_part": by_part,
             "performance_by_part": {name: part.rates() for name, part in self.parts.items() if part.flops},
             "ranks": load().size(),

@@ -227,21 +227,32 @@ def _stability_range(particle: ParticleResult) -> tuple[float, float]:
     return bottom, top + 0.25 * (top - bottom)
 
 
+def series_figure(name: str, series: Series) -> Figure:
+    """A time series without a mean."""
+    figure = Figure(figsize=(9.2, 3.2))
+    _draw_series(figure.subplots(), name, series)
+    return figure
+
+
+def _draw_series(axes: Axes, name: str, series: Series) -> None:
+    t, value, _ = _arrays(series)
+    many = len(t) > 200
+    axes.plot(t, value, "-" if many else "-o", color=COLOURS[0], lw=0.7, ms=3, mfc="white")
+    axes.set_xlabel("trajectory")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    axes.set_ylabel(observable_label(name))
+    axes.ticklabel_format(axis="y", useOffset=False)
+
+
 def observable_figure(name: str, observable: AutocorrelationResult, series: Series) -> Figure:
     """Time series with its mean (left) and the autocorrelation function (right)."""
     figure = Figure(figsize=(9.2, 3.2))
     left, right = figure.subplots(1, 2, width_ratios=[1.45, 1])
-    t, value, _ = _arrays(series)
-    many = len(t) > 200
-    left.plot(t, value, "-" if many else "-o", color=COLOURS[0], lw=0.7, ms=3, mfc="white")
+    _draw_series(left, name, series)
     left.axhspan(observable.mean - observable.error, observable.mean + observable.error,
                  color=COLOURS[1], alpha=0.3, lw=0)  # fmt: skip
     left.axhline(observable.mean, color=COLOURS[1], lw=1.1)
-    left.set_xlabel("trajectory")
-    for axes in (left, right):
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
-    left.set_ylabel(observable_label(name))
-    left.ticklabel_format(axis="y", useOffset=False)
+    right.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     left.set_title(f"mean {gv.gvar(observable.mean, observable.error)}")
     lag, rho, error = _arrays(observable.rho)
     noise = 1.0 / np.sqrt(observable.count)

@@ -48,11 +48,13 @@ def make_figures(results: Results) -> dict[str, Figure]:
         made["flow"] = stream_figures.flow_figure(results.stream.flow)
     if results.stream is not None and results.stream.loops is not None:
         made["wilson_loops"] = stream_figures.loops_figure(results.stream.loops)
-    flavours = [n for n in results.observables if n.startswith(_PLOTTED_PER_FLAVOUR)]
+    flavours = [n for n in results.observables | results.series if n.startswith(_PLOTTED_PER_FLAVOUR)]
     for name in (*_PLOTTED_OBSERVABLES, *flavours):
         observable = results.observables.get(name)
         if observable is not None and observable.series is not None:
             made[f"series_{name}"] = figures.observable_figure(name, observable, observable.series)
+        elif name in results.series:
+            made[f"series_{name}"] = figures.series_figure(name, results.series[name])
     return made
 
 
