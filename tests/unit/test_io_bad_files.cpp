@@ -46,15 +46,17 @@ FileReport read_bytes(const std::string& bytes, const ReadOptions& options = {})
 
 class BadFiles : public ::testing::TestWithParam<Case> {};
 
-/// Where the file may end with nothing but a missing checksum: after a whole LIME record that follows the
-/// data.
+/// Where the file may end with nothing but warnings of a missing checksum or of a last record that is not
+/// padded: after a whole LIME record that follows the data.
 std::vector<size_t> ends_of_records(const std::string& bytes) {
   std::vector<size_t> ends;
+  std::vector<std::string> warnings;
   const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
   bool has_data = false;
-  for (const io::LimeRecord& record : io::scan_lime(*file)) {
+  for (const io::LimeRecord& record : io::scan_lime(*file, warnings)) {
     has_data = has_data || record.type.find("binary-data") != std::string::npos;
-    if (has_data) ends.push_back(size_t(record.offset + (record.bytes + 7) / 8 * 8));
+    for (int64_t end = record.bytes; has_data && end <= (record.bytes + 7) / 8 * 8; ++end)
+      ends.push_back(size_t(record.offset + end));
   }
   return ends;
 }
@@ -111,8 +113,18 @@ TEST_P(BadFiles, OfAnotherLatticeOrWithBytesAfterTheEndThrow) {
   const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
   GaugeField other(lattice_of_one({2, 4, 2, 4}));
   EXPECT_THROW(read_gauge_field(*file, other), FileError);
-  EXPECT_THROW(read_bytes(bytes + "x"), FileError);
-  EXPECT_THROW(read_bytes(bytes + std::string(200, '\0')), FileError);
+  const GaugeFormat format = GetParam().format;
+  for (const std::string& rest : {std::string("x"), std::string(200, '\0')}) {
+    if (format == GaugeFormat::milc || format == GaugeFormat::openqcd) {
+      EXPECT_THROW(read_bytes(bytes + rest), FileError);
+      continue;
+    }
+    const FileReport report = read_bytes(bytes + rest);
+    EXPECT_TRUE(report.ok());
+    ASSERT_EQ(report.warnings.size(), 1u);
+    EXPECT_NE(report.warnings[0].find("passed over"), std::string::npos) << report.warnings[0];
+    EXPECT_THROW(read_bytes(bytes.substr(0, bytes.size() / 2) + rest), FileError);
+  }
 }
 
 TEST_P(BadFiles, InTheOtherByteOrderThrow) {
@@ -186,9 +198,10 @@ std::string lime_file(const std::vector<Record>& records) {
 }
 
 std::vector<Record> records_of(const std::string& bytes) {
+  std::vector<std::string> warnings;
   const auto file = io::memory_input("bytes", bytes.data(), bytes.size());
   std::vector<Record> records;
-  for (const io::LimeRecord& r : io::scan_lime(*file))
+  for (const io::LimeRecord& r : io::scan_lime(*file, warnings))
     records.push_back({r.type, bytes.substr(size_t(r.offset), size_t(r.bytes))});
   return records;
 }
@@ -261,38 +274,126 @@ TEST(LimeFiles, OfASingleRecordNeedTheLattice) {
   }
 }
 
+/// Behind the data nothing that may have been a record is passed over.
+TEST(LimeFiles, EndWithoutDamage) {
+  const std::string bytes = good_file(cases[0]);
+  for (const char* rest : {"\n", "hello world", "\r\n\r\n"}) {
+    const FileReport report = read_bytes(bytes + rest);
+    EXPECT_EQ(report.checksums.at(0).ok(), true);
+    EXPECT_EQ(report.warnings.size(), 1u);
+  }
+  const std::string magic("\x45\x67\x89\xab", 4);
+  for (const std::string& rest : {magic.substr(0, 1), magic, "x" + bytes.substr(0, 300)})
+    EXPECT_THROW(read_bytes(bytes + rest), FileError);
+  std::string damaged = bytes;
+  damaged[bytes.rfind(magic)] ^= 1;  // of the checksum's record
+  EXPECT_THROW(read_bytes(damaged), FileError);
+  const std::vector<Record> all = records_of(bytes);
+  EXPECT_THROW(read_bytes(lime_file(without(all, "binary-data")) + "\n"), FileError);
+  std::vector<Record> more = all;
+  more.push_back({"x", "12345"});
+  const std::string padded = lime_file(more);
+  EXPECT_TRUE(read_bytes(padded).warnings.empty());
+  const FileReport report = read_bytes(padded.substr(0, padded.size() - 3));
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_NE(report.warnings[0].find("'x', is not padded"), std::string::npos) << report.warnings[0];
+  EXPECT_THROW(read_bytes(padded.substr(0, padded.size() - 4)), FileError);
+}
+
+/// Without a checksum bytes after the data may mean that the header is wrong.
+TEST(NerscFiles, WithoutChecksumHaveTheExactSize) {
+  std::string bytes = good_file(cases[2]);
+  const size_t at = bytes.find("CHECKSUM");
+  bytes.erase(at, bytes.find('\n', at) + 1 - at);
+  EXPECT_TRUE(read_bytes(bytes).ok());
+  EXPECT_THROW(read_bytes(bytes + "x"), FileError);
+}
+
+/// The records with one text replaced in those of a type; all of a record's text where `from` is empty.
+std::vector<Record> with(std::vector<Record> records, const std::string& type, const std::string& from,
+                         const std::string& to) {
+  for (Record& r : records)
+    if (r.type == type) {
+      const size_t at = r.data.find(from);
+      EXPECT_NE(at, std::string::npos) << type << " " << from;
+      if (at != std::string::npos) r.data.replace(at, from.empty() ? r.data.size() : from.size(), to);
+    }
+  return records;
+}
+
+TEST(LimeFiles, WhoseRecordsAreIncompleteAreReadWithAWarning) {
+  const std::vector<Record> all = records_of(good_file(cases[0]));
+  const struct {
+    const char *type, *from, *to, *said;
+    int warnings;
+  } changes[] = {
+      {"ildg-format", "<precision>64</precision>", "", "has no <precision>", 1},
+      {"ildg-format", "<lx>4</lx>", "", "has no <lx>; the lattice comes from scidac-private-file-xml", 1},
+      {"ildg-format", "<lx>4<", "<lx>four<", "<lx> should be an integer, found 'four'", 2},
+      {"ildg-format", "</lz><lt>4</lt></ildgFormat>", "", "has no <lz>, <lt>", 1},
+      {"ildg-format", "", "", "ildg-format is empty", 1},
+      {"scidac-private-file-xml", "4 2 2 4", "4 2 2", "<dims> should be four integers", 1},
+      {"scidac-private-file-xml", "4 2 2 4", "4 2 2 4 12", "found '4 2 2 4 12'", 1},
+      {"scidac-private-file-xml", "4 2 2 4", "4,2,2,4", "found '4,2,2,4'", 1},
+      {"scidac-private-record-xml", "<datacount>4", "<datacount>0", "implausible typesize 144 or datacount 0",
+       1},
+      {"scidac-private-record-xml", "<typesize>144", "<typesize>0", "implausible typesize 0", 1},
+      {"scidac-checksum", "", "", "no checksum: its scidac-checksum is empty", 1}};
+  for (const auto& change : changes) {
+    const FileReport report = read_bytes(lime_file(with(all, change.type, change.from, change.to)));
+    EXPECT_TRUE(report.ok()) << change.from << " to " << change.to;
+    EXPECT_EQ(report.warnings.size(), size_t(change.warnings)) << change.from << " to " << change.to;
+    std::string text;
+    for (const std::string& warning : report.warnings) text += warning + "\n";
+    EXPECT_NE(text.find(change.said), std::string::npos) << text;
+  }
+}
+
+/// ildg-format alone: extents from the caller, a single one and the precision from the size of the data; what
+/// is there has to agree.
+TEST(LimeFiles, WhoseFormatIsIncompleteAreCompletedByLatticeAndSize) {
+  const std::vector<Record> all = without(records_of(good_file(cases[0])), "scidac");
+  const auto probe = [](const std::vector<Record>& records, std::optional<Coord> lattice) {
+    const std::string bytes = lime_file(records);
+    ReadOptions options;
+    options.lattice = lattice;
+    return probe_gauge_file(*io::memory_input("bytes", bytes.data(), bytes.size()), options);
+  };
+  EXPECT_EQ(probe(all, {}).warnings.size(), 1u);  // no checksum
+  for (const auto& records :
+       {with(all, "ildg-format", "<lx>4</lx>", ""), with(all, "ildg-format", "<lt>4<", "<lt>?<")}) {
+    EXPECT_EQ(probe(records, {}).lattice, extents);
+    EXPECT_EQ(probe(records, extents).lattice, extents);
+    EXPECT_GE(probe(records, {}).warnings.size(), 2u);
+  }
+  const auto two_left = with(all, "ildg-format", "</lz><lt>4</lt>", ""),
+             empty = with(all, "ildg-format", "", "");
+  for (const auto& records : {two_left, empty}) {
+    EXPECT_THROW(probe(records, {}), FileError);  // 64 sites are no hypercube
+    EXPECT_EQ(probe(records, extents).lattice, extents);
+    EXPECT_EQ(probe(records, extents).precision_bits, 64);
+  }
+  EXPECT_EQ(probe(empty, Coord{2, 4, 4, 2}).lattice, (Coord{2, 4, 4, 2}));
+  EXPECT_THROW(probe(two_left, Coord{2, 4, 4, 2}), FileError);
+}
+
 TEST(LimeFiles, MisheadedThrow) {
   const std::vector<Record> all = records_of(good_file(cases[0]));
-  const auto with = [&](const std::string& type, const std::string& from, const std::string& to) {
-    std::vector<Record> records = all;
-    for (Record& r : records)
-      if (r.type == type) {
-        const size_t at = r.data.find(from);
-        EXPECT_NE(at, std::string::npos) << type << " " << from;
-        if (at != std::string::npos) r.data.replace(at, from.size(), to);
-      }
-    return lime_file(records);
-  };
   const struct {
     const char *type, *from, *to;
   } changes[] = {{"ildg-format", "<lx>4<", "<lx>2<"},
                  {"ildg-format", "<lx>4<", "<lx>3<"},
                  {"ildg-format", "<lx>4<", "<lx>-4<"},
-                 {"ildg-format", "<lx>4<", "<lx>four<"},
-                 {"ildg-format", "<lx>4</lx>", ""},
                  {"ildg-format", ">64<", ">32<"},
                  {"ildg-format", ">64<", ">16<"},
                  {"ildg-format", "su3gauge", "su2gauge"},
-                 {"ildg-format", "<precision>64</precision>", ""},
                  {"scidac-private-file-xml", "4 2 2 4", "4 4 4 4"},
-                 {"scidac-private-file-xml", "4 2 2 4", "4 2 2"},
                  {"scidac-private-file-xml", "<volfmt>0", "<volfmt>1"},
                  {"scidac-private-record-xml", "<datacount>4", "<datacount>1"},
-                 {"scidac-private-record-xml", "<datacount>4", "<datacount>0"},
                  {"scidac-checksum", "<suma>", "<suma>zz"},
                  {"scidac-checksum", "suma", "summ"}};
   for (const auto& change : changes)
-    EXPECT_THROW(read_bytes(with(change.type, change.from, change.to)), FileError)
+    EXPECT_THROW(read_bytes(lime_file(with(all, change.type, change.from, change.to))), FileError)
         << change.from << " to " << change.to;
 }
 

@@ -29,16 +29,31 @@ void require_same_lattice(const InputFile& file, const Coord& lattice, const Rea
                             to_string(lattice)));
 }
 
+std::optional<int> hypercube_of(int64_t sites) {
+  const auto extent = int64_t(std::lround(std::pow(double(sites), 0.25)));
+  if (extent < 2 || extent % 2 != 0 || extent > 1000 || extent * extent * extent * extent != sites)
+    return std::nullopt;
+  return int(extent);
+}
+
+std::string joined(const std::vector<std::string>& warnings) {
+  std::string text;
+  for (const std::string& warning : warnings) text += "; " + warning;
+  return text;
+}
+
 Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOptions& options,
                              FileReport& report) {
   if (options.lattice) return *options.lattice;
-  const auto extent = int64_t(std::lround(std::pow(double(sites), 0.25)));
-  if (extent < 2 || extent % 2 != 0 || extent > 1000 || extent * extent * extent * extent != sites)
+  const auto extent = hypercube_of(sites);
+  if (!extent)
     throw FileError(message(file.path(), " does not say its lattice (", sites,
-                            " sites, no hypercube of even extent): ", "give the extents"));
-  const int L = int(extent);
-  report.warnings.push_back(
-      message("the file does not say its lattice; taken to be ", to_string({L, L, L, L})));
+                            " sites, no hypercube of even extent): ", "give the lattice",
+                            joined(report.warnings)));
+  const int L = *extent;
+  report.warnings.push_back(message("the file does not say its lattice, which was guessed as ",
+                                    to_string({L, L, L, L}), ", a hypercube of its size; give the lattice ",
+                                    "(--lattice, lattice=) if it is another one"));
   return {L, L, L, L};
 }
 

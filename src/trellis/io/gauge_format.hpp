@@ -60,6 +60,10 @@ int64_t write_openqcd(OutputFile& file, const LinksToWrite& links);
 Coord checked_lattice(const InputFile& file, const std::array<int64_t, 4>& extents, int64_t bytes_per_site);
 /// Throws FileError if options name another lattice than the file.
 void require_same_lattice(const InputFile& file, const Coord& lattice, const ReadOptions& options);
+/// The even extent of a hypercube of that many sites, if they are one.
+std::optional<int> hypercube_of(int64_t sites);
+/// "; " before each: for the end of an error's message.
+std::string joined(const std::vector<std::string>& warnings);
 /// options.lattice, or, with a warning, the hypercube of that many sites; throws FileError if there is
 /// neither.
 Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOptions& options,

@@ -34,19 +34,53 @@ LimeRecord parse_header(const InputFile& file, int64_t at, const std::byte* head
   record.offset = at + lime_header_bytes;
   const uint64_t bytes = load_u64(header + 8, ByteOrder::big);
   const uint64_t available = uint64_t(file.size() - record.offset);
-  if (bytes > available || uint64_t(padded(int64_t(bytes))) > available)
+  if (bytes > available)
     throw FileError(message(file.path(), " is truncated: record '", record.type, "' at byte ", at, " needs ",
-                            bytes, " bytes, padded to a multiple of 8; ", available, " are there"));
+                            bytes, " bytes; ", available, " are there"));
   record.bytes = int64_t(bytes);
   return record;
 }
 
+/// What the file holds from `at` on is neither a record, whole or cut, nor hides one behind damage.
+bool is_no_record(InputFile& file, int64_t at) {
+  constexpr int64_t most = int64_t(1) << 20;
+  std::byte bytes[4];
+  store_u32(bytes, lime_magic, ByteOrder::big);
+  const std::string magic(reinterpret_cast<const char*>(bytes), sizeof bytes);
+  const int64_t there = file.size() - at;
+  if (magic.rfind(file.read_text(at, std::min<int64_t>(4, there)), 0) == 0) return false;
+  const std::string rest = file.read_text(at, std::min(most, there));
+  const std::string of_records[] = {magic, "scidac-checksum", "scidac-private-", "ildg-format",
+                                    "binary-data"};
+  return std::all_of(std::begin(of_records), std::end(of_records),
+                     [&](const std::string& part) { return rest.find(part) == std::string::npos; });
+}
+
+std::string about_rest(InputFile& file, int64_t at) {
+  const int64_t bytes = file.size() - at;
+  std::string begin = file.read_text(at, std::min<int64_t>(40, bytes));
+  const bool is_zero = begin.find_first_not_of('\0') == std::string::npos;
+  begin = printable(begin);
+  std::replace(begin.begin(), begin.end(), '\n', ' ');
+  return message("after the last record, from byte ", at, " on, ", bytes,
+                 bytes == 1 ? " byte is" : " bytes are", " no LIME record and passed over; they begin with ",
+                 is_zero ? "zeros" : "'" + begin + "'");
+}
+
 }  // namespace
 
-std::vector<LimeRecord> scan_lime(InputFile& file) {
+bool is_binary_record(const LimeRecord& record) {
+  return record.type == "ildg-binary-data" || record.type == "scidac-binary-data";
+}
+
+std::vector<LimeRecord> scan_lime(InputFile& file, std::vector<std::string>& warnings) {
   std::vector<LimeRecord> records;
   int64_t at = 0;
   while (at < file.size()) {
+    if (std::any_of(records.begin(), records.end(), is_binary_record) && is_no_record(file, at)) {
+      warnings.push_back(about_rest(file, at));
+      break;
+    }
     if (file.size() - at < lime_header_bytes)
       throw FileError(message(file.path(), " is truncated: a LIME record's header at byte ", at, " needs ",
                               lime_header_bytes, " bytes; ", file.size() - at, " are there"));
@@ -54,6 +88,9 @@ std::vector<LimeRecord> scan_lime(InputFile& file) {
     file.read_common(at, lime_header_bytes, header);
     records.push_back(parse_header(file, at, header));
     at = records.back().offset + padded(records.back().bytes);
+    if (at > file.size())
+      warnings.push_back(
+          message("the last record, '", records.back().type, "', is not padded to a multiple of 8 bytes"));
   }
   return records;
 }
@@ -142,6 +179,19 @@ std::optional<int64_t> xml_integer(const std::string& xml, const std::string& ta
   if (error != std::errc{} || end != text->data() + text->size())
     throw FileError(message(path, ": <", tag, "> should be an integer, found '", *text, "'"));
   return value;
+}
+
+std::optional<int64_t> xml_integer_if_readable(const std::string& xml, const std::string& tag,
+                                               const std::string& path, const std::string& owner,
+                                               std::vector<std::string>& warnings) {
+  const auto text = xml_value(xml, tag);
+  if (!text) return std::nullopt;
+  const size_t sign = text->find_first_of("+-") == 0 ? 1 : 0;
+  if (text->size() > sign && text->find_first_not_of("0123456789", sign) == std::string::npos)
+    return xml_integer(xml, tag, path);
+  warnings.push_back(
+      message(owner, ": <", tag, "> should be an integer, found '", printable(text->substr(0, 80)), "'"));
+  return std::nullopt;
 }
 
 }  // namespace trellis::io

@@ -23,8 +23,11 @@ struct LimeRecord {
 
 /// The table of contents. Throws FileError, naming record, expected and found, for a wrong magic number,
 /// version or length and for a file that ends inside a record. Unknown types and any order of message flags
-/// are accepted.
-std::vector<LimeRecord> scan_lime(InputFile& file);
+/// are accepted. With a warning: a last record that is not padded, and behind a record of binary data bytes
+/// that are no record and hide none.
+std::vector<LimeRecord> scan_lime(InputFile& file, std::vector<std::string>& warnings);
+
+bool is_binary_record(const LimeRecord& record);  ///< ildg-binary-data or scidac-binary-data
 
 /// First record of a type at or after position `from`; -1 where there is none.
 int find_record(const std::vector<LimeRecord>& records, const std::string& type, size_t from = 0);
@@ -52,5 +55,10 @@ class LimeWriter {
 std::optional<std::string> xml_value(const std::string& xml, const std::string& tag);
 /// The same as an integer; throws FileError("PATH: ...") when the text is no integer.
 std::optional<int64_t> xml_integer(const std::string& xml, const std::string& tag, const std::string& path);
+/// The same for what may be known another way: a text that is no integer is a warning, "OWNER: <tag> ...".
+/// Integers beyond 64 bits throw.
+std::optional<int64_t> xml_integer_if_readable(const std::string& xml, const std::string& tag,
+                                               const std::string& path, const std::string& owner,
+                                               std::vector<std::string>& warnings);
 
 }  // namespace trellis::io

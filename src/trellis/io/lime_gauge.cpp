@@ -1,7 +1,10 @@
 /// Gauge fields in LIME files: ILDG (ildg-format, ildg-binary-data) and SciDAC (scidac-binary-data).
+#include <algorithm>
+
 #include "trellis/base/error.hpp"
 #include "trellis/io/scidac.hpp"
 #include "trellis/io/site_ordered.hpp"
+#include "trellis/io/text.hpp"
 
 namespace trellis::io {
 
@@ -15,97 +18,130 @@ std::string list_of_types(const std::vector<LimeRecord>& records) {
   return records.empty() ? "none" : list;
 }
 
-std::array<int64_t, 4> ildg_extents(const std::string& xml, const std::string& path) {
-  std::array<int64_t, 4> extents;
-  const char* const tags[4] = {"lx", "ly", "lz", "lt"};
-  for (int mu = 0; mu < Nd; ++mu) {
-    const auto extent = xml_integer(xml, tags[mu], path);
-    if (!extent) throw FileError(message(path, ": ildg-format has no <", tags[mu], ">"));
-    extents[size_t(mu)] = *extent;
-  }
-  return extents;
-}
-
-int ildg_precision(const std::string& xml, const std::string& path) {
-  const auto precision = xml_integer(xml, "precision", path);
-  if (!precision) throw FileError(message(path, ": ildg-format has no <precision>"));
-  if (*precision != 32 && *precision != 64)
-    throw FileError(message(path, ": ildg-format: expected precision 32 or 64, found ", *precision));
-  return int(*precision);
-}
-
-/// What the XML records say; extents and precision stay open where they are missing.
+/// What the XML records say, and who says it; what is missing stays open.
 struct Statement {
-  std::optional<std::array<int64_t, 4>> extents;
+  std::array<std::optional<int64_t>, 4> extents;
   std::optional<int> precision_bits;
+  std::string defect;  ///< of ildg-format
+  std::string lattice_from = "ildg-format", precision_from = "ildg-format";
+
+  int missing_extents() const { return int(std::count(extents.begin(), extents.end(), std::nullopt)); }
 };
 
-Statement read_ildg_format(InputFile& file, const std::vector<LimeRecord>& records) {
+/// What is missing or cannot be understood is left open: it may be known another way.
+Statement read_ildg_format(InputFile& file, const std::vector<LimeRecord>& records,
+                           std::vector<std::string>& warnings) {
+  Statement statement;
   const int at = find_record(records, "ildg-format");
-  if (at < 0) return {};
-  const std::string xml = record_text(file, records[size_t(at)]);
+  if (at < 0) return statement;
+  const char *const owner = "ildg-format", *const tags[] = {"lx", "ly", "lz", "lt", "precision"};
+  const std::string xml = record_text(file, records[size_t(at)]), &path = file.path();
   const auto field = xml_value(xml, "field");
   if (field && *field != "su3gauge")
-    throw FileError(message(file.path(), ": ildg-format: expected field su3gauge, found '", *field, "'"));
-  return {ildg_extents(xml, file.path()), ildg_precision(xml, file.path())};
+    throw FileError(message(path, ": ildg-format: expected field su3gauge, found '", printable(*field), "'"));
+  for (size_t mu = 0; mu < Nd; ++mu)
+    statement.extents[mu] = xml_integer_if_readable(xml, tags[mu], path, owner, warnings);
+  const auto precision = xml_integer_if_readable(xml, tags[Nd], path, owner, warnings);
+  if (precision && *precision != 32 && *precision != 64)
+    throw FileError(message(path, ": ildg-format: expected precision 32 or 64, found ", *precision));
+  if (precision) statement.precision_bits = int(*precision);
+  std::string missing;
+  for (const char* tag : tags)
+    if (!xml_value(xml, tag)) missing += message(missing.empty() ? "<" : ", <", tag, ">");
+  if (statement.missing_extents() != 0 || !precision)
+    statement.defect = xml.empty()       ? "ildg-format is empty"
+                       : missing.empty() ? "ildg-format is incomplete"
+                                         : "ildg-format has no " + missing;
+  return statement;
+}
+
+/// Throws if the lattice is not the one that is stated, as far as it is.
+void require_stated(const InputFile& file, const Statement& statement, const std::array<int64_t, 4>& extents,
+                    const std::string& owner) {
+  for (size_t mu = 0; mu < Nd; ++mu)
+    if (statement.extents[mu] && *statement.extents[mu] != extents[mu])
+      throw FileError(message(file.path(), ": ", statement.lattice_from, " and ", owner,
+                              " give different lattices: ", *statement.extents[mu], " and ", extents[mu],
+                              " in direction ", "xyzt"[mu]));
 }
 
 /// Adds what the SciDAC records say and refuses contradictions.
 void add_scidac(const InputFile& file, const ScidacRecordInfo& info, Statement& statement) {
-  if (statement.extents && info.dims && *statement.extents != *info.dims)
-    throw FileError(
-        message(file.path(), ": ildg-format and scidac-private-file-xml give different lattices"));
-  if (!statement.extents) statement.extents = info.dims;
-  if (!statement.precision_bits) statement.precision_bits = info.precision_bits;
+  if (info.dims) {
+    require_stated(file, statement, *info.dims, "scidac-private-file-xml");
+    if (statement.missing_extents() != 0) statement.lattice_from = "scidac-private-file-xml";
+    for (size_t mu = 0; mu < Nd; ++mu) statement.extents[mu] = (*info.dims)[mu];
+  }
+  if (!statement.precision_bits && info.precision_bits) {
+    statement.precision_bits = info.precision_bits;
+    statement.precision_from = "scidac-private-record-xml";
+  }
   if (info.bytes_per_site && *info.bytes_per_site != reals_per_site * 4 &&
       *info.bytes_per_site != reals_per_site * 8)
     throw FileError(message(file.path(), ": expected four 3x3 matrices a site (288 or 576 bytes), found ",
-                            *info.bytes_per_site, " bytes a site of type '", info.datatype, "'"));
+                            *info.bytes_per_site, " bytes a site of type '", printable(info.datatype), "'"));
 }
 
-void settle_lattice(const InputFile& file, const LimeRecord& data, const Statement& statement,
-                    const ReadOptions& options, FileReport& report) {
-  if (statement.extents) {
-    report.lattice = checked_lattice(file, *statement.extents, reals_per_site * 4);
-    require_same_lattice(file, report.lattice, options);
+/// A single extent that is missing follows from the size of the data, where the precision is known.
+void add_extent_by_size(const LimeRecord& data, Statement& statement) {
+  if (statement.missing_extents() != 1 || !statement.precision_bits) return;
+  int64_t sites = data.bytes / (reals_per_site * (*statement.precision_bits / 8));
+  for (const auto& extent : statement.extents) {
+    if (!extent) continue;
+    if (*extent < 1 || sites % *extent != 0) return;
+    sites /= *extent;
+  }
+  *std::find(statement.extents.begin(), statement.extents.end(), std::nullopt) = sites;
+  statement.lattice_from = "the size of the data";
+}
+
+void settle_lattice(const InputFile& file, const LimeRecord& data, Statement& statement,
+                    const ReadOptions& options, GaugeFileHeader& header) {
+  if (!options.lattice) add_extent_by_size(data, statement);
+  if (statement.missing_extents() == 0) {
+    std::array<int64_t, 4> extents;
+    for (size_t mu = 0; mu < Nd; ++mu) extents[mu] = *statement.extents[mu];
+    header.report.lattice = checked_lattice(file, extents, reals_per_site * 4);
+    require_same_lattice(file, header.report.lattice, options);
     return;
   }
   // L^4 sites in 64 bits are no hypercube in 32 bits (2 is no fourth power), so one reading at most is a
   // hypercube.
   int64_t sites = data.bytes / (reals_per_site * (statement.precision_bits.value_or(64) / 8));
-  if (!statement.precision_bits && !options.lattice) {
-    try {
-      FileReport trial;
-      lattice_without_header(file, sites, options, trial);
-    } catch (const FileError&) {
-      sites *= 2;
-    }
-  }
-  const Coord lattice = lattice_without_header(file, sites, options, report);
-  report.lattice =
-      checked_lattice(file, {lattice[0], lattice[1], lattice[2], lattice[3]}, reals_per_site * 4);
+  if (!statement.precision_bits && !options.lattice && !hypercube_of(sites) && hypercube_of(2 * sites))
+    sites *= 2;
+  const Coord lattice = lattice_without_header(file, sites, options, header.report);
+  const std::array<int64_t, 4> extents{lattice[0], lattice[1], lattice[2], lattice[3]};
+  const std::string owner = options.lattice ? "the caller" : "the size of the data";
+  require_stated(file, statement, extents, owner);
+  statement.lattice_from = owner;
+  header.report.lattice = checked_lattice(file, extents, reals_per_site * 4);
 }
 
-void settle_precision(const InputFile& file, const LimeRecord& data, const Statement& statement,
+void settle_precision(const InputFile& file, const LimeRecord& data, Statement& statement,
                       FileReport& report) {
   const int64_t reals = product(report.lattice) * reals_per_site;
-  if (!statement.precision_bits)
+  if (!statement.precision_bits) {
+    statement.precision_from = "the size of the data";
     report.precision_bits = data.bytes == reals * 4 ? 32 : 64;
-  else
+  } else
     report.precision_bits = *statement.precision_bits;
   const int64_t expected = reals * (report.precision_bits / 8);
   if (data.bytes != expected)
     throw FileError(message(file.path(), ": record '", data.type, "': expected ", expected, " bytes for ",
                             to_string(report.lattice), " links of ", report.precision_bits, " bits, found ",
                             data.bytes));
+  if (!statement.defect.empty())
+    report.warnings.push_back(message(statement.defect, "; the lattice comes from ", statement.lattice_from,
+                                      ", the precision from ", statement.precision_from));
 }
 
 }  // namespace
 
 GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
-  const std::vector<LimeRecord> records = scan_lime(file);
   GaugeFileHeader header;
   FileReport& report = header.report;
+  const std::vector<LimeRecord> records = scan_lime(file, report.warnings);
   int data = find_record(records, "ildg-binary-data");
   report.format = data >= 0 ? GaugeFormat::ildg : GaugeFormat::scidac;
   if (data < 0) data = find_scidac_data(file, records, {reals_per_site * 4, reals_per_site * 8});
@@ -114,13 +150,12 @@ GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
         file.path(),
         ": expected a LIME record ildg-binary-data or scidac-binary-data, found: ", list_of_types(records)));
   const LimeRecord& record = records[size_t(data)];
-  Statement statement = read_ildg_format(file, records);
-  add_scidac(file, scidac_record_info(file, records, data), statement);
-  settle_lattice(file, record, statement, options, report);
+  Statement statement = read_ildg_format(file, records, report.warnings);
+  add_scidac(file, scidac_record_info(file, records, data, report.warnings), statement);
+  settle_lattice(file, record, statement, options, header);
   settle_precision(file, record, statement, report);
   header.data_offset = record.offset;
-  const auto stored = scidac_checksum(file, records, data);
-  if (!stored) report.warnings.emplace_back("the file has no checksum");
+  const auto stored = scidac_checksum(file, records, data, report.warnings);
   for (size_t i = 0; i < 2; ++i) {
     report.checksums.push_back({checksum_kinds(report.format)[i], std::nullopt, 0});
     if (stored) report.checksums.back().stored = (*stored)[i];

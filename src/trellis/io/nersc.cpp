@@ -137,6 +137,18 @@ void read_header_values(const Keys& keys, const std::string& path, FileReport& r
   }
 }
 
+/// Bytes after the data are passed over where a checksum can tell that the data are what the header says.
+void require_size(const InputFile& file, GaugeFileHeader& header, bool has_checksum) {
+  const int64_t expected = header.data_offset + header.data_bytes();
+  const std::string text = message("expected ", expected, " bytes for ", to_string(header.report.lattice),
+                                   " in ", header.report.precision_bits, " bits, found ", file.size());
+  if (file.size() < expected) throw FileError(message(file.path(), " is truncated: ", text));
+  if (file.size() == expected) return;
+  if (!has_checksum) throw FileError(message(file.path(), ": ", text));
+  header.report.warnings.push_back(
+      message(text, "; the last ", file.size() - expected, " bytes are passed over"));
+}
+
 }  // namespace
 
 GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
@@ -158,13 +170,10 @@ GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
   report.lattice = checked_lattice(file, extents, int64_t(header.bytes_per_site()));
   require_same_lattice(file, report.lattice, options);
   header.data_offset = int64_t(text.size());
-  const int64_t expected = header.data_offset + header.data_bytes();
-  if (file.size() != expected)
-    throw FileError(message(path, ": expected ", expected, " bytes for ", to_string(report.lattice), " in ",
-                            report.precision_bits, " bits, found ", file.size()));
   ChecksumReport checksum{"nersc", std::nullopt, 0};
   const auto stored = keys.find("CHECKSUM");
   if (stored != keys.end()) checksum.stored = number<uint32_t>(stored->second, stored->first, path, 16);
+  require_size(file, header, checksum.stored.has_value());
   if (!checksum.stored) report.warnings.emplace_back("the file has no checksum");
   report.checksums.push_back(checksum);
   read_header_values(keys, path, report);

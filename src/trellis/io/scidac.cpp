@@ -10,10 +10,6 @@
 
 namespace trellis::io {
 
-bool is_binary_record(const LimeRecord& record) {
-  return record.type == "ildg-binary-data" || record.type == "scidac-binary-data";
-}
-
 namespace {
 
 /// The record of a type that belongs to the binary record `data`: the last one before it; where there is none
@@ -25,13 +21,13 @@ int find_beside(const std::vector<LimeRecord>& records, const std::string& type,
   return find_record(records, type, size_t(data));
 }
 
-std::array<int64_t, 4> parse_dims(const std::string& text, const std::string& path) {
+/// Four integers, nothing else; nothing if they are not.
+std::optional<std::array<int64_t, 4>> parse_dims(const std::string& text) {
   std::istringstream words(text);
   std::array<int64_t, 4> dims{};
-  int64_t more = 0;
+  std::string more;
   for (int64_t& d : dims) words >> d;
-  if (!words || words >> more)
-    throw FileError(message(path, ": <dims> should be four integers, found '", text, "'"));
+  if (!words || words >> more) return std::nullopt;
   return dims;
 }
 
@@ -45,49 +41,65 @@ uint32_t parse_hex(const std::string& text, const std::string& path, const char*
   return value;
 }
 
-void read_file_xml(const std::string& xml, const std::string& path, ScidacRecordInfo& info) {
-  const auto volume_format = xml_integer(xml, "volfmt", path);
+void read_file_xml(const std::string& xml, const std::string& path, ScidacRecordInfo& info,
+                   std::vector<std::string>& warnings) {
+  const char* const owner = "scidac-private-file-xml";
+  const auto volume_format = xml_integer_if_readable(xml, "volfmt", path, owner, warnings);
   if (volume_format && *volume_format != 0)
     throw FileError(message(path, ": expected a single file (volfmt 0), found volfmt ", *volume_format));
-  if (const auto dims = xml_value(xml, "dims")) info.dims = parse_dims(*dims, path);
+  const auto dims = xml_value(xml, "dims");
+  if (dims) info.dims = parse_dims(*dims);
+  if (dims && !info.dims)
+    warnings.push_back(message(owner, ": <dims> should be four integers, found '",
+                               printable(dims->substr(0, 80)), "'; passed over"));
 }
 
-void read_record_xml(const std::string& xml, const std::string& path, ScidacRecordInfo& info) {
+void read_record_xml(const std::string& xml, const std::string& path, ScidacRecordInfo& info,
+                     std::vector<std::string>& warnings) {
+  const char* const owner = "scidac-private-record-xml";
   info.datatype = xml_value(xml, "datatype").value_or("");
   const std::string precision = xml_value(xml, "precision").value_or("");
   if (precision == "F") info.precision_bits = 32;
   if (precision == "D") info.precision_bits = 64;
-  const auto size = xml_integer(xml, "typesize", path), count = xml_integer(xml, "datacount", path);
+  const auto size = xml_integer_if_readable(xml, "typesize", path, owner, warnings),
+             count = xml_integer_if_readable(xml, "datacount", path, owner, warnings);
   constexpr int64_t largest = 1 << 30;
   if (!size || !count) return;
-  if (*size < 1 || *count < 1 || *size > largest || *count > largest)
-    throw FileError(message(path, ": implausible typesize ", *size, " or datacount ", *count));
+  if (*size < 1 || *count < 1 || *size > largest || *count > largest) {
+    warnings.push_back(
+        message(owner, ": implausible typesize ", *size, " or datacount ", *count, "; passed over"));
+    return;
+  }
   info.bytes_per_site = *size * *count;
 }
 
 }  // namespace
 
-ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data) {
+ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data,
+                                    std::vector<std::string>& warnings) {
   ScidacRecordInfo info;
   const int of_file = find_beside(records, "scidac-private-file-xml", data);
-  if (of_file >= 0) read_file_xml(record_text(file, records[size_t(of_file)]), file.path(), info);
+  if (of_file >= 0) read_file_xml(record_text(file, records[size_t(of_file)]), file.path(), info, warnings);
   const int of_record = find_beside(records, "scidac-private-record-xml", data);
-  if (of_record >= 0) read_record_xml(record_text(file, records[size_t(of_record)]), file.path(), info);
+  if (of_record >= 0)
+    read_record_xml(record_text(file, records[size_t(of_record)]), file.path(), info, warnings);
   return info;
 }
 
 int find_scidac_data(InputFile& file, const std::vector<LimeRecord>& records,
                      const std::vector<int64_t>& bytes_per_site) {
   const int first = find_record(records, "scidac-binary-data");
+  std::vector<std::string> warnings;  // which belong to the record that is taken, when it is read
   for (int data = first; data >= 0; data = find_record(records, "scidac-binary-data", size_t(data) + 1)) {
-    const auto bytes = scidac_record_info(file, records, data).bytes_per_site;
+    const auto bytes = scidac_record_info(file, records, data, warnings).bytes_per_site;
     if (bytes && std::count(bytes_per_site.begin(), bytes_per_site.end(), *bytes) > 0) return data;
   }
   return first;
 }
 
 std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file,
-                                                       const std::vector<LimeRecord>& records, int data) {
+                                                       const std::vector<LimeRecord>& records, int data,
+                                                       std::vector<std::string>& warnings) {
   int found = -1, binaries = 0, checksums = 0, only = -1;
   for (int i = 0; i < int(records.size()); ++i) {
     if (is_binary_record(records[size_t(i)])) ++binaries;
@@ -99,8 +111,12 @@ std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file,
   for (int i = data + 1; i < int(records.size()) && found < 0 && !is_binary_record(records[size_t(i)]); ++i)
     if (records[size_t(i)].type == "scidac-checksum") found = i;
   if (found < 0 && binaries == 1 && checksums == 1) found = only;
-  if (found < 0) return std::nullopt;
-  const std::string xml = record_text(file, records[size_t(found)]);
+  const std::string xml = found < 0 ? "" : record_text(file, records[size_t(found)]);
+  if (xml.find_first_not_of(" \t\r\n") == std::string::npos) {
+    warnings.emplace_back(found < 0 ? "the file has no checksum"
+                                    : "the file has no checksum: its scidac-checksum is empty");
+    return std::nullopt;
+  }
   const auto a = xml_value(xml, "suma"), b = xml_value(xml, "sumb");
   if (!a || !b)
     throw FileError(message(file.path(), ": scidac-checksum should have <suma> and <sumb>, found '",

@@ -19,9 +19,10 @@ struct ScidacRecordInfo {
 };
 
 /// The private records before records[data] (the last ones, as QIO orders them), or behind it where there are
-/// none and no other binary record. Missing records and tags are left open. Throws FileError for numbers that
-/// are none and for multi-file volumes.
-ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data);
+/// none and no other binary record. Missing records and tags are left open, with a warning those that cannot
+/// be understood. Throws FileError for multi-file volumes.
+ScidacRecordInfo scidac_record_info(InputFile& file, const std::vector<LimeRecord>& records, int data,
+                                    std::vector<std::string>& warnings);
 
 /// The first scidac-binary-data whose record XML states one of these sizes of a site; else the first; -1 if
 /// there is none.
@@ -29,11 +30,11 @@ int find_scidac_data(InputFile& file, const std::vector<LimeRecord>& records,
                      const std::vector<int64_t>& bytes_per_site);
 
 /// The stored checksum pair of records[data]: the scidac-checksum between it and the next binary record;
-/// where records are few and loose, the only one in the file. Throws FileError if it cannot be understood.
+/// where records are few and loose, the only one in the file. No record, or an empty one: none, with a
+/// warning. Throws FileError if it cannot be understood.
 std::optional<std::array<uint32_t, 2>> scidac_checksum(InputFile& file,
-                                                       const std::vector<LimeRecord>& records, int data);
-
-bool is_binary_record(const LimeRecord& record);  ///< ildg-binary-data or scidac-binary-data
+                                                       const std::vector<LimeRecord>& records, int data,
+                                                       std::vector<std::string>& warnings);
 
 /// Types and texts of all short records that are not binary data, control characters replaced.
 std::vector<std::pair<std::string, std::string>> text_records(InputFile& file,

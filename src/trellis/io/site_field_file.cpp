@@ -57,7 +57,8 @@ int find_field(InputFile& file, const std::vector<LimeRecord>& records, int64_t 
   for (int i = 0; i < int(records.size()); ++i) {
     const LimeRecord& record = records[size_t(i)];
     if (!is_binary_record(record)) continue;
-    const ScidacRecordInfo info = scidac_record_info(file, records, i);
+    std::vector<std::string> warnings;
+    const ScidacRecordInfo info = scidac_record_info(file, records, i, warnings);
     for (const int bits : {64, 32}) {
       const bool has_size = record.bytes == reals * (bits / 8) && info.precision_bits.value_or(bits) == bits;
       const bool has_datum =
@@ -70,6 +71,7 @@ int find_field(InputFile& file, const std::vector<LimeRecord>& records, int64_t 
                                 (*info.dims)[3]));
       report.precision_bits = bits;
       report.datatype = info.datatype;
+      report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
       return i;
     }
     found += message(found.empty() ? "" : ", ", record.type, " of ", record.bytes, " bytes");
@@ -93,8 +95,8 @@ void throw_if_bad(const std::string& path, const SiteFieldReport& report) {
 SiteFieldReport read_site_field(InputFile& file, const Lattice& lattice, double* local,
                                 int64_t reals_per_site, const ReadOptions& options) {
   const Geometry& geometry = lattice.geometry();
-  const std::vector<LimeRecord> records = scan_lime(file);
   SiteFieldReport report;
+  const std::vector<LimeRecord> records = scan_lime(file, report.warnings);
   report.lattice = geometry.lattice();
   report.reals_per_site = reals_per_site;
   const int data = find_field(file, records, geometry.volume() * reals_per_site, report);
@@ -111,8 +113,7 @@ SiteFieldReport read_site_field(InputFile& file, const Lattice& lattice, double*
                }
              });
   checksum.merge(lattice.communicator());
-  const auto stored = scidac_checksum(file, records, data);
-  if (!stored) report.warnings.emplace_back("the file has no checksum");
+  const auto stored = scidac_checksum(file, records, data, report.warnings);
   report.checksums.push_back({"scidac_a", std::nullopt, checksum.a()});
   report.checksums.push_back({"scidac_b", std::nullopt, checksum.b()});
   for (size_t i = 0; stored && i < 2; ++i) report.checksums[i].stored = (*stored)[i];
