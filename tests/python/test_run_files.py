@@ -24,7 +24,6 @@ from trellis.commands.measure_setup import (
     are_beyond_half,
     find_configurations,
     has_mirrored_mesons,
-    repeated_sources,
     source_positions,
 )
 from trellis.commands.setup import require_naik_fits
@@ -387,13 +386,38 @@ def test_momenta_of_currents_modulo_the_lattice(momenta: list, text: str) -> Non
 
 
 def test_sources_and_sink_momenta_that_repeat() -> None:
-    walls = SourceTable(type="wall", positions=[(0, 0, 0, 0)], shift_seed=1, shifts=12)
-    positions = source_positions(walls, 5, (4, 4, 4, 8))
-    assert repeated_sources(walls, positions) == 12 - len({at[3] for at in positions})
-    assert repeated_sources(walls, positions) >= 4  # 12 walls at 8 times
-    assert repeated_sources(SourceTable(), positions) == 12 - len(set(positions))
+    walls = SourceTable(type="wall", positions=[(0, 0, 0, 0)], shift_seed=1, shifts=8)
+    for number in range(5):
+        times = [at[3] for at in source_positions(walls, number, (4, 4, 4, 8))]
+        assert sorted(times) == list(range(8))
+    with pytest.raises(BadArgument, match=r"source\.shifts: at most 8 shifts of 1 positions .* found 9"):
+        source_positions(walls.model_copy(update={"shifts": 9}), 5, (4, 4, 4, 8))
+    pairs = SourceTable(type="wall", positions=[(0, 0, 0, 0), (0, 0, 0, 3)], shift_seed=1, shifts=3)
+    for number in range(20):  # a shift rules out itself, and those by 3 and -3
+        assert len({at[3] for at in source_positions(pairs, number, (4, 4, 4, 8))}) == 6
+    with pytest.raises(BadArgument, match=r"source\.shifts: at most 3 shifts of 2 positions"):
+        source_positions(pairs.model_copy(update={"shifts": 4}), 5, (4, 4, 4, 8))
+    few = SourceTable(shift_seed=1, shifts=3)  # the first ones are those of one shift, two shifts, ...
+    assert source_positions(few, 7, (4, 4, 4, 8))[:2] == source_positions(
+        few.model_copy(update={"shifts": 2}), 7, (4, 4, 4, 8)
+    )
     assert are_beyond_half([(0, 0, 0), (0, -3, 0)], (4, 4, 4, 8))
     assert not are_beyond_half([(2, -2, 3)], (4, 4, 6, 8))
+
+
+def test_sources_keep_their_distance_from_a_wall() -> None:
+    points = SourceTable(positions=[(0, 0, 0, 3), (1, 0, 0, 3)], shift_seed=4, shifts=16)
+    places = source_positions(points, 1, (2, 4, 4, 8), fixed_time=True)
+    assert {at[3] for at in places} == {3}
+    assert len(set(places)) == 32  # all sites of the slice
+    dirichlet = 'boundary_t = "dirichlet"\n'
+    for table, line, expected in (
+        ("positions = [[0, 0, 0, 1], [0, 0, 0, 3]]", 9, "source.positions: expected one t, found [1, 3]"),
+        ('type = "wall"\nshift_seed = 1', 10, "source.shift_seed: a source of type wall has no place but"),
+    ):
+        message = moebius_mistake("[output]", f"{dirichlet}[source]\n{table}\n[output]")
+        assert message.startswith(f"run.toml:{line}: {expected}"), message
+        assert "the distance from the wall" in message
 
 
 @pytest.mark.parametrize(

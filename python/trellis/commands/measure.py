@@ -44,12 +44,12 @@ from .measure_setup import (
     deflated_solver,
     find_configurations,
     has_mirrored_mesons,
+    has_fixed_time,
     is_amplifying,
     lanczos_bytes,
     make_operator,
     make_solver,
     make_source,
-    repeated_sources,
     smeared_links,
     source_positions,
     strange_table,
@@ -283,19 +283,15 @@ class _Measurement:
         if run.fermion.has_strange:
             M_strange = make_operator(strange_table(run.fermion), links)
             solve_strange = self._deflated(M_strange)(M_strange)
-        measured.positions = source_positions(run.source, number, U.geometry.extents)
-        repeated = repeated_sources(run.source, measured.positions)
-        if repeated:
-            self.output.warning(
-                f"configuration {number}: {repeated} of {len(measured.positions)} sources are at the place "
-                "of another (source.shifts): they cost solves and add nothing"
-            )
         useless = load_sources(folder, number, run, U, measured, path)
         if useless:
             self.output.warning(useless)
         self.sources_done = len(measured.tables)
         if self.sources_done:
             self.output.line(f"configuration {number}: {self.sources_done} sources are done already")
+        measured.positions = source_positions(
+            run.source, number, U.geometry.extents, fixed_time=has_fixed_time(run.fermion)
+        )
         for index, at in [*enumerate(measured.positions)][self.sources_done :]:
             self.stop.check()
             source = make_source(run.source, smearing_links, at, number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -191,26 +192,69 @@ def is_amplifying(run: MeasureRun) -> bool:
     return run.fermion is not None and is_gaussian and run.source.width**2 / (4 * run.source.steps) > 1 / 6
 
 
-def source_positions(table: SourceTable, number: int, extents: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Positions on one configuration: those of the run file, shifted by each vector of the shift_seed."""
+def source_positions(
+    table: SourceTable, number: int, extents: tuple[int, ...], *, fixed_time: bool = False
+) -> list[tuple[int, ...]]:
+    """Positions on one configuration: those of the run file, shifted by each vector of the shift_seed.
+
+    No two sources are at one place; of walls and noise only the time counts.
+
+    Parameters
+    ----------
+    fixed_time
+        Shift in space only (:func:`has_fixed_time`).
+
+    Raises
+    ------
+    BadArgument
+        A position outside the lattice, or more shifts than there are places.
+    """
     for position in table.positions:
         if not all(0 <= x < extent for x, extent in zip(position, extents, strict=True)):
             raise BadArgument(
                 f"source.positions: {list(position)} lies outside the lattice {list(extents)} "
                 "(coordinates count from 0)"
             )
-    shifts = [_shift(table.shift_seed, number, index, extents) for index in range(table.shifts)]
-    return [
-        tuple((x + dx) % extent for x, dx, extent in zip(position, shift, extents, strict=True))
-        for shift in shifts
-        for position in table.positions
-    ]
+    axes = slice(3, 4) if table.is_slice else slice(0, 3) if fixed_time else slice(0, 4)
+    _require_places(table, extents, axes)
+    found: list[tuple[int, ...]] = []
+    taken: set[tuple[int, ...]] = set()
+    index = 0
+    while len(found) < table.count:
+        shift = _shift(table.shift_seed, number, index, extents)
+        if fixed_time:
+            shift = (*shift[:3], 0)
+        index += 1
+        shifted = [
+            tuple((x + dx) % extent for x, dx, extent in zip(position, shift, extents, strict=True))
+            for position in table.positions
+        ]
+        places = {at[axes] for at in shifted}
+        if taken.isdisjoint(places):
+            found += shifted
+            taken |= places
+    return found
 
 
-def repeated_sources(table: SourceTable, positions: list[tuple[int, ...]]) -> int:
-    """How many sources are at the place of another; of walls and noise only the time counts."""
-    places = [at[3] if table.is_slice else at for at in positions]
-    return len(places) - len(set(places))
+def _require_places(table: SourceTable, extents: tuple[int, ...], axes: slice) -> None:
+    """So many shifts that one is free whatever was drawn before: each rules out those by a difference of two
+    positions."""
+    differences = {
+        tuple((x - y) % n for x, y, n in zip(a, b, extents, strict=True))[axes]
+        for a in table.positions
+        for b in table.positions
+    }
+    most = (math.prod(extents[axes]) - 1) // len(differences) + 1
+    if table.shifts > most:
+        raise BadArgument(
+            f"source.shifts: at most {most} shifts of {len(table.positions)} positions have places of their "
+            f"own on {list(extents)}, found {table.shifts}"
+        )
+
+
+def has_fixed_time(table: FermionTable) -> bool:
+    """Whether sources have one distance from a wall: with Dirichlet time correlators depend on it."""
+    return table.boundary_t == "dirichlet"
 
 
 def are_beyond_half(momenta: Sequence[Sequence[int]], extents: tuple[int, ...]) -> bool:

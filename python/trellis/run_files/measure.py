@@ -61,14 +61,14 @@ class SourceTable(Table):
         default=None,
         ge=0,
         description="Shift all positions of a configuration by one vector that depends on this seed and the "
-        "configuration's number: less correlated sources.",
+        "configuration's number: less correlated sources. In space only where boundary_t is dirichlet.",
     )
     shifts: int = Field(
         default=1,
         ge=1,
         le=10**6,
         description="With shift_seed: how many such vectors a configuration has; every position is used with "
-        "each of them.",
+        "each of them, and no two sources are at one place.",
     )
     width: float = Field(
         default=2.0, gt=0, le=LARGEST, description="gaussian: w, lattice units (doc/conventions.md)."
@@ -188,6 +188,7 @@ class MeasureRun(Table):
         self._require_contractions_of_noise()
         if self.fermion is not None:
             self._require_quarks(self.fermion)
+            self._require_one_distance(self.fermion)
         is_moebius = self.fermion is not None and self.fermion.type == "moebius"
         if self.correlators.conserved_axial and not is_moebius:
             raise at_key("correlators.conserved_axial", "belongs to a fermion of type moebius")
@@ -221,6 +222,20 @@ class MeasureRun(Table):
                     f'sink.type = "gaussian", found "{self.source.type}" and "{self.sink.type}"; leave it '
                     "out",
                 )
+
+    def _require_one_distance(self, fermion: FermionTable) -> None:
+        """Sources are averaged: all are as far from a Dirichlet wall."""
+        if fermion.boundary_t != "dirichlet":
+            return
+        times = sorted({position[3] for position in self.source.positions})
+        why = 'fermion.boundary_t = "dirichlet": correlators depend on the distance from the wall in time'
+        if len(times) > 1:
+            raise at_key("source.positions", f"expected one t, found {times}; {why}; one run for each t")
+        if self.source.is_slice and self.source.shift_seed is not None:
+            raise at_key(
+                "source.shift_seed",
+                f"a source of type {self.source.type} has no place but its t; {why}; leave it out",
+            )
 
     def _require_contractions_of_noise(self) -> None:
         """The noise cancels where quark and antiquark come from one source at rest, and nowhere else."""
