@@ -43,8 +43,8 @@ from .measure_setup import (
     between,
     deflated_solver,
     find_configurations,
-    has_mirrored_mesons,
     has_fixed_time,
+    has_mirrored_mesons,
     is_amplifying,
     lanczos_bytes,
     make_operator,
@@ -278,6 +278,9 @@ class _Measurement:
         self._warn_of_momenta(U.geometry.extents)
         links = smeared_links(run.smearing, U)
         smearing_links = links if run.source.links is None else smeared_links(run.source.links, U)
+        measured.positions = source_positions(
+            run.source, number, U.geometry.extents, fixed_time=has_fixed_time(run.fermion)
+        )
         M = make_operator(run.fermion, links)
         solve, solve_strange = self._deflated(M)(M), None
         if run.fermion.has_strange:
@@ -289,9 +292,6 @@ class _Measurement:
         self.sources_done = len(measured.tables)
         if self.sources_done:
             self.output.line(f"configuration {number}: {self.sources_done} sources are done already")
-        measured.positions = source_positions(
-            run.source, number, U.geometry.extents, fixed_time=has_fixed_time(run.fermion)
-        )
         for index, at in [*enumerate(measured.positions)][self.sources_done :]:
             self.stop.check()
             source = make_source(run.source, smearing_links, at, number)
