@@ -97,6 +97,33 @@ TEST(ParallelFiles, ThrowTogether) {
 }
 
 /// Each rank writes and reads a piece beyond 4 GiB; the file has holes, so it is small on the disk.
+/// A link that is not SU(3) belongs to one rank; all name it.
+TEST(ParallelFiles, NameABadLinkTogether) {
+  const std::string path = common_name("parallel_bad_link");
+  if (world()->rank() == 0) {
+    GaugeField U = random_field(lattice_of_one(extents));
+    for (const Coord& x : {Coord{3, 2, 11, 7}, Coord{1, 3, 5, 7}}) {
+      Link link = U.link(x, 2);
+      link[3] = 0.75;
+      U.set_link(x, 2, link);
+    }
+    write_gauge_field(path, U, GaugeFormat::scidac);
+  }
+  world()->barrier();
+  GaugeField U(make_lattice(extents));
+  try {
+    read_gauge_field(path, U);
+    ADD_FAILURE() << "read a bad link";
+  } catch (const FileError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("2 of 6144 links are not SU(3); the first, U_z(x=1, y=3, z=5, t=7)"),
+              std::string::npos)
+        << text;
+  }
+  world()->barrier();
+  if (world()->rank() == 0) std::remove(path.c_str());
+}
+
 TEST(ParallelFiles, HaveOffsetsOf64Bits) {
   const std::string path = common_name("sparse");
   const int64_t far = (int64_t(5) << 30) + 3;

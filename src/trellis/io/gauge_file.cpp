@@ -8,7 +8,9 @@
 #include "trellis/gauge/loops.hpp"
 #include "trellis/io/gauge_format.hpp"
 #include "trellis/io/lime.hpp"
+#include "trellis/io/link_checks.hpp"
 #include "trellis/io/milc.hpp"
+#include "trellis/io/text.hpp"
 
 namespace trellis {
 
@@ -95,10 +97,9 @@ void read_links(InputFile& file, GaugeFileHeader& header, const Geometry& geomet
   }
 }
 
-/// Fills in what was found for the header's values and adds the unitarity of the links.
-void check_values(FileReport& report, const GaugeField& U) {
-  constexpr double unitarity_tolerance =
-      1e-4;  // far above single precision, far below a wrong bit in an exponent
+/// Fills in what was found for the header's values and adds the unitarity of the links. Returns whether they
+/// are SU(3).
+bool check_values(FileReport& report, const GaugeField& U) {
   const double violation = unitarity_violation(U);
   for (ValueReport& value : report.values) {
     // Garbage may be too large to sum; then nothing is found.
@@ -108,6 +109,7 @@ void check_values(FileReport& report, const GaugeField& U) {
       value.found = value.name == "plaquette" ? plaquette(U) : link_trace(U);
   }
   report.values.push_back({"unitarity", 0.0, violation, unitarity_tolerance});
+  return report.values.back().ok();
 }
 
 std::string hex(uint32_t value) {
@@ -118,20 +120,19 @@ std::string hex(uint32_t value) {
 
 /// All ranks have the same report, so all throw.
 void throw_if_bad(const std::string& path, const FileReport& report) {
+  const std::string warnings = joined(report.warnings);
   for (const ChecksumReport& c : report.checksums)
-    if (!c.ok().value_or(true)) {
-      std::string text =
-          message(path, ": checksum ", c.kind, ": expected ", hex(*c.stored), ", found ", hex(c.computed));
-      for (const std::string& warning : report.warnings) text += "; " + warning;
-      throw ChecksumError(text);
-    }
+    if (!c.ok().value_or(true))
+      throw ChecksumError(message(path, ": checksum ", c.kind, ": expected ", hex(*c.stored), ", found ",
+                                  hex(c.computed), warnings));
   for (const ValueReport& v : report.values) {
     if (v.ok()) continue;
     if (v.name == "unitarity")
       throw FileError(message(path, ": links are not SU(3): expected |U U^dagger - 1| and |det U - 1| below ",
-                              v.tolerance, ", found ", v.found));
-    throw ChecksumError(message(path, ": ", v.name, ": expected ", v.expected, " as in the header, found ",
-                                v.found, " (tolerance ", v.tolerance, ")"));
+                              readable(v.tolerance, 2), ", found ", readable(v.found), warnings));
+    throw ChecksumError(message(path, ": ", v.name, ": expected ", readable(v.expected),
+                                " as in the header, found ", readable(v.found), " (tolerance ",
+                                readable(v.tolerance, 2), ")", warnings));
   }
 }
 
@@ -151,7 +152,7 @@ FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOption
   std::vector<double> links(U.canonical_size());
   io::read_links(file, header, U.geometry(), links.data());
   U.from_canonical(links.data());
-  io::check_values(report, U);
+  if (!io::check_values(report, U)) io::explain_bad_links(file, header, U.geometry(), links.data());
   if (!options.report_only) io::throw_if_bad(file.path(), report);
   return std::move(report);
 }

@@ -48,8 +48,8 @@ Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOpt
   const auto extent = hypercube_of(sites);
   if (!extent)
     throw FileError(message(file.path(), " does not say its lattice (", sites,
-                            " sites, no hypercube of even extent): ", "give the lattice",
-                            joined(report.warnings)));
+                            " sites, no hypercube of even extent): give the lattice ",
+                            "(--lattice, lattice=)", joined(report.warnings)));
   const int L = *extent;
   report.warnings.push_back(message("the file does not say its lattice, which was guessed as ",
                                     to_string({L, L, L, L}), ", a hypercube of its size; give the lattice ",

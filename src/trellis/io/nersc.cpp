@@ -177,8 +177,6 @@ GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
   if (!checksum.stored) report.warnings.emplace_back("the file has no checksum");
   report.checksums.push_back(checksum);
   read_header_values(keys, path, report);
-  if (!header.order_is_stated && !checksum.stored)
-    report.warnings.emplace_back("the byte order is not stated; taken to be little-endian");
   for (const auto& [key, value] : keys) report.metadata.emplace_back(key, value);
   return header;
 }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "trellis/base/error.hpp"
+#include "trellis/io/link_checks.hpp"
 #include "trellis/io/site_ordered.hpp"
 
 namespace trellis::io {
@@ -72,11 +73,8 @@ void decode_site(const std::byte* in, double* site, int rows, RealFormat format)
     decode_reals(in, site, site_reals, format);
     return;
   }
-  for (int mu = 0; mu < Nd; ++mu) {
-    double* link = site + size_t(mu) * link_reals;
-    decode_reals(in + size_t(mu) * 12 * format.bytes(), link, 12, format);
-    complete_third_row(link);
-  }
+  for (size_t mu = 0; mu < Nd; ++mu)
+    decode_link(in + mu * 12 * format.bytes(), site + mu * link_reals, rows, format);
 }
 
 void encode_site(const double* site, std::byte* out, int rows, RealFormat format) {
@@ -100,9 +98,26 @@ SiteChecksums read_once(InputFile& file, const GaugeFileHeader& header, const Ge
   return checksums;
 }
 
+/// NERSC files that state neither byte order nor checksum: the order in which links are SU(3).
+void settle_order(InputFile& file, GaugeFileHeader& header) {
+  const int bits = header.report.precision_bits;
+  const int64_t big = sample_links(file, header, {bits, ByteOrder::big}).special_unitary,
+                little = sample_links(file, header, {bits, ByteOrder::little}).special_unitary;
+  header.order = big > little ? ByteOrder::big : ByteOrder::little;
+  header.report.warnings.push_back(
+      message("the byte order is not stated; taken to be ", big > little ? "big" : "little", "-endian, ",
+              big == little ? "though links are SU(3) in neither order" : "in which links are SU(3)"));
+}
+
 }  // namespace
 
+void decode_link(const std::byte* in, double* link, int rows, RealFormat format) {
+  decode_reals(in, link, size_t(rows) * 6, format);
+  if (rows == 2) complete_third_row(link);
+}
+
 void read_site_ordered(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links) {
+  if (!header.order_is_stated && !header.report.checksums.at(0).stored) settle_order(file, header);
   SiteChecksums checksums = read_once(file, header, geometry, links);
   std::vector<uint32_t> computed = checksums.merged(file.communicator());
   auto& reports = header.report.checksums;

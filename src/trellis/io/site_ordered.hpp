@@ -25,6 +25,9 @@ class SiteChecksums {
 
 std::vector<std::string> checksum_kinds(GaugeFormat format);
 
+/// One link of 3 or 2 rows to 18 numbers; a missing third row is the conjugate of the cross product.
+void decode_link(const std::byte* in, double* link, int rows, RealFormat format);
+
 /// Writes this rank's links at `offset` of the file; returns the checksums of the whole. Collective.
 std::vector<uint32_t> write_site_ordered(OutputFile& file, int64_t offset, const LinksToWrite& links,
                                          int rows, GaugeFormat format);

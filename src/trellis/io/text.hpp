@@ -1,5 +1,6 @@
 #pragma once
 /// Text that other programs left in a file.
+#include <charconv>
 #include <string>
 
 namespace trellis::io {
@@ -10,6 +11,18 @@ inline std::string printable(std::string text) {
   for (char& c : text)
     if ((c < ' ' || c > '~') && c != '\n' && c != '\t') c = '?';
   return text;
+}
+
+/// The fewest digits that give the number back.
+inline std::string readable(double x) {
+  char text[40];
+  return {text, std::to_chars(text, text + sizeof text, x).ptr};
+}
+
+/// The same to so many digits.
+inline std::string readable(double x, int digits) {
+  char text[40];
+  return {text, std::to_chars(text, text + sizeof text, x, std::chars_format::general, digits).ptr};
 }
 
 }  // namespace trellis::io

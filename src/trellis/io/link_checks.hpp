@@ -1,0 +1,24 @@
+#pragma once
+/// What is wrong with links that are not SU(3), in words; and the format in which they would be.
+#include "trellis/io/gauge_format.hpp"
+
+namespace trellis::io {
+
+/// Links that are SU(3) count as such to this: far above single precision, far below a wrong bit in an
+/// exponent.
+inline constexpr double unitarity_tolerance = 1e-4;
+
+/// How many of the first links of the file (64 KiB at most) are SU(3) if their numbers are stored in this
+/// format. @pre a binary format, inspected. Collective.
+struct LinkSample {
+  int64_t links = 0, special_unitary = 0;
+  bool is_good() const { return links > 0 && special_unitary == links; }
+};
+LinkSample sample_links(InputFile& file, const GaugeFileHeader& header, RealFormat format);
+
+/// Adds warnings for links (canonical, this rank's) of which some are not SU(3): how many, the first one and
+/// what it holds; another byte order or precision in which the file's first links are SU(3). Collective.
+void explain_bad_links(InputFile& file, GaugeFileHeader& header, const Geometry& geometry,
+                       const double* links);
+
+}  // namespace trellis::io
