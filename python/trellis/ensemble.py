@@ -247,13 +247,18 @@ class Stream:
             raise FileError(f"{self.path}: {name}: expected {len(keep)} values, found {len(values)}")
         return values[keep]
 
-    def write(self, run_file: str, lattice: tuple[int, ...], attributes: dict[str, float | int]) -> None:
+    def write(
+        self, run_file: str, lattice: tuple[int, ...], attributes: Mapping[str, float | int | str]
+    ) -> None:
         """Write all of it under another name, then rename. Collective."""
         file = load().Hdf5File.create(behind_links(self.path))
         root = file.root()
         write_root_attributes(root, "gauge_stream", run_file, lattice)
         for name, value in attributes.items():
-            (root.set_integer if isinstance(value, int) else root.set_real)(name, value)
+            if isinstance(value, str):
+                root.set_text(name, value)
+            else:
+                (root.set_integer if isinstance(value, int) else root.set_real)(name, value)
         dataset_checksums.write(root, "trajectory", np.asarray(self.sweeps, dtype=np.int64))
         group = root.make_group("observables")
         for name, values in self.values.items():

@@ -16,6 +16,7 @@ import pytest
 from command_line import command, environment, run, stopped_by_signal, write_run_file
 from command_line import stream_content as content
 
+from trellis.analysis import analyze
 from trellis.errors import RunFileError
 from trellis.run_files import HmcRun, parse_run_file
 
@@ -207,8 +208,72 @@ def newest(folder: Path) -> str:
 def test_a_changed_run_is_refused(tmp_path: Path) -> None:
     folder = write_run(tmp_path, total=4)
     run("generate", "run.toml", cwd=folder)
-    write_run(tmp_path, beta=4.1)
-    assert "another [action]" in run("generate", "run.toml", cwd=folder, status=1).stderr
+    changed = RUN.replace("seed = 11", "seed = 12").replace("steps = 4", "steps = 5")
+    write_run(tmp_path, changed, beta=4.1)
+    said = run("generate", "run.toml", cwd=folder, status=1).stderr
+    assert (
+        ".json: action.beta = 4.0 before and 4.1 now, random.seed = 11 before and 12 now: what decides"
+        in said
+    )
+    assert "steps" not in said
+    assert "action.beta = 4.0 before" in run("generate", "run.toml", "--tune", cwd=folder, status=1).stderr
+
+
+def test_a_run_goes_on_with_other_steps(plain: Path, tmp_path: Path) -> None:
+    """What leaves the distribution alone may change, and is recorded; the bits are those of the new keys."""
+    text = RUN.replace("checkpoint_every = 2", "checkpoint_every = 3")
+    folder = write_run(tmp_path, text, total=5)
+    run("generate", "run.toml", cwd=folder)
+    inner = '[[integrator]]\nscheme = "leapfrog"\nsteps = 9\nmonomials = ["gauge"]\n[molecular_dynamics]\n'
+    outer = RUN.index("[[integrator]]"), RUN.index("[molecular_dynamics]")
+    changed = text[: outer[0]] + inner + text[outer[1] :].replace("[molecular_dynamics]\n", "")
+    changed = changed.replace("length = 0.5", "length = 0.7").replace("keep_every = 4", "keep_every = 2")
+    changed = changed.replace("thermalisation = 3", "thermalisation = 6")
+    write_run(tmp_path, changed + "[measure.loops]\nevery = 2\nspatial = 1\ntemporal = 1\n", total=8)
+    tuned = run("generate", "run.toml", "--tune", cwd=folder)
+    assert "notice" not in tuned.stderr
+    said = run("generate", "run.toml", cwd=folder).stderr.splitlines()
+    expected = [
+        "integrator.0.scheme: 'omelyan2' -> 'leapfrog' from trajectory 6 on",
+        "integrator.0.steps: 4 -> 9 from trajectory 6 on",
+        "measure.loops.every: none -> 2 from trajectory 6 on",
+        "molecular_dynamics.length: 0.5 -> 0.7 from trajectory 6 on",
+        "trajectories.keep_every: 4 -> 2 from trajectory 6 on",
+        "trajectories.thermalisation: 3 -> 6 from trajectory 6 on",
+    ]
+    assert said == [f"notice: {line}" for line in expected]
+    # once more, with nothing changed: the record stays, and nothing is said
+    assert run("generate", "run.toml", "--trajectories", 1, cwd=folder).stderr == ""
+    last = json.loads((folder / "out" / "checkpoint.000009.json").read_text())
+    assert [change["key"] for change in last["changes"]] == [line.split(":")[0] for line in expected]
+    assert last["changes"][1] == {
+        "from_trajectory": 6,
+        "key": "integrator.0.steps",
+        "before": 4,
+        "now": 9,
+    }
+    with h5py.File(folder / "out" / "stream.h5") as file, h5py.File(plain / "out" / "stream.h5") as other:
+        assert file.attrs["changes"].splitlines() == expected
+        assert file.attrs["thermalisation"] == 6
+        same = file["observables/dH"][:] == np.append(other["observables/dH"][:], 0.0)[:9]
+        assert same.tolist() == 5 * [True] + 4 * [False]
+        assert "changes" not in other.attrs
+    found = analyze(folder / "out" / "stream.h5")
+    assert "stream.h5: integrator.0.steps: 4 -> 9 from trajectory 6 on" in found.notes
+    write_run(tmp_path, changed.replace("thermalisation = 6", "thermalisation = 4"), total=9)
+    assert "expected at least 6" in run("generate", "run.toml", cwd=folder, status=1).stderr
+
+
+def test_states_of_versions_with_fewer_keys(plain: Path, tmp_path: Path) -> None:
+    folder = write_run(tmp_path, total=4)
+    run("generate", "run.toml", cwd=folder)
+    for path in (folder / "out").glob("*.json"):
+        record = json.loads(path.read_text())
+        del record["course"], record["changes"], record["physics"]["background"]
+        path.write_text(json.dumps(record))
+    write_run(tmp_path)
+    assert run("generate", "run.toml", cwd=folder).stderr == ""
+    assert content(folder) == content(plain)
 
 
 def test_the_limit_of_iterations_may_change(plain: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .errors import MeasurementFileError
 from .measurements import ArraySeries, Measurements, ObservableSeries
-from .root_attributes import check_root, numbers_of
+from .root_attributes import check_root, numbers_of, text_of
 
 
 def refuse_not_finite(path: Path, where: str, values: NDArray, numbers: NDArray) -> None:
@@ -56,6 +56,9 @@ def read_stream(path: Path, file: h5py.File, result: Measurements) -> int:
     numbers = np.atleast_1d(numbers_of(path, trajectory).astype(np.int64))
     _require_same_chain(path, group, numbers, result)
     after = int(file.attrs.get("thermalisation", 0))
+    result.notes += [
+        f"{path.name}: {line}" for line in (text_of(file.attrs.get("changes")) or "").splitlines()
+    ]
     if len(numbers) and numbers.max() <= after:
         result.notes.append(
             f"{path.name}: its {len(numbers)} trajectories are all thermalisation, which ends at {after}"

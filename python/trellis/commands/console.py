@@ -78,6 +78,10 @@ class Output:
         """A warning, on standard error."""
         self.errors.print(f"warning: {text}", style="yellow", markup=False)
 
+    def notice(self, text: str) -> None:
+        """Something that was asked for and is good to know, on standard error."""
+        self.errors.print(f"notice: {text}", markup=False)
+
     def remark(self, text: str) -> None:
         """A line for people, on standard error: where the output is a file's text."""
         self.errors.print(text, markup=False)

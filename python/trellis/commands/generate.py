@@ -19,6 +19,7 @@ from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.loading import has_table
+from .changed_keys import different_keys, differing_keys
 from .console import Output
 from .setup import (
     gauge_field_bytes,
@@ -165,12 +166,9 @@ class _Generation:
         }
 
     def _require_same_physics(self, stored: dict[str, Any], state: State) -> None:
-        for table, values in self._physics().items():
-            if stored.get(table) != values:
-                raise BadArgument(
-                    f"{state.record} was made with another [{table}]: expected {values}, found "
-                    f"{stored.get(table)}; a changed run needs another folder"
-                )
+        found = differing_keys(stored, self._physics())
+        if found:
+            raise BadArgument(f"{state.record}: {different_keys(found)}; a changed run needs another folder")
 
     def _one_sweep(self, U: GaugeField) -> bool:
         """Whether the state was saved after it."""

@@ -18,6 +18,7 @@ from ..online import OnlineMeasurements, sea_flavours
 from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
 from ..run_files import HmcRun
+from .changed_keys import changes, course_of, describe_change, physics_of, require_tested
 from .console import Output
 from .hmc_report import Part, describe_parts, describe_trajectory
 from .setup import (
@@ -67,20 +68,12 @@ def tune_hmc(run: HmcRun, text: str, output: Output, *, acceptance: float) -> di
     """`trellis generate --tune`: from the last state of the run, or its start after the thermalisation."""
     chain = _Chain(run, text, output)
     with naming_solver_keys(run):
-        U = chain.last_or_start()
+        U = chain.last_or_start(tuning=True)
         chain._prepare(U)
         for number in range(chain.number + 1, run.trajectories.thermalisation + 1):
             record = chain.hmc.trajectory(U, number, test=False)
             output.line(f"thermalisation {number}: plaquette {U.plaquette:.6f}  dH {record['dH']:+.3f}")
         return tune(run, U, chain.intervals, output, acceptance=acceptance, samples=_TUNING_SAMPLES)
-
-
-def _without_limits(physics: dict[str, Any]) -> dict[str, Any]:
-    """Without the limit of a solver's iterations, which a run that meets it is told to raise."""
-    metropolis = physics.get("metropolis")
-    if not isinstance(metropolis, dict):
-        return physics
-    return physics | {"metropolis": {k: v for k, v in metropolis.items() if k != "max_iterations"}}
 
 
 class _Chain:
@@ -95,6 +88,8 @@ class _Chain:
         self.parts: dict[str, Part] = {}
         set_threads(run.machine, output)
         self.geometry = Geometry(run.lattice.extents, run.machine.grid)
+        #: Of keys, since trajectory 1: what the run file had before, and from when on it is other.
+        self.changes: list[dict[str, Any]] = []
         self.intervals: dict[str, dict[str, float]] | None = None
         self.measurements = OnlineMeasurements(
             run.measure,
@@ -196,8 +191,14 @@ class _Chain:
             self.intervals[name] = {"low": interval.low, "high": interval.high}
         self._prepare(U)
 
-    def last_or_start(self) -> GaugeField:
-        """The links to go on with: the last sound state in the folder, or the start."""
+    def last_or_start(self, *, tuning: bool = False) -> GaugeField:
+        """The links to go on with: the last sound state in the folder, or the start.
+
+        Parameters
+        ----------
+        tuning
+            Nothing will be written: keys that leave the distribution alone may be any.
+        """
         run = self.run
         found = load_last_state(self.folder, run.machine.grid, self.output.warning)
         if found is None:
@@ -206,7 +207,10 @@ class _Chain:
             set_aside_stream(self.stream, self.output)
             return start_field(run.start, self.geometry, run.random.seed, run.machine, self.output)
         state, U, record = found
-        self._require_same_physics(record["physics"], state)
+        changed = changes(record, run, str(state.record))
+        if not tuning:
+            require_tested(changed, state.sweep, str(state.record))
+            self._note_changes(record, changed, state.sweep + 1)
         require_lattice(str(state.links), U, self.geometry)
         self.number = self.saved = self.resumed_from = state.sweep
         self.intervals = record.get("intervals")
@@ -215,23 +219,11 @@ class _Chain:
         self.output.line(f"going on after trajectory {state.sweep} ({state.links.name})")
         return U
 
-    def _physics(self) -> dict[str, Any]:
-        """What decides the bits; a resumed run must have the same."""
-        run = self.run
-        content = run.model_dump(by_alias=True, exclude={"machine", "output", "trajectories", "measure"})
-        content["thermalisation"] = run.trajectories.thermalisation
-        return _without_limits(content)
-
-    def _require_same_physics(self, stored: dict[str, Any], state: State) -> None:
-        import json
-
-        expected, found = json.loads(json.dumps(self._physics())), _without_limits(stored)
-        for table, values in expected.items():
-            if found.get(table) != values:
-                raise BadArgument(
-                    f"{state.record} was made with another [{table}]: expected {values}, found "
-                    f"{found.get(table)}; a changed run needs another folder"
-                )
+    def _note_changes(self, record: dict[str, Any], changed: list[dict[str, Any]], first: int) -> None:
+        """Say what is not as it was up to the state, and keep it for states and stream to come."""
+        for change in changed:
+            self.output.notice(describe_change(change, first))
+        self.changes = record.get("changes", []) + [{"from_trajectory": first, **c} for c in changed]
 
     def _one_trajectory(self, U: GaugeField) -> None:
         table = self.run.trajectories
@@ -298,11 +290,15 @@ class _Chain:
     def _save(self, U: GaugeField, kind: str) -> None:
         """The stream first: a state never knows of trajectories that the stream lacks."""
         run = self.run
-        attributes = {"beta": run.action.beta, "seed": run.random.seed}
+        attributes: dict[str, float | int | str] = {"beta": run.action.beta, "seed": run.random.seed}
         attributes["thermalisation"] = run.trajectories.thermalisation
+        if self.changes:
+            attributes["changes"] = "\n".join(describe_change(c, c["from_trajectory"]) for c in self.changes)
         self.stream.write(self.text, run.lattice.extents, attributes)
         content = {
-            "physics": self._physics(),
+            "physics": physics_of(run),
+            "course": course_of(run),
+            "changes": self.changes,
             "intervals": self.intervals,
             "measure": self.measurements.record(),
             "provenance": {**build_provenance(), "created": now(), "run_file": self.text},
@@ -329,8 +325,8 @@ class _Chain:
             acceptance = float(np.mean([min(1.0, values["exp_minus_dH"][k].real) for k in new]))
             self.output.line(
                 f"no Metropolis test up to trajectories.thermalisation = "
-                f"{self.run.trajectories.thermalisation}; it would have accepted {acceptance:.3g} of them (mean "
-                "of min(1, exp(-dH)))"
+                f"{self.run.trajectories.thermalisation}; it would have accepted {acceptance:.3g} of them "
+                "(mean of min(1, exp(-dH)))"
             )
         in_trajectories = sum(values["seconds"][k].real for k in new)
         by_part = {name: part.seconds / made for name, part in self.parts.items()} if made else {}
