@@ -14,6 +14,7 @@ import pytest
 from command_line import command, environment, run, stopped_by_signal
 
 import trellis as tr
+from trellis.commands.measure_speed import Speed, speed_in_json
 
 GENERATE = """\
 [lattice]
@@ -118,6 +119,10 @@ def test_layout(measured: Path) -> None:
         assert file["correlators/axial"].attrs["sink"] == "gamma_t gamma5"
         for name in ("iterations", "relative_residual", "seconds", "gflops"):
             assert file[f"solves/{name}"].shape == (1, 2)
+        speeds = ("conventional_gflops", "intensity", "gbytes_per_second", "share_of_peak")
+        for name in ("seconds", "gflops", *speeds):
+            assert file["solves"].attrs[name].shape == (2,)
+            assert np.all(file["solves"].attrs[name] > 0)
         assert "even-odd" in file["solves"].attrs["solver"]
         assert np.all(file["solves/relative_residual"][()] < 5e-9)
 
@@ -147,6 +152,26 @@ def test_json(measured: Path) -> None:
     assert 0 < found["iterations_max"] < 500
     assert 0 < found["relative_residual_max"] < 5e-9
     assert found["gflops"] > 0
+    with h5py.File(measured / "out" / "correlators.000012.h5") as file:
+        solves = dict(file["solves"].attrs)
+    for name in ("conventional_gflops", "intensity", "gbytes_per_second", "share_of_peak"):
+        assert 0.2 * solves[name].min() < found[name] < 5 * solves[name].max()
+    assert found["gflops"] == pytest.approx(found["intensity"] * found["gbytes_per_second"], rel=0.5)
+
+
+def test_the_speed_of_several_solves() -> None:
+    """Work over time: 30 s of 10 GF/s and 10 s of 30, at 20 and 10 GB/s, peak 100."""
+
+    def report(seconds: float, gflops: float, gbytes: float) -> tr.SolveReport:
+        return tr.SolveReport(
+            "cg", 5, (1e-9,), True, "converged", seconds, gflops, gbytes, None, 2 * gflops, 100.0
+        )
+
+    speed = Speed.of([report(30.0, 10.0, 20.0), report(10.0, 30.0, 10.0)])
+    assert speed == Speed(30.0, 600 / 700, 17.5, 0.3)
+    assert str(speed) == "30.0 GF/s as papers count (30.0 % of the peak), 0.86 flop/byte, 17.5 GB/s"
+    assert Speed.of([]) is None
+    assert speed_in_json([])["intensity"] is None
 
 
 @pytest.mark.parametrize("ranks, threads", [(1, 2), (2, 1), (4, 1)])

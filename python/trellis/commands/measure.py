@@ -55,6 +55,7 @@ from .measure_setup import (
     strange_table,
 )
 from .measure_sources import load_sources, remove_sources, save_sources, unfinished_file
+from .measure_speed import Speed, speed_in_json
 from .setup import gauge_field_bytes, load_run, make_output_folder, require_memory, set_threads
 from .stopping import Stopped, StopRequest
 
@@ -144,6 +145,7 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
         "gflops": float(np.mean([r.gflops for r in reports])) if reports else None,
         "share_of_roof": float(np.mean([r.share_of_roof or 0.0 for r in reports])) if reports else None,
         "ranks": load().size(),
+        **speed_in_json(reports),
     }
 
 
@@ -239,6 +241,8 @@ class _Measurement:
                 f"{len(reports)} propagators, {max(r.iterations for r in reports)} iterations, residual "
                 f"{worst:.1e}, "
             )
+            speed = Speed.of(reports)
+            said += "" if speed is None else f"{speed}, "
         if history is not None:
             said += f"t0/a^2 = {history.t0:.4f}, w0/a = {history.w0:.4f}, "
         self.output.line(f"{said}{time.perf_counter() - start:.1f} s")

@@ -25,6 +25,7 @@ from ..run_files.quarks import Coefficients
 from ..solvers import SolveReport
 from .measure_inputs import FileStamp, write_input
 from .measure_setup import bare_mass, coefficients, describe_smearing, strange_table
+from .measure_speed import speed_columns
 
 #: Tables of the run file that all files of a measurement have to share.
 _PHYSICS = (
@@ -226,6 +227,10 @@ def _write_solves(group: Any, reports: list[SolveReport]) -> None:
     }
     for name, values in columns.items():
         dataset_checksums.write(group, name, np.array([values]))
+    group.set_reals("seconds", [r.seconds for r in reports])
+    group.set_reals("gflops", [r.gflops for r in reports])
+    for name, column in speed_columns(reports).items():
+        group.set_reals(name, column)
     group.set_text("solver", reports[0].method)
 
 
