@@ -10,6 +10,8 @@ import pytest
 from command_line import run
 
 import trellis as tr
+from trellis.commands.measure_setup import make_operator
+from trellis.run_files.quarks import FermionTable, SolverTable
 
 EXTENTS = (2, 2, 2, 4)
 
@@ -225,7 +227,9 @@ def test_run_file_with_both_methods(U: tr.GaugeField, tmp_path: Path) -> None:
     )
     (tmp_path / "measure.toml").write_text(text)
     (tmp_path / "both.toml").write_text(
-        text.replace("[three_point]", '[three_point]\ninsertion = "separate"').replace('"out"', '"both"')
+        text.replace("[three_point]", '[three_point]\ninsertion = "separate"')
+        .replace("tolerance =", "columns_per_solve = 6\ntolerance =")
+        .replace('"out"', '"both"')
     )
     run("measure", "measure.toml", cwd=tmp_path)
     run("measure", "both.toml", cwd=tmp_path)
@@ -259,6 +263,13 @@ def test_run_file_with_both_methods(U: tr.GaugeField, tmp_path: Path) -> None:
         np.testing.assert_allclose(
             file["correlators/nucleon"][0, 1, 0], C, rtol=0, atol=1e-8 * np.abs(C).max()
         )
+
+
+def test_columns_of_a_run_file_reach_the_operator(U: tr.GaugeField) -> None:
+    solver = SolverTable(columns_per_solve=6)
+    M = make_operator(FermionTable(type="moebius", mass=0.1, Ls=4), U, solver.columns)
+    assert "columns_per_solve=6" in repr(M)
+    assert SolverTable().columns == 1
 
 
 def test_run_file_refuses_separations(U: tr.GaugeField, tmp_path: Path) -> None:

@@ -353,6 +353,7 @@ def test_coefficients_of_every_kind() -> None:
         ('[source]\ntype = "wall"\npositions = [[0, 0, 0, 1], [1, 0, 0, 1]]', 9, "twice the same"),
         ("[source]\nshifts = 2", 8, "source.shifts: needs source.shift_seed; found 2"),
         ('[three_point]\ncurrents = ["A3"]', 7, "three_point: give currents and separations"),
+        ("[solver]\ncolumns_per_solve = 5", 8, "solver.columns_per_solve"),
         (
             "[feynman_hellmann]\nmomenta = [[0, 0, 0], [0, 0, 0]]",
             8,
@@ -442,6 +443,7 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
         ("[source.links]\nape_steps = 2", "source.links is for gaussian sources or sinks"),
         ('[source]\ntype = "wall"\nwidth = 2.0', "source.width is for gaussian sources or sinks"),
         ("[source]\nsteps = 4", 'found "point" and "point"; leave it out'),
+        ("[solver]\ncolumns_per_solve = 6", "solver.columns_per_solve: belongs to a fermion of type moebius"),
         (
             '[source]\ntype = "noise"\nnoise_seed = 1',
             r"with a source of type noise expected correlators.baryons = \[\]: only mesons at rest",

@@ -285,10 +285,10 @@ class _Measurement:
         measured.positions = source_positions(
             run.source, number, U.geometry.extents, fixed_time=has_fixed_time(run.fermion)
         )
-        M = make_operator(run.fermion, links)
+        M = make_operator(run.fermion, links, run.solver.columns)
         solve, solve_strange = self._deflated(M)(M), None
         if run.fermion.has_strange:
-            M_strange = make_operator(strange_table(run.fermion), links)
+            M_strange = make_operator(strange_table(run.fermion), links, run.solver.columns)
             solve_strange = self._deflated(M_strange)(M_strange)
         useless = load_sources(folder, number, run, U, measured, path)
         if useless:
@@ -388,7 +388,7 @@ class _Measurement:
         solve = core.propagator_solve_bytes(geometry._core, is_even_odd) if self.run.fermion else 0
         fermion = self.run.fermion
         if fermion is not None and fermion.type == "moebius":
-            solve = core.domain_wall_solve_bytes(geometry._core, fermion.Ls, 1)
+            solve = core.domain_wall_solve_bytes(geometry._core, fermion.Ls, self.run.solver.columns)
         held = 2 * max(self.run.feynman_hellmann.count, 1 if self.run.three_point.currents else 0)
         if fermion is not None and fermion.type == "moebius" and self.run.feynman_hellmann.has_conserved:
             held += fermion.Ls

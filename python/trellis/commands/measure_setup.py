@@ -81,8 +81,10 @@ def coefficients(values: Coefficients) -> complex | list[complex]:
     return [complex(*z) if isinstance(z, tuple) else z for z in values]
 
 
-def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover | MoebiusDomainWall:
-    """The Dirac operator that a run file describes."""
+def make_operator(
+    table: FermionTable, U: GaugeField, columns_per_solve: int = 1
+) -> WilsonClover | MoebiusDomainWall:
+    """The Dirac operator that a run file describes; `columns_per_solve`: of domain walls."""
     if table.type == "moebius":
         assert table.mass is not None
         return MoebiusDomainWall(
@@ -93,6 +95,7 @@ def make_operator(table: FermionTable, U: GaugeField) -> WilsonClover | MoebiusD
             M5=table.M5,
             Ls=table.Ls,
             link_reals=table.link_reals,
+            columns_per_solve=columns_per_solve,
             boundary=(1, 1, 1, _PHASE_IN_TIME[table.boundary_t]),
         )
     return WilsonClover(

@@ -189,6 +189,10 @@ class MeasureRun(Table):
         if self.fermion is not None:
             self._require_quarks(self.fermion)
             self._require_one_distance(self.fermion)
+        if self.solver.columns_per_solve is not None and (
+            self.fermion is None or self.fermion.type != "moebius"
+        ):
+            raise at_key("solver.columns_per_solve", "belongs to a fermion of type moebius")
         is_moebius = self.fermion is not None and self.fermion.type == "moebius"
         if self.correlators.conserved_axial and not is_moebius:
             raise at_key("correlators.conserved_axial", "belongs to a fermion of type moebius")
