@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyerrors
@@ -91,6 +92,16 @@ def autocorrelation(name: str, values: NDArray, trajectories: NDArray) -> Autoco
         rho=np.asarray(observable.e_rho[key][:shown], dtype=float),
         rho_error=np.asarray(observable.e_drho[key][:shown], dtype=float),
     )
+
+
+def error_factor(
+    series: NDArray, trajectories: NDArray, choice: Literal["auto", "gamma", "none"]
+) -> tuple[float, float | None]:
+    """2 tau_int of a series where it counts (AnalysisOptions.autocorrelation), else 1; and tau_int."""
+    tau = None if choice == "none" else autocorrelation("charge", series, trajectories)
+    if tau is None or not (tau.significant or choice == "gamma"):
+        return 1.0, None
+    return max(1.0, (tau.error / tau.naive_error) ** 2), tau.tau_int
 
 
 def bin_series(values: NDArray, trajectories: NDArray, size: int) -> tuple[NDArray, NDArray]:

@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 from .charge_results import ChargeOptions
 from .errors import FitFailed
 
+#: Of the variance of a datum and of C(t), added to the former: nothing is known better than that.
+NUGGET = 1e-7
+#: What is left of the noise of a current that is a function of the others.
+_DEGENERATE = 1e-6
+
 
 def effective_charge(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray]:
     """g_eff(t) = N(t+1)/C(t+1) - N(t)/C(t) and its error.
@@ -39,9 +44,25 @@ class ChargeData:
     C and N are fitted, not their ratio: where C has an error of 20 % g_eff is far from linear in the data,
     and its covariance follows the fluctuation of C. Of N a multiple of C is taken away, so that it begins
     with 0: the constant in N/C, contact terms in it, can be far larger than the charges.
+
+    A current may be an exact function of the others (of the conserved vector current with Dirichlet time N is
+    t C, on every configuration): the covariance is singular then. To every variance NUGGET of itself and of
+    that of C(t) is added, a relative 3e-4 of the errors; the fit follows such relations as closely as that.
+
+    Parameters
+    ----------
+    is_open
+        Nothing runs backwards (Dirichlet time): windows may reach to T - 1, else to T/2 - 1.
     """
 
-    def __init__(self, two_point: NDArray, numerators: dict[str, NDArray], options: ChargeOptions) -> None:
+    def __init__(
+        self,
+        two_point: NDArray,
+        numerators: dict[str, NDArray],
+        options: ChargeOptions,
+        *,
+        is_open: bool = False,
+    ) -> None:
         self.options, self.names = options, list(numerators)
         self.count, self.extent = two_point.shape
         self.inflation = 1.0
@@ -49,8 +70,10 @@ class ChargeData:
         error = two_point.std(axis=0, ddof=1) / np.sqrt(self.count)
         noisy = np.flatnonzero((error > options.noise_limit * np.abs(C)) | (C <= 0))
         noisy = noisy[noisy > options.t_min_first]
-        last = int(noisy[0]) - 1 if len(noisy) else self.extent // 2 - 1
-        self.t_max = min(last, self.extent - 1) if options.t_max is None else options.t_max
+        last = self.extent - 1 if is_open else self.extent // 2 - 1
+        if len(noisy):
+            last = min(last, int(noisy[0]) - 1)
+        self.t_max = last if options.t_max is None else options.t_max
         if options.t_max is None and self.t_max < options.t_min_first + 2:
             raise FitFailed(
                 f"charges: expected a signal to t = {options.t_min_first + 2} at least, found its end at "
@@ -76,6 +99,8 @@ class ChargeData:
         self.mean = samples.mean(axis=0)
         self.influence = samples - self.mean
         self.covariance = self.influence.T @ self.influence / (self.count * (self.count - 1))
+        variances = np.diag(self.covariance)
+        self.covariance += NUGGET * np.diag(variances + np.tile(variances[: self.extent], len(parts)))
 
     @property
     def effective_count(self) -> float:
@@ -86,6 +111,24 @@ class ChargeData:
         """Covariance times 2 tau_int; windows stay as they are."""
         self.covariance = self.covariance * factor
         self.inflation *= factor
+
+    def dependent(self) -> list[str]:
+        """Currents that are on every configuration a function of C and the others at the same time."""
+        if self.count <= 2 + len(self.names):
+            return []
+        parts = self.influence.reshape(self.count, -1, self.extent)
+        found = []
+        for i, name in enumerate(self.names, start=1):
+            left = []
+            for t in range(self.options.t_min_first, self.t_max + 1):
+                others, own = np.delete(parts[:, :, t], i, axis=1), parts[:, i, t]
+                others = others / np.maximum(np.abs(others).max(axis=0), np.finfo(float).tiny)
+                rest = own - others @ np.linalg.lstsq(others, own, rcond=1e-12)[0]
+                scale = max(float(own @ own), float(parts[:, 0, t] @ parts[:, 0, t]))
+                left.append(float(rest @ rest) / scale)
+            if max(left) < _DEGENERATE:
+                found.append(name)
+        return found
 
     def free(self, t_min: int, states: int) -> int:
         """Points less parameters: E0, A0, every g and constant; for each further state gap, r, every b and c.

@@ -130,13 +130,11 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     covariance = data.covariance[np.ix_(places, places)]
     is_correlated = data.effective_count >= data.options.configurations_per_point * len(places)
     try:
-        sigma = np.sqrt(np.diag(covariance))
         if is_correlated:
-            W = np.linalg.inv(covariance / np.outer(sigma, sigma)) / np.outer(sigma, sigma)
-            used = covariance
+            W, used = _inverse(covariance), covariance
         else:
             W = data.ratio_weights(places)
-            used = np.linalg.inv(W * np.outer(sigma, sigma)) * np.outer(sigma, sigma)
+            used = _inverse(W)
         fit = lsqfit.nonlinear_fit(
             data=gv.gvar(data.mean[places], used),
             prior=prior,
@@ -153,9 +151,12 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     jacobian = _jacobian(data, p, keys, states, t)
     precision = np.diag([1 / prior[k].sdev ** 2 for k in keys])
     hessian = jacobian.T @ W @ jacobian + precision
-    if fit.error is not None or not np.all(np.isfinite(hessian)) or np.linalg.cond(hessian) > 1e14:
+    if fit.error is not None or not np.all(np.isfinite(hessian)):
         return None
-    inverse = np.linalg.inv(hessian)
+    size = np.sqrt(np.diag(hessian))
+    if np.linalg.cond(hessian / np.outer(size, size)) > 1e13:
+        return None
+    inverse = _inverse(hessian)
     response = inverse @ jacobian.T @ W
     determined = float(np.trace(response @ jacobian))  # parameters that the data fix
     free = max(len(places) - determined, 0.0) if is_correlated else 0.0
@@ -196,6 +197,16 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     )
 
 
+def _inverse(matrix: NDArray) -> NDArray:
+    """Of a positive matrix whose rows have units: symmetric to the last bit, and positive too."""
+    size = np.sqrt(np.diag(matrix))
+    values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
+    if not values[0] > 0:
+        raise np.linalg.LinAlgError("expected a positive matrix")
+    root = vectors / np.sqrt(values) / size[:, None]
+    return root @ root.T
+
+
 def _prior_shift(
     names: list[str], keys: list[str], inverse: NDArray, prior: gv.BufferDict
 ) -> dict[str, float]:
@@ -227,7 +238,7 @@ def _profile_input(
         weights=W,
         t=t,
         charges=len(data.names),
-        ratios=[(data.names.index(a), data.names.index(b)) for a, b in _ratios(data)],
+        ratios=[(data.names.index(a), data.names.index(b)) for a, b in ratios(data.names)],
         theta=np.array([p[k] for k in names]),
         covariance=covariance,
         prior_mean=np.array([prior[k].mean for k in names]),
@@ -281,9 +292,9 @@ def _energies_to_try(data: ChargeData, prior: gv.BufferDict, states: int, t: NDA
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, states)
 
 
-def _ratios(data: ChargeData) -> list[tuple[str, str]]:
-    """Those that are wanted."""
-    return [("A", "V")] if {"A", "V"} <= set(data.names) else []
+def ratios(names: list[str]) -> list[tuple[str, str]]:
+    """Those that are wanted: of currents with the same renormalisation."""
+    return [pair for pair in (("A", "V"), ("A_conserved", "V_conserved")) if set(pair) <= set(names)]
 
 
 def _linear(
@@ -308,7 +319,7 @@ def _linear(
     result = {"E0": quantity(energy, {"logE0": energy})}
     for name in data.names:
         result[name] = quantity(p[f"g_{name}"], {f"g_{name}": 1.0})
-    for a, b in _ratios(data):
+    for a, b in ratios(data.names):
         g_a, g_b = p[f"g_{a}"], p[f"g_{b}"]
         result[f"{a}/{b}"] = quantity(g_a / g_b, {f"g_{a}": 1 / g_b, f"g_{b}": -g_a / g_b**2})
     return result

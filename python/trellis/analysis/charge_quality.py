@@ -67,8 +67,32 @@ def _apart(data: ChargeData, name: str, a: ChargeFit, b: ChargeFit) -> float:
     return float(abs(a.value[name] - b.value[name]) / np.sqrt(variance)) if variance > 0 else 0.0
 
 
+def charge_notes(record: NucleonCharges) -> list[str]:
+    """What a reader may want to know, in words."""
+    names = [name for fit in (record, *record.others.values()) for name in fit.dependent]
+    if not names:
+        return []
+    return [
+        f"nucleon charges: N of {', '.join(names)} is on every configuration a function of C and the other "
+        "currents (as that of the conserved vector current is t C): the fits follow it"
+    ]
+
+
 def charge_warnings(record: NucleonCharges) -> list[str]:
     """In words, for the results and the report."""
+    found = _of_fit(record, "")
+    for name, other in record.others.items():
+        found += _of_fit(other, f" ({name.replace('_', ' ')})")
+    conserved = record.charges.get("V_conserved")
+    if conserved is not None and abs(conserved.value - 1) > LARGE_DRIFT * conserved.error:
+        found.append(
+            f"nucleon charges: g_V of the conserved current is {conserved.formatted}, expected 1: its fits "
+            "miss something, and so may those of the other currents"
+        )
+    return found
+
+
+def _of_fit(record: NucleonCharges, which: str) -> list[str]:
     if record.p_value is None:
         return []
     quality = ChargeQuality(
@@ -79,7 +103,7 @@ def charge_warnings(record: NucleonCharges) -> list[str]:
         excited_at_end_limit=record.excited_at_end_limit,
         configurations_per_point=record.configurations_per_point or np.inf,
     )
-    return [f"nucleon charges: {words}" for words in warnings_of(quality, record.misfit)]
+    return [f"nucleon charges{which}: {words}" for words in warnings_of(quality, record.misfit)]
 
 
 def warnings_of(quality: ChargeQuality, misfit: float) -> list[str]:

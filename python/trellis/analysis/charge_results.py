@@ -136,6 +136,8 @@ class ChargeResult:
         Factor on the statistical errors, above 1 where fits do not describe the data.
     autocorrelation_factor
         The largest 2 tau_int of a charge where it was applied to the covariance, else 1.
+    dependent
+        Currents whose correlator is a function of the others on every configuration (charge_data.py).
     warnings
         Why the numbers may be wrong, in words; empty where nothing was found.
     gap_prior
@@ -156,6 +158,7 @@ class ChargeResult:
     quality: ChargeQuality
     misfit: float = 1.0
     autocorrelation_factor: float = 1.0
+    dependent: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     gap_prior: tuple[float, float] | None = None
     one_more_state: dict[str, ChargeEstimate] = field(default_factory=dict)

@@ -34,10 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..run_files.loading import validate_run
-from .autocorrelation import autocorrelation
+from .autocorrelation import error_factor
 from .averaging import model_average, model_weights
 from .charge_data import ChargeData, effective_charge
-from .charge_fit import EXCITED, ChargeFit, best_fit, excited_part, profiled
+from .charge_fit import EXCITED, ChargeFit, best_fit, excited_part, profiled, ratios
 from .charge_quality import charge_quality, warnings_of
 from .charge_results import (
     LIFETIME_CONSTANT,
@@ -61,6 +61,9 @@ __all__ = [
 ]
 
 
+_Choice = Literal["auto", "gamma", "none"]
+
+
 def fit_charges(
     two_point: NDArray,
     numerators: Mapping[str, NDArray],
@@ -68,6 +71,7 @@ def fit_charges(
     trajectories: NDArray | None = None,
     options: ChargeOptions | dict | None = None,
     autocorrelations: Literal["auto", "gamma", "none"] = "auto",
+    boundary_t: Literal["periodic", "antiperiodic", "dirichlet"] = "antiperiodic",
 ) -> ChargeResult:
     """Charges from C(t) and the N(t) of each current (isovector: UU - DD).
 
@@ -81,6 +85,8 @@ def fit_charges(
         Numbers of the configurations, for autocorrelations; default 0, 1, 2, ...
     autocorrelations
         As AnalysisOptions.autocorrelation.
+    boundary_t
+        Of the quarks: with "dirichlet" windows may reach to T - 1, else to T/2 - 1.
 
     Raises
     ------
@@ -111,7 +117,8 @@ def fit_charges(
         )
     if trajectories is None:
         trajectories = np.arange(count)
-    data = ChargeData(two_point, {k: np.asarray(N, dtype=float) for k, N in numerators.items()}, options)
+    samples = {k: np.asarray(N, dtype=float) for k, N in numerators.items()}
+    data = ChargeData(two_point, samples, options, is_open=boundary_t == "dirichlet")
     fits = _scan(data)
     factors = _factors(data, fits, trajectories, autocorrelations)
     if factors and max(factors.values()) > 1.0:
@@ -159,22 +166,16 @@ def _scan(data: ChargeData) -> list[ChargeFit]:
     return sorted(fits, key=lambda fit: (fit.states, fit.t_min))
 
 
-def _factor(series: NDArray, trajectories: NDArray, choice: str) -> tuple[float, float | None]:
-    """2 tau_int of a series where it counts, else 1; and tau_int."""
-    tau = None if choice == "none" else autocorrelation("charge", series, trajectories)
-    if tau is None or not (tau.significant or choice == "gamma"):
-        return 1.0, None
-    return max(1.0, (tau.error / tau.naive_error) ** 2), tau.tau_int
-
-
-def _factors(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, choice: str) -> dict[str, float]:
+def _factors(
+    data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, choice: _Choice
+) -> dict[str, float]:
     """2 tau_int of each charge, from the responses of the fits to the configurations."""
     weights = model_weights(np.array([f.criterion for f in fits]))
     series = {name: weights @ [f.correction * f.response[name] for f in fits] for name in data.names}
-    return {name: _factor(data.influence @ s, trajectories, choice)[0] for name, s in series.items()}
+    return {name: error_factor(data.influence @ s, trajectories, choice)[0] for name, s in series.items()}
 
 
-def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, choice: str) -> ChargeResult:
+def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, choice: _Choice) -> ChargeResult:
     criteria = np.array([f.criterion for f in fits])
     weights = model_weights(criteria)
     misfit = float(weights @ [f.misfit for f in fits])
@@ -186,7 +187,7 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
             np.array(values), scaled @ data.covariance @ scaled.T, np.array(prior_errors), criteria
         )
         series = data.influence @ (weights @ scaled)
-        own, tau_int = _factor(series, trajectories, choice)
+        own, tau_int = error_factor(series, trajectories, choice)
         stretch = np.sqrt(own / data.inflation)  # the covariance has the longest autocorrelation in it
         return ChargeEstimate(
             average.mean, average.statistical_error * stretch * misfit, average.excess_error, tau_int
@@ -201,13 +202,14 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
 
     charges = {name: of_fits(name) for name in data.names}
     ratio = z_v = tau_n = None
+    pair = next(iter(ratios(data.names)), None)
     if "V" in charges:
         v = charges["V"]
         z_v = ChargeEstimate(
             1 / v.value, v.statistical_error / v.value**2, v.model_error / v.value**2, v.tau_int
         )
-    if "A" in charges and "V" in charges:
-        ratio = of_fits("A/V")
+    if pair is not None:
+        ratio = of_fits("/".join(pair))
         tau_n = neutron_lifetime(ratio)
     own = _factors(data, fits, trajectories, choice)
     windows = [_window(data, f, w, own) for f, w in zip(fits, weights, strict=True)]
@@ -228,6 +230,7 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
         quality=quality,
         misfit=misfit,
         autocorrelation_factor=data.inflation,
+        dependent=tuple(data.dependent()),
         warnings=tuple(warnings_of(quality, misfit)),
         gap_prior=data.gap_prior,
         one_more_state=_one_more_state(data, fits, weights, own),
