@@ -679,9 +679,8 @@ def test_correlators_without_information_are_named(change, words: str) -> None:
     two_point, numerators = ensemble(12, 15)
     C, N = change(two_point, numerators["A"])
     sets = measured({"nucleon": C, "fh_A3_UU": 1.5 * N, "fh_A3_DD": 0.5 * N})
-    record, reason = nucleon_charges(sets, AnalysisOptions())
-    assert reason is not None
-    assert words in reason
+    record, reasons = nucleon_charges(sets, AnalysisOptions())
+    assert words in reasons["nucleon charges"]
     assert record is not None
     assert np.all(np.isfinite(record.effective["A"].value))
 

@@ -218,7 +218,7 @@ def with_currents(folder: Path, count: int, change: Callable[[str, np.ndarray], 
         ("", 0.0, "m_res", "expected a pion without zeros, found 0 at t = 2"),
         ("", 0.0, "nucleon charges", "C: expected configurations that differ, found 40 equal ones"),
         ("midpoint", 2.0, "m_res", "expected configurations that differ, found 1 on each"),
-        ("three_point", 0.0, "nucleon charges", "three-point functions of A: expected configurations that"),
+        ("three_point", 0.0, "three-point functions of A", "expected configurations that differ"),
     ],
 )
 @pytest.mark.filterwarnings("error::RuntimeWarning")

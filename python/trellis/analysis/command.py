@@ -108,7 +108,8 @@ def _print_charges(results: Results, console: Console) -> None:
     charges = part.nucleon_charges
     if charges is not None:
         for name, charge in charges.charges.items():
-            console.print(f"g_{name} (bare) = {charge.formatted}", highlight=False)
+            said = name.replace("_", " ")
+            console.print(f"g_{said} (bare) = {charge.formatted}", highlight=False)
         if charges.g_a_over_g_v is not None and charges.tau_n is not None:
             console.print(f"g_A/g_V = {charges.g_a_over_g_v.formatted}", highlight=False)
             console.print(f"tau_n = {charges.tau_n.formatted} s", highlight=False)

@@ -1,7 +1,8 @@
-"""Nucleon charges and m_res of a set of measurements: from Trellis' files and from lalibe's layout."""
+"""Nucleon charges of a set of measurements: from Trellis' files and from lalibe's layout."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +11,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from .autocorrelation import autocorrelation, bin_series
+from .autocorrelation import bin_series
 from .charges import ChargeEstimate, ChargeResult, effective_charge, fit_charges
 from .errors import AnalysisError, FitFailed, MeasurementFileError
 from .measurements import Measurements
@@ -25,48 +26,84 @@ from .three_point import (
     three_point_functions,
 )
 
+#: Charges that are fitted together, so that A/V has their correlation. Every other current has a fit with C
+#: of its own: more points in one fit would need more configurations.
+TOGETHER = {"local": ("A", "V", "S", "T"), "conserved": ("A_conserved", "V_conserved")}
+_NAME = re.compile(r"fh_(?P<current>.+?)(?P<momentum>_q-?\d+_-?\d+_-?\d+)?_(?P<flavour>UU|DD)")
 
-def isovector_numerators(measurements: Measurements) -> dict[str, NDArray]:
-    """UU - DD of each current at zero momentum, real, shape [configuration, time].
+
+def isovector_numerators(measurements: Measurements) -> tuple[dict[str, NDArray], dict[str, str]]:
+    """UU - DD of each current at rest, real, shape [configuration, time]; and why others are not used.
 
     Raises
     ------
     AnalysisError
-        A current with one of the two flavours alone.
+        A current with one of the two flavours alone; A, V, S or T that are no real correlators at rest.
     """
-    numerators = {}
-    for current, charge in CHARGE_OF_CURRENT.items():
-        names = [f"fh_{current}_{flavour}" for flavour in ("UU", "DD")]
-        there = [name for name in names if name in measurements.correlators]
-        if len(there) == 1:
-            other = names[1 - names.index(there[0])]
-            raise AnalysisError(f"{there[0]}: expected {other} beside it (UU - DD), found nothing")
-        if there:
-            up, down = (measurements.correlators[name] for name in names)
-            numerators[charge] = at_rest(up) - at_rest(down)
-    return numerators
+    numerators: dict[str, NDArray] = {}
+    not_used: dict[str, str] = {}
+    for name, data in measurements.correlators.items():
+        if data.attributes.get("type") != "feynman_hellmann" and not name.startswith("fh_"):
+            continue
+        match = _NAME.fullmatch(name)
+        if match is None:
+            not_used[name] = "expected a name as fh_A3_UU or fh_A3_DD"
+            continue
+        stem, flavour = name[:-3], match["flavour"]
+        other = f"{stem}_{'DD' if flavour == 'UU' else 'UU'}"
+        if other not in measurements.correlators:
+            raise AnalysisError(f"{name}: expected {other} beside it (UU - DD), found nothing")
+        if flavour == "DD":
+            continue
+        if match["momentum"]:
+            q = match["momentum"].removeprefix("_q").split("_")
+            not_used[stem] = (
+                f"momentum transfer {', '.join(q)}: N(t) has no term linear in t, form factors are not fitted"
+            )
+            continue
+        charge = CHARGE_OF_CURRENT.get(match["current"], match["current"])
+        try:
+            numerators[charge] = at_rest(data) - at_rest(measurements.correlators[other])
+        except AnalysisError as error:
+            if charge in TOGETHER["local"]:
+                raise
+            not_used[stem] = str(error)
+    order = [*TOGETHER["local"], *TOGETHER["conserved"]]
+    ordered = sorted(numerators, key=lambda n: order.index(n) if n in order else len(order))
+    return {name: numerators[name] for name in ordered}, not_used
+
+
+def _groups(names: Iterable[str]) -> dict[str, list[str]]:
+    """Charges of one fit, by its name."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        of = next((key for key, members in TOGETHER.items() if name in members), name)
+        groups.setdefault(of, []).append(name)
+    return groups
 
 
 def nucleon_charges(
     measurements: Measurements, options: AnalysisOptions
-) -> tuple[NucleonCharges | None, str | None]:
-    """The record of results.json, and why there is no fit in it if there is none.
+) -> tuple[NucleonCharges | None, dict[str, str]]:
+    """The record of results.json, and what has no fit in it, with the reason.
 
-    No record without Feynman-Hellmann correlators and three-point functions.
+    No record without Feynman-Hellmann correlators at rest and three-point functions.
 
     Raises
     ------
     AnalysisError
         There are some, but no nucleon.
     """
-    numerators, inserted = isovector_numerators(measurements), three_point_functions(measurements)
+    numerators, reasons = isovector_numerators(measurements)
+    inserted = three_point_functions(measurements)
     if not numerators and not inserted:
-        return None, None
+        return None, reasons
     if "nucleon" not in measurements.correlators:
         raise AnalysisError(
             "correlators with a current need the two-point function: correlators.nucleon is missing"
         )
-    two_point = at_rest(measurements.correlators["nucleon"])
+    nucleon = measurements.correlators["nucleon"]
+    two_point = at_rest(nucleon)
     if two_point[:, 1].mean() < 0:  # a convention of its operators, which ratios do not see
         two_point = -two_point
         numerators = {name: -N for name, N in numerators.items()}
@@ -79,33 +116,58 @@ def nucleon_charges(
     two_point = binned(two_point)
     numerators = {name: binned(N) for name, N in numerators.items()}
     inserted = {name: {t: binned(C3) for t, C3 in by.items()} for name, by in inserted.items()}
-    record, reason = NucleonCharges(), None
-    if numerators:
+    records = {}
+    for of, names in _groups(numerators).items():
+        chosen = {name: numerators[name] for name in names}
         try:
             found = fit_charges(
                 two_point,
-                numerators,
+                chosen,
                 trajectories=trajectories,
                 options=options.charges,
                 autocorrelations=options.autocorrelation,
+                boundary_t=nucleon.attributes["boundary_t"],
             )
-            record = charges_record(found)
+            records[of] = charges_record(found)
         except FitFailed as error:
-            reason = str(error)
-            record.effective = {name: _effective(two_point, N) for name, N in numerators.items()}
+            key = "nucleon charges" if of == "local" else f"nucleon charges ({of.replace('_', ' ')})"
+            reasons[key] = str(error)
+            effective = {name: _effective(two_point, N) for name, N in chosen.items()}
+            records[of] = NucleonCharges(effective=effective)
+    record = _together(records)
     constant = [
         name for name, by in inserted.items() if any(np.ptp(C3, axis=0).max() == 0 for C3 in by.values())
     ]
     if constant:
-        said = f"three-point functions of {', '.join(constant)}: expected configurations that "
-        said += "differ, found equal ones"
-        reason = said if reason is None else f"{reason}; {said}"
+        reasons[f"three-point functions of {', '.join(constant)}"] = (
+            "expected configurations that differ, found equal ones"
+        )
     by_sinks = {
-        name: three_point_charge(two_point, C3) for name, C3 in inserted.items() if name not in constant
+        name: three_point_charge(
+            two_point, C3, trajectories=trajectories, autocorrelations=options.autocorrelation
+        )
+        for name, C3 in inserted.items()
+        if name not in constant
     }
     record.three_point = {name: three_point_record(charge) for name, charge in by_sinks.items()}
     record.three_point_ratio = three_point_ratio(by_sinks)
-    return record, reason
+    return record, reasons
+
+
+def _together(records: dict[str, NucleonCharges]) -> NucleonCharges:
+    """The first one, with the charges and points of the others, which stay in `others` as they are."""
+    if not records:
+        return NucleonCharges()
+    of, *rest = records
+    record = records[of].model_copy(update={"others": {name: records[name] for name in rest}})
+    for table in ("charges", "effective", "subtracted", "one_more_state"):
+        merged = dict(getattr(record, table))
+        for name in rest:
+            merged |= getattr(records[name], table)
+        setattr(record, table, merged)
+    if record.g_a_over_g_v is None and "conserved" in rest:
+        record.g_a_over_g_v, record.tau_n = records["conserved"].g_a_over_g_v, records["conserved"].tau_n
+    return record
 
 
 def _effective(two_point: NDArray, numerator: NDArray) -> Series:
@@ -139,8 +201,8 @@ def three_point_ratio(charges: dict[str, ThreePointCharge]) -> Series | None:
     if not common:
         return None
     of_a, of_v = ([c.separations.index(t) for t in common] for c in (a, v))
-    A = Sampled(a.midpoint.value[of_a], a.midpoint.influence[:, of_a])
-    V = Sampled(v.midpoint.value[of_v], v.midpoint.influence[:, of_v])
+    A = a.midpoint.of(a.midpoint.value[of_a], a.midpoint.influence[:, of_a])
+    V = v.midpoint.of(v.midpoint.value[of_v], v.midpoint.influence[:, of_v])
     return _series(common, A.over(V))
 
 
@@ -185,44 +247,7 @@ def charges_record(found: ChargeResult) -> NucleonCharges:
         gap_prior=found.gap_prior,
         one_more_state={name: record(e) for name, e in found.one_more_state.items()},
         autocorrelation_factor=found.autocorrelation_factor,
-    )
-
-
-def residual_mass(measurements: Measurements) -> ChargeRecord | None:
-    """m_res: the mean over 2 <= t <= Lt - 2 of midpoint(t) / pion(t), domain-wall quarks only.
-
-    Raises
-    ------
-    FitFailed
-        A single configuration, a pion of 0, or no differences between configurations.
-    """
-    numerator, denominator = (measurements.correlators.get(name) for name in ("midpoint", "midpoint_pion"))
-    if numerator is None or denominator is None:
-        return None
-    midpoint, pion = at_rest(numerator), at_rest(denominator)
-    first = min(2, midpoint.shape[1] // 2)
-    chosen = slice(first, midpoint.shape[1] - first + 1)
-    M, P = midpoint.mean(axis=0)[chosen], pion.mean(axis=0)[chosen]
-    if len(midpoint) < 2:
-        raise FitFailed(f"m_res: expected at least 2 configurations for an error, found {len(midpoint)}")
-    if not P.all():
-        raise FitFailed(
-            f"m_res: expected a pion without zeros, found 0 at t = {first + np.flatnonzero(P == 0)[0]}"
-        )
-    influence = ((midpoint[:, chosen] - pion[:, chosen] * (M / P)) / P).mean(axis=1)
-    error = float(np.sqrt((influence**2).sum() / (len(influence) * max(len(influence) - 1, 1))))
-    tau = autocorrelation("m_res", influence, measurements.configurations)
-    tau_int = None
-    if tau is not None and tau.significant:
-        error, tau_int = max(error, tau.error), tau.tau_int
-    if error == 0:
-        raise FitFailed(f"m_res: expected configurations that differ, found {(M / P).mean():.6g} on each")
-    return ChargeRecord(
-        value=float((M / P).mean()),
-        error=error,
-        statistical_error=error,
-        model_error=0.0,
-        tau_int=tau_int,
+        dependent=list(found.dependent),
     )
 
 
@@ -289,7 +314,6 @@ __all__ = [
     "isovector_numerators",
     "nucleon_charges",
     "read_lalibe",
-    "residual_mass",
     "three_point_ratio",
     "three_point_record",
 ]

@@ -13,14 +13,15 @@ import numpy as np
 
 from ..run_files.loading import validate_run
 from .assemble import observable_results, particle_result, plain_series, solver_result
-from .charge_quality import charge_warnings
+from .charge_quality import charge_notes, charge_warnings
 from .correlators import Correlator, particle_correlators
 from .errors import AnalysisError, FitFailed, TooFewConfigurations
 from .measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
 from .models import BackwardState
-from .nucleon import nucleon_charges, residual_mass
+from .nucleon import nucleon_charges
 from .options import AnalysisOptions
 from .readers import read_measurements
+from .residual_mass import plateau_warning, residual_mass
 from .results import ConfigurationSummary, Provenance, RatioResult, Results
 from .spectrum import ParticleFit, backward_state_of, fit_particle
 from .stream import stream_result
@@ -121,14 +122,15 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     }
     _warn(measurements, particles, notes, warnings)
     stream = stream_result(measurements, notes, warnings)
-    charges, reason = nucleon_charges(measurements, options)
-    if reason is not None:
-        not_fitted["nucleon charges"] = reason
+    charges, reasons = nucleon_charges(measurements, options)
+    not_fitted |= reasons
     if charges is not None:
         warnings += charge_warnings(charges)
+        notes += charge_notes(charges)
     m_res = None
     try:
-        m_res = residual_mass(measurements)
+        m_res = residual_mass(measurements, options)
+        warnings += [] if m_res is None else plateau_warning(m_res)
     except FitFailed as error:
         not_fitted["m_res"] = str(error).removeprefix("m_res: ")
     assert measurements.lattice is not None  # every file with data has one

@@ -197,6 +197,14 @@ class ChargeRecord(_Record):
         return format_error(self.value, self.error)
 
 
+class ResidualMassRecord(ChargeRecord):
+    """m_res (residual_mass.py): the window of largest weight, and the weighted p-value of the windows."""
+
+    t_min: int
+    t_max: int
+    p_value: float
+
+
 class ChargeWindowRecord(_Record):
     """One fit to two-point and Feynman-Hellmann data together."""
 
@@ -242,6 +250,11 @@ class NucleonCharges(_Record):
         Factor on the statistical errors: weighted sqrt(chi^2 / expected) of the fits with p < 0.05.
     autocorrelation_factor
         The largest 2 tau_int of a charge where it was applied to the covariance of the fits, else 1.
+    dependent
+        Currents whose correlator is a function of the others on every configuration.
+    others
+        Conserved and further currents have fits with C of their own: their records by "conserved" or the
+        name of the current. `charges`, `effective`, `subtracted` and `one_more_state` have those too.
     """
 
     charges: dict[str, ChargeRecord] = Field(default_factory=dict)
@@ -264,6 +277,8 @@ class NucleonCharges(_Record):
     one_more_state: dict[str, ChargeRecord] = Field(default_factory=dict)
     misfit: float = 1.0
     autocorrelation_factor: float = 1.0
+    dependent: list[str] = Field(default_factory=list)
+    others: dict[str, NucleonCharges] = Field(default_factory=dict)
 
 
 class ValueRecord(_Record):
@@ -357,7 +372,7 @@ class Results(_Record):
     particles: dict[str, ParticleResult]
     ratios: dict[str, RatioResult]
     nucleon_charges: NucleonCharges | None = None
-    residual_mass: ChargeRecord | None = None
+    residual_mass: ResidualMassRecord | None = None
     stream: StreamResult | None = None
     parts: dict[str, PartResult] = Field(default_factory=dict)
     observables: dict[str, AutocorrelationResult]

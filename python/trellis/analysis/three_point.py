@@ -5,42 +5,71 @@
 in the middle of a large separation t: what is given is R at tau = t/2 (the mean of the two middle slices for
 an odd t) for every separation, and the summation method's slopes, S(t) = sum_{tau=1}^{t-1} R(t, tau),
 [S(t') - S(t)] / (t' - t) -> g + O(exp(-gap t)) (L. Maiani et al., Nucl. Phys. B 293 (1987) 420). Nothing is
-extrapolated to infinite t. Errors are linear responses to the configurations.
+extrapolated to infinite t. Errors are linear responses to the configurations, each with the 2 tau_int of its
+own quantity where it counts, as the option `autocorrelation` says (options.py).
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .autocorrelation import error_factor
 from .errors import AnalysisError
 from .measurements import CorrelatorData, Measurements
 
-#: Current of a dataset fh_CURRENT_UU or three_point_CURRENT_tTT -> name of its charge.
-CHARGE_OF_CURRENT = {"A3": "A", "V4": "V", "S": "S", "T12": "T"}
+#: Current of a dataset fh_CURRENT_UU or three_point_CURRENT_tTT -> name of its charge; others keep theirs.
+CHARGE_OF_CURRENT = {
+    "A3": "A",
+    "V4": "V",
+    "S": "S",
+    "T12": "T",
+    "A3_conserved": "A_conserved",
+    "V4_conserved": "V_conserved",
+}
 _NAME = re.compile(r"three_point_(?P<current>\w+?)_t(?P<separation>\d+)(?P<flavour>_UU|_DD)?")
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """Means with the influence of each configuration on them, shape [configuration, ...]."""
+    """Means with the influence of each configuration on them, shape [configuration, ...].
+
+    Attributes
+    ----------
+    trajectories, autocorrelations
+        Numbers of the configurations, and AnalysisOptions.autocorrelation.
+    """
 
     value: NDArray
     influence: NDArray
+    trajectories: NDArray
+    autocorrelations: Literal["auto", "gamma", "none"] = "auto"
 
     @property
-    def error(self) -> NDArray:
+    def naive_error(self) -> NDArray:
         """Of independent configurations."""
         n = len(self.influence)
         return np.sqrt((self.influence**2).sum(axis=0) / (n * (n - 1)))
 
+    @property
+    def error(self) -> NDArray:
+        """With the 2 tau_int of each quantity where it counts."""
+        columns = self.influence.reshape(len(self.influence), -1).T
+        factors = [error_factor(c, self.trajectories, self.autocorrelations)[0] for c in columns]
+        return self.naive_error * np.sqrt(factors).reshape(self.value.shape)
+
     def over(self, other: Sampled) -> Sampled:
         """The ratio of two, with their correlation."""
         ratio = self.value / other.value
-        return Sampled(ratio, (self.influence - other.influence * ratio) / other.value)
+        return self.of(ratio, (self.influence - other.influence * ratio) / other.value)
+
+    def of(self, value: NDArray, influence: NDArray) -> Sampled:
+        """Something else on the same configurations."""
+        return Sampled(value, influence, self.trajectories, self.autocorrelations)
 
 
 @dataclass(frozen=True)
@@ -97,7 +126,13 @@ def _require_other(measurements: Measurements, name: str, flavour: str, other_fl
     return other
 
 
-def three_point_charge(two_point: NDArray, three_point: dict[int, NDArray]) -> ThreePointCharge:
+def three_point_charge(
+    two_point: NDArray,
+    three_point: dict[int, NDArray],
+    *,
+    trajectories: NDArray | None = None,
+    autocorrelations: Literal["auto", "gamma", "none"] = "auto",
+) -> ThreePointCharge:
     """Ratios, midpoints and slopes of one charge.
 
     Parameters
@@ -106,6 +141,10 @@ def three_point_charge(two_point: NDArray, three_point: dict[int, NDArray]) -> T
         C(t), real, shape [configuration, time].
     three_point
         Separation -> C3(t, tau), real, shape [configuration, time].
+    trajectories
+        Numbers of the configurations; default 0, 1, 2, ...
+    autocorrelations
+        As AnalysisOptions.autocorrelation.
 
     Raises
     ------
@@ -114,13 +153,19 @@ def three_point_charge(two_point: NDArray, three_point: dict[int, NDArray]) -> T
     """
     if len(two_point) < 2:
         raise AnalysisError(f"three-point functions: expected 2 configurations, found {len(two_point)}")
+    if trajectories is None:
+        trajectories = np.arange(len(two_point))
+    C = Sampled(two_point.mean(axis=0), two_point - two_point.mean(axis=0), trajectories, autocorrelations)
     separations = sorted(three_point)
     ratios, middles, sums = [], [], []
     for t in separations:
         C3 = three_point[t]
         if C3.shape != two_point.shape:
             raise AnalysisError(f"separation {t}: expected shape {two_point.shape}, found {C3.shape}")
-        ratio = sampled(C3[:, : t + 1]).over(sampled(two_point[:, t : t + 1]))
+        inserted = C3[:, : t + 1]
+        ratio = C.of(inserted.mean(axis=0), inserted - inserted.mean(axis=0)).over(
+            C.of(C.value[t : t + 1], C.influence[:, t : t + 1])
+        )
         ratios.append(ratio)
         middle = np.zeros(t + 1)
         middle[[t // 2, (t + 1) // 2]] = 1.0 if t % 2 == 0 else 0.5
@@ -128,19 +173,13 @@ def three_point_charge(two_point: NDArray, three_point: dict[int, NDArray]) -> T
         inside[1:t] = 1.0
         middles.append((middle @ ratio.value, ratio.influence @ middle))
         sums.append((inside @ ratio.value, ratio.influence @ inside))
-    midpoint = Sampled(np.array([m for m, _ in middles]), np.array([i for _, i in middles]).T)
+    midpoint = C.of(np.array([m for m, _ in middles]), np.array([i for _, i in middles]).T)
     slope = None
     if len(separations) > 1:
         steps = np.diff(separations)
         value = np.diff([s for s, _ in sums]) / steps
-        slope = Sampled(value, np.diff(np.array([i for _, i in sums]).T, axis=1) / steps)
+        slope = C.of(value, np.diff(np.array([i for _, i in sums]).T, axis=1) / steps)
     return ThreePointCharge(separations, ratios, midpoint, slope)
-
-
-def sampled(samples: NDArray) -> Sampled:
-    """Mean over configurations, the first axis."""
-    mean = samples.mean(axis=0)
-    return Sampled(mean, samples - mean)
 
 
 def at_rest(data: CorrelatorData) -> NDArray:
@@ -158,10 +197,11 @@ def at_rest(data: CorrelatorData) -> NDArray:
             f"{data.name}: expected the momentum [0, 0, 0], found {data.momenta.tolist()} only"
         )
     values = data.values[:, chosen].mean(axis=1)
-    real, imaginary = sampled(values.real), sampled(values.imag)
     first = slice(0, max(2, values.shape[1] // 4))  # the noise is smallest there
-    sizes = [float(np.abs(part.value[first]).sum()) for part in (real, imaginary)]
-    noise = float(imaginary.error[first].sum()) if len(values) >= 5 else np.inf
+    sizes = [float(np.abs(part.mean(axis=0)[first]).sum()) for part in (values.real, values.imag)]
+    noise = np.inf
+    if len(values) >= 5:
+        noise = float(values.imag.std(axis=0, ddof=1)[first].sum() / np.sqrt(len(values)))
     if sizes[1] > max(sizes[0], 5 * noise):
         raise AnalysisError(
             f"{data.name}: expected a real correlator, found an imaginary part of {sizes[1]:.3g} beside a "

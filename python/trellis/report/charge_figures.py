@@ -69,11 +69,17 @@ def _legend_above(figure: Figure, *, title: str | None = None) -> None:
         )
 
 
+def _symbol(name: str) -> str:
+    """In mathematical text: A, T34, A with "cons."."""
+    current, _, kind = name.partition("_")
+    return current + (rf"\,\mathrm{{{kind[:4]}.}}" if kind == "conserved" else kind.replace("_", ""))
+
+
 def _title(axes: Axes, record: NucleonCharges, name: str) -> None:
     """The charge of the band, or why there is none."""
     charge = record.charges.get(name)
     if charge is not None:
-        text = rf"$g_{{{name}}}$ = {charge.formatted} (bare)"
+        text = rf"$g_{{{_symbol(name)}}}$ = {charge.formatted} (bare)"
     else:
         text = "no fit" if name in record.effective else "no Feynman-Hellmann data"
     axes.set_title(text, loc="right", fontsize="small")
@@ -100,7 +106,7 @@ def effective_charges(record: NucleonCharges) -> Figure:
         fixed = record.three_point.get(name)
         midpoint = None if fixed is None else fixed.midpoint
         _draw(axes, midpoint, charge, -0.13, "s", INK, "white", "fixed sink at $t$, middle")
-        axes.set_ylabel(rf"$g_{{{name}}}^{{\mathrm{{eff}}}}(t)$")
+        axes.set_ylabel(rf"$g_{{{_symbol(name)}}}^{{\mathrm{{eff}}}}(t)$")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9, min_n_ticks=1))
     is_shifted = bool(record.subtracted or record.three_point)
     _legend_above(figure, title=_SHIFTED if is_shifted else None)
@@ -163,7 +169,7 @@ def three_point(record: NucleonCharges) -> Figure:
                 mew=1.1,
                 label=f"$t$ = {separation}",
             )
-        axes.set_ylabel(rf"$R_{{{name}}}(t, \tau)$")
+        axes.set_ylabel(rf"$R_{{{_symbol(name)}}}(t, \tau)$")
     _legend_above(figure, title=_SHIFTED if len(separations) > 1 else None)
     is_whole = all(t % 2 == 0 for t in separations)
     all_axes[-1].xaxis.set_major_locator(
@@ -175,7 +181,8 @@ def three_point(record: NucleonCharges) -> Figure:
 
 def charge_stability(record: NucleonCharges) -> Figure:
     """Every charge in every window against its first time, by states, with the average as a band."""
-    colours = {name: colour for name, colour in _colours(record).items() if name in record.charges}
+    fitted = record.windows[0].values  # other currents have fits of their own, in record.others
+    colours = {name: colour for name, colour in _colours(record).items() if name in fitted}
     figure = Figure(figsize=(5.6, 2.0 + 2.0 * len(colours)))
     all_axes = figure.subplots(len(colours) + 1, 1, sharex=True, height_ratios=[2] * len(colours) + [1])
     all_states = sorted({w.states for w in record.windows})
@@ -201,7 +208,7 @@ def charge_stability(record: NucleonCharges) -> Figure:
                 mew=1.1,
             )
         axes.set_ylim(min(low), max(high))
-        axes.set_ylabel(rf"$g_{{{name}}}$ (bare)")
+        axes.set_ylabel(rf"$g_{{{_symbol(name)}}}$ (bare)")
         _title(axes, record, name)
     _weights(figure, all_axes[-1], record, shifts)
     return figure
