@@ -202,7 +202,7 @@ SAID = {
     "extents that overflow": "1048576x1048576x1048576x1048576 needs more than",
     "a number in Latin-1": "DIMENSION_2",
     "no extent": "has no DIMENSION_2",
-    "a byte after the end": "221209 bytes; as an openQCD file it would have 221208 bytes",
+    "a byte after the end": "221209 bytes that begin with 0x08000000; as an openQCD file it would have 221208 bytes",
 }
 
 

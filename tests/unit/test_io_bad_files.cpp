@@ -154,6 +154,33 @@ TEST(BadFiles, ThatAreNoGaugeFieldsThrow) {
   EXPECT_THROW(probe_gauge_file("/dev/null"), FileError);
 }
 
+/// Unknown files: what was expected, the first bytes, what they may be.
+TEST(BadFiles, OfOtherKindsAreNamed) {
+  const std::string openqcd = good_file({"openqcd", GaugeFormat::openqcd, 64});
+  const struct {
+    std::string bytes, said;
+  } others[] = {{"\x89HDF\r\n\x1a\n and more", "0x89484446, an HDF5 file"},
+                {"\x1f\x8b\x08 and more", "0x1f8b0820, compressed by gzip"},
+                {"<?xml version=\"1.0\"?>", "an XML text"},
+                {"A letter,\r\nof two lines", "a text that begins with 'A letter,'"},
+                {openqcd.substr(0, openqcd.size() - 8), "is truncated: openQCD's header says 4x2x2x4"},
+                {openqcd.substr(0, 24), "is truncated: openQCD's header says 4x2x2x4"},
+                {openqcd + "x", "as an openQCD file it would have 36888 bytes"},
+                {std::string(64, '\3'), "found 64 bytes that begin with 0x03030303"}};
+  for (const auto& other : others) {
+    try {
+      read_bytes(other.bytes);
+      ADD_FAILURE() << "read a file of another kind";
+    } catch (const FileError& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find(other.said), std::string::npos) << text;
+      EXPECT_NE(text.find("truncated") == std::string::npos,
+                text.find("expected ILDG or SciDAC (LIME), NERSC, MILC") == std::string::npos)
+          << text;
+    }
+  }
+}
+
 TEST(BadFiles, WithAnotherFirstLineThrow) {
   std::string bytes = good_file({"nersc", GaugeFormat::nersc, 64});
   bytes[5] = '\x7f';  // BEGIN_HEADER

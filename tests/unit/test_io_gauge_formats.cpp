@@ -283,6 +283,8 @@ TEST(Nersc, HeadersAreReadAsPeopleWriteThem) {
   };
   const std::string changed[] = {replaced(bytes, "CHECKSUM = ", "CHECKSUM = 0x"),
                                  replaced(bytes, "PLAQUETTE = ", "PLAQUETTE=+"),
+                                 replaced(bytes, "IEEE64BIG", "ieee64big"),
+                                 replaced(bytes, "GAUGE_3x3", "GAUGE_3X3"),
                                  replaced(bytes, "\nEND_HEADER", "\n \tEND_HEADER"),
                                  replaced(bytes, "BOUNDARY_1", "\n# the end = END_HEADER?\n\n\tBOUNDARY_1"),
                                  line_ends("\r\n"),
@@ -314,12 +316,69 @@ TEST(BridgeText, ReadsNumbersALine) {
   ReadOptions options;
   options.lattice = Coord{4, 4, 2, 2};
   EXPECT_THROW(probe_gauge_file(path.str(), options), FileError);
-  for (const size_t cut : {size_t(1), size_t(2), size_t(5), text.size() / 2}) {
-    write_bytes(path.str(), text.substr(0, text.size() - cut));
-    EXPECT_THROW(read_gauge_field(path.str(), V), FileError) << cut;
+  const size_t last = text.rfind('\n', text.size() - 2) + 1;  // the last number
+  for (const size_t length : {text.size() / 2, last - 1, last, last + 1}) {
+    write_bytes(path.str(), text.substr(0, length));
+    EXPECT_THROW(read_gauge_field(path.str(), V), FileError) << length;
   }
   write_bytes(path.str(), replaced(text, "0.", "0,"));
   EXPECT_THROW(read_gauge_field(path.str(), V), FileError);
+}
+
+TEST(BridgeText, IsReadAsProgramsWriteIt) {
+  const LatticePtr lattice = lattice_of_one({2, 2, 2, 2});
+  const GaugeField U = random_field(lattice);
+  std::string text, fortran;
+  for (const double x : canonical(U)) {
+    char line[40];
+    std::snprintf(line, sizeof line, "%.17e\n", x);
+    text += line;
+    *std::strchr(line, 'e') = 'D';
+    fortran += line;
+  }
+  const size_t middle = text.find('\n', text.size() / 2) + 1;
+  const std::string comment = "# " + std::string(300, 'x') + " = 1\n";
+  const struct {
+    std::string text, said;
+  } texts[] = {{comment + text.substr(0, middle) + "  #\n" + text.substr(middle), "passed over: 2"},
+               {fortran, "Fortran"},
+               {text.substr(0, text.size() - 1), "no line end follows the last number"}};
+  const TemporaryPath path("bridge_odd");
+  GaugeField V(lattice);
+  for (const auto& [content, said] : texts) {
+    write_bytes(path.str(), content);
+    const FileReport report = read_gauge_field(path.str(), V);
+    EXPECT_EQ(canonical(U), canonical(V));
+    ASSERT_EQ(report.warnings.size(), 2u);
+    EXPECT_NE(report.warnings[1].find(said), std::string::npos) << report.warnings[1];
+  }
+}
+
+/// By line, with what was found there, in the first lines too.
+TEST(BridgeText, NamesWhatIsNoNumber) {
+  const LatticePtr lattice = lattice_of_one({2, 2, 2, 2});
+  const GaugeField U = random_field(lattice);
+  const TemporaryPath path("bridge_bad");
+  GaugeField V(lattice);
+  for (const int line : {1, 2, 300})
+    for (const char* word : {"nan", "-NaN", "inf", "Infinity", "0,5", "1e999", "1.0#", "x"}) {
+      std::string text = "# a comment\n";
+      int at = 1;
+      for (const double x : canonical(U)) {
+        char number[40];
+        std::snprintf(number, sizeof number, "%.17g\n", x);
+        text += at++ == line ? std::string(word) + "\n" : std::string(number);
+      }
+      write_bytes(path.str(), text);
+      try {
+        read_gauge_field(path.str(), V);
+        ADD_FAILURE() << "read " << word;
+      } catch (const FileError& error) {
+        const std::string said =
+            "line " + std::to_string(line + 1) + ": expected a number, found '" + word + "'";
+        EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
+      }
+    }
 }
 
 }  // namespace

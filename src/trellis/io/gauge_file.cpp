@@ -58,13 +58,6 @@ namespace io {
 
 namespace {
 
-std::string known_magic(uint32_t magic, InputFile& file) {
-  if (magic == milc_version_4_magic) return "a MILC file of version 4 or older (only version 5 is read)";
-  if (magic == milc_1996_magic) return "a MILC file of 1996 (only version 5 is read)";
-  return message("no gauge file that is known (magic number ", magic, ", ", file.size(), " bytes",
-                 why_not_openqcd(file), ")");
-}
-
 /// Recognises the format by content; the links are not touched.
 GaugeFileHeader inspect(InputFile& file, const ReadOptions& options) {
   if (file.size() == 0) throw FileError(file.path() + " is empty: expected a gauge field");
@@ -82,8 +75,7 @@ GaugeFileHeader inspect(InputFile& file, const ReadOptions& options) {
   if (big == text_begin) return inspect_nersc(file, options);
   if (big == milc_magic || little == milc_magic) return inspect_milc(file, options);
   if (is_openqcd(file)) return inspect_openqcd(file, options);
-  const bool is_big = big == milc_version_4_magic || big == milc_1996_magic;
-  throw FileError(message(file.path(), " is ", known_magic(is_big ? big : little, file)));
+  throw_unknown(file);
 }
 
 void read_links(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links) {
@@ -110,12 +102,6 @@ bool check_values(FileReport& report, const GaugeField& U) {
   }
   report.values.push_back({"unitarity", 0.0, violation, unitarity_tolerance});
   return report.values.back().ok();
-}
-
-std::string hex(uint32_t value) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%08x", value);
-  return text;
 }
 
 /// All ranks have the same report, so all throw.

@@ -31,8 +31,11 @@ GaugeFileHeader inspect_bridge_text(InputFile& file, const ReadOptions& options)
 
 /// openQCD has no magic number: the extents must fit the size of the file.
 bool is_openqcd(InputFile& file);
-/// A hint for the message about a file that is nothing else: "" or what is missing.
+/// A hint for the message about a file that is nothing else: "" or what is missing. Throws FileError for a
+/// file that begins as one of openQCD and is too short.
 std::string why_not_openqcd(InputFile& file);
+/// For a file of none of the formats: FileError with what was expected and what it may be. @pre 4 bytes.
+[[noreturn]] void throw_unknown(InputFile& file);
 bool is_bridge_text(InputFile& file);
 
 // Read this rank's part into canonical order, [site, x fastest][mu][row][column][re, im], and fill in the

@@ -20,8 +20,8 @@ int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 LimeRecord parse_header(const InputFile& file, int64_t at, const std::byte* header) {
   const uint32_t magic = load_u32(header, ByteOrder::big);
   if (magic != lime_magic)
-    throw FileError(message(file.path(), ": no LIME record at byte ", at, ": expected magic number ",
-                            lime_magic, ", found ", magic));
+    throw FileError(message(file.path(), ": no LIME record at byte ", at, ": expected magic number ", "0x",
+                            hex(lime_magic), ", found 0x", hex(magic)));
   const uint32_t version_and_flags = load_u32(header + 4, ByteOrder::big);
   if (version_and_flags >> 16 != 1)
     throw FileError(message(file.path(), ": LIME record at byte ", at, ": expected version 1, found ",

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <vector>
 
 #include "trellis/base/error.hpp"
 #include "trellis/io/site_ordered.hpp"
@@ -75,21 +76,36 @@ Number number(const std::string& text, const std::string& key, const std::string
   return value;
 }
 
-void read_floating_point(const std::string& text, const std::string& path, GaugeFileHeader& header) {
-  const std::string bits = text.substr(0, 6), suffix = text.size() > 6 ? text.substr(6) : "";
-  if ((bits != "IEEE32" && bits != "IEEE64") || (suffix != "" && suffix != "BIG" && suffix != "LITTLE"))
-    throw FileError(message(
-        path, ": NERSC header: expected FLOATING_POINT IEEE32, IEEE32BIG, IEEE32LITTLE or the same with ",
-        "64, found '", text, "'"));
-  header.report.precision_bits = bits == "IEEE32" ? 32 : 64;
-  header.order = suffix == "BIG" ? ByteOrder::big : ByteOrder::little;
-  header.order_is_stated = !suffix.empty();
+/// The legal value that differs in case at most, with a warning if it does; throws if there is none.
+std::string legal_value(const Keys& keys, const std::string& key, const std::vector<std::string>& legal,
+                        const std::string& path, FileReport& report) {
+  const std::string& text = required(keys, key, path);
+  const auto is_same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  std::string list;
+  for (const std::string& value : legal) {
+    list += (list.empty() ? "" : ", ") + value;
+    if (!std::equal(text.begin(), text.end(), value.begin(), value.end(), is_same)) continue;
+    if (text != value) report.warnings.push_back(message(key, " = ", text, " is taken for ", value));
+    return value;
+  }
+  throw FileError(
+      message(path, ": NERSC header: expected one of ", list, " as ", key, ", found '", text, "'"));
 }
 
-void read_datatype(const std::string& text, const std::string& path, GaugeFileHeader& header) {
-  if (text != "4D_SU3_GAUGE" && text != "4D_SU3_GAUGE_3x3")
-    throw FileError(message(
-        path, ": NERSC header: expected DATATYPE 4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3, found '", text, "'"));
+void read_floating_point(const Keys& keys, const std::string& path, GaugeFileHeader& header) {
+  const std::string text = legal_value(
+      keys, "FLOATING_POINT", {"IEEE32BIG", "IEEE32LITTLE", "IEEE32", "IEEE64BIG", "IEEE64LITTLE", "IEEE64"},
+      path, header.report);
+  header.report.precision_bits = text.rfind("IEEE32", 0) == 0 ? 32 : 64;
+  header.order = text.ends_with("BIG") ? ByteOrder::big : ByteOrder::little;
+  header.order_is_stated = text.size() > 6;
+}
+
+void read_datatype(const Keys& keys, const std::string& path, GaugeFileHeader& header) {
+  const std::string text =
+      legal_value(keys, "DATATYPE", {"4D_SU3_GAUGE", "4D_SU3_GAUGE_3x3"}, path, header.report);
   header.rows = text == "4D_SU3_GAUGE" ? 2 : 3;
   header.report.format = header.rows == 2 ? GaugeFormat::nersc_two_row : GaugeFormat::nersc;
 }
@@ -160,8 +176,8 @@ GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
                             first_line.substr(0, 40), "'"));
   const Keys keys = parse_keys(text);
   const std::string& path = file.path();
-  read_datatype(required(keys, "DATATYPE", path), path, header);
-  read_floating_point(required(keys, "FLOATING_POINT", path), path, header);
+  read_datatype(keys, path, header);
+  read_floating_point(keys, path, header);
   std::array<int64_t, 4> extents;
   for (int mu = 0; mu < Nd; ++mu) {
     const std::string key = message("DIMENSION_", mu + 1);

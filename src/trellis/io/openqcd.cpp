@@ -87,7 +87,12 @@ bool is_openqcd(InputFile& file) {
 
 std::string why_not_openqcd(InputFile& file) {
   if (file.size() < header_bytes) return "";
-  const int64_t expected = expected_bytes(extents_of(file, ByteOrder::little));
+  const std::array<int64_t, 4> extents = extents_of(file, ByteOrder::little);
+  const int64_t expected = expected_bytes(extents);
+  if (expected > file.size())
+    throw FileError(message(file.path(), " is truncated: openQCD's header says ",
+                            to_string({int(extents[0]), int(extents[1]), int(extents[2]), int(extents[3])}),
+                            ", which needs ", expected, " bytes; ", file.size(), " are there"));
   if (expected > 0) return message("; as an openQCD file it would have ", expected, " bytes");
   if (expected_bytes(extents_of(file, ByteOrder::big)) > 0)
     return "; it looks like an openQCD file in the wrong (big-endian) byte order";

@@ -1,6 +1,8 @@
 #pragma once
 /// Text that other programs left in a file.
 #include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <string>
 
 namespace trellis::io {
@@ -10,6 +12,13 @@ namespace trellis::io {
 inline std::string printable(std::string text) {
   for (char& c : text)
     if ((c < ' ' || c > '~') && c != '\n' && c != '\t') c = '?';
+  return text;
+}
+
+/// Eight hexadecimal digits.
+inline std::string hex(uint32_t value) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%08x", value);
   return text;
 }
 
