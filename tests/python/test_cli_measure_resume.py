@@ -105,7 +105,7 @@ def test_results_of_older_versions(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-@pytest.mark.parametrize("name", ["configurations", "correlators/pion", "solves/seconds"])
+@pytest.mark.parametrize("name", ["configurations", "correlators/pion", "solves/iterations"])
 def test_results_with_a_flipped_bit(folder: Path, name: str, ranks: int) -> None:
     """Refused by name of file and dataset; moved away, the same is measured again."""
     result = folder / "out/correlators.000002.h5"

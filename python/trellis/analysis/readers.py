@@ -30,6 +30,8 @@ GAUGE_STREAM = "gauge_stream"
 LALIBE = "lalibe"
 _SUFFIXES = (".h5", ".hdf5")
 _REQUIRED = ("type", "boundary_t")
+#: Of /solves: attributes, for they depend on clocks; datasets in files of older versions.
+_TIMES = ("seconds", "gflops")
 _TYPES = ("meson", "baryon", "feynman_hellmann", "three_point", "midpoint")
 #: File, numbers of its configurations, correlators by name.
 Part: TypeAlias = tuple[Path, NDArray, dict[str, CorrelatorData]]
@@ -236,6 +238,19 @@ def _read_correlator(path: Path, dataset: h5py.Dataset, numbers: NDArray, time_e
     return CorrelatorData(where.rsplit("/", 1)[-1], values.mean(axis=1), momenta, counts, attributes)
 
 
+def _times(path: Path, group: h5py.Group, name: str, count: int) -> NDArray:
+    """An attribute with a number for each configuration and source."""
+    values = np.asarray(group.attrs[name])
+    if values.dtype.kind not in "iuf" or values.ndim != 1 or values.size % max(count, 1):
+        raise MeasurementFileError(
+            path,
+            f"/solves: attribute {name}",
+            expected=f"real numbers, as many of each of {count} configurations",
+            found=plain(values),
+        )
+    return values.astype(np.float64)
+
+
 def _read_solves(path: Path, group: h5py.Group, count: int, result: Measurements) -> None:
     for name, dataset in group.items():
         if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in "iuf":
@@ -248,5 +263,9 @@ def _read_solves(path: Path, group: h5py.Group, count: int, result: Measurements
                 path, f"shape of {dataset.name}", expected=expected, found=list(values.shape)
             )
         result.solves.setdefault(name, []).extend(values.reshape(count, -1))
+    for name in _TIMES:
+        if name in group.attrs and name not in group:
+            values = _times(path, group, name, count)
+            result.solves.setdefault(name, []).extend(values.reshape(count, -1))
     if "solver" in group.attrs:
         result.solves["solver"] = text_of(group.attrs["solver"])

@@ -172,5 +172,5 @@ def _write_solves(file: h5py.File, count: int, sources: int, rng: np.random.Gene
     group.attrs["solver"] = "synthetic"
     group["iterations"] = rng.integers(180, 260, (count, sources))
     group["relative_residual"] = rng.uniform(3e-11, 1e-10, (count, sources))
-    group["seconds"] = rng.uniform(0.9, 1.2, (count, sources))
-    group["gflops"] = rng.uniform(22, 26, (count, sources))
+    group.attrs["seconds"] = rng.uniform(0.9, 1.2, count * sources)
+    group.attrs["gflops"] = rng.uniform(22, 26, count * sources)
