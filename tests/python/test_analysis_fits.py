@@ -251,7 +251,7 @@ def test_fallbacks_are_said():
     assert any("a plain correlated fit needs 32" in note for note in some.notes)
     enough = fit_particle([draw(PION, 40, rng)], np.arange(40), AnalysisOptions())
     assert enough.weights_kind == "correlated"
-    with pytest.raises(TooFewConfigurations, match=r"at least 5 .* found 4"):
+    with pytest.raises(TooFewConfigurations, match=r"at least 5 .*minimum_configurations = 5\), found 4"):
         fit_particle([draw(PION, 4, rng)], np.arange(4), AnalysisOptions())
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from trellis.analysis import MeasurementFileError, analyze, read_measurements
-from trellis.analysis.command import run
+from trellis.analysis.command import NOTHING_FITTED, run
 from trellis.analysis.synthetic import write_synthetic_measurements
 
 
@@ -84,7 +84,8 @@ def test_odd_data_are_named(
 ) -> None:
     """Nothing is fitted, the reason is in the report, and no number lacks an error."""
     path = edited(tmp_path / "odd.h5", change, **options)
-    assert run(path, tmp_path / "out") == 0
+    assert run(path, tmp_path / "out") == NOTHING_FITTED == 4
+    assert (tmp_path / "out" / "report.html").exists()
     content = json.loads((tmp_path / "out" / "results.json").read_text())
     assert reason in content["not_fitted"]["pion"]
     assert not content["particles"]

@@ -7,8 +7,10 @@ import os
 import signal
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from command_line import command, environment, run, sha256
@@ -27,6 +29,8 @@ KEYS = {
     "polyakov_loop",
     "unitarity_violation",
     "checksums",
+    "values",
+    "warnings",
 }
 
 
@@ -71,6 +75,8 @@ def test_info(folder: Path) -> None:
     assert found["unitarity_violation"] < 1e-14
     assert [c["kind"] for c in found["checksums"]] == ["scidac_a", "scidac_b"]
     assert all(c["ok"] and c["stored"] == c["computed"] for c in found["checksums"])
+    assert [(v["name"], v["ok"]) for v in found["values"]] == [("unitarity", True)]
+    assert found["warnings"] == []
     text = run("info", "conf.ildg", cwd=folder).stdout
     assert "4x4x4x8" in text
     assert f"{loops['plaquette']}" in text
@@ -364,6 +370,89 @@ def test_analyze(tmp_path: Path) -> None:
         assert "pydantic" not in text
     assert "max_states" in json.loads(run("analyze", "--schema", cwd=tmp_path).stdout)["properties"]
     run("analyze", cwd=tmp_path, status=2)
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+        ("PMI_SIZE", "PMI_RANK"),
+        ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+    ],
+)
+def test_analyze_runs_on_one_rank(tmp_path: Path, launcher: tuple[str, str]) -> None:
+    """The environment is that of rank 1 of 2, then of rank 0."""
+    from trellis.analysis.synthetic import write_synthetic_measurements
+
+    write_synthetic_measurements(tmp_path / "data.h5", configurations=range(20))
+    (tmp_path / "options.toml").write_text('particles = ["pion"]\n')
+    arguments = ("analyze", "data.h5", "--output", "out", "--options", "options.toml")
+    size, rank = launcher
+    found = run(*arguments, cwd=tmp_path, **{size: "2", rank: "1"})
+    assert (found.stdout, found.stderr) == ("", "")
+    assert not (tmp_path / "out").exists()
+    assert "report: " in run(*arguments, cwd=tmp_path, **{size: "2", rank: "0"}).stdout
+
+
+def test_analyze_under_mpirun(tmp_path: Path) -> None:
+    """One summary, and the status where nothing is fitted."""
+    from trellis.analysis.synthetic import write_synthetic_measurements
+
+    write_synthetic_measurements(tmp_path / "data.h5", configurations=range(20))
+    (tmp_path / "options.toml").write_text('particles = ["pion"]\nminimum_configurations = 30\n')
+    arguments = ("analyze", "data.h5", "--options", "options.toml")
+    found = run(*arguments, cwd=tmp_path, ranks=2, status=1).stderr
+    assert found.count("error: ") == 1
+    assert "needs at least 30 independent configurations (options.minimum_configurations = 30)" in found
+    (tmp_path / "options.toml").write_text('particles = ["pion"]\n')
+    with h5py.File(tmp_path / "data.h5", "r+") as file:
+        pion = file["correlators/pion"]
+        pion[...] = pion[:1]
+    found = run(*arguments, cwd=tmp_path, ranks=2, status=4)
+    assert found.stdout.count("report: ") == 1
+    assert "error: none of the correlators could be fitted" in found.stderr
+    assert (tmp_path / "analysis" / "report.html").exists()
+
+
+FULL = """
+import resource, sys
+from trellis.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 10, 4 << 10))
+sys.argv = ["trellis", "analyze", "data.h5", "--json"]
+main()
+"""
+
+
+def test_analyze_on_a_full_disk(tmp_path: Path) -> None:
+    """The file that could not be written is named; so is standard output."""
+    from trellis.analysis.synthetic import write_synthetic_measurements
+
+    write_synthetic_measurements(tmp_path / "data.h5", configurations=range(20))
+    found = subprocess.run(
+        [sys.executable, "-c", FULL],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert found.returncode == 1
+    said = json.loads(found.stdout)["error"]
+    assert said.startswith("analysis/")
+    assert said.endswith(": cannot be written: File too large")
+    if Path("/dev/full").exists():
+        with open("/dev/full", "w") as full:
+            full_output = subprocess.run(
+                command("analyze", "data.h5"),
+                cwd=tmp_path,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment(),
+                check=False,
+            )
+        assert full_output.returncode == 1
+        assert "standard output: cannot be written: No space left on device" in full_output.stderr
 
 
 def test_version(tmp_path: Path) -> None:

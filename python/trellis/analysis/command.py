@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json as json_text
 import sys
 from collections.abc import Iterable
@@ -18,6 +19,10 @@ from .options import AnalysisOptions
 from .pipeline import analyze
 from .results import ParticleResult, Results, format_error
 
+#: What an operating system says of full disks, quotas and limits.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+#: Exit status where none of the correlators could be fitted.
+NOTHING_FITTED = 4
 #: Of the correlators that were not fitted for one and the same reason.
 _NAMES_SHOWN = 4
 
@@ -53,21 +58,41 @@ def run(
     Returns
     -------
     int
-        Exit status: 0, or 1 after an error whose message went to standard error (and into the JSON).
+        Exit status: 0; 1 after an error whose message went to standard error (and into the JSON);
+        `NOTHING_FITTED` where there are correlators, in the measurements or in the companion's, and none of
+        them could be fitted: the report is there, and says why.
     """
     errors = Console(stderr=True, soft_wrap=True)
     try:
         results = analyze(paths, output=output_dir, companion=companion, title=title, options=options)
     except (AnalysisError, RunFileError, OSError) as error:
-        errors.print(f"error: {error}", style="bold red", highlight=False, markup=False)
+        text = _not_written(error, output_dir) or str(error)
+        errors.print(f"error: {text}", style="bold red", highlight=False, markup=False)
         if json:
-            print(json_text.dumps({"error": str(error)}))
+            print(json_text.dumps({"error": text}))
         return 1
     if json:
         sys.stdout.write(results.to_json())
     else:
         print_summary(results, Path(output_dir), Console())
-    return 0
+    parts = [results] if results.companion is None else [results, results.companion]
+    if not any(map(_is_without_fits, parts)):
+        return 0
+    errors.print("error: none of the correlators could be fitted", style="bold red")
+    return NOTHING_FITTED
+
+
+def _not_written(error: Exception, output_dir: Path | str) -> str:
+    """A full disk's own message is a number, and may name no file."""
+    if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
+        return ""
+    return f"{error.filename or output_dir}: cannot be written: {error.strerror}"
+
+
+def _is_without_fits(part: Results) -> bool:
+    """Whether there was something to fit, and nothing came out."""
+    found = (part.particles, part.nucleon_charges, part.residual_mass)
+    return bool(part.not_fitted) and not any(found)
 
 
 def print_summary(results: Results, output_dir: Path, console: Console) -> None:

@@ -36,13 +36,23 @@ class MeasurementFileError(AnalysisError, FileError):
 
 
 class TooFewConfigurations(AnalysisError):
-    """The number of configurations does not carry the requested statement."""
+    """The number of configurations does not carry the requested statement.
 
-    def __init__(self, purpose: str, *, needed: int, found: float) -> None:
+    Parameters
+    ----------
+    option
+        Of the analysis, where it has the number.
+    """
+
+    def __init__(self, purpose: str, *, needed: int, found: float, option: str = "") -> None:
         self.purpose = purpose
         self.needed = needed
         self.found = found
-        super().__init__(f"{purpose} needs at least {needed} independent configurations, found {found:g}")
+        self.option = option
+        super().__init__(
+            f"{purpose} needs at least {needed} independent configurations"
+            f"{f' ({option})' if option else ''}, found {found:g}"
+        )
 
 
 class FitFailed(AnalysisError):

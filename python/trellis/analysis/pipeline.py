@@ -256,7 +256,9 @@ def _fit_one(
         failed[name] = str(error).removeprefix(f"{name}: ")  # it is shown with its name
     except TooFewConfigurations as error:
         where = f"{_files_of(measurements)}: {error.purpose}"
-        raise TooFewConfigurations(where, needed=error.needed, found=error.found) from error
+        raise TooFewConfigurations(
+            where, needed=error.needed, found=error.found, option=error.option
+        ) from error
 
 
 def _files_of(measurements: Measurements) -> str:

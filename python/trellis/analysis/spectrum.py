@@ -95,7 +95,12 @@ def fit_particle(
         purpose = f"{name}: the analysis" + (
             f" in bins of {options.bin_size}" if options.bin_size > 1 else ""
         )
-        raise TooFewConfigurations(purpose, needed=options.minimum_configurations, found=len(numbers))
+        raise TooFewConfigurations(
+            purpose,
+            needed=options.minimum_configurations,
+            found=len(numbers),
+            option=f"options.minimum_configurations = {options.minimum_configurations}",
+        )
     data = [b[0] for b in binned]
     normalisation = [_normalisation(d, c) for d, c in zip(data, correlators, strict=True)]
     data = [d / n for d, n in zip(data, normalisation, strict=True)]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+from ..parallel import launched_rank
 from ..run_files.loading import load_run_file
+from .console import naming_standard_output
 
 
 def analyze(
@@ -16,9 +19,14 @@ def analyze(
     options: Path | None,
     json: bool,
 ) -> int:
-    """See trellis.analysis.command.run."""
+    """See trellis.analysis.command.run. Of several ranks the first does it alone."""
+    if launched_rank() > 0:
+        return 0
     from ..analysis.command import run
     from ..analysis.options import AnalysisOptions
 
     chosen = None if options is None else load_run_file(options, AnalysisOptions)[0]
-    return run(paths, output, json=json, options=chosen, companion=companion or None, title=title)
+    with naming_standard_output():
+        status = run(paths, output, json=json, options=chosen, companion=companion or None, title=title)
+        sys.stdout.flush()
+    return status

@@ -71,7 +71,7 @@ class Output:
 
     def line(self, text: str, style: str | None = None) -> None:
         """A line for people."""
-        with _naming_standard_output():
+        with naming_standard_output():
             self.console.print(text, style=style, markup=False)
 
     def warning(self, text: str) -> None:
@@ -89,7 +89,7 @@ class Output:
     def result(self, content: dict[str, Any]) -> None:
         """The JSON object, in JSON mode."""
         if self.json and self.is_root:
-            with _naming_standard_output():
+            with naming_standard_output():
                 sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
                 sys.stdout.flush()
 
@@ -149,7 +149,7 @@ def run(command: Callable[[], int | None], json: bool) -> None:
 
 
 @contextmanager
-def _naming_standard_output() -> Iterator[None]:
+def naming_standard_output() -> Iterator[None]:
     """A full disk behind it: the system's message names no file."""
     try:
         yield
