@@ -17,6 +17,7 @@ from typing import Any
 import h5py
 import pytest
 
+from trellis.commands.stopping import STOPPED
 from trellis.core import load
 
 #: What any machine needs to start more ranks than it has cores, as root in a container too.
@@ -108,7 +109,7 @@ def stopped_by_signal(
 ) -> dict[str, Any]:
     """Start a command, send SIGTERM (or `by`) so long after a condition holds, and return its JSON object.
 
-    It ends with status 0, and says that it was stopped.
+    It ends with status 3, and says that it was stopped.
     """
     process = subprocess.Popen(
         command(*arguments, "--json", ranks=ranks),
@@ -123,6 +124,6 @@ def stopped_by_signal(
     time.sleep(after)
     process.send_signal(by)
     found = json.loads(process.communicate(timeout=60)[0])
-    assert process.returncode == 0
+    assert process.returncode == STOPPED
     assert found["stopped"]
     return found

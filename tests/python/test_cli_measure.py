@@ -212,7 +212,9 @@ def test_resume_measures_what_is_missing(measured: Path) -> None:
     assert (measured / "out" / "correlators.000012.h5").stat().st_mtime_ns == other
     name = write_run(measured, ("kappa = 0.125", "kappa = 0.12"))
     found_error = run("measure", name, "--resume", cwd=measured, status=1).stderr
-    assert "correlators.000006.h5 was measured with another [fermion]" in found_error
+    assert (
+        "correlators.000006.h5: fermion.kappa = 0.125 before and 0.12 now; a changed run needs" in found_error
+    )
 
 
 def test_analysis_reads_it(measured: Path) -> None:
@@ -433,16 +435,44 @@ def test_a_kill_loses_the_configuration_in_hand_only(measured: Path) -> None:
 def test_lattices_that_differ(measured: Path) -> None:
     """Refused before anything is computed, and beside finished results."""
     tr.weak_field((4, 4, 4, 4), seed=1).write(measured / "small.13.ildg")
+    files = '"ensemble/configuration.*.ildg"'
+    changes = [("[2, 1, 0, 5]", "[2, 1, 0, 3]"), ('"out"', '"differ"')]
+    name = write_run(measured, (files, '["ensemble/configuration.*.ildg", "small.13.ildg"]'), *changes)
+    expected = (
+        f"error: {name}:2: configurations.files: small.13.ildg has the lattice [4, 4, 4, 4]: expected that "
+        "of the others, [4, 4, 4, 8]\n"
+    )
+    assert run("measure", name, cwd=measured, status=1).stderr == expected
+    assert not (measured / "differ").exists()
+    run("measure", write_run(measured, (files, '"small.13.ildg"'), *changes), cwd=measured)
+    name = write_run(measured, *changes)
+    found = run("measure", name, "--resume", cwd=measured)  # of other numbers: nothing there is of this run
+    name = write_run(measured, (files, '["ensemble/configuration.000012.ildg", "small.13.ildg"]'), *changes)
+    found = run("measure", name, "--resume", cwd=measured, status=1)
+    assert "[4, 4, 4, 4]" in found.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_all_files_that_cannot_be_measured_are_named_first(measured: Path, ranks: int) -> None:
+    """With what is wrong; nothing is computed, and no folder made."""
+    whole = (measured / "ensemble" / "configuration.000006.ildg").read_bytes()
+    for file, content in {
+        "bad.20.ildg": whole[:-1000],
+        "bad.21.ildg": b"no links",
+        "bad.22.ildg": b"",
+    }.items():
+        (measured / file).write_bytes(content)
+    tr.weak_field((4, 4, 4, 4), seed=1).write(measured / "bad.23.ildg")
     name = write_run(
         measured,
-        ('"ensemble/configuration.*.ildg"', '["ensemble/configuration.000012.ildg", "small.13.ildg"]'),
-        ("[2, 1, 0, 5]", "[2, 1, 0, 3]"),
-        ('"out"', '"differ"'),
+        ('"ensemble/configuration.*.ildg"', '["ensemble/configuration.*.ildg", "bad.*.ildg"]'),
+        ('"out"', '"out_bad"'),
     )
-    expected = "small.13.ildg has the lattice [4, 4, 4, 4]: expected that of the others, [4, 4, 4, 8]"
-    for options in ([], ["--resume"]):
-        assert expected in run("measure", name, *options, cwd=measured, status=1).stderr
-    assert [path.name for path in (measured / "differ").iterdir()] == ["correlators.000012.h5"]
+    said = run("measure", name, cwd=measured, ranks=ranks, status=1).stderr
+    assert f"error: {name}:2: configurations.files: 4 files cannot be measured:" in said
+    for number in (20, 21, 22, 23):
+        assert said.count(f"bad.{number}.ildg") == 1
+    assert not (measured / "out_bad").exists()
 
 
 def test_sources_that_no_step_smooths(measured: Path) -> None:

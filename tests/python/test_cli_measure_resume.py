@@ -183,7 +183,7 @@ finally:
 """
 
 
-def stopped(folder: Path, solve: int, signal: str = "SIGTERM", rank: int = 0, status: int = 0) -> str:
+def stopped(folder: Path, solve: int, signal: str = "SIGTERM", rank: int = 0, status: int = 3) -> str:
     """What a run says that gets a signal in its solve of this number, if it begins so many."""
     launcher = command(ranks=rank + 1)[: -len(command())]
     found = subprocess.run(
@@ -260,7 +260,7 @@ def begun(plain: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("rank", [0, 1])
 def test_finished_sources_survive_a_kill(plain: Path, begun: Path, rank: int) -> None:
     """They are not solved again, on any number of ranks, and the results have the same bits."""
-    said = stopped(begun, 0, rank=rank)
+    said = stopped(begun, 0, rank=rank, status=0)
     assert "configuration 1: 1 sources are done already" in said
     assert f"solves begun: {2 * SOLVES - SOLVES // 2}\n" in said
     assert correlators(begun) == correlators(plain)
@@ -277,7 +277,7 @@ def test_a_run_that_does_not_go_on_leaves_finished_sources_alone(begun: Path) ->
     assert "out has some sources of configuration 1; go on with --resume" in found.stderr
     text = (begun / "run.toml").read_text()
     (begun / "run.toml").write_text(text.replace("csw = 1.0", "csw = 1.5"))
-    assert "unfinished was measured with another [fermion]" in resume(begun, status=1)
+    assert "unfinished: fermion.csw = 1.0 before and 1.5 now; a changed run needs" in resume(begun, status=1)
     (begun / "run.toml").write_text(text)
     replace(begun / "field.1.ildg", seed=5)
     said = resume(begun, status=1)

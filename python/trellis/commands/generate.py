@@ -21,6 +21,7 @@ from ..run_files import GenerateRun, HmcRun
 from ..run_files.loading import has_table
 from .changed_keys import different_keys, differing_keys
 from .console import Output
+from .folder_lock import FolderLock
 from .setup import (
     gauge_field_bytes,
     load_run,
@@ -35,13 +36,19 @@ from .setup import (
     start_field,
     warn_of_valence,
 )
-from .stopping import StopRequest
+from .stopping import StopRequest, exit_status
 
 
 def generate(
     run_file: Path, *, resume: bool, json: bool, trajectories: int | None = None, tune: float | None = None
 ) -> int:
-    """Run, or go on with, the run of a file: heat bath, or trajectories ([molecular_dynamics])."""
+    """Run, or go on with, the run of a file: heat bath, or trajectories ([molecular_dynamics]).
+
+    Returns
+    -------
+    int
+        Exit status: 0, or `stopping.STOPPED`.
+    """
     output = Output(json)
     if on_root(lambda: _has_trajectories(run_file)):
         from .hmc import generate_hmc, tune_hmc
@@ -50,14 +57,15 @@ def generate(
         if tune is not None:
             output.result(tune_hmc(chain, text, output, acceptance=tune))
             return 0
-        output.result(generate_hmc(chain, text, output, trajectories=trajectories))
-        return 0
+        result = generate_hmc(chain, text, output, trajectories=trajectories)
+        output.result(result)
+        return exit_status(result)
     if trajectories is not None or tune is not None:
         raise BadArgument("--trajectories and --tune are for runs with [molecular_dynamics]")
     run, text = load_run(run_file, GenerateRun)
     result = generate_run(run, text, output, resume=resume)
     output.result(result)
-    return 0
+    return exit_status(result)
 
 
 def _has_trajectories(run_file: Path) -> bool:
@@ -102,6 +110,11 @@ class _Generation:
             3 * field, "this run", run.machine, output
         )  # links, and two copies while files are written
         on_root(lambda: make_output_folder(self.folder))
+        with FolderLock(self.folder, "generate", output.warning):
+            return self._run_locked(resume)
+
+    def _run_locked(self, resume: bool) -> dict[str, Any]:
+        run, output = self.run, self.output
         U = self._state(resume)
         if self.sweep < run.sweeps.total:
             set_aside_links(self.stream, self.sweep, output)

@@ -20,6 +20,7 @@ from ..provenance import build_provenance, now
 from ..run_files import HmcRun
 from .changed_keys import changes, course_of, describe_change, physics_of, require_tested
 from .console import Output
+from .folder_lock import FolderLock
 from .hmc_report import Part, describe_parts, describe_trajectory
 from .setup import (
     gauge_field_bytes,
@@ -113,6 +114,11 @@ class _Chain:
         self._prepare(U)
         first = self.number
         last = run.trajectories.total if trajectories is None else first + trajectories
+        with FolderLock(self.folder, "generate", output.warning):
+            return self._run_locked(trajectories)
+
+    def _run_locked(self, trajectories: int | None) -> dict[str, Any]:
+        run, output = self.run, self.output
         if first < last:
             set_aside_links(self.stream, first, output)
         extents = "x".join(map(str, run.lattice.extents))

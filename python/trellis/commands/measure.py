@@ -28,6 +28,7 @@ from ..run_files.loading import line_of
 from ..solvers import Solver, SolveReport
 from ..sources import AMPLIFYING, Source
 from .console import Output
+from .folder_lock import FolderLock
 from .measure_currents import (
     contract_feynman_hellmann,
     feynman_hellmann_propagators,
@@ -36,7 +37,7 @@ from .measure_currents import (
     three_point_functions,
 )
 from .measure_files import Measured, require_same_run, result_file, write_result
-from .measure_inputs import FileStamp, require_same_inputs
+from .measure_inputs import FileStamp, require_one_lattice, require_same_inputs
 from .measure_setup import (
     MIRRORED,
     are_beyond_half,
@@ -57,7 +58,7 @@ from .measure_setup import (
 from .measure_sources import load_sources, remove_sources, save_sources, unfinished_file
 from .measure_speed import Speed, speed_in_json
 from .setup import gauge_field_bytes, load_run, make_output_folder, require_memory, set_threads
-from .stopping import Stopped, StopRequest
+from .stopping import Stopped, StopRequest, exit_status
 
 #: What messages about a key of the run file begin with.
 _KEY = re.compile(r"(\w+)\.(\w+): ")
@@ -66,7 +67,13 @@ _KEY = re.compile(r"(\w+)\.(\w+): ")
 def measure(
     run_file: Path, *, resume: bool, json: bool, first: int | None = None, last: int | None = None
 ) -> int:
-    """Measure on every configuration of a run file, or on those of its numbers first..last."""
+    """Measure on every configuration of a run file, or on those of its numbers first..last.
+
+    Returns
+    -------
+    int
+        Exit status: 0, or `stopping.STOPPED`.
+    """
     output = Output(json)
     run, text = load_run(run_file, MeasureRun)
     run = run.model_copy(update={"configurations": between(run.configurations, first, last)})
@@ -75,7 +82,7 @@ def measure(
     except BadArgument as error:
         raise _in_run_file(error, run_file, run, text) from error
     output.result(result)
-    return 0
+    return exit_status(result)
 
 
 def _in_run_file(error: BadArgument, run_file: Path, run: MeasureRun, text: str) -> BadArgument:
@@ -91,9 +98,20 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
     """Everything after the run file was read; returns the JSON object of `trellis measure --json`."""
     set_threads(run.machine, output)
     folder = Path(run.output.directory)
-    stop = StopRequest()
-    measurement = _Measurement(run, text, output, stop)
+    measurement = _Measurement(run, text, output, StopRequest())
     found = on_root(lambda: find_configurations(run.configurations))
+    measurement.extents = require_one_lattice(found, run.configurations)
+    todo, _ = on_root(lambda: _split_done(found, folder))
+    on_root(lambda: make_output_folder(folder))
+    with FolderLock(folder, "measure", output.warning, [number for number, _ in todo]):
+        return _measure_locked(measurement, found, folder, resume=resume)
+
+
+def _measure_locked(
+    measurement: _Measurement, found: list[tuple[int, str]], folder: Path, *, resume: bool
+) -> dict[str, Any]:
+    """No other run writes the results of these configurations."""
+    run, output, stop = measurement.run, measurement.output, measurement.stop
     todo, done = on_root(lambda: _split_done(found, folder))
     begun = on_root(lambda: [number for number, _ in todo if unfinished_file(folder, number).exists()])
     if (done or begun) and not resume:
@@ -103,11 +121,12 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
             f"{folder} has {' and '.join(there)}; go on with --resume, or choose another folder"
         )
     for number in done:
-        measurement.extents = require_same_run(result_file(folder, number), run)
+        measurement.require_lattice(
+            result_file(folder, number), require_same_run(result_file(folder, number), run)
+        )
         remove_sources(folder, number)  # of a run that was killed right behind the result
     now = dict(found)
     require_same_inputs([(result_file(folder, number), now[number]) for number in done], run, output.line)
-    on_root(lambda: make_output_folder(folder))
     if done:
         output.line(f"{len(done)} of {len(found)} configurations are done already")
     start = time.perf_counter()
@@ -208,7 +227,7 @@ class _Measurement:
         self.in_hand, self.sources_done = True, 0
         stamp = FileStamp.of(path)
         U = read_with_report(path, grid=run.machine.grid, lattice=run.configurations.lattice)
-        self._require_one_lattice(path, U.geometry.extents)
+        self.require_lattice(path, U.geometry.extents)
         self._check_memory(U.geometry)
         assert U.report is not None
         for warning in U.report.warnings:
@@ -247,14 +266,13 @@ class _Measurement:
             said += f"t0/a^2 = {history.t0:.4f}, w0/a = {history.w0:.4f}, "
         self.output.line(f"{said}{time.perf_counter() - start:.1f} s")
 
-    def _require_one_lattice(self, path: str, extents: tuple[int, ...]) -> None:
+    def require_lattice(self, path: Path | str, extents: tuple[int, ...]) -> None:
         """No analysis puts correlators of several lattices together."""
         if self.extents is not None and self.extents != extents:
             raise BadArgument(
-                f"configurations.files: {path} has the lattice {list(extents)}: expected that of the others, "
-                f"{list(self.extents)}"
+                f"configurations.files: {path} has the lattice {list(extents)}: expected that of the "
+                f"configurations, {list(self.extents)}"
             )
-        self.extents = extents
 
     def _flow(self, U: GaugeField) -> FlowHistory | None:
         table = self.run.flow

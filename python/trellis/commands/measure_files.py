@@ -23,6 +23,7 @@ from ..run_files import MeasureRun
 from ..run_files.contractions import STRANGE
 from ..run_files.quarks import Coefficients
 from ..solvers import SolveReport
+from .changed_keys import different_keys, differing_keys
 from .measure_inputs import FileStamp, write_input
 from .measure_setup import bare_mass, coefficients, describe_smearing, strange_table
 from .measure_speed import speed_columns
@@ -110,12 +111,12 @@ def require_same_physics(path: Path, text: str, run: MeasureRun) -> None:
         raise FileError(
             f"{path}: expected the tables of a run file in the attribute physics, found {text!r}; {_DAMAGED}"
         )
-    for table, values in json_text.loads(physics(run)).items():
-        if _without_none(stored.get(table)) != _without_none(values):
-            raise BadArgument(
-                f"{path} was measured with another [{table}]: expected {values}, found {stored.get(table)}; "
-                "a changed run needs another folder"
-            )
+    expected = json_text.loads(physics(run))
+    changed = differing_keys(
+        _without_none({table: stored.get(table) for table in expected}), _without_none(expected)
+    )
+    if changed:
+        raise BadArgument(f"{path}: {different_keys(changed)}; a changed run needs another folder")
 
 
 def write_result(
@@ -219,8 +220,8 @@ def _write_flow(group: Any, history: FlowHistory) -> None:
 
 
 def _write_solves(group: Any, reports: list[SolveReport]) -> None:
-    columns = {
     """What depends on clocks are attributes: datasets are the same bits whenever and wherever they are made."""
+    columns = {
         "iterations": [float(r.iterations) for r in reports],
         "relative_residual": [r.largest_residual for r in reports],
     }

@@ -1,17 +1,19 @@
-"""Which configuration a result was measured on, and whether the file of that name still is the one."""
+"""The configurations of a run, all of one lattice, and whether a result was measured on the file of a name."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..core import load
-from ..errors import BadArgument
+from ..errors import BadArgument, FileError
 from ..gauge import GaugeField, read_with_report
 from ..parallel import on_root
 from ..run_files import MeasureRun
+from ..run_files.measure import ConfigurationsTable
 
 _ROUNDING = 1e-12  # of the mean plaquette, relative: sums of the same links by another compiler
 
@@ -55,6 +57,36 @@ class Content:
         if not common and not abs(now.plaquette - self.plaquette) <= _ROUNDING * abs(self.plaquette):
             return f"expected the plaquette {self.plaquette!r}, found {now.plaquette!r}"
         return ""
+
+
+def require_one_lattice(found: Iterable[tuple[int, str]], table: ConfigurationsTable) -> tuple[int, ...]:
+    """The lattice of all configurations, by what their headers and sizes say; no links are read. Collective.
+
+    Raises
+    ------
+    BadArgument
+        Files that are no configurations, are cut off, or are of another lattice than most: all are named.
+    """
+    lattices: dict[str, tuple[int, ...]] = {}
+    problems: list[str] = []
+    for _, path in found:
+        try:
+            lattices[path] = tuple(load().probe_gauge_file(path, table.lattice).lattice)
+        except FileError as error:
+            said = str(error)
+            problems.append(said if path in said else f"{path}: {said}")
+    usual = Counter(lattices.values()).most_common(1)[0][0] if lattices else ()
+    problems += [
+        f"{path} has the lattice {list(lattice)}: expected that of the others, {list(usual)}"
+        for path, lattice in lattices.items()
+        if lattice != usual
+    ]
+    if len(problems) == 1:
+        raise BadArgument(f"configurations.files: {problems[0]}")
+    if problems:
+        listed = "".join(f"\n  {problem}" for problem in problems)
+        raise BadArgument(f"configurations.files: {len(problems)} files cannot be measured:{listed}")
+    return usual
 
 
 def write_input(root: Any, path: str, stamp: FileStamp, U: GaugeField) -> None:

@@ -9,6 +9,14 @@ from typing import Any
 
 from ..core import load
 
+#: Exit status of a run that was asked to stop before its end: what it has is saved, and --resume goes on.
+STOPPED = 3
+
+
+def exit_status(result: dict[str, Any]) -> int:
+    """Of a run with this JSON object. On rank 0 alone: the first status that is not 0 ends an MPI job."""
+    return STOPPED if result["stopped"] and load().rank() == 0 else 0
+
 
 class Stopped(BaseException):
     """Work was given up between two steps because a stop was asked for; not an error."""
