@@ -140,9 +140,9 @@ SOUND: dict[str, tuple[bytes, str, int, list[bool], bool]] = {
     ),
     "milc<": (milc(U, "<"), "milc", 32, [True, True], False),
     "milc>": (milc(U, ">"), "milc", 32, [True, True], False),
-    "openqcd": (openqcd(U), "openqcd", 64, [], False),
-    "bridge": (bridge(U), "bridge-text", 64, [], True),
-    "bridge of DOS": (bridge(U, "\r\n"), "bridge-text", 64, [], True),
+    "openqcd": (openqcd(U), "openqcd", 64, [False], False),
+    "bridge": (bridge(U), "bridge-text", 64, [False], True),
+    "bridge of DOS": (bridge(U, "\r\n"), "bridge-text", 64, [False], True),
 }
 
 
@@ -160,6 +160,10 @@ def test_sound_files(name: str, tmp_path: Path) -> None:
     assert [found[kind] for kind in kinds] == pytest.approx(PLAQUETTES, abs=within)
     assert found["link_trace"] == pytest.approx(link_trace(U), abs=within)
     assert [check["stored"] is not None for check in found["checksums"]] == has_sums
+    assert all(check["ok"] for check in found["values"])
+    assert found["values"][-1]["name"] == "unitarity"
+    for warning in found["warnings"]:
+        assert f"{tmp_path / 'file'}: {warning}" in errors
     assert [check["ok"] for check in found["checksums"]] == [True if has else None for has in has_sums]
     assert ("checksum" in errors) == (not any(has_sums))  # missing ones are warned about
     status, _, _ = called(
@@ -202,7 +206,7 @@ SAID = {
     "extents that overflow": "1048576x1048576x1048576x1048576 needs more than",
     "a number in Latin-1": "DIMENSION_2",
     "no extent": "has no DIMENSION_2",
-    "a byte after the end": "221209 bytes that begin with 0x08000000; as an openQCD file it would have 221208 bytes",
+    "a byte after the end": "as an openQCD file it would have 221208 bytes",
 }
 
 
@@ -211,7 +215,10 @@ def test_damaged_files(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(damaged()[name])
     status, text, errors = called(lambda: info(tmp_path / "file", lattice=None, json=True))
     assert status == 1
-    assert json.loads(text)
+    found = json.loads(text)
+    assert "error" in found or not all(
+        check["ok"] in (True, None) for check in found["checksums"] + found["values"]
+    )
     assert SAID.get(name, "expected") in errors
     status, _, _ = called(
         lambda: convert(
@@ -220,6 +227,26 @@ def test_damaged_files(name: str, tmp_path: Path) -> None:
     )
     assert status == 1
     assert not (tmp_path / "new").exists()
+
+
+def test_json_says_what_failed(tmp_path: Path) -> None:
+    not_a_number = U.copy()
+    not_a_number[7, 5, 3, 1, 3, 2, 2] = np.nan
+    (tmp_path / "file").write_bytes(nersc(not_a_number, changes={"PLAQUETTE": "0.5000000"}))
+    status, text, errors = called(lambda: info(tmp_path / "file", lattice=None, json=True))
+    assert status == 1
+    found = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert [(v["name"], v["ok"]) for v in found["values"]] == [
+        ("plaquette", False),
+        ("link_trace", False),
+        ("unitarity", False),
+    ]
+    assert found["values"][0]["expected"] == 0.5
+    assert found["values"][0]["found"] is None
+    assert found["values"][0]["tolerance"] == 1e-6
+    first = "1 of 1536 links are not SU(3); the first, U_t(x=1, y=3, z=5, t=7), has nan in row 3, column 3"
+    assert any(warning.startswith(first) for warning in found["warnings"])
+    assert any("cannot be computed" in warning for warning in found["warnings"]) == ("cannot" in errors)
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

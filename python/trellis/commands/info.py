@@ -19,9 +19,10 @@ def info(file: Path, *, lattice: str | None, json: bool) -> int:
     U = read_with_report(file, lattice=parse_lattice(lattice), report_only=True)
     report = U.report
     assert report is not None
-    content = describe(report, _loops(U, report, lambda text: output.warning(f"{file}: {text}")))
-    for warning in report.warnings:
-        output.warning(f"{file}: {warning}")
+    notes = list(report.warnings)
+    content = describe(report, _loops(U, report, notes.append), notes)
+    for note in notes:
+        output.warning(f"{file}: {note}")
     for check in report.checksums:
         if check["ok"] is False:
             output.warning(
@@ -51,8 +52,8 @@ def _loops(U: GaugeField, report: FileReport, warn: Callable[[str], None]) -> di
         return found | {"polyakov_loop": complex(math.nan, math.nan)}
 
 
-def describe(report: FileReport, loops: dict[str, Any]) -> dict[str, Any]:
-    """The JSON object of `trellis info`."""
+def describe(report: FileReport, loops: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
+    """The JSON object of `trellis info`; a format without checksums has one that is null."""
     polyakov = loops["polyakov_loop"]
     return {
         "format": report.format,
@@ -65,7 +66,9 @@ def describe(report: FileReport, loops: dict[str, Any]) -> dict[str, Any]:
         "link_trace": _finite(loops["link_trace"]),
         "polyakov_loop": [_finite(polyakov.real), _finite(polyakov.imag)],
         "unitarity_violation": _finite(loops["unitarity_violation"]),
-        "checksums": report.checksums,
+        "checksums": report.checksums or [{"kind": "none", "stored": None, "computed": None, "ok": None}],
+        "values": [{key: _finite(entry) for key, entry in value.items()} for value in report.values],
+        "warnings": warnings,
     }
 
 
@@ -91,6 +94,8 @@ def _print(output: Output, file: Path, report: FileReport, content: dict[str, An
     for check in report.checksums:
         stored = "not in the file" if check["stored"] is None else f"stored {check['stored']:08x}"
         _check(output, check["kind"], check["ok"], f"computed {check['computed']:08x}, {stored}")
+    if not report.checksums:
+        _check(output, "checksum", None, "the format has none")
     for check in report.values:
         text = f"found {check['found']:.15g}, expected {check['expected']:.15g} +- {check['tolerance']:.1e}"
         _check(output, check["name"], check["ok"], text)
