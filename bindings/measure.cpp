@@ -1,9 +1,12 @@
 /// Sources, propagators, correlators.
 #include <nanobind/stl/variant.h>
 
+#include <sstream>
+
 #include "bindings.hpp"
 #include "schur_form.hpp"
 #include "trellis/io/hdf5.hpp"
+#include "trellis/io/lime.hpp"
 #include "trellis/io/site_field_file.hpp"
 #include "trellis/io/site_field_hdf5.hpp"
 #include "trellis/measure/baryons.hpp"
@@ -76,11 +79,56 @@ void write_propagator_scidac(const Propagator& S, const std::string& path, int p
   write_propagator(path, S.lattice(), reinterpret_cast<const double*>(local.data()), options);
 }
 
-Propagator read_propagator_scidac(const std::string& path, const std::shared_ptr<Lattice>& lattice,
-                                  const Coord& source_at, const BoundaryPhases& boundary) {
+/// <propagator> ... <at>x y z t</at></propagator> in the record's text, as Trellis writes it. What cannot be
+/// understood is a warning.
+std::optional<Coord> stated_source(const std::string& path, SiteFieldReport& report) {
+  std::optional<Coord> stated;
+  for (const auto& [type, text] : report.metadata) {
+    const auto propagator = io::xml_value(text, "propagator");
+    const auto at = type == "scidac-record-xml" && propagator ? io::xml_value(*propagator, "at")
+                                                              : std::optional<std::string>();
+    if (!at) continue;
+    std::istringstream words(*at);
+    Coord x{};
+    std::string more;
+    for (int& component : x) words >> component;
+    if (!words || words >> more) {
+      report.warnings.push_back("scidac-record-xml: <at> should be four integers, found '" + *at + "'");
+      continue;
+    }
+    if (stated && *stated != x) throw FileError(path + ": two records state different places of the source");
+    stated = x;
+  }
+  return stated;
+}
+
+std::string in_words(const Coord& x) { return message("(", x[0], ", ", x[1], ", ", x[2], ", ", x[3], ")"); }
+
+/// Where the source is: as the caller says, else as the file does; they must agree.
+Coord source_of(const std::string& path, const Geometry& geometry, const std::optional<Coord>& given,
+                SiteFieldReport& report) {
+  const std::optional<Coord> stated = stated_source(path, report);
+  if (!stated && !given)
+    throw BadArgument(message(path, " does not say where the source is: give source_at"));
+  if (stated && given && *stated != *given)
+    throw FileError(
+        message(path, ": expected the source at ", in_words(*given), ", found ", in_words(*stated)));
+  const Coord at = given.value_or(stated.value_or(Coord{}));
+  for (size_t mu = 0; mu < Nd; ++mu)
+    if (at[mu] < 0 || at[mu] >= geometry.lattice()[mu])
+      throw FileError(message(path, ": the source at ", in_words(at), " lies outside the lattice ",
+                              to_string(geometry.lattice())));
+  return at;
+}
+
+/// The propagator and warnings.
+std::pair<Propagator, std::vector<std::string>> read_propagator_scidac(
+    const std::string& path, const std::shared_ptr<Lattice>& lattice, const std::optional<Coord>& source_at,
+    const BoundaryPhases& boundary) {
   std::vector<std::complex<double>> local(Propagator::canonical_size(lattice->geometry()));
-  read_propagator(path, *lattice, reinterpret_cast<double*>(local.data()));
-  return Propagator::from_canonical(lattice, local.data(), source_at, boundary);
+  SiteFieldReport report = read_propagator(path, *lattice, reinterpret_cast<double*>(local.data()));
+  const Coord at = source_of(path, lattice->geometry(), source_at, report);
+  return {Propagator::from_canonical(lattice, local.data(), at, boundary), std::move(report.warnings)};
 }
 
 Source noise(const std::shared_ptr<Lattice>& lattice, const std::string& kind, uint64_t seed,
@@ -180,8 +228,8 @@ void bind_propagator(nb::module_& m) {
                   "boundary"_a, release_gil())
       .def("write_hdf5", write_propagator_sites, "group"_a, "name"_a, "precision_bits"_a, release_gil())
       .def("write_scidac", write_propagator_scidac, "path"_a, "precision_bits"_a, "note"_a, release_gil())
-      .def_static("read_scidac", read_propagator_scidac, "path"_a, "lattice"_a, "source_at"_a, "boundary"_a,
-                  release_gil())
+      .def_static("read_scidac", read_propagator_scidac, "path"_a, "lattice"_a, "source_at"_a.none(),
+                  "boundary"_a, release_gil())
       .def("to_numpy", propagator_to_numpy)
       .def(
           "on",

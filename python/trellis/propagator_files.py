@@ -16,7 +16,7 @@ from .domain_wall import propagator_norm
 from .durable import behind_links
 from .errors import BadArgument
 from .gauge import Geometry
-from .parallel import on_root
+from .parallel import on_root, rank
 from .propagator_metadata import GAMMA_BASIS, Metadata
 from .propagators import Propagator, site_of
 from .provenance import write_root_attributes
@@ -122,12 +122,13 @@ def read_scidac_propagator(
     path: str | os.PathLike,
     geometry: Geometry,
     *,
-    source_at: Sequence[int],
+    source_at: Sequence[int] | None = None,
     boundary: Sequence[complex] = (1, 1, 1, -1),
 ) -> Propagator:
     """Read a SciDAC (LIME) propagator of Chroma or of :meth:`Propagator.write`. Collective.
 
-    Such files do not say where the source is nor what the boundary phases were.
+    Such files do not say what the boundary phases were, and only those of :meth:`Propagator.write` where the
+    source is. What could not be checked (no checksum in the file) gives a UserWarning on rank 0.
 
     Parameters
     ----------
@@ -136,17 +137,23 @@ def read_scidac_propagator(
     geometry
         The lattice.
     source_at
-        x, y, z, t from which times and momenta count.
+        x, y, z, t from which times and momenta count; default: as the file says.
     boundary
         Fermion boundary phases in x, y, z, t.
 
     Raises
     ------
     FileError
-        Not such a file, or of another lattice.
+        Not such a file, or of another lattice, or it says that the source is elsewhere.
     ChecksumError
         The stored checksum is another one.
+    BadArgument
+        Neither the file nor ``source_at`` says where the source is.
     """
-    lattice = instance("geometry", geometry, Geometry)
-    at = site_of(lattice, source_at)
-    return Propagator(load().Propagator.read_scidac(file_path(path), lattice._core, at, phases(boundary)))
+    lattice, path = instance("geometry", geometry, Geometry), file_path(path)
+    at = None if source_at is None else site_of(lattice, source_at)
+    S, notes = load().Propagator.read_scidac(path, lattice._core, at, phases(boundary))
+    if rank() == 0:
+        for note in notes:
+            warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
+    return Propagator(S)

@@ -115,6 +115,44 @@ for Ls in (4, 3):
         assert np.array_equal(tr.residual_mass(again), tr.residual_mass(S5))
         Path("Q").unlink()
 
+# where the source is, in SciDAC files: as Trellis writes it, or as the caller says; they must agree
+S.write("P", "scidac")
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    assert tr.read_scidac_propagator("P", U.geometry).source_at == at
+    assert tr.read_scidac_propagator("P", U.geometry, source_at=at).source_at == at
+data = Path("P").read_bytes()
+tag = b"<at>1 2 3 0</at>"
+assert data.count(tag) == 1
+
+
+def source_refused(data, error, word, **given):
+    Path("P").write_bytes(data)
+    try:
+        tr.read_scidac_propagator("P", U.geometry, **given)
+    except error as found:
+        assert word in str(found), found
+    else:
+        raise SystemExit(f"not refused: {word}")
+
+
+elsewhere = "expected the source at (1, 2, 3, 1), found (1, 2, 3, 0)"
+source_refused(data, tr.FileError, elsewhere, source_at=(1, 2, 3, 1))
+source_refused(data.replace(tag, b"<at>1 2 3 4</at>"), tr.FileError, "outside the lattice 4x4x4x4")
+source_refused(data.replace(tag, b"<ot>1 2 3 0</ot>"), tr.BadArgument, "give source_at")
+for changed_data, word in (
+    (data.replace(b"scidac-checksum", b"scidac-chexxxum"), "no checksum"),
+    (data.replace(tag, b"<at>1 2 3 x</at>"), "<at> should be four integers"),
+    (data + bytes(8), "no LIME record"),
+):
+    Path("P").write_bytes(changed_data)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        S_again = tr.read_scidac_propagator("P", U.geometry, source_at=at)
+    assert np.array_equal(S_again.to_numpy(), exact)
+    assert [w.category for w in found] == [UserWarning]
+    assert word in str(found[0].message), found[0]
+
 file = load().Hdf5File.create("P")  # as older versions wrote it
 root = file.root()
 root.write_complex128("propagator", np.ascontiguousarray(exact))

@@ -1,10 +1,10 @@
 #include "trellis/io/site_field_file.hpp"
 
-#include <cstdio>
-
 #include "trellis/base/error.hpp"
 #include "trellis/io/checksums.hpp"
+#include "trellis/io/gauge_format.hpp"
 #include "trellis/io/scidac.hpp"
+#include "trellis/io/text.hpp"
 
 namespace trellis {
 
@@ -84,9 +84,8 @@ int find_field(InputFile& file, const std::vector<LimeRecord>& records, int64_t 
 void throw_if_bad(const std::string& path, const SiteFieldReport& report) {
   for (const ChecksumReport& c : report.checksums)
     if (!c.ok().value_or(true)) {
-      char sums[64];
-      std::snprintf(sums, sizeof sums, "expected %08x, found %08x", *c.stored, c.computed);
-      throw ChecksumError(message(path, ": checksum ", c.kind, ": ", sums));
+      throw ChecksumError(message(path, ": checksum ", c.kind, ": expected ", hex(*c.stored), ", found ",
+                                  hex(c.computed), joined(report.warnings)));
     }
 }
 
