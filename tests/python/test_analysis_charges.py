@@ -339,8 +339,10 @@ def test_trellis_analyze_reads_the_layout_of_lalibe(tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match=r"number.*found fh_V4\.h5"):
         analyze(tmp_path, options={"lalibe_smearing": "PS"})
     (tmp_path / "fh_V4.h5").unlink()
-    with pytest.raises(AnalysisError, match="correlators"):
-        analyze(tmp_path)
+    results = analyze(tmp_path, options={"lalibe_smearing": "PS", "charges": {"t_max": 7}})
+    assert results.configurations.count == 59
+    (said,) = [words for words in results.warnings if "lack correlators" in words]
+    assert "1 of 60 configurations lack correlators and are left out: 3 (configuration 3: fh_A3_DD" in said
 
 
 ODD = "PS/fh_proton_A3_UU/spin_up"

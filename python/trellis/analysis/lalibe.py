@@ -1,31 +1,33 @@
 """lalibe's HDF5 files as measurements: /SMEARING/HADRON/SPIN/xX_yY_zZ_tT/pxN_pyN_pzN -> complex [time].
 
-One file for a configuration, or several (spectrum and Feynman-Hellmann ones): what belongs together is told
-by the number in the name, "spectrum_120.h5", "fh.cfg120.h5": one that stands between dots, dashes or
-underscores, the last of them. Sources are averaged. lalibe counts times from the source and takes the
-antiperiodic sign away.
+One file for a configuration, or several (spectrum and Feynman-Hellmann ones); which belong together is told
+by their names (lalibe_names.py). Sources are averaged. lalibe counts times from the source and takes the
+antiperiodic sign away. Correlators that some configurations lack leave these configurations out, with a
+warning.
 
-Read are proton, piplus and kplus, and fh_proton_A3, _V4 and _S with UU and DD; the rest is listed in a note.
-Spins are summed, for A3 up minus down, with the -i of doc/conventions.md. Files do not say the spatial
-extents and the boundary condition: the lattice is (0, 0, 0, T), quarks count as antiperiodic in time.
+Read are proton, piplus and kplus, and fh_proton_CURRENT with UU and DD for S, P, V1 to V4, A1 to A4 and T12
+to T34; the rest is listed in a note. Spins are summed, for P, A and T up minus down, A and T with the -i of
+doc/conventions.md. Files do not say the spatial extents and the boundary condition: the lattice is
+(0, 0, 0, T), quarks count as antiperiodic in time.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import MeasurementFileError
+from .errors import AnalysisError, MeasurementFileError
+from .lalibe_names import configuration_numbers
 
 _SMEARING = re.compile(r"[A-Z]{2}")
 _PLACE = re.compile(r"x\d+_y\d+_z\d+_t\d+")
 _MOMENTUM = re.compile(r"px(-?\d+)_py(-?\d+)_pz(-?\d+)")
-_NUMBER = re.compile(r"(?:^|[._-])(?:cfg|conf|config|configuration)?(\d+)(?=$|[._-])")
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,15 @@ _HADRONS = {
     "piplus": _Hadron("pion", "meson", down=None),
     "kplus": _Hadron("kaon", "meson", down=None),
 }
-for _flavour in ("UU", "DD"):
-    _HADRONS[f"fh_proton_V4_{_flavour}"] = _Hadron(f"fh_V4_{_flavour}", "feynman_hellmann")
-    _HADRONS[f"fh_proton_S_{_flavour}"] = _Hadron(f"fh_S_{_flavour}", "feynman_hellmann")
-    _HADRONS[f"fh_proton_A3_{_flavour}"] = _Hadron(f"fh_A3_{_flavour}", "feynman_hellmann", -1j, -1)
+#: Current -> factor, sign of spin down.
+_CURRENTS: dict[str, tuple[complex, int]] = {"S": (1, 1), "P": (1, -1)}
+_CURRENTS |= {f"V{n}": (1, 1) for n in range(1, 5)} | {f"A{n}": (-1j, -1) for n in range(1, 5)}
+_CURRENTS |= {f"T{m}{n}": (-1j, -1) for m, n in combinations(range(1, 5), 2)}
+for _name, (_factor, _down) in _CURRENTS.items():
+    for _flavour in ("UU", "DD"):
+        _HADRONS[f"fh_proton_{_name}_{_flavour}"] = _Hadron(
+            f"fh_{_name}_{_flavour}", "feynman_hellmann", _factor, _down
+        )
 
 
 @dataclass
@@ -59,14 +66,6 @@ class LalibeCorrelator:
     attributes: dict[str, str]
 
 
-@dataclass
-class LalibeConfiguration:
-    """What the files of one configuration hold."""
-
-    path: Path
-    correlators: dict[str, LalibeCorrelator] = field(default_factory=dict)
-
-
 def is_lalibe(file: h5py.File) -> bool:
     """Whether the root has groups of smearings with hadrons, and no kind of Trellis."""
     groups = [name for name in file if _SMEARING.fullmatch(name) and isinstance(file[name], h5py.Group)]
@@ -74,33 +73,67 @@ def is_lalibe(file: h5py.File) -> bool:
 
 
 def read_lalibe_file(
-    path: Path, file: h5py.File, smearing: str | None, found: dict[int, LalibeConfiguration]
-) -> list[str]:
-    """Adds a file to the configurations; returns the hadrons that were left out.
+    path: Path, file: h5py.File, smearing: str | None
+) -> tuple[dict[str, LalibeCorrelator], list[str]]:
+    """The correlators of a file by name, and the hadrons that were left out.
 
     Raises
     ------
     MeasurementFileError
-        No number in the name, a correlator twice, several smearings where none was chosen, unequal shapes.
+        Several smearings where none was chosen, unequal shapes.
     """
-    numbers = _NUMBER.findall(path.stem)
-    if not numbers:
-        raise MeasurementFileError(
-            path, "name", expected="the configuration's number, as in spectrum_120.h5", found=path.name
-        )
     chosen = _chosen_smearing(path, file, smearing)
-    configuration = found.setdefault(int(numbers[-1]), LalibeConfiguration(path))
-    left_out = []
+    correlators, left_out = {}, []
     for hadron in file[chosen]:
         entry = _HADRONS.get(hadron)
         if entry is None:
             left_out.append(hadron)
-            continue
-        if entry.name in configuration.correlators:
-            expected = f"each correlator once for configuration {numbers[-1]}"
-            raise MeasurementFileError(path, f"/{chosen}/{hadron}", expected=expected, found="it again")
-        configuration.correlators[entry.name] = _read(path, file[chosen][hadron], entry)
-    return left_out
+        else:
+            correlators[entry.name] = _read(path, file[chosen][hadron], entry)
+    return correlators, left_out
+
+
+def by_configuration(
+    files: dict[Path, dict[str, LalibeCorrelator]], pattern: str | None
+) -> tuple[dict[int, tuple[Path, dict[str, LalibeCorrelator]]], list[str]]:
+    """Configuration -> its first file and its correlators, where it has all of them; and warnings.
+
+    Parameters
+    ----------
+    pattern
+        AnalysisOptions.lalibe_configuration.
+
+    Raises
+    ------
+    MeasurementFileError
+        A correlator twice for a configuration, names without numbers (lalibe_names.py).
+    AnalysisError
+        No configuration has all correlators.
+    """
+    found: dict[int, tuple[Path, dict[str, LalibeCorrelator]]] = {}
+    for path, number in configuration_numbers(list(files), pattern).items():
+        first, correlators = found.setdefault(number, (path, {}))
+        for name in files[path]:
+            if name in correlators:
+                expected = f"each correlator once for configuration {number} ({first} is of it too)"
+                raise MeasurementFileError(path, name, expected=expected, found="it again")
+        correlators |= files[path]
+    everything = {name for _, correlators in found.values() for name in correlators}
+    whole = {n: entry for n, entry in sorted(found.items()) if entry[1].keys() == everything}
+    if found and not whole:
+        raise AnalysisError(
+            f"lalibe's files: expected a configuration with all of {', '.join(sorted(everything))}, found "
+            f"none among {len(found)} (the option lalibe_configuration says which files belong together)"
+        )
+    lacking = [n for n in sorted(found) if n not in whole]
+    if not lacking:
+        return whole, []
+    missing = ", ".join(sorted(everything - found[lacking[0]][1].keys()))
+    listed = ", ".join(map(str, lacking[:8])) + (", ..." if len(lacking) > 8 else "")
+    return whole, [
+        f"lalibe's files: {len(lacking)} of {len(found)} configurations lack correlators and are left out: "
+        f"{listed} (configuration {lacking[0]}: {missing})"
+    ]
 
 
 def _chosen_smearing(path: Path, file: h5py.File, smearing: str | None) -> str:
@@ -147,7 +180,8 @@ def _values(path: Path, dataset: h5py.Dataset, hadron: h5py.Group) -> NDArray:
     values = np.asarray(dataset[()], dtype=np.complex128)
     if not np.all(np.isfinite(values)):
         raise MeasurementFileError(path, dataset.name, expected="finite numbers", found="some that are not")
-    if "_A3_" in hadron.name and dataset.dtype.kind != "c":  # gamma_z gamma5 gives an imaginary one
+    entry = _HADRONS[hadron.name.rsplit("/", 1)[-1]]
+    if entry.factor.imag and dataset.dtype.kind != "c":  # gamma_z gamma5 gives an imaginary one
         raise MeasurementFileError(path, dataset.name, expected="complex numbers", found=str(dataset.dtype))
     return values
 

@@ -81,6 +81,8 @@ class Measurements:
         they were not recorded.
     solves
         Solver records: column name -> list of arrays [source] per configuration, plus "solver": text.
+    notes, warnings
+        What a reader may want to know, and what he has to.
     thermalisation
         The series of streams that have nothing else yet: they are shown, and no means are formed.
     """
@@ -97,4 +99,5 @@ class Measurements:
     run_files: list[str] = field(default_factory=list)
     files: list[InputFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     thermalisation: Measurements | None = None

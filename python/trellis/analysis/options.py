@@ -74,6 +74,11 @@ class AnalysisOptions(BaseModel):
     lalibe_smearing: str | None = Field(
         default=None, description='"PS", "SS", ...: which of several in files of lalibe\'s layout.'
     )
+    lalibe_configuration: str | None = Field(
+        default=None,
+        description="Regular expression with one group that finds the configuration's number in FOLDER/NAME "
+        'of files of lalibe\'s layout, as "_a_([0-9]+)_"; default: the number that differs between files.',
+    )
     ratios: list[Annotated[tuple[str, str], Field(strict=False)]] = Field(
         default=[("pion", "rho"), ("nucleon", "rho")],
         description="Mass ratios to form where both masses exist.",

@@ -69,9 +69,12 @@ def analyze(
         options = validate_run(options or {}, AnalysisOptions, "options")
     factory = gv.switch_gvar()  # the gvars of the fits do not outlive this call
     try:
-        smearing = options.lalibe_smearing
-        measured = read_measurements(paths, lalibe_smearing=smearing)
-        beside = None if companion is None else read_measurements(companion, lalibe_smearing=smearing)
+        layout = {
+            "lalibe_smearing": options.lalibe_smearing,
+            "lalibe_configuration": options.lalibe_configuration,
+        }
+        measured = read_measurements(paths, **layout)
+        beside = None if companion is None else read_measurements(companion, **layout)
         if output is not None:
             _make_folder(Path(output))
         results = _analyze(measured, title, options)
@@ -105,7 +108,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
     _leave_out(measurements, options.first_trajectory)
     early = _thermalisation_alone(measurements, options.first_trajectory)
     fits, not_fitted = _fit_all(measurements, options)
-    warnings: list[str] = []
+    warnings: list[str] = list(measurements.warnings)
     observables, shown = observable_results(measurements, warnings)
     if early is not None:
         shown = plain_series(early)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..dataset_checksums import NAME as CHECKSUM
 from .errors import AnalysisError, MeasurementFileError
-from .lalibe import LalibeConfiguration, is_lalibe, read_lalibe_file
+from .lalibe import LalibeCorrelator, by_configuration, is_lalibe, read_lalibe_file
 from .measurements import CorrelatorData, InputFile, Measurements
 from .merging import merge
 from .root_attributes import check_root, numbers_of, plain, text_of, whole_numbers
@@ -40,17 +40,23 @@ _DAMAGE = (OSError, KeyError, TypeError, ValueError, RuntimeError)
 
 
 def read_measurements(
-    paths: Path | str | Iterable[Path | str], *, lalibe_smearing: str | None = None
+    paths: Path | str | Iterable[Path | str],
+    *,
+    lalibe_smearing: str | None = None,
+    lalibe_configuration: str | None = None,
 ) -> Measurements:
     """Read measurement and gauge stream files, or lalibe's (lalibe.py).
 
     Parameters
     ----------
     paths
-        A file, a folder (all *.h5 and *.hdf5 in it, files of other kinds are skipped with a note), or a list
-        of both.
+        A file, a folder (all *.h5 and *.hdf5 in it, or where there are none those in the folders in it; files
+        of other kinds are skipped with a note), or a list of both.
     lalibe_smearing
         "PS", "SS", ... where lalibe's files hold several.
+    lalibe_configuration
+        Regular expression that finds the configuration's number in FOLDER/NAME of lalibe's files; default:
+        the number that differs from file to file.
 
     Raises
     ------
@@ -59,7 +65,7 @@ def read_measurements(
     AnalysisError
         There is nothing to read.
     """
-    reader = _Reader(lalibe_smearing)
+    reader = _Reader(lalibe_smearing, lalibe_configuration)
     collected = collect_files(paths)
     for path, chosen_by_name in collected:
         reader.read(path, chosen_by_name)
@@ -79,7 +85,7 @@ def collect_files(paths: Path | str | Iterable[Path | str]) -> list[tuple[Path, 
     files: dict[Path, bool] = {}
     for entry in map(Path, paths):
         if entry.is_dir():
-            inside = sorted(p for p in entry.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+            inside = _files_in(entry) or [p for sub in sorted(entry.iterdir()) for p in _files_in(sub)]
             if not inside:
                 raise AnalysisError(f"{entry}: expected at least one *.h5 file in this folder, found none")
             for path in inside:
@@ -95,14 +101,21 @@ def collect_files(paths: Path | str | Iterable[Path | str]) -> list[tuple[Path, 
     return list(files.items())
 
 
+def _files_in(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+
+
 class _Reader:
     """File after file into one set of configurations."""
 
-    def __init__(self, lalibe_smearing: str | None) -> None:
+    def __init__(self, lalibe_smearing: str | None, lalibe_configuration: str | None) -> None:
         self.result = Measurements()
         self.parts: list[Part] = []
-        self.lalibe: dict[int, LalibeConfiguration] = {}
+        self.lalibe: dict[Path, dict[str, LalibeCorrelator]] = {}
         self.lalibe_smearing = lalibe_smearing
+        self.lalibe_configuration = lalibe_configuration
 
     def read(self, path: Path, chosen_by_name: bool) -> None:
         """Through one descriptor: a run may replace the file meanwhile, and what was read is recorded."""
@@ -147,7 +160,7 @@ class _Reader:
             return _read_measurement(path, file, self.result, self.parts)
         if kind == GAUGE_STREAM:
             return read_stream(path, file, self.result)
-        left_out = read_lalibe_file(path, file, self.lalibe_smearing, self.lalibe)
+        self.lalibe[path], left_out = read_lalibe_file(path, file, self.lalibe_smearing)
         note = f"lalibe's files: not read: {', '.join(sorted(left_out))}"
         if left_out and note not in self.result.notes:
             self.result.notes.append(note)
@@ -155,26 +168,32 @@ class _Reader:
 
     def finished(self) -> Measurements:
         """All of it merged."""
-        _add_lalibe(self.lalibe, self.result, self.parts)
+        whole, warnings = by_configuration(self.lalibe, self.lalibe_configuration)
+        self.result.warnings += warnings
+        _add_lalibe(whole, self.result, self.parts)
         merge(self.parts, self.result)
         return self.result
 
 
-def _add_lalibe(others: dict[int, LalibeConfiguration], result: Measurements, parts: list[Part]) -> None:
+def _add_lalibe(
+    configurations: dict[int, tuple[Path, dict[str, LalibeCorrelator]]],
+    result: Measurements,
+    parts: list[Part],
+) -> None:
     """A part for each configuration; T from the first correlator."""
-    for number, configuration in sorted(others.items()):
+    for number, (path, correlators) in configurations.items():
         data = {}
-        for name, c in configuration.correlators.items():
+        for name, c in correlators.items():
             lattice = (0, 0, 0, c.values.shape[1])
             if result.lattice not in (None, lattice):
                 raise MeasurementFileError(
-                    configuration.path, f"times of {name}", expected=result.lattice[3], found=lattice[3]
+                    path, f"times of {name}", expected=result.lattice[3], found=lattice[3]
                 )
             result.lattice = lattice
             data[name] = CorrelatorData(
                 name, c.values[np.newaxis], np.array(c.momenta), np.array([c.sources]), c.attributes
             )
-        parts.append((configuration.path, np.array([number]), data))
+        parts.append((path, np.array([number]), data))
 
 
 def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: list[Part]) -> int:
