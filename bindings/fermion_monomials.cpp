@@ -88,13 +88,17 @@ void bind_fermion_monomials(nb::module_& m) {
       "name"_a, "links"_a, "params"_a, "n_f"_a);
   m.def(
       "spectrum",
-      [](SmearedLinks& links, SquaredOperator& fermion, const GaugeField& U, int steps, uint64_t seed) {
+      [](SmearedLinks& links, SquaredOperator& fermion, const GaugeField& U, int steps, double accuracy,
+         uint64_t seed) {
         const GaugeField& V = links.at(U);
         fermion.set_links(V, links.version());
-        const SpectrumEnds ends = lanczos_ends(*fermion.op(), steps, {seed, 0, 0});
+        LanczosSteps lanczos;
+        lanczos.least = steps;
+        lanczos.accuracy = accuracy;
+        const SpectrumEnds ends = lanczos_ends(*fermion.op(), lanczos, {seed, 0, 0});
         return std::pair(ends.smallest, ends.largest);
       },
-      "links"_a, "fermion"_a, "U"_a, "steps"_a, "seed"_a, release_gil());
+      "links"_a, "fermion"_a, "U"_a, "steps"_a, "accuracy"_a, "seed"_a, release_gil());
 }
 
 }  // namespace trellis::bindings

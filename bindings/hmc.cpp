@@ -46,6 +46,7 @@ nb::dict to_dict(const TrajectoryRecord& r) {
   nb::dict d;
   d["dH"] = r.dH;
   d["is_accepted"] = r.is_accepted;
+  d["is_valid"] = r.is_valid;
   d["kinetic_before"] = r.kinetic_before;
   d["kinetic_after"] = r.kinetic_after;
   d["seconds"] = r.seconds;
@@ -99,14 +100,18 @@ void bind_hmc(nb::module_& m) {
           "seed"_a, "stream"_a, "length"_a, "levels"_a)
       .def(
           "trajectory",
-          [](Hmc& hmc, GaugeField& U, uint32_t number, bool tests) {
+          [](Hmc& hmc, GaugeField& U, uint32_t number, bool tests, const nb::object& is_covered) {
+            const auto ask = [&](const GaugeField& V) {
+              const nb::gil_scoped_acquire acquire;
+              return nb::cast<bool>(is_covered(nb::cast(V, nb::rv_policy::copy)));
+            };
             const TrajectoryRecord record = [&] {
               const nb::gil_scoped_release release;
-              return hmc.trajectory(U, number, tests);
+              return hmc.trajectory(U, number, tests, is_covered.is_none() ? Hmc::IsCovered() : ask);
             }();
             return to_dict(record);
           },
-          "U"_a, "number"_a, "tests"_a)
+          "U"_a, "number"_a, "tests"_a, "is_covered"_a.none() = nb::none())
       .def(
           "reversibility",
           [](Hmc& hmc, const GaugeField& U, uint32_t number) {

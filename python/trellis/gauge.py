@@ -122,9 +122,12 @@ class GaugeField:
         Raises
         ------
         BadArgument
-            Another shape, no numbers, or an extent that is odd.
+            Another shape, no finite numbers, or an extent that is odd.
         """
         links = complex_array("links", links)
+        if not np.isfinite(links).all():
+            first = np.argwhere(~np.isfinite(links))[0][:5].tolist()
+            raise BadArgument(f"links has a NaN or Inf, first at [t, z, y, x, mu] = {first}")
         if links.ndim != 7:
             raise BadArgument(
                 f"links must have the shape [t, z, y, x, mu, row, column], found {list(links.shape)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,7 +151,14 @@ class HMC:
         ]
         self._core = load().Hmc(seed, stream, length, tuples)
 
-    def trajectory(self, U: GaugeField, number: int, *, test: bool = True) -> dict[str, Any]:
+    def trajectory(
+        self,
+        U: GaugeField,
+        number: int,
+        *,
+        test: bool = True,
+        is_covered: Callable[[GaugeField], bool] | None = None,
+    ) -> dict[str, Any]:
         """One trajectory; changes U if it is accepted. Collective.
 
         Parameters
@@ -160,11 +167,14 @@ class HMC:
             Of the trajectory, from 1: part of the key of the random numbers.
         test
             False: accepted whatever dH is (thermalisation).
+        is_covered
+            Asked about the proposed links before the accept step: whether the rational functions hold there,
+            too. False: nothing is decided, U is as it was, and the record has is_valid = False. Collective.
 
         Returns
         -------
         dict
-            dH, is_accepted, kinetic_before, kinetic_after, seconds; monomials (a list of dicts with name,
+            dH, is_accepted, is_valid, kinetic_before, kinetic_after, seconds; monomials (a list of dicts with name,
             action_before, action_after, force_mean, force_largest, force_evaluations, solves, iterations,
             largest_residual); parts (seconds, flops and bytes by kind of work).
 
@@ -173,7 +183,8 @@ class HMC:
         NumericError
             The Hamiltonian is not finite; U is as it was.
         """
-        return self._core.trajectory(U._core, number, test)
+        ask = None if is_covered is None else lambda core: is_covered(GaugeField(core))
+        return self._core.trajectory(U._core, number, test, ask)
 
     def reversibility(self, U: GaugeField, number: int) -> dict[str, float]:
         """Integrate forth and back with the momenta and pseudofermions of a trajectory; U stays. Collective.

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from .gauge import GaugeField
     from .run_files.sea import FermionTable
 
-#: Steps of the Lanczos estimate of a spectrum; of its upper end alone, which has to stay below the interval's
-#: by the margin: what so few steps may miss (0.5 % was seen).
-_LANCZOS_STEPS = 40
+#: Least steps of the Lanczos estimate of a spectrum, and the relative accuracy to which it finds the lower end.
+_LANCZOS_STEPS, _LOWER_ACCURACY = 40, 0.1
+#: Of its upper end alone, which has to stay below the interval's by the margin: what so few steps may miss
+#: (0.5 % was seen).
 _UPPER_STEPS, _UPPER_MARGIN = 20, 1.02
 #: How far beyond the estimates an interval goes.
 _HIGH_MARGIN, _LOW_MARGIN = 1.2, 0.25
@@ -59,10 +60,23 @@ class Sea:
         """JSON values of the intervals."""
         return {name: asdict(interval) for name, interval in self.intervals.items()}
 
-    def estimate(self, name: str, U: GaugeField, steps: int = _LANCZOS_STEPS) -> tuple[float, float]:
-        """Ritz values at the ends of a flavour's spectrum. Collective."""
+    def upper_end(self, name: str, U: GaugeField, steps: int = _LANCZOS_STEPS) -> float:
+        """A Ritz value at the upper end of a flavour's spectrum. Collective."""
+        return self._spectrum(name, U, steps, 0.0)[1]
+
+    def ends(self, name: str, U: GaugeField) -> tuple[float, float]:
+        """Both ends, the lower one to `_LOWER_ACCURACY`: as much work as a solve to that. Collective.
+
+        Raises
+        ------
+        NumericError
+            The lower end is too small to be found.
+        """
+        return self._spectrum(name, U, _LANCZOS_STEPS, _LOWER_ACCURACY)
+
+    def _spectrum(self, name: str, U: GaugeField, steps: int, accuracy: float) -> tuple[float, float]:
         return load().spectrum(
-            self._links_of[name], self._operators[name], U._core, steps, self.run.random.seed
+            self._links_of[name], self._operators[name], U._core, steps, accuracy, self.run.random.seed
         )
 
     def outside(self, U: GaugeField) -> dict[str, Interval]:
@@ -81,12 +95,12 @@ class Sea:
                 key: tuple[object, ...] = (fermion.type, fermion.epsilon, fermion.boundary)
                 key += (fermion.mu_over_ipiT, fermion.charge_thirds)
                 if key not in uppers:
-                    uppers[key] = self.estimate(fermion.name, U, _UPPER_STEPS)[1] * _UPPER_MARGIN - bound
+                    uppers[key] = self.upper_end(fermion.name, U, _UPPER_STEPS) * _UPPER_MARGIN - bound
                 low, high = bound, uppers[key] + bound
                 if interval.low > bound:  # chosen in the run file
-                    low = max(self.estimate(fermion.name, U)[0], bound)
+                    low = max(self.ends(fermion.name, U)[0], bound)
             else:
-                low, high = self.estimate(fermion.name, U)
+                low, high = self.ends(fermion.name, U)
             wider = Interval(
                 interval.low if low >= interval.low else low * _LOW_MARGIN,
                 interval.high if high <= interval.high else high * _HIGH_MARGIN,
@@ -235,8 +249,11 @@ def _interval(
     if known is not None and fermion.name in known:
         return Interval(**known[fermion.name])
     table = fermion.rational
-    low, high = sea.estimate(fermion.name, U)
     bound = _lower_bound(fermion)
+    if bound > 0 and (table.low is None or table.low <= bound):
+        low, high = bound, sea.upper_end(fermion.name, U)
+    else:
+        low, high = sea.ends(fermion.name, U)
     chosen = Interval(
         table.low if table.low is not None else bound or low * _LOW_MARGIN,
         table.high if table.high is not None else high * _HIGH_MARGIN,

@@ -85,7 +85,7 @@ TEST(WilsonDerivative, log_determinant_of_the_clover_term) {
     WilsonLinkDerivative derivative(params);
     LinkDerivative G(U);
     derivative.begin(U);
-    derivative.add_log_determinant(clover_inverse(clover_term(U, params)), parity, 2.0);
+    derivative.add_log_determinant(clover_inverse(clover_term(U, params), params), parity, 2.0);
     derivative.finish(G);
     AlgebraField F(U);
     add_force(F, G, U);

@@ -11,7 +11,10 @@ import pytest
 from command_line import run, sha256, write_run_file
 
 import trellis
+import trellis as tr
 from trellis.commands.tune import acceptance_of, deviation_for, whole_steps
+from trellis.monomials import make_sea
+from trellis.run_files import HmcRun, load_run_file
 
 RUN = """\
 [lattice]
@@ -292,6 +295,48 @@ def test_an_interval_that_is_too_short_is_widened(tmp_path: Path) -> None:
     # the wider interval is part of the state: going on begins with it, and widens no more than needed
     again = run("generate", "run.toml", "--trajectories", 1, cwd=folder)
     assert "4.05" not in again.stderr + again.stdout
+
+
+def test_a_trajectory_that_ends_outside_of_its_interval_is_repeated(tmp_path: Path) -> None:
+    """The accept step counts only where the rational functions hold at both ends; resumed runs repeat it alike."""
+    text = STAGGERED.format(type="staggered", high=4.05).replace("thermalisation = 6", "thermalisation = 0")
+    states = {}
+    for name, parts in {"whole": [3], "parts": [1, 2]}.items():
+        (tmp_path / name).mkdir()
+        folder = write_run(tmp_path / name, text)
+        found = [run("generate", "run.toml", "--trajectories", n, cwd=folder).stderr for n in parts]
+        assert "(above 4.05), which for trajectory 1, which is repeated, and from there on is" in found[0]
+        record = json.loads(max((folder / "out").glob("*.json")).read_text())
+        assert record["intervals"]["light"]["high"] > 4.3
+        links = tr.read_gauge_field(max((folder / "out").glob("*.ildg")))
+        states[name] = (record["intervals"], links.to_numpy().tobytes())
+        with h5py.File(folder / "out" / "stream.h5") as file:
+            assert len(file["trajectory"]) == 3
+    assert states["whole"] == states["parts"]
+
+
+def test_the_lower_end_of_the_spectrum_is_found(tmp_path: Path) -> None:
+    """Wilson quarks near their smallest mass: 40 Lanczos steps are 300 times above the lowest eigenvalue."""
+    text = (
+        STAGGERED.format(type="wilson", high=100)
+        .replace("n_f = 2", "n_f = 1")
+        .replace("mass = 0.1", "mass = -2.0")
+    )
+    text = text.replace('type = "cold"', 'type = "hot"').replace("length = 1.0", "length = 0.01")
+    text = text.replace("order = 8, dynamics_order = 6, high = 100", "")
+    run_file = write_run(tmp_path, text) / "run.toml"
+    sea = make_sea(load_run_file(run_file, HmcRun)[0], tr.hot((4, 4, 4, 4), seed=8))
+    U = tr.hot((4, 4, 4, 4), seed=8)
+    few, low = sea._spectrum("light", U, 40, 0.0)[0], sea.ends("light", U)[0]
+    lowest = sea._spectrum("light", U, 1500, 0.0)[0]
+    assert few > 100 * lowest
+    assert low == pytest.approx(lowest, rel=0.02)
+    interval = sea.intervals["light"]
+    assert interval.low < lowest
+    high = text.replace("rational = {  }", f"rational = {{ low = {2 * lowest:.6g} }}")
+    assert high != text
+    with pytest.raises(tr.Error, match="is below rational.low"):
+        make_sea(load_run_file(write_run(tmp_path, high) / "run.toml", HmcRun)[0], U)
 
 
 def test_an_interval_that_is_too_short_at_the_start_is_an_error(tmp_path: Path) -> None:

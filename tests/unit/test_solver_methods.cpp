@@ -149,12 +149,16 @@ TEST_P(SolverTest, iterations_run_out_with_an_honest_residual) {
 }
 
 TEST_P(SolverTest, sources_of_any_size) {
-  for (const double size : {1e-60, 1e60}) {
+  for (const double size : {1e-300, 1e-160, 1e-60, 1e60, 1e160}) {
     SpinorField b = test::random_source(*A, 1);
     scale(b, size, b);
     SpinorField x = A->make_field(1);
     const SolveReport report = solve(GetParam().spec, *A, x, b);
     EXPECT_TRUE(report.converged) << size << " " << report.summary();
+    EXPECT_LE(relative_residual(*A, x, b)[0], tolerance * (1 + 1e-4));
+    const double unit = 1 / size;  // the reference sums squares
+    scale(x, unit, x);
+    scale(b, unit, b);
     EXPECT_LE(test::residual_of(*A, x, b, 0), tolerance * (1 + 1e-4));
   }
 }
@@ -253,16 +257,18 @@ TEST(SolverBreakdown, unreachable_tolerance_stagnates) {
       {BicgstabSpec{1e-17, 5000}, D.get()},
       {GcrSpec{1e-17, 5000}, D.get()},
       {MixedPrecisionSpec{CgSpec{1e-17, 5000}}, A.get()}};
-  for (const auto& [spec, op] : solvers) {
-    SpinorField x = op->make_field(2);
-    const SolveReport report = solve(spec, *op, x, b);
-    EXPECT_FALSE(report.converged);
-    EXPECT_EQ(report.reason, StopReason::stagnated) << report.summary();
-    EXPECT_LT(report.largest_residual(), 1e-14);
-    EXPECT_NEAR(report.largest_residual(),
-                std::max(test::residual_of(*op, x, b, 0), test::residual_of(*op, x, b, 1)), 1e-14);
-    EXPECT_LT(report.iterations, 5000);
-  }
+  for (auto [spec, op] : solvers)
+    for (const double tolerance : {1e-17, 1e-200}) {
+      SpinorField x = op->make_field(2);
+      spec = with_tolerance(spec, tolerance);
+      const SolveReport report = solve(spec, *op, x, b);
+      EXPECT_FALSE(report.converged);
+      EXPECT_EQ(report.reason, StopReason::stagnated) << report.summary();
+      EXPECT_LT(report.largest_residual(), 1e-14);
+      EXPECT_NEAR(report.largest_residual(),
+                  std::max(test::residual_of(*op, x, b, 0), test::residual_of(*op, x, b, 1)), 1e-14);
+      EXPECT_LT(report.iterations, 5000);
+    }
 }
 
 TEST(SolverRefusals, preconditions) {

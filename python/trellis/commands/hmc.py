@@ -11,9 +11,9 @@ import numpy as np
 
 from ..core import load
 from ..ensemble import State, Stream, load_last_state, save_state, states
-from ..errors import BadArgument
+from ..errors import BadArgument, NumericError
 from ..gauge import GaugeField, Geometry
-from ..monomials import make_hmc, make_sea, naming_solver_keys
+from ..monomials import Interval, make_hmc, make_sea, naming_solver_keys
 from ..online import OnlineMeasurements, sea_flavours
 from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
@@ -47,6 +47,8 @@ _LARGE_RATIONAL_ERROR = 1e-4
 _LARGE_RESIDUAL = 1e-6
 #: Gauge fields that a trajectory needs at least: links, momenta, forces, and what is smeared.
 _FIELDS = 6
+#: Of a trajectory that ends where its rational functions do not hold.
+_MOST_REPEATS = 5
 #: Trajectories of each kind in --tune.
 _TUNING_SAMPLES = 6
 
@@ -92,6 +94,8 @@ class _Chain:
         #: Of keys, since trajectory 1: what the run file had before, and from when on it is other.
         self.changes: list[dict[str, Any]] = []
         self.intervals: dict[str, dict[str, float]] | None = None
+        self.is_covered = False
+        self.spectrum_seconds = 0.0
         self.measurements = OnlineMeasurements(
             run.measure,
             sea_flavours(run.fermions, run.smearing, run.background),
@@ -110,15 +114,15 @@ class _Chain:
         field = gauge_field_bytes(self.geometry.local_extents, self.geometry.grid)
         require_memory(_FIELDS * field, "this run", run.machine, output)
         on_root(lambda: make_output_folder(self.folder))
-        U = self.last_or_start()
-        self._prepare(U)
-        first = self.number
-        last = run.trajectories.total if trajectories is None else first + trajectories
         with FolderLock(self.folder, "generate", output.warning):
             return self._run_locked(trajectories)
 
     def _run_locked(self, trajectories: int | None) -> dict[str, Any]:
         run, output = self.run, self.output
+        U = self.last_or_start()
+        self._prepare(U)
+        first = self.number
+        last = run.trajectories.total if trajectories is None else first + trajectories
         if first < last:
             set_aside_links(self.stream, first, output)
         extents = "x".join(map(str, run.lattice.extents))
@@ -180,9 +184,8 @@ class _Chain:
                     "configurations with it: raise rational.order, or leave it out"
                 )
 
-    def _widen(self, U: GaugeField) -> None:
-        """Before a trajectory: no eigenvalue may lie outside the rational functions' interval."""
-        wider = self.sea.outside(U)
+    def _widen(self, U: GaugeField, wider: dict[str, Interval], first: str) -> None:
+        """New rational functions for flavours with eigenvalues at U outside of their interval."""
         if not wider:
             return
         assert self.intervals is not None
@@ -191,8 +194,8 @@ class _Chain:
             left = [f"below {known['low']:.6g}"] if interval.low < known["low"] else []
             left += [f"above {known['high']:.6g}"] if interval.high > known["high"] else []
             self.output.warning(
-                f"fermions {name!r}: the spectrum leaves its interval ({', '.join(left)}), which from "
-                f"trajectory {self.number + 1} on is [{interval.low:.6g}, {interval.high:.6g}]"
+                f"fermions {name!r}: the spectrum leaves its interval ({', '.join(left)}), which {first} "
+                f"is [{interval.low:.6g}, {interval.high:.6g}]"
             )
             self.intervals[name] = {"low": interval.low, "high": interval.high}
         self._prepare(U)
@@ -235,16 +238,16 @@ class _Chain:
         table = self.run.trajectories
         number = self.number + 1
         extra: dict[str, Any] = {}
-        begin = time.perf_counter()
-        self._widen(U)
-        spectrum = time.perf_counter() - begin
+        if not self.is_covered:  # what goes on in this process was looked at when it was proposed
+            begin = time.perf_counter()
+            self._widen(U, self.sea.outside(U), f"from trajectory {number} on")
+            self.is_covered = True
+            self.spectrum_seconds = time.perf_counter() - begin
         if table.reversibility_every and number % table.reversibility_every == 0:
             found = self.hmc.reversibility(U, number)
             extra = {f"reversibility_{name}": value for name, value in found.items()}
         begin = time.perf_counter()
-        record = self.hmc.trajectory(U, number, test=number > table.thermalisation)
-        record["parts"]["spectrum"] = {"seconds": spectrum, "flops": 0.0, "bytes": 0.0}
-        record["seconds"] += spectrum
+        record = self._covered_trajectory(U, number)
         self.number = number
         self._warn(record, number)
         self._record(U, record)
@@ -254,6 +257,40 @@ class _Chain:
             self._save(U, "configuration")
         elif number % table.checkpoint_every == 0:
             self._save(U, "checkpoint")
+
+    def _covered_trajectory(self, U: GaugeField, number: int) -> dict[str, Any]:
+        """A trajectory whose two ends have their spectra within the intervals of the rational functions.
+
+        Beyond, H is not what the accept step takes it for: where the proposed links leave an interval, it is
+        widened and the trajectory repeated. Without accept step the wider interval holds from the next one on.
+        """
+        tests = number > self.run.trajectories.thermalisation
+        wider: dict[str, Interval] = {}
+
+        def is_covered(V: GaugeField) -> bool:
+            nonlocal wider
+            begin = time.perf_counter()
+            wider = self.sea.outside(V)
+            self.spectrum_seconds += time.perf_counter() - begin
+            return not (tests and wider)
+
+        other_seconds = self.spectrum_seconds  # of the look at the first links
+        for _ in range(_MOST_REPEATS):
+            record = self.hmc.trajectory(U, number, test=tests, is_covered=is_covered)
+            if record["is_valid"]:
+                break
+            other_seconds += record["seconds"]
+            self._widen(U, wider, f"for trajectory {number}, which is repeated, and from there on")
+        else:
+            raise NumericError(
+                f"trajectory {number}: the spectrum of {', '.join(wider)} has left its interval "
+                f"{_MOST_REPEATS} times, although it was widened: raise the steps of [[integrator]]"
+            )
+        self._widen(U, wider, f"from trajectory {number + 1} on")
+        record["seconds"] += other_seconds
+        record["parts"]["spectrum"] = {"seconds": self.spectrum_seconds, "flops": 0.0, "bytes": 0.0}
+        self.spectrum_seconds = 0.0
+        return record
 
     def _warn(self, record: dict[str, Any], number: int) -> None:
         if number > self.run.trajectories.thermalisation // 2 and record["dH"] > _LARGE_VIOLATION:

@@ -1,7 +1,10 @@
 #include "trellis/field/linear_algebra.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/dispatch.hpp"
 #include "trellis/field/global_values.hpp"
@@ -191,6 +194,45 @@ Coefficients norm2_each(const SpinorField& x) {
   std::vector<ExactSum> sums(x.slots());
   run_dot(x, nullptr, sums.data(), nullptr);
   return global_values(x, sums);
+}
+
+namespace {
+/// |scale x|^2 of the columns that `wanted` has, 0 of the others.
+Coefficients scaled_norm2(const SpinorField& x, double scale, const std::vector<bool>& wanted) {
+  Coefficients factor(wanted.size(), 0.0);
+  for (size_t i = 0; i < factor.size(); ++i)
+    if (wanted[i]) factor[i] = scale;
+  SpinorField scaled = SpinorField::like(x);
+  return combine_norm2(scaled, factor, x, Coefficients(factor.size(), 0.0), x);
+}
+}  // namespace
+
+Coefficients norm_each(const SpinorField& x) {
+  constexpr double least = 1e-250;  // of |x|^2: nothing that counts has underflowed
+  const size_t n = size_t(x.rhs());
+  Coefficients norm2, norm(n, 0.0);
+  std::vector<bool> is_open(n, true);
+  const auto take = [&](double scale) {
+    for (size_t i = 0; i < n; ++i) {
+      if (!is_open[i]) continue;
+      norm[i] = std::sqrt(norm2[i]) / scale;
+      is_open[i] = norm2[i] < least;
+    }
+    return std::find(is_open.begin(), is_open.end(), true) == is_open.end();
+  };
+  bool is_in_range = true;  // of the sum, on all ranks alike
+  try {
+    norm2 = norm2_each(x);
+    is_in_range = std::all_of(norm2.begin(), norm2.end(), [](double v) { return std::isfinite(v); });
+  } catch (const NumericError&) {
+    is_in_range = false;
+  }
+  if (is_in_range && take(1)) return norm;
+  for (const double scale : is_in_range ? std::vector{0x1p900} : std::vector{0x1p-600, 1.0, 0x1p900}) {
+    norm2 = scaled_norm2(x, scale, is_open);
+    if (take(scale)) break;
+  }
+  return norm;
 }
 
 ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y) {

@@ -39,6 +39,8 @@ void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, Sp
 
 /// |x|^2 per right-hand side; NaN if the field has a NaN or Inf.
 Coefficients norm2_each(const SpinorField& x);
+/// |x| per right-hand side of a field in double, also where |x|^2 leaves the range of double; NaN as above.
+Coefficients norm_each(const SpinorField& x);
 /// conj(x) . y per right-hand side
 ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y);
 /// Summed over right-hand sides.

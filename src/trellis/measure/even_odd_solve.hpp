@@ -21,14 +21,13 @@ PropagatorReport solve_even_odd(const SolverSpec& spec, const LinearOperator& M,
                                 SpinorField& x, SpinorField& solution, const SpinorField& b,
                                 const LinearOperatorPtr& inner = nullptr) {
   constexpr int most_continuations = 3;
-  constexpr double rounding = 1e-14;  // of M x = b in double
   const auto largest = [](const std::vector<double>& residuals) {
     double worst = 0;
     for (const double r : residuals)
       if (!(r <= worst)) worst = r;  // NaN too
     return worst;
   };
-  const double tolerance = tolerance_of(spec), limit = std::max(tolerance, rounding);
+  const double tolerance = tolerance_of(spec);
   SpinorField source = S.make_field(b.rhs());
   S.prepare_source(source, b);
   {
@@ -46,11 +45,11 @@ PropagatorReport solve_even_odd(const SolverSpec& spec, const LinearOperator& M,
     if (i > 0) solve.continues(report.solve);
     report.solve = std::move(solve);
     const double worst = largest(report.true_residual);
-    if (worst <= limit || !report.solve.converged) break;
+    if (worst <= tolerance || !report.solve.converged) break;
     wanted *= 0.8 * tolerance / worst;
   }
   SolveReport& solve = report.solve;
-  if (largest(report.true_residual) <= limit) {
+  if (largest(report.true_residual) <= tolerance) {
     if (!solve.converged && solve.reason == StopReason::stagnated) solve.reason = StopReason::converged;
     solve.converged = solve.converged || solve.reason == StopReason::converged;
   } else if (solve.converged) {

@@ -1,5 +1,6 @@
 #include "trellis/operator/clover_field.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -65,7 +66,24 @@ SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
   return A;
 }
 
-SpinorField clover_inverse(const SpinorField& clover) {
+namespace {
+/// A singular block has no finite inverse. Collective.
+void require_invertible(const SpinorField& inverse, const WilsonParams& params) {
+  const size_t reals = size_t(inverse.layout().blocks()) * inverse.layout().lanes() * inverse.reals();
+  bool is_finite = true;
+  for (int parity = first_parity(inverse.subset()); parity <= last_parity(inverse.subset()); ++parity) {
+    const double* values = static_cast<const double*>(inverse.raw(parity).data);
+    is_finite = is_finite && std::all_of(values, values + reals, [](double v) { return std::isfinite(v); });
+  }
+  if (!inverse.lattice().communicator().any(!is_finite)) return;
+  throw NumericError(
+      message("the clover term is singular on some sites: mass = ", params.mass,
+              " makes its diagonal 1 + 3 nu/xi0 + mass = ", params.diagonal(),
+              ", and csw times the field strength does not lift that, or links are not finite"));
+}
+}  // namespace
+
+SpinorField clover_inverse(const SpinorField& clover, const WilsonParams& params) {
   SpinorField inverse = SpinorField::like(clover);
   for (int parity = first_parity(clover.subset()); parity <= last_parity(clover.subset()); ++parity)
     dispatch(Backend::cpu, Precision::double_precision, clover.layout().lanes(),
@@ -74,6 +92,7 @@ SpinorField clover_inverse(const SpinorField& clover) {
                  launch_clover_inverse<Layout, double>(inverse.raw(parity), clover.raw(parity),
                                                        SiteRange(clover.layout().blocks()));
              });
+  require_invertible(inverse, params);
   return inverse;
 }
 
@@ -120,16 +139,17 @@ double clover_log_determinant(const SpinorField& clover, int parity) {
   return sum.value();
 }
 
-TwistedInverse twisted_clover_inverse(const SpinorField& clover, double mu) {
+TwistedInverse twisted_clover_inverse(const SpinorField& clover, const WilsonParams& params) {
   TwistedInverse inverse{SpinorField::like(clover), SpinorField::like(clover)};
   for (int parity = first_parity(clover.subset()); parity <= last_parity(clover.subset()); ++parity)
     dispatch(Backend::cpu, Precision::double_precision, clover.layout().lanes(),
              [&]<class Layout, class Storage>() {
                if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
                  launch_twisted_clover_inverse<Layout, double>(inverse.B.raw(parity), inverse.C.raw(parity),
-                                                               clover.raw(parity), mu,
+                                                               clover.raw(parity), params.twisted_mass,
                                                                SiteRange(clover.layout().blocks()));
              });
+  require_invertible(inverse.C, params);
   return inverse;
 }
 

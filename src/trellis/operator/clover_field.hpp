@@ -8,15 +8,18 @@ namespace trellis {
 
 /// A(x) on all sites, 72 reals (kernels/dirac/clover_term.hpp), double, with the gauge field's lanes.
 SpinorField clover_term(const GaugeField& U, const WilsonParams& params);
-/// A(x)^-1, exactly. Throws NumericError if a block is singular (NaN or Inf in the result).
-SpinorField clover_inverse(const SpinorField& clover);
+/// A(x)^-1 of the clover term of `params`, exactly. Throws NumericError if a block is singular (NaN or Inf in
+/// the result). Collective.
+SpinorField clover_inverse(const SpinorField& clover, const WilsonParams& params);
 /// log det A over the sites of one parity. Throws NumericError where a block is not positive. Collective,
 /// exact sum.
 double clover_log_determinant(const SpinorField& clover, int parity);
-/// B = (A^2 + mu^2)^-1 and C = A B of A = clover: (A + i mu gamma5)^-1 = C - i mu gamma5 B.
+/// B = (A^2 + mu^2)^-1 and C = A B of A = clover, mu = params.twisted_mass: (A + i mu gamma5)^-1 = C - i mu
+/// gamma5 B.
 struct TwistedInverse {
   SpinorField B, C;
 };
-TwistedInverse twisted_clover_inverse(const SpinorField& clover, double mu);
+/// Errors as of clover_inverse(). Collective.
+TwistedInverse twisted_clover_inverse(const SpinorField& clover, const WilsonParams& params);
 
 }  // namespace trellis

@@ -50,9 +50,9 @@ WilsonMatrix::WilsonMatrix(const GaugeField& U, const WilsonParams& params, cons
   const SpinorField A = trellis::clover_term(*U_, params);
   clover_ = in_storage(A, *hop_);
   if (params.twisted_mass == 0) {
-    clover_inverse_ = in_storage(clover_inverse(A), *hop_);
+    clover_inverse_ = in_storage(clover_inverse(A, params), *hop_);
   } else {
-    const TwistedInverse inverse = twisted_clover_inverse(A, params.twisted_mass);
+    const TwistedInverse inverse = twisted_clover_inverse(A, params);
     clover_inverse_ = in_storage(inverse.C, *hop_);
     twisted_inverse_ = in_storage(inverse.B, *hop_);
   }

@@ -121,11 +121,11 @@ SolveReport solve_in_double(const LinearOperatorPtr& A, const std::vector<double
 SolveReport run_in_low_precision(const LinearOperatorPtr& low, const std::vector<double>& shifts,
                                  std::vector<SpinorField>& x, const SpinorField& b,
                                  const MultiShiftSpec& spec) {
-  Coefficients norm = norm2_each(b), inverse = norm;
+  const Coefficients norm = norm_each(b);
+  Coefficients inverse = norm;
   for (size_t i = 0; i < norm.size(); ++i) {
     if (!std::isfinite(norm[i]))
       throw NumericError(message("the source has a NaN or Inf in right-hand side ", i));
-    norm[i] = std::sqrt(norm[i]);
     inverse[i] = norm[i] > 0 ? 1 / norm[i] : 0.0;
   }
   const Coefficients zero(norm.size(), 0.0);
@@ -187,7 +187,7 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
     report.reliable_updates += part.reliable_updates;
     own_iterations = std::max(own_iterations, part.iterations);
   }
-  const Coefficients norm = norm2_each(b);
+  const Coefficients norm = norm_each(b);
   if (std::all_of(norm.begin(), norm.end(), [](double v) { return v == 0; }))
     report.reason = StopReason::zero_source;
   report.iterations += own_iterations;

@@ -16,6 +16,7 @@ constexpr double careful_reduction = 0.3;   // per run, of a column that broke d
 constexpr int idle_runs_allowed = 3;        // runs in a row that did not reduce the true residual
 constexpr double claimed_progress2 = 0.64;  // of |r|^2: a run is judged if its recursion claims this much,
 constexpr double least_progress2 = 0.8;     // and was idle if more than this is left in truth
+constexpr double least_reduction = 1e-18;   // per run: below, a recursion in double counts rounding
 constexpr double threshold_over_drift = 8;  // a run ends where rounding is an eighth of what is left
 constexpr double threshold_range = 10, largest_threshold = 0.3;
 
@@ -37,7 +38,7 @@ void require_valid(const LinearOperator& A, const SpinorField& x, const SpinorFi
 }
 
 Coefficients finite_norms(const SpinorField& f, const char* what) {
-  const Coefficients norms = norm2_each(f);
+  const Coefficients norms = norm_each(f);
   for (size_t i = 0; i < norms.size(); ++i)
     if (!std::isfinite(norms[i]))
       throw NumericError(message("the ", what, " has a NaN or Inf in right-hand side ", i));
@@ -74,8 +75,10 @@ class ResidualCorrection {
   void compute_true_residual();
   void adapt_threshold();
   void judge(KrylovMethod& method);
+  bool claims_progress(size_t i) const;
   bool is_idle(size_t i) const;
   void judge_column(int column, KrylovMethod& method);
+  void undo_increases();
   Coefficients lower_residual();
   void run_method(KrylovMethod& method);
   SolveReport report() const;
@@ -91,6 +94,7 @@ class ResidualCorrection {
   std::vector<StopReason> outcome_;  // per column, final once the column no longer runs
   std::vector<bool> is_finished_;
   bool guess_is_zero_ = false, is_first_check_ = true;
+  Coefficients taken_;  // x += taken work_ was the last correction
   int runs_ = 0;
   SpinorField residual_, work_;  // double; work_ is A x, and the correction of a double method
   std::optional<SpinorField> low_residual_, low_correction_;
@@ -99,18 +103,21 @@ class ResidualCorrection {
 /// Columns with b = 0 get x = 0, whatever the guess was.
 void ResidualCorrection::normalise() {
   const size_t n = size_t(b_.rhs());
-  const Coefficients b2 = finite_norms(b_, "source"), x2 = finite_norms(x_, "first guess");
+  norm_ = finite_norms(b_, "source");
+  const Coefficients guess = finite_norms(x_, "first guess");
   Coefficients keeps_guess(n, 1.0);
   bool any_zero_source = false;
   for (size_t i = 0; i < n; ++i) {
-    norm_.push_back(std::sqrt(b2[i]));
-    inverse_norm_.push_back(b2[i] > 0 ? 1.0 / norm_[i] : 0.0);
-    if (b2[i] == 0) {
+    inverse_norm_.push_back(norm_[i] > 0 ? 1.0 / norm_[i] : 0.0);
+    if (!std::isfinite(inverse_norm_[i]))
+      throw NumericError(message("the source has the norm ", norm_[i], " in right-hand side ", i,
+                                 ": that is below the normal range of double"));
+    if (norm_[i] == 0) {
       keeps_guess[i] = 0;
       any_zero_source = true;
     }
   }
-  guess_is_zero_ = std::all_of(x2.begin(), x2.end(), [](double v) { return v == 0; });
+  guess_is_zero_ = std::all_of(guess.begin(), guess.end(), [](double v) { return v == 0; });
   if (any_zero_source && !guess_is_zero_) combine(x_, keeps_guess, x_, Coefficients(n, 0.0), x_);
   outcome_.assign(n, StopReason::converged);
   is_finished_.assign(n, false);
@@ -132,12 +139,36 @@ void ResidualCorrection::compute_true_residual() {
   for (size_t i = 0; i < residual2.size(); ++i) progress_.columns[i].residual2 = residual2[i];
 }
 
+/// The recursion of the last run was done, or claims progress.
+bool ResidualCorrection::claims_progress(size_t i) const {
+  const SolveColumn& c = progress_.columns[i];
+  return claimed2_[i] <= c.target2 || claimed2_[i] <= claimed_progress2 * c.start2;
+}
+
 /// The recursion of the last run claims progress that the true residual does not show.
 bool ResidualCorrection::is_idle(size_t i) const {
   const SolveColumn& c = progress_.columns[i];
-  if (is_first_check_) return false;
-  const bool claims = claimed2_[i] <= c.target2 || claimed2_[i] <= claimed_progress2 * c.start2;
-  return claims && c.residual2 > least_progress2 * c.start2;
+  return !is_first_check_ && claims_progress(i) && c.residual2 > least_progress2 * c.start2;
+}
+
+/// Takes corrections in low storage back after which the true residual is larger than before, where no more
+/// of this run is to come: what 16 bits cannot solve must not end farther from b than it began.
+void ResidualCorrection::undo_increases() {
+  if (is_first_check_ || !low_correction_) return;
+  bool any = false;
+  Coefficients back(taken_.size(), 0.0);
+  for (size_t i = 0; i < back.size(); ++i) {
+    const SolveColumn& c = progress_.columns[i];
+    const bool is_over = c.failed || c.iterations >= params_.max_iterations || claims_progress(i);
+    if (is_finished_[i] || taken_[i] == 0 || !is_over || c.residual2 <= c.start2) continue;
+    back[i] = -taken_[i];
+    any = true;
+  }
+  if (!any) return;
+  convert(work_, *low_correction_);
+  combine(x_, Coefficients(back.size(), 1.0), x_, back, work_);
+  progress_.cost.add_linear_algebra(b_, 5, 2);
+  compute_true_residual();
 }
 
 void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
@@ -165,7 +196,7 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
   }
   // the same run would fail again: a shorter one ends before it
   const double reduction =
-      failures_[i] > 0 ? std::max(params_.reduction_per_run, careful_reduction) : params_.reduction_per_run;
+      std::max(params_.reduction_per_run, failures_[i] > 0 ? careful_reduction : least_reduction);
   const double reduced = reduction * reduction * c.residual2;
   c.target2 = std::max(params_.tolerance * params_.tolerance, reduced);
   c.start2 = c.largest2 = c.residual2;
@@ -241,6 +272,7 @@ void ResidualCorrection::run_method(KrylovMethod& method) {
     if (is_finished_[i] || (c.failed && c.residual2 > c.start2)) weight[i] = 0;
   }
   combine(x_, Coefficients(weight.size(), 1.0), x_, weight, work_);
+  taken_ = std::move(weight);
   progress_.cost.add_linear_algebra(b_, low_correction_ ? 7 : 4, 2);
   ++runs_;
 }
@@ -269,6 +301,7 @@ SolveReport ResidualCorrection::solve(KrylovMethod& method) {
   normalise();
   for (;;) {
     compute_true_residual();
+    undo_increases();
     judge(method);
     if (!progress_.any_active()) return report();
     run_method(method);

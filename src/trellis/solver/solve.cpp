@@ -150,14 +150,14 @@ SolveReport solve_mixed_precision(const MixedPrecisionSpec& spec, const LinearOp
 std::vector<double> relative_residual(const LinearOperator& A, const SpinorField& x, const SpinorField& b) {
   SpinorField r = SpinorField::like(b);
   A.apply(r, x);
-  const Coefficients one(size_t(b.rhs()), 1.0), minus(size_t(b.rhs()), -1.0);
-  const Coefficients residual2 = combine_norm2(r, one, b, minus, r), b2 = norm2_each(b);
+  combine(r, Coefficients(size_t(b.rhs()), 1.0), b, Coefficients(size_t(b.rhs()), -1.0), r);
+  const Coefficients residual = norm_each(r), norm = norm_each(b);
   std::vector<double> relative;
-  for (size_t i = 0; i < b2.size(); ++i) {
-    if (b2[i] > 0)
-      relative.push_back(std::sqrt(residual2[i] / b2[i]));
+  for (size_t i = 0; i < norm.size(); ++i) {
+    if (norm[i] > 0)
+      relative.push_back(residual[i] / norm[i]);
     else
-      relative.push_back(residual2[i] == 0 ? 0.0 : std::numeric_limits<double>::infinity());
+      relative.push_back(residual[i] == 0 ? 0.0 : std::numeric_limits<double>::infinity());
   }
   return relative;
 }

@@ -16,12 +16,6 @@ class FermionMonomial : public Monomial {
   virtual void add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) = 0;
   void add_force(AlgebraField& force, const GaugeField& U, double coefficient) override;
 
-  /// Estimates of the ends of the spectrum that the monomial's approximations must cover, at U. Collective.
-  struct Spectrum {
-    double smallest = 0, largest = 0;
-  };
-  virtual Spectrum spectrum(const GaugeField& U) = 0;
-
  private:
   SmearedLinksPtr links_;
 };

@@ -86,7 +86,7 @@ double Hmc::hamiltonian(const GaugeField& U, const AlgebraField& P, TrajectoryRe
   return H;
 }
 
-TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests) {
+TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests, const IsCovered& is_covered) {
   const auto start = std::chrono::steady_clock::now();
   TrajectoryRecord record;
   AlgebraField P(U);
@@ -101,11 +101,11 @@ TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests) {
     throw NumericError(message("the Hamiltonian is not finite after trajectory ", number,
                                ": the step sizes are too large for this field"));
   record.random = metropolis_number(params_, number);
-  record.is_accepted = !tests || record.random < std::exp(-record.dH);
-  if (record.is_accepted) {
-    U = std::move(V);
-    reunitarise_links(U);
-  }
+  reunitarise_links(
+      V);  // before it is looked at: what is checked here is what the next trajectory begins with
+  record.is_valid = !is_covered || is_covered(V);
+  record.is_accepted = record.is_valid && (!tests || record.random < std::exp(-record.dH));
+  if (record.is_accepted) U = std::move(V);
   record.costs.add(integrator_.costs());
   std::set<SmearedLinks*> smearings;
   size_t at = 0;

@@ -2,6 +2,8 @@
 /// Hybrid Monte Carlo (S. Duane, A. D. Kennedy, B. J. Pendleton, D. Roweth, Phys. Lett. B195 (1987) 216).
 /// The links after a trajectory are a function of the links before and of (seed, stream, trajectory): the
 /// same bits for every process grid, thread count and lane count, and after any interruption.
+#include <functional>
+
 #include "trellis/update/integrator.hpp"
 
 namespace trellis {
@@ -22,6 +24,7 @@ struct MonomialRecord {
 struct TrajectoryRecord {
   double dH = 0;  ///< H after minus H before
   bool is_accepted = false;
+  bool is_valid = true;  ///< false: the proposal was not covered, nothing was decided, and U is as it was
   double kinetic_before = 0, kinetic_after = 0;
   double random = 0;  ///< the uniform number of the accept step
   std::vector<MonomialRecord> monomials;
@@ -40,9 +43,15 @@ class Hmc {
   /// @pre length is positive and finite
   Hmc(const HmcParams& params, std::vector<IntegratorLevel> levels);
 
-  /// One trajectory, number `number` of the chain. `tests` false: always accepted (thermalisation). Throws
-  /// NumericError if H is not finite, leaving U as it was. Collective.
-  TrajectoryRecord trajectory(GaugeField& U, uint32_t number, bool tests = true);
+  /// Whether the approximations of the monomials hold on these links, too. Collective.
+  using IsCovered = std::function<bool(const GaugeField&)>;
+
+  /// One trajectory, number `number` of the chain. `tests` false: always accepted (thermalisation). Before
+  /// the accept step `is_covered` sees the proposed links: where it says no, H is not what it claims to be,
+  /// and the trajectory is to be repeated with better monomials (record.is_valid). Throws NumericError if H
+  /// is not finite, leaving U as it was. Collective.
+  TrajectoryRecord trajectory(GaugeField& U, uint32_t number, bool tests = true,
+                              const IsCovered& is_covered = nullptr);
 
   /// Integrates from U forth and back, with the momenta and pseudofermions of a trajectory; U stays.
   /// Collective.

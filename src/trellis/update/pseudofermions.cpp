@@ -143,26 +143,76 @@ void apply_rational(SpinorField& out, std::vector<SpinorField>& x, SquaredOperat
   for (size_t k = 0; k < x.size(); ++k) combine(out, 1.0, out, solve.function.residues[k], x[k]);
 }
 
-SpectrumEnds lanczos_ends(const LinearOperator& A, int steps, const TrajectoryKey& key) {
-  TRELLIS_REQUIRE(A.is_hermitian() && steps >= 1, "Lanczos with ", steps, " steps of ", A.name());
+namespace {
+/// |last component| of the normalised eigenvector of the symmetric tridiagonal matrix to its smallest
+/// eigenvalue, by two steps of inverse iteration.
+double last_component(const std::vector<double>& diagonal, const std::vector<double>& off,
+                      double eigenvalue) {
+  const size_t n = diagonal.size();
+  const double shift = eigenvalue - 1e-10 * std::abs(eigenvalue);  // below it: all pivots are positive
+  std::vector<double> pivot(n), y(n, 1.0);
+  for (size_t i = 0; i < n; ++i) {
+    pivot[i] = diagonal[i] - shift - (i > 0 ? off[i - 1] * off[i - 1] / pivot[i - 1] : 0.0);
+    pivot[i] = std::max(pivot[i], 1e-16 * std::abs(diagonal[i]));  // rounding may have crossed it
+  }
+  for (int step = 0; step < 2; ++step) {
+    for (size_t i = 1; i < n; ++i) y[i] -= off[i - 1] / pivot[i - 1] * y[i - 1];
+    y[n - 1] /= pivot[n - 1];
+    for (size_t i = n - 1; i-- > 0;) y[i] = (y[i] - off[i] * y[i + 1]) / pivot[i];
+    double norm2 = 0;
+    for (const double v : y) norm2 += v * v;
+    for (double& v : y) v /= std::sqrt(norm2);
+  }
+  return std::abs(y[n - 1]);
+}
+
+/// The ends of the matrix with these diagonals; off has as many numbers, the last one that of the next step.
+SpectrumEnds tridiagonal_ends(const std::vector<double>& diagonal, std::vector<double> off) {
+  SpectrumEnds ends;
+  const double next = off.back();
+  off.pop_back();
+  ends.steps = int(diagonal.size());
+  ends.smallest = tridiagonal_eigenvalue(diagonal, off, 0);
+  ends.largest = tridiagonal_eigenvalue(diagonal, off, ends.steps - 1);
+  // A second copy of a Ritz value appears when the first has converged (C. C. Paige, 1971), and would spoil
+  // its vector.
+  constexpr double copy = 1e-6;
+  const bool has_copy = count_below(diagonal, off, ends.smallest * (1 + copy)) > 1;
+  ends.smallest_error = has_copy ? copy * ends.smallest : next * last_component(diagonal, off, ends.smallest);
+  return ends;
+}
+}  // namespace
+
+SpectrumEnds lanczos_ends(const LinearOperator& A, const LanczosSteps& steps, const TrajectoryKey& key) {
+  TRELLIS_REQUIRE(A.is_hermitian() && steps.least >= 1 && steps.most >= steps.least && steps.accuracy >= 0,
+                  "Lanczos with ", steps.least, " to ", steps.most, " steps of ", A.name());
   SpinorField v = A.make_field(), w = SpinorField::like(v), before = SpinorField::like(v);
   fill_normal(v, key, RandomPurpose::eigensolver, 0);
   scale(v, 1 / std::sqrt(norm2(v)), v);
   std::vector<double> diagonal, off;
-  for (int k = 0; k < steps; ++k) {
+  int next_look = steps.least;
+  for (int k = 1;; ++k) {
     A.apply(w, v);
     diagonal.push_back(dot(v, w).real());
     combine(w, 1.0, w, -diagonal.back(), v);
-    if (k > 0) combine(w, 1.0, w, -off.back(), before);
-    const double length = std::sqrt(norm2(w));
-    if (k + 1 == steps || length <= 1e-12 * std::abs(diagonal.back())) break;
-    off.push_back(length);
+    if (k > 1) combine(w, 1.0, w, -off.back(), before);
+    off.push_back(std::sqrt(norm2(w)));
+    if (!std::isfinite(off.back()))
+      throw NumericError(message("the spectrum of ", A.name(), ": not finite after ", k, " Lanczos steps"));
+    const bool is_closed = off.back() <= 1e-12 * std::abs(diagonal.back());
+    if (k == next_look || is_closed) {
+      const SpectrumEnds ends = tridiagonal_ends(diagonal, off);
+      if (is_closed || steps.accuracy == 0 || ends.smallest_error <= steps.accuracy * ends.smallest)
+        return ends;
+      if (k == steps.most)
+        throw NumericError(message("the lower end of the spectrum of ", A.name(), " is at or below ",
+                                   ends.smallest, " +- ", ends.smallest_error, ", which ", k,
+                                   " Lanczos steps did not make out: take a heavier quark"));
+      next_look = std::min(steps.most, k + std::max(10, k / 8));
+    }
     std::swap(before, v);
-    scale(v, 1 / length, w);
+    scale(v, 1 / off.back(), w);
   }
-  off.resize(diagonal.size() - 1);
-  return {tridiagonal_eigenvalue(diagonal, off, 0),
-          tridiagonal_eigenvalue(diagonal, off, int(diagonal.size()) - 1)};
 }
 
 }  // namespace trellis

@@ -45,11 +45,20 @@ void solve_shifts(std::vector<SpinorField>& x, SquaredOperator& fermion, const R
 void apply_rational(SpinorField& out, std::vector<SpinorField>& x, SquaredOperator& fermion,
                     const RationalSolve& solve, const SpinorField& b, Monomial& monomial);
 
-/// Ritz values of `steps` Lanczos steps from a random vector: the largest is below the largest eigenvalue of
-/// A, close to it; the smallest above the smallest. Collective.
+/// Ritz values of Lanczos steps from a random vector: the largest is below the largest eigenvalue of A, close
+/// to it after a few; the smallest above the smallest, which takes as many as a solve where A is
+/// ill-conditioned.
 struct SpectrumEnds {
   double smallest = 0, largest = 0;
+  double smallest_error = 0;  ///< |A v - smallest v| of its Ritz vector: an eigenvalue of A is that near
+  int steps = 0;
 };
-SpectrumEnds lanczos_ends(const LinearOperator& A, int steps, const TrajectoryKey& key);
+struct LanczosSteps {
+  int least = 40, most = 20000;
+  /// Goes on until smallest_error is below this part of `smallest`; 0: takes `least` steps.
+  double accuracy = 0;
+};
+/// Throws NumericError if the steps run out, or A or the vectors are not finite. Collective.
+SpectrumEnds lanczos_ends(const LinearOperator& A, const LanczosSteps& steps, const TrajectoryKey& key);
 
 }  // namespace trellis

@@ -5,9 +5,7 @@
 
 namespace trellis {
 
-namespace {
-constexpr int lanczos_steps = 30;
-}
+namespace {}
 
 RationalMonomial::RationalMonomial(std::string name, SmearedLinksPtr links, SquaredOperatorPtr fermion,
                                    const RationalParams& params)
@@ -16,7 +14,6 @@ RationalMonomial::RationalMonomial(std::string name, SmearedLinksPtr links, Squa
 }
 
 void RationalMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
-  key_ = key;
   const GaugeField& V = links()->at(U);  // before version()
   fermion_->set_links(V, links()->version());
   SpinorField eta = fermion_->op()->make_field(params_.pseudofermions);
@@ -56,13 +53,6 @@ void RationalMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, do
   const int fields = int(x_.size()) * params_.pseudofermions;
   costs()[Part::fermion_force].flops += fermion_->derivative_flops(fields);
   costs()[Part::fermion_force].bytes += fermion_->derivative_bytes(fields);
-}
-
-FermionMonomial::Spectrum RationalMonomial::spectrum(const GaugeField& U) {
-  const GaugeField& V = links()->at(U);  // before version()
-  fermion_->set_links(V, links()->version());
-  const SpectrumEnds ends = lanczos_ends(*fermion_->op(), lanczos_steps, key_);
-  return {std::max(fermion_->lower_bound(), 0.0) > 0 ? fermion_->lower_bound() : ends.smallest, ends.largest};
 }
 
 }  // namespace trellis

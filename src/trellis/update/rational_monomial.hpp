@@ -28,14 +28,12 @@ class RationalMonomial : public FermionMonomial {
   void refresh(const GaugeField& U, const TrajectoryKey& key) override;
   double action(const GaugeField& U) override;
   void add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) override;
-  Spectrum spectrum(const GaugeField& U) override;
 
  private:
   SquaredOperatorPtr fermion_;
   RationalParams params_;
   std::unique_ptr<SpinorField> phi_;
   std::vector<SpinorField> x_;
-  TrajectoryKey key_;
   /// At the links where phi was drawn the action is |eta|^2.
   double drawn_action_ = 0;
   int64_t drawn_version_ = -1;

@@ -12,7 +12,6 @@ namespace trellis {
 
 namespace {
 constexpr uint32_t draws_per_monomial = 4;
-constexpr int lanczos_steps = 30;
 }  // namespace
 
 TwoFlavourMonomial::TwoFlavourMonomial(std::string name, SmearedLinksPtr links, SquaredOperatorPtr fermion,
@@ -40,7 +39,6 @@ void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& 
 }
 
 void TwoFlavourMonomial::refresh(const GaugeField& U, const TrajectoryKey& key) {
-  key_ = key;
   const GaugeField& V = links()->at(U);  // before version()
   fermion_->set_links(V, links()->version());
   const LinearOperator& A = *fermion_->op();
@@ -97,13 +95,6 @@ void TwoFlavourMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, 
   fermion_->add_derivative(G, {&x[0]}, {-coefficient * factor});
   costs()[Part::fermion_force].flops += fermion_->derivative_flops(1);
   costs()[Part::fermion_force].bytes += fermion_->derivative_bytes(1);
-}
-
-FermionMonomial::Spectrum TwoFlavourMonomial::spectrum(const GaugeField& U) {
-  const GaugeField& V = links()->at(U);  // before version()
-  fermion_->set_links(V, links()->version());
-  const SpectrumEnds ends = lanczos_ends(*fermion_->op(), lanczos_steps, key_);
-  return {ends.smallest, ends.largest};
 }
 
 }  // namespace trellis

@@ -33,7 +33,6 @@ class TwoFlavourMonomial : public FermionMonomial {
   void refresh(const GaugeField& U, const TrajectoryKey& key) override;
   double action(const GaugeField& U) override;
   void add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) override;
-  Spectrum spectrum(const GaugeField& U) override;
 
  private:
   /// x = (A + shift)^-1 b from x = 0.
@@ -41,7 +40,6 @@ class TwoFlavourMonomial : public FermionMonomial {
   SquaredOperatorPtr fermion_;
   TwoFlavourParams params_;
   std::unique_ptr<SpinorField> phi_;
-  TrajectoryKey key_;
 };
 
 }  // namespace trellis

@@ -67,7 +67,7 @@ double CloverDeterminantMonomial::action(const GaugeField& U) {
   const PartTimer timer(costs()[Part::action]);
   const SpinorField A = clover_term(V, params_);
   if (params_.twisted_mass == 0) return -n_f_ * clover_log_determinant(A, odd);
-  return 0.5 * n_f_ * clover_log_determinant(twisted_clover_inverse(A, params_.twisted_mass).B, odd);
+  return 0.5 * n_f_ * clover_log_determinant(twisted_clover_inverse(A, params_).B, odd);
 }
 
 void CloverDeterminantMonomial::add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) {
@@ -76,7 +76,7 @@ void CloverDeterminantMonomial::add_derivative(LinkDerivative& G, const GaugeFie
   const SpinorField A = clover_term(V, params_);
   // d log det(A^2 + mu^2) = 2 tr[(A^2 + mu^2)^-1 A dA]
   const SpinorField inverse =
-      params_.twisted_mass == 0 ? clover_inverse(A) : twisted_clover_inverse(A, params_.twisted_mass).C;
+      params_.twisted_mass == 0 ? clover_inverse(A, params_) : twisted_clover_inverse(A, params_).C;
   derivative_.add_log_determinant(inverse, odd, -n_f_ * coefficient);
   derivative_.finish(G);
   costs()[Part::fermion_force].flops += double(V.lattice().volume()) * derivative_.flops(0);

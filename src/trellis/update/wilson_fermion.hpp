@@ -46,7 +46,6 @@ class CloverDeterminantMonomial : public FermionMonomial {
   void refresh(const GaugeField&, const TrajectoryKey&) override {}
   double action(const GaugeField& U) override;
   void add_derivative(LinkDerivative& G, const GaugeField& V, double coefficient) override;
-  Spectrum spectrum(const GaugeField&) override { return {}; }
 
  private:
   WilsonParams params_;
