@@ -99,6 +99,19 @@ TEST(BadLinks, OfALatticeThatWasGuessedSaySo) {
   EXPECT_TRUE(has(error, "512 sites")) << error;
 }
 
+/// A precision that the header states wrongly, which bytes after the data hide until the checksum is
+/// compared.
+TEST(BadLinks, OfAnotherPrecisionAreNoticed) {
+  std::string bytes = written(random_field(lattice_of_one(extents)), GaugeFormat::nersc);
+  const size_t at = bytes.find("IEEE64BIG");
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 9, "IEEE32BIG");
+  const std::string error = error_of<ChecksumError>(bytes);
+  EXPECT_TRUE(has(error, "bytes are passed over")) << error;
+  EXPECT_TRUE(has(error, "seem to be numbers of 64 bits, as which the first links are SU(3)")) << error;
+  EXPECT_FALSE(has(error, " sites")) << error;
+}
+
 /// NERSC files that state neither byte order nor checksum: links decide.
 TEST(NerscWithoutByteOrder, IsReadInTheOneInWhichLinksAreUnitary) {
   const GaugeField U = random_field(lattice_of_one(extents));

@@ -63,7 +63,7 @@ std::string about_rest(InputFile& file, int64_t at) {
   begin = printable(begin);
   std::replace(begin.begin(), begin.end(), '\n', ' ');
   return message("after the last record, from byte ", at, " on, ", bytes,
-                 bytes == 1 ? " byte is" : " bytes are", " no LIME record and passed over; they begin with ",
+                 bytes == 1 ? " byte is" : " bytes are", " no LIME record and passed over, beginning with ",
                  is_zero ? "zeros" : "'" + begin + "'");
 }
 

@@ -123,10 +123,14 @@ void explain_bad_links(InputFile& file, GaugeFileHeader& header, const Geometry&
     warnings.push_back(message("the data seem to be ", name_of_order(swapped.order),
                                "-endian, in which the first links are SU(3); expected ",
                                name_of_order(stored.order), "-endian"));
-  else if (sample_links(file, header, resized).is_good())
-    warnings.push_back(message(
-        "the data seem to be numbers of ", resized.bits, " bits, as which the first links are SU(3): ",
-        header.data_bytes() / (Nd * header.rows * 6 * int64_t(resized.bytes())), " sites"));
+  else if (sample_links(file, header, resized).is_good()) {
+    const bool is_lime =
+        header.report.format == GaugeFormat::ildg || header.report.format == GaugeFormat::scidac;
+    const int64_t sites = header.data_bytes() / (Nd * 18 * int64_t(resized.bytes()));
+    warnings.push_back(message("the data seem to be numbers of ", resized.bits,
+                               " bits, as which the first links are SU(3)",
+                               is_lime ? message(": ", sites, " sites") : ""));
+  }
 }
 
 }  // namespace trellis::io
