@@ -1,10 +1,9 @@
 /// Red-black CG of Moebius domain walls: 16 bits inside against double, beside the ratio of the two whole
-/// operators that are timed in the same turn, and twelve batched columns against twelve single ones. --rhs is
-/// Ls, --rounds the number of turns. The gauge field comes from the heat bath at beta = 6 (30 sweeps from a
+/// operators that are timed in the same turn, and twelve batched columns against twelve single ones. --rounds
+/// is the number of turns. The gauge field comes from the heat bath at beta = 6 (30 sweeps from a
 /// cold start), m_f = 0.05.
-#include <cstdio>
-
 #include "bench/measurement.hpp"
+#include "trellis/base/error.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -30,7 +29,8 @@ double seconds_of_operator(const LinearOperator& S, const SpinorField& b, int n)
 }
 
 struct Turn {
-  double operators[2], iteration[2], solve[2];  // double, 16 bit
+  double operators[2];  // double, 16 bit
+  SolveReport solve[2];
 };
 
 class Measured {
@@ -67,14 +67,16 @@ class Measured {
     set_wall_source_of_schur(b);
     for (const int half : {0, 1}) {
       t.operators[half] = seconds_of_operator(half ? *half_ : static_cast<const LinearOperator&>(*S_), b, 5);
-      const SolveReport r = solve(half == 1, 1);
-      iterations[half] = r.iterations;
-      t.solve[half] = r.seconds;
-      t.iteration[half] = r.seconds / r.iterations;
+      t.solve[half] = solve(half == 1, 1);
     }
     return t;
   }
-  mutable int iterations[2] = {0, 0};
+
+  /// Links and fields of a solve in double, all ranks.
+  double working_set() const {
+    return (double(matrix_->hop().links().bytes()) + 7.0 * double(S_->make_field().bytes())) *
+           world()->size();
+  }
 
  private:
   void set_wall_source_of_schur(SpinorField& source) const {
@@ -89,42 +91,72 @@ class Measured {
   std::optional<Source> point_;
 };
 
-int bench(int argc, char** argv) {
+Options defaults() {
   Options defaults;
+  defaults.is_checkable = false;
   defaults.lattices = {{8, 8, 8, 8}};
   defaults.link_reals = {12};
-  defaults.rhs = {12};
+  defaults.Ls = {12};
   defaults.rounds = 5;
-  const Options options = parse_options(argc, argv, defaults);
-  set_thread_count(options.threads);
-  for (const Coord& extents : options.lattices)
-    for (const int Ls : options.rhs) {
-      GaugeField U(make_lattice(extents));
-      for (int sweep = 0; sweep < 30; ++sweep) heatbath_update(U, {6.0, 1, 1}, 1, 0, uint32_t(sweep));
-      const Measured m(U, Ls, options.link_reals[0]);
-      std::vector<double> gain, rates, share[2], batched;
-      for (int i = 0; i < options.rounds; ++i) {
-        const Turn t = m.turn();
-        gain.push_back(t.solve[0] / t.solve[1]);
-        rates.push_back(t.operators[0] / t.operators[1]);
-        for (const int k : {0, 1}) share[k].push_back(t.operators[k] / t.iteration[k]);
-        // twelve times the mean of a batch against it: columns of a point source converge alike
-        if (i == 0) batched.push_back(12 * t.solve[1] / m.solve(true, 12).seconds);
-      }
-      if (world()->rank() != 0) continue;
-      std::printf(
-          "{\"lattice\": \"%s\", \"Ls\": %d, \"threads\": %d, \"ranks\": %d,\n \"iterations_double\": %d, "
-          "\"iterations_half\": %d,\n \"operators_share_of_an_iteration\": {\"double\": %.3f, \"half\": "
-          "%.3f},\n \"ratio_of_operators\": %.2f, \"speed_against_double_cg\": %.2f, "
-          "\"gain_over_ratio\": %.3f,\n \"twelve_batched_against_twelve_single\": %.2f}\n",
-          to_string(extents).c_str(), Ls, options.threads, world()->size(), m.iterations[0], m.iterations[1],
-          median(share[0]), median(share[1]), median(rates), median(gain), median(gain) / median(rates),
-          batched.front());
+  return defaults;
+}
+
+/// Results of the two solves (the fastest of all turns), and what is made of both, as JSON.
+std::string run(std::vector<Result>& results, const Coord& extents, int link_reals, int Ls,
+                const Options& options) {
+  GaugeField U(make_lattice(extents));
+  for (int sweep = 0; sweep < 30; ++sweep) heatbath_update(U, {6.0, 1, 1}, 1, 0, uint32_t(sweep));
+  const Measured m(U, Ls, link_reals);
+  std::vector<double> gain, rates, share[2];
+  SolveReport fastest[2];
+  double batched = 0;
+  for (int i = 0; i < options.rounds; ++i) {
+    const Turn t = m.turn();
+    gain.push_back(t.solve[0].seconds / t.solve[1].seconds);
+    rates.push_back(t.operators[0] / t.operators[1]);
+    for (const int k : {0, 1}) {
+      share[k].push_back(t.operators[k] * t.solve[k].iterations / t.solve[k].seconds);
+      if (i == 0 || t.solve[k].seconds < fastest[k].seconds) fastest[k] = t.solve[k];
     }
-  return 0;
+    // twelve times the mean of a batch against it: columns of a point source converge alike
+    if (i == 0) batched = 12 * t.solve[1].seconds / m.solve(true, 12).seconds;
+  }
+  for (const int k : {0, 1}) {
+    Result r = solve_result("domain_wall_solver", k ? "cg double-half" : "cg double", fastest[k],
+                            m.working_set() / (k ? 4 : 1),
+                            k ? Precision::half_precision : Precision::double_precision, options);
+    r.lattice = extents;
+    r.link_reals = link_reals;
+    r.more.emplace_back("Ls", std::to_string(Ls));
+    results.push_back(r);
+  }
+  return message("{\"lattice\": [", extents[0], ", ", extents[1], ", ", extents[2], ", ", extents[3],
+                 "], \"link_reals\": ", link_reals, ", \"Ls\": ", Ls,
+                 ", \"operators_share_of_an_iteration\": {\"double\": ", json_number(median(share[0])),
+                 ", \"half\": ", json_number(median(share[1])),
+                 "}, \"ratio_of_operators\": ", json_number(median(rates)),
+                 ", \"speed_against_double_cg\": ", json_number(median(gain)),
+                 ", \"gain_over_ratio\": ", json_number(median(gain) / median(rates)),
+                 ", \"twelve_batched_against_twelve_single\": ", json_number(batched), "}");
+}
+
+int bench(const Options& options) {
+  set_thread_count(options.threads);
+  std::vector<Result> results;
+  std::string summaries;
+  for (const Coord& extents : options.lattices)
+    for (const int link_reals : options.link_reals)
+      for (const int Ls : options.Ls)
+        summaries += (summaries.empty() ? "" : ",\n  ") + run(results, extents, link_reals, Ls, options);
+  return report(results, options, {}, {{"summaries", "[" + summaries + "]"}});
 }
 
 }  // namespace
 }  // namespace trellis::bench
 
-int main(int argc, char** argv) { return trellis::bench::run_benchmark(trellis::bench::bench, argc, argv); }
+int main(int argc, char** argv) {
+  using namespace trellis::bench;
+  return run_benchmark(
+      {"Red-black CG of Moebius domain walls: 16 bits inside against double.", defaults(), bench}, argc,
+      argv);
+}

@@ -3,12 +3,10 @@
 /// gauge field comes from the heat bath at beta = 6 (a few sweeps from a cold start: smooth enough for kappa
 /// = .134).
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 
 #include "bench/measurement.hpp"
+#include "trellis/base/error.hpp"
 #include "trellis/comm/communicator.hpp"
-#include "trellis/device/machine_speed.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/wilson.hpp"
@@ -32,9 +30,10 @@ void set_point_sources(SpinorField& b) {
 
 /// A solver and the fastest of its solves.
 struct Row {
-  const char* name;
+  std::string name;
   SolverSpec spec;
   LinearOperatorPtr inner;
+  Precision precision = Precision::double_precision;  ///< of the inner solver
   int rhs = 1;
   SolveReport report{};
 };
@@ -64,74 +63,108 @@ double seconds_of_two_hops(const WilsonMatrixPtr& matrix) {
   return times[times.size() / 2];
 }
 
-int bench(int argc, char** argv) {
+Options defaults() {
   Options defaults;
+  defaults.is_checkable = false;
   defaults.lattices = {{16, 16, 16, 16}};
   defaults.link_reals = {12};
-  const Options options = parse_options(argc, argv, defaults);
-  set_thread_count(options.threads);
-  for (const Coord& extents : options.lattices) {
-    GaugeField U(make_lattice(extents));
-    for (int sweep = 0; sweep < 30; ++sweep) heatbath_update(U, {6.0, 1, 1}, 1, 0, uint32_t(sweep));
-    WilsonParams params;
-    params.mass = kappa_to_mass(0.134);
-    const auto matrix = std::make_shared<WilsonMatrix>(
-        U, params, KernelChoice{Precision::double_precision, options.link_reals[0]});
-    const WilsonSchur S(matrix, SchurForm::symmetric);
-    const auto single = S.converted(Precision::single_precision),
-               half = S.converted(Precision::half_precision), fp16 = S.converted(Precision::fp16_precision);
-    const CgSpec cg{1e-10};
-    const MixedPrecisionSpec cg_float{cg, Precision::single_precision},
-        cg_half{cg, Precision::half_precision}, cg_fp16{cg, Precision::fp16_precision};
-    std::vector<Row> rows = {{"cg double", cg, nullptr},
-                             {"cg double, to 1e-3", CgSpec{1e-3}, nullptr},
-                             {"cg double-float", cg_float, single},
-                             {"cg double-half", cg_half, half},
-                             {"bicgstab double", BicgstabSpec{1e-10}, nullptr},
-                             {"cg double-float, 12 rhs", cg_float, single, 12},
-                             {"cg double-half, 12 rhs", cg_half, half, 12},
-                             {"cg double-fp16", cg_fp16, fp16},
-                             {"cg double-fp16, 12 rhs", cg_fp16, fp16, 12}};
-    // in turn, the best of each: a solve is too long for a median on a machine that others use too
-    double hops = 0, read_bandwidth = 0;
-    ReadBandwidth bandwidth(matrix->hop().links().bytes() + 7 * S.make_field().bytes(), options.threads);
-    const int rounds = std::min(options.rounds, 3);
-    for (int round = 0; round < rounds; ++round) {
-      for (Row& row : rows) {
-        const SolveReport report = timed_solve(row, S);
-        if (round == 0 || report.seconds < row.report.seconds) row.report = report;
-      }
-      const double four_hops = 2 * seconds_of_two_hops(matrix);
-      hops = round == 0 ? four_hops : std::min(hops, four_hops);
-      read_bandwidth = std::max(read_bandwidth, bandwidth.measure(options.seconds));
-    }
-    if (world()->rank() != 0) continue;
-    // an iteration: the difference of two solves, so that fields, first and last residuals are not in it
-    const SolveReport &base = rows[0].report, &shorter = rows[1].report;
-    const double iteration =
-        (base.seconds - shorter.seconds) / std::max(1, base.iterations - shorter.iterations);
-    std::printf(
-        "{\"lattice\": \"%s\", \"threads\": %d, \"ranks\": %d, \"cg_iteration_ms\": %.3f, \"hops_of_it_ms\": "
-        "%.3f, "
-        "\"ratio_to_hops\": %.3f, \"read_bandwidth_gbytes_per_second\": %.2f, \"solves\": [",
-        to_string(extents).c_str(), options.threads, world()->size(), iteration * 1e3, hops * 1e3,
-        iteration / hops, read_bandwidth * world()->size() * 1e-9);
-    for (size_t i = 0; i < rows.size(); ++i)
-      std::printf(
-          "%s\n  {\"solver\": \"%s\", \"iterations\": %d, \"seconds\": %.3f, \"relative_residual\": %.2e, "
-          "\"gflops\": %.2f, \"speed_against_double_cg\": %.2f}",
-          i ? "," : "", rows[i].name, rows[i].report.iterations, rows[i].report.seconds,
-          rows[i].report.largest_residual(), rows[i].report.gflops(), base.seconds / rows[i].report.seconds);
-    std::printf(
-        "\n], \"twelve_batched_against_twelve_single\": %.2f, "
-        "\"twelve_batched_against_twelve_single_float\": %.2f}\n",
-        12 * rows[3].report.seconds / rows[6].report.seconds,
-        12 * rows[2].report.seconds / rows[5].report.seconds);
+  defaults.precisions.assign(std::begin(all_precisions), std::end(all_precisions));
+  return defaults;
+}
+
+/// The storages of inner solvers that were asked for and that there are.
+std::vector<Precision> inner_storages(const Options& options, int link_reals) {
+  std::vector<Precision> found;
+  for (const Precision precision : options.precisions)
+    if (precision != Precision::double_precision && is_legal(precision, link_reals))
+      found.push_back(precision);
+  return found;
+}
+
+std::vector<Row> make_rows(const WilsonSchur& S, const std::vector<Precision>& inner) {
+  const CgSpec cg{1e-10};
+  std::vector<Row> rows = {{"cg double", cg, nullptr},
+                           {"cg double, to 1e-3", CgSpec{1e-3}, nullptr},
+                           {"bicgstab double", BicgstabSpec{1e-10}, nullptr}};
+  for (const Precision precision : inner) {
+    const LinearOperatorPtr A = S.converted(precision);
+    const MixedPrecisionSpec mixed{cg, precision};
+    const std::string name = std::string("cg double-") + name_of(precision);
+    rows.push_back({name, mixed, A, precision});
+    rows.push_back({name + ", 12 rhs", mixed, A, precision, 12});
   }
-  return 0;
+  return rows;
+}
+
+/// Of one lattice: results of all rows, and what is made of several of them, as JSON.
+std::string run(std::vector<Result>& results, const Coord& extents, int link_reals, const Options& options) {
+  GaugeField U(make_lattice(extents));
+  for (int sweep = 0; sweep < 30; ++sweep) heatbath_update(U, {6.0, 1, 1}, 1, 0, uint32_t(sweep));
+  WilsonParams params;
+  params.mass = kappa_to_mass(0.134);
+  const auto matrix =
+      std::make_shared<WilsonMatrix>(U, params, KernelChoice{Precision::double_precision, link_reals});
+  const WilsonSchur S(matrix, SchurForm::symmetric);
+  std::vector<Row> rows = make_rows(S, inner_storages(options, link_reals));
+  // in turn, the best of each: a solve is too long for a median on a machine that others use too
+  double hops = 0;
+  const int rounds = std::min(options.rounds, 3);
+  for (int round = 0; round < rounds; ++round) {
+    for (Row& row : rows) {
+      const SolveReport report = timed_solve(row, S);
+      if (round == 0 || report.seconds < row.report.seconds) row.report = report;
+    }
+    const double four_hops = 2 * seconds_of_two_hops(matrix);
+    hops = round == 0 ? four_hops : std::min(hops, four_hops);
+  }
+  // an iteration: the difference of two solves, so that fields, first and last residuals are not in it
+  const SolveReport &base = rows[0].report, &shorter = rows[1].report;
+  const double iteration =
+      (base.seconds - shorter.seconds) / std::max(1, base.iterations - shorter.iterations);
+  std::string summary = message("{\"lattice\": [", extents[0], ", ", extents[1], ", ", extents[2], ", ",
+                                extents[3], "], \"link_reals\": ", link_reals);
+  const auto add = [&](const std::string& key, double value) {
+    summary += ", " + json_text(key) + ": " + json_number(value);
+  };
+  add("cg_iteration_ms", iteration * 1e3);
+  add("hops_of_it_ms", hops * 1e3);
+  add("ratio_to_hops", iteration / hops);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    const double site_bytes = double(element_bytes(row.precision)) / sizeof(double);
+    const double fields = 7.0 * row.rhs * double(S.make_field().bytes());
+    Result r = solve_result("wilson_solver", row.name, row.report,
+                            site_bytes * (double(matrix->hop().links().bytes()) + fields) * world()->size(),
+                            row.precision, options);
+    r.lattice = extents;
+    r.link_reals = link_reals;
+    r.rhs = row.rhs;
+    r.more.emplace_back("speed_against_double_cg", json_number(base.seconds / row.report.seconds));
+    results.push_back(r);
+    if (row.rhs == 12)
+      add(std::string("twelve_batched_against_twelve_single_") + name_of(row.precision),
+          12 * rows[i - 1].report.seconds / row.report.seconds);
+  }
+  return summary + "}";
+}
+
+int bench(const Options& options) {
+  set_thread_count(options.threads);
+  std::vector<Result> results;
+  std::string summaries;
+  for (const Coord& extents : options.lattices)
+    for (const int link_reals : options.link_reals)
+      summaries += (summaries.empty() ? "" : ",\n  ") + run(results, extents, link_reals, options);
+  return report(results, options, {}, {{"summaries", "[" + summaries + "]"}});
 }
 
 }  // namespace
 }  // namespace trellis::bench
 
-int main(int argc, char** argv) { return trellis::bench::run_benchmark(trellis::bench::bench, argc, argv); }
+int main(int argc, char** argv) {
+  using namespace trellis::bench;
+  return run_benchmark(
+      {"Solves on the even-odd Wilson operator; --precision: storages inside, beside double.", defaults(),
+       bench},
+      argc, argv);
+}

@@ -2,9 +2,7 @@
 /// function against CG for its smallest shift in the same storage, and CG with HISQ links. The gauge field
 /// comes from a few heat-bath sweeps at beta = 6; the shifts are those of a rational function for x^(-1/4).
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 
 #include "bench/measurement.hpp"
 #include "bench/options.hpp"
@@ -31,10 +29,19 @@ std::vector<double> order_12_shifts() {
 
 struct Row {
   std::string name;
-  int iterations;
-  double seconds, mean_active_shifts, residual;
-  double per_iteration() const { return seconds / std::max(iterations, 1); }
+  SolveReport report;
+  double mean_active_shifts;
+  Precision precision;  ///< of the recursion
+  int link_reals;
+  double working_set;  ///< links and fields, all ranks
 };
+
+/// In double; in float half of it.
+double working_set(const StaggeredLinks& links, const SpinorField& field, int fields) {
+  const Precision full = Precision::double_precision;
+  const double far = links.is_improved() ? double(links.far(full)->bytes()) : 0.0;
+  return (double(links.near(full)->bytes()) + far + fields * double(field.bytes())) * world()->size();
+}
 
 SpinorField point_source(const LinearOperator& A) {
   SpinorField b = A.make_field();
@@ -45,8 +52,8 @@ SpinorField point_source(const LinearOperator& A) {
 }
 
 /// The recursion alone: `tolerance` is what it claims in its storage.
-Row timed_shifts(const char* name, const LinearOperatorPtr& A, const std::vector<double>& shifts,
-                 Precision precision, double tolerance) {
+Row timed_shifts(const char* name, const StaggeredLinks& links, const LinearOperatorPtr& A,
+                 const std::vector<double>& shifts, Precision precision, double tolerance) {
   const SpinorField b = point_source(*A);
   std::vector<SpinorField> x(shifts.size(), b);
   MultiShiftSpec spec{tolerance, 20000};
@@ -54,14 +61,21 @@ Row timed_shifts(const char* name, const LinearOperatorPtr& A, const std::vector
   const LinearOperatorPtr inner =
       precision == Precision::double_precision ? nullptr : A->converted(precision);
   const SolveReport report = multi_shift_cg(A, shifts, x, b, spec, inner);
-  return {name, report.iterations, report.seconds, report.mean_active_shifts, report.largest_residual()};
+  const double bytes = working_set(links, b, 3 + 2 * int(shifts.size()));
+  return {name,      report, report.mean_active_shifts,
+          precision, 12,     precision == Precision::double_precision ? bytes : bytes / 2};
 }
 
-Row timed_cg(const char* name, const LinearOperatorPtr& A, double tolerance) {
+Row timed_cg(const char* name, const StaggeredLinks& links, const LinearOperatorPtr& A, double tolerance) {
   const SpinorField b = point_source(*A);
   SpinorField x = SpinorField::like(b);
   const SolveReport report = solve(CgSpec{tolerance, 20000}, *A, x, b);
-  return {name, report.iterations, report.seconds, 1.0, report.largest_residual()};
+  return {name,
+          report,
+          1.0,
+          Precision::double_precision,
+          links.is_improved() ? 32 : 12,
+          working_set(links, b, 4)};
 }
 
 std::vector<Row> run(const Coord& extents) {
@@ -69,50 +83,54 @@ std::vector<Row> run(const Coord& extents) {
   for (uint32_t sweep = 0; sweep < 6; ++sweep) heatbath_update(U, {6.0, 1, 1}, 1, 0, sweep);
   KernelChoice compressed;
   compressed.link_reals = 12;
-  const auto naive = std::make_shared<StaggeredSchur>(std::make_shared<StaggeredMatrix>(
-      std::make_shared<StaggeredLinks>(U, compressed), StaggeredPhases{}, mass));
+  const auto thin = std::make_shared<StaggeredLinks>(U, compressed);
+  const auto naive =
+      std::make_shared<StaggeredSchur>(std::make_shared<StaggeredMatrix>(thin, StaggeredPhases{}, mass));
   const HisqLinks hisq(U);
-  const auto improved = std::make_shared<StaggeredSchur>(std::make_shared<StaggeredMatrix>(
-      std::make_shared<StaggeredLinks>(hisq.fat(), hisq.long_field(), hisq_long_coefficient()),
-      StaggeredPhases{}, mass));
+  const auto fat = std::make_shared<StaggeredLinks>(hisq.fat(), hisq.long_field(), hisq_long_coefficient());
+  const auto improved =
+      std::make_shared<StaggeredSchur>(std::make_shared<StaggeredMatrix>(fat, StaggeredPhases{}, mass));
   const std::vector<double> shifts = order_12_shifts();
   const Precision full = Precision::double_precision, low = Precision::single_precision;
-  return {timed_cg("cg, double", naive, 1e-8),
-          timed_shifts("1 shift, double", naive, {shifts[0]}, full, 1e-8),
-          timed_shifts("12 shifts, double", naive, shifts, full, 1e-8),
-          timed_shifts("1 shift, float", naive, {shifts[0]}, low, 1e-4),
-          timed_shifts("12 shifts, float", naive, shifts, low, 1e-4),
-          timed_shifts("12 shifts, float and corrections", naive, shifts, low, 1e-8),
-          timed_cg("HISQ cg, double", improved, 1e-8)};
+  return {timed_cg("cg, double", *thin, naive, 1e-8),
+          timed_shifts("1 shift, double", *thin, naive, {shifts[0]}, full, 1e-8),
+          timed_shifts("12 shifts, double", *thin, naive, shifts, full, 1e-8),
+          timed_shifts("1 shift, float", *thin, naive, {shifts[0]}, low, 1e-4),
+          timed_shifts("12 shifts, float", *thin, naive, shifts, low, 1e-4),
+          timed_shifts("12 shifts, float and corrections", *thin, naive, shifts, low, 1e-8),
+          timed_cg("HISQ cg, double", *fat, improved, 1e-8)};
 }
 
-int bench(int argc, char** argv) {
+Options defaults() {
   Options defaults;
+  defaults.is_checkable = false;
   defaults.lattices = {{8, 8, 8, 8}, {16, 16, 16, 16}};
-  const Options options = parse_options(argc, argv, defaults);
+  return defaults;
+}
+
+int bench(const Options& options) {
   set_thread_count(options.threads);
-  for (const Coord& extents : options.lattices) {
-    const std::vector<Row> rows = run(extents);
-    if (world()->rank() != 0) continue;
-    if (options.json) std::printf("{\"lattice\": \"%s\", \"results\": [", to_string(extents).c_str());
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const Row& r = rows[i];
-      if (options.json)
-        std::printf(
-            "%s{\"name\": \"%s\", \"iterations\": %d, \"seconds\": %.6g, \"ms_per_iteration\": %.6g, "
-            "\"mean_active_shifts\": %.3f, \"largest_residual\": %.3g}",
-            i ? ", " : "", r.name.c_str(), r.iterations, r.seconds, 1e3 * r.per_iteration(),
-            r.mean_active_shifts, r.residual);
-      else
-        std::printf("%-34s %6d iterations %9.3f ms each %6.2f active shifts  |r|/|b| %.2e\n", r.name.c_str(),
-                    r.iterations, 1e3 * r.per_iteration(), r.mean_active_shifts, r.residual);
+  std::vector<Result> results;
+  for (const Coord& extents : options.lattices)
+    for (const Row& row : run(extents)) {
+      Result r =
+          solve_result("staggered_solver", row.name, row.report, row.working_set, row.precision, options);
+      r.lattice = extents;
+      r.link_reals = row.link_reals;
+      r.more.emplace_back("ms_per_iteration",
+                          json_number(1e3 * row.report.seconds / std::max(row.report.iterations, 1)));
+      r.more.emplace_back("mean_active_shifts", json_number(row.mean_active_shifts));
+      results.push_back(r);
     }
-    if (options.json) std::printf("]}\n");
-  }
-  return 0;
+  return report(results, options);
 }
 
 }  // namespace
 }  // namespace trellis::bench
 
-int main(int argc, char** argv) { return trellis::bench::run_benchmark(trellis::bench::bench, argc, argv); }
+int main(int argc, char** argv) {
+  using namespace trellis::bench;
+  return run_benchmark(
+      {"Solves on the even-odd staggered operator: CG, multi-shift CG, HISQ links.", defaults(), bench}, argc,
+      argv);
+}

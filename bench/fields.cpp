@@ -1,7 +1,10 @@
 #include "bench/fields.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "trellis/comm/communicator.hpp"
 
 namespace trellis::bench {
 
@@ -42,7 +45,7 @@ void fill_random_su3(GaugeField& U, unsigned seed) {
   U.from_canonical(canonical.data());
 }
 
-void fill(SpinorField& field) {
+void fill(SpinorField& field, double phase) {
   const Geometry& g = field.geometry();
   const auto reals = size_t(field.reals());
   std::vector<double> canonical(size_t(g.local_volume()) * reals);
@@ -50,16 +53,54 @@ void fill(SpinorField& field) {
     for (int64_t site = 0; site < g.local_volume(); ++site)
       for (size_t i = 0; i < reals; ++i)
         canonical[size_t(site) * reals + i] = std::sin(
-            1.0 + 0.37 * double(g.global_index(site_coord(site, g.local())) % 1009) + double(i) + 5 * slot);
+            phase + 0.37 * double(g.global_index(site_coord(site, g.local())) % 1009) + double(i) + 5 * slot);
     field.from_canonical(canonical.data(), slot);
   }
 }
 
+std::vector<double> gathered(const Geometry& geometry, const std::vector<double>& local, size_t reals) {
+  Communicator& comm = *world();
+  std::vector<double> all(size_t(product(geometry.lattice())) * reals);
+  std::vector<int64_t> own(size_t(geometry.local_volume()));
+  for (size_t site = 0; site < own.size(); ++site)
+    own[site] = geometry.global_index(site_coord(int64_t(site), geometry.local()));
+  for (int rank = 0; rank < comm.size(); ++rank) {  // the parts of all ranks are of one size
+    std::vector<int64_t> index = own;
+    std::vector<double> part = local;
+    comm.broadcast(index.data(), index.size() * sizeof(int64_t), rank);
+    comm.broadcast(part.data(), part.size() * sizeof(double), rank);
+    for (size_t site = 0; site < index.size(); ++site)
+      std::copy_n(&part[site * reals], reals, &all[size_t(index[site]) * reals]);
+  }
+  return all;
+}
+
+double sum_over_ranks(double value) {
+  double sum = 0;
+  for (int rank = 0; rank < world()->size(); ++rank) {
+    double part = value;
+    world()->broadcast(&part, sizeof(part), rank);
+    sum += part;
+  }
+  return sum;
+}
+
 reference::Gauge to_reference(const GaugeField& U) {
-  const Coord& extents = U.geometry().lattice();
-  reference::Gauge links{extents, std::vector<ColorMatrix<double>>(size_t(4 * product(extents)))};
-  U.to_canonical(reinterpret_cast<double*>(links.links.data()));
+  std::vector<double> local(U.canonical_size());
+  U.to_canonical(local.data());
+  const std::vector<double> all = gathered(U.geometry(), local, 72);
+  reference::Gauge links{U.geometry().lattice(), std::vector<ColorMatrix<double>>(all.size() / 18)};
+  std::memcpy(static_cast<void*>(links.links.data()), all.data(), all.size() * sizeof(double));
   return links;
+}
+
+double relative_error(const std::vector<double>& found, const std::vector<double>& expected) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    difference += (found[i] - expected[i]) * (found[i] - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  return std::sqrt(difference / size);
 }
 
 }  // namespace trellis::bench

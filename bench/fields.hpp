@@ -1,18 +1,58 @@
 #pragma once
-/// Fields to run benchmarks on: the same for every run and any number of ranks.
+/// Fields to run benchmarks on, the same for every run and any number of ranks, and what checks compare.
+#include <cstring>
+#include <vector>
+
 #include "reference/gauge.hpp"
 #include "trellis/field/gauge_field.hpp"
 #include "trellis/field/spinor_field.hpp"
 
 namespace trellis::bench {
 
+/// Structures of doubles as doubles.
+template <class Site>
+std::vector<double> as_doubles(const std::vector<Site>& sites) {
+  std::vector<double> out(sites.size() * sizeof(Site) / sizeof(double));
+  std::memcpy(out.data(), static_cast<const void*>(sites.data()), out.size() * sizeof(double));
+  return out;
+}
+
 /// Random SU(3) links (Gram-Schmidt of hashed numbers), well mixed.
 void fill_random_su3(GaugeField& U, unsigned seed);
 
-/// Numbers of order one in all slots.
-void fill(SpinorField& field);
+/// Numbers of order one in all slots; others for another phase.
+void fill(SpinorField& field, double phase = 1.0);
 
-/// @pre one rank
+/// Of all ranks, on every rank, sites in the order of the whole lattice, x fastest. Collective.
+///
+/// local: `reals` numbers for each local site, x fastest
+std::vector<double> gathered(const Geometry& geometry, const std::vector<double>& local, size_t reals);
+/// The whole lattice, on every rank. Collective.
 reference::Gauge to_reference(const GaugeField& U);
+/// One slot on the whole lattice, on every rank; sites that the field lacks are zero. Collective.
+///
+/// Site: of so many doubles as the field has reals, Spinor<double> or ColorVector<double>
+template <class Site>
+std::vector<Site> to_reference(const SpinorField& field, int slot) {
+  std::vector<double> local(size_t(field.geometry().local_volume() * field.reals()), 0.0);
+  field.to_canonical(local.data(), slot);
+  const std::vector<double> all = gathered(field.geometry(), local, size_t(field.reals()));
+  std::vector<Site> sites(all.size() * sizeof(double) / sizeof(Site));
+  std::memcpy(static_cast<void*>(sites.data()), all.data(), all.size() * sizeof(double));
+  return sites;
+}
+
+/// Added in the order of the ranks. Collective.
+double sum_over_ranks(double value);
+
+/// sqrt(sum |found - expected|^2 / sum |expected|^2)
+double relative_error(const std::vector<double>& found, const std::vector<double>& expected);
+/// The larger one; NaN if one of them is.
+inline double larger(double a, double b) { return !(a >= b) && a == a ? b : a; }
+/// The same of vectors of complex numbers, matrices or spinors.
+template <class Site>
+double relative_error(const std::vector<Site>& found, const std::vector<Site>& expected) {
+  return relative_error(as_doubles(found), as_doubles(expected));
+}
 
 }  // namespace trellis::bench

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "trellis/base/error.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/machine_speed.hpp"
 #include "trellis/device/threads.hpp"
@@ -81,12 +83,74 @@ void measure(Result& result, const Options& options, const std::function<void()>
   result.triad_bandwidth = median(triads);
 }
 
-namespace {
-void print_json(const std::vector<Result>& results) {
+std::string json_text(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else if (static_cast<unsigned char>(c) >= ' ')
+      out += c;
+  }
+  return out + "\"";
+}
+
+std::string json_number(double value) {
+  if (!std::isfinite(value)) return "null";
   std::ostringstream out;
   out.precision(6);
-  out << "{\"machine\": {\"cpu\": \"" << cpu_model()
-      << "\", \"cores\": " << std::thread::hardware_concurrency()
+  out << value;
+  return out.str();
+}
+
+void measure_ceilings(Result& result, const Options& options) {
+  const int ranks = world()->size();
+  ReadBandwidth bandwidth(size_t(result.working_set / ranks), options.threads);
+  result.threads = options.threads;
+  result.ranks = ranks;
+  result.read_bandwidth = bandwidth.measure(options.seconds) * ranks;
+  result.peak = measure_fma_peak(result.precision, options.threads, options.seconds / 2) * ranks;
+}
+
+Result solve_result(const std::string& kernel, const std::string& name, const SolveReport& solve,
+                    double working_set, Precision precision, const Options& options) {
+  Result r;
+  r.kernel = kernel;
+  r.precision = precision;
+  r.seconds = solve.seconds;
+  r.flops = solve.flops;
+  r.must_move_bytes = solve.bytes;
+  r.working_set = working_set;
+  measure_ceilings(r, options);
+  r.more = {{"solver", json_text(name)},
+            {"iterations", std::to_string(solve.iterations)},
+            {"relative_residual", json_number(solve.largest_residual())},
+            {"converged", solve.converged ? "true" : "false"}};
+  return r;
+}
+
+namespace {
+double limit_of(const Result& r, const AllowedErrors& allowed) {
+  if (r.allowed >= 0) return r.allowed;
+  return r.precision == Precision::double_precision   ? allowed.in_double
+         : r.precision == Precision::single_precision ? allowed.in_float
+         : r.precision == Precision::half_precision   ? allowed.in_half
+                                                      : allowed.in_fp16;
+}
+
+/// A NaN is an error that was found.
+bool is_checked(const Result& r) { return !(r.error < 0); }
+
+const char* verdict(const Result& r, const AllowedErrors& allowed) {
+  return !is_checked(r) ? "not checked" : r.error <= limit_of(r, allowed) ? "passed" : "failed";
+}
+
+void print_json(const std::vector<Result>& results, const Options& options, const AllowedErrors& allowed,
+                const std::vector<std::pair<std::string, std::string>>& summary) {
+  std::ostringstream out;
+  out << "{\"machine\": {\"cpu\": " << json_text(cpu_model())
+      << ", \"cores\": " << std::thread::hardware_concurrency()
       << ", \"lanes_double\": " << default_lanes(Precision::double_precision)
       << ", \"lanes_float\": " << default_lanes(Precision::single_precision) << "}, \"results\": [";
   for (size_t i = 0; i < results.size(); ++i) {
@@ -95,34 +159,58 @@ void print_json(const std::vector<Result>& results) {
     out << (i ? ", " : "") << "{\"kernel\": \"" << r.kernel << "\", \"backend\": \"" << r.backend
         << "\", \"precision\": \"" << name_of(r.precision) << "\", \"link_reals\": " << r.link_reals
         << ", \"lattice\": [" << l[0] << ", " << l[1] << ", " << l[2] << ", " << l[3]
-        << "], \"rhs\": " << r.rhs << ", \"threads\": " << r.threads << ", \"ranks\": " << r.ranks
-        << ", \"seconds\": " << r.seconds << ", \"gflops\": " << r.flops / r.seconds * 1e-9
-        << ", \"must_move_gbytes_per_second\": " << r.must_move_bytes / r.seconds * 1e-9
-        << ", \"read_bandwidth_gbytes_per_second\": " << r.read_bandwidth * 1e-9
-        << ", \"triad_bandwidth_gbytes_per_second\": " << r.triad_bandwidth * 1e-9
-        << ", \"peak_gflops\": " << r.peak * 1e-9
-        << ", \"fraction_of_bandwidth\": " << r.must_move_bytes / r.seconds / r.read_bandwidth
-        << ", \"fraction_of_peak\": " << r.flops / r.seconds / r.peak;
-    if (r.error >= 0) out << ", \"error_against_reference\": " << r.error;
+        << "], \"rhs\": " << r.rhs << ", \"threads\": " << r.threads << ", \"ranks\": " << r.ranks;
+    const auto number = [&](const char* key, double value) {
+      out << ", \"" << key << "\": " << json_number(value);
+    };
+    number("seconds", r.seconds);
+    number("gflops", r.flops / r.seconds * 1e-9);
+    number("must_move_gbytes_per_second", r.must_move_bytes / r.seconds * 1e-9);
+    number("read_bandwidth_gbytes_per_second", r.read_bandwidth * 1e-9);
+    if (r.triad_bandwidth > 0) number("triad_bandwidth_gbytes_per_second", r.triad_bandwidth * 1e-9);
+    number("peak_gflops", r.peak * 1e-9);
+    number("fraction_of_bandwidth", r.must_move_bytes / r.seconds / r.read_bandwidth);
+    number("fraction_of_peak", r.flops / r.seconds / r.peak);
+    for (const auto& [key, value] : r.more) out << ", \"" << key << "\": " << value;
+    if (options.check) {
+      out << ", \"check\": \"" << verdict(r, allowed) << "\"";
+      if (is_checked(r)) number("error_against_reference", r.error);
+    }
     out << "}";
   }
-  out << "]}";
+  out << "]";
+  for (const auto& [key, value] : summary) out << ", \"" << key << "\": " << value;
+  out << "}";
   std::puts(out.str().c_str());
 }
 
-void print_table(const std::vector<Result>& results) {
-  std::printf("%-22s %-7s %5s %-13s %4s %3s %3s %9s %8s %8s %8s %8s %6s %6s %s\n", "kernel", "storage",
-              "links", "lattice", "rhs", "thr", "rnk", "us", "GF/s", "GB/s", "read", "triad", "of bw",
-              "of pk", "error");
+std::string shown_error(const Result& r, const Options& options) {
+  if (!options.check) return "-";
+  if (!is_checked(r)) return "not checked";
+  char text[16];
+  std::snprintf(text, sizeof(text), "%.1e", r.error);
+  return text;
+}
+
+void print_table(const std::vector<Result>& results, const Options& options) {
+  size_t width = 22;
+  for (const Result& r : results) width = std::max(width, r.kernel.size());
+  std::printf("%-*s %-7s %5s %-13s %4s %3s %3s %11s %8s %8s %8s %8s %6s %6s %s\n", int(width), "kernel",
+              "storage", "links", "lattice", "rhs", "thr", "rnk", "us", "GF/s", "GB/s", "read", "triad",
+              "of bw", "of pk", options.is_checkable ? "error" : "");
   for (const Result& r : results) {
-    std::printf("%-22s %-7s %5d %-13s %4d %3d %3d %9.1f %8.2f %8.2f %8.2f %8.2f %6.2f %6.2f ",
-                r.kernel.c_str(), name_of(r.precision), r.link_reals, to_string(r.lattice).c_str(), r.rhs,
-                r.threads, r.ranks, r.seconds * 1e6, r.flops / r.seconds * 1e-9,
-                r.must_move_bytes / r.seconds * 1e-9, r.read_bandwidth * 1e-9, r.triad_bandwidth * 1e-9,
-                r.must_move_bytes / r.seconds / r.read_bandwidth, r.flops / r.seconds / r.peak);
-    r.error >= 0 ? std::printf("%.1e\n", r.error) : std::printf("-\n");
+    std::printf("%-*s %-7s %5d %-13s %4d %3d %3d %11.1f %8.2f %8.2f %8.2f ", int(width), r.kernel.c_str(),
+                name_of(r.precision), r.link_reals, to_string(r.lattice).c_str(), r.rhs, r.threads, r.ranks,
+                r.seconds * 1e6, r.flops / r.seconds * 1e-9, r.must_move_bytes / r.seconds * 1e-9,
+                r.read_bandwidth * 1e-9);
+    r.triad_bandwidth > 0 ? std::printf("%8.2f ", r.triad_bandwidth * 1e-9) : std::printf("%8s ", "-");
+    std::printf("%6.2f %6.2f %s", r.must_move_bytes / r.seconds / r.read_bandwidth,
+                r.flops / r.seconds / r.peak, options.is_checkable ? shown_error(r, options).c_str() : "");
+    for (const auto& [key, value] : r.more) std::printf("  %s %s", key.c_str(), value.c_str());
+    std::printf("\n");
   }
 }
+
 /// A section of doc/roofline.md.
 void print_markdown(const std::vector<Result>& results, const Options& options) {
   const std::time_t today = std::time(nullptr);
@@ -149,33 +237,71 @@ void print_markdown(const std::vector<Result>& results, const Options& options) 
 }
 }  // namespace
 
-void report(const std::vector<Result>& results, const Options& options) {
-  if (world()->rank() != 0) return;
-  if (options.markdown) return print_markdown(results, options);
-  options.json ? print_json(results) : print_table(results);
-}
-
-int status_of_checks(const std::vector<Result>& results, const AllowedErrors& allowed) {
+int report(const std::vector<Result>& results, const Options& options, const AllowedErrors& allowed,
+           const std::vector<std::pair<std::string, std::string>>& summary) {
+  if (results.empty())
+    throw BadArgument("nothing to measure: no combination of the given options is a legal one");
+  int status = 0;
+  const bool is_root = world()->rank() == 0;
+  if (is_root && options.markdown)
+    print_markdown(results, options);
+  else if (is_root && options.json)
+    print_json(results, options, allowed, summary);
+  else if (is_root)
+    print_table(results, options);
+  if (is_root && !options.markdown && !options.json)
+    for (const auto& [key, value] : summary) std::printf("%s: %s\n", key.c_str(), value.c_str());
+  if (!options.check) return 0;
   for (const Result& r : results) {
-    const double limit = r.precision == Precision::double_precision   ? allowed.in_double
-                         : r.precision == Precision::single_precision ? allowed.in_float
-                         : r.precision == Precision::half_precision   ? allowed.in_half
-                                                                      : allowed.in_fp16;
-    if (!(r.error <= limit)) {
-      std::fprintf(stderr, "check failed: %s: error %.3e against reference exceeds %.0e\n", r.kernel.c_str(),
-                   r.error, limit);
-      return 1;
-    }
+    const std::string what =
+        message(r.kernel, ", ", combination(r.precision, r.link_reals), ", ", to_string(r.lattice));
+    if (is_checked(r) && r.error <= limit_of(r, allowed)) continue;
+    status = 1;
+    if (!is_root) continue;
+    if (is_checked(r))
+      std::fprintf(stderr, "check failed: %s: error %.3e against reference exceeds %.0e\n", what.c_str(),
+                   r.error, limit_of(r, allowed));
+    else
+      std::fprintf(stderr, "not checked: %s\n", what.c_str());
   }
-  return 0;
+  return status;
 }
 
-int run_benchmark(int (*bench)(int, char**), int argc, char** argv) {
+namespace {
+/// On rank 0; with --json on standard output too.
+int fail(const std::string& text, bool json) {
+  std::fprintf(stderr, "error: %s\n", text.c_str());
+  if (json) std::printf("{\"error\": %s}\n", json_text(text).c_str());
+  std::fflush(stdout);
+  return 2;
+}
+}  // namespace
+
+int run_benchmark(const Benchmark& benchmark, int argc, char** argv) {
+  const std::string program = argv[0];
+  const bool is_root = world()->rank() == 0;
+  if (wants_help(argc, argv)) {
+    if (is_root)
+      std::printf("usage: %s [OPTIONS]\n%s\n%s", program.substr(program.find_last_of('/') + 1).c_str(),
+                  benchmark.description, usage_of(benchmark.defaults).c_str());
+    return 0;
+  }
+  const bool json =
+      std::any_of(argv, argv + argc, [](const char* text) { return std::string(text) == "--json"; });
+  Options options;
   try {
-    return bench(argc, argv);
+    options = parse_options(argc, argv, benchmark.defaults);
+  } catch (const BadArgument& error) {  // the same on all ranks
+    return is_root ? fail(error.what(), json) : 2;
+  }
+  try {
+    return benchmark.run(options);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 2;
+    // what all ranks have is printed by rank 0, which ends the others while they sleep
+    if (!is_root) std::this_thread::sleep_for(std::chrono::seconds(2));
+    const int status = fail(error.what(), json && is_root);
+    if (world()->size() > 1) abort_all_ranks(status);
+    return status;
   }
 }
 

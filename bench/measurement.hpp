@@ -3,9 +3,11 @@
 /// tells.
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/options.hpp"
+#include "trellis/solver/solve_report.hpp"
 
 namespace trellis::bench {
 
@@ -21,7 +23,15 @@ struct Result {
   double read_bandwidth = 0, peak = 0;    ///< all ranks, medians of the same rounds
   double triad_bandwidth = 0;             ///< likewise
   double error = -1;                      ///< relative to reference/; negative: not checked
+  double allowed = -1;                    ///< of `error`, where it is not that of the storage
+  /// Further keys of the JSON object, values as JSON.
+  std::vector<std::pair<std::string, std::string>> more;
 };
+
+/// A JSON text, quotes and all.
+std::string json_text(const std::string& text);
+/// A JSON number; null for what is not finite.
+std::string json_number(double value);
 
 /// Seconds of a clock that only goes forward.
 double now();
@@ -32,17 +42,35 @@ double median(std::vector<double> values);
 /// set and the FMA peak. Collective over ranks: the slowest rank counts.
 void measure(Result& result, const Options& options, const std::function<void()>& apply);
 
-/// Prints all results on rank 0: a table, or with --json one object {machine, results}.
-void report(const std::vector<Result>& results, const Options& options);
+/// The read bandwidth and the peak of all ranks now, for a result that is not measured by `measure`.
+void measure_ceilings(Result& result, const Options& options);
 
 /// The errors against reference/ that a check allows, by storage.
 struct AllowedErrors {
   double in_double = 1e-14, in_float = 1e-5, in_half = 1e-3, in_fp16 = 5e-3;
 };
-/// 1, with a message, if a checked result's error is larger; else 0: the exit status of a benchmark.
-int status_of_checks(const std::vector<Result>& results, const AllowedErrors& allowed = {});
 
-/// main() of a benchmark: runs it; status 2, with its message, if it throws.
-int run_benchmark(int (*bench)(int, char**), int argc, char** argv);
+/// Prints all results on rank 0: a table, or with --json one object {machine, results} with further members
+/// `summary`, if there are any (key, value as JSON).
+///
+/// Returns the exit status of a benchmark: 0; with --check 1, with a message for each, if a result's error is
+/// larger than allowed or a result was not checked. Throws BadArgument if there are no results.
+int report(const std::vector<Result>& results, const Options& options, const AllowedErrors& allowed = {},
+           const std::vector<std::pair<std::string, std::string>>& summary = {});
+
+/// A solve as a result: its seconds, flops and bytes, and as further keys solver (`name`), iterations,
+/// relative_residual and converged. Its ceilings are measured now, over `working_set` bytes of all ranks.
+Result solve_result(const std::string& kernel, const std::string& name, const SolveReport& solve,
+                    double working_set, Precision precision, const Options& options);
+
+/// What a benchmark is to main().
+struct Benchmark {
+  const char* description;  ///< for --help
+  Options defaults;
+  int (*run)(const Options&);  ///< returns the exit status
+};
+/// main() of a benchmark. Status 2, with its message (with --json as {"error": ...} on standard output), if
+/// the options are wrong or it throws.
+int run_benchmark(const Benchmark& benchmark, int argc, char** argv);
 
 }  // namespace trellis::bench

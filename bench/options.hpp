@@ -1,5 +1,6 @@
 #pragma once
 /// Command line of the benchmarks.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,21 +9,34 @@
 
 namespace trellis::bench {
 
+/// A list that is empty in the defaults is an option that the benchmark does not take.
 struct Options {
   std::vector<Coord> lattices;
   std::vector<Precision> precisions;
-  std::vector<int> link_reals, rhs;
+  std::vector<int> link_reals, rhs, Ls;
   int threads = 1;
   double seconds = 0.1;  ///< of one timing; the median of `rounds` counts
   int rounds = 7;
   bool json = false, check = false, markdown = false;
-  std::string command;  ///< as it was typed, for the report
+  bool is_checkable = true;  ///< takes --check
+  std::string command;       ///< as it was typed, for the report
 };
 
-/// Parses --lattice 16.16.16.16 --threads 1 --precision float --link-reals 12 --rhs 1 --seconds .1 --rounds 7
-/// --json
-/// --check --markdown; lists are separated by commas. Missing ones keep `defaults`. Prints the usage and
-/// throws BadArgument for anything else.
+/// Parses --lattice 16.16.16.16 --threads 1 --precision float --link-reals 12 --rhs 1 --ls 12 --seconds .1
+/// --rounds 7 --json --markdown --check, values also behind '='; lists are separated by commas. Missing ones
+/// keep `defaults`. Throws BadArgument for anything else, and for values out of range.
 Options parse_options(int argc, char** argv, const Options& defaults);
+
+/// Whether --help or -h is among the arguments.
+bool wants_help(int argc, char** argv);
+/// The options that a benchmark with these defaults takes, with their ranges.
+std::string usage_of(const Options& defaults);
+
+/// A combination of options as messages name it: "fp16, 8 link reals".
+std::string combination(Precision precision, int link_reals);
+/// Says on standard error (rank 0) that a combination is left out, and why.
+void say_skipped(const std::string& what, const std::string& why);
+/// Whether links are stored so; if not, says that the combination is left out.
+bool is_legal(Precision precision, int link_reals);
 
 }  // namespace trellis::bench

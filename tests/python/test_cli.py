@@ -347,10 +347,22 @@ def test_bench_says_what_there_is(tmp_path: Path) -> None:
     if not programs():
         pytest.skip("this build has no benchmark programs")
     assert "wilson" in run("bench", cwd=tmp_path, status=2).stderr
-    arguments = ("wilson", "--lattice", "4.4.4.4", "--precision", "float", "--seconds", "0.01", "--json")
-    found = json.loads(run("bench", *arguments, cwd=tmp_path).stdout)
-    assert set(found) == {"machine", "results"}
-    assert found["results"][0]["lattice"] == [4, 4, 4, 4]
+    arguments = ("wilson", "--lattice=4.4.4.4", "--precision", "float", "--seconds", "0.01")
+    for words in ((*arguments, "--json"), ("--json", *arguments)):
+        found = json.loads(run("bench", *words, cwd=tmp_path).stdout)
+        assert set(found) == {"machine", "results"}
+        assert found["results"][0]["lattice"] == [4, 4, 4, 4]
+    said = run("bench", "--help", cwd=tmp_path).stdout
+    assert "WHAT: domain_wall" in said
+    assert "--link-reals 18|12|8" in said
+    for words, text in {
+        ("--json", "wlson"): "expected one of domain_wall, domain_wall_solver, gauge, solver, staggered, "
+        "staggered_solver, wilson behind trellis bench, found wlson",
+        ("--lattice", "4.4.4.4", "wilson", "--json"): "trellis bench, found --lattice",
+    }.items():
+        refused = run("bench", *words, cwd=tmp_path, status=2)
+        assert text in json.loads(refused.stdout)["error"]
+        assert text in refused.stderr
 
 
 def test_analyze(tmp_path: Path) -> None:

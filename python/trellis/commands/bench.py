@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import json as json_text
 import subprocess
 import sys
 from pathlib import Path
 
 from ..errors import NotAvailable
+from ..parallel import launched_rank
 
 
 def programs() -> dict[str, Path]:
@@ -20,20 +23,42 @@ def programs() -> dict[str, Path]:
     return found
 
 
+#: Options without a value, which may also stand before WHAT.
+_FLAGS = ("--json", "--check", "--markdown")
+_OPTIONS = """\
+options, of which a benchmark takes those that apply to it (trellis bench WHAT --help):
+  --lattice X.Y.Z.T,...  --precision double|float|half|fp16,...  --link-reals 18|12|8,...  --rhs N,...
+  --ls N,... (slices of domain walls)  --threads N  --seconds S  --rounds N
+  --check (status 1 for what differs from reference/, or is not checked)  --json  --markdown  --help"""
+
+
 def bench(arguments: list[str]) -> int:
-    """Replace nothing, add nothing: the arguments go to the program as they are."""
+    """Run the program of a benchmark, which gets the other arguments as they are."""
     available = programs()
     asked = arguments[:1] in (["--help"], ["-h"])
     if not available and not asked:
         raise NotAvailable(
             "this build has no benchmark programs; ./bootstrap build makes them in build/release/bench"
         )
-    if arguments and not arguments[0].startswith("-"):
-        arguments = [arguments[0].replace("-", "_"), *arguments[1:]]
-    if not arguments or arguments[0] not in available:
-        names = ", ".join(available) or "none in this build (./bootstrap build makes them)"
-        print(
-            f"usage: trellis bench WHAT [OPTIONS]\n  WHAT: {names}", file=sys.stdout if asked else sys.stderr
-        )
-        return 0 if asked else 2
-    return subprocess.run([str(available[arguments[0]]), *arguments[1:]], check=False).returncode
+    names = ", ".join(available) or "none in this build (./bootstrap build makes them)"
+    usage = f"usage: trellis bench WHAT [OPTIONS]\n  WHAT: {names}"
+    if asked:
+        if launched_rank() == 0:
+            print(f"{usage}\n{_OPTIONS}")
+        return 0
+    before = list(itertools.takewhile(lambda word: word in _FLAGS, arguments))
+    what, others = arguments[len(before) : len(before) + 1], arguments[len(before) + 1 :]
+    name = what[0].replace("-", "_") if what else ""
+    if name not in available:
+        found = f", found {what[0]}" if what else ""
+        return _refused(f"expected one of {names} behind trellis bench{found}", usage, "--json" in arguments)
+    return subprocess.run([str(available[name]), *before, *others], check=False).returncode
+
+
+def _refused(problem: str, usage: str, json: bool) -> int:
+    """2, as of options that there are not; on rank 0 with a message."""
+    if launched_rank() == 0:
+        print(f"error: {problem}\n{usage}", file=sys.stderr)
+        if json:
+            print(json_text.dumps({"error": problem}))
+    return 2

@@ -1,4 +1,4 @@
-"""The configurations of a run, all of one lattice, and whether a result was measured on the file of a name."""
+"""The configurations of a run, all of one lattice, and whether results were measured on the files of now."""
 
 from __future__ import annotations
 

@@ -1,0 +1,141 @@
+"""`trellis bench`: every kernel is checked on any number of ranks, and wrong options are named."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from command_line import run
+
+from trellis.commands.bench import programs
+
+pytestmark = pytest.mark.skipif(not programs(), reason="this build has no benchmark programs")
+
+SMALL = ("--lattice", "4.4.4.8", "--seconds", "0.001", "--rounds", "1")
+#: What issue and documentation promise of each result.
+COMMON = (
+    "kernel backend precision link_reals lattice rhs threads ranks gflops must_move_gbytes_per_second "
+    "read_bandwidth_gbytes_per_second peak_gflops fraction_of_bandwidth fraction_of_peak"
+).split()
+KERNELS = {
+    "wilson": {"wilson_hop"},
+    "staggered": {"staggered_hop", "improved_staggered_hop"},
+    "domain_wall": {"domain_wall_hops", "domain_wall_schur", "domain_wall_schur_dagger"},
+    "gauge": {
+        *(
+            "plaquette",
+            "plaquette_force",
+            "rectangle_force",
+            "heatbath",
+            "overrelaxation",
+            "stout",
+            "stout_chain",
+        ),
+        *("round_links", "widen_links", "combine", "combine_norm2", "norm2", "dot", "update"),
+    },
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("what", KERNELS)
+def test_every_kernel_is_checked(tmp_path: Path, what: str, ranks: int) -> None:
+    found = json.loads(run("bench", what, *SMALL, "--check", "--json", cwd=tmp_path, ranks=ranks).stdout)
+    assert {r["kernel"] for r in found["results"]} == KERNELS[what]
+    for result in found["results"]:
+        assert set(COMMON) <= set(result)
+        assert result["ranks"] == ranks
+        assert result["check"] == "passed", result
+        assert 0 <= result["error_against_reference"] < 5e-3
+        assert all(math.isfinite(v) for v in result.values() if isinstance(v, float))
+
+
+def test_what_is_not_asked_for_is_not_checked(tmp_path: Path) -> None:
+    found = json.loads(run("bench", "wilson", *SMALL, "--precision", "double", "--json", cwd=tmp_path).stdout)
+    assert all("check" not in r and "error_against_reference" not in r for r in found["results"])
+
+
+SOLVERS = {
+    "solver": (
+        ("--precision", "half"),
+        {"cg double", "cg double, to 1e-3", "bicgstab double", "cg double-half"},
+    ),
+    "staggered_solver": ((), {"cg, double", "12 shifts, float", "HISQ cg, double"}),
+    "domain_wall_solver": (("--ls", "4"), {"cg double", "cg double-half"}),
+}
+
+
+@pytest.mark.parametrize("what", SOLVERS)
+def test_solves_have_the_common_keys(tmp_path: Path, what: str) -> None:
+    options, names = SOLVERS[what]
+    found = json.loads(run("bench", what, *SMALL, *options, "--json", cwd=tmp_path).stdout)
+    assert names <= {r["solver"] for r in found["results"]}
+    for result in found["results"]:
+        assert set(COMMON) <= set(result)
+        assert result["lattice"] == [4, 4, 4, 8]
+        assert result["iterations"] > 0
+        assert result["gflops"] > 0
+        assert result["fraction_of_bandwidth"] > 0
+    if what != "staggered_solver":
+        assert found["summaries"][0]["lattice"] == [4, 4, 4, 8]
+
+
+WRONG = [
+    (("wilson", "--seconds", "0"), "--seconds: expected a number above 0 and up to 3600, found '0'"),
+    (("wilson", "--seconds", "-1"), "--seconds: expected a number above 0 and up to 3600, found '-1'"),
+    (("wilson", "--seconds", "nan"), "--seconds: expected a number above 0 and up to 3600, found 'nan'"),
+    (("wilson", "--seconds", "abc"), "--seconds: expected a number above 0 and up to 3600, found 'abc'"),
+    (("wilson", "--precision", ""), "--precision: expected one of double, float, half, fp16, found ''"),
+    (("wilson", "--lattice", ""), "--lattice: expected four extents such as 16.16.16.16, found ''"),
+    (("wilson", "--lattice", "4.4.4.5"), "--lattice: expected even extents, found '4.4.4.5'"),
+    (("wilson", "--lattice", "4.4.4.0"), "--lattice: expected an integer from 2 to 512, found '0'"),
+    (("wilson", "--link-reals", "10"), "--link-reals: expected one of 18, 12, 8, found '10'"),
+    (("wilson", "--rhs", "1,"), "--rhs: expected an integer from 1 to 256, found ''"),
+    (("wilson", "--threads", "0"), "--threads: expected an integer from 1 to 1024, found '0'"),
+    (("wilson", "--rounds", "1.5"), "--rounds: expected an integer from 1 to 1000, found '1.5'"),
+    (("wilson", "--rhs"), "option --rhs needs a value"),
+    (("wilson", "--ls", "8"), "option --ls does not apply to this benchmark"),
+    (("wilson", "--speed"), "unknown option --speed; --help lists them"),
+    (("wilson", "--precision", "fp16", "--link-reals", "8"), "nothing to measure: no combination"),
+    (("gauge", "--link-reals", "12"), "option --link-reals does not apply to this benchmark"),
+    (("domain_wall", "--rhs", "8"), "option --rhs does not apply to this benchmark (--ls sets the slices"),
+    (("domain_wall", "--ls", "1"), "--ls: expected an integer from 2 to 32, found '1'"),
+    (("solver", "--check"), "option --check does not apply to solves"),
+]
+
+
+@pytest.mark.parametrize(("words", "text"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_wrong_options(tmp_path: Path, words: tuple[str, ...], text: str) -> None:
+    """With --json they are told on standard output too."""
+    found = run("bench", *words, cwd=tmp_path, status=2)
+    assert f"error: {text}" in found.stderr
+    assert found.stdout == ""
+    found = run("bench", words[0], "--json", *words[1:], cwd=tmp_path, status=2)
+    assert json.loads(found.stdout)["error"].startswith(text)
+    assert "required" not in found.stderr
+
+
+def test_wrong_options_are_told_once(tmp_path: Path) -> None:
+    found = run("bench", "wilson", "--seconds", "0", cwd=tmp_path, ranks=2, status=2)
+    assert found.stderr.count("error: --seconds") == 1
+
+
+def test_combinations_that_there_are_not(tmp_path: Path) -> None:
+    """Left out with a line, beside what there is."""
+    options = ("--precision", "float,fp16", "--link-reals", "8", "--json")
+    found = run("bench", "wilson", *SMALL, *options, cwd=tmp_path)
+    assert [r["precision"] for r in json.loads(found.stdout)["results"]] == ["float"]
+    assert found.stderr.count("skipped: fp16, 8 link reals: links are not stored so") == 1
+    found = run("bench", "solver", *SMALL, "--precision", "half", "--link-reals", "8", "--json", cwd=tmp_path)
+    assert "skipped" not in found.stderr
+    assert "cg double-fp16" not in {r["solver"] for r in json.loads(found.stdout)["results"]}
+
+
+@pytest.mark.parametrize("what", [*KERNELS, *SOLVERS])
+def test_help_lists_the_options(tmp_path: Path, what: str) -> None:
+    said = run("bench", what, "--help", cwd=tmp_path).stdout
+    assert said.startswith(f"usage: bench_{what} [OPTIONS]\n")
+    assert "--lattice X.Y.Z.T,..." in said
+    assert ("--ls N,..." in said) == what.startswith("domain_wall")
+    assert ("--check" in said) == (what in KERNELS)
