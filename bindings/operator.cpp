@@ -6,21 +6,33 @@
 namespace trellis::bindings {
 
 namespace {
+/// [t, z, y, x, spin, colour], with the slices of a fifth dimension before it.
+std::vector<size_t> spinor_shape(const Geometry& geometry, int slices) {
+  std::vector<size_t> shape = site_shape(geometry, {4, 3});
+  if (slices > 1) shape.insert(shape.begin(), size_t(slices));
+  return shape;
+}
+
+/// Numbers of one slice on this rank, as doubles.
+size_t slice_stride(const Geometry& geometry) { return size_t(geometry.local_volume()) * 24; }
+
 Array<std::complex<double>> spinor_to_numpy(const SpinorField& psi) {
-  auto array = make_array<std::complex<double>>(site_shape(psi.geometry(), {4, 3}));
+  auto array = make_array<std::complex<double>>(spinor_shape(psi.geometry(), psi.slices()));
   {
     const nb::gil_scoped_release release;
-    psi.to_canonical(reinterpret_cast<double*>(array.data()));
+    auto* out = reinterpret_cast<double*>(array.data());
+    for (int s = 0; s < psi.slices(); ++s) psi.to_canonical(out + s * slice_stride(psi.geometry()), s);
   }
   return array;
 }
 
 std::shared_ptr<SpinorField> spinor_from_numpy(std::shared_ptr<Lattice> lattice,
-                                               const ArrayIn<std::complex<double>>& values) {
-  auto psi = std::make_shared<SpinorField>(lattice);
-  require_shape(values, site_shape(lattice->geometry(), {4, 3}), "spinor field");
+                                               const ArrayIn<std::complex<double>>& values, int slices) {
+  require_shape(values, spinor_shape(lattice->geometry(), slices), "spinor field");
+  auto psi = std::make_shared<SpinorField>(lattice, FieldSpec{.slices = slices});
   const nb::gil_scoped_release release;
-  psi->from_canonical(reinterpret_cast<const double*>(values.data()));
+  const auto* in = reinterpret_cast<const double*>(values.data());
+  for (int s = 0; s < slices; ++s) psi->from_canonical(in + s * slice_stride(lattice->geometry()), s);
   return psi;
 }
 
@@ -37,7 +49,7 @@ SpinorField applied(const LinearOperator& A, const SpinorField& in, bool is_dagg
 
 void bind_operator(nb::module_& m) {
   nb::class_<SpinorField>(m, "SpinorField")
-      .def_static("from_numpy", spinor_from_numpy, "lattice"_a, "values"_a)
+      .def_static("from_numpy", spinor_from_numpy, "lattice"_a, "values"_a, "slices"_a = 1)
       .def("to_numpy", spinor_to_numpy)
       .def(
           "norm2", [](const SpinorField& psi) { return norm2(psi); }, release_gil())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import complex_array, instance, real
+from .arguments import instance, real
 from .core import load
 from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
@@ -187,12 +187,13 @@ class BoundSolver:
     def solve(
         self, b: ArrayLike, *, guess: ArrayLike | None = None, allow_not_converged: bool = False
     ) -> tuple[NDArray[np.complex128], SolveReport]:
-        """x with M x = b for one spinor field; without even-odd preconditioning only. Collective.
+        """x with M x = b for one field; without even-odd preconditioning only. Collective.
 
         Parameters
         ----------
         b
-            complex, shape [t, z, y, x, spin, colour], this rank's part.
+            complex, this rank's part; of the shape that ``M.apply`` takes, [t, z, y, x, spin, colour], for
+            domain-wall operators [s, t, z, y, x, spin, colour].
         guess
             Where x starts, of the shape of `b`; zero without it.
 
@@ -204,17 +205,15 @@ class BoundSolver:
         ------
         NotConverged
             The tolerance was missed.
+        BadArgument
+            A solver with even-odd preconditioning, another shape, or no numbers.
         """
         if self.solver._schur_form() != "none":
             raise BadArgument("solve() takes a solver without even_odd; propagator() takes both")
-        core = load()
         M = self.operator
-        if isinstance(M, MoebiusDomainWall):
-            raise BadArgument("solve() is for 4-D fields; domain-wall operators have propagator()")
-        right = core.SpinorField.from_numpy(M.geometry._core, complex_array("b", b))
-        start = np.zeros_like(right.to_numpy()) if guess is None else guess
-        x = core.SpinorField.from_numpy(M.geometry._core, complex_array("guess", start))
-        found = core.solve(self.solver._spec(), M._core, x, right)
+        right = M._field("b", b)
+        x = M._field("guess", np.zeros_like(right.to_numpy()) if guess is None else guess)
+        found = load().solve(self.solver._spec(), M._core, x, right)
         report = self._report(found, found.relative_residual, "none")
         if not report.converged and not allow_not_converged:
             raise NotConverged(_not_converged_message(report), report)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .arguments import instance, integer, phases, real
 from .core import load
@@ -92,6 +92,7 @@ class MoebiusDomainWall(QuarkOperator):
         self._core = core.DomainWallOperator(U._core, params, self._link_reals)
         self._links = U
         self._columns_per_solve = columns_per_solve
+        self._slices = params.Ls
 
     @property
     def mass(self) -> float:
@@ -112,6 +113,32 @@ class MoebiusDomainWall(QuarkOperator):
         p = self._params
         slices = {"b5": tuple(p.b5), "c5": tuple(p.c5)}
         return {"mass": p.mass, "M5": p.M5, "Ls": p.Ls} | slices | {"boundary": self.boundary}
+
+    def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
+        """D5 psi, or D5^dagger psi, of a field with Ls slices. Collective.
+
+        Parameters
+        ----------
+        psi
+            complex, shape [s, t, z, y, x, spin, colour], this rank's part.
+        dagger
+            D5^dagger instead of D5.
+
+        Returns
+        -------
+        ndarray
+            The same shape; a new array.
+
+        Raises
+        ------
+        BadArgument
+            Another shape, or no numbers.
+        """
+        return self._applied(psi, dagger)
+
+    def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
+        """D5 psi; see :meth:`apply`."""
+        return self.apply(psi)
 
     def __repr__(self) -> str:
         p = self._params

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,9 +57,23 @@ class OnLinks:
 class QuarkOperator(OnLinks):
     """What the operators of quark propagators share."""
 
+    _core: Any
+
+    #: Of the fields that it acts on; 1: they have no fifth dimension.
+    _slices: int = 1
+
     def _parameters(self) -> dict[str, Parameter]:
         """What changes solutions, by the names of arguments."""
         raise NotImplementedError
+
+    def _field(self, name: str, values: ArrayLike) -> Any:
+        """The compiled part's field; BadArgument for another shape."""
+        return load().SpinorField.from_numpy(self.geometry._core, complex_array(name, values), self._slices)
+
+    def _applied(self, psi: ArrayLike, dagger: bool) -> NDArray[np.complex128]:
+        field = self._field("psi", psi)
+        out = self._core.apply_dagger(field) if dagger else self._core.apply(field)
+        return out.to_numpy()
 
     @property
     def is_gamma5_hermitian(self) -> bool:
@@ -188,10 +202,7 @@ class WilsonClover(QuarkOperator):
         BadArgument
             Another shape, or no numbers.
         """
-        core = load()
-        field = core.SpinorField.from_numpy(self.geometry._core, complex_array("psi", psi))
-        out = self._core.apply_dagger(field) if dagger else self._core.apply(field)
-        return out.to_numpy()
+        return self._applied(psi, dagger)
 
     def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
         """M psi; see :meth:`apply`."""

@@ -81,3 +81,40 @@ def test_propagator_is_that_of_the_dense_matrix(case: tuple) -> None:
     F = tr.feynman_hellmann_propagator(solve, S, "gamma_y gamma_t", momentum=k)
     expected, _ = quark(inserted)
     np.testing.assert_allclose(columns(F), expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_fields_with_slices(case: tuple) -> None:
+    """D5 and D5^dagger are the dense matrix and its adjoint, and solve() inverts D5."""
+    extents, Ls, b5, c5, M5, mass, boundary, _ = case
+    U = tr.quenched(lattice=extents, beta=5.5, seed=3, sweeps=5)
+    one = [x if len(x) > 1 else x[0] for x in (list(b5), list(c5))]
+    M = tr.MoebiusDomainWall(U, mass=mass, b5=one[0], c5=one[1], Ls=Ls, M5=M5, boundary=boundary)
+    b5, c5 = (np.broadcast_to(x, Ls) for x in (b5, c5))
+    D5, _ = dense_domain_wall(dense_wilson(U.to_numpy(), -M5, boundary), mass, b5, c5)
+    rng = np.random.default_rng(7)
+    shape = (Ls, *extents[::-1], 4, 3)
+    a, b = (rng.normal(size=shape) + 1j * rng.normal(size=shape) for _ in range(2))
+    for found, matrix in ((M(b), D5), (M.apply(b), D5), (M.apply(b, dagger=True), D5.conj().T)):
+        assert found.shape == shape
+        expected = (matrix @ b.ravel()).reshape(shape)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+    assert np.vdot(a, M(b)) == pytest.approx(np.vdot(M.apply(a, dagger=True), b), rel=1e-12, abs=1e-10)
+    x, report = tr.cg(tolerance=1e-11)(M).solve(b)
+    assert report.largest_residual < 1e-11
+    np.testing.assert_allclose(M(x), b, rtol=0, atol=1e-11 * np.linalg.norm(b))
+    again, report = tr.mixed_precision(tr.cg(tolerance=1e-11), inner="float")(M).solve(b, guess=x)
+    assert report.iterations <= 1
+    np.testing.assert_allclose(again, x, rtol=0, atol=1e-9 * np.linalg.norm(x))
+
+
+def test_fields_of_another_shape_are_refused() -> None:
+    U = tr.quenched(lattice=(2, 2, 2, 4), beta=5.5, seed=3, sweeps=1)
+    M = tr.MoebiusDomainWall(U, mass=0.1, Ls=4)
+    psi = np.zeros((4, 4, 2, 2, 2, 4, 3))
+    for wrong in (psi[0], psi[:3], psi[:, :2], np.zeros((4, 4, 2, 2, 2, 3, 4))):
+        for call in (M.apply, tr.cg()(M).solve):
+            with pytest.raises(tr.BadArgument, match=r"must have the shape \[4, 4, 2, 2, 2, 4, 3\]"):
+                call(wrong)
+    with pytest.raises(tr.BadArgument, match="without even_odd"):
+        tr.even_odd(tr.cg())(M).solve(psi)
