@@ -157,8 +157,9 @@ def generate(
         bool, typer.Option("--tune", help="Propose steps of the integrator instead of running.")
     ] = False,
     acceptance: Annotated[
-        float, typer.Option(metavar="P", min=0.05, max=0.999, help="Wished by --tune.")
-    ] = 0.85,
+        float | None,
+        typer.Option(metavar="P", min=0.05, max=0.999, help="Wished by --tune; default: 0.85."),
+    ] = None,
 ) -> None:
     r"""Make gauge configurations: by heat bath, or with \[molecular_dynamics] by hybrid Monte Carlo."""
     from .commands.generate import generate as command
@@ -166,7 +167,9 @@ def generate(
 
     if schema_hmc:
         console.run(lambda: _print_schema(HmcRun), json)
-    options = {"trajectories": trajectories, "tune": acceptance if tune else None}
+    if acceptance is not None and not tune:
+        raise typer.BadParameter("--acceptance belongs to --tune: a run has the acceptance of its integrator")
+    options = {"trajectories": trajectories, "tune": (acceptance or 0.85) if tune else None}
     _with_run_file(command, GenerateRun, run_file, resume, json, schema, **options)
 
 

@@ -137,13 +137,38 @@ class FlowHistory:
 
     @property
     def t0(self) -> float:
-        """t0 / a^2: t^2 E_clover = 0.3; NaN if it is not reached."""
+        """t0 / a^2: t^2 E_clover = 0.3; NaN if it is not reached.
+
+        Raises
+        ------
+        BadArgument
+            Fewer than four flow times.
+        """
+        self._require_times("t0", 4)
         return reference_time(self.time, self.energy_clover)
 
     @property
     def w0(self) -> float:
-        """w0 / a: t d/dt (t^2 E_clover) = 0.3 at t = w0^2; NaN if it is not reached."""
+        """w0 / a: t d/dt (t^2 E_clover) = 0.3 at t = w0^2; NaN if it is not reached.
+
+        Raises
+        ------
+        BadArgument
+            Fewer than five flow times.
+        """
+        self._require_times("w0", 5)
         return w0_scale(self.time, self.energy_clover)
+
+    def _require_times(self, name: str, least: int) -> None:
+        """Enough flow times for an interpolation."""
+        found = len(self.time)
+        if found < least:
+            last, reached = float(self.time[-1]), float(self.time[-1] ** 2 * self.energy_clover[-1])
+            raise BadArgument(
+                f"{name} is not known: it is interpolated between {least} flow times or more, and this history "
+                f"has {found}; t^2 E = {reached:.4g} at its last one, t = {last:g}, where 0.3 is looked for: "
+                "expected a longer time or a smaller spacing"
+            )
 
 
 def flow_history(

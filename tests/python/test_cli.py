@@ -239,6 +239,12 @@ def test_schema(tmp_path: Path, command: str, table: str) -> None:
     assert len(described) >= 10
 
 
+def test_acceptance_belongs_to_tune(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text("")
+    said = run("generate", "run.toml", "--acceptance", 0.7, cwd=tmp_path, status=2).stderr
+    assert "--acceptance belongs to --tune" in said
+
+
 def test_help_names_tables(tmp_path: Path) -> None:
     assert "[molecular_dynamics]" in run("generate", "--help", cwd=tmp_path, COLUMNS="200").stdout
     assert "stream.h5 of trellis generate" in run("analyze", "--help", cwd=tmp_path, COLUMNS="200").stdout

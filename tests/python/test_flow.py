@@ -105,3 +105,15 @@ def test_errors_of_an_ensemble(tmp_path: Path) -> None:
     assert scales.configurations == list(range(1, 201))
     with pytest.raises(ValueError, match="before t0 is reached"):
         ensemble_scales(files, target=5.0)
+
+
+def test_too_short_a_flow_says_how_far_it_got() -> None:
+    """t0 and w0 are interpolated; the bare error of the interpolation named neither."""
+    history = tr.flow_history(tr.weak_field((4, 4, 4, 4), seed=1), time=0.1)
+    reached = history.time[-1] ** 2 * history.energy_clover[-1]
+    for name in ("t0", "w0"):
+        with pytest.raises(
+            tr.BadArgument, match=rf"{name} is not known: .* t\^2 E = {reached:.4g} at its last"
+        ) as caught:
+            getattr(history, name)
+        assert "t = 0.1, where 0.3 is looked for" in str(caught.value)

@@ -690,3 +690,31 @@ def test_a_flavour_cannot_have_the_name_of_a_determinant() -> None:
     text += quark.format("u") + quark.format("u_determinant")
     with pytest.raises(RunFileError, match="the name 'u_determinant' is taken"):
         parse_run_file(text, HmcRun)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lattice = 5\n", ":1: [lattice] must be a table; found 5"),
+        ("lattice = [8, 8, 8, 8]\n", ":1: [lattice] must be a table; found [8, 8, 8, 8]"),
+        ("[fermions]\nmass = 0.1\n", ":1: [[fermions]] must be a list of tables; found {'mass': 0.1}"),
+    ],
+)
+def test_what_is_no_table(text: str, message: str) -> None:
+    with pytest.raises(RunFileError) as caught:
+        parse_run_file(text, HmcRun)
+    assert message in str(caught.value)
+    assert "dictionary" not in str(caught.value)
+    assert "Table" not in str(caught.value)
+
+
+def test_links_of_8_reals_are_not_stored_in_fp16() -> None:
+    """Said with the line, and not by the first solve."""
+    text = (
+        '[configurations]\nfiles = "c.*"\n[fermion]\nkappa = 0.1\nlink_reals = 8\n[solver]\n'
+        'inner_precision = "{}"\n[correlators]\nmesons = ["pion"]\nbaryons = []\n'
+        '[output]\ndirectory = "out"\n'
+    )
+    parse_run_file(text.format("half"), MeasureRun)
+    with pytest.raises(RunFileError, match=r":5: fermion.link_reals: links are not stored as 8 reals in"):
+        parse_run_file(text.format("fp16"), MeasureRun)

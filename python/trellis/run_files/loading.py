@@ -16,6 +16,8 @@ from ..errors import RunFileError
 
 Run = TypeVar("Run", bound=BaseModel)
 
+#: What pydantic says where something else stands in the place of a table.
+_NO_TABLE = ("model_type", "model_attributes_type", "dict_type")
 _BYTE_ORDER_MARK = "\ufeff"  # of a text that was read as plain UTF-8
 
 _NAMES = r"""((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)"""
@@ -152,10 +154,28 @@ def _describe(error: Any, model: type[BaseModel], text: str) -> str:
     if error["type"] == "too_long" and isinstance(found, list | tuple):
         count = "exactly" if error["ctx"].get("field_type") == "Tuple" else "at most"
         return f"{where}: {shown}: expected {count} {error['ctx']['max_length']} values; found {list(found)}"
+    if error["type"] in _NO_TABLE:
+        table = ".".join(location)
+        return f"{where}: [{table}] must be a table; found {found!r}"
+    if error["type"] == "list_type" and _is_list_of_tables(model, location):
+        table = ".".join(location)
+        return f"{where}: [[{table}]] must be a list of tables; found {found!r}"
     message = error["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list")
     if error["type"] == "value_error" and isinstance(found, dict):
         return f"{where}: {shown}: {message}"
     return f"{where}: {shown}: {message}; found {found!r}"
+
+
+def _is_list_of_tables(model: type[BaseModel], location: list[str]) -> bool:
+    """Whether run files write it with double brackets."""
+    if not location:
+        return False
+    outer: type[BaseModel] | None = model
+    for name in location[:-1]:
+        field = outer.model_fields.get(name) if outer else None
+        outer = _model_in(field.annotation) if field else None
+    field = outer.model_fields.get(location[-1]) if outer else None
+    return field is not None and _model_in(field.annotation) is not None
 
 
 def _path(location: tuple[str | int, ...], model: type[BaseModel]) -> list[str | int]:

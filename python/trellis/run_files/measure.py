@@ -282,6 +282,13 @@ class MeasureRun(Table):
             raise at_key("feynman_hellmann.currents", "conserved currents need nu / xi0 = 1")
 
     def _require_quarks(self, fermion: FermionTable) -> None:
+        if fermion.link_reals == 8 and self.solver.inner_precision == "fp16":
+            raise at_key(
+                "fermion.link_reals",
+                'links are not stored as 8 reals in solver.inner_precision = "fp16": expected 12 or 18, or '
+                'inner_precision = "half"',
+                8,
+            )
         wanted = {*self.correlators.mesons, *self.correlators.baryons} & STRANGE
         if wanted and not fermion.has_strange:
             raise at_key(
