@@ -268,13 +268,42 @@ def test_a_small_gap_that_looks_like_a_large_one_is_warned_about() -> None:
     assert all(any("last time slice" in words for words in f.warnings) for f in found)
 
 
-def test_few_configurations_take_uncorrelated_weights() -> None:
-    two_point, numerators = ensemble(30, 8)
-    found = fit_charges(two_point, numerators, options={"t_max": 7})
-    assert any("1.4 independent configurations for a fitted point" in words for words in found.warnings)
-    assert abs(found.charges["A"].value - G_A) < 4 * found.charges["A"].error
+@pytest.mark.slow
+def test_few_configurations_have_honest_errors() -> None:
+    """Shrunk correlations and the priors of excited states: errors that are rather too large.
+
+    60 pseudo-experiments of each of four sizes, with a gap of .45 and A1/A0 = .5, gave means of .03 to .24
+    and widths of .61 to .73 for g_A; uncorrelated weights and best fits .45 to .97, and 1.16 to 1.44. The
+    mean of these 18 scatters by .15.
+    """
+    pulls = []
+    for count in (5, 16, 40):
+        for seed in range(6):
+            found = fit_charges(*ensemble(count, 500 + seed))
+            pulls.append((found.charges["A"].value - G_A) / found.charges["A"].error)
+    assert any("correlations are shrunk" in words for words in found.warnings)
+    assert found.quality.configurations_per_point == pytest.approx(40 / 21)
+    assert abs(np.mean(pulls)) < 0.35
+    assert np.std(pulls) < 1.15
     assert found.z_v is not None
     assert abs(found.z_v.value - 1 / G_V) < 4 * found.z_v.error
+
+
+def test_windows_of_one_state_are_warned_about() -> None:
+    """T = 8: three times for each correlator; g_V lies 2.6 of its errors off."""
+    two_point, numerators = ensemble(40, 42)
+    short = fit_charges(two_point[:, :8], {name: N[:, :8] for name, N in numerators.items()})
+    assert {window.states for window in short.windows} == {1}
+    assert any("too short for two states" in words for words in short.warnings)
+
+
+def test_a_ratio_to_nothing_is_warned_about() -> None:
+    two_point, numerators = ensemble(450, 41)
+    nothing = numerators["V"] - G_V * two_point * np.arange(EXTENT)
+    record, _ = nucleon_charges(as_measurements(two_point, numerators | {"V": nothing}), AnalysisOptions())
+    assert record is not None
+    (words,) = [w for w in charge_warnings(record) if "consistent with 0" in w]
+    assert f"g_V = {record.charges['V'].formatted}" in words
 
 
 def test_lifetime_and_its_error() -> None:

@@ -7,9 +7,14 @@ from numpy.typing import NDArray
 
 from .charge_results import ChargeOptions
 from .errors import FitFailed
+from .weights import shrinkage_intensity
 
 #: Of the variance of a datum and of C(t), added to the former: nothing is known better than that.
 NUGGET = 1e-7
+#: Of the correlation matrix of few configurations, where the data ask for less.
+LEAST_SHRINKAGE = 0.02
+#: Errors of fewer independent numbers than this and one more have no variance.
+_LEAST_FREEDOM = 2.5
 #: What is left of the noise of a current that is a function of the others.
 _DEGENERATE = 1e-6
 
@@ -142,8 +147,24 @@ class ChargeData:
         t = np.arange(t_min, self.t_max + 1)
         return t, np.concatenate([i * self.extent + t for i in range(1 + len(self.names))])
 
-    def ratio_weights(self, places: NDArray) -> NDArray:
-        """Inverse covariance as if C(t), N/C at the first time and every g_eff(t) had independent errors."""
+    @property
+    def is_few(self) -> bool:
+        """Too few configurations for correlated weights: decided for all windows by the largest one."""
+        points = len(self.rows(self.options.t_min_first)[1])
+        return self.effective_count < self.options.configurations_per_point * points
+
+    @property
+    def student_factor(self) -> float:
+        """nu / (nu - 2), nu = n - 1: the variance of Student's t, for errors that come from n numbers."""
+        nu = max(self.effective_count - 1, _LEAST_FREEDOM)
+        return nu / (nu - 2)
+
+    def shrunk_weights(self, places: NDArray) -> NDArray:
+        """Inverse covariance with the correlations of C(t), N/C at the first time and every g_eff(t) shrunk.
+
+        (1 - lambda) R + lambda 1, lambda from the data (weights.shrinkage_intensity) times 2 tau_int, and at
+        least LEAST_SHRINKAGE. In these quantities, not in N: N follows C, and g_eff hardly does.
+        """
         length = len(places) // (1 + len(self.names))
         C = self.mean[places[:length]]
         to_ratios = np.zeros((len(places), len(places)))
@@ -155,4 +176,9 @@ class ChargeData:
             to_ratios[rows, :length] = step @ np.diag(-R / C)
             to_ratios[rows, rows] = step @ np.diag(1 / C)
         covariance = to_ratios @ self.covariance[np.ix_(places, places)] @ to_ratios.T
-        return to_ratios.T @ (to_ratios / np.diag(covariance)[:, None])
+        sigma = np.sqrt(np.diag(covariance))
+        shrinkage = shrinkage_intensity(self.influence[:, places] @ to_ratios.T) * self.inflation
+        shrinkage = min(max(shrinkage, LEAST_SHRINKAGE), 1.0)
+        correlation = (1 - shrinkage) * covariance / np.outer(sigma, sigma) + shrinkage * np.eye(len(places))
+        scaled = to_ratios.T / sigma
+        return scaled @ np.linalg.inv(correlation) @ scaled.T

@@ -128,13 +128,10 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     prior = _prior(data, t_min, states)
     keys = list(prior)
     covariance = data.covariance[np.ix_(places, places)]
-    is_correlated = data.effective_count >= data.options.configurations_per_point * len(places)
+    is_correlated = not data.is_few
     try:
-        if is_correlated:
-            W, used = _inverse(covariance), covariance
-        else:
-            W = data.ratio_weights(places)
-            used = _inverse(W)
+        W = _inverse(covariance) if is_correlated else data.shrunk_weights(places)
+        used = covariance if is_correlated else _inverse(W)
         fit = lsqfit.nonlinear_fit(
             data=gv.gvar(data.mean[places], used),
             prior=prior,
@@ -160,12 +157,12 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     response = inverse @ jacobian.T @ W
     determined = float(np.trace(response @ jacobian))  # parameters that the data fix
     free = max(len(places) - determined, 0.0) if is_correlated else 0.0
-    correction = float(np.sqrt(small_sample_correction(data.effective_count, free))) if is_correlated else 1.0
+    factor = small_sample_correction(data.effective_count, free) if is_correlated else data.student_factor
     residual = data.mean[places] - charge_model(p, data.names, states, t)
     chi2 = float(residual @ W @ residual)
     linear = _linear(data, p, keys, response, places, inverse @ precision @ inverse)
     inputs = None
-    if is_correlated and states > 1:
+    if states > 1:
         theta = [keys.index(k) for k in _energies(states)]
         inputs = _profile_input(
             data, prior, t, places, W, np.exp(p["logA0"]), fit.pmean, inverse[np.ix_(theta, theta)]
@@ -191,7 +188,7 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
         p_value=p_value(chi2, spectrum, data.effective_count, free, seed=0),
         criterion=chi2 / scale - 3 * expected,
         points=len(places),
-        correction=correction,
+        correction=float(np.sqrt(factor)),
         profile_input=inputs,
         linear=linear,
     )

@@ -56,7 +56,7 @@ def charge_quality(
         excited_at_end=remainder,
         prior_shift=shift,
         excited_at_end_limit=limit,
-        configurations_per_point=data.effective_count / best.points,
+        configurations_per_point=data.effective_count / len(data.rows(data.options.t_min_first)[1]),
     )
 
 
@@ -89,6 +89,13 @@ def charge_warnings(record: NucleonCharges) -> list[str]:
             f"nucleon charges: g_V of the conserved current is {conserved.formatted}, expected 1: its fits "
             "miss something, and so may those of the other currents"
         )
+    below = record.charges.get("V") or conserved
+    if record.g_a_over_g_v is not None and below is not None:
+        if abs(below.value) < LARGE_DRIFT * below.error:
+            found.append(
+                f"nucleon charges: g_V = {below.formatted} is consistent with 0 within {LARGE_DRIFT:g} of "
+                "its errors: g_A/g_V, 1/g_V and tau_n mean nothing, nor do their errors"
+            )
     return found
 
 
@@ -103,7 +110,19 @@ def _of_fit(record: NucleonCharges, which: str) -> list[str]:
         excited_at_end_limit=record.excited_at_end_limit,
         configurations_per_point=record.configurations_per_point or np.inf,
     )
-    return [f"nucleon charges{which}: {words}" for words in warnings_of(quality, record.misfit)]
+    found = warnings_of(quality, record.misfit)
+    found += one_state_warning([w.states for w in record.windows], record.one_more_state)
+    return [f"nucleon charges{which}: {words}" for words in found]
+
+
+def one_state_warning(states: Sequence[int], more: Mapping[str, object]) -> list[str]:
+    """Where the windows hold one state, and not even `more`, one_more_state, says what that leaves out."""
+    if more or not states or max(states) > 1:
+        return []
+    return [
+        "the windows are too short for two states: charges contain what is left of the excited states, and "
+        "their errors do not: take more time slices or better sources"
+    ]
 
 
 def warnings_of(quality: ChargeQuality, misfit: float) -> list[str]:
@@ -112,8 +131,8 @@ def warnings_of(quality: ChargeQuality, misfit: float) -> list[str]:
     if quality.configurations_per_point < FEW_CONFIGURATIONS:
         found.append(
             f"{quality.configurations_per_point:.1f} independent configurations for a fitted point: the "
-            "weights cannot know the correlations, fits with too few states pass for good ones, and errors "
-            "can be too small by a factor of two: look at the windows, take more configurations"
+            "correlations are shrunk, and the priors of the excited states are a large part of the errors, "
+            "which are rather too large than too small: take more configurations"
         )
     if misfit > LARGE_MISFIT or quality.p_value < POOR_FIT:
         found.append(

@@ -39,7 +39,7 @@ class ChargeOptions(BaseModel):
         default=0.3, gt=0, description="Default t_max: relative error of C below this."
     )
     configurations_per_point: float = Field(
-        default=4.0, gt=1, description="With fewer per fitted point the weights are uncorrelated."
+        default=4.0, gt=1, description="With fewer per fitted point the correlations are shrunk."
     )
     gap_prior: GapPrior | None = Field(
         default=None,
@@ -56,7 +56,7 @@ class ChargeWindow:
 
     `errors` are those that an average of this window alone has: with 2 tau_int of each charge, and stretched
     where the fit does not describe the data. `profiled`: values and errors are median and width under the
-    profile likelihood (correlated two-state fits), else those of the best fit.
+    profile likelihood (fits of several states), else those of the best fit.
     """
 
     t_min: int
@@ -104,7 +104,7 @@ class ChargeQuality:
     prior_shift
         By charge: how many of its errors it moves when the priors of the gaps move by their widths.
     configurations_per_point
-        Independent ones, in the fit of largest weight.
+        Independent ones, in the largest window.
     """
 
     p_value: float

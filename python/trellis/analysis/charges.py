@@ -23,6 +23,9 @@ fitted again: weights, chi^2 and profiles of that many fewer configurations; eac
 and g_eff(t) alike, has the 2 tau_int of its own quantity. Where fits do not describe the data (p < 0.05)
 their sqrt(chi^2 / expected), averaged with the same weights, stretches the statistical errors, and the result
 says so; a window has its own.
+
+With fewer than four configurations for a point of the largest window all weights have shrunk correlations
+(charge_data.shrunk_weights), and errors the variance of Student's t for n - 1.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from .autocorrelation import error_factor
 from .averaging import model_average, model_weights
 from .charge_data import ChargeData, effective_charge
 from .charge_fit import EXCITED, ChargeFit, best_fit, excited_part, profiled, ratios
-from .charge_quality import charge_quality, warnings_of
+from .charge_quality import charge_quality, one_state_warning, warnings_of
 from .charge_results import (
     LIFETIME_CONSTANT,
     ChargeEstimate,
@@ -218,6 +221,7 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
     best = min(two_state, key=lambda f: f.criterion) if two_state else None
     subtracted = {name: _effective_points(data, name, best, own) for name in data.names} if best else {}
     quality = charge_quality(data, fits, weights, {name: e.error for name, e in charges.items()})
+    more = _one_more_state(data, fits, weights, own)
     return ChargeResult(
         charges=charges,
         ratio=ratio,
@@ -231,9 +235,9 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
         misfit=misfit,
         autocorrelation_factor=data.inflation,
         dependent=tuple(data.dependent()),
-        warnings=tuple(warnings_of(quality, misfit)),
+        warnings=(*warnings_of(quality, misfit), *one_state_warning([w.states for w in windows], more)),
         gap_prior=data.gap_prior,
-        one_more_state=_one_more_state(data, fits, weights, own),
+        one_more_state=more,
     )
 
 
