@@ -77,10 +77,10 @@ void bind_domain_wall(nb::module_& m) {
   m.def("propagator_norm", &propagator_norm, "S"_a, release_gil());
   m.def(
       "domain_wall_solve_bytes",
-      [](const Lattice& l, int Ls, int columns) {
-        return domain_wall_solve_bytes(l.geometry(), Ls, columns);
+      [](const Lattice& l, int Ls, int columns, int work_fields) {
+        return domain_wall_solve_bytes(l.geometry(), Ls, columns, work_fields);
       },
-      "lattice"_a, "Ls"_a, "columns_per_solve"_a);
+      "lattice"_a, "Ls"_a, "columns_per_solve"_a, "work_fields"_a);
 }
 
 }  // namespace trellis::bindings

@@ -283,8 +283,16 @@ void bind_propagator(nb::module_& m) {
       "propagator_bytes", [](const Lattice& l) { return propagator_bytes(l.geometry()); }, "lattice"_a);
   m.def(
       "propagator_solve_bytes",
-      [](const Lattice& l, bool is_even_odd) { return propagator_solve_bytes(l.geometry(), is_even_odd); },
-      "lattice"_a, "is_even_odd"_a);
+      [](const Lattice& l, bool is_even_odd, int work_fields) {
+        return propagator_solve_bytes(l.geometry(), is_even_odd, work_fields);
+      },
+      "lattice"_a, "is_even_odd"_a, "work_fields"_a);
+  m.def(
+      "meson_bytes", [](const Lattice& l, int momenta) { return meson_bytes(l.geometry(), momenta); },
+      "lattice"_a, "momenta"_a);
+  m.def(
+      "baryon_bytes", [](const Lattice& l, int momenta) { return baryon_bytes(l.geometry(), momenta); },
+      "lattice"_a, "momenta"_a);
 }
 }  // namespace
 

@@ -38,6 +38,7 @@ from .measure_currents import (
 )
 from .measure_files import Measured, require_same_run, result_file, write_result
 from .measure_inputs import FileStamp, require_one_lattice, require_same_inputs
+from .measure_memory import measurement_bytes
 from .measure_setup import (
     MIRRORED,
     are_beyond_half,
@@ -47,7 +48,6 @@ from .measure_setup import (
     has_fixed_time,
     has_mirrored_mesons,
     is_amplifying,
-    lanczos_bytes,
     make_operator,
     make_solver,
     make_source,
@@ -57,7 +57,7 @@ from .measure_setup import (
 )
 from .measure_sources import load_sources, remove_sources, save_sources, unfinished_file
 from .measure_speed import Speed, speed_in_json
-from .setup import gauge_field_bytes, load_run, make_output_folder, require_memory, set_threads
+from .setup import load_run, make_output_folder, require_memory, set_threads
 from .stopping import Stopped, StopRequest, exit_status
 
 #: What messages about a key of the run file begin with.
@@ -400,23 +400,7 @@ class _Measurement:
         if self.memory_is_checked:
             return
         self.memory_is_checked = True
-        core = load()
-        field = gauge_field_bytes(geometry.local_extents, geometry.grid)
-        is_even_odd = self.run.solver.even_odd != "none"
-        solve = core.propagator_solve_bytes(geometry._core, is_even_odd) if self.run.fermion else 0
-        fermion = self.run.fermion
-        if fermion is not None and fermion.type == "moebius":
-            solve = core.domain_wall_solve_bytes(geometry._core, fermion.Ls, self.run.solver.columns)
-        held = 2 * max(self.run.feynman_hellmann.count, 1 if self.run.three_point.currents else 0)
-        if fermion is not None and fermion.type == "moebius" and self.run.feynman_hellmann.has_conserved:
-            held += fermion.Ls
-        # Links, links in the operator's storages, clover term and its inverse; the solve; its propagator.
-        flavours = 2 if fermion is not None and fermion.has_strange else 1
-        needed = (
-            (2 + 3 * flavours) * field + solve + (2 * flavours + held) * core.propagator_bytes(geometry._core)
-        )
-        if self.run.deflation is not None and fermion is not None:
-            needed += flavours * lanczos_bytes(self.run.deflation, geometry, fermion, is_even_odd)
+        needed = measurement_bytes(self.run, geometry, mesons=len(self.channels), momenta=len(self.momenta))
         require_memory(needed, "this run", self.run.machine, self.output)
 
     def _contract(self, S: Propagator, strange: Propagator | None) -> dict[str, NDArray[np.complex128]]:

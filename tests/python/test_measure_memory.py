@@ -1,0 +1,82 @@
+"""What `trellis measure` states as its memory is what it takes, and not much more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import environment
+
+import trellis as tr
+
+RUN = """\
+[configurations]
+files = "field.*"
+[fermion]
+kappa = 0.1
+csw = 1.0
+{fermion}
+[solver]
+tolerance = 1e-11
+{solver}
+[correlators]
+{correlators}
+[output]
+directory = "out"
+"""
+
+#: Prints what is stated beside how much the process grew from there on, both in MiB.
+PROGRAM = """\
+import resource, sys
+from trellis.cli import main
+from trellis.commands import measure
+stated = []
+def rss():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def note(needed, *_):
+    stated.append((needed / 2**20, rss()))
+measure.require_memory = note
+sys.argv = ["trellis", "measure", "run.toml"]
+try:
+    main()
+finally:
+    print(stated[0][0], rss() - stated[0][1])
+"""
+
+PION = 'mesons = ["pion"]\nbaryons = []'
+CASES = {
+    "cg": ("", 'type = "cg"\ninner_precision = "double"\neven_odd = "none"', PION),
+    "bicgstab": ("", 'type = "bicgstab"\ninner_precision = "double"\neven_odd = "none"', PION),
+    "gcr": ("", 'type = "gcr"\ninner_precision = "double"\neven_odd = "none"', PION),
+    "mixed, even-odd": ("", 'type = "gcr"\ninner_precision = "half"', PION),
+    "many mesons": (
+        "strange_kappa = 0.09",
+        'type = "bicgstab"',
+        'mesons = ["all", "kaon"]\nbaryons = []\nmax_momentum_squared = 16',
+    ),
+    "baryons": ("", 'type = "bicgstab"', 'mesons = []\nbaryons = ["nucleon"]\nmax_momentum_squared = 40'),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_stated_memory_covers_the_peak(tmp_path: Path, case: str) -> None:
+    """A third of it and 96 MiB may be left: the largest parts do not all exist at one time."""
+    fermion, solver, correlators = CASES[case]
+    tr.weak_field((8, 8, 8, 8), seed=1).write(tmp_path / "field.1.ildg")
+    (tmp_path / "run.toml").write_text(RUN.format(fermion=fermion, solver=solver, correlators=correlators))
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    stated, grown = map(float, found.stdout.splitlines()[-1].split())
+    print(f"{case}: stated {stated:.0f} MiB, peak {grown:.0f} MiB")
+    assert grown <= stated
+    assert 2 / 3 * stated - 96 <= grown
