@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,8 @@ STATE_VERSION = 1
 _STATE = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.json$")
 _LINKS = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.ildg$")
 _CHECKPOINTS_KEPT = 2
+#: Between two writes of a stream: seconds, and how often a write is to take no longer than what lies between.
+_BETWEEN_WRITES, _WRITES_SHARE = 30.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,9 @@ def unrecorded_links(folder: Path, above: int, interrupted: int | None) -> list[
     above
         The state that the run goes on from; 0: none.
     interrupted
-        The last sweep of the stream that was found beside that state. The stream is written before the
-        links: those of this number are what an interrupted save of this run left, and the run makes the
-        same bits again.
+        The last state of which the stream that was found beside that state knows. It is written before
+        the links: those of this number are what an interrupted save of this run left, and the run makes
+        the same bits again.
     """
     recorded = {state.links.name for state in states(folder)}
     matches = (_LINKS.match(path.name) for path in folder.iterdir() if path.name not in recorded)
@@ -169,7 +172,8 @@ class Stream:
         self.work: dict[str, list[float | complex]] = {}
         self.occasional: dict[str, tuple[list[int], list[Any]]] = {}
         self.axes: dict[str, list[float]] = {}
-        self.last_found: int | None = None  #: sweep of the file that was read, kept or not
+        self.last_state: int | None = None  #: that the file which was read was written for
+        self._due_at = -math.inf  # by the clock of rank 0
 
     def append(
         self,
@@ -224,10 +228,13 @@ class Stream:
                 f"{self.path}: expected every sweep from 1 to {sweep}, found {keep.sum()} of them"
             )
         self.sweeps = sweeps[keep].tolist()
-        self.last_found = int(sweeps[-1]) if len(sweeps) else None
+        last = int(sweeps[-1]) if len(sweeps) else None  # of earlier versions: written with states alone
+        self.last_state = root.integers("last_state")[0] if root.has_attribute("last_state") else last
         group = root.group("observables")
         for name in group.names():
-            self.values[name] = self._read_kept(group, name, "observables", keep).tolist()
+            values = self._read_kept(group, name, "observables", keep)
+            if not np.isnan(values).all():  # what came later is made again
+                self.values[name] = values.tolist()
         if root.has("work"):
             for name in root.group("work").names():
                 self.work[name] = self._read_kept(root.group("work"), name, "work", keep).tolist()
@@ -238,7 +245,8 @@ class Stream:
             where = f"occasional/{name}"
             numbers = dataset_checksums.read(series, "trajectory", f"{self.path}: /{where}", integers=True)
             values = self._read_kept(series, "value", where, numbers <= sweep)
-            self.occasional[name] = (numbers[numbers <= sweep].tolist(), list(values))
+            if len(values):
+                self.occasional[name] = (numbers[numbers <= sweep].tolist(), list(values))
 
     def _read_kept(self, group: Any, name: str, where: str, keep: np.ndarray) -> np.ndarray:
         """What a series has at the sweeps that are kept."""
@@ -247,10 +255,26 @@ class Stream:
             raise FileError(f"{self.path}: {name}: expected {len(keep)} values, found {len(values)}")
         return values[keep]
 
+    def is_of(self, run_file: str) -> bool:
+        """Whether the file is what a run of this text left that had not begun to save a state. Collective."""
+        if not broadcast(self.path.exists()):
+            return False
+        try:
+            root = load().Hdf5File.open(str(self.path)).root()
+            known = all(root.has_attribute(name) for name in ("run_file", "last_state"))
+            return known and root.text("run_file") == run_file and root.integers("last_state") == [0]
+        except FileError:
+            return False
+
+    def is_due(self) -> bool:
+        """Whether it is time to write what was added since the last time: soon, and rarely. Collective."""
+        return broadcast(time.monotonic() >= self._due_at)
+
     def write(
         self, run_file: str, lattice: tuple[int, ...], attributes: Mapping[str, float | int | str]
     ) -> None:
         """Write all of it under another name, then rename. Collective."""
+        begin = time.monotonic()
         file = load().Hdf5File.create(behind_links(self.path))
         root = file.root()
         write_root_attributes(root, "gauge_stream", run_file, lattice)
@@ -276,6 +300,8 @@ class Stream:
                 if name in self.axes:
                     _write_series(series, "axis", self.axes[name])
         file.commit()
+        now = time.monotonic()
+        self._due_at = now + max(_BETWEEN_WRITES, _WRITES_SHARE * (now - begin))
 
 
 def _write_series(group: Any, name: str, values: list[Any]) -> None:

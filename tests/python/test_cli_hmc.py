@@ -201,6 +201,47 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     assert not list(folder.glob("out/*.partial"))
 
 
+def test_killed_before_the_first_state(plain: Path, tmp_path: Path) -> None:
+    """The stream is there after the first trajectory, and can be analysed; it is made again, bit for bit."""
+    late = write_run(tmp_path, RUN.replace("checkpoint_every = 2", "checkpoint_every = 10000"), total=10000)
+    late.joinpath("run.toml").write_text((late / "run.toml").read_text().replace("keep_every = 4\n", ""))
+    stream = late / "out" / "stream.h5"
+    process = subprocess.Popen(
+        command("generate", "run.toml"), cwd=late, env=environment(), stdout=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while not stream.exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    found = analyze(stream)
+    process.kill()
+    process.wait()
+    assert found.series["plaquette"].x == [1]
+    assert not list(late.glob("out/*.json"))
+    again = run("generate", "run.toml", "--trajectories", 12, cwd=late)
+    assert "out/stream.h5 is of this run, which had no state yet" in again.stdout
+    assert again.stderr == ""
+    expected = {name: bits for name, bits in content(plain).items() if not name.endswith(".ildg")}
+    assert {name: content(late)[name] for name in expected} == expected
+    assert (late / "out" / "checkpoint.000012.ildg").exists()
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_stream_that_is_ahead_of_the_state(plain: Path, tmp_path: Path, ranks: int) -> None:
+    """As kill -9 leaves it between two states: what is beyond the state is made again, bit for bit."""
+    folder = write_run(tmp_path, total=6)
+    run("generate", "run.toml", cwd=folder)
+    for path in (folder / "out").glob("checkpoint.000006.*"):
+        path.unlink()
+    with h5py.File(folder / "out" / "stream.h5") as file:
+        assert file["trajectory"][-1] == 6
+        assert file["occasional/reversibility_links/trajectory"][()].tolist() == [5]
+        assert file.attrs["last_state"] == 6
+    (folder / "out" / "checkpoint.000006.ildg").write_text("half of it")  # an interrupted save
+    write_run(tmp_path)
+    assert run("generate", "run.toml", cwd=folder, ranks=ranks).stderr == ""
+    assert content(folder) == content(plain)
+
+
 def newest(folder: Path) -> str:
     return max((path.name[-11:] for path in folder.glob("out/*.json")), default="")
 

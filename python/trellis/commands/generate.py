@@ -87,7 +87,7 @@ class _Generation:
         self.run, self.text, self.output = run, text, output
         self.folder = Path(run.output.directory)
         self.stream = Stream(self.folder / "stream.h5")
-        self.sweep = 0
+        self.sweep = self.saved = 0
         self.resumed_from: int | None = None
         self.heatbath_seconds = 0.0
         set_threads(run.machine, output)
@@ -135,6 +135,10 @@ class _Generation:
         with stop, output.progress("sweeps", run.sweeps.total, self.sweep) as show:
             while self.sweep < run.sweeps.total and not stop.is_wanted():
                 is_saved = self._one_sweep(U)
+                if is_saved:
+                    self.saved = self.sweep
+                elif self.stream.is_due():
+                    self._write_stream(max(self.saved, self.stream.last_state or 0))
                 show(self.sweep)
             if not is_saved:
                 self._save(U, "checkpoint")
@@ -157,12 +161,12 @@ class _Generation:
         if found is None:
             if resume:
                 self.output.line("nothing to resume: starting at sweep 1")
-            set_aside_stream(self.stream, self.output)
+            set_aside_stream(self.stream, self.text, self.output)
             return start_field(run.start, self.geometry, run.heatbath.seed, run.machine, self.output)
         state, U, record = found
         self._require_same_physics(record["physics"], state)
         require_lattice(str(state.links), U, self.geometry)
-        self.sweep = self.resumed_from = state.sweep
+        self.sweep = self.saved = self.resumed_from = state.sweep
         self.measurements.go_on(record.get("measure"), str(state.record))
         read_stream(self.stream, state, "heatbath.seed")
         self.output.line(f"resuming after sweep {state.sweep} ({state.links.name})")
@@ -206,12 +210,16 @@ class _Generation:
             return False
         return True
 
-    def _save(self, U: GaugeField, kind: str) -> None:
-        """The stream first: a state never knows of sweeps that the stream lacks."""
+    def _write_stream(self, state: int) -> None:
+        """For whoever looks at the run while it goes on; the last state has, or will have, that number."""
         run = self.run
-        attributes = {"beta": run.action.beta, "seed": run.heatbath.seed}
+        attributes = {"beta": run.action.beta, "seed": run.heatbath.seed, "last_state": state}
         attributes["thermalisation"] = run.sweeps.thermalisation
         self.stream.write(self.text, run.lattice.extents, attributes)
+
+    def _save(self, U: GaugeField, kind: str) -> None:
+        """The stream first: a state never knows of sweeps that the stream lacks."""
+        self._write_stream(self.sweep)
         content = {
             "physics": self._physics(),
             "measure": self.measurements.record(),

@@ -142,6 +142,8 @@ class _Chain:
         with stop, output.progress("trajectories", last, self.number) as show:
             while self.number < last and not stop.is_wanted():
                 self._one_trajectory(U)
+                if self.number > self.saved and self.stream.is_due():
+                    self._write_stream(max(self.saved, self.stream.last_state or 0))
                 show(self.number)
             if self.number > self.saved:
                 self._save(U, "checkpoint")
@@ -213,7 +215,7 @@ class _Chain:
         if found is None:
             if broadcast(bool(states(self.folder))):
                 raise BadArgument(f"{self.folder} has states, and none of them can be used")
-            set_aside_stream(self.stream, self.output)
+            set_aside_stream(self.stream, self.text, self.output)
             return start_field(run.start, self.geometry, run.random.seed, run.machine, self.output)
         state, U, record = found
         changed = changes(record, run, str(state.record))
@@ -330,14 +332,19 @@ class _Chain:
             self.parts[name] = self.parts.get(name, Part()) + part
         self.stream.append(self.number, values, work)
 
-    def _save(self, U: GaugeField, kind: str) -> None:
-        """The stream first: a state never knows of trajectories that the stream lacks."""
+    def _write_stream(self, state: int) -> None:
+        """For whoever looks at the run while it goes on; the last state has, or will have, that number."""
         run = self.run
         attributes: dict[str, float | int | str] = {"beta": run.action.beta, "seed": run.random.seed}
-        attributes["thermalisation"] = run.trajectories.thermalisation
+        attributes |= {"thermalisation": run.trajectories.thermalisation, "last_state": state}
         if self.changes:
             attributes["changes"] = "\n".join(describe_change(c, c["from_trajectory"]) for c in self.changes)
         self.stream.write(self.text, run.lattice.extents, attributes)
+
+    def _save(self, U: GaugeField, kind: str) -> None:
+        """The stream first: a state never knows of trajectories that the stream lacks."""
+        run = self.run
+        self._write_stream(self.number)
         content = {
             "physics": physics_of(run),
             "course": course_of(run),

@@ -241,12 +241,15 @@ def read_stream(stream: Stream, state: State, seed: str) -> None:
         ) from error
 
 
-def set_aside_stream(stream: Stream, output: Output) -> None:
+def set_aside_stream(stream: Stream, run_file: str, output: Output) -> None:
     """Keep the observables of a run whose states are gone and that starts anew, under another name.
 
+    Those of a run of the same text that ended before its first state are made again, with the same bits.
     Collective.
     """
-
+    if stream.is_of(run_file):
+        output.line(f"{stream.path} is of this run, which had no state yet: it is made again from 1 on")
+        return
     kept = on_root(lambda: _renamed(stream.path) if stream.path.exists() else None)
     if kept is not None:
         output.warning(
@@ -266,7 +269,7 @@ def set_aside_links(stream: Stream, above: int, output: Output) -> None:
     folder = stream.path.parent
     kept = on_root(
         lambda: [
-            _renamed(path) for path in unrecorded_links(folder, above, stream.last_found if above else None)
+            _renamed(path) for path in unrecorded_links(folder, above, stream.last_state if above else None)
         ]
     )
     if kept:
