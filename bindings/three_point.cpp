@@ -5,12 +5,12 @@
 namespace trellis::bindings {
 
 namespace {
-Source sequential_source(const Propagator& S, int separation, const std::array<double, 2>& up_and_down,
-                         bool polarised, int parity, const Momentum& momentum, const GaugeField* links,
-                         double width, int steps) {
+Source sequential_source(const Propagator& up, const Propagator& down, int separation,
+                         const std::array<double, 2>& up_and_down, bool polarised, int parity,
+                         const Momentum& momentum, const GaugeField* links, double width, int steps) {
   const SpinMatrix projector = polarised ? polarised_projector(parity) : parity_projector(parity);
   const SinkSmearing smearing{links, {width, steps}};
-  return nucleon_sequential_source(S, {separation, up_and_down, projector, momentum},
+  return nucleon_sequential_source(up, down, {separation, up_and_down, projector, momentum},
                                    links ? &smearing : nullptr);
 }
 
@@ -28,9 +28,9 @@ Array<std::complex<double>> three_point(const Propagator& sequential, const Prop
 }  // namespace
 
 void bind_three_point(nb::module_& m) {
-  m.def("nucleon_sequential_source", sequential_source, "S"_a, "separation"_a, "up_and_down"_a, "polarised"_a,
-        "parity"_a, "momentum"_a, "links"_a.none() = nb::none(), "width"_a = 0.0, "steps"_a = 1,
-        release_gil());
+  m.def("nucleon_sequential_source", sequential_source, "up"_a, "down"_a, "separation"_a, "up_and_down"_a,
+        "polarised"_a, "parity"_a, "momentum"_a, "links"_a.none() = nb::none(), "width"_a = 0.0,
+        "steps"_a = 1, release_gil());
   m.def("nucleon_three_point", three_point, "sequential"_a, "S"_a, "currents"_a, "momentum_transfers"_a);
 }
 

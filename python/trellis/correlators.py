@@ -13,7 +13,7 @@ from .arguments import choice, instance, integer
 from .arguments import momenta as momentum_list
 from .core import load
 from .errors import BadArgument
-from .operator_records import MIRRORED_MESONS
+from .operator_records import MIRRORED_MESONS, ONE_TWISTED_FLAVOUR
 from .propagators import Propagator
 
 ZERO_MOMENTUM = ((0, 0, 0),)
@@ -171,7 +171,7 @@ def baryon(
         (sigma_plus), "xi" (xi_zero), "sigma_star", "xi_star", "omega".
     up, down, strange
         Propagators from the same source; flavours that the baryon does not have may be left out. The same
-        propagator may stand for several.
+        propagator may stand for several; for up and down with a twisted mass that gives a UserWarning.
     form
         "full": the C gamma5 diquark, tr[(1 + parity gamma_t)/2 < B Bbar >], for the decuplet C gamma_k and
         spin 3/2 at rest (doc/operators/contractions.md); "projected": every quark is
@@ -193,6 +193,22 @@ def baryon(
     BadArgument
         Unknown name or form, a missing propagator, or propagators from different sources.
     """
+    if up is not None and down is not None:
+        warn_if_one_twisted_flavour(instance("up", up, Propagator), instance("down", down, Propagator))
+    return contract_baryon(name, up=up, down=down, strange=strange, form=form, parity=parity, momenta=momenta)
+
+
+def contract_baryon(
+    name: str,
+    *,
+    up: Propagator | None = None,
+    down: Propagator | None = None,
+    strange: Propagator | None = None,
+    form: Literal["full", "projected"] | None = None,
+    parity: Literal[1, -1] = 1,
+    momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
+) -> NDArray[np.complex128]:
+    """:func:`baryon`, without its warning."""
     core = load()
     flavours = {"up": up, "down": down, "strange": strange}
     quarks = core.BaryonQuarks(
@@ -218,13 +234,17 @@ def _baryon_operator(name: str) -> tuple[str, str]:
     return name, "full"
 
 
-def nucleon(S: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM) -> NDArray[np.complex128]:
-    """The proton of two equal flavours, form "full", positive parity; see :func:`baryon`. Collective.
+def nucleon(
+    S: Propagator, *, down: Propagator | None = None, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM
+) -> NDArray[np.complex128]:
+    """The proton, form "full", positive parity; see :func:`baryon`. Collective.
 
     Parameters
     ----------
     S
-        The propagator of both flavours.
+        The propagator of up; without `down` of both flavours.
+    down
+        That of down: with a twisted mass of the opposite mu, without which there is a UserWarning.
     momenta
         Integer vectors n, p = 2 pi n / L.
 
@@ -238,7 +258,9 @@ def nucleon(S: Propagator, *, momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM) 
     BadArgument
         Not a propagator, or momenta that are none.
     """
-    return baryon("proton", up=S, down=S, momenta=momenta)
+    down = instance("S", S, Propagator) if down is None else instance("down", down, Propagator)
+    warn_if_one_twisted_flavour(S, down)
+    return contract_baryon("proton", up=S, down=down, momenta=momenta)
 
 
 def _warn_if_mirrored(antiquark: Propagator) -> None:
@@ -247,6 +269,15 @@ def _warn_if_mirrored(antiquark: Propagator) -> None:
     if operator and operator.name == "MoebiusDomainWall" and not operator.is_gamma5_hermitian:
         b5, c5 = (operator.parameters[name] for name in ("b5", "c5"))
         warnings.warn(f"mesons of b5 = {b5}, c5 = {c5}: {MIRRORED_MESONS}", UserWarning, stacklevel=3)
+
+
+def warn_if_one_twisted_flavour(up: Propagator, down: Propagator) -> None:
+    """Where both are known to have one twisted mass."""
+    if up.operator is None or down.operator is None:
+        return
+    mu = up.operator.parameters.get("twisted_mass", 0.0)
+    if mu and mu == down.operator.parameters.get("twisted_mass", 0.0):
+        warnings.warn(f"twisted_mass = {mu}: {ONE_TWISTED_FLAVOUR}", UserWarning, stacklevel=3)
 
 
 def _core_of(**quarks: Propagator) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
 from .bound_solvers import BoundSolver
 from .core import load
-from .correlators import ZERO_MOMENTUM
+from .correlators import ZERO_MOMENTUM, warn_if_one_twisted_flavour
 from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument
 from .propagators import Propagator
@@ -158,8 +158,9 @@ def nucleon_feynman_hellmann(
     spin: Literal["unpolarised", "polarised"] = "unpolarised",
     parity: Literal[1, -1] = 1,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
+    down: Propagator | None = None,
 ) -> NDArray[np.complex128]:
-    """N(t) of the proton, form "full", equal flavours: each S of one replaced in turn. Collective.
+    """N(t) of the proton, form "full": each S of one flavour replaced in turn. Collective.
 
     UU is insertion="up" (two terms), DD insertion="down". The effective charge is
     g(t) = N(t+1)/C(t+1) - N(t)/C(t) with C the plain two-point function.
@@ -167,9 +168,9 @@ def nucleon_feynman_hellmann(
     Parameters
     ----------
     S, S_FH
-        Quark and Feynman-Hellmann propagator from the same source.
+        Quark (up; without `down` both flavours) and Feynman-Hellmann propagator from the same source.
     insertion
-        The flavour that carries the current.
+        The flavour that carries the current: S_FH is its.
     spin
         "unpolarised": projector (1 + parity gamma_t)/2, for g_V; "polarised": times -i gamma_x gamma_y, for
         g_A (with the current "gamma_z gamma5": multiply N by -i).
@@ -177,6 +178,9 @@ def nucleon_feynman_hellmann(
         1, or -1 for the parity partner.
     momenta
         Integer vectors n at the sink, p = 2 pi n / L.
+    down
+        The down quark where it is another propagator: with a twisted mass that of the opposite mu, without
+        which there is a UserWarning.
 
     Returns
     -------
@@ -191,7 +195,9 @@ def nucleon_feynman_hellmann(
     choice("insertion", insertion, "up", "down")
     choice("spin", spin, "unpolarised", "polarised")
     core = load()
-    quarks = core.BaryonQuarks(S._core, S._core, None)
+    other = instance("S", S, Propagator) if down is None else instance("down", down, Propagator)
+    warn_if_one_twisted_flavour(S, other)
+    quarks = core.BaryonQuarks(S._core, other._core, None)
     n = momentum_list(momenta)
     polarised = spin == "polarised"
     return core.full_baryon(quarks, "proton", parity, n, polarised, S_FH._core, insertion)[0]

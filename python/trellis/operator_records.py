@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 #: A real number, or complex ones: four boundary phases, or b5 and c5 of each slice.
@@ -23,8 +23,14 @@ _PLAQUETTE_ROUNDING = 1e-7
 
 #: Said where sequential propagators are asked for without it.
 NEEDS_GAMMA5_HERMITICITY = (
-    "sequential propagators need S^dagger = gamma5 S gamma5, which does not hold with twisted_mass, or with "
-    "b5, c5 of single slices unless b5[Ls - 1 - s] = conj b5[s] (c5 likewise)"
+    "sequential propagators need S^dagger = gamma5 S gamma5, which does not hold with b5, c5 of single slices "
+    "unless b5[Ls - 1 - s] = conj b5[s] (c5 likewise), and with twisted_mass needs the propagator of the "
+    "opposite mu as down"
+)
+#: Said where one propagator with a twisted mass stands for both flavours.
+ONE_TWISTED_FLAVOUR = (
+    "up and down both have this twisted mass, and the doublet has +mu and -mu: give the propagator of the "
+    "opposite mu as down"
 )
 #: Said where mesons are made without it.
 MIRRORED_MESONS = (
@@ -70,6 +76,16 @@ class OperatorRecord:
     def is_gamma5_hermitian(self) -> bool:
         """Whether S^dagger = gamma5 S gamma5 for one and the same flavour."""
         return is_gamma5_hermitian(self.name, self.parameters)
+
+    @property
+    def adjoint(self) -> OperatorRecord | None:
+        """Of gamma5 S^dagger gamma5: itself, with a twisted mass that of the opposite mu; else None."""
+        if self.is_gamma5_hermitian:
+            return self
+        mu = self.parameters.get("twisted_mass")
+        if not isinstance(mu, int | float):
+            return None
+        return replace(self, parameters={**self.parameters, "twisted_mass": -mu})
 
     def difference(self, other: OperatorRecord) -> str:
         """ "mass = 0.1, not 0.2": the first thing in which the other differs; nothing where they agree."""

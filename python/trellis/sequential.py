@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -33,16 +34,19 @@ def nucleon_sequential_source(
     parity: Literal[1, -1] = 1,
     momentum: Sequence[int] = (0, 0, 0),
     smearing: tuple[GaugeField, float, int] | None = None,
+    down: Propagator | None = None,
 ) -> Source:
     """The sink at one time contracted with two quarks of the proton: the source of the third one. Collective.
 
     Solved for, it gives Y(z) = sum_{x at the sink} S(z, x) gamma5 K^dagger(x) of :func:`nucleon_three_point`,
-    with K = d C2(x) / d S(x, source).
+    with K = d C2(x) / d S(x, source). The S of Y is gamma5-hermitian conjugate to that of the quark with the
+    current: the same, or with a twisted mass that of the opposite mu (solve a current on up with down's
+    operator).
 
     Parameters
     ----------
     S
-        The quark of both flavours; gamma5-hermitian (``M.is_gamma5_hermitian``), so no twisted mass.
+        The up quark; without `down` of both flavours and gamma5-hermitian (``M.is_gamma5_hermitian``).
     separation
         Time of the sink from the source, 0 to Lt - 1.
     insertion
@@ -53,20 +57,29 @@ def nucleon_sequential_source(
         n of the sink, p = 2 pi n / L.
     smearing
         (links, width, steps) where `S` is smeared at the sink (:meth:`Propagator.smear_sink`).
+    down
+        The down quark where it is another propagator, from the same source: with a twisted mass that of the
+        opposite mu.
 
     Raises
     ------
     BadArgument
-        A separation outside the lattice, an unknown name, or quarks that are known not to be
-        gamma5-hermitian.
+        A separation outside the lattice, an unknown name, quarks that are known not to be gamma5-hermitian
+        and no twisted doublet, or "isovector" of such a doublet: its lines are two solves.
     """
     choice("insertion", insertion, *_LINES)
     choice("spin", spin, "unpolarised", "polarised")
-    _require_gamma5_hermitian(instance("S", S, Propagator))
+    is_twisted = _require_conjugate(instance("S", S, Propagator), down)
+    if is_twisted and insertion == "isovector":
+        raise BadArgument(
+            'insertion: with a twisted mass expected "up" or "down", found "isovector": the two lines are '
+            "solves of two operators"
+        )
     links, width, steps = smearing if smearing is not None else (None, 0.0, 1)
     return Source(
         load().nucleon_sequential_source(
             S._core,
+            (S if down is None else instance("down", down, Propagator))._core,
             integer("separation", separation),
             list(_LINES[insertion]),
             spin == "polarised",
@@ -95,9 +108,10 @@ def nucleon_three_point(
     Parameters
     ----------
     sequential
-        Solved from :func:`nucleon_sequential_source` with the solver that `S` came from.
+        Solved from :func:`nucleon_sequential_source` with the solver that `S` came from; with a twisted mass
+        that of the opposite mu.
     S
-        The quark, not smeared at the sink.
+        The quark that carries the current, not smeared at the sink.
     currents
         Gamma matrices by name; for g_A "gamma_z gamma5" and the result times -i.
     momentum_transfers
@@ -112,10 +126,11 @@ def nucleon_three_point(
     ------
     BadArgument
         A current that is no gamma matrix, propagators of different lattices, one with a smeared sink, or a
-        sequential one that is known not to be gamma5-hermitian.
+        sequential one that is known to be of another operator than that of gamma5 S^dagger gamma5.
     """
     quarks = (instance("sequential", sequential, Propagator)._core, instance("S", S, Propagator)._core)
-    _require_gamma5_hermitian(sequential)
+    if sequential.operator is not None and not sequential.operator.is_gamma5_hermitian:
+        _require_conjugate(S, sequential)
     sequential._require_point_sink("sequential")
     S._require_point_sink("S")
     names = [instance("currents", name, str) for name in currents]
@@ -134,8 +149,12 @@ def three_point(
     momentum: Sequence[int] = (0, 0, 0),
     momentum_transfers: Sequence[Sequence[int]] = ZERO_MOMENTUM,
     sink_smearing: tuple[GaugeField, float, int] | None = None,
+    down: Propagator | None = None,
+    solve_down: BoundSolver | None = None,
 ) -> NDArray[np.complex128]:
     """Three-point functions of the proton at several separations, a solve for each. Collective.
+
+    With a twisted mass give up's solver and propagator (mu), and down's (-mu): "isovector" is then two solves.
 
     Parameters
     ----------
@@ -147,6 +166,8 @@ def three_point(
         Times of the sink from the source.
     sink_smearing
         (links, width, steps) of a Gaussian sink; None is a point sink.
+    down, solve_down
+        The down quark and its solver, where they are others than `S` and `solve`; both or neither.
     currents, insertion, spin, parity, momentum, momentum_transfers
         As in :func:`nucleon_sequential_source` and :func:`nucleon_three_point`.
 
@@ -160,33 +181,115 @@ def three_point(
     NotConverged
         The tolerance was missed.
     BadArgument
-        No separation, quarks that are not gamma5-hermitian, or a propagator that is known to have a smeared
-        sink or to be of another operator.
+        No separation, quarks that are neither gamma5-hermitian nor a twisted doublet, or a propagator that is
+        known to have a smeared sink or to be of another operator.
     """
-    solve._require_own(instance("S", S, Propagator))
+    choice("insertion", insertion, *_LINES)
+    up = QuarkLine(solve, instance("S", S, Propagator), _smeared(S, sink_smearing))
+    other: QuarkLine | None = None
+    if (down is None) != (solve_down is None):
+        raise BadArgument("three_point: expected down and solve_down, or neither")
+    if down is not None and solve_down is not None:
+        other = QuarkLine(solve_down, instance("down", down, Propagator), _smeared(down, sink_smearing))
+    for quark in (up, other):
+        if quark is not None:
+            quark.solve._require_own(quark.S)
     if len(separations) == 0:
         raise BadArgument("three_point: expected at least one separation")
-    sink = S
-    if sink_smearing is not None:
-        links, width, steps = sink_smearing
-        sink = S.smear_sink(links, width=width, steps=steps)
     tables = []
     for separation in separations:
-        source = nucleon_sequential_source(
-            sink,
-            separation=separation,
-            insertion=insertion,
-            spin=spin,
-            parity=parity,
-            momentum=momentum,
-            smearing=sink_smearing,
-        )
-        Y = solve.propagator(source)
-        tables.append(nucleon_three_point(Y, S, currents, momentum_transfers=momentum_transfers))
+        total: NDArray[np.complex128] | None = None
+        for line, weight in lines_of(insertion, is_doublet=other is not None).items():
+            source = nucleon_sequential_source(
+                up.sink,
+                down=None if other is None else other.sink,
+                separation=separation,
+                insertion=line,
+                spin=spin,
+                parity=parity,
+                momentum=momentum,
+                smearing=sink_smearing,
+            )
+            own, conjugate = conjugate_lines(line, up, other)
+            Y = conjugate.solve.propagator(source)
+            C3 = weight * nucleon_three_point(Y, own.S, currents, momentum_transfers=momentum_transfers)
+            total = C3 if total is None else total + C3
+        tables.append(total)
     return np.array(tables)
 
 
-def _require_gamma5_hermitian(S: Propagator) -> None:
-    """What is read from arrays and other programs' files is taken on trust."""
-    if S.operator is not None and not S.operator.is_gamma5_hermitian:
-        raise BadArgument(f"{NEEDS_GAMMA5_HERMITICITY}; found a propagator of {S.operator}")
+@dataclass(frozen=True)
+class QuarkLine:
+    """A flavour of a three-point function.
+
+    Attributes
+    ----------
+    solve
+        Its solver, bound to its operator.
+    S
+        Its propagator.
+    sink
+        That as the sink sees it: smeared, or S itself.
+    """
+
+    solve: BoundSolver
+    S: Propagator
+    sink: Propagator
+
+
+def lines_of(
+    insertion: Literal["up", "down", "isovector"], *, is_doublet: bool
+) -> dict[Literal["up", "down", "isovector"], int]:
+    """The sequential solves that an insertion takes, with their weights.
+
+    Parameters
+    ----------
+    insertion
+        As in :func:`nucleon_sequential_source`.
+    is_doublet
+        Whether up and down are solved for apart: "isovector" is then their difference.
+    """
+    return {"up": 1, "down": -1} if insertion == "isovector" and is_doublet else {insertion: 1}
+
+
+def conjugate_lines(
+    insertion: Literal["up", "down", "isovector"], up: QuarkLine, down: QuarkLine | None
+) -> tuple[QuarkLine, QuarkLine]:
+    """The flavour with the current, and the one whose operator its sequential source is solved with.
+
+    Parameters
+    ----------
+    insertion
+        As in :func:`nucleon_sequential_source`.
+    up, down
+        Both flavours; None: down is up.
+    """
+    if down is None:
+        return up, up
+    own, other = (down, up) if insertion == "down" else (up, down)
+    return own, own if own.solve.operator.is_gamma5_hermitian else other
+
+
+def _smeared(S: Propagator, smearing: tuple[GaugeField, float, int] | None) -> Propagator:
+    if smearing is None:
+        return S
+    links, width, steps = smearing
+    return S.smear_sink(links, width=width, steps=steps)
+
+
+def _require_conjugate(S: Propagator, other: Propagator | None) -> bool:
+    """Whether gamma5 S^dagger gamma5 is the other quark, with a twisted mass.
+
+    What is read from arrays and other programs' files is taken on trust.
+    """
+    if S.operator is None or (other is not None and other.operator is None):
+        return False
+    operator = S.operator if other is None else instance("down", other, Propagator).operator
+    assert operator is not None
+    if S.operator.is_gamma5_hermitian and operator.is_gamma5_hermitian:
+        return False
+    adjoint = S.operator.adjoint
+    if adjoint is None or (difference := operator.difference(adjoint)):
+        found = f" with {difference}" if adjoint is not None and other is not None else ""
+        raise BadArgument(f"{NEEDS_GAMMA5_HERMITICITY}; found a propagator of {operator}{found}")
+    return True

@@ -269,17 +269,17 @@ def test_strange_quarks_and_a_source_on_links_of_its_own(measured: Path) -> None
     links = U.ape(alpha=0.5, steps=3, spatial=True).stout(steps=2, rho=0.1)
     source = tr.gaussian_source(links, (2, 1, 0, 5), width=1.5, steps=4)
     solve = tr.even_odd(tr.cg(tolerance=1e-12))
-    S, strange = (
-        solve(tr.WilsonClover(U, kappa=kappa, csw=1.5, twisted_mass=0.01)).propagator(source)
-        for kappa in (0.125, 0.12)
+    S, down, strange = (
+        solve(tr.WilsonClover(U, kappa=kappa, csw=1.5, twisted_mass=mu)).propagator(source)
+        for kappa, mu in ((0.125, 0.01), (0.125, -0.01), (0.12, 0.01))
     )
     expected = {
         "pion": tr.meson(S, S, "gamma5", "gamma5"),
         "kaon": tr.meson(S, strange, "gamma5", "gamma5"),
-        "delta_full": tr.baryon("delta_plus", up=S, down=S),
-        "lambda": tr.baryon("lambda", up=S, down=S, strange=strange),
-        "sigma_star": tr.baryon("sigma_star_zero", up=S, down=S, strange=strange),
-        "xi_star": tr.baryon("xi_star_minus", down=S, strange=strange),
+        "delta_full": tr.baryon("delta_plus_plus", up=S),
+        "lambda": tr.baryon("lambda", up=S, down=down, strange=strange),
+        "sigma_star": tr.baryon("sigma_star_plus", up=S, strange=strange),
+        "xi_star": tr.baryon("xi_star_zero", up=S, strange=strange),
         "omega": tr.baryon("omega_minus", strange=strange),
     }
     with h5py.File(measured / "strange" / "correlators.000012.h5") as file:

@@ -30,7 +30,7 @@ from trellis.commands.setup import require_naik_fits
 from trellis.errors import BadArgument, RunFileError
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
 from trellis.run_files.common import Table
-from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable
+from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from trellis.run_files.loading import has_table, line_of, load_toml
 from trellis.run_files.measure import SourceTable
 
@@ -677,11 +677,36 @@ def test_three_points_need_gamma5_hermitian_quarks(coefficients: str, is_hermiti
             parse_run_file(text, MeasureRun)
 
 
-def test_three_points_of_twisted_quarks_are_refused() -> None:
+def test_both_flavours_of_twisted_quarks_are_solved_for_where_they_are_used() -> None:
     text = MEASURE.replace("[fermion]", "[fermion]\ntwisted_mass = 0.1")
-    text += '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
-    with pytest.raises(RunFileError, match="three_point: sequential propagators need"):
-        parse_run_file(text, MeasureRun)
+    assert parse_run_file(text, MeasureRun).has_doublet  # baryons = ["nucleon"]
+    mesons = text + "[correlators]\nbaryons = []\n"
+    assert not parse_run_file(mesons, MeasureRun).has_doublet
+    currents = '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
+    assert parse_run_file(mesons + currents, MeasureRun).has_doublet
+    assert not parse_run_file(MEASURE + currents, MeasureRun).has_doublet
+
+
+def test_momenta_of_three_points() -> None:
+    table = '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
+    assert parse_run_file(MEASURE + table, MeasureRun).three_point.momenta is None
+    found = parse_run_file(MEASURE + table + "momenta = [[0, 0, 0], [0, 0, 1]]\n", MeasureRun).three_point
+    assert found.momenta == [[0, 0, 0], [0, 0, 1]]
+    for line, message in (
+        ("momenta = [[0, 1, 0], [0, 1, 0]]", "three_point.momenta: twice the same"),
+        ("momenta = []", "three_point.momenta"),
+        ("sink_momentum = [0, 1]", "three_point.sink_momentum"),
+    ):
+        with pytest.raises(RunFileError, match=message):
+            parse_run_file(f"{MEASURE}{table}{line}\n", MeasureRun)
+    with pytest.raises(RunFileError, match="three_point.momenta: give three_point.currents and"):
+        parse_run_file(MEASURE + "[three_point]\nmomenta = [[0, 0, 0]]\n", MeasureRun)
+    with pytest.raises(BadArgument, match=r"three_point.momenta: expected components .* found \[3, 0, 0\]"):
+        require_momenta(
+            ThreePointTable(currents=["A3"], separations=[1], momenta=[[3, 0, 0]]),
+            (4, 4, 4, 8),
+            "three_point",
+        )
 
 
 def test_a_flavour_cannot_have_the_name_of_a_determinant() -> None:

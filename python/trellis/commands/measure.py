@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..bound_solvers import BoundSolver
 from ..channels import NAMED_BARYONS, meson_channels
 from ..core import load
-from ..correlators import baryon, contract_mesons, momenta_up_to
+from ..correlators import contract_baryon, contract_mesons, momenta_up_to
 from ..domain_wall import propagator_norm
 from ..errors import BadArgument, NotConverged, RunFileError
 from ..flow import FlowHistory, flow_history
@@ -25,6 +25,7 @@ from ..parallel import on_root
 from ..propagators import Propagator
 from ..run_files import MeasureRun
 from ..run_files.loading import line_of
+from ..sequential import QuarkLine
 from ..solvers import Solver, SolveReport
 from ..sources import AMPLIFYING, Source
 from .console import Output
@@ -44,6 +45,7 @@ from .measure_setup import (
     are_beyond_half,
     between,
     deflated_solver,
+    down_table,
     find_configurations,
     has_fixed_time,
     has_mirrored_mesons,
@@ -297,17 +299,22 @@ class _Measurement:
             return measured
         require_separations(run.three_point, U.geometry.extents[3])
         require_momenta(run.feynman_hellmann, U.geometry.extents)
+        require_momenta(run.three_point, U.geometry.extents, "three_point")
         self._warn_of_momenta(U.geometry.extents)
         links = smeared_links(run.smearing, U)
         smearing_links = links if run.source.links is None else smeared_links(run.source.links, U)
         measured.positions = source_positions(
             run.source, number, U.geometry.extents, fixed_time=has_fixed_time(run.fermion)
         )
-        M = make_operator(run.fermion, links, run.solver.columns)
-        solve, solve_strange = self._deflated(M)(M), None
+        tables = {"up": run.fermion}
+        if run.has_doublet:
+            tables["down"] = down_table(run.fermion)
         if run.fermion.has_strange:
-            M_strange = make_operator(strange_table(run.fermion), links, run.solver.columns)
-            solve_strange = self._deflated(M_strange)(M_strange)
+            tables["strange"] = strange_table(run.fermion)
+        solves: dict[str, BoundSolver] = {}
+        for flavour, fermion in tables.items():
+            M = make_operator(fermion, links, run.solver.columns)
+            solves[flavour] = self._deflated(M)(M)
         useless = load_sources(folder, number, run, U, measured, path)
         if useless:
             self.output.warning(useless)
@@ -318,21 +325,21 @@ class _Measurement:
             self.stop.check()
             source = make_source(run.source, smearing_links, at, number)
             try:
-                S, strange = self._quarks(solve, solve_strange, source)
+                quarks = self._quarks(solves, source)
             except NotConverged as error:
                 raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
-            quarks = {"propagator": S, "propagator_strange": strange}
             reports: list[SolveReport] = []
-            for name, quark in quarks.items():
-                if quark is not None and quark.report is not None:
+            for flavour, quark in quarks.items():
+                if quark.report is not None:
                     reports.append(quark.report)
-                if quark is not None and run.output.propagators:
+                if run.output.propagators:
+                    name = "propagator" if flavour == "up" else f"propagator_{flavour}"
                     quark.write(
                         folder / f"{name}.{number:06d}.{index}.h5",
                         precision=run.output.propagator_bits,
                         run_file=self.text,
                     )
-            table, more = self._one_source(solve, S, strange, smearing_links, path)
+            table, more = self._one_source(solves, quarks, smearing_links, path)
             measured.tables.append(table)
             measured.reports += reports + more
             self.reports += reports + more
@@ -342,43 +349,54 @@ class _Measurement:
             show(count * len(measured.positions) + index + 1)
         return measured
 
-    def _quarks(
-        self, solve: BoundSolver, solve_strange: BoundSolver | None, source: Source
-    ) -> tuple[Propagator, Propagator | None]:
-        """The light and, where there is one, the strange propagator."""
+    def _quarks(self, solves: dict[str, BoundSolver], source: Source) -> dict[str, Propagator]:
+        """Those of all flavours: up, where it is solved for apart down, and where there is one strange."""
         fermion = self.run.fermion
         is_moebius = fermion is not None and fermion.type == "moebius"
-        S = solve.propagator(
-            source,
-            axial_current=self.run.correlators.conserved_axial,
-            keep_fields=is_moebius and self.run.feynman_hellmann.has_conserved,
-        )
-        if solve_strange is None:
-            return S, None
-        self.stop.check()
-        return S, solve_strange.propagator(source)
+        quarks = {}
+        for flavour, solve in solves.items():
+            is_up = flavour == "up"
+            self.stop.check()
+            quarks[flavour] = solve.propagator(
+                source,
+                axial_current=is_up and self.run.correlators.conserved_axial,
+                keep_fields=is_up and is_moebius and self.run.feynman_hellmann.has_conserved,
+            )
+        return quarks
 
     def _one_source(
-        self, solve: BoundSolver, S: Propagator, strange: Propagator | None, links: GaugeField, path: str
+        self, solves: dict[str, BoundSolver], quarks: dict[str, Propagator], links: GaugeField, path: str
     ) -> tuple[dict[str, NDArray], list[SolveReport]]:
         """All correlators of a source, and reports of the further solves; `links`: of Gaussian sinks."""
-        run = self.run
-        currents = feynman_hellmann_propagators(run.feynman_hellmann, solve, S, path, self.stop.check)
+        run, S = self.run, quarks["up"]
+        light = [flavour for flavour in ("up", "down") if flavour in quarks]
+        currents = {
+            flavour: feynman_hellmann_propagators(
+                run.feynman_hellmann, solves[flavour], quarks[flavour], path, self.stop.check
+            )
+            for flavour in light
+        }
         S.fields = None  # Ls propagators, for the conserved currents alone
-        reports = [F.report for F in currents.values() if F.report is not None]
+        reports = [F.report for of in currents.values() for F in of.values() if F.report is not None]
         table = self._midpoint(S)
-        sink, smearing = S, None
+        sinks, smearing = quarks, None
         if run.sink.type == "gaussian":
             width, steps = run.source.width, run.source.steps
             smearing = (links, width, steps)
-            sink = S.smear_sink(links, width=width, steps=steps)
-            strange = None if strange is None else strange.smear_sink(links, width=width, steps=steps)
-            currents = {n: F.smear_sink(links, width=width, steps=steps) for n, F in currents.items()}
-        table |= self._contract(sink, strange)
-        table |= contract_feynman_hellmann(sink, currents, self.momenta)
+            sinks = {n: Q.smear_sink(links, width=width, steps=steps) for n, Q in quarks.items()}
+            currents = {
+                flavour: {n: F.smear_sink(links, width=width, steps=steps) for n, F in of.items()}
+                for flavour, of in currents.items()
+            }
+        table |= self._contract(sinks["up"], sinks.get("down"), sinks.get("strange"))
+        table |= contract_feynman_hellmann(
+            sinks["up"], sinks.get("down"), currents["up"], currents.get("down", {}), self.momenta
+        )
         del currents
+        up, *down = (QuarkLine(solves[n], quarks[n], sinks[n]) for n in light)
+        transfers = run.three_point.momenta or self.momenta
         inserted, more = three_point_functions(
-            run.three_point, solve, S, sink, smearing, self.momenta, path, self.stop.check
+            run.three_point, up, down[0] if down else None, smearing, transfers, path, self.stop.check
         )
         return table | inserted, reports + more
 
@@ -403,8 +421,10 @@ class _Measurement:
         needed = measurement_bytes(self.run, geometry, mesons=len(self.channels), momenta=len(self.momenta))
         require_memory(needed, "this run", self.run.machine, self.output)
 
-    def _contract(self, S: Propagator, strange: Propagator | None) -> dict[str, NDArray[np.complex128]]:
-        """Name -> [momentum, time]."""
+    def _contract(
+        self, S: Propagator, down: Propagator | None, strange: Propagator | None
+    ) -> dict[str, NDArray[np.complex128]]:
+        """Name -> [momentum, time]; without a down quark of its own S is both."""
         result: dict[str, NDArray[np.complex128]] = {}
         for antiquark, channels in (
             (S, [c for c in self.channels if not c.has_strange]),
@@ -416,8 +436,13 @@ class _Measurement:
                 result |= {channel.name: values[i] for i, channel in enumerate(channels)}
         for name in self.run.correlators.baryons:
             channel = NAMED_BARYONS[name]
-            result[name] = baryon(
-                channel.operator, up=S, down=S, strange=strange, form=channel.form, momenta=self.momenta
+            result[name] = contract_baryon(
+                channel.operator,
+                up=S,
+                down=S if down is None else down,
+                strange=strange,
+                form=channel.form,
+                momenta=self.momenta,
             )
         return result
 

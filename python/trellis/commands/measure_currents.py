@@ -20,7 +20,13 @@ from ..feynman_hellmann import (
 from ..gauge import GaugeField
 from ..propagators import Propagator
 from ..run_files.contractions import FeynmanHellmannTable, ThreePointTable
-from ..sequential import nucleon_sequential_source, nucleon_three_point
+from ..sequential import (
+    QuarkLine,
+    conjugate_lines,
+    lines_of,
+    nucleon_sequential_source,
+    nucleon_three_point,
+)
 from ..solvers import SolveReport
 
 Tables = dict[str, NDArray[np.complex128]]
@@ -54,7 +60,7 @@ def _currents() -> dict[str, Current]:
 CURRENTS = _currents()
 #: The quark with the current, and what datasets call it.
 _INSERTIONS: tuple[tuple[Literal["up", "down"], str], ...] = (("up", "UU"), ("down", "DD"))
-#: insertion of the run file -> insertions of the sequential source, each with the end of its name
+#: insertion of the run file -> insertions of three-point functions, each with the end of its name
 _LABELS: dict[str, list[tuple[Any, str]]] = {
     "separate": [("up", "_UU"), ("down", "_DD")],
     "isovector": [("isovector", "")],
@@ -94,18 +100,29 @@ def _inserted(solve: BoundSolver, S: Propagator, current: Current, momentum: lis
     )
 
 
-def contract_feynman_hellmann(S: Propagator, currents: dict[str, Propagator], momenta: list) -> Tables:
-    """fh_NAME_UU and fh_NAME_DD -> [momentum, time]."""
+def contract_feynman_hellmann(
+    S: Propagator,
+    down: Propagator | None,
+    currents: dict[str, Propagator],
+    currents_down: dict[str, Propagator],
+    momenta: list,
+) -> Tables:
+    """fh_NAME_UU and fh_NAME_DD -> [momentum, time]; without a down quark of its own both of one flavour."""
     result = {}
     for name, F in currents.items():
         current = CURRENTS[name.split("_q")[0]]
         for insertion, label in _INSERTIONS:
-            N = nucleon_feynman_hellmann(S, F, insertion=insertion, spin=current.spin, momenta=momenta)
+            inserted = currents_down[name] if insertion == "down" and down is not None else F
+            N = nucleon_feynman_hellmann(
+                S, inserted, insertion=insertion, spin=current.spin, momenta=momenta, down=down
+            )
             result[f"fh_{name}_{label}"] = current.factor * N
     return result
 
 
-def require_momenta(table: FeynmanHellmannTable, extents: tuple[int, ...]) -> None:
+def require_momenta(
+    table: FeynmanHellmannTable | ThreePointTable, extents: tuple[int, ...], name: str = "feynman_hellmann"
+) -> None:
     """Refuse momenta that are others modulo L: a second name for the same numbers, and another n^2.
 
     Raises
@@ -114,19 +131,17 @@ def require_momenta(table: FeynmanHellmannTable, extents: tuple[int, ...]) -> No
         A component beyond L/2, or two momenta that are the same.
     """
     found: dict[tuple[int, ...], list[int]] = {}
-    for n in table.momenta if table.currents else []:
+    for n in (table.momenta or []) if table.currents else []:
         for axis, component, extent in zip("xyz", n, extents[:3], strict=True):
             if abs(component) > extent // 2:
                 raise BadArgument(
-                    f"feynman_hellmann.momenta: expected components between -L/2 and L/2, found {n} where L "
+                    f"{name}.momenta: expected components between -L/2 and L/2, found {n} where L "
                     f"in {axis} is {extent}: it is the same as "
                     f"{[(k + e // 2) % e - e // 2 for k, e in zip(n, extents[:3], strict=True)]}"
                 )
         same = found.setdefault(tuple(k % e for k, e in zip(n, extents[:3], strict=True)), n)
         if same is not n:
-            raise BadArgument(
-                f"feynman_hellmann.momenta: {same} and {n} are the same momentum on {list(extents[:3])}"
-            )
+            raise BadArgument(f"{name}.momenta: {same} and {n} are the same momentum on {list(extents[:3])}")
 
 
 def require_separations(table: ThreePointTable, time_extent: int) -> None:
@@ -140,9 +155,8 @@ def require_separations(table: ThreePointTable, time_extent: int) -> None:
 
 def three_point_functions(
     table: ThreePointTable,
-    solve: BoundSolver,
-    S: Propagator,
-    sink: Propagator,
+    up: QuarkLine,
+    down: QuarkLine | None,
     smearing: tuple[GaugeField, float, int] | None,
     transfers: list,
     where: str,
@@ -152,8 +166,8 @@ def three_point_functions(
 
     Parameters
     ----------
-    sink
-        S as the sink sees it: smeared by `smearing`, or S itself.
+    up, down
+        Both flavours; None: down is up. Their sinks are smeared by `smearing`.
     before_solve
         Called before each solve.
     """
@@ -163,19 +177,28 @@ def three_point_functions(
         for spin in ("unpolarised", "polarised"):
             names = [name for name in table.currents if CURRENTS[name].spin == spin]
             for insertion, label in _LABELS[table.insertion] if names else []:
-                source = nucleon_sequential_source(
-                    sink, separation=separation, insertion=insertion, spin=spin, smearing=smearing
-                )
-                before_solve()
-                try:
-                    Y = solve.propagator(source)
-                except NotConverged as error:
-                    place = f"{where}, sink at {separation}"
-                    raise NotConverged(f"{place}: {error}", error.report) from error
-                assert Y.report is not None
-                reports.append(Y.report)
-                gammas = [CURRENTS[name].gamma for name in names]
-                values = nucleon_three_point(Y, S, gammas, momentum_transfers=transfers)
-                for name, C3 in zip(names, values, strict=True):
-                    result[f"three_point_{name}_t{separation:02d}{label}"] = CURRENTS[name].factor * C3
+                for line, weight in lines_of(insertion, is_doublet=down is not None).items():
+                    source = nucleon_sequential_source(
+                        up.sink,
+                        down=None if down is None else down.sink,
+                        separation=separation,
+                        insertion=line,
+                        spin=spin,
+                        momentum=table.sink_momentum,
+                        smearing=smearing,
+                    )
+                    own, conjugate = conjugate_lines(line, up, down)
+                    before_solve()
+                    try:
+                        Y = conjugate.solve.propagator(source)
+                    except NotConverged as error:
+                        place = f"{where}, sink at {separation}"
+                        raise NotConverged(f"{place}: {error}", error.report) from error
+                    assert Y.report is not None
+                    reports.append(Y.report)
+                    gammas = [CURRENTS[name].gamma for name in names]
+                    values = nucleon_three_point(Y, own.S, gammas, momentum_transfers=transfers)
+                    for name, C3 in zip(names, values, strict=True):
+                        dataset = f"three_point_{name}_t{separation:02d}{label}"
+                        result[dataset] = result.get(dataset, 0) + weight * CURRENTS[name].factor * C3
     return result, reports

@@ -159,8 +159,17 @@ def _write_correlators(
         dataset_checksums.write(group, name, values)
         for key, value in _attributes(run, name, by_name.get(name)).items():
             (group.set_real if isinstance(value, float) else group.set_text)(key, value, name)
-        group.set_integers("momenta", [n for momentum in momenta for n in momentum], name)
+        own = momenta_of(run, name, momenta)
+        group.set_integers("momenta", [n for momentum in own for n in momentum], name)
+        if name.startswith("three_point_") and name not in by_name:
+            group.set_integers("sink_momentum", run.three_point.sink_momentum, name)
         group.set_integers("sources", [x for position in measured.positions for x in position], name)
+
+
+def momenta_of(run: MeasureRun, name: str, momenta: list) -> list:
+    """Of the second axis of a dataset, `momenta` being those of [correlators]."""
+    kind, _ = _kind_and_particle(name, None) if name.startswith("three_point_") else ("", "")
+    return (run.three_point.momenta or momenta) if kind == "three_point" else momenta
 
 
 def _kind_and_particle(name: str, channel: MesonChannel | None) -> tuple[str, str]:
@@ -187,7 +196,7 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
         "sink": channel.sink if channel else name,
         "source": channel.source if channel else name,
         "source_smearing": described.get(source.type, source.type),
-        "sink_smearing": smearing if run.sink.type == "gaussian" else "point",
+        "sink_smearing": smearing if run.sink.type == "gaussian" and kind != "midpoint" else "point",
         "boundary_t": fermion.boundary_t,
         "fermion": fermion.type,
         "mass": float(mass),
@@ -199,6 +208,9 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
         common |= {"M5": fermion.M5, "Ls": float(fermion.Ls)}
     else:
         common |= {"kappa": float(1 / (2 * (4 + mass))), "csw": float(fermion.csw)}
+        csw_temporal = fermion.csw if fermion.csw_temporal is None else fermion.csw_temporal
+        common |= {"csw_temporal": float(csw_temporal), "twisted_mass": float(fermion.twisted_mass)}
+        common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}
     if name in STRANGE and fermion.has_strange:
         common["strange_mass"] = bare_mass(strange_table(fermion))
     return common

@@ -144,6 +144,11 @@ def strange_table(table: FermionTable) -> FermionTable:
     return table.model_copy(update={"kappa": table.strange_kappa, "mass": table.strange_mass})
 
 
+def down_table(table: FermionTable) -> FermionTable:
+    """The down quark of a twisted doublet: the opposite mu."""
+    return table.model_copy(update={"twisted_mass": -table.twisted_mass})
+
+
 def bare_mass(table: FermionTable) -> float:
     """From the mass or kappa."""
     if table.mass is not None:

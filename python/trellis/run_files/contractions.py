@@ -32,6 +32,8 @@ NamedBaryon = Literal[
 ]
 
 
+#: What has up and down quarks.
+UP_AND_DOWN = {"nucleon", "nucleon_projected", "lambda"}
 #: What has a strange quark.
 STRANGE = {"kaon", "lambda", "sigma", "xi", "sigma_star", "xi_star", "omega"}
 
@@ -126,14 +128,31 @@ class ThreePointTable(Table):
     insertion: Literal["isovector", "separate"] = Field(
         default="isovector",
         description="isovector: up - down in one propagator, dataset three_point_A3_t06; separate: one for "
-        "each, three_point_A3_t06_UU and three_point_A3_t06_DD.",
+        "each, three_point_A3_t06_UU and three_point_A3_t06_DD. With a twisted mass both take two.",
+    )
+    momenta: list[Annotated[list[int], Field(min_length=3, max_length=3)]] | None = Field(
+        default=None,
+        min_length=1,
+        description="n of the current's momentum q = 2 pi n / L, all from one propagator; default: those of "
+        "[correlators]. Between -L/2 and L/2, and none twice modulo L.",
+    )
+    sink_momentum: Annotated[list[int], Field(min_length=3, max_length=3)] = Field(
+        default=[0, 0, 0], description="n of the nucleon's momentum at the sink, p = 2 pi n / L."
     )
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
         if bool(self.currents) != bool(self.separations):
             raise ValueError("give currents and separations, or neither")
-        for name, values in (("currents", self.currents), ("separations", self.separations)):
+        momenta = list(map(tuple, self.momenta or []))
+        for name, values in (
+            ("currents", self.currents),
+            ("separations", self.separations),
+            ("momenta", momenta),
+        ):
             if len(set(values)) != len(values):
-                raise at_key(name, "twice the same", values)
+                raise at_key(name, "twice the same", getattr(self, name))
+        for name in ("momenta", "sink_momentum"):
+            if not self.currents and name in self.model_fields_set:
+                raise at_key(name, "give three_point.currents and three_point.separations too")
         return self

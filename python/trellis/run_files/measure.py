@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ..operator_records import NEEDS_GAMMA5_HERMITICITY
 from .common import LARGEST, FourIntegers, MachineTable, Table, at_key, require_flow_times
-from .contractions import STRANGE, CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
+from .contractions import STRANGE, UP_AND_DOWN, CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from .quarks import DeflationTable, FermionTable, SolverTable
 
 #: Of smearing: more are a slip, and would take a day.
@@ -204,7 +204,8 @@ class MeasureRun(Table):
                     f"Ls = {self.fermion.Ls}, b5 = {self.fermion.b5}, c5 = {self.fermion.c5}",
                 )
         self._require_conserved(is_moebius)
-        if self.three_point.currents and self.fermion is not None and not self.fermion.is_gamma5_hermitian:
+        fermion = self.fermion
+        if self.three_point.currents and fermion is not None and not fermion.has_conjugate:
             raise at_key("three_point", f"{NEEDS_GAMMA5_HERMITICITY}; [feynman_hellmann] needs no such thing")
         if self.fermion is not None and not self._has_results(self.fermion):
             raise ValueError(
@@ -213,6 +214,14 @@ class MeasureRun(Table):
         if self.deflation is not None and self.fermion is None:
             raise at_key("deflation", "[deflation] belongs to solves: give [fermion]")
         return self
+
+    @property
+    def has_doublet(self) -> bool:
+        """Whether up (+mu) and down (-mu) are solved for apart: with a twisted mass, where both are used."""
+        if self.fermion is None or self.fermion.twisted_mass == 0:
+            return False
+        currents = self.feynman_hellmann.currents or self.three_point.currents
+        return bool(currents or UP_AND_DOWN & set(self.correlators.baryons))
 
     def _require_smearing(self) -> None:
         """Keys of Gaussian smearing have a source or sink that uses them."""

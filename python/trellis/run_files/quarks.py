@@ -61,7 +61,11 @@ class FermionTable(Table):
     csw_temporal: Coupling | None = Field(
         default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
     )
-    twisted_mass: Coupling = Field(default=0.0, description="mu of + i mu gamma5.")
+    twisted_mass: Coupling = Field(
+        default=0.0,
+        description="mu of + i mu gamma5: that of up; down has -mu. nucleon, lambda and currents take solves "
+        "for both, twice as many; mesons are up with an antiquark of down.",
+    )
     b5: Coefficients = Field(
         default=1.5,
         description="moebius: D_+ = b5 D_W(-M5) + 1; one number, or a list with one for each slice, where "
@@ -151,6 +155,11 @@ class FermionTable(Table):
         if self.type != "moebius":
             return self.twisted_mass == 0
         return has_mirrored_slices(_numbers(self.b5), _numbers(self.c5), self.Ls)
+
+    @property
+    def has_conjugate(self) -> bool:
+        """Whether gamma5 S^dagger gamma5 is the quark itself, or with a twisted mass its partner."""
+        return self.is_gamma5_hermitian or self.type != "moebius"
 
     @property
     def has_strange(self) -> bool:

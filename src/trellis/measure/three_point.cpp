@@ -53,10 +53,10 @@ std::vector<SpinTerm> spin_terms(const SpinMatrix& P) {
   return terms;
 }
 
-/// K with sum tr[K F] = C2 with S of up (down) replaced in turn by F, times its weight:
-///   C2 = w e_abc e_a'b'c' [ S(alpha a, alpha' a') S(gamma c, delta c') - S(alpha a, delta c') S(gamma c,
-///   alpha' a') ] S(beta b, beta' b')
-SiteMatrix sink_block(const SiteMatrix& S, const std::vector<SpinTerm>& terms,
+/// K with sum tr[K F] = C2 with U of up (D of down) replaced in turn by F, times its weight:
+///   C2 = w e_abc e_a'b'c' [ U(alpha a, alpha' a') U(gamma c, delta c') - U(alpha a, delta c') U(gamma c,
+///   alpha' a') ] D(beta b, beta' b')
+SiteMatrix sink_block(const SiteMatrix& U, const SiteMatrix& D, const std::vector<SpinTerm>& terms,
                       const std::array<double, 2>& up_and_down) {
   const auto [up, down] = up_and_down;
   SiteMatrix K{};
@@ -69,21 +69,26 @@ SiteMatrix sink_block(const SiteMatrix& S, const std::vector<SpinTerm>& terms,
         const Number w = t.weight * (e.sign * f.sign);
         if (down != 0.0)
           K[beta2][beta] +=
-              down * w * (S[alpha][alpha2] * S[gamma][delta] - S[alpha][delta] * S[gamma][alpha2]);
+              down * w * (U[alpha][alpha2] * U[gamma][delta] - U[alpha][delta] * U[gamma][alpha2]);
         if (up == 0.0) continue;
-        const Number wd = up * w * S[beta][beta2];
-        K[alpha2][alpha] += wd * S[gamma][delta];
-        K[delta][gamma] += wd * S[alpha][alpha2];
-        K[delta][alpha] -= wd * S[gamma][alpha2];
-        K[alpha2][gamma] -= wd * S[alpha][delta];
+        const Number wd = up * w * D[beta][beta2];
+        K[alpha2][alpha] += wd * U[gamma][delta];
+        K[delta][gamma] += wd * U[alpha][alpha2];
+        K[delta][alpha] -= wd * U[gamma][alpha2];
+        K[alpha2][gamma] -= wd * U[alpha][delta];
       }
   return K;
 }
 }  // namespace
 
-Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink, const SinkSmearing* smearing) {
+Source nucleon_sequential_source(const Propagator& up, const Propagator& down, const NucleonSink& sink,
+                                 const SinkSmearing* smearing) {
+  const Propagator& S = up;
   const Geometry& g = S.geometry();
   const int Lt = g.lattice()[3];
+  TRELLIS_REQUIRE(
+      g == down.geometry() && S.source_at() == down.source_at() && S.boundary()[3] == down.boundary()[3],
+      "up and down propagators of different lattices, sources or boundary phases");
   TRELLIS_REQUIRE(sink.separation >= 0 && sink.separation < Lt, "sink at ", sink.separation,
                   " slices from the source is not in 0..", Lt - 1);
   TRELLIS_REQUIRE(sink.up_and_down[0] != 0.0 || sink.up_and_down[1] != 0.0,
@@ -98,12 +103,13 @@ Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink, c
   spec.rhs = 12;
   Source source{SpinorField(S.lattice_ptr(), spec), S.source_at(),
                 S.description() + message(", sequential from the sink at ", sink.separation)};
-  const auto fill = [&](const SpinorField& quark) {
+  const auto fill = [&](const SpinorField& u, const SpinorField& d) {
     for_each_index(int(g.local_volume()), [&](int site) {
       const Coord x = site_coord(site, g.local()), global = g.to_global(x);
       if (global[3] != sink_time) return;
-      const SiteMatrix K =
-          sink_block(site_matrix(quark, quark.layout().position(x)), terms, sink.up_and_down);
+      const SiteMatrix U = site_matrix(u, u.layout().position(x));
+      const SiteMatrix D = &u == &d ? U : site_matrix(d, d.layout().position(x));
+      const SiteMatrix K = sink_block(U, D, terms, sink.up_and_down);
       const Number phase = sign * phases(0, global);
       const SitePosition at = source.columns.layout().position(x);
       for (size_t column = 0; column < 12; ++column) {
@@ -113,7 +119,10 @@ Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink, c
       }
     });
   };
-  read_on_host(S.columns(), fill);
+  read_on_host(up.columns(), [&](const SpinorField& u) {
+    if (&up == &down) return fill(u, u);
+    read_on_host(down.columns(), [&](const SpinorField& d) { fill(u, d); });
+  });
   if (smearing) smear_gaussian(source.columns, *smearing->links, smearing->smearing, sink_time);
   return source;
 }

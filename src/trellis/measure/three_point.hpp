@@ -5,8 +5,9 @@
 ///   C3(t, tau) = sum_{z at tau} exp(i q.(z - x_src)) tr[ Y^dagger(z) gamma5 Gamma S(z, source) ],
 ///   Y(z) = sum_{x at t} S(z, x) gamma5 K^dagger(x),   K(x) = d C2(x) / d S(x, source)
 ///
-/// summed over tau it is the Feynman-Hellmann N(t). It needs gamma5-hermitian propagators: Wilson, clover and
-/// domain wall, not a twisted mass.
+/// summed over tau it is the Feynman-Hellmann N(t). With S^dagger = gamma5 S gamma5 (Wilson, clover, domain
+/// wall) the S of Y is that of the quark with the current. With a twisted mass up has +mu, down -mu, and
+/// S_up^dagger = gamma5 S_down gamma5: Y of a current on up is solved with the operator of down, and back.
 #include "trellis/measure/baryons.hpp"
 
 namespace trellis {
@@ -26,11 +27,17 @@ struct SinkSmearing {
   GaussianSmearing smearing;
 };
 
-/// The source of Y, for a proton of the form `full` from two equal flavours. The sign of three antiperiodic
-/// quarks is removed where the sink wrapped around, as in two-point functions.
-/// @pre 0 <= separation < Lt; one of the weights is not zero; S is smeared at the sink as `smearing` says
-Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink,
+/// The source of Y, for a proton of the form `full`; up and down may be the same. The sign of three
+/// antiperiodic quarks is removed where the sink wrapped around, as in two-point functions.
+/// @pre 0 <= separation < Lt; one of the weights is not zero; up and down are smeared at the sink as
+/// `smearing` says, and have one lattice, source and boundary phase in time
+Source nucleon_sequential_source(const Propagator& up, const Propagator& down, const NucleonSink& sink,
                                  const SinkSmearing* smearing = nullptr);
+/// Of two equal flavours.
+inline Source nucleon_sequential_source(const Propagator& S, const NucleonSink& sink,
+                                        const SinkSmearing* smearing = nullptr) {
+  return nucleon_sequential_source(S, S, sink, smearing);
+}
 
 /// C3 of each current, [current][q][tau], tau from the source; S not smeared at the sink.
 CorrelatorTable nucleon_three_point(const Propagator& sequential, const Propagator& S,
