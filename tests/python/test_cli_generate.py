@@ -164,6 +164,9 @@ def test_a_damaged_state_is_skipped(plain: Path, tmp_path: Path) -> None:
     found = run("generate", "run.toml", "--resume", cwd=folder)
     assert "checkpoint.000013.json is skipped" in found.stderr
     assert "resuming after sweep 12" in found.stdout
+    kept = [f"{states[0].stem}.{end}.before_1" for end in ("json", "ildg")]
+    assert f"out: damaged files are kept as {', '.join(kept)}" in " ".join(found.stderr.split())
+    assert (folder / "out" / kept[1]).read_bytes() == data
     same = content(folder)
     assert {n: same[n] for n in content(plain)} == content(plain)
 

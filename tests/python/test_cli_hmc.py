@@ -242,6 +242,27 @@ def test_a_stream_that_is_ahead_of_the_state(plain: Path, tmp_path: Path, ranks:
     assert content(folder) == content(plain)
 
 
+def test_a_damaged_state_is_not_one_of_the_last_two(plain: Path, tmp_path: Path) -> None:
+    """States 6 and then 5 are damaged: 4 is still there."""
+    text = RUN.replace("keep_every = 4\n", "")
+    folder = write_run(tmp_path, text, total=6)
+    run("generate", "run.toml", cwd=folder)
+    (folder / "out" / "checkpoint.000006.ildg").write_text("of a bad disk")
+    found = run("generate", "run.toml", "--tune", cwd=folder)
+    assert "are kept as" not in found.stderr
+    found = run("generate", "run.toml", "--trajectories", 1, cwd=folder)
+    assert "kept as checkpoint.000006.json.before_1, checkpoint.000006.ildg.before_1" in found.stderr
+    assert sorted(path.name for path in folder.glob("out/*.json")) == [
+        "checkpoint.000004.json",
+        "checkpoint.000005.json",
+    ]
+    (folder / "out" / "checkpoint.000005.ildg").unlink()
+    write_run(tmp_path, text)
+    assert "checkpoint.000005.json.before_1" in run("generate", "run.toml", cwd=folder).stderr
+    expected = {name: bits for name, bits in content(plain).items() if "configuration" not in name}
+    assert {name: content(folder)[name] for name in expected} == expected
+
+
 def newest(folder: Path) -> str:
     return max((path.name[-11:] for path in folder.glob("out/*.json")), default="")
 

@@ -30,6 +30,7 @@ from .setup import (
     require_lattice,
     require_memory,
     require_naik_fits,
+    set_aside_damaged,
     set_aside_links,
     set_aside_stream,
     set_threads,
@@ -169,6 +170,7 @@ class _Generation:
         self.sweep = self.saved = self.resumed_from = state.sweep
         self.measurements.go_on(record.get("measure"), str(state.record))
         read_stream(self.stream, state, "heatbath.seed")
+        set_aside_damaged(state, self.output)
         self.output.line(f"resuming after sweep {state.sweep} ({state.links.name})")
         return U
 

@@ -29,6 +29,7 @@ from .setup import (
     require_lattice,
     require_memory,
     require_naik_fits,
+    set_aside_damaged,
     set_aside_links,
     set_aside_stream,
     set_threads,
@@ -227,6 +228,8 @@ class _Chain:
         self.intervals = record.get("intervals")
         self.measurements.go_on(record.get("measure"), str(state.record))
         read_stream(self.stream, state, "random.seed")
+        if not tuning:
+            set_aside_damaged(state, self.output)
         self.output.line(f"going on after trajectory {state.sweep} ({state.links.name})")
         return U
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ..core import load
-from ..ensemble import State, Stream, unrecorded_links
+from ..ensemble import State, Stream, states, unrecorded_links
 from ..errors import BadArgument, FileError, OutOfMemory
 from ..gauge import GaugeField, Geometry, read_with_report
 from ..machine import show_bytes
@@ -256,6 +256,22 @@ def set_aside_stream(stream: Stream, run_file: str, output: Output) -> None:
             f"{stream.path} has observables, but there is no state to go on from: the run starts anew, and "
             f"they are kept as {kept.name}"
         )
+
+
+def set_aside_damaged(state: State, output: Output) -> None:
+    """Keep the states that were skipped for this one under other names: they count no longer.
+
+    Collective.
+    """
+
+    def rename() -> list[Path]:
+        newer = [other for other in states(state.folder) if other.sweep > state.sweep]
+        files = [path for other in newer for path in (other.record, other.links) if path.exists()]
+        return [_renamed(path) for path in files]
+
+    kept = on_root(rename)
+    if kept:
+        output.warning(f"{state.folder}: damaged files are kept as {', '.join(path.name for path in kept)}")
 
 
 def set_aside_links(stream: Stream, above: int, output: Output) -> None:
