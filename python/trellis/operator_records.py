@@ -23,9 +23,9 @@ _PLAQUETTE_ROUNDING = 1e-7
 
 #: Said where sequential propagators are asked for without it.
 NEEDS_GAMMA5_HERMITICITY = (
-    "sequential propagators need S^dagger = gamma5 S gamma5, which does not hold with b5, c5 of single slices "
-    "unless b5[Ls - 1 - s] = conj b5[s] (c5 likewise), and with twisted_mass needs the propagator of the "
-    "opposite mu as down"
+    "sequential propagators need S^dagger = gamma5 S gamma5, which does not hold with b5, c5 of single "
+    "slices unless b5[Ls - 1 - s] = conj b5[s] (c5 likewise), and with twisted_mass needs the propagator of "
+    "the opposite mu as down"
 )
 #: Said where one propagator with a twisted mass stands for both flavours.
 ONE_TWISTED_FLAVOUR = (

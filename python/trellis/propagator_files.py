@@ -14,18 +14,26 @@ from .arguments import choice, file_path, instance, integer, phases
 from .core import load
 from .domain_wall import propagator_norm
 from .durable import behind_links
-from .errors import BadArgument
+from .errors import BadArgument, ChecksumError, FileError
 from .gauge import Geometry
+from .operators import ANTIPERIODIC_IN_TIME
 from .parallel import on_root, rank
 from .propagator_metadata import GAMMA_BASIS, Metadata
 from .propagators import Propagator, site_of
 from .provenance import write_root_attributes
+from .scidac_statements import Statements, record_text
+
+#: Names of files that are written in the format of Chroma, unless a format is given.
+_SCIDAC_SUFFIXES = (".lime", ".scidac")
+#: Of the sum of squares: numbers of 32 bits are rounded.
+_NORM_ROUNDING = 1e-6
+_PHASE_ROUNDING = 1e-6
 
 
 def write_propagator(
     S: Propagator,
     path: str | os.PathLike,
-    format: Literal["hdf5", "scidac"],
+    format: Literal["hdf5", "scidac"] | None,
     *,
     precision: Literal[32, 64],
     run_file: str,
@@ -34,23 +42,28 @@ def write_propagator(
     if integer("precision", precision) not in (32, 64):
         raise BadArgument(f"precision must be 32 or 64 bits, found {precision!r}")
     path, run_file = file_path(path), instance("run_file", run_file, str)
+    if format is None:
+        format = "scidac" if path.lower().endswith(_SCIDAC_SUFFIXES) else "hdf5"
     if choice("format", format, "hdf5", "scidac") == "scidac":
-        _require_finite(S, precision)
+        norm2 = _finite_norm2(S, precision)
         at = " ".join(map(str, S.source_at))
-        note = f"<propagator><source>{S._core.description}</source><at>{at}</at></propagator>"
+        stated = Statements(S.boundary, norm2, S.operator, S.is_sink_smeared).to_text()
+        note = f"<propagator><source>{S._core.description}</source><at>{at}</at>{stated}</propagator>"
         S._core.write_scidac(behind_links(path), precision, note)
     else:
         _write_hdf5(S, behind_links(path), precision, run_file)
 
 
-def _require_finite(S: Propagator, precision: int) -> None:
-    """SciDAC's checksum would agree with any numbers; that of HDF5 comes with the norm."""
+def _finite_norm2(S: Propagator, precision: int) -> float:
+    """SciDAC's checksum would agree with any numbers."""
     largest = float(np.finfo(np.float32 if precision == 32 else np.float64).max)
-    norm = math.sqrt(float(propagator_norm(S).sum()))
+    norm2 = float(propagator_norm(S).sum())
+    norm = math.sqrt(norm2)
     if not norm <= largest:
         raise BadArgument(
             f"the propagator has a NaN or Inf, or numbers beyond {precision} bits: its norm is {norm:g}"
         )
+    return norm2
 
 
 def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str) -> None:
@@ -123,12 +136,13 @@ def read_scidac_propagator(
     geometry: Geometry,
     *,
     source_at: Sequence[int] | None = None,
-    boundary: Sequence[complex] = (1, 1, 1, -1),
+    boundary: Sequence[complex] | None = None,
 ) -> Propagator:
     """Read a SciDAC (LIME) propagator of Chroma or of :meth:`Propagator.write`. Collective.
 
-    Such files do not say what the boundary phases were, and only those of :meth:`Propagator.write` where the
-    source is. What could not be checked (no checksum in the file) gives a UserWarning on rank 0.
+    Files of :meth:`Propagator.write` say where the source is, what the boundary phases, the norm and the
+    operator were, and whether the sink is smeared; others do not. What could not be checked (no checksum in
+    the file) gives a UserWarning on rank 0.
 
     Parameters
     ----------
@@ -139,21 +153,40 @@ def read_scidac_propagator(
     source_at
         x, y, z, t from which times and momenta count; default: as the file says.
     boundary
-        Fermion boundary phases in x, y, z, t.
+        Fermion boundary phases in x, y, z, t; default: as the file says, else antiperiodic in time.
 
     Raises
     ------
     FileError
-        Not such a file, or of another lattice, or it says that the source is elsewhere.
+        Not such a file, or of another lattice, or it says that the source is elsewhere or that the boundary
+        phases are others.
     ChecksumError
-        The stored checksum is another one.
+        The stored checksum or norm is another one.
     BadArgument
         Neither the file nor ``source_at`` says where the source is.
     """
     lattice, path = instance("geometry", geometry, Geometry), file_path(path)
     at = None if source_at is None else site_of(lattice, source_at)
-    S, notes = load().Propagator.read_scidac(path, lattice._core, at, phases(boundary))
+    given = None if boundary is None else phases(boundary)
+    stated = Statements.of_text(on_root(lambda: record_text(path)), path)
+    used = stated.boundary or given or phases(ANTIPERIODIC_IN_TIME)
+    _require_agreement(path, stated, used if given is None else given)
+    S, notes = load().Propagator.read_scidac(path, lattice._core, at, list(used))
     if rank() == 0:
         for note in notes:
             warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
-    return Propagator(S)
+    found = Propagator(S, operator=stated.operator, is_sink_smeared=stated.is_sink_smeared)
+    if stated.norm2 is not None:
+        norm2 = float(propagator_norm(found).sum())
+        if not abs(norm2 - stated.norm2) <= _NORM_ROUNDING * stated.norm2:
+            raise ChecksumError(f"{path}: norm2: expected {stated.norm2!r}, found {norm2!r}")
+    return found
+
+
+def _require_agreement(path: str, stated: Statements, boundary: Sequence[complex]) -> None:
+    """FileError where boundary phases are others than the file says, itself or with its operator."""
+    operator = stated.operator
+    other = None if operator is None else operator.parameters["boundary"]
+    for found in (stated.boundary, other):
+        if isinstance(found, tuple) and not np.allclose(found, boundary, rtol=0, atol=_PHASE_ROUNDING):
+            raise FileError(f"{path}: expected the boundary phases {tuple(boundary)}, found {found}")

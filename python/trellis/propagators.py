@@ -169,7 +169,7 @@ class Propagator:
     def write(
         self,
         path: str | os.PathLike,
-        format: Literal["hdf5", "scidac"] = "hdf5",
+        format: Literal["hdf5", "scidac"] | None = None,
         *,
         precision: Literal[32, 64] = 64,
         run_file: str = "",
@@ -183,9 +183,10 @@ class Propagator:
         format
             "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance, and /midpoint where
             there is one; "scidac": LIME file as Chroma writes it, one propagator: write ``S.midpoint`` to a
-            file of its own, and set it on what is read.
+            file of its own, and set it on what is read. None: "scidac" for names that end in .lime or
+            .scidac, "hdf5" for all others.
         precision
-            Bits of a number. Both formats hold a checksum, "hdf5" the norm too.
+            Bits of a number. Both formats hold a checksum and the norm.
         run_file
             Text for the provenance.
 

@@ -154,7 +154,7 @@ def three_point(
 ) -> NDArray[np.complex128]:
     """Three-point functions of the proton at several separations, a solve for each. Collective.
 
-    With a twisted mass give up's solver and propagator (mu), and down's (-mu): "isovector" is then two solves.
+    With a twisted mass give up's solver and propagator (mu), and down's (-mu): "isovector" is two solves.
 
     Parameters
     ----------

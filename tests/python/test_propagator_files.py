@@ -122,6 +122,47 @@ with warnings.catch_warnings():
     assert tr.read_scidac_propagator("P", U.geometry).source_at == at
     assert tr.read_scidac_propagator("P", U.geometry, source_at=at).source_at == at
 data = Path("P").read_bytes()
+# boundary, norm and operator likewise
+again = tr.read_scidac_propagator("P", U.geometry)
+assert again.boundary == S.boundary
+assert again.operator.difference(S.operator) == ""
+assert not again.is_sink_smeared
+M_wall = tr.WilsonClover(U, kappa=0.12, boundary=(1, 1, 1, 0))
+wall = tr.even_odd(tr.cg())(M_wall).propagator(tr.point_source(U.geometry, at))
+wall.smear_sink(U, width=1.0, steps=2).write("Q.lime", precision=32)  # the format by its name
+again = tr.read_scidac_propagator("Q.lime", U.geometry)
+assert again.boundary == (1, 1, 1, 0)
+assert again.is_sink_smeared
+try:
+    tr.read_scidac_propagator("Q.lime", U.geometry, boundary=(1, 1, 1, -1))
+except tr.FileError as error:
+    assert "expected the boundary phases ((1+0j), (1+0j), (1+0j), (-1+0j)), found" in str(error), error
+else:
+    raise SystemExit("a Dirichlet propagator was read as an antiperiodic one")
+words = {"boundary_phases": "8 finite numbers", "norm2": "a finite number", "operator": "in JSON"}
+for name, word in words.items():
+    text = Path("Q.lime").read_bytes()
+    place = text.index(f"<{name}>".encode()) + len(name) + 2
+    Path("R.lime").write_bytes(text[:place] + b"?" + text[place + 1 :])
+    try:
+        tr.read_scidac_propagator("R.lime", U.geometry)
+    except tr.FileError as error:
+        assert word in str(error), error
+    else:
+        raise SystemExit(f"a damaged {name}")
+place = text.index(b"<norm2>") + 7
+Path("R.lime").write_bytes(text[:place] + bytes([text[place] ^ 1]) + text[place + 1 :])
+try:
+    tr.read_scidac_propagator("R.lime", U.geometry)
+except tr.ChecksumError as error:
+    assert "norm2: expected" in str(error), error
+else:
+    raise SystemExit("another norm")
+S.write("R.scidac", "hdf5")  # what is said goes before the name
+assert np.array_equal(tr.read_propagator("R.scidac").to_numpy(), exact)
+for name in ("Q.lime", "R.lime", "R.scidac"):
+    Path(name).unlink()
+S.write("P", "scidac")
 tag = b"<at>1 2 3 0</at>"
 assert data.count(tag) == 1
 

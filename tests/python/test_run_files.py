@@ -699,7 +699,7 @@ def test_momenta_of_three_points() -> None:
     ):
         with pytest.raises(RunFileError, match=message):
             parse_run_file(f"{MEASURE}{table}{line}\n", MeasureRun)
-    with pytest.raises(RunFileError, match="three_point.momenta: give three_point.currents and"):
+    with pytest.raises(RunFileError, match=r"three_point\.momenta: give three_point\.currents and"):
         parse_run_file(MEASURE + "[three_point]\nmomenta = [[0, 0, 0]]\n", MeasureRun)
     with pytest.raises(BadArgument, match=r"three_point.momenta: expected components .* found \[3, 0, 0\]"):
         require_momenta(

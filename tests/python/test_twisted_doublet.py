@@ -100,7 +100,7 @@ def test_one_propagator_for_both_is_named(doublet: Doublet) -> None:
         with pytest.warns(UserWarning, match=r"twisted_mass = 0\.15: up and down both have this"):
             call()
     for wrong in (None, d.S_up):
-        with pytest.raises(tr.BadArgument, match="the propagator of the opposite mu as down"):
+        with pytest.raises(tr.BadArgument, match="opposite mu as down"):
             tr.nucleon_sequential_source(d.S_up, down=wrong, **both)
     with pytest.raises(tr.BadArgument, match='expected "up" or "down", found "isovector"'):
         tr.nucleon_sequential_source(d.S_up, down=d.S_down, separation=1, insertion="isovector")
