@@ -1,4 +1,6 @@
 /// The machine, the build, and the ranks.
+#include <set>
+
 #include "bindings.hpp"
 #include "trellis/base/build_configuration.hpp"
 #include "trellis/base/instruction_set.hpp"
@@ -78,6 +80,10 @@ void bind_machine(nb::module_& m) {
       "precision"_a, "threads"_a, "seconds"_a, release_gil(), "Flops per second.");
   m.def("rank", [] { return world()->rank(); });
   m.def("size", [] { return world()->size(); });
+  m.def("nodes", [] {
+    const std::vector<int>& nodes = world()->nodes();
+    return std::set<int>(nodes.begin(), nodes.end()).size();
+  });
   m.def("communication_library", &communication_library);
   m.def("exchange_policy", [] { return std::string(name_of(exchange_policy())); });
   m.def(

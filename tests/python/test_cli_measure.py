@@ -185,6 +185,18 @@ def test_the_same_bits(measured: Path, ranks: int, threads: int) -> None:
         assert datasets(measured / f"out_{ranks}_{threads}" / path.name) == datasets(path)
 
 
+@pytest.mark.parametrize("ranks, per_node", [(4, 2), (8, 4), (8, 2)])
+def test_the_same_bits_with_ranks_grouped_by_node(measured: Path, ranks: int, per_node: int) -> None:
+    """Nodes pretended: each is a box of the process grid, which need not be in the order of ranks."""
+    folder = f"nodes_{ranks}_{per_node}"
+    grid = "[1, 2, 2, 1]" if ranks == 4 else "[1, 2, 2, 2]"
+    text = (measured / "measure.toml").read_text().replace('"out"', f'"{folder}"')
+    (measured / f"{folder}.toml").write_text(text + f"[machine]\ngrid = {grid}\n")
+    run("measure", f"{folder}.toml", cwd=measured, ranks=ranks, TRELLIS_RANKS_PER_NODE=str(per_node))
+    for path in sorted((measured / "out").iterdir()):
+        assert datasets(measured / folder / path.name) == datasets(path)
+
+
 @pytest.mark.parametrize("lanes", [1, 4, 8, 16])
 def test_the_same_bits_with_any_lanes(measured: Path, lanes: int) -> None:
     name = write_run(measured, ('"out"', f'"lanes_{lanes}"'), name=f"lanes_{lanes}.toml")

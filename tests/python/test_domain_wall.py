@@ -239,6 +239,10 @@ def test_run_file_with_both_methods(U: tr.GaugeField, tmp_path: Path) -> None:
     ):
         sources = np.reshape(file["correlators/pion"].attrs["sources"], (-1, 4))
         assert len(sources) == 2
+        smearing = {name: file[f"correlators/{name}"].attrs["sink_smearing"] for name in file["correlators"]}
+        assert smearing.pop("midpoint") == smearing.pop("midpoint_pion") == "point"  # sums over walls
+        assert smearing.pop("conserved_axial") == "point"
+        assert set(smearing.values()) == {"gaussian width=1.2 steps=3"}
         assert sources[0].tolist() != sources[1].tolist()
         for current in ("A3", "V4"):
             N = file[f"correlators/fh_{current}_UU"][...] - file[f"correlators/fh_{current}_DD"][...]

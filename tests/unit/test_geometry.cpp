@@ -163,11 +163,52 @@ TEST(Geometry, neighbour_ranks_own_the_neighbouring_sites) {
   }
 }
 
+/// Counts the faces between ranks of different nodes, weighted with the sites of a face.
+int64_t surface_between_nodes(const Coord& lattice, const ProcessGrid& grid, const std::vector<int>& nodes) {
+  int64_t surface = 0;
+  for (int rank = 0; rank < grid.size(); ++rank) {
+    const Geometry geometry(lattice, grid, rank);
+    for (int mu = 0; mu < Nd; ++mu)
+      if (nodes[size_t(geometry.neighbour_rank(mu, 1))] != nodes[size_t(rank)])
+        surface += geometry.local_volume() / geometry.local()[mu];
+  }
+  return surface;
+}
+
+TEST(ProcessGrid, ranks_of_a_node_lie_side_by_side) {
+  const Coord lattice{16, 16, 16, 32}, extents{2, 2, 2, 4};
+  std::vector<int> nodes(32);
+  for (int rank = 0; rank < 32; ++rank) nodes[size_t(rank)] = rank / 4 * 4;
+  const ProcessGrid plain(extents), grouped = group_by_node(lattice, extents, nodes);
+  // 4 ranks: the best boxes are 2 x 2 in two directions of space; x fastest takes these in x and y
+  EXPECT_EQ(surface_between_nodes(lattice, grouped, nodes), surface_between_nodes(lattice, plain, nodes));
+  const std::vector<int> by_four = nodes;
+  for (int rank = 0; rank < 32; ++rank) nodes[size_t(rank)] = rank % 8;  // ranks dealt out in turn
+  const ProcessGrid dealt = group_by_node(lattice, extents, nodes);
+  EXPECT_EQ(surface_between_nodes(lattice, dealt, nodes), surface_between_nodes(lattice, grouped, by_four));
+  EXPECT_FALSE(dealt == plain);
+  for (int rank = 0; rank < 32; ++rank) EXPECT_EQ(dealt.rank_of(dealt.coord_of(rank)), rank);
+  // 8 ranks a node would be 2 x 4 in x and z: 2 x 2 x 2 has less surface
+  for (int rank = 0; rank < 32; ++rank) nodes[size_t(rank)] = rank / 8;
+  const Coord flat{4, 16, 16, 32};
+  EXPECT_LT(surface_between_nodes(flat, group_by_node(flat, {2, 1, 4, 4}, nodes), nodes),
+            surface_between_nodes(flat, ProcessGrid({2, 1, 4, 4}), nodes) + 1);
+}
+
+TEST(ProcessGrid, without_equal_nodes_ranks_keep_their_order) {
+  const Coord lattice{8, 8, 8, 8}, extents{1, 2, 2, 2};
+  const ProcessGrid plain(extents);
+  EXPECT_TRUE(group_by_node(lattice, extents, {0, 0, 0, 0, 0, 0, 0, 0}) == plain);
+  EXPECT_TRUE(group_by_node(lattice, extents, {0, 0, 0, 3, 3, 3, 6, 6}) == plain);
+  EXPECT_TRUE(group_by_node(lattice, {1, 1, 1, 3}, {0, 0, 2}) == ProcessGrid({1, 1, 1, 3}));
+}
+
 TEST(Geometry, equality) {
   const Geometry a({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2}), 0);
   EXPECT_TRUE(a == Geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2}), 0));
   EXPECT_FALSE(a == Geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2}), 1));
   EXPECT_FALSE(a == Geometry({4, 4, 4, 8}));
+  EXPECT_FALSE(a == Geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2}, {1, 0}), 1));
 }
 
 TEST(LaneSplit, sub_lattices_are_even_and_as_many_as_possible) {

@@ -116,6 +116,7 @@ class _Reader:
         self.lalibe: dict[Path, dict[str, LalibeCorrelator]] = {}
         self.lalibe_smearing = lalibe_smearing
         self.lalibe_configuration = lalibe_configuration
+        self.skipped: dict[str, list[str]] = {}  #: kind -> names
 
     def read(self, path: Path, chosen_by_name: bool) -> None:
         """Through one descriptor: a run may replace the file meanwhile, and what was read is recorded."""
@@ -149,7 +150,7 @@ class _Reader:
         if kind in (MEASUREMENT, GAUGE_STREAM, LALIBE):
             return kind
         if not chosen_by_name:
-            self.result.notes.append(f"{path.name} skipped: its kind is {kind!r}")
+            self.skipped.setdefault(repr(kind), []).append(path.name)
             return None
         expected = f'"{MEASUREMENT}" or "{GAUGE_STREAM}"'
         raise MeasurementFileError(path, "root attribute kind", expected=expected, found=repr(kind))
@@ -168,6 +169,9 @@ class _Reader:
 
     def finished(self) -> Measurements:
         """All of it merged."""
+        for kind, names in self.skipped.items():
+            which = names[0] if len(names) == 1 else f"{len(names)} files, the first {names[0]},"
+            self.result.notes.append(f"{which} skipped: {'its' if len(names) == 1 else 'their'} kind is {kind}")
         whole, warnings = by_configuration(self.lalibe, self.lalibe_configuration)
         self.result.warnings += warnings
         _add_lalibe(whole, self.result, self.parts)

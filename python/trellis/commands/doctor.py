@@ -100,10 +100,15 @@ def _cuda(build: dict[str, Any], machine: dict[str, Any]) -> str:
     )
 
 
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count} nodes, each a box of the process grid"
+
+
 def _parallel() -> dict[str, Any]:
     core = load()
     return {
         "ranks": core.size(),
+        "nodes": core.nodes(),
         "communicator": core.communicator_name(),
         "threads_per_rank": core.thread_count(),
         "exchange": core.exchange_policy(),
@@ -191,7 +196,7 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "memory": f"{free} free of {show_bytes(machine['memory_bytes'])}",
             "huge pages": machine["transparent_huge_pages"],
             "GPUs": ", ".join(machine["gpus"]) or "none",
-            "ranks": f"{parallel['ranks']} ({parallel['communicator']})",
+            "ranks": f"{parallel['ranks']} ({parallel['communicator']}), on {_nodes(parallel['nodes'])}",
             "threads per rank": str(parallel["threads_per_rank"]),
             "halo exchange": f"{parallel['exchange']} (TRELLIS_EXCHANGE=persistent or shared)",
         },

@@ -40,6 +40,8 @@ class Communicator {
   virtual void exclusive_or(unsigned* values, int count) = 0;
   virtual double maximum(double value) = 0;
   virtual double minimum(double value) = 0;
+  /// The node of each rank, named by its lowest rank; known from the start. Not collective.
+  virtual const std::vector<int>& nodes() const = 0;
   /// Messages between two ranks are matched by tag. Not collective by itself.
   virtual std::unique_ptr<Exchange> make_exchange(const std::vector<Message>& sends,
                                                   const std::vector<Message>& receives) = 0;

@@ -40,9 +40,9 @@ class Lattice {
 using LatticePtr = std::shared_ptr<const Lattice>;
 
 /// A lattice over all ranks of `communicator` (default: world()); grid {0,0,0,0} chooses the one with the
-/// least halo surface. Lattices that are cut alike are one as long as one is in use, so that fields that were
-/// made apart, read from two files for example, meet. Throws BadArgument with the legal grids when it cannot
-/// be cut.
+/// least halo surface; ranks of a node lie side by side on it. Lattices that are cut alike are one as long as
+/// one is in use, so that fields that were made apart, read from two files for example, meet. Throws
+/// BadArgument with the legal grids when it cannot be cut.
 LatticePtr make_lattice(const Coord& extents, Coord grid = {0, 0, 0, 0},
                         CommunicatorPtr communicator = nullptr);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "trellis/base/error.hpp"
@@ -104,6 +105,57 @@ Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent)
 }
 
 namespace {
+/// The box of `ranks` processes within the grid that has the least surface to other boxes; zeros if none
+/// fits.
+Coord choose_node_box(const Coord& lattice, const Coord& grid, int ranks) {
+  Coord best{0, 0, 0, 0};
+  double least = std::numeric_limits<double>::max();
+  Coord box;
+  for (box[0] = 1; box[0] <= grid[0]; ++box[0])
+    for (box[1] = 1; box[1] <= grid[1]; ++box[1])
+      for (box[2] = 1; box[2] <= grid[2]; ++box[2])
+        for (box[3] = 1; box[3] <= grid[3]; ++box[3]) {
+          if (product(box) != ranks) continue;
+          double surface = 0;
+          bool fits = true;
+          for (int mu = 0; mu < Nd; ++mu) {
+            fits = fits && grid[mu] % box[mu] == 0;
+            if (grid[mu] > box[mu]) surface += double(grid[mu]) / (double(lattice[mu]) * box[mu]);
+          }
+          if (fits && surface < least) {
+            least = surface;
+            best = box;
+          }
+        }
+  return best;
+}
+}  // namespace
+
+ProcessGrid group_by_node(const Coord& lattice, const Coord& grid, const std::vector<int>& nodes) {
+  std::map<int, std::vector<int>> ranks_of;  // a node's ranks, in their order
+  for (size_t rank = 0; rank < nodes.size(); ++rank) ranks_of[nodes[rank]].push_back(int(rank));
+  if (int64_t(nodes.size()) != product(grid) || ranks_of.size() <= 1) return ProcessGrid(grid);
+  const size_t per_node = ranks_of.begin()->second.size();
+  for (const auto& [node, ranks] : ranks_of)
+    if (ranks.size() != per_node) return ProcessGrid(grid);
+  const Coord box = choose_node_box(lattice, grid, int(per_node));
+  if (box[0] == 0) return ProcessGrid(grid);
+  Coord boxes;
+  for (int mu = 0; mu < Nd; ++mu) boxes[mu] = grid[mu] / box[mu];
+  std::vector<int> rank_at(nodes.size());
+  int64_t at = 0;
+  for (const auto& [node, ranks] : ranks_of) {
+    const Coord first = site_coord(at++, boxes);
+    for (size_t k = 0; k < ranks.size(); ++k) {
+      Coord coord = site_coord(int64_t(k), box);
+      for (int mu = 0; mu < Nd; ++mu) coord[mu] += first[mu] * box[mu];
+      rank_at[size_t(site_index(coord, grid))] = ranks[k];
+    }
+  }
+  return ProcessGrid(grid, std::move(rank_at));
+}
+
+namespace {
 /// At most twelve of them.
 std::string legal_grids_in_words(const Coord& lattice, int ranks) {
   for (const int extent : lattice)
@@ -165,8 +217,7 @@ Coord Geometry::to_global(const Coord& local) const {
 }
 
 bool Geometry::operator==(const Geometry& other) const {
-  return lattice_ == other.lattice_ && grid_.extents() == other.grid_.extents() && rank_ == other.rank_ &&
-         origin_ == other.origin_;
+  return lattice_ == other.lattice_ && grid_ == other.grid_ && rank_ == other.rank_;
 }
 
 }  // namespace trellis

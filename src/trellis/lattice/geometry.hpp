@@ -35,6 +35,9 @@ class ProcessGrid {
 
   const Coord& extents() const { return extents_; }
   int size() const { return int(rank_at_.size()); }
+  bool operator==(const ProcessGrid& other) const {
+    return extents_ == other.extents_ && rank_at_ == other.rank_at_;
+  }
   int rank_of(Coord coord) const;  ///< coordinates are taken modulo the extents
   Coord coord_of(int rank) const;
 
@@ -51,6 +54,11 @@ std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_
 /// The legal grid with the least halo surface (ties: later directions are cut first).
 /// Throws BadArgument that lists the legal rank counts when there is none.
 Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent = 2);
+
+/// The grid with ranks of a node side by side: each node has a box of it, of the shape with the least halo
+/// surface between nodes. `nodes` has a number for the node of each rank; ranks run in their own order, x
+/// fastest, where there is one node, or nodes do not have as many ranks each as a box.
+ProcessGrid group_by_node(const Coord& lattice, const Coord& grid, const std::vector<int>& nodes);
 
 /// One rank's part of the lattice. Every local extent is even and at least 2, so local and global parity
 /// agree.

@@ -63,6 +63,27 @@ std::unique_ptr<Exchange> make_persistent(MPI_Comm comm, const std::vector<Messa
   return std::make_unique<PersistentExchange>(comm, sends, receives);
 }
 
+/// By shared memory; TRELLIS_RANKS_PER_NODE says otherwise (tests, and machines whose nodes have domains).
+std::vector<int> find_nodes(MPI_Comm comm) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  int first = rank;
+  if (const char* text = std::getenv("TRELLIS_RANKS_PER_NODE")) {
+    const int ranks = std::atoi(text);
+    TRELLIS_REQUIRE(ranks >= 1, "TRELLIS_RANKS_PER_NODE = ", text, ": expected a whole number from 1 on");
+    first = rank - rank % ranks;
+  } else {
+    MPI_Comm node;
+    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+    check(MPI_Bcast(&first, 1, MPI_INT, 0, node), "MPI_Bcast");  // its ranks are ordered by those of comm
+    MPI_Comm_free(&node);
+  }
+  std::vector<int> nodes(static_cast<size_t>(size), 0);
+  check(MPI_Allgather(&first, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm), "MPI_Allgather");
+  return nodes;
+}
+
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(MPI_Comm comm) : comm_{comm} {
@@ -72,6 +93,7 @@ class MpiCommunicator final : public Communicator {
     check(MPI_Type_contiguous(int(sizeof(ExactSum)), MPI_BYTE, &exact_sum_type_), "MPI_Type_contiguous");
     check(MPI_Type_commit(&exact_sum_type_), "MPI_Type_commit");
     check(MPI_Op_create(merge_exact_sums, 1, &exact_sum_op_), "MPI_Op_create");
+    nodes_ = find_nodes(comm_);
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -103,6 +125,7 @@ class MpiCommunicator final : public Communicator {
                                           const std::vector<Message>& receives) override {
     return make_persistent(comm_, sends, receives);
   }
+  const std::vector<int>& nodes() const override { return nodes_; }
   std::unique_ptr<Exchange> make_shared(const std::vector<Message>& sends,
                                         const std::vector<Message>& receives) {
     if (!segments_) segments_ = std::make_unique<SharedSegments>(comm_);
@@ -114,6 +137,7 @@ class MpiCommunicator final : public Communicator {
   MPI_Datatype exact_sum_type_;
   MPI_Op exact_sum_op_;
   std::unique_ptr<SharedSegments> segments_;  ///< made with the first shared exchange
+  std::vector<int> nodes_;
   int rank_ = 0, size_ = 1;
 };
 

@@ -15,8 +15,12 @@ class SingleCommunicator final : public Communicator {
   void exclusive_or(unsigned*, int) override {}
   double maximum(double value) override { return value; }
   double minimum(double value) override { return value; }
+  const std::vector<int>& nodes() const override { return nodes_; }
   std::unique_ptr<Exchange> make_exchange(const std::vector<Message>& sends,
                                           const std::vector<Message>& receives) override;
+
+ private:
+  std::vector<int> nodes_{0};
 };
 
 }  // namespace trellis
