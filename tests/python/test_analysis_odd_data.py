@@ -109,7 +109,9 @@ def test_the_same_number_on_all_configurations(tmp_path: Path) -> None:
 def test_few_configurations(tmp_path: Path, capsys: pytest.CaptureFixture, count: int) -> None:
     write_synthetic_measurements(tmp_path / "few.h5", configurations=range(count))
     assert run(tmp_path / "few.h5", tmp_path / "out") == 1
-    assert f"at least 5 independent configurations, found {count}" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "at least 5 independent configurations (options.minimum_configurations = 5)" in said
+    assert f", found {count}" in said
 
 
 def test_a_sign_and_a_phase_change_nothing(tmp_path: Path) -> None:
@@ -278,7 +280,7 @@ def test_a_susceptibility_that_was_added_later(tmp_path: Path) -> None:
 
 
 def test_the_summary_names_a_particle_once(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    assert run(edited(tmp_path / "odd.h5", lambda v: 0 * v), tmp_path / "out") == 0
+    assert run(edited(tmp_path / "odd.h5", lambda v: 0 * v), tmp_path / "out") == NOTHING_FITTED
     said = capsys.readouterr().out
     assert "not fitted: nucleon, pion, rho: expected a correlator" in said.replace("\n", "")
 
