@@ -299,6 +299,14 @@ def test_an_output_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert (folder / "out").read_text() == "not a folder"
 
 
+@pytest.mark.parametrize(
+    ("action", "text"), [("symanzik", "plaquette action alone (wilson); other"), ("x", "'wilson'")]
+)
+def test_an_action_without_a_heat_bath_is_refused(tmp_path: Path, action: str, text: str) -> None:
+    folder = write_run(tmp_path, RUN.replace("beta = 6.0", f'type = "{action}"\nbeta = 6.0'), total=30)
+    assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
+
+
 def test_too_much_memory_is_refused(tmp_path: Path) -> None:
     folder = write_run(tmp_path, RUN + "[machine]\nmemory_gib = 0.0001\n")
     found = run("generate", "run.toml", cwd=folder, status=1)

@@ -146,6 +146,28 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
     folder = write_run(tmp_path, RUN.replace("[molecular_dynamics]\nlength = 0.5\n", ""))
     said = run("generate", "run.toml", cwd=folder, status=1).stderr
     assert said == "error: run.toml: molecular_dynamics: missing\n"
+    text = run_text()
+    text = text[: text.index("[[integrator]]")] + text[text.index("[trajectories]") :]
+    write_run_file(folder, text + '[[fermions]]\nname = "u"\ntype = "staggered"\nn_f = 4\nmass = 0.1\n')
+    said = run("generate", "run.toml", cwd=folder, status=1).stderr
+    expected = "error: run.toml: integrator: missing\nrun.toml: molecular_dynamics: missing\n"
+    assert said == expected
+
+
+@pytest.mark.parametrize(
+    "add, remove, expected",
+    [
+        ("[heatbath]\nseed = 1\n", "", "[heatbath] beside [molecular_dynamics]: a run is one of the"),
+        (
+            "[heatbath]\nseed = 1\n[sweeps]\ntotal = 1\nkeep_every = 1\n",
+            "[molecular_dynamics]\nlength = 0.5\n",
+            "[integrator] and [trajectories] beside [heatbath] or [sweeps]: the heat bath is quenched",
+        ),
+    ],
+)
+def test_two_algorithms_in_a_run_file(tmp_path: Path, add: str, remove: str, expected: str) -> None:
+    folder = write_run_file(tmp_path, run_text().replace(remove, "") + add)
+    assert expected in run("generate", "run.toml", cwd=folder, status=1).stderr
 
 
 @pytest.mark.parametrize("by, ranks", [(signal.SIGTERM, 1), (signal.SIGUSR1, 1), (signal.SIGUSR1, 2)])

@@ -14,7 +14,7 @@ import trellis
 import trellis as tr
 from trellis.commands.tune import acceptance_of, deviation_for, whole_steps
 from trellis.monomials import make_sea
-from trellis.run_files import HmcRun, load_run_file
+from trellis.run_files import HmcRun, load_run_file, parse_run_file
 
 RUN = """\
 [lattice]
@@ -151,7 +151,7 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
     [
         ("rho = 0.12", "rho = -0.1", "smearing.rho"),
         ("b = [0, 0, 1]", "b = [0, 2.5, 1]", "background.b: b_y = 2.5: quanta of flux are integers, in the"),
-        ("b = [0, 0, 1]", "e = [0, 0, 1.0]", "background.e: e_z = 1.0: quanta of flux are integers, in the"),
+        ("b = [0, 0, 1]", "e = [0, 0, 1.5]", "background.e: e_z = 1.5: quanta of flux are integers, in the"),
         ("mass = 0.2", "mass = 0.0", "staggered flavours have a mass"),
         ("mass = 0.2", "mass = -0.2", "mass above 0, found -0.2"),
         ("mass = 0.2", "kappa = 0.12", "kappa is for type wilson"),
@@ -185,6 +185,11 @@ def test_bad_run_files(tmp_path: Path, old: str, new: str, text: str) -> None:
     assert old in RUN
     folder = write_run(tmp_path, RUN.replace(old, new))
     assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
+
+
+def test_whole_quanta_may_have_a_point() -> None:
+    text = RUN.replace("b = [0, 0, 1]", "b = [0.0, 0, 1.0]")
+    assert parse_run_file(text, HmcRun) == parse_run_file(RUN, HmcRun)
 
 
 def test_a_step_that_is_too_large_is_warned_about(tmp_path: Path) -> None:

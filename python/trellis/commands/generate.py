@@ -18,6 +18,7 @@ from ..online import OnlineMeasurements
 from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
 from ..run_files import GenerateRun, HmcRun
+from ..run_files.generate import OF_TRAJECTORIES
 from ..run_files.loading import has_table
 from .changed_keys import different_keys, differing_keys
 from .console import Output
@@ -73,7 +74,9 @@ def _has_trajectories(run_file: Path) -> bool:
     """[molecular_dynamics] says so; a file that lacks it and means trajectories is told that alone."""
     if has_table(run_file, "molecular_dynamics"):
         return True
-    return has_table(run_file, "integrator") and not has_table(run_file, "heatbath")
+    if has_table(run_file, "heatbath") or has_table(run_file, "sweeps"):
+        return False
+    return any(has_table(run_file, name) for name in OF_TRAJECTORIES)
 
 
 def generate_run(run: GenerateRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:

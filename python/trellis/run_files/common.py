@@ -73,13 +73,15 @@ FourPhases = Annotated[tuple[Coupling, Coupling, Coupling, Coupling], Field(stri
 
 def _whole_quanta(field: str, quanta: Any) -> Any:
     """Flux through a periodic lattice is quantised: other numbers are named with their component."""
-    for axis, count in zip("xyz", quanta if isinstance(quanta, list | tuple) else (), strict=False):
-        if isinstance(count, float):
+    if not isinstance(quanta, list | tuple):
+        return quanta
+    for axis, count in zip("xyz", quanta, strict=False):
+        if isinstance(count, float) and not count.is_integer():
             raise ValueError(
                 f"{field}_{axis} = {count!r}: quanta of flux are integers, in the order {field}_x, "
                 f"{field}_y, {field}_z"
             )
-    return quanta
+    return [int(count) if isinstance(count, float) else count for count in quanta]
 
 
 _ThreeQuanta = Annotated[tuple[Quanta, Quanta, Quanta], Field(strict=False)]

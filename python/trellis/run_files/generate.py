@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from .common import LatticeTable, MachineTable, NotNegative, Table
 from .online import MeasureTable
+
+#: c1 of the gauge actions, doc/conventions.md "Gauge action".
+GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
+#: Tables that only runs with [molecular_dynamics] have.
+OF_TRAJECTORIES = (
+    "molecular_dynamics",
+    "integrator",
+    "trajectories",
+    "fermions",
+    "metropolis",
+    "smearing",
+    "background",
+)
 
 
 class ActionTable(Table):
@@ -15,6 +28,16 @@ class ActionTable(Table):
 
     type: Literal["wilson"] = Field(default="wilson", description="The plaquette action.")
     beta: NotNegative = Field(description="6 / g0^2.")
+
+    @field_validator("type", mode="before")
+    @classmethod
+    def _heat_bath_of_plaquettes(cls, value: Any) -> Any:
+        if value == "custom" or (value in GAUGE_ACTIONS and value != "wilson"):
+            raise ValueError(
+                "the heat bath has the plaquette action alone (wilson); other gauge actions run by "
+                "trajectories: [molecular_dynamics] and [[integrator]] in place of [heatbath] and [sweeps]"
+            )
+        return value
 
 
 class StartTable(Table):
@@ -96,6 +119,19 @@ class GenerateRun(Table):
     output: OutputTable
     measure: MeasureTable | None = Field(default=None, description="On-line measurements.")
     machine: MachineTable = MachineTable()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_quarks(cls, content: Any) -> Any:
+        found = [name for name in OF_TRAJECTORIES if isinstance(content, dict) and name in content]
+        if found:
+            raise ValueError(
+                f"{' and '.join(f'[{name}]' for name in found)} beside [heatbath] or [sweeps]: the heat bath "
+                "is quenched and makes no trajectories; leave these out, or run by trajectories, with "
+                "[molecular_dynamics], [[integrator]], [trajectories] and [random] in place of [heatbath] "
+                "and [sweeps]"
+            )
+        return content
 
     @model_validator(mode="after")
     def _loops_fit(self) -> Self:

@@ -15,12 +15,9 @@ from .dynamics import (
     TrajectoriesTable,
     require_end,
 )
-from .generate import OutputTable, StartTable
+from .generate import GAUGE_ACTIONS, OutputTable, StartTable
 from .online import MeasureTable
 from .sea import BackgroundTable, FermionTable, SmearingTable
-
-#: c1 of the gauge actions, doc/conventions.md "Gauge action".
-GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
 
 
 class GaugeActionTable(Table):
@@ -67,6 +64,18 @@ class HmcRun(Table):
     output: OutputTable
     measure: MeasureTable | None = Field(default=None, description="On-line measurements.")
     machine: MachineTable = MachineTable()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_heat_bath(cls, content: Any) -> Any:
+        found = [name for name in ("heatbath", "sweeps") if isinstance(content, dict) and name in content]
+        if found:
+            raise ValueError(
+                f"{' and '.join(f'[{name}]' for name in found)} beside [molecular_dynamics]: a run is one of "
+                "the heat bath ([heatbath], [sweeps]) or of trajectories ([molecular_dynamics], "
+                "[[integrator]], [trajectories], [random]); leave one of them out"
+            )
+        return content
 
     @model_validator(mode="before")
     @classmethod
