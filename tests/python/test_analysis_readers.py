@@ -186,7 +186,11 @@ def test_files_of_other_kinds_are_skipped_in_folders_and_refused_by_name(copy):
     with h5py.File(other, "w") as file:
         file.attrs["kind"] = "propagator"
     measurements = read_measurements(copy)
-    assert any("propagator.h5 skipped" in note for note in measurements.notes)
+    assert any("propagator.h5 skipped: its kind is 'propagator'" in note for note in measurements.notes)
+    for number in range(3):
+        (copy / f"propagator.{number}.h5").write_bytes(other.read_bytes())
+    (note,) = [note for note in read_measurements(copy).notes if "skipped" in note]
+    assert note == "4 files, the first propagator.0.h5, skipped: their kind is 'propagator'"
     with pytest.raises(MeasurementFileError, match=r"kind.*found 'propagator'"):
         read_measurements([copy, other])
 

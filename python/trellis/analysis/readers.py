@@ -171,7 +171,8 @@ class _Reader:
         """All of it merged."""
         for kind, names in self.skipped.items():
             which = names[0] if len(names) == 1 else f"{len(names)} files, the first {names[0]},"
-            self.result.notes.append(f"{which} skipped: {'its' if len(names) == 1 else 'their'} kind is {kind}")
+            whose = "its" if len(names) == 1 else "their"
+            self.result.notes.append(f"{which} skipped: {whose} kind is {kind}")
         whole, warnings = by_configuration(self.lalibe, self.lalibe_configuration)
         self.result.warnings += warnings
         _add_lalibe(whole, self.result, self.parts)
