@@ -165,9 +165,9 @@ class FlowHistory:
         if found < least:
             last, reached = float(self.time[-1]), float(self.time[-1] ** 2 * self.energy_clover[-1])
             raise BadArgument(
-                f"{name} is not known: it is interpolated between {least} flow times or more, and this history "
-                f"has {found}; t^2 E = {reached:.4g} at its last one, t = {last:g}, where 0.3 is looked for: "
-                "expected a longer time or a smaller spacing"
+                f"{name} is not known: it is interpolated between {least} flow times or more, and this "
+                f"history has {found}; t^2 E = {reached:.4g} at its last one, t = {last:g}, where 0.3 is "
+                "looked for: expected a longer time or a smaller spacing"
             )
 
 

@@ -174,7 +174,7 @@ class HMC:
         Returns
         -------
         dict
-            dH, is_accepted, is_valid, kinetic_before, kinetic_after, seconds; monomials (a list of dicts with name,
+            dH, is_accepted, is_valid, kinetic_before, kinetic_after, seconds; monomials (dicts with name,
             action_before, action_after, force_mean, force_largest, force_evaluations, solves, iterations,
             largest_residual); parts (seconds, flops and bytes by kind of work).
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .gauge import GaugeField
     from .run_files.sea import FermionTable
 
-#: Least steps of the Lanczos estimate of a spectrum, and the relative accuracy to which it finds the lower end.
+#: Least steps of the Lanczos estimate of a spectrum, and the relative accuracy of its lower end.
 _LANCZOS_STEPS, _LOWER_ACCURACY = 40, 0.1
 #: Of its upper end alone, which has to stay below the interval's by the margin: what so few steps may miss
 #: (0.5 % was seen).

@@ -444,7 +444,7 @@ def test_version_is_that_of_the_core() -> None:
 
 
 def test_even_odd_solves_claim_only_what_they_reach(M: tr.WilsonClover) -> None:
-    """Double precision cannot reach these: stagnated, however near, and long before the iterations run out."""
+    """Double precision cannot reach these: stagnated, however near, and before the iterations run out."""
     source = tr.point_source(M.geometry, (0, 0, 0, 0))
     for tolerance in (1e-17, 1e-200):
         with pytest.raises(tr.NotConverged) as caught:
@@ -470,5 +470,5 @@ def test_links_and_clover_terms_that_no_operator_can_have(U: tr.GaugeField) -> N
     links[3, 2, 1, 0, 2, 1, 1] = np.nan
     with pytest.raises(tr.BadArgument, match=r"first at \[t, z, y, x, mu\] = \[3, 2, 1, 0, 2\]"):
         tr.GaugeField.from_numpy(links)
-    with pytest.raises(tr.NumericError, match="clover term is singular.*mass = -4"):
+    with pytest.raises(tr.NumericError, match=r"clover term is singular.*mass = -4"):
         tr.WilsonClover(tr.cold(LATTICE), mass=-4, csw=1.0)

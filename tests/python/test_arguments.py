@@ -229,7 +229,7 @@ def test_sources_that_are_not_finite(fields: Fields) -> None:
 
 
 def test_links_that_are_not_finite(fields: Fields, tmp_path: Path) -> None:
-    """Refused at the door; had they come in another way, loops would show them, and nothing be made of them."""
+    """Refused at the door; had they come in another way, loops would show them, and no more."""
     links = fields.U.to_numpy()
     links[1, 0, 1, 0, 2, 0, 0] = NAN
     with pytest.raises(tr.BadArgument, match=r"first at \[t, z, y, x, mu\] = \[1, 0, 1, 0, 2\]"):

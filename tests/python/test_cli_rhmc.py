@@ -303,7 +303,7 @@ def test_an_interval_that_is_too_short_is_widened(tmp_path: Path) -> None:
 
 
 def test_a_trajectory_that_ends_outside_of_its_interval_is_repeated(tmp_path: Path) -> None:
-    """The accept step counts only where the rational functions hold at both ends; resumed runs repeat it alike."""
+    """The accept step counts where the rational functions hold at both ends; resumed runs repeat alike."""
     text = STAGGERED.format(type="staggered", high=4.05).replace("thermalisation = 6", "thermalisation = 0")
     states = {}
     for name, parts in {"whole": [3], "parts": [1, 2]}.items():
@@ -340,7 +340,7 @@ def test_the_lower_end_of_the_spectrum_is_found(tmp_path: Path) -> None:
     assert interval.low < lowest
     high = text.replace("rational = {  }", f"rational = {{ low = {2 * lowest:.6g} }}")
     assert high != text
-    with pytest.raises(tr.Error, match="is below rational.low"):
+    with pytest.raises(tr.Error, match=r"is below rational\.low"):
         make_sea(load_run_file(write_run(tmp_path, high) / "run.toml", HmcRun)[0], U)
 
 

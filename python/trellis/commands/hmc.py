@@ -267,7 +267,7 @@ class _Chain:
         """A trajectory whose two ends have their spectra within the intervals of the rational functions.
 
         Beyond, H is not what the accept step takes it for: where the proposed links leave an interval, it is
-        widened and the trajectory repeated. Without accept step the wider interval holds from the next one on.
+        widened and the trajectory repeated. Without accept step the wider one holds for the next trajectory.
         """
         tests = number > self.run.trajectories.thermalisation
         wider: dict[str, Interval] = {}

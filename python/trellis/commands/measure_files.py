@@ -232,7 +232,7 @@ def _write_flow(group: Any, history: FlowHistory) -> None:
 
 
 def _write_solves(group: Any, reports: list[SolveReport]) -> None:
-    """What depends on clocks are attributes: datasets are the same bits whenever and wherever they are made."""
+    """What depends on clocks are attributes: datasets are the same bits whenever they are made."""
     columns = {
         "iterations": [float(r.iterations) for r in reports],
         "relative_residual": [r.largest_residual for r in reports],
