@@ -20,8 +20,15 @@ _PHASE_TOLERANCE = 1e-6
 T = TypeVar("T")
 
 
-def real(name: str, value: Any, *, least: float | None = None, above: float | None = None) -> float:
-    """A finite real number, at least `least` and larger than `above` where these are given."""
+def real(
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> float:
+    """A finite real number: at least `least`, larger than `above`, smaller than `below`, where given."""
     try:
         if isinstance(value, str | bytes):
             raise TypeError
@@ -35,6 +42,8 @@ def real(name: str, value: Any, *, least: float | None = None, above: float | No
     if above is not None and not number > above:
         legal = "positive" if above == 0 else f"larger than {above:g}"
         raise BadArgument(f"{name} must be {legal}, found {value!r}")
+    if below is not None and not number < below:
+        raise BadArgument(f"{name} must be smaller than {below:g}, found {value!r}")
     return number
 
 

@@ -185,14 +185,14 @@ def mr(*, tolerance: float = 1e-10, max_iterations: int = 10000, relaxation: flo
     tolerance, max_iterations
         As for :func:`cg`.
     relaxation
-        Factor of each step, positive.
+        Factor of each step, between 0 and 2.
 
     Raises
     ------
     BadArgument
-        A tolerance outside (0, 1), no iteration, or a factor that is not positive.
+        A tolerance outside (0, 1), no iteration, or a factor outside (0, 2).
     """
-    return Mr(*_checked(tolerance, max_iterations), real("relaxation", relaxation, above=0))
+    return Mr(*_checked(tolerance, max_iterations), real("relaxation", relaxation, above=0, below=2))
 
 
 def mixed_precision(
@@ -215,12 +215,12 @@ def mixed_precision(
     Raises
     ------
     BadArgument
-        A solver of another kind, another precision, or a threshold below 0.
+        A solver of another kind, another precision, or a threshold outside [0, 1).
     """
     if not isinstance(solver, Cg | Bicgstab | Gcr | Mr):
         raise BadArgument(f"mixed_precision takes cg, bicgstab, gcr or mr, found {solver!r}")
     choice("inner", inner, "float", "single", "half", "fp16")
-    return MixedPrecision(solver, inner, real("update_threshold", update_threshold, least=0))
+    return MixedPrecision(solver, inner, real("update_threshold", update_threshold, least=0, below=1))
 
 
 def even_odd(solver: Cg | Bicgstab | Gcr | Mr | MixedPrecision, *, form: SchurForm = "symmetric") -> EvenOdd:
