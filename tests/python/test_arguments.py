@@ -117,7 +117,9 @@ REFUSED: dict[str, list[Call]] = {
     "max_iterations": [lambda f, n=n: tr.bicgstab(max_iterations=n) for n in (0, -1, 1.5, "x", 10**12)],
     "restart_length": [lambda f, n=n: tr.gcr(restart_length=n) for n in (0, 1.5)],
     "relaxation": [lambda f, x=x: tr.mr(relaxation=x) for x in (0, 2, NAN, "x")],
-    "update_threshold": [lambda f, x=x: tr.mixed_precision(tr.cg(), update_threshold=x) for x in (-1, 1, NAN)],
+    "update_threshold": [
+        lambda f, x=x: tr.mixed_precision(tr.cg(), update_threshold=x) for x in (-1, 1, NAN)
+    ],
     "bound to an operator": [lambda f: tr.cg()(f.U), lambda f: tr.cg()(None)],
     "source": [
         lambda f: f.solve(f.M).propagator(ORIGIN),
