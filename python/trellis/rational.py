@@ -121,6 +121,17 @@ def rational_power(
     )
 
 
+def order_estimate(ratio: float, tolerance: float) -> int:
+    """About the order that :func:`rational_power` finds for this tolerance, without computing anything.
+
+    Parameters
+    ----------
+    ratio
+        low / high.
+    """
+    return min(_first_order(ratio, tolerance) + 3, _MAX_ORDER)
+
+
 def _first_order(ratio: float, tolerance: float) -> int:
     """Below the order that is needed: the error falls as exp(-pi^2 n / log(4 / sqrt(ratio)))."""
     rate = math.pi**2 / math.log(4.0 / math.sqrt(ratio))

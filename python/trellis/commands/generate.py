@@ -23,8 +23,8 @@ from ..run_files.loading import has_table
 from .changed_keys import different_keys, differing_keys
 from .console import Output
 from .folder_lock import FolderLock
+from .hmc_memory import heatbath_bytes
 from .setup import (
-    gauge_field_bytes,
     load_run,
     make_output_folder,
     read_stream,
@@ -109,10 +109,7 @@ class _Generation:
 
     def run_all(self, resume: bool) -> dict[str, Any]:
         run, output = self.run, self.output
-        field = gauge_field_bytes(self.geometry.local_extents, self.geometry.grid)
-        require_memory(
-            3 * field, "this run", run.machine, output
-        )  # links, and two copies while files are written
+        require_memory(heatbath_bytes(run, self.geometry), "this run", run.machine, output)
         on_root(lambda: make_output_folder(self.folder))
         with FolderLock(self.folder, "generate", output.warning):
             return self._run_locked(resume)

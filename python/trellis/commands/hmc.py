@@ -21,6 +21,7 @@ from ..run_files import HmcRun
 from .changed_keys import changes, course_of, describe_change, physics_of, require_tested
 from .console import Output
 from .folder_lock import FolderLock
+from .hmc_memory import hmc_bytes
 from .hmc_report import Part, describe_parts, describe_trajectory
 from .setup import (
     gauge_field_bytes,
@@ -46,7 +47,7 @@ _LARGE_VIOLATION = 10.0
 _LARGE_RATIONAL_ERROR = 1e-4
 #: Of heat bath and accept step: above, the bias of averages can be seen, and acceptance does not show it.
 _LARGE_RESIDUAL = 1e-6
-#: Gauge fields that a trajectory needs at least: links, momenta, forces, and what is smeared.
+#: Gauge fields that a trajectory goes through again and again: which memory is its roof.
 _FIELDS = 6
 #: Of a trajectory that ends where its rational functions do not hold.
 _MOST_REPEATS = 5
@@ -112,8 +113,7 @@ class _Chain:
 
     def run_all(self, trajectories: int | None) -> dict[str, Any]:
         run, output = self.run, self.output
-        field = gauge_field_bytes(self.geometry.local_extents, self.geometry.grid)
-        require_memory(_FIELDS * field, "this run", run.machine, output)
+        require_memory(hmc_bytes(run, self.geometry), "this run", run.machine, output)
         on_root(lambda: make_output_folder(self.folder))
         with FolderLock(self.folder, "generate", output.warning):
             return self._run_locked(trajectories)
