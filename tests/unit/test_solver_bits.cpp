@@ -153,11 +153,11 @@ TEST(MixedPrecision, reaches_double_on_ill_conditioned_operators) {
 TEST(MixedPrecision, never_ends_worse_than_it_began) {
   const LatticePtr lattice = make_lattice({4, 2, 2, 4});
   const auto A = test::make_positive(lattice, 1e9), G = test::make_general(lattice, 1e5);
-  const std::pair<SolverSpec, const test::KnownOperator*> solves[] = {{CgSpec{1e-10, 3000}, A.get()},
-                                                                      {CgSpec{1e-10, 3000}, G.get()},
-                                                                      {BicgstabSpec{1e-10, 3000}, G.get()},
-                                                                      {GcrSpec{1e-10, 3000, 8}, G.get()},
-                                                                      {MrSpec{1e-10, 3000}, G.get()}};
+  const std::pair<SolverSpec, const test::KnownOperator*> solves[] = {{CgSpec{1e-10, 400}, A.get()},
+                                                                      {CgSpec{1e-10, 400}, G.get()},
+                                                                      {BicgstabSpec{1e-10, 400}, G.get()},
+                                                                      {GcrSpec{1e-10, 400, 8}, G.get()},
+                                                                      {MrSpec{1e-10, 400}, G.get()}};
   for (const auto& [inner, op] : solves)
     for (const Precision precision : {Precision::half_precision, Precision::fp16_precision}) {
       const SpinorField b = test::random_source(*op, 2);
@@ -170,7 +170,7 @@ TEST(MixedPrecision, never_ends_worse_than_it_began) {
           },
           inner);
       const SolveReport report = solve(spec, *op, x, b);
-      EXPECT_LE(report.largest_residual(), 1.0) << report.summary();
+      EXPECT_LE(report.largest_residual(), 1 + 1e-12) << report.summary();
       for (int r = 0; r < 2; ++r)
         EXPECT_NEAR(report.relative_residual[size_t(r)], test::residual_of(*op, x, b, r), 1e-12);
     }

@@ -1,5 +1,6 @@
 #include "trellis/solver/gcr.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "trellis/base/error.hpp"
@@ -97,7 +98,7 @@ void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
 }
 
 SolveReport gcr(const LinearOperator& A, SpinorField& x, const SpinorField& b, const GcrSpec& spec) {
-  Gcr method(A, b.rhs(), spec.restart_length);
+  Gcr method(A, b.rhs(), std::min(spec.restart_length, spec.max_iterations));
   SolveReport report =
       correct_residual(A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history});
   report.method = message("gcr(", spec.restart_length, ")");

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "trellis/base/error.hpp"
+#include "trellis/field/columns.hpp"
 
 namespace trellis {
 
@@ -65,6 +66,7 @@ class ResidualCorrection {
     if (low != b.spec()) {
       low_residual_.emplace(b.lattice_ptr(), low);
       low_correction_.emplace(b.lattice_ptr(), low);
+      before_.emplace(SpinorField::like(b));
     }
   }
 
@@ -94,10 +96,10 @@ class ResidualCorrection {
   std::vector<StopReason> outcome_;  // per column, final once the column no longer runs
   std::vector<bool> is_finished_;
   bool guess_is_zero_ = false, is_first_check_ = true;
-  Coefficients taken_;  // x += taken work_ was the last correction
   int runs_ = 0;
   SpinorField residual_, work_;  // double; work_ is A x, and the correction of a double method
   std::optional<SpinorField> low_residual_, low_correction_;
+  std::optional<SpinorField> before_;  // x before the last correction in low storage
 };
 
 /// Columns with b = 0 get x = 0, whatever the guess was.
@@ -154,21 +156,22 @@ bool ResidualCorrection::is_idle(size_t i) const {
 /// Takes corrections in low storage back after which the true residual is larger than before, where no more
 /// of this run is to come: what 16 bits cannot solve must not end farther from b than it began.
 void ResidualCorrection::undo_increases() {
-  if (is_first_check_ || !low_correction_) return;
+  if (is_first_check_ || !before_) return;
   bool any = false;
-  Coefficients back(taken_.size(), 0.0);
-  for (size_t i = 0; i < back.size(); ++i) {
-    const SolveColumn& c = progress_.columns[i];
-    const bool is_over = c.failed || c.iterations >= params_.max_iterations || claims_progress(i);
-    if (is_finished_[i] || taken_[i] == 0 || !is_over || c.residual2 <= c.start2) continue;
-    back[i] = -taken_[i];
+  for (int i = 0; i < progress_.rhs(); ++i) {
+    SolveColumn& c = progress_.columns[size_t(i)];
+    const bool is_finite = std::isfinite(c.residual2);
+    const bool is_over =
+        !is_finite || c.failed || c.iterations >= params_.max_iterations || claims_progress(size_t(i));
+    if (is_finished_[size_t(i)] || !is_over || c.residual2 <= c.start2) continue;
+    if (!is_finite && !c.failed) {
+      c.failed = true;
+      c.failure = StopReason::not_finite;
+    }
+    copy_columns(x_, i, *before_, i, 1);
     any = true;
   }
-  if (!any) return;
-  convert(work_, *low_correction_);
-  combine(x_, Coefficients(back.size(), 1.0), x_, back, work_);
-  progress_.cost.add_linear_algebra(b_, 5, 2);
-  compute_true_residual();
+  if (any) compute_true_residual();
 }
 
 void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
@@ -263,6 +266,7 @@ void ResidualCorrection::run_method(KrylovMethod& method) {
   SpinorField& d = low_correction_ ? *low_correction_ : work_;
   Coefficients weight = low_residual_ ? lower_residual() : norm_;
   set_zero(d);
+  if (before_) copy(*before_, x_);
   method.run(d, r, progress_);
   if (low_correction_) convert(work_, d);
   for (SolveColumn& c : progress_.columns) change_unit(c, 1);
@@ -272,8 +276,7 @@ void ResidualCorrection::run_method(KrylovMethod& method) {
     if (is_finished_[i] || (c.failed && c.residual2 > c.start2)) weight[i] = 0;
   }
   combine(x_, Coefficients(weight.size(), 1.0), x_, weight, work_);
-  taken_ = std::move(weight);
-  progress_.cost.add_linear_algebra(b_, low_correction_ ? 7 : 4, 2);
+  progress_.cost.add_linear_algebra(b_, low_correction_ ? 9 : 4, 2);
   ++runs_;
 }
 

@@ -1,5 +1,6 @@
 #include "trellis/solver/solve.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -40,7 +41,8 @@ InnerMethod make_method(const BicgstabSpec&, const LinearOperator& A, int rhs) {
   return {std::make_unique<Bicgstab>(A, rhs), "bicgstab"};
 }
 InnerMethod make_method(const GcrSpec& spec, const LinearOperator& A, int rhs) {
-  return {std::make_unique<Gcr>(A, rhs, spec.restart_length), message("gcr(", spec.restart_length, ")")};
+  return {std::make_unique<Gcr>(A, rhs, std::min(spec.restart_length, spec.max_iterations)),
+          message("gcr(", spec.restart_length, ")")};
 }
 InnerMethod make_method(const MrSpec& spec, const LinearOperator& A, int rhs) {
   return {std::make_unique<MinimalResidual>(A, rhs, spec.relaxation), "mr"};
