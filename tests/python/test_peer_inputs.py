@@ -339,6 +339,81 @@ def test_openqcd() -> None:
         )
 
 
+HASENBUSCH = (
+    OPENQCD.replace("nlv          2", "nlv          3").replace("forces       1 2", "forces       1")
+    + """
+[Level 2]
+integrator   LPFR
+nstep        5
+forces       2
+
+[Action 0]
+action       ACG
+[Action 1]
+action       ACF_TM1_EO_SDET
+ipf          0
+im0          0
+imu          1
+isp          1
+[Action 2]
+action       ACF_TM2_EO
+ipf          1
+im0          0
+imu          0 1
+isp          0 1
+[Force 1]
+force        FRF_TM1_EO_SDET
+isp          2
+[Force 2]
+force        FRF_TM2_EO
+isp          3
+[Solver 0]
+solver       CGNE
+nmx          256
+res          1.0e-11
+[Solver 1]
+res          1.0e-12
+[Solver 2]
+res          1.0e-9
+[Solver 3]
+res          1.0e-8
+"""
+)
+
+
+def test_openqcd_with_hasenbusch_masses_and_residuals() -> None:
+    text = from_openqcd(HASENBUSCH, extents=(8, 8, 8, 16))
+    run = load(text)
+    assert run.fermions[0].hasenbusch == [0.5]
+    # the ratio with mu = 0 is the lightest part
+    assert [(level.scheme, level.steps, level.monomials) for level in run.integrator] == [
+        ("leapfrog", 5, ["light.0"]),
+        ("omelyan2", 6, ["light.1"]),
+        ("omelyan4", 1, ["gauge"]),
+    ]
+    assert (run.metropolis.residual, run.molecular_dynamics.residual) == (1e-12, 1e-9)
+    assert "levels in between" not in text
+    assert "nmx of Solver 0" in text
+    swapped = HASENBUSCH.replace("imu          0 1", "imu          1 0")
+    assert from_openqcd(swapped, extents=(8, 8, 8, 16)) == text
+    heavier = from_openqcd(HASENBUSCH.replace("0.0 0.5", "0.001 0.5"), extents=(8, 8, 8, 16))
+    assert "# mu = 0.001 of the lightest action is left out: here 0" in heavier
+    alone = from_openqcd(HASENBUSCH.replace("imu          0 1", "imu          0 0"), extents=(8, 8, 8, 16))
+    assert "# actions whose masses do not follow each other (TM1, then TM2): no Hasenbusch" in alone
+    assert load(alone).fermions[0].hasenbusch == []
+    with pytest.raises(BadArgument, match=r"imu of \[Action 1\]: expected 0 to 1, found '7'"):
+        from_openqcd(HASENBUSCH.replace("imu          1\n", "imu 7\n"), extents=(8, 8, 8, 16))
+
+
+def test_milc_residuals_and_pseudofermions() -> None:
+    text = from_milc(MILC + "cgresid_md_fa_gr 2e-5 2e-6 3e-6\ncgresid_md_fa_gr 1e-5 4e-6 1e-6\n")
+    run = load(text)
+    assert (run.molecular_dynamics.residual, run.metropolis.residual) == (1e-5, 1e-6)
+    assert "# one pseudofermion for each flavour: which flavours MILC's n_pseudo = 5 share" in text
+    with pytest.raises(BadArgument, match="cgresid_md_fa_gr: expected three numbers"):
+        from_milc(MILC + "cgresid_md_fa_gr 2e-5\n")
+
+
 def test_milc_with_tadpole_factors() -> None:
     """MILC's own samples have u0 = 0.89, another gauge action: taken as tree level on request only."""
     tadpoles = MILC.replace("u0 1.0", "u0 0.89")

@@ -53,6 +53,8 @@ def from_milc(
     n_f = list(flavours) if flavours is not None else _milc_flavours(values)
     fermions = _milc_fermions(values, integer("n_dyn_masses"), n_f)
     get.take("input", "dyn_mass", "dyn_flavors", "naik_term_epsilon", "prompt")
+    get.take("input", "n_pseudo", "cgresid_md_fa_gr")
+    dynamics, metropolis = _milc_residuals(text)
     steps = integer("steps_per_trajectory")
     tables: list[tuple[str, Any]] = [
         ("lattice", {"extents": [integer(k) for k in ("nx", "ny", "nz", "nt")]}),
@@ -69,7 +71,11 @@ def from_milc(
                 }
             ],
         ),
-        ("molecular_dynamics", {"length": math.sqrt(2) * steps * number("microcanonical_time_step")}),
+        (
+            "molecular_dynamics",
+            {"length": math.sqrt(2) * steps * number("microcanonical_time_step")} | dynamics,
+        ),
+        *([("metropolis", metropolis)] if metropolis else []),
         (
             "trajectories",
             {"total": integer("warms") + integer("trajecs"), "thermalisation": integer("warms")},
@@ -83,6 +89,11 @@ def from_milc(
         "length is sqrt(2) times MILC's: its momenta are sqrt(2) times ours, <|P_01|^2> = 1",
         "one time scale with omelyan2, half as many steps as MILC counts forces: choose steps with --tune",
     ]
+    if "n_pseudo" in values:
+        remarks.append(
+            f"one pseudofermion for each flavour: which flavours MILC's n_pseudo = {values['n_pseudo'][0]} "
+            "share is in its file of rational functions; set `pseudofermions`"
+        )
     if u0 != 1.0:
         remarks.append(f"u0 = {u0:g}: tadpole factors and one-loop terms of the gauge action are left out")
     if "naik_term_epsilon" not in values:
@@ -100,6 +111,20 @@ def _milc_values(text: str) -> dict[str, list[str]]:
         if len(words) > 1 and words[0] not in values:
             values[words[0]] = words[1:]
     return values
+
+
+def _milc_residuals(text: str) -> tuple[dict[str, float], dict[str, float]]:
+    """Of the molecular dynamics, and of action and heat bath: the smallest of all pseudofermions."""
+    found = []
+    for _, line in lines(text):
+        key, *words = line.split() or [""]
+        if key == "cgresid_md_fa_gr":
+            if len(words) != 3:
+                raise BadArgument(f"the MILC input: cgresid_md_fa_gr: expected three numbers, found {words}")
+            found.append([number_of(word, "the MILC input: cgresid_md_fa_gr") for word in words])
+    if not found:
+        return {}, {}
+    return {"residual": min(r[0] for r in found)}, {"residual": min(min(r[1:]) for r in found)}
 
 
 def _milc_flavours(values: dict[str, list[str]]) -> list[float]:

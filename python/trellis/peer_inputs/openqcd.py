@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BadArgument
@@ -21,9 +22,11 @@ def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -
     """A run file from an input of openQCD's qcd1 with two flavours (sections in brackets).
 
     Read: [Lattice parameters] beta, c0, kappa, csw; [Boundary conditions] type, theta; [HMC parameters]
-    actions, nlv, tau; [MD trajectories] nth, ntr, dtr_cnfg; [Random number generator] seed; [Run name] name;
-    [Level n] integrator, lambda, nstep; [Action n] action. The gauge action goes to the innermost level and
-    the quarks to the outermost; Hasenbusch masses are chosen anew.
+    actions, mu, nlv, tau; [MD trajectories] nth, ntr, dtr_cnfg; [Random number generator] seed; [Run name]
+    name; [Level n] integrator, lambda, nstep, forces; [Action n] action, imu, isp; [Force n] isp; [Solver n]
+    res. Actions of two flavours whose masses follow each other (TM1, then ratios TM2 down to mu = 0) become
+    Hasenbusch masses, and forces stay on their levels. Where the input does not say so much, the quarks go to
+    the outermost level and the gauge action to the innermost, which the run file says.
 
     Parameters
     ----------
@@ -40,9 +43,15 @@ def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -
     """
     groups, lists = _openqcd_sections(text)
     get = Getter(groups, "the openQCD input")
-    integrator, remarks = _openqcd_integrator(get)
+    actions = lists.get(("HMC parameters", "actions"), [])
+    _require_doublet_alone(get, actions)
+    quarks, remarks = _openqcd_quarks(get, lists, actions)
+    integrator, more = _openqcd_integrator(get, lists, quarks)
+    remarks += more
     doublet = _openqcd_doublet(get, lists.get(("Lattice parameters", "kappa"), []))
-    _require_doublet_alone(get, lists.get(("HMC parameters", "actions"), []))
+    if quarks is not None and quarks.masses:
+        doublet["hasenbusch"] = quarks.masses
+    residuals = [_openqcd_residual(get, lists, name) for name in ("Action", "Force")]
     remarks += _openqcd_time_boundary(get, periodic)
     theta = lists.get(("Boundary conditions", "theta"), [])
     if theta:
@@ -60,7 +69,8 @@ def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -
         ),
         ("fermions", [doublet]),
         ("integrator", integrator),
-        ("molecular_dynamics", {"length": get.number("HMC parameters", "tau")}),
+        ("molecular_dynamics", {"length": get.number("HMC parameters", "tau")} | residuals[1]),
+        *([("metropolis", residuals[0])] if residuals[0] else []),
         (
             "trajectories",
             {
@@ -124,6 +134,75 @@ def _require_doublet_alone(get: Getter, actions: list[str]) -> None:
             )
 
 
+@dataclass(frozen=True)
+class _Quarks:
+    """Hasenbusch masses, descending, and the monomial of each action."""
+
+    masses: list[float]
+    monomials: dict[str, str]
+
+
+def _openqcd_quarks(
+    get: Getter, lists: dict[tuple[str, str], list[str]], actions: list[str]
+) -> tuple[_Quarks | None, list[str]]:
+    """What the actions make of the determinant, and remarks; None: the input does not say, or is not a chain.
+
+    TM1 is det(A + mu^2), TM2 det[(A + mu^2) / (A + mu'^2)], with A the operator squared.
+    """
+    kinds = {number: get.text(f"Action {number}", "action", "-") for number in actions}
+    get.take("HMC parameters", "actions", "npf")
+    if not actions or "-" in kinds.values():
+        return None, ["not every action has a section: no Hasenbusch masses"]
+    get.take("HMC parameters", "mu")
+    masses = [number_of(mu, "the openQCD input: mu") for mu in lists.get(("HMC parameters", "mu"), ["0.0"])]
+    heaviest: list[tuple[str, float]] = []
+    ratios: dict[float, tuple[str, float]] = {}
+    for number, kind in kinds.items():
+        if kind == "ACG":
+            continue
+        get.take(f"Action {number}", "imu", "ipf", "im0")
+        used = sorted(_entry(masses, word, number) for word in lists.get((f"Action {number}", "imu"), ["0"]))
+        if kind.startswith("ACF_TM1"):
+            heaviest.append((number, used[0]))
+        elif kind.startswith("ACF_TM2") and len(used) > 1 and used[-1] not in ratios:
+            ratios[used[-1]] = (number, used[0])
+    order = heaviest[:1]
+    while order and order[-1][1] in ratios:
+        order.append(ratios.pop(order[-1][1]))
+    if not order or len(order) + sum(kind == "ACG" for kind in kinds.values()) != len(kinds):
+        return None, ["actions whose masses do not follow each other (TM1, then TM2): no Hasenbusch masses"]
+    remarks = []
+    if order[-1][1] != 0:
+        remarks.append(f"mu = {order[-1][1]:g} of the lightest action is left out: here 0")
+    if len(order) > 1 and any(kind in ("ACF_TM1", "ACF_TM2") for kind in kinds.values()):
+        remarks.append("Hasenbusch masses are those of the even-odd operator here, of the whole one there")
+    if kinds[order[0][0]] == "ACF_TM1_EO":
+        remarks.append("the determinant of the odd sites, which ACF_TM1_EO leaves out, is part of the weight")
+    parts = len(order)
+    names = ["light"] if parts == 1 else [f"light.{k}" for k in reversed(range(parts))]
+    monomials = {number: name for (number, _), name in zip(order, names, strict=True)}
+    monomials |= {number: "gauge" for number, kind in kinds.items() if kind == "ACG"}
+    return _Quarks([mu for _, mu in order[:-1]], monomials), remarks
+
+
+def _entry(masses: list[float], word: str, action: str) -> float:
+    """A mass by its place in mu."""
+    if not word.isdigit() or int(word) >= len(masses):
+        raise BadArgument(f"imu of [Action {action}]: expected 0 to {len(masses) - 1}, found {word!r}")
+    return masses[int(word)]
+
+
+def _openqcd_residual(get: Getter, lists: dict[tuple[str, str], list[str]], kind: str) -> dict[str, float]:
+    """The smallest residual of the solvers that sections of a kind name; empty where there are none."""
+    solvers: set[str] = set()
+    for (section, key), words in lists.items():
+        if section.startswith(f"{kind} ") and key == "isp":
+            get.take(section, key)
+            solvers |= set(words)
+    found = [get.number(f"Solver {n}", "res") for n in solvers if (f"Solver {n}", "res") in lists]
+    return {"residual": min(found)} if found else {}
+
+
 def _openqcd_time_boundary(get: Getter, periodic: bool) -> list[str]:
     """Remarks on the boundary conditions in time."""
     group = "Boundary conditions"
@@ -153,8 +232,10 @@ def _openqcd_phases(theta: list[str]) -> list[float]:
     return [*(angle / math.pi for angle in angles), 1.0]
 
 
-def _openqcd_integrator(get: Getter) -> tuple[list[dict[str, Any]], list[str]]:
-    """Outermost and innermost level, outermost first, and remarks."""
+def _openqcd_integrator(
+    get: Getter, lists: dict[tuple[str, str], list[str]], quarks: _Quarks | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Levels, outermost first, and remarks: those of the input, or the outermost and innermost one."""
     schemes = {"LPFR": "leapfrog", "OMF2": "omelyan2", "OMF4": "omelyan4"}
     count = get.integer("HMC parameters", "nlv")
     if not 1 <= count <= _MOST_LEVELS:
@@ -169,7 +250,16 @@ def _openqcd_integrator(get: Getter) -> tuple[list[dict[str, Any]], list[str]]:
         if scheme == "OMF2":
             level["lambda"] = get.number(name, "lambda", 0.1931833275037836)
         levels.insert(0, level)
-    remarks = ["quarks on the outermost level, the gauge action on the innermost; no Hasenbusch masses"]
+    forces = [lists.get((f"Level {number}", "forces"), []) for number in reversed(range(count))]
+    known = quarks.monomials if quarks is not None else {}
+    if known and all(forces) and sorted(n for level in forces for n in level) == sorted(known):
+        for number in range(count):
+            get.take(f"Level {number}", "forces")
+        return [
+            level | {"monomials": [known[n] for n in numbers]}
+            for level, numbers in zip(levels, forces, strict=True)
+        ], []
+    remarks = ["quarks on the outermost level, the gauge action on the innermost"]
     if count == 1:
         return [levels[0] | {"monomials": ["light", "gauge"]}], remarks
     if count > 2:
