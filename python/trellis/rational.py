@@ -16,14 +16,20 @@ import json
 import math
 import os
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from .durable import write_json
 from .errors import BadArgument, NumericError
 
-#: Decimal digits of the arithmetic.
-_DIGITS = 60
+#: Decimal digits of the arithmetic: at least, and beyond those of the error, which is solved for.
+_DIGITS, _MORE_DIGITS = 60, 40
+#: Below, a function is there in less than a second.
+_LONG_ORDER = 16
+_announce: ContextVar[Callable[[str], None] | None] = ContextVar("announce", default=None)
 _MAX_ORDER = 60
 _CACHE_VERSION = 1
 
@@ -121,6 +127,16 @@ def rational_power(
     )
 
 
+@contextmanager
+def announcing(say: Callable[[str], None]) -> Iterator[None]:
+    """While it is entered, functions whose computation takes long are told to `say` before."""
+    token = _announce.set(say)
+    try:
+        yield
+    finally:
+        _announce.reset(token)
+
+
 def order_estimate(ratio: float, tolerance: float) -> int:
     """About the order that :func:`rational_power` finds for this tolerance, without computing anything.
 
@@ -133,9 +149,18 @@ def order_estimate(ratio: float, tolerance: float) -> int:
 
 
 def _first_order(ratio: float, tolerance: float) -> int:
-    """Below the order that is needed: the error falls as exp(-pi^2 n / log(4 / sqrt(ratio)))."""
-    rate = math.pi**2 / math.log(4.0 / math.sqrt(ratio))
-    return max(1, int(math.log(0.1 / tolerance) / rate) - 2)
+    """Below the order that is needed."""
+    return max(1, int(math.log(0.1 / tolerance) / _rate(ratio)) - 2)
+
+
+def _rate(ratio: float) -> float:
+    """The error falls as exp(-rate n) with the order n."""
+    return math.pi**2 / math.log(4.0 / math.sqrt(ratio))
+
+
+def _digits(ratio: float, order: int) -> int:
+    """Barycentric weights and poles lose as many as the error has."""
+    return max(_DIGITS, math.ceil(_rate(ratio) * order / math.log(10.0)) + _MORE_DIGITS)
 
 
 def _scaled(unit: Rational, low: float, high: float) -> Rational:
@@ -175,6 +200,12 @@ def _on_unit_interval(exponent: float, ratio: float, order: int, cache: Path | N
     key = f"{exponent!r} {ratio!r} {order}"
     known = _read_cache(path)
     if key not in known:
+        say = _announce.get()
+        if say is not None and order >= _LONG_ORDER:
+            say(
+                f"computing a rational function of order {order} for x^{exponent:g} on [{ratio:.3g}, 1], "
+                f"which is kept in {path}"
+            )
         found = _solve(exponent, ratio, order)
         known = {**_read_cache(path), key: asdict(found)}
         try:
@@ -211,7 +242,7 @@ def _solve(exponent: float, ratio: float, order: int) -> Rational:
     """On [ratio, 1], in many digits."""
     import mpmath
 
-    with mpmath.workdps(_DIGITS):
+    with mpmath.workdps(_digits(ratio, order)):
         power, low = mpmath.mpf(exponent), mpmath.mpf(ratio)
         points = _zolotarev_points(mpmath, low, 2 * order + 1)
         function = _Interpolant(mpmath, points, power)
@@ -295,7 +326,7 @@ class _Interpolant:
                 lambda b: self.denominator(-b),
                 (a, b),
                 solver="anderson",
-                tol=mpmath.mpf(10) ** -80,
+                tol=mpmath.mpf(10) ** -(mpmath.mp.dps + 20),
                 verify=False,
             )
             slope = -sum(w / (-root - z) ** 2 for w, z in zip(self.weights, self.support, strict=True))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from trellis.errors import BadArgument, NumericError
-from trellis.rational import Rational, rational_power
+from trellis.rational import Rational, announcing, rational_power
 
 DATA = os.environ.get("TRELLIS_TEST_DATA")
 CASES = [
@@ -143,3 +143,25 @@ def test_bad_arguments(exponent: float, arguments: dict, text: str) -> None:
 def test_a_tolerance_out_of_reach(tmp_path: Path) -> None:
     with pytest.raises(NumericError, match="order 60"):
         rational_power(0.5, low=1e-300, high=1.0, tolerance=1e-15, cache=tmp_path / "c.json")
+
+
+@pytest.mark.parametrize(("exponent", "low", "high"), [(-0.5, 0.09, 4.3), (0.25, 0.5, 1.0)])
+def test_large_orders_on_short_intervals(exponent: float, low: float, high: float, tmp_path: Path) -> None:
+    """Errors of 10^-77 and below take more digits than the 60 of small orders."""
+    said: list[str] = []
+    with announcing(said.append):
+        found = rational_power(exponent, low=low, high=high, order=60, cache=tmp_path / "rational.json")
+        again = rational_power(exponent, low=low, high=high, order=60, cache=tmp_path / "rational.json")
+    assert found == again
+    assert found.order == 60
+    assert min(found.shifts) > 0
+    assert found.error < 1e-13
+    (line,) = said  # the second one was kept
+    assert line.startswith(f"computing a rational function of order 60 for x^{exponent:g} on [")
+
+
+def test_short_computations_are_not_announced(tmp_path: Path) -> None:
+    said: list[str] = []
+    with announcing(said.append):
+        rational_power(-0.5, low=0.01, high=1.0, order=6, cache=tmp_path / "rational.json")
+    assert said == []

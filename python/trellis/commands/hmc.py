@@ -17,6 +17,7 @@ from ..monomials import Interval, make_hmc, make_sea, naming_solver_keys
 from ..online import OnlineMeasurements, sea_flavours
 from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
+from ..rational import announcing
 from ..run_files import HmcRun
 from .changed_keys import changes, course_of, describe_change, physics_of, require_tested
 from .console import Output
@@ -170,7 +171,8 @@ class _Chain:
     def _prepare(self, U: GaugeField) -> None:
         """Monomials and integrator, with the intervals of the state or measured on U."""
         run = self.run
-        self.sea = make_sea(run, U, self.intervals)
+        with announcing(self.output.notice):
+            self.sea = make_sea(run, U, self.intervals)
         self.hmc = make_hmc(self.sea)
         self.intervals = self.sea.interval_record()
         for name, functions in self.sea.functions.items():
