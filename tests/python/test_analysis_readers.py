@@ -404,6 +404,30 @@ def test_a_file_that_is_replaced_while_it_is_read(tmp_path, monkeypatch):
     assert (found.files[0].sha256, found.files[0].bytes) == (digest, size)
 
 
+def test_a_field_that_stands_still_has_no_errors(tmp_path):
+    """Sums in another order differ by rounding, of which Creutz ratios, flow and means had errors."""
+    rng = np.random.default_rng(9)
+
+    def rounded(values, count=20):
+        return values * (1 + 1e-15 * rng.standard_normal((count, *np.shape(values))))
+
+    path = write_stream(tmp_path / "stream.h5", 20, plaquette=rounded(0.6))
+    area = np.outer(np.arange(1, 3), np.arange(1, 4))
+    with h5py.File(path, "a") as file:
+        file["occasional/wilson_loops/trajectory"] = np.arange(1, 21)
+        file["occasional/wilson_loops/value"] = rounded(np.exp(-0.3 * area))
+        file["occasional/flow_energy_clover/value"][:] = rounded(np.linspace(0.1, 0.2, 6))
+    results = analyze(path, output=tmp_path / "out")
+    assert set(results.observables) == {"dH"}
+    assert results.stream is None
+    assert "the same in all measurements, left out: plaquette = 0.6" in results.notes
+    expected = "left out with what follows from it: flow_energy_clover, wilson_loops"
+    assert f"the same in all measurements, {expected}" in results.notes
+    with h5py.File(path, "a") as file:  # one of them moves
+        file["occasional/wilson_loops/value"][7] *= 1.001
+    assert analyze(path).stream.loops.creutz["2x2"].error > 0
+
+
 def test_constant_series_are_named(tmp_path):
     path = write_stream(tmp_path / "stream.h5", 20, plaquette=np.full(20, 0.6))
     results = analyze(path)

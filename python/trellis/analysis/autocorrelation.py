@@ -12,6 +12,17 @@ from numpy.typing import NDArray
 
 #: pyerrors needs this many.
 MINIMUM_SAMPLES = 5
+#: Of the values: what sums of a field that stands still differ by, in another order or after a round trip.
+_ROUNDING = 1e-12
+
+
+def is_constant(values: NDArray) -> bool:
+    """Whether values along the first axis are the same but for rounding."""
+    values = np.asarray(values)
+    if len(values) == 0:
+        return True
+    spread = np.max(np.abs(values - values[0]))
+    return bool(spread <= _ROUNDING * np.max(np.abs(values)))
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ def autocorrelation(name: str, values: NDArray, trajectories: NDArray) -> Autoco
         Same length, trajectories ascending. Gaps that are multiples of the spacing are taken into account.
     """
     values = np.asarray(values, dtype=float)
-    if len(values) < MINIMUM_SAMPLES or np.ptp(values) == 0.0:
+    if len(values) < MINIMUM_SAMPLES or is_constant(values):
         return None
     steps = np.diff(trajectories)
     spacing = int(np.gcd.reduce(steps))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..scales import reference_time
 from .assemble import series
+from .autocorrelation import is_constant
 from .flow_scales import scales_of
 from .measurements import ArraySeries, Measurements
 from .results import FlowResult, LoopResult, StreamResult, ValueRecord
@@ -22,7 +23,7 @@ _FEWEST = 5
 
 def stream_result(measurements: Measurements, notes: list[str], warns: list[str]) -> StreamResult | None:
     """Everything beyond the single series, or None if the stream has nothing of it."""
-    arrays = measurements.arrays
+    arrays = _that_move(measurements.arrays, notes)
     flow = _flow(arrays, measurements.lattice, notes)
     loops = _loops(arrays.get("wilson_loops"), notes)
     if loops is not None and measurements.lattice is not None:
@@ -38,6 +39,14 @@ def stream_result(measurements: Measurements, notes: list[str], warns: list[str]
     if flow is None and loops is None and not derived:
         return None
     return StreamResult(flow=flow, loops=loops, derived=derived)
+
+
+def _that_move(arrays: dict[str, ArraySeries], notes: list[str]) -> dict[str, ArraySeries]:
+    """Without those that are the same in all measurements, whose errors would be of rounding."""
+    still = [n for n, a in arrays.items() if len(a.trajectories) >= _FEWEST and is_constant(a.values)]
+    if still:
+        notes.append(f"the same in all measurements, left out with what follows from it: {', '.join(still)}")
+    return {name: array for name, array in arrays.items() if name not in still}
 
 
 def _observable(values: NDArray, numbers: NDArray) -> pe.Obs:
@@ -94,7 +103,7 @@ def _add_charge(
     t0 = reference_time(times, energy.values.mean(axis=0))
     at = len(times) - 1 if not np.isfinite(t0) else int(np.argmin(np.abs(times - t0)))
     Q = charge.values[:, at]
-    if np.ptp(Q) == 0:
+    if is_constant(Q):
         return
     squared = _observable(Q**2, numbers)
     result.charge_time = float(times[at])
@@ -161,7 +170,7 @@ def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
         if vectors is not None and vectors.values.shape[1] > 1 and len(vectors.trajectories) >= _FEWEST:
             v, n = vectors.values, vectors.values.shape[1]
             pairs = (v.sum(axis=1) ** 2 - (v**2).sum(axis=1)) / (n * (n - 1))
-            if np.ptp(pairs) > 0:
+            if not is_constant(pairs):
                 mean = _observable(v.mean(axis=1), vectors.trajectories)
                 squares = _observable(pairs, vectors.trajectories)
                 found[f"chiral_susceptibility_disconnected.{name}"] = _record(volume * (squares - mean**2))
@@ -193,7 +202,7 @@ def _check_dynamics(measurements: Measurements, warns: list[str]) -> None:
         )
         return
     found = measurements.observables.get("exp_minus_dH")
-    if found is None or len(found.values) < 20 or np.ptp(found.values) == 0:
+    if found is None or len(found.values) < 20 or is_constant(found.values):
         return
     record = _record(_observable(found.values, found.trajectories))
     if abs(record.value - 1) > 4 * record.error:
