@@ -373,15 +373,32 @@ def test_headline(finished: Path) -> None:
     _, values = correlators(finished, "charges")
     for window in record["windows"]:
         if window["states"] == 1:
-            for name, value in one_state_charges(values, window).items():
+            assert not window["profiled"]
+            refitted = one_state_charges(values, window, record["autocorrelation_factor"])
+            for name, value in refitted.items():
                 assert window["values"][name] == pytest.approx(value, abs=0.02 * window["errors"][name])
 
 
-def one_state_charges(values: dict[str, np.ndarray], window: dict) -> dict[str, float]:
+def shrunk_correlation(influence: np.ndarray, factor: float) -> np.ndarray:
+    """(1 - lambda) r + lambda 1, lambda = factor sum Var(r_ij) / sum r_ij^2 (Schaefer and Strimmer, 2005)."""
+    n, points = influence.shape
+    x = influence / influence.std(axis=0, ddof=1)
+    variance = squares = 0.0
+    for i in range(points):
+        for j in range(points):
+            if i != j:
+                w = x[:, i] * x[:, j]
+                variance += n / (n - 1) ** 3 * ((w - w.mean()) ** 2).sum()
+                squares += w.mean() ** 2
+    shrinkage = min(max(min(variance / squares, 1.0) * factor, 0.02), 1.0)
+    return (1 - shrinkage) * (x.T @ x) / (n - 1) + shrinkage * np.eye(points)
+
+
+def one_state_charges(values: dict[str, np.ndarray], window: dict, factor: float) -> dict[str, float]:
     """A0 exp(-E0 t) and A0 exp(-E0 t) (g t + c) fitted to C and N again, by another minimiser.
 
-    Uncorrelated weights (few configurations): C, N/C at the first time and every g_eff have their errors, to
-    first order around the data.
+    Few configurations: shrunk correlations of C, N/C at the first time and every g_eff, to first order around
+    the data. `factor`: 2 tau_int of the data.
     """
     t = np.arange(window["t_min"], window["t_max"] + 1)
     C = values["nucleon"]
@@ -389,6 +406,10 @@ def one_state_charges(values: dict[str, np.ndarray], window: dict) -> dict[str, 
     mean_C, error_C = mean_and_error(C.mean(axis=0), C - C.mean(axis=0))
     ratios = {name: ratio_of(N, C) for name, N in numerators(values).items()}
     decay = np.polyfit(t, np.log(mean_C[t]), 1)
+    influences = [(C - C.mean(axis=0))[:, t]]
+    for _, influence in ratios.values():
+        influences += [influence[:, t[:1]], np.diff(influence[:, t], axis=1)]
+    whiten = np.linalg.inv(np.linalg.cholesky(shrunk_correlation(np.hstack(influences), factor)))
 
     def in_errors(p: np.ndarray) -> np.ndarray:
         model = np.exp(p[0] + p[1] * t)
@@ -399,7 +420,7 @@ def one_state_charges(values: dict[str, np.ndarray], window: dict) -> dict[str, 
             _, first = mean_and_error(R[t[:1]], influence[:, t[:1]])
             _, steps = mean_and_error(np.diff(R[t]), np.diff(influence[:, t], axis=1))
             parts += [miss[:1] / first, np.diff(miss) / steps]
-        return np.concatenate(parts)
+        return whiten @ np.concatenate(parts)
 
     start = [decay[1], decay[0]]
     for R, _ in ratios.values():
