@@ -149,7 +149,7 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
 @pytest.mark.parametrize(
     "old, new, text",
     [
-        ("rho = 0.12", "rho = -0.1", "smearing.rho"),
+        ("rho = 0.12", "rho = -1e7", "smearing.rho"),
         ("b = [0, 0, 1]", "b = [0, 2.5, 1]", "background.b: b_y = 2.5: quanta of flux are integers, in the"),
         ("b = [0, 0, 1]", "e = [0, 0, 1.5]", "background.e: e_z = 1.5: quanta of flux are integers, in the"),
         ("mass = 0.2", "mass = 0.0", "staggered flavours have a mass"),
@@ -369,6 +369,42 @@ def test_hisq(tmp_path: Path) -> None:
     assert (
         "HISQ flavours have their own smearing" in run("generate", "run.toml", cwd=refused, status=1).stderr
     )
+
+
+def test_stout_links_beside_hisq(tmp_path: Path) -> None:
+    """[smearing] acts on the flavour that is not HISQ, and on its force: dH falls as the step squared."""
+    other = '[[fermions]]\nname = "stout"\ntype = "staggered"\nn_f = 1\nmass = 0.2\n[[integrator]]'
+    text = STAGGERED.format(type="hisq", high=20).replace("[[integrator]]", other)
+    text = text.replace('["light", ', '["light", "stout", ').replace(
+        'type = "cold"', 'type = "weak"\nspread = 0.3'
+    )
+    text = text.replace("total = 6\nthermalisation = 6", "total = 1")
+    dH, forces = [], []
+    for steps, rho in ((8, 0.1), (16, 0.1), (16, 0.0)):
+        smeared = text.replace("steps = 4", f"steps = {steps}") + f"[smearing]\nrho = {rho}\nlevels = 1\n"
+        folder = write_run(tmp_path / f"{steps}_{rho}", smeared)
+        run("generate", "run.toml", cwd=folder)
+        with h5py.File(folder / "out" / "stream.h5") as file:
+            dH.append(abs(file["observables/dH"][0]))
+            forces.append([file[f"observables/force.{name}"][0] for name in ("light", "stout")])
+    assert dH[0] / dH[1] == pytest.approx(4, rel=0.2)
+    assert forces[1][0] == forces[2][0]
+    assert forces[1][1] != forces[2][1]
+
+
+def test_negative_stout_weights(tmp_path: Path) -> None:
+    """Warned about, and the force is the derivative: dH of a trajectory falls as the square of its steps."""
+    text = STAGGERED.format(type="staggered", high=20).replace("total = 6\nthermalisation = 6", "total = 1")
+    text = text.replace('type = "cold"', 'type = "weak"\nspread = 0.3')
+    text += "[smearing]\nrho = -0.05\nlevels = 2\n"
+    found = []
+    for steps in (8, 16):
+        folder = write_run(tmp_path / f"{steps}", text.replace("steps = 4", f"steps = {steps}"))
+        said = run("generate", "run.toml", cwd=folder).stderr
+        assert "smearing.rho = -0.05 is negative: all waves of the links grow" in " ".join(said.split())
+        with h5py.File(folder / "out" / "stream.h5") as file:
+            found.append(abs(file["observables/dH"][0]))
+    assert found[0] / found[1] == pytest.approx(4, rel=0.2)
 
 
 def test_odd_parameters_are_named(tmp_path: Path) -> None:

@@ -73,7 +73,12 @@ def warn_of_large_rho(key: str, rho: float, levels: int, output: Output) -> None
     key
         Of the run file: "smearing.rho".
     """
-    if levels > 0 and rho > LARGE_RHO:
+    if levels > 0 and rho < 0:
+        output.warning(
+            f"{key} = {rho:g} is negative: all waves of the links grow with every level; give a positive one "
+            "unless it is what you want to reproduce"
+        )
+    elif levels > 0 and rho > LARGE_RHO:
         output.warning(
             f"{key} = {rho:g} is above {LARGE_RHO:g}: short waves of the links grow with every level; lower "
             "it unless it is what you want to reproduce"

@@ -95,10 +95,10 @@ class HmcRun(Table):
 
     @model_validator(mode="after")
     def _smearing_fits(self) -> Self:
-        if self.smearing.levels > 0 and any(f.type == "hisq" for f in self.fermions):
+        if self.smearing.levels > 0 and self.fermions and all(f.type == "hisq" for f in self.fermions):
             raise ValueError(
-                "fermions: HISQ flavours have their own smearing and do not stand beside [smearing]; leave "
-                "that table out"
+                "fermions: HISQ flavours have their own smearing, and [smearing] is for the others, of which "
+                "there are none; leave that table out"
             )
         if self.measure is not None and self.measure.loops is not None:
             self.measure.loops.require_fit(self.lattice.extents)

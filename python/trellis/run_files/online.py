@@ -14,7 +14,6 @@ from .common import (
     Extents,
     FourPhases,
     MagneticQuanta,
-    NotNegative,
     Positive,
     Table,
     require_diagonal,
@@ -76,9 +75,10 @@ class ValenceTable(Table):
     charge_thirds: ChargeThirds = Field(default=0, description="staggered, hisq: charge in units of e/3.")
     b: MagneticQuanta = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
     e: ElectricQuanta = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
-    rho: NotNegative = Field(
+    rho: Coupling = Field(
         default=0.0,
-        description=f"staggered, wilson: stout weight of its links; warned about above {LARGE_RHO:g}.",
+        description="staggered, wilson: stout weight of its links; warned about below 0 and above "
+        f"{LARGE_RHO:g}.",
     )
     levels: int = Field(default=0, ge=0, le=20, description="staggered, wilson: stout levels of its links.")
 

@@ -15,7 +15,6 @@ from .common import (
     FourPhases,
     MagneticQuanta,
     Name,
-    NotNegative,
     Positive,
     Table,
     require_diagonal,
@@ -25,9 +24,10 @@ from .common import (
 class SmearingTable(Table):
     """[smearing]: of the links that the fermions see."""
 
-    rho: NotNegative = Field(
+    rho: Coupling = Field(
         description="Stout weight of every staple (Morningstar and Peardon); above "
-        f"{LARGE_RHO:g} the shortest waves grow by more than half at every level, which is warned about."
+        f"{LARGE_RHO:g} the shortest waves grow by more than half at every level, and with negative weights "
+        "all waves grow: both are warned about."
     )
     levels: int = Field(ge=0, le=20, description="How often.")
 
