@@ -101,7 +101,7 @@ def _cuda(build: dict[str, Any], machine: dict[str, Any]) -> str:
 
 
 def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count} nodes, each a box of the process grid"
+    return "1 node" if count == 1 else f"{count} nodes"
 
 
 def _parallel() -> dict[str, Any]:

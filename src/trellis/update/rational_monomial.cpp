@@ -5,8 +5,6 @@
 
 namespace trellis {
 
-namespace {}
-
 RationalMonomial::RationalMonomial(std::string name, SmearedLinksPtr links, SquaredOperatorPtr fermion,
                                    const RationalParams& params)
     : FermionMonomial{std::move(name), std::move(links)}, fermion_{std::move(fermion)}, params_{params} {

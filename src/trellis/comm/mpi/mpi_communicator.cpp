@@ -70,8 +70,10 @@ std::vector<int> find_nodes(MPI_Comm comm) {
   MPI_Comm_size(comm, &size);
   int first = rank;
   if (const char* text = std::getenv("TRELLIS_RANKS_PER_NODE")) {
-    const int ranks = std::atoi(text);
-    TRELLIS_REQUIRE(ranks >= 1, "TRELLIS_RANKS_PER_NODE = ", text, ": expected a whole number from 1 on");
+    char* end = nullptr;
+    const int ranks = int(std::strtol(text, &end, 10));
+    TRELLIS_REQUIRE(end != text && *end == 0 && ranks >= 1, "TRELLIS_RANKS_PER_NODE = ", text,
+                    ": expected a whole number from 1 on");
     first = rank - rank % ranks;
   } else {
     MPI_Comm node;
