@@ -50,6 +50,11 @@ CASES = {
     "cg": ("", 'type = "cg"\ninner_precision = "double"\neven_odd = "none"', PION),
     "bicgstab": ("", 'type = "bicgstab"\ninner_precision = "double"\neven_odd = "none"', PION),
     "gcr": ("", 'type = "gcr"\ninner_precision = "double"\neven_odd = "none"', PION),
+    "gcr of 40 steps": (
+        "",
+        'type = "gcr"\nrestart_length = 40\ninner_precision = "double"\neven_odd = "none"',
+        PION,
+    ),
     "mixed, even-odd": ("", 'type = "gcr"\ninner_precision = "half"', PION),
     "many mesons": (
         "strange_kappa = 0.09",

@@ -355,6 +355,25 @@ def test_coefficients_of_every_kind() -> None:
         ('[three_point]\ncurrents = ["A3"]', 7, "three_point: give currents and separations"),
         ("[solver]\ncolumns_per_solve = 5", 8, "solver.columns_per_solve"),
         (
+            "[solver]\nrestart_length = 8",
+            8,
+            'solver.restart_length: expected solver.type = "gcr" beside it, found "cg"; leave it out',
+        ),
+        (
+            '[solver]\ntype = "gcr"\nrelaxation = 0.8',
+            9,
+            'solver.relaxation: expected solver.type = "mr" beside it, found "gcr"; leave it out',
+        ),
+        (
+            '[solver]\ninner_precision = "double"\nupdate_threshold = 0.1',
+            9,
+            'solver.update_threshold: expected solver.inner_precision = "float", "half" or "fp16" beside it, '
+            'found "double"',
+        ),
+        ("[solver]\nupdate_threshold = 0", 8, "solver.update_threshold: Input should be greater than 0"),
+        ('[solver]\ntype = "mr"\nrelaxation = 2.0', 9, "solver.relaxation: Input should be less than 2"),
+        ('[solver]\ntype = "gcr"\nrestart_length = 0', 9, "solver.restart_length: Input should be greater"),
+        (
             "[feynman_hellmann]\nmomenta = [[0, 0, 0], [0, 0, 0]]",
             8,
             "feynman_hellmann.momenta: twice the same; found [[0, 0, 0], [0, 0, 0]]",

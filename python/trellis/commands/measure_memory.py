@@ -11,8 +11,10 @@ from ..run_files.quarks import SolverTable
 from .measure_setup import lanczos_bytes
 from .setup import gauge_field_bytes
 
-#: Vectors of each method: of cg with the normal equations' own, of gcr those of 16 steps between restarts.
-_WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4 + 2 * 16, "mr": 6}
+#: Vectors of each method: of cg with the normal equations' own, of gcr two more for each step.
+_WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6}
+#: Steps of gcr between restarts (trellis.gcr).
+_STEPS_OF_GCR = 16
 #: At most, but on lattices that fit a cache.
 _COLUMNS_OF_A_BATCH = 4
 #: Of a propagator.
@@ -33,6 +35,8 @@ def work_fields(solver: SolverTable, columns: int) -> int:
     A method has its own for one batch of columns (solver/batches.hpp).
     """
     own: float = _WORK_FIELDS[solver.type]
+    if solver.type == "gcr":
+        own += 2 * min(solver.restart_length or _STEPS_OF_GCR, solver.max_iterations)
     if solver.inner_precision != "double":
         own = _OUTER_FIELDS + own * _INNER_SIZE[solver.inner_precision]
     return math.ceil(own * min(_COLUMNS_OF_A_BATCH, columns) / columns)

@@ -67,10 +67,14 @@ def between(table: ConfigurationsTable, first: int | None, last: int | None) -> 
 
 def make_solver(table: SolverTable) -> Solver:
     """The solver that a run file describes."""
-    method = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr, "mr": mr}[table.type]
-    solver: Any = method(tolerance=table.tolerance, max_iterations=table.max_iterations)
+    method: Any = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr, "mr": mr}[table.type]
+    own = {"restart_length": table.restart_length, "relaxation": table.relaxation}
+    given = {key: value for key, value in own.items() if value is not None}
+    solver = method(tolerance=table.tolerance, max_iterations=table.max_iterations, **given)
     if table.inner_precision != "double":
-        solver = mixed_precision(solver, inner=table.inner_precision)
+        solver = mixed_precision(
+            solver, inner=table.inner_precision, update_threshold=table.update_threshold or 0.0
+        )
     return solver if table.even_odd == "none" else even_odd(solver, form=table.even_odd)
 
 

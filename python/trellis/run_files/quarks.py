@@ -184,12 +184,40 @@ class SolverTable(Table):
     even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
         default="symmetric", description="Form of the even-odd Schur complement."
     )
+    restart_length: int | None = Field(
+        default=None, ge=1, le=1000, description="gcr: steps between restarts; default: 16."
+    )
+    relaxation: float | None = Field(
+        default=None, gt=0, lt=2, description="mr: factor of each step; default: 1."
+    )
+    update_threshold: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="Mixed precision: the residual is recomputed in double when it has dropped by this "
+        "factor; default: by type and inner_precision.",
+    )
     columns_per_solve: Literal[1, 2, 3, 4, 6, 12] | None = Field(
         default=None,
         description="moebius: how many of a propagator's twelve columns are solved together; default: 1. 12 "
         "of them took 0.98 to 1.14 times less time than 12 alone (the slices share the links already) and "
         "twelve times the memory. Other fermions have all twelve in one batch.",
     )
+
+    @model_validator(mode="after")
+    def _keys_of_the_method(self) -> Self:
+        for key, method in (("restart_length", "gcr"), ("relaxation", "mr")):
+            if getattr(self, key) is not None and self.type != method:
+                raise at_key(
+                    key, f'expected solver.type = "{method}" beside it, found "{self.type}"; leave it out'
+                )
+        if self.update_threshold is not None and self.inner_precision == "double":
+            raise at_key(
+                "update_threshold",
+                'expected solver.inner_precision = "float", "half" or "fp16" beside it, found "double"; '
+                "leave it out",
+            )
+        return self
 
     @property
     def columns(self) -> int:
