@@ -41,15 +41,16 @@ NAMED_MESONS: dict[str, list[MesonChannel]] = {
 
 @dataclass(frozen=True)
 class BaryonChannel:
-    """A baryon correlator: name of its dataset, particle, operator. Up and down are degenerate."""
+    """A baryon correlator: name of its dataset, particle, operator, parity. Up and down are degenerate."""
 
     name: str
     particle: str
     operator: str
     form: Literal["full", "projected"]
+    parity: Literal[1, -1] = 1
 
 
-NAMED_BARYONS: dict[str, BaryonChannel] = {
+_POSITIVE_BARYONS: dict[str, BaryonChannel] = {
     "nucleon": BaryonChannel("nucleon", "nucleon", "proton", "full"),
     "nucleon_projected": BaryonChannel("nucleon_projected", "nucleon", "proton", "projected"),
     "delta": BaryonChannel("delta", "delta", "delta_plus_plus", "projected"),
@@ -60,6 +61,12 @@ NAMED_BARYONS: dict[str, BaryonChannel] = {
     "sigma_star": BaryonChannel("sigma_star", "sigma_star", "sigma_star_plus", "full"),
     "xi_star": BaryonChannel("xi_star", "xi_star", "xi_star_zero", "full"),
     "omega": BaryonChannel("omega", "omega", "omega_minus", "full"),
+}
+NAMED_BARYONS = _POSITIVE_BARYONS | {
+    f"{name}_negative": BaryonChannel(
+        f"{name}_negative", f"{channel.particle}_negative", channel.operator, channel.form, -1
+    )
+    for name, channel in _POSITIVE_BARYONS.items()
 }
 
 

@@ -156,7 +156,7 @@ def baryon(
     down: Propagator | None = None,
     strange: Propagator | None = None,
     form: Literal["full", "projected"] | None = None,
-    parity: Literal[1, -1] = 1,
+    parity: Literal[1, -1] | None = None,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
     """Baryon correlator C(p, t). Collective.
@@ -168,7 +168,7 @@ def baryon(
         "delta_plus_plus", "delta_plus", "delta_zero", "delta_minus", "sigma_star_plus", "sigma_star_zero",
         "sigma_star_minus", "xi_star_zero", "xi_star_minus", "omega_minus". Or a name of run files:
         "nucleon" and "nucleon_projected" (proton), "delta" and "delta_full" (delta_plus_plus), "sigma"
-        (sigma_plus), "xi" (xi_zero), "sigma_star", "xi_star", "omega".
+        (sigma_plus), "xi" (xi_zero), "sigma_star", "xi_star", "omega", and these with "_negative" behind.
     up, down, strange
         Propagators from the same source; flavours that the baryon does not have may be left out. The same
         propagator may stand for several; for up and down with a twisted mass that gives a UserWarning.
@@ -178,7 +178,8 @@ def baryon(
         projected at source and sink (the operators of lalibe), mean over the spin states. Default: that of
         the run file's name, or "full".
     parity
-        1, or -1 for the parity partner.
+        1, or -1 for the parity partner, whose correlator is negative (- < B B^dagger >). Default: that of the
+        run file's name, or 1.
     momenta
         Integer vectors n, p = 2 pi n / L.
 
@@ -191,7 +192,7 @@ def baryon(
     Raises
     ------
     BadArgument
-        Unknown name or form, a missing propagator, or propagators from different sources.
+        Unknown name, form or parity, a missing propagator, or propagators from different sources.
     """
     if up is not None and down is not None:
         warn_if_one_twisted_flavour(instance("up", up, Propagator), instance("down", down, Propagator))
@@ -205,7 +206,7 @@ def contract_baryon(
     down: Propagator | None = None,
     strange: Propagator | None = None,
     form: Literal["full", "projected"] | None = None,
-    parity: Literal[1, -1] = 1,
+    parity: Literal[1, -1] | None = None,
     momenta: Sequence[Sequence[int]] = ZERO_MOMENTUM,
 ) -> NDArray[np.complex128]:
     """:func:`baryon`, without its warning."""
@@ -214,24 +215,25 @@ def contract_baryon(
     quarks = core.BaryonQuarks(
         *(None if S is None else instance(name, S, Propagator)._core for name, S in flavours.items())
     )
-    operator, own_form = _baryon_operator(instance("name", name, str))
-    what = (quarks, operator, integer("parity", parity))
+    operator, own_form, own_parity = _baryon_operator(instance("name", name, str))
+    what = (quarks, operator, integer("parity", own_parity if parity is None else parity))
     if choice("form", own_form if form is None else form, "full", "projected") == "full":
         return core.full_baryon(*what, momentum_list(momenta))[0]
     return core.projected_baryon(*what, momentum_list(momenta)).mean(axis=0)
 
 
-def _baryon_operator(name: str) -> tuple[str, str]:
-    """The operator of a name, and the form that the name stands for."""
+def _baryon_operator(name: str) -> tuple[str, str, int]:
+    """The operator of a name, and the form and parity that the name stands for."""
     from .channels import NAMED_BARYONS  # with the tables of run files, which others need not load
 
     if name in NAMED_BARYONS:
-        return NAMED_BARYONS[name].operator, NAMED_BARYONS[name].form
+        named = NAMED_BARYONS[name]
+        return named.operator, named.form, named.parity
     core = load()
     legal = [*core.octet_names(), *core.decuplet_names(), *NAMED_BARYONS]
     if name not in legal:
         raise BadArgument(f"no baryon {name!r}; legal: {', '.join(dict.fromkeys(legal))}")
-    return name, "full"
+    return name, "full", 1
 
 
 def nucleon(

@@ -179,6 +179,22 @@ def test_baryons_without_a_backward_state(tmp_path, seed):
     assert abs(nucleon.mass - 0.6) < 3 * nucleon.mass_error
 
 
+def test_baryons_of_negative_parity_have_no_partner_of_their_own(tmp_path):
+    """C_-(t) = - C_+(T - t): its state is the partner of the nucleon, and its partner the nucleon."""
+    path = tmp_path / "both.h5"
+    write_synthetic_measurements(path, configurations=NUMBERS)
+    with h5py.File(path, "r+") as file:
+        nucleon = file["correlators/nucleon"]
+        reversed_in_time = np.roll(nucleon[()][..., ::-1], 1, axis=-1)
+        negative = file.create_dataset("correlators/nucleon_negative", data=-reversed_in_time)
+        negative.attrs.update(nucleon.attrs)
+        negative.attrs.update(particle="nucleon_negative", parity=-1.0)
+    results = analyze(path, options={"particles": ["nucleon", "nucleon_negative"]})
+    assert set(results.particles) == {"nucleon", "nucleon_parity_partner", "nucleon_negative"}
+    found = results.particles["nucleon_negative"]
+    assert abs(found.mass - TRUTH["nucleon_parity_partner"]) < 3 * found.mass_error < 0.6
+
+
 def test_simultaneous_and_chosen_particles(tmp_path):
     path = tmp_path / "two.h5"
     smeared = type(PION)((0.45, 1.25), (0.6, 0.03), noise=0.1, growth=0.05)

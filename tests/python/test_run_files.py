@@ -459,6 +459,8 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
             '[correlators]\nmesons = ["kaon"]\nbaryons = ["omega"]',
             "kaon, omega need fermion.strange_kappa or fermion.strange_mass",
         ),
+        ('[correlators]\nbaryons = ["xi_negative"]', "xi_negative need fermion.strange_kappa"),
+        ('[correlators]\nbaryons = ["kaon_negative"]', "baryons.0: Input should be 'nucleon'"),
         ("[source.links]\nape_steps = 2", "source.links is for gaussian sources or sinks"),
         ('[source]\ntype = "wall"\nwidth = 2.0', "source.width is for gaussian sources or sinks"),
         ("[source]\nsteps = 4", 'found "point" and "point"; leave it out'),
@@ -701,6 +703,10 @@ def test_both_flavours_of_twisted_quarks_are_solved_for_where_they_are_used() ->
     assert parse_run_file(text, MeasureRun).has_doublet  # baryons = ["nucleon"]
     mesons = text + "[correlators]\nbaryons = []\n"
     assert not parse_run_file(mesons, MeasureRun).has_doublet
+    for name, is_used in (("lambda_negative", True), ("omega_negative", False)):
+        both = text.replace("twisted_mass = 0.1", "twisted_mass = 0.1\nstrange_kappa = 0.1")
+        both += f'[correlators]\nbaryons = ["{name}"]\n'
+        assert parse_run_file(both, MeasureRun).has_doublet == is_used
     currents = '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
     assert parse_run_file(mesons + currents, MeasureRun).has_doublet
     assert not parse_run_file(MEASURE + currents, MeasureRun).has_doublet

@@ -233,14 +233,29 @@ def _fit_all(
         tasks[name] = _simultaneous(name, [by_name[m] for m in members])
     fits: dict[str, ParticleFit] = {}
     failed: dict[str, str] = {}
+    negative = [c for c in correlators if c.attributes.get("parity") == -1]
+    later = {c.name for c in negative}
     for name, group in tasks.items():
-        _fit_one(name, group, None, measurements, options, fits, failed)
+        if name not in later:
+            _fit_one(name, group, None, measurements, options, fits, failed)
+    for c in negative:
+        behind = _other_parity(c, fits)
+        _fit_one(c.name, [c], behind, measurements, options, fits, failed)
     for c in correlators:
-        if options.parity_partner and c.name in fits and c.kind == "baryon" and c.boundary_t != "dirichlet":
+        is_baryon = c.kind == "baryon" and c.name not in later
+        if options.parity_partner and c.name in fits and is_baryon and c.boundary_t != "dirichlet":
             partner = c.reversed_in_time(f"{c.name}_parity_partner")
             behind = backward_state_of(fits[c.name], partner)
             _fit_one(partner.name, [partner], behind, measurements, options, fits, failed)
     return fits, failed
+
+
+def _other_parity(correlator: Correlator, fits: dict[str, ParticleFit]) -> BackwardState | None:
+    """Behind nucleon_negative runs the nucleon, which is lighter: its state where it was fitted too."""
+    fit = fits.get(correlator.name.replace("_negative", "", 1))
+    if fit is None or correlator.boundary_t == "dirichlet":
+        return None
+    return backward_state_of(fit, correlator)
 
 
 def _fit_one(

@@ -459,3 +459,4 @@ class _Measurement:
             result[name] = zero.copy()
             result[name][0] = values
         return result
+                parity=channel.parity,

@@ -217,6 +217,8 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
 
 
 def _number_or_text(value: Coefficients) -> float | str:
+    if kind == "baryon":
+        common["parity"] = float(NAMED_BARYONS[name].parity)
     """Complex coefficients as Python writes them: 1.5+0.25j."""
     numbers = coefficients(value)
     if isinstance(numbers, list):

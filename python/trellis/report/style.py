@@ -31,6 +31,7 @@ _LABELS = {
     "rho": r"$\rho$",
     "nucleon": r"$N$",
     "nucleon_parity_partner": r"$N\ (J^P = \frac{1}{2}^-)$",
+    "nucleon_negative": r"$N\ (J^P = \frac{1}{2}^-)$",
     "kaon": r"$K$",
     "delta": r"$\Delta$",
     "sigma_star": r"$\Sigma^*$",

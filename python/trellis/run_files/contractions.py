@@ -18,7 +18,7 @@ class MesonTable(Table):
 
 
 NamedMeson = Literal["pion", "rho", "a0", "a1", "b1", "pion_a4", "kaon", "all"]
-NamedBaryon = Literal[
+PositiveBaryon = Literal[
     "nucleon",
     "nucleon_projected",
     "delta",
@@ -30,12 +30,31 @@ NamedBaryon = Literal[
     "xi_star",
     "omega",
 ]
+#: The same with the other parity: tr.baryon(..., parity=-1).
+NegativeBaryon = Literal[
+    "nucleon_negative",
+    "nucleon_projected_negative",
+    "delta_negative",
+    "delta_full_negative",
+    "lambda_negative",
+    "sigma_negative",
+    "xi_negative",
+    "sigma_star_negative",
+    "xi_star_negative",
+    "omega_negative",
+]
+NamedBaryon = Literal[PositiveBaryon, NegativeBaryon]
+
+
+def of_both_parities(names: set[str]) -> set[str]:
+    """These baryons, and those with _negative behind the name."""
+    return names | {f"{name}_negative" for name in names}
 
 
 #: What has up and down quarks.
-UP_AND_DOWN = {"nucleon", "nucleon_projected", "lambda"}
+UP_AND_DOWN = of_both_parities({"nucleon", "nucleon_projected", "lambda"})
 #: What has a strange quark.
-STRANGE = {"kaon", "lambda", "sigma", "xi", "sigma_star", "xi_star", "omega"}
+STRANGE = {"kaon"} | of_both_parities({"lambda", "sigma", "xi", "sigma_star", "xi_star", "omega"})
 
 
 class CorrelatorsTable(Table):
@@ -51,7 +70,8 @@ class CorrelatorsTable(Table):
         default=["nucleon"],
         description="Form full (C gamma5 or, for the decuplet, C gamma_k diquark): nucleon, delta_full; with "
         "a strange quark lambda, sigma, xi, sigma_star, xi_star, omega. Form projected, mean over spins: "
-        "nucleon_projected, delta (doc/conventions.md).",
+        "nucleon_projected, delta (doc/conventions.md). With _negative behind the name (nucleon_negative, "
+        "...) the parity partner, by the projector (1 - gamma_t)/2.",
     )
     conserved_axial: bool = Field(
         default=False,
