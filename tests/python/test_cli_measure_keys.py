@@ -15,8 +15,6 @@ MEASURE = """\
 [configurations]
 files = "field.1.ildg"
 [fermion]
-kappa = 0.125
-csw = 1.2
 {fermion}
 [solver]
 {solver}
@@ -44,11 +42,14 @@ def U(folder: Path) -> tr.GaugeField:
     return tr.read_gauge_field(folder / "field.1.ildg")
 
 
-def measure(folder: Path, name: str, **tables: str) -> Path:
+def measure(folder: Path, name: str, *, field: str = "field", **tables: str) -> Path:
     """The result of a run file with these lines in its tables."""
     lines = {key: tables.get(key, "") for key in ("fermion", "source", "output")}
     lines |= {"solver": tables.get("solver", "tolerance = 1e-11"), "correlators": tables["correlators"]}
-    (folder / f"{name}.toml").write_text(MEASURE.format(folder=name, **lines))
+    if "mass" not in lines["fermion"]:
+        lines["fermion"] += "\nkappa = 0.125\ncsw = 1.2"
+    text = MEASURE.format(folder=name, **lines).replace("field.1", f"{field}.1")
+    (folder / f"{name}.toml").write_text(text)
     run("measure", f"{name}.toml", cwd=folder)
     return folder / name / "correlators.000001.h5"
 
@@ -165,3 +166,73 @@ def test_baryons_of_negative_parity(folder: Path, U: tr.GaugeField) -> None:
     assert [a["parity"] for a in attributes] == [1.0, -1.0]
     assert [a["particle"] for a in attributes] == ["nucleon", "sigma_negative"]
     assert "strange_mass" in attributes[1]
+
+
+def with_phases(U: tr.GaugeField, angles: tuple[float, ...]) -> tr.GaugeField:
+    """Links times exp(i angle) on the last slice of each direction."""
+    links = U.to_numpy()  # [t, z, y, x, mu, row, column]
+    for mu, angle in enumerate(angles):
+        last = [slice(None)] * 5
+        last[3 - mu], last[4] = -1, mu
+        links[tuple(last)] *= np.exp(1j * angle)
+    return tr.GaugeField.from_numpy(links)
+
+
+@pytest.mark.parametrize("operator", [tr.WilsonClover, tr.MoebiusDomainWall, tr.Staggered])
+def test_phases_of_operators_are_those_of_links(U: tr.GaugeField, operator: type) -> None:
+    """Complex ones in all directions, with a clover term, that has plaquettes only."""
+    angles = (0.3, -1.1, 2.0, 0.7)
+    arguments = {"mass": 0.2, "link_reals": 18}
+    if operator is tr.WilsonClover:
+        arguments |= {"csw": 1.1, "twisted_mass": 0.1}
+    M = operator(U, boundary=tuple(np.exp(1j * np.array(angles))), **arguments)
+    N = operator(with_phases(U, angles), boundary=(1, 1, 1, 1), **arguments)
+    shape = (4, 4, 4, 4, 3) if operator is tr.Staggered else (4, 4, 4, 4, 4, 3)
+    if operator is tr.MoebiusDomainWall:
+        shape = (M.Ls, *shape)
+    psi = np.random.default_rng(1).normal(size=(*shape, 2)) @ (1, 1j)
+    expected, found = N.apply(psi), M.apply(psi)
+    assert np.abs(found - expected).max() < 1e-13 * np.abs(psi).max()
+    assert np.abs(found - operator(U, **arguments).apply(psi)).max() > 0.01
+
+
+@pytest.mark.parametrize("fermion", ["wilson_clover", "moebius"])
+def test_thirds_of_a_turn_are_links_of_the_centre(folder: Path, U: tr.GaugeField, fermion: str) -> None:
+    """boundary_space = [2/3, 0, -2/3] is the periodic run on links times exp(+-2 pi i/3), baryons too."""
+    turn = 2 * np.pi / 3
+    with_phases(U, (turn, 0, -turn)).write(folder / "centre.1.ildg", "ildg")
+    keys = f'type = "{fermion}"' + ("\nLs = 4\nmass = 0.2" if fermion == "moebius" else "")
+    tables = {"correlators": 'mesons = ["pion", "rho"]\nbaryons = ["nucleon"]\nmax_momentum_squared = 1'}
+    results = [
+        measure(
+            folder,
+            f"{fermion}_{name}",
+            fermion=f"{keys}\n{boundary}",
+            field=field,
+            **tables,
+        )
+        for name, boundary, field in (
+            ("centre", "", "centre"),
+            ("thirds", "boundary_space = [0.66666666666666667, 0, -0.66666666666666667]", "field"),
+            ("periodic", "", "field"),
+        )
+    ]
+    for name in ("pion", "rho_x", "nucleon"):
+        expected, found, other = (correlator(path, name) for path in results)
+        largest = np.abs(expected).max()
+        assert np.abs(found - expected).max() < 1e-7 * largest, name
+        assert np.abs(found - other).max() > 1e-4 * largest, name
+    with h5py.File(results[1]) as file:
+        assert [float(x) for x in file["correlators/pion"].attrs["boundary_space"].split()] == [
+            2 / 3,
+            0,
+            -2 / 3,
+        ]
+
+
+def test_any_phases_in_space(folder: Path, U: tr.GaugeField) -> None:
+    path = measure(folder, "phases", fermion="boundary_space = [0.3, 0.0, 1.0]", correlators=PION)
+    M = tr.WilsonClover(U, kappa=0.125, csw=1.2, boundary=(np.exp(0.3j * np.pi), 1, -1, -1))
+    S = tr.even_odd(tr.cg(tolerance=1e-12))(M).propagator(tr.point_source(U.geometry, (1, 2, 3, 2)))
+    expected = tr.meson(S, S, "gamma5", "gamma5")
+    assert np.abs(correlator(path, "pion") - expected).max() < 1e-8 * np.abs(expected).max()

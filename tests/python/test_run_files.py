@@ -474,6 +474,21 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
             "expected correlators.max_momentum_squared = 0",
         ),
         ("[correlators]\nmesons = []\nbaryons = []", "nothing is made of the solves"),
+        (
+            "boundary_space = [0, 1, 0]",
+            r"fermion.boundary_space: baryons are not periodic in space: expected multiples of 2/3, or "
+            r"correlators.baryons = \[\] and no currents, found \[0",
+        ),
+        (
+            'boundary_space = [0.5, 0, 0]\n[correlators]\nbaryons = []\n[sink]\ntype = "gaussian"',
+            "fermion.boundary_space: gaussian smearing is periodic in space",
+        ),
+        (
+            'boundary_space = [0.5, 0, 0]\n[correlators]\nbaryons = []\n[three_point]\ncurrents = ["V4"]\n'
+            "separations = [2]",
+            "fermion.boundary_space: baryons are not periodic",
+        ),
+        ("boundary_space = [0.5, 0]", "fermion.boundary_space: expected exactly 3 values"),
     ],
 )
 def test_tables_that_do_not_fit_together(table: str, text: str) -> None:

@@ -17,6 +17,7 @@ _IDENTITY = (
     "source",
     "sink",
     "boundary_t",
+    "boundary_space",
     "kappa",
     "csw",
     "mass",

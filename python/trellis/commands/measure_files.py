@@ -217,6 +217,10 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
 
 
 def _number_or_text(value: Coefficients) -> float | str:
+    if fermion.has_twist:
+        common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in fermion.boundary_space or ())
+    if kind == "baryon":
+        common["parity"] = float(NAMED_BARYONS[name].parity)
     if kind == "baryon":
         common["parity"] = float(NAMED_BARYONS[name].parity)
     """Complex coefficients as Python writes them: 1.5+0.25j."""

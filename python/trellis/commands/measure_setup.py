@@ -17,6 +17,7 @@ from ..domain_wall import MoebiusDomainWall
 from ..errors import BadArgument
 from ..flow import GradientFlow
 from ..gauge import GaugeField, Geometry
+from ..online import boundary_phases
 from ..operator_records import MIRRORED_MESONS
 from ..operators import WilsonClover
 from ..run_files.measure import ConfigurationsTable, MeasureRun, SmearingTable, SourceTable
@@ -89,6 +90,7 @@ def make_operator(
     table: FermionTable, U: GaugeField, columns_per_solve: int = 1
 ) -> WilsonClover | MoebiusDomainWall:
     """The Dirac operator that a run file describes; `columns_per_solve`: of domain walls."""
+    boundary = (*boundary_phases(table.boundary_space or (0, 0, 0)), _PHASE_IN_TIME[table.boundary_t])
     if table.type == "moebius":
         assert table.mass is not None
         return MoebiusDomainWall(
@@ -100,14 +102,14 @@ def make_operator(
             Ls=table.Ls,
             link_reals=table.link_reals,
             columns_per_solve=columns_per_solve,
-            boundary=(1, 1, 1, _PHASE_IN_TIME[table.boundary_t]),
+            boundary=boundary,
         )
     return WilsonClover(
         U,
         kappa=table.kappa,
         mass=table.mass,
         csw=table.csw,
-        boundary=(1, 1, 1, _PHASE_IN_TIME[table.boundary_t]),
+        boundary=boundary,
         nu=table.nu,
         xi0=table.xi0,
         csw_temporal=table.csw_temporal,

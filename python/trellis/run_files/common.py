@@ -68,6 +68,7 @@ _LEAST_DIAGONAL = 1e-12
 #: Flux quanta; with the charges they stay within the core's 32-bit integers.
 Quanta = Annotated[int, Field(ge=-(10**6), le=10**6)]
 ChargeThirds = Annotated[int, Field(ge=-1000, le=1000)]
+ThreePhases = Annotated[tuple[Coupling, Coupling, Coupling], Field(strict=False)]
 FourPhases = Annotated[tuple[Coupling, Coupling, Coupling, Coupling], Field(strict=False)]
 
 

@@ -179,6 +179,7 @@ class MeasureRun(Table):
     three_point: ThreePointTable = ThreePointTable()
     output: MeasureOutputTable
     machine: MachineTable = MachineTable()
+            self._require_periodic(self.fermion)
 
     @model_validator(mode="after")
     def _something_to_measure(self) -> Self:
@@ -271,6 +272,24 @@ class MeasureRun(Table):
 
     def _has_results(self, fermion: FermionTable) -> bool:
         """Whether solves leave something behind; those of domain walls with an even Ls leave m_res."""
+    def _require_periodic(self, fermion: FermionTable) -> None:
+        """With phases in space: what is projected on momenta 2 pi n / L, and what smearing leaves alone."""
+        if not fermion.has_twist:
+            return
+        found = list(fermion.boundary_space or ())
+        if "gaussian" in (self.source.type, self.sink.type):
+            raise at_key(
+                "fermion.boundary_space",
+                f"gaussian smearing is periodic in space: expected other sources and sinks beside {found}",
+            )
+        currents = self.feynman_hellmann.currents or self.three_point.currents
+        if (self.correlators.baryons or currents) and not fermion.has_periodic_baryons:
+            raise at_key(
+                "fermion.boundary_space",
+                "baryons are not periodic in space: expected multiples of 2/3, or correlators.baryons = [] and "
+                f"no currents, found {found}",
+            )
+
         c = self.correlators
         currents = self.feynman_hellmann.currents or self.three_point.currents
         has_midpoint = fermion.type == "moebius" and fermion.Ls % 2 == 0

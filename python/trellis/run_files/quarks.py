@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, WrapValidator, model_validator
 
 from ..operator_records import has_mirrored_slices
-from .common import Coupling, Positive, Table, at_key, require_diagonal
+from .common import Coupling, Positive, Table, ThreePhases, at_key, require_diagonal
 
 #: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
 LARGEST_COEFFICIENT = 100.0
@@ -43,6 +43,11 @@ def _numbers(values: Coefficients) -> list[complex]:
     return [complex(*z) if isinstance(z, tuple) else complex(z) for z in listed]
 
 
+def _is_even(phase_over_pi: float) -> bool:
+    """Whether it is a phase of 1, but for the rounding of thirds."""
+    return abs(phase_over_pi - 2 * round(phase_over_pi / 2)) < 1e-9
+
+
 class FermionTable(Table):
     """[fermion]: doc/conventions.md "Gamma matrices and Wilson fermions"."""
 
@@ -54,7 +59,12 @@ class FermionTable(Table):
     mass: Coupling | None = Field(default=None, description="Bare mass 1/(2 kappa) - 4; this or kappa.")
     csw: Coupling = Field(default=0.0, description="Clover coefficient; 0 is the Wilson operator.")
     boundary_t: Literal["antiperiodic", "periodic", "dirichlet"] = Field(
-        default="antiperiodic", description="Boundary condition of the quarks in time; periodic in space."
+        default="antiperiodic", description="Boundary condition of the quarks in time."
+    )
+    boundary_space: ThreePhases | None = Field(
+        default=None,
+        description="Phases over pi for crossing the boundary in x, y, z (1: antiperiodic); default: 0. They "
+        "cancel in mesons; baryons need three quarks to be periodic, multiples of 2/3.",
     )
     nu: Positive = Field(default=1.0, description="Anisotropy: factor of the spatial hops.")
     xi0: Positive = Field(default=1.0, description="Anisotropy: the bare one.")
@@ -160,6 +170,16 @@ class FermionTable(Table):
     def has_conjugate(self) -> bool:
         """Whether gamma5 S^dagger gamma5 is the quark itself, or with a twisted mass its partner."""
         return self.is_gamma5_hermitian or self.type != "moebius"
+
+    @property
+    def has_twist(self) -> bool:
+        """Whether quarks are not periodic in space."""
+        return any(not _is_even(phase) for phase in self.boundary_space or ())
+
+    @property
+    def has_periodic_baryons(self) -> bool:
+        """Whether three quarks are periodic in space."""
+        return all(_is_even(3 * phase) for phase in self.boundary_space or ())
 
     @property
     def has_strange(self) -> bool:
