@@ -21,13 +21,15 @@ from .parallel import on_root, rank
 from .propagator_metadata import GAMMA_BASIS, Metadata
 from .propagators import Propagator, site_of
 from .provenance import write_root_attributes
-from .scidac_statements import Statements, record_text
+from .scidac_statements import Statements, element, record_text
 
 #: Names of files that are written in the format of Chroma, unless a format is given.
 _SCIDAC_SUFFIXES = (".lime", ".scidac")
 #: Of the sum of squares: numbers of 32 bits are rounded.
 _NORM_ROUNDING = 1e-6
 _PHASE_ROUNDING = 1e-6
+#: Attribute and element with the text of `trellis measure`, which has a checksum of its own.
+_MEASUREMENT = "measurement"
 
 
 def write_propagator(
@@ -37,8 +39,15 @@ def write_propagator(
     *,
     precision: Literal[32, 64],
     run_file: str,
+    measurement: str = "",
 ) -> None:
-    """See :meth:`Propagator.write`."""
+    """See :meth:`Propagator.write`.
+
+    Parameters
+    ----------
+    measurement
+        What :func:`measurement_text` gives back; without "<" and "&".
+    """
     if integer("precision", precision) not in (32, 64):
         raise BadArgument(f"precision must be 32 or 64 bits, found {precision!r}")
     path, run_file = file_path(path), instance("run_file", run_file, str)
@@ -48,10 +57,28 @@ def write_propagator(
         norm2 = _finite_norm2(S, precision)
         at = " ".join(map(str, S.source_at))
         stated = Statements(S.boundary, norm2, S.operator, S.is_sink_smeared).to_text()
+        if measurement:
+            stated += f"<{_MEASUREMENT}>{measurement}</{_MEASUREMENT}>"
         note = f"<propagator><source>{S._core.description}</source><at>{at}</at>{stated}</propagator>"
         S._core.write_scidac(behind_links(path), precision, note)
     else:
-        _write_hdf5(S, behind_links(path), precision, run_file)
+        _write_hdf5(S, behind_links(path), precision, run_file, measurement)
+
+
+def measurement_text(path: str) -> str:
+    """What `trellis measure` says in a file of a propagator, in either format; "" without. Collective.
+
+    Raises
+    ------
+    FileError
+        An HDF5 file that is damaged, or none.
+    """
+    if path.lower().endswith(_SCIDAC_SUFFIXES):
+        return on_root(lambda: element(record_text(path), _MEASUREMENT) or "")
+    root = load().Hdf5File.open(path).root()
+    if not root.has("propagator") or not root.has_attribute(_MEASUREMENT, "propagator"):
+        return ""
+    return root.text(_MEASUREMENT, "propagator")
 
 
 def _finite_norm2(S: Propagator, precision: int) -> float:
@@ -66,7 +93,7 @@ def _finite_norm2(S: Propagator, precision: int) -> float:
     return norm2
 
 
-def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str) -> None:
+def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str, measurement: str) -> None:
     file = load().Hdf5File.create(path)
     root = file.root()
     write_root_attributes(root, "propagator", run_file, S.geometry.extents, fixed_texts=True)
@@ -84,6 +111,8 @@ def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str) -> None
         root.set_integer("sink_smeared", 1, "propagator")
     if S.report is not None:
         root.set_reals("relative_residuals", list(S.report.relative_residuals), "propagator")
+    if measurement:
+        root.set_fixed_text(_MEASUREMENT, measurement, "propagator")
     root.set_integer("metadata_checksum", Metadata(root, path).checksum, "propagator")
     file.commit()
 

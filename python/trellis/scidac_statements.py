@@ -69,8 +69,8 @@ class Statements:
         """
         if "<propagator>" not in text:
             return cls()
-        found = {name: _element(text, name) for name in ("boundary_phases", "norm2", "operator")}
-        smeared = _element(text, "sink_smeared")
+        found = {name: element(text, name) for name in ("boundary_phases", "norm2", "operator")}
+        smeared = element(text, "sink_smeared")
         try:
             name = "boundary_phases"
             boundary = None if found[name] is None else _boundary(found[name] or "")
@@ -83,7 +83,7 @@ class Statements:
                 raise ValueError("expected 1")
         except (ValueError, BadArgument) as error:
             raise FileError(
-                f"{path}: scidac-record-xml: <{name}>: {error}, found {_element(text, name)!r}"
+                f"{path}: scidac-record-xml: <{name}>: {error}, found {element(text, name)!r}"
             ) from None
         return cls(boundary, norm2, operator, smeared is not None)
 
@@ -110,7 +110,8 @@ def record_text(path: str) -> str:
     return ""
 
 
-def _element(text: str, name: str) -> str | None:
+def element(text: str, name: str) -> str | None:
+    """What stands between <name> and </name>, the first time."""
     found = re.search(f"<{name}>(.*?)</{name}>", text, re.DOTALL)
     return None if found is None else found[1].strip()
 

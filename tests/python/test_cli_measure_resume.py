@@ -224,8 +224,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("solve", "signal", "rank", "words", "saved"),
     [
-        (1, "SIGTERM", 0, "in configuration 1, of which nothing is saved; saved of this run: 0", 0),
-        (3, "SIGTERM", 0, "in configuration 1, of which nothing is saved; saved of this run: 0", 0),
+        (1, "SIGTERM", 0, "in configuration 1, of which 1 propagator is saved; saved of this run: 0", 0),
+        (3, "SIGTERM", 0, "in configuration 1, of which 2 propagators are saved; saved of this run: 0", 0),
         (5, "SIGINT", 0, "in configuration 1, of which 1 of 2 sources are saved; saved of this run: 0", 0),
         (SOLVES, "SIGTERM", 0, "before configuration 2; saved of this run: 1 configurations", 1),
         (SOLVES + 6, "SIGTERM", 0, "in configuration 2, of which 1 of 2 sources are saved; saved of this", 1),
@@ -259,10 +259,11 @@ def begun(plain: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_finished_sources_survive_a_kill(plain: Path, begun: Path, rank: int) -> None:
-    """They are not solved again, on any number of ranks, and the results have the same bits."""
+    """They are not solved again, on any number of ranks, and the results have the same bits; nor is the
+    propagator of the source in hand that was stored."""
     said = stopped(begun, 0, rank=rank, status=0)
     assert "configuration 1: 1 sources are done already" in said
-    assert f"solves begun: {2 * SOLVES - SOLVES // 2}\n" in said
+    assert f"solves begun: {2 * SOLVES - SOLVES // 2 - 1}\n" in said
     assert correlators(begun) == correlators(plain)
     assert not list(begun.glob("out/*.unfinished"))
     with (
@@ -284,6 +285,35 @@ def test_a_run_that_does_not_go_on_leaves_finished_sources_alone(begun: Path) ->
     assert "field.1.ildg was replaced since out/correlators.000001.unfinished was measured" in said
     assert "expected scidac_a=" in said
     assert len(list(begun.glob("out/*.unfinished"))) == 1
+
+
+def test_stored_propagators_of_another_run(plain: Path, begun: Path) -> None:
+    """Neither used nor replaced, and those that are damaged are named."""
+    (begun / "out/correlators.000001.unfinished").unlink()
+    assert "out has propagators of configuration 1; go on with --resume" in (
+        run("measure", "run.toml", cwd=begun, status=1).stderr
+    )
+    path, text = begun / "out/propagator.000001.0.h5", (begun / "run.toml").read_text()
+    before = path.read_bytes()
+    for old, new, words in (
+        ("csw = 1.0", "csw = 1.5", "found csw = 1.0, not 1.5; move it away, and --resume"),
+        (
+            "[source]",
+            "[solver]\nmax_iterations = 99\n[source]",
+            "solver.max_iterations: expected 99, found 10000",
+        ),
+    ):
+        (begun / "run.toml").write_text(text.replace(old, new))
+        assert words in resume(begun, status=1)
+        assert path.read_bytes() == before
+    (begun / "run.toml").write_text(text)
+    path.write_bytes(before[:-5000])
+    said = resume(begun, status=1)
+    assert "out/propagator.000001.0.h5" in said
+    assert "move it away, and --resume solves for it again" in said
+    path.unlink()
+    resume(begun)
+    assert correlators(begun) == correlators(plain)
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b[:300] + bytes(8) + b[308:], lambda b: b""])

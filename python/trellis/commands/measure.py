@@ -59,6 +59,7 @@ from .measure_setup import (
 )
 from .measure_sources import load_sources, remove_sources, save_sources, unfinished_file
 from .measure_speed import Speed, speed_in_json
+from .measure_stored import ConfigurationPropagators, has_propagators
 from .setup import load_run, make_output_folder, require_memory, set_threads
 from .stopping import Stopped, StopRequest, exit_status
 
@@ -116,9 +117,12 @@ def _measure_locked(
     run, output, stop = measurement.run, measurement.output, measurement.stop
     todo, done = on_root(lambda: _split_done(found, folder))
     begun = on_root(lambda: [number for number, _ in todo if unfinished_file(folder, number).exists()])
-    if (done or begun) and not resume:
+    left = on_root(lambda: [number for number, _ in todo if has_propagators(folder, run, number)])
+    measurement.resume = resume
+    if (done or begun or left) and not resume:
         there = [f"results of {len(done)} of these configurations, the first {done[0]}"] if done else []
         there += [f"some sources of configuration {begun[0]}"] if begun else []
+        there += [f"propagators of configuration {left[0]}"] if left and not begun else []
         raise BadArgument(
             f"{folder} has {' and '.join(there)}; go on with --resume, or choose another folder"
         )
@@ -160,6 +164,7 @@ def _measure_locked(
         "stopped": measured < len(todo),
         "seconds": seconds,
         "solves": len(reports),
+        "stored_propagators": measurement.read,
         "iterations_max": max((r.iterations for r in reports), default=None),
         "relative_residual_max": max((r.largest_residual for r in reports), default=None),
         "solver_seconds": sum(r.seconds for r in reports),
@@ -180,8 +185,12 @@ def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measureme
     """After a stop: what there is, and what of the configuration in hand there is not."""
     text = f"{reason}: stopped before configuration {number}"
     if measurement.in_hand:
-        saved_sources = f"{measurement.sources_done} of {measurement.run.source.count} sources are saved"
-        what = saved_sources if measurement.sources_done else "nothing is saved"
+        what = "nothing is saved"
+        if measurement.sources_done:
+            what = f"{measurement.sources_done} of {measurement.run.source.count} sources are saved"
+        elif measurement.propagators_stored:
+            one = measurement.propagators_stored == 1
+            what = f"{measurement.propagators_stored} {'propagator is' if one else 'propagators are'} saved"
         text = f"{reason}: stopped in configuration {number}, of which {what}"
     return f"{text}; saved of this run: {saved} configurations; --resume measures {number} and what follows"
 
@@ -202,7 +211,9 @@ class _Measurement:
 
     def __init__(self, run: MeasureRun, text: str, output: Output, stop: StopRequest) -> None:
         self.run, self.text, self.output, self.stop = run, text, output, stop
-        self.in_hand, self.sources_done = False, 0  #: of the configuration that is measured
+        #: of the configuration that is measured
+        self.in_hand, self.sources_done, self.propagators_stored = False, 0, 0
+        self.resume, self.read = False, 0  #: propagators that came from files
         self.solver = make_solver(run.solver)
         try:
             self.channels = meson_channels(run.correlators)
@@ -213,7 +224,7 @@ class _Measurement:
             load().require_gamma(channel.source)
         self.momenta = momenta_up_to(run.correlators.max_momentum_squared)
         self.reports: list[SolveReport] = []
-        self.memory_is_checked = self.is_warned_of_momenta = False
+        self.memory_is_checked = self.is_warned_of_momenta = self.is_warned_of_files = False
         self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
         if has_mirrored_mesons(run):
             output.warning(MIRRORED)
@@ -226,7 +237,7 @@ class _Measurement:
     def measure_configuration(self, number: int, path: str, folder: Path, show: Any, count: int) -> None:
         run = self.run
         start = time.perf_counter()
-        self.in_hand, self.sources_done = True, 0
+        self.in_hand, self.sources_done, self.propagators_stored = True, 0, 0
         stamp = FileStamp.of(path)
         U = read_with_report(path, grid=run.machine.grid, lattice=run.configurations.lattice)
         self.require_lattice(path, U.geometry.extents)
@@ -254,8 +265,10 @@ class _Measurement:
         )
         remove_sources(folder, number)
         self.in_hand = False
-        reports = measured.reports
+        reports = measured.solved
+        read = len(measured.reports) - len(reports)
         said = f"configuration {number}: "
+        said += f"{read} stored propagators, " if read else ""
         if reports:
             worst = max(r.largest_residual for r in reports)
             said += (
@@ -314,55 +327,59 @@ class _Measurement:
         solves: dict[str, BoundSolver] = {}
         for flavour, fermion in tables.items():
             M = make_operator(fermion, links, run.solver.columns)
-            solves[flavour] = self._deflated(M)(M)
+            solves[flavour] = (self._deflated(M) if run.has_solves else self.solver)(M)
         useless = load_sources(folder, number, run, U, measured, path)
         if useless:
             self.output.warning(useless)
         self.sources_done = len(measured.tables)
         if self.sources_done:
             self.output.line(f"configuration {number}: {self.sources_done} sources are done already")
+        files = ConfigurationPropagators(
+            run, self.text, number, U, folder, resume=self.resume, warn=self._warn_once
+        )
         for index, at in [*enumerate(measured.positions)][self.sources_done :]:
             self.stop.check()
             source = make_source(run.source, smearing_links, at, number)
             try:
-                quarks = self._quarks(solves, source)
+                quarks, are_read = self._quarks(solves, source, index, files)
             except NotConverged as error:
                 raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
-            reports: list[SolveReport] = []
-            for flavour, quark in quarks.items():
-                if quark.report is not None:
-                    reports.append(quark.report)
-                if run.output.propagators:
-                    name = "propagator" if flavour == "up" else f"propagator_{flavour}"
-                    quark.write(
-                        folder / f"{name}.{number:06d}.{index}.h5",
-                        precision=run.output.propagator_bits,
-                        run_file=self.text,
-                    )
+            reports = [quark.report for quark in quarks.values() if quark.report is not None]
             table, more = self._one_source(solves, quarks, smearing_links, path)
             measured.tables.append(table)
             measured.reports += reports + more
-            self.reports += reports + more
+            measured.are_read += are_read + [False] * len(more)
+            self.reports += [r for r, is_read in zip(reports, are_read, strict=True) if not is_read] + more
+            self.read += sum(are_read)
             if index + 1 < len(measured.positions):
                 save_sources(folder, number, run, U, measured)
             self.sources_done += 1
             show(count * len(measured.positions) + index + 1)
         return measured
 
-    def _quarks(self, solves: dict[str, BoundSolver], source: Source) -> dict[str, Propagator]:
-        """Those of all flavours: up, where it is solved for apart down, and where there is one strange."""
+    def _quarks(
+        self, solves: dict[str, BoundSolver], source: Source, index: int, files: ConfigurationPropagators
+    ) -> tuple[dict[str, Propagator], list[bool]]:
+        """Those of all flavours: up, where it is solved for apart down, and where there is one strange; and
+        which of them were read."""
         fermion = self.run.fermion
         is_moebius = fermion is not None and fermion.type == "moebius"
-        quarks = {}
+        quarks, are_read = {}, []
         for flavour, solve in solves.items():
-            is_up = flavour == "up"
             self.stop.check()
-            quarks[flavour] = solve.propagator(
-                source,
-                axial_current=is_up and self.run.correlators.conserved_axial,
-                keep_fields=is_up and is_moebius and self.run.feynman_hellmann.has_conserved,
+            needs_fields = flavour == "up" and is_moebius and self.run.feynman_hellmann.has_conserved
+            quarks[flavour], is_read = files.get(
+                flavour, index, source, solve, keep_fields=needs_fields, before_solve=self.stop.check
             )
-        return quarks
+            self.propagators_stored = files.stored
+            are_read.append(is_read)
+        return quarks, are_read
+
+    def _warn_once(self, warning: str) -> None:
+        """Of stored propagators: the first of many."""
+        if not self.is_warned_of_files:
+            self.output.warning(warning)
+        self.is_warned_of_files = True
 
     def _one_source(
         self, solves: dict[str, BoundSolver], quarks: dict[str, Propagator], links: GaugeField, path: str
@@ -442,6 +459,7 @@ class _Measurement:
                 down=S if down is None else down,
                 strange=strange,
                 form=channel.form,
+                parity=channel.parity,
                 momenta=self.momenta,
             )
         return result
@@ -459,4 +477,3 @@ class _Measurement:
             result[name] = zero.copy()
             result[name][0] = values
         return result
-                parity=channel.parity,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,12 @@ class Measured:
     positions: list[tuple[int, ...]]
     reports: list[SolveReport]
     history: FlowHistory | None
+    are_read: list[bool] = field(default_factory=list)  #: of each report, whether its propagator was read
+
+    @property
+    def solved(self) -> list[SolveReport]:
+        """Reports of solves that were done, and not of those that files tell of."""
+        return [r for r, is_read in zip(self.reports, self.are_read, strict=True) if not is_read]
 
 
 def result_file(folder: Path, number: int) -> Path:
@@ -144,7 +150,7 @@ def write_result(
     dataset_checksums.write(root, "configurations", np.array([number], dtype=np.int64))
     if measured.tables:
         _write_correlators(root.make_group("correlators"), run, channels, momenta, measured)
-        _write_solves(root.make_group("solves"), measured.reports)
+        _write_solves(root.make_group("solves"), measured)
     if measured.history is not None:
         _write_flow(root.make_group("flow"), measured.history)
     file.commit()
@@ -211,18 +217,16 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
         csw_temporal = fermion.csw if fermion.csw_temporal is None else fermion.csw_temporal
         common |= {"csw_temporal": float(csw_temporal), "twisted_mass": float(fermion.twisted_mass)}
         common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}
+    if fermion.has_twist:
+        common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in fermion.boundary_space or ())
+    if kind == "baryon":
+        common["parity"] = float(NAMED_BARYONS[name].parity)
     if name in STRANGE and fermion.has_strange:
         common["strange_mass"] = bare_mass(strange_table(fermion))
     return common
 
 
 def _number_or_text(value: Coefficients) -> float | str:
-    if fermion.has_twist:
-        common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in fermion.boundary_space or ())
-    if kind == "baryon":
-        common["parity"] = float(NAMED_BARYONS[name].parity)
-    if kind == "baryon":
-        common["parity"] = float(NAMED_BARYONS[name].parity)
     """Complex coefficients as Python writes them: 1.5+0.25j."""
     numbers = coefficients(value)
     if isinstance(numbers, list):
@@ -237,8 +241,9 @@ def _write_flow(group: Any, history: FlowHistory) -> None:
         dataset_checksums.write(group, name, getattr(history, name)[np.newaxis])
 
 
-def _write_solves(group: Any, reports: list[SolveReport]) -> None:
+def _write_solves(group: Any, measured: Measured) -> None:
     """What depends on clocks are attributes: datasets are the same bits whenever they are made."""
+    reports = measured.reports
     columns = {
         "iterations": [float(r.iterations) for r in reports],
         "relative_residual": [r.largest_residual for r in reports],
@@ -250,6 +255,8 @@ def _write_solves(group: Any, reports: list[SolveReport]) -> None:
     for name, column in speed_columns(reports).items():
         group.set_reals(name, column)
     group.set_text("solver", reports[0].method)
+    if any(measured.are_read):
+        group.set_integers("stored", list(map(int, measured.are_read)))
 
 
 def _beta_of(path: str) -> float | None:

@@ -59,6 +59,8 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
     propagators = 2 * flavours + 2 * inserted * (2 if run.has_doublet else 1)
     if fermion.type == "moebius" and run.feynman_hellmann.has_conserved:
         propagators += fermion.Ls
+    if run.stored_propagators is not None and run.stored_propagators.use == "guess":
+        propagators += 1
     # links, links in the operator's storages, clover term and its inverse
     needed = (2 + 3 * flavours) * field + propagators * load().propagator_bytes(geometry._core)
     # operators keep the vectors between their hops while the results of solves are contracted

@@ -43,6 +43,7 @@ def save_sources(folder: Path, number: int, run: MeasureRun, U: GaugeField, meas
         "input": dataclasses.asdict(Content.of(U)),
         "positions": measured.positions,
         "reports": [dataclasses.asdict(report) for report in measured.reports],
+        "are_read": measured.are_read,
     }
     archive = io.BytesIO()
     arrays: dict[str, Any] = {_TEXT: np.array(json.dumps(about))}
@@ -88,7 +89,7 @@ def load_sources(
             "back, or remove that file to measure all sources of the new one, or choose another folder"
         )
     measured.tables = tables
-    measured.reports = about["reports"]
+    measured.reports, measured.are_read = about["reports"], about["are_read"]
     return ""
 
 
@@ -121,6 +122,9 @@ def _read(
         about["reports"] = [
             dataclasses.replace(r, relative_residuals=tuple(r.relative_residuals)) for r in reports
         ]
+        about.setdefault("are_read", [False] * len(reports))  # older versions
+        if len(about["are_read"]) != len(reports):
+            raise ValueError(f"{len(about['are_read'])} of {len(reports)} reports")
         Content(**about["input"])
         if about["positions"] != [list(at) for at in positions] or not 0 < len(tables) < len(positions):
             raise ValueError(f"{len(tables)} sources of those at {about['positions']}")

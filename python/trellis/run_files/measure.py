@@ -10,6 +10,7 @@ from ..operator_records import NEEDS_GAMMA5_HERMITICITY
 from .common import LARGEST, FourIntegers, MachineTable, Table, at_key, require_flow_times
 from .contractions import STRANGE, UP_AND_DOWN, CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from .quarks import DeflationTable, FermionTable, SolverTable
+from .stored import MeasureOutputTable, StoredPropagatorsTable
 
 #: Of smearing: more are a slip, and would take a day.
 MOST_STEPS = 10**5
@@ -149,20 +150,6 @@ class SinkTable(Table):
     )
 
 
-class MeasureOutputTable(Table):
-    """[output]"""
-
-    directory: str = Field(
-        min_length=1,
-        description="Folder for correlators.NNNNNN.h5; relative to the folder that the command is "
-        "started in.",
-    )
-    propagators: bool = Field(default=False, description="Save the propagators too (propagator.NNNNNN.h5).")
-    propagator_bits: Literal[32, 64] = Field(
-        default=64, description="Single or double precision of saved propagators."
-    )
-
-
 class MeasureRun(Table):
     """Correlators of Wilson-clover or domain-wall quarks, one file per configuration."""
 
@@ -177,9 +164,11 @@ class MeasureRun(Table):
     correlators: CorrelatorsTable = CorrelatorsTable()
     feynman_hellmann: FeynmanHellmannTable = FeynmanHellmannTable()
     three_point: ThreePointTable = ThreePointTable()
+    stored_propagators: StoredPropagatorsTable | None = Field(
+        default=None, description="Propagators that an earlier run saved, instead of solves."
+    )
     output: MeasureOutputTable
     machine: MachineTable = MachineTable()
-            self._require_periodic(self.fermion)
 
     @model_validator(mode="after")
     def _something_to_measure(self) -> Self:
@@ -190,6 +179,7 @@ class MeasureRun(Table):
         if self.fermion is not None:
             self._require_quarks(self.fermion)
             self._require_one_distance(self.fermion)
+            self._require_periodic(self.fermion)
         if self.solver.columns_per_solve is not None and (
             self.fermion is None or self.fermion.type != "moebius"
         ):
@@ -214,7 +204,15 @@ class MeasureRun(Table):
             )
         if self.deflation is not None and self.fermion is None:
             raise at_key("deflation", "[deflation] belongs to solves: give [fermion]")
+        self._require_stored()
         return self
+
+    @property
+    def has_solves(self) -> bool:
+        """Whether something may be solved for: not where all comes from stored propagators."""
+        stored = self.stored_propagators
+        currents = self.feynman_hellmann.currents or self.three_point.currents
+        return bool(stored is None or stored.use == "guess" or stored.missing == "solve" or currents)
 
     @property
     def has_doublet(self) -> bool:
@@ -223,6 +221,29 @@ class MeasureRun(Table):
             return False
         currents = self.feynman_hellmann.currents or self.three_point.currents
         return bool(currents or UP_AND_DOWN & set(self.correlators.baryons))
+
+    def _require_stored(self) -> None:
+        """What files of propagators cannot stand for."""
+        stored, fermion = self.stored_propagators, self.fermion
+        if stored is None:
+            return
+        if fermion is None:
+            raise at_key("stored_propagators", "[stored_propagators] belongs to quarks: give [fermion]")
+        if fermion.type != "moebius":
+            return
+        if stored.use == "guess":
+            raise at_key(
+                "stored_propagators.use",
+                'the guess of a domain-wall solve is 5-D, and files hold the 4-D quark: expected "solution"',
+                stored.use,
+            )
+        if self.feynman_hellmann.has_conserved:
+            names = [name for name in self.feynman_hellmann.currents if name.endswith("_conserved")]
+            raise at_key(
+                "feynman_hellmann.currents",
+                f"{', '.join(names)} of domain walls need the 5-D solution, and files hold the 4-D quark: "
+                "leave out [stored_propagators], or these currents",
+            )
 
     def _require_smearing(self) -> None:
         """Keys of Gaussian smearing have a source or sink that uses them."""
@@ -251,6 +272,24 @@ class MeasureRun(Table):
                 f"a source of type {self.source.type} has no place but its t; {why}; leave it out",
             )
 
+    def _require_periodic(self, fermion: FermionTable) -> None:
+        """With phases in space: what is projected on momenta 2 pi n / L, and what smearing leaves alone."""
+        if not fermion.has_twist:
+            return
+        found = list(fermion.boundary_space or ())
+        if "gaussian" in (self.source.type, self.sink.type):
+            raise at_key(
+                "fermion.boundary_space",
+                f"gaussian smearing is periodic in space: expected other sources and sinks beside {found}",
+            )
+        currents = self.feynman_hellmann.currents or self.three_point.currents
+        if (self.correlators.baryons or currents) and not fermion.has_periodic_baryons:
+            raise at_key(
+                "fermion.boundary_space",
+                "baryons are not periodic in space: expected multiples of 2/3, or correlators.baryons = [] and "
+                f"no currents, found {found}",
+            )
+
     def _require_contractions_of_noise(self) -> None:
         """The noise cancels where quark and antiquark come from one source at rest, and nowhere else."""
         if self.source.type != "noise" or self.fermion is None:
@@ -272,24 +311,6 @@ class MeasureRun(Table):
 
     def _has_results(self, fermion: FermionTable) -> bool:
         """Whether solves leave something behind; those of domain walls with an even Ls leave m_res."""
-    def _require_periodic(self, fermion: FermionTable) -> None:
-        """With phases in space: what is projected on momenta 2 pi n / L, and what smearing leaves alone."""
-        if not fermion.has_twist:
-            return
-        found = list(fermion.boundary_space or ())
-        if "gaussian" in (self.source.type, self.sink.type):
-            raise at_key(
-                "fermion.boundary_space",
-                f"gaussian smearing is periodic in space: expected other sources and sinks beside {found}",
-            )
-        currents = self.feynman_hellmann.currents or self.three_point.currents
-        if (self.correlators.baryons or currents) and not fermion.has_periodic_baryons:
-            raise at_key(
-                "fermion.boundary_space",
-                "baryons are not periodic in space: expected multiples of 2/3, or correlators.baryons = [] and "
-                f"no currents, found {found}",
-            )
-
         c = self.correlators
         currents = self.feynman_hellmann.currents or self.three_point.currents
         has_midpoint = fermion.type == "moebius" and fermion.Ls % 2 == 0
