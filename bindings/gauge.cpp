@@ -109,7 +109,8 @@ void bind_gauge(nb::module_& m) {
       .def(
           "plaquette", [](const GaugeField& U) { return plaquette(U); }, release_gil())
       .def(
-          "polyakov_loop", [](const GaugeField& U) { return polyakov_loop(U); }, release_gil())
+          "polyakov_loop", [](const GaugeField& U, int mu) { return polyakov_loop(U, mu); }, "mu"_a,
+          release_gil())
       .def("loops", loops)
       .def(
           "wilson_loops",

@@ -186,8 +186,8 @@ def baryon(
     Returns
     -------
     ndarray
-        complex128, shape [momentum, time]; time counts from the source, the sign of three antiperiodic quarks
-        is removed.
+        complex128, shape [momentum, time]; time counts from the source, the phase of three quarks is removed
+        from times that wrapped around: the sign of antiperiodic ones.
 
     Raises
     ------

@@ -177,7 +177,27 @@ class GaugeField:
     @property
     def polyakov_loop(self) -> complex:
         """Spatial mean of tr prod_t U_t / 3. Collective."""
-        return self._core.polyakov_loop()
+        return self._core.polyakov_loop(3)
+
+    def polyakov_loop_along(self, direction: Literal["x", "y", "z", "t"]) -> complex:
+        """Mean of tr prod U_mu / 3 over the lines of one direction. Collective.
+
+        Parameters
+        ----------
+        direction
+            "x", "y", "z", or "t", that of :attr:`polyakov_loop`.
+
+        Returns
+        -------
+        complex
+            1 on the unit field.
+
+        Raises
+        ------
+        BadArgument
+            Another direction.
+        """
+        return self._core.polyakov_loop("xyzt".index(choice("direction", direction, *"xyzt")))
 
     def loops(self) -> dict[str, float | complex]:
         """All simple loops. Collective.

@@ -134,7 +134,7 @@ class Propagator:
         source_at
             x, y, z, t from which times and momenta count.
         boundary
-            Fermion boundary phases in x, y, z, t; contractions take the antiperiodic sign out.
+            Fermion boundary phases in x, y, z, t; baryons take the one in t out.
 
         Raises
         ------

@@ -89,6 +89,20 @@ def test_plaquette_from_the_links(U: tr.GaugeField) -> None:
     assert U.plaquette == pytest.approx(total / 6, rel=1e-13)
 
 
+def test_polyakov_loops_from_the_links(U: tr.GaugeField) -> None:
+    links = U.to_numpy()  # [t, z, y, x, mu, row, column]
+    for mu, direction in enumerate("xyzt"):
+        line = np.moveaxis(links[..., mu, :, :], 3 - mu, 0)
+        product = np.broadcast_to(np.eye(3), line.shape[1:])
+        for link in line:
+            product = product @ link
+        expected = np.trace(product, axis1=-2, axis2=-1).mean() / 3
+        assert U.polyakov_loop_along(direction) == pytest.approx(expected, abs=1e-13)
+    assert U.polyakov_loop_along("t") == U.polyakov_loop
+    with pytest.raises(tr.BadArgument, match="direction must be"):
+        U.polyakov_loop_along("w")
+
+
 def test_quenched_has_the_same_bits_again(U: tr.GaugeField) -> None:
     again = tr.quenched(lattice=LATTICE, beta=6.0, seed=1, sweeps=20)
     other = tr.quenched(lattice=LATTICE, beta=6.0, seed=2, sweeps=20)

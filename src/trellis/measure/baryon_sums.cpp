@@ -39,13 +39,13 @@ std::vector<ThreeQuarks> inserted(const ThreeQuarks& quarks, const std::array<Fl
   return all;
 }
 
-void remove_boundary_sign(CorrelatorTable& table, const ThreeQuarks& quarks) {
+void remove_boundary_phase(CorrelatorTable& table, const ThreeQuarks& quarks) {
   const auto phase = quarks[0]->boundary()[3] * quarks[1]->boundary()[3] * quarks[2]->boundary()[3];
-  if (phase != -1.0) return;
+  if (phase == 0.0 || phase == 1.0) return;
   const int first_wrapped = table.times - quarks[0]->source_at()[3];
   for (int row = 0; row < table.rows; ++row)
     for (int p = 0; p < table.momenta; ++p)
-      for (int t = first_wrapped; t < table.times; ++t) table.at(row, p, t) = -table.at(row, p, t);
+      for (int t = first_wrapped; t < table.times; ++t) table.at(row, p, t) *= phase;
 }
 
 }  // namespace trellis

@@ -1,5 +1,5 @@
 #pragma once
-/// What both forms of baryons share: three propagators that fit together, and the sign of wrapped times.
+/// What both forms of baryons share: three propagators that fit together, and the phase of wrapped times.
 #include <array>
 
 #include "trellis/base/error.hpp"
@@ -17,7 +17,7 @@ ThreeQuarks three_quarks(const BaryonQuarks& quarks, const std::array<Flavour, 3
 std::vector<ThreeQuarks> inserted(const ThreeQuarks& quarks, const std::array<Flavour, 3>& flavours,
                                   const Insertion* insertion);
 
-/// Removes the sign of three quarks that wrapped around the time boundary.
-void remove_boundary_sign(CorrelatorTable& table, const ThreeQuarks& quarks);
+/// Removes the phase of three quarks that wrapped around the time boundary: S(x + Lt) = z S(x).
+void remove_boundary_phase(CorrelatorTable& table, const ThreeQuarks& quarks);
 
 }  // namespace trellis

@@ -3,9 +3,9 @@
 ///
 ///   C(p, t) = sum_x exp(-i p.(x - x_src)) < B(x, t + t_src) Bbar(x_src, t_src) >
 ///
-/// Where the quarks together change sign across the time boundary (three antiperiodic ones do), the sign is
-/// removed from times that wrapped around. All functions are collective and give the same bits for every
-/// process grid, thread count and lane count.
+/// Times that wrapped around are multiplied by the product of the three quarks' phases in time, S(x + Lt) = z
+/// S(x), which takes the sign of three antiperiodic ones out; Dirichlet time has none. All functions are
+/// collective and give the same bits for every process grid, thread count and lane count.
 #include "trellis/measure/baryon_operators.hpp"
 #include "trellis/measure/propagator.hpp"
 #include "trellis/measure/time_slice_sums.hpp"

@@ -49,7 +49,7 @@ CorrelatorTable spin_matrix_sums(const ThreeQuarks& quarks, const GammaMatrix& s
         [&]<class Layout, class Storage>() { launch_octet_products<Layout, Storage>(call, blocks); });
   };
   CorrelatorTable M = time_slice_sums(first, octet_components, momenta, quarks[0]->source_at(), write);
-  remove_boundary_sign(M, quarks);
+  remove_boundary_phase(M, quarks);
   return M;
 }
 

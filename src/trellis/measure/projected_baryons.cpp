@@ -37,7 +37,7 @@ class ProjectedSums {
           [&]<class Layout, class Storage>() { launch_projected_products<Layout, Storage>(call, blocks); });
     };
     CorrelatorTable T = time_slice_sums(first, projected_components, momenta_, quarks[0]->source_at(), write);
-    remove_boundary_sign(T, quarks);
+    remove_boundary_phase(T, quarks);
     return T;
   }
 

@@ -95,7 +95,7 @@ Source nucleon_sequential_source(const Propagator& up, const Propagator& down, c
                   "the current acts on neither up nor down quarks");
   const auto z = S.boundary()[3];
   const bool has_wrapped = S.source_at()[3] + sink.separation >= Lt;
-  const double sign = has_wrapped && z * z * z == -1.0 ? -1.0 : 1.0;
+  const Number wrapped = has_wrapped && z != 0.0 ? z * z * z : 1.0;
   const int sink_time = (S.source_at()[3] + sink.separation) % Lt;
   const MomentumPhases phases(g.lattice(), {sink.momentum}, S.source_at());
   const std::vector<SpinTerm> terms = spin_terms(sink.projector);
@@ -110,7 +110,7 @@ Source nucleon_sequential_source(const Propagator& up, const Propagator& down, c
       const SiteMatrix U = site_matrix(u, u.layout().position(x));
       const SiteMatrix D = &u == &d ? U : site_matrix(d, d.layout().position(x));
       const SiteMatrix K = sink_block(U, D, terms, sink.up_and_down);
-      const Number phase = sign * phases(0, global);
+      const Number phase = wrapped * phases(0, global);
       const SitePosition at = source.columns.layout().position(x);
       for (size_t column = 0; column < 12; ++column) {
         Number b[12];

@@ -27,8 +27,8 @@ struct SinkSmearing {
   GaussianSmearing smearing;
 };
 
-/// The source of Y, for a proton of the form `full`; up and down may be the same. The sign of three
-/// antiperiodic quarks is removed where the sink wrapped around, as in two-point functions.
+/// The source of Y, for a proton of the form `full`; up and down may be the same. The phase of three
+/// quarks is removed where the sink wrapped around, as in two-point functions.
 /// @pre 0 <= separation < Lt; one of the weights is not zero; up and down are smeared at the sink as
 /// `smearing` says, and have one lattice, source and boundary phase in time
 Source nucleon_sequential_source(const Propagator& up, const Propagator& down, const NucleonSink& sink,
