@@ -1,7 +1,9 @@
 /// Low modes of fermion operators and solvers that are deflated with them.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"
+#include "eigenvector_file.hpp"
 #include "schur_form.hpp"
 #include "trellis/operator/domain_wall.hpp"
 #include "trellis/solver/eigen/block_lanczos.hpp"
@@ -25,6 +27,18 @@ std::shared_ptr<Eigenvectors> find(const Operator& M, const std::string& form, c
   return std::make_shared<Eigenvectors>(lanczos(system(M, form), spec));
 }
 
+/// The modes and warnings.
+template <class Operator>
+std::pair<std::shared_ptr<Eigenvectors>, std::vector<std::string>> read(const hdf5::Group& group,
+                                                                        const Operator& M,
+                                                                        const std::string& form,
+                                                                        const std::string& storage) {
+  std::vector<std::string> warnings;
+  auto modes = std::make_shared<Eigenvectors>(
+      read_eigenvectors(group, *system(M, form), precision_by_name(storage), warnings));
+  return {std::move(modes), std::move(warnings)};
+}
+
 using UndeflatedSpec = decltype(DeflatedSpec::solver);
 }  // namespace
 
@@ -45,17 +59,27 @@ void bind_eigen(nb::module_& m) {
   nb::class_<Eigenvectors>(m, "Eigenvectors")
       .def_ro("values", &Eigenvectors::values)
       .def_ro("relative_residual", &Eigenvectors::relative_residual)
-      .def_ro("upper", &Eigenvectors::upper)
+      .def_rw("upper", &Eigenvectors::upper)
       .def_ro("operator_name", &Eigenvectors::operator_name)
-      .def_ro("converged", &Eigenvectors::converged)
-      .def_ro("restarts", &Eigenvectors::restarts)
-      .def_ro("degree", &Eigenvectors::degree)
-      .def_ro("cutoff", &Eigenvectors::cutoff)
-      .def_ro("seconds", &Eigenvectors::seconds)
-      .def_ro("flops", &Eigenvectors::flops)
+      .def_rw("converged", &Eigenvectors::converged)
+      .def_rw("restarts", &Eigenvectors::restarts)
+      .def_rw("degree", &Eigenvectors::degree)
+      .def_rw("cutoff", &Eigenvectors::cutoff)
+      .def_rw("seconds", &Eigenvectors::seconds)
+      .def_rw("flops", &Eigenvectors::flops)
+      .def(
+          "write_hdf5",
+          [](const Eigenvectors& modes, hdf5::Group& group, int bits) {
+            write_eigenvectors(group, modes, bits);
+          },
+          "group"_a, "precision_bits"_a, release_gil())
       .def_prop_ro("bytes", &Eigenvectors::memory);
   m.def("lanczos", find<WilsonOperator>, "operator"_a, "even_odd"_a, "spec"_a, release_gil());
   m.def("lanczos", find<DomainWallOperator>, "operator"_a, "even_odd"_a, "spec"_a, release_gil());
+  m.def("read_eigenvectors", read<WilsonOperator>, "group"_a, "operator"_a, "even_odd"_a, "storage"_a,
+        release_gil());
+  m.def("read_eigenvectors", read<DomainWallOperator>, "group"_a, "operator"_a, "even_odd"_a, "storage"_a,
+        release_gil());
   nb::class_<DeflatedSpec>(m, "DeflatedSpec")
       .def(
           "__init__",

@@ -80,6 +80,7 @@ __all__ = [
     "quenched",
     "rank",
     "ranks",
+    "read_eigenvectors",
     "read_gauge_field",
     "read_propagator",
     "read_scidac_propagator",
@@ -118,6 +119,7 @@ _SUBMODULE_OF = {
     "WilsonObservables": "noise_traces",
     **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "staggered"),
     **dict.fromkeys(["Eigenvectors", "deflated", "lanczos"], "deflation"),
+    "read_eigenvectors": "eigenvector_files",
     **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "domain_wall"),
     **dict.fromkeys(
         [
@@ -143,6 +145,7 @@ if TYPE_CHECKING:
     from .correlators import all_mesons, baryon, meson, mesons, momenta_up_to, nucleon
     from .deflation import Eigenvectors, deflated, lanczos
     from .domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
+    from .eigenvector_files import read_eigenvectors
     from .errors import (
         BadArgument,
         ChecksumError,

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,7 +33,7 @@ Storage = Literal["double", "float", "single", "half"]
 class Eigenvectors:
     """The lowest eigenvectors of A^dagger A, A the operator or its even-odd Schur complement.
 
-    Made by :func:`lanczos`; they belong to the links, the parameters and the even-odd form of that operator,
+    Made by :func:`lanczos` or read by :func:`read_eigenvectors`; they belong to the links, the parameters and the even-odd form of that operator,
     and a solver with them is not bound to another one.
 
     Attributes
@@ -47,6 +48,10 @@ class Eigenvectors:
         "symmetric", "asymmetric" or "none".
     operator : object
         Name, parameters and plaquette of the operator.
+    extents : tuple of int
+        Lx, Ly, Lz, Lt.
+    storage : str
+        In which the vectors are kept: "double", "float" or "half".
     converged : bool
         Whether every residual met the tolerance.
     seconds : float
@@ -56,10 +61,15 @@ class Eigenvectors:
     """
 
     def __init__(
-        self, core: _core.Eigenvectors, even_odd: str, storage: str, operator: OperatorRecord
+        self,
+        core: _core.Eigenvectors,
+        even_odd: str,
+        storage: str,
+        operator: OperatorRecord,
+        extents: tuple[int, ...],
     ) -> None:
         self._core = core
-        self.operator = operator
+        self.operator, self.extents = operator, extents
         self.even_odd, self.storage = even_odd, storage
         self.values: NDArray[np.float64] = np.asarray(core.values)
         self.residuals: NDArray[np.float64] = np.asarray(core.relative_residual)
@@ -70,6 +80,25 @@ class Eigenvectors:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def write(self, path: str | os.PathLike, *, run_file: str = "") -> None:
+        """Write an HDF5 file that :func:`read_eigenvectors` reads. Collective.
+
+        Parameters
+        ----------
+        path
+            The file.
+        run_file
+            Text of the run file, for provenance.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written.
+        """
+        from .eigenvector_files import write_eigenvectors
+
+        write_eigenvectors(self, path, run_file=run_file)
 
     def __str__(self) -> str:
         c = self._core
@@ -147,7 +176,8 @@ def lanczos(
     spec.set_storage(instance("storage", storage, str))
     instance("M", M, WilsonClover, MoebiusDomainWall)
     choice("even_odd", even_odd, "symmetric", "asymmetric", "none")
-    modes = Eigenvectors(core.lanczos(M._core, even_odd, spec), even_odd, storage, M._record)
+    found = core.lanczos(M._core, even_odd, spec)
+    modes = Eigenvectors(found, even_odd, storage, M._record, M.geometry.extents)
     if not modes.converged and not allow_not_converged:
         raise NotConverged(
             f"lanczos: {len(modes)} modes after {max_restarts} restarts with residuals up to "

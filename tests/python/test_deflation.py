@@ -122,3 +122,37 @@ def test_run_file(U: tr.GaugeField, tmp_path: Path) -> None:
             iterations.append(file["solves/iterations"][0, 0])
     np.testing.assert_allclose(pions[1], pions[0], rtol=1e-8)
     assert iterations[1] < iterations[0]
+
+
+def test_modes_of_a_run_file_are_kept(U: tr.GaugeField, tmp_path: Path) -> None:
+    """Found by one run, taken by the next, which measures other sources of the same configuration."""
+    U.write(tmp_path / "configuration.1.ildg")
+    table = "[deflation]\nmodes = 6\ntolerance = 1e-6\n"
+
+    def measured(name: str, text: str, said: str, status: int = 0) -> str:
+        (tmp_path / "measure.toml").write_text(RUN.replace("NAME", name) + text)
+        found = run("measure", "measure.toml", cwd=tmp_path, status=status)
+        assert said in (found.stderr if status else found.stdout + found.stderr)
+        return found.stderr
+
+    kept = table + 'directory = "modes"\n'
+    elsewhere = kept + "[source]\npositions = [[1, 0, 0, 2]]\n"
+    measured("plain", table, "6 modes of")
+    measured("first", kept, "kept in modes/modes.000001.h5")
+    measured("second", kept, "modes/modes.000001.h5: 6 modes of")
+    measured("third", elsewhere, "modes/modes.000001.h5: 6 modes of")
+    pions = []
+    for name in ("plain", "first", "second"):
+        with h5py.File(tmp_path / name / "correlators.000001.h5") as file:
+            pions.append(file["correlators/pion"][...])
+    np.testing.assert_array_equal(pions[1], pions[0])
+    np.testing.assert_array_equal(pions[2], pions[0])
+    measured("other", kept.replace("6\n", "7\n", 1), "deflation.modes: expected modes with 7, found 6", 1)
+    measured("other", kept.replace("1e-6", "1e-9"), "deflation.tolerance: expected residuals up to 1e-09", 1)
+    heavier = (tmp_path / "measure.toml").read_text().replace("mass = -0.5", "mass = -0.4")
+    (tmp_path / "heavier.toml").write_text(heavier.replace("1e-9", "1e-6"))
+    found = run("measure", "heavier.toml", cwd=tmp_path, status=1)
+    assert "those of mass = -0.5, not -0.4" in found.stderr
+    # the folder may be named when a run is resumed, and named otherwise
+    (tmp_path / "measure.toml").write_text(RUN.replace("NAME", "plain") + kept)
+    run("measure", "measure.toml", "--resume", cwd=tmp_path)

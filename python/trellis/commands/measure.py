@@ -40,11 +40,11 @@ from .measure_currents import (
 from .measure_files import Measured, require_same_run, result_file, write_result
 from .measure_inputs import FileStamp, require_one_lattice, require_same_inputs
 from .measure_memory import measurement_bytes
+from .measure_modes import deflated_solver
 from .measure_setup import (
     MIRRORED,
     are_beyond_half,
     between,
-    deflated_solver,
     down_table,
     find_configurations,
     has_fixed_time,
@@ -327,7 +327,7 @@ class _Measurement:
         solves: dict[str, BoundSolver] = {}
         for flavour, fermion in tables.items():
             M = make_operator(fermion, links, run.solver.columns)
-            solves[flavour] = (self._deflated(M) if run.has_solves else self.solver)(M)
+            solves[flavour] = (self._deflated(M, number, flavour) if run.has_solves else self.solver)(M)
         useless = load_sources(folder, number, run, U, measured, path)
         if useless:
             self.output.warning(useless)
@@ -427,9 +427,17 @@ class _Measurement:
             f"beyond L/2 on {list(extents[:3])} are momenta of smaller n modulo L, under another n^2"
         )
 
-    def _deflated(self, M: Any) -> Solver:
+    def _deflated(self, M: Any, number: int, flavour: str) -> Solver:
         self.stop.check()
-        return deflated_solver(self.solver, self.run.deflation, self.run.solver.even_odd, M, self.output.line)
+        return deflated_solver(
+            self.solver,
+            self.run.deflation,
+            self.run.solver.even_odd,
+            M,
+            self.output.line,
+            name=f"modes.{number:06d}{'' if flavour == 'up' else '_' + flavour}.h5",
+            run_file=self.text,
+        )
 
     def _check_memory(self, geometry: Geometry) -> None:
         if self.memory_is_checked:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..deflation import deflated, lanczos
 from ..domain_wall import MoebiusDomainWall
 from ..errors import BadArgument
 from ..flow import GradientFlow
@@ -116,25 +115,6 @@ def make_operator(
         twisted_mass=table.twisted_mass,
         link_reals=table.link_reals,
     )
-
-
-def deflated_solver(
-    solver: Solver, table: DeflationTable | None, even_odd: Any, M: WilsonClover | MoebiusDomainWall, say: Any
-) -> Solver:
-    """The run's solver, with the low modes of this configuration where the run file asks for them."""
-    if table is None:
-        return solver
-    modes = lanczos(
-        M,
-        count=table.modes,
-        even_odd=even_odd,
-        block=table.block,
-        basis=table.basis,
-        tolerance=table.tolerance,
-        storage=table.storage,
-    )
-    say(str(modes))
-    return deflated(solver, modes)
 
 
 def lanczos_bytes(table: DeflationTable, geometry: Geometry, fermion: FermionTable, is_even_odd: bool) -> int:
@@ -299,7 +279,7 @@ def make_source(table: SourceTable, U: GaugeField, at: tuple[int, ...], number: 
             time=at[3],
         )
     if table.type == "wall":
-        return wall_source(U.geometry, at[3])
+        return wall_source(U.geometry, at[3], momentum=table.momentum or (0, 0, 0))
     if table.type == "gaussian":
         return gaussian_source(U, at, width=table.width, steps=table.steps)
     return point_source(U.geometry, at)

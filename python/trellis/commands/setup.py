@@ -91,8 +91,8 @@ def warn_of_valence(measure: MeasureTable | None, output: Output) -> None:
         warn_of_large_rho(f"measure.valence.{number}.rho", flavour.rho, flavour.levels, output)
 
 
-def make_output_folder(folder: Path) -> None:
-    """On rank 0 only (:func:`on_root`).
+def make_output_folder(folder: Path, key: str = "output.directory") -> None:
+    """On rank 0 only (:func:`on_root`). `key` names it in messages.
 
     Raises
     ------
@@ -107,13 +107,11 @@ def make_output_folder(folder: Path) -> None:
         why = error.strerror
         if isinstance(error, FileExistsError | NotADirectoryError):
             why = "expected a folder, found a file"
-        raise FileError(f"output.directory: {folder} cannot be made: {why}") from None
+        raise FileError(f"{key}: {folder} cannot be made: {why}") from None
     except ValueError as error:
-        raise BadArgument(
-            f"output.directory: expected a folder's name, found {str(folder)!r}: {error}"
-        ) from None
+        raise BadArgument(f"{key}: expected a folder's name, found {str(folder)!r}: {error}") from None
     if not os.access(folder, os.W_OK | os.X_OK):  # said now, and not after the first configuration's solves
-        raise FileError(f"output.directory: {folder}: expected a folder that can be written to")
+        raise FileError(f"{key}: {folder}: expected a folder that can be written to")
 
 
 def require_memory(bytes: float, what: str, machine: MachineTable, output: Output) -> None:

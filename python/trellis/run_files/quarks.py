@@ -248,6 +248,13 @@ class SolverTable(Table):
 class DeflationTable(Table):
     """[deflation]: low modes of the system that is solved, found once per configuration; none by default."""
 
+    directory: str | None = Field(
+        default=None,
+        min_length=1,
+        exclude=True,  # where modes lie is no property of what is measured with them
+        description="Keep each configuration's modes here, modes.NUMBER.h5 and modes.NUMBER_strange.h5, and take "
+        "from here what an earlier run has kept. Default: they are found anew by every run.",
+    )
     modes: int = Field(ge=1, description="Number of eigenvectors of A^dagger A.")
     storage: Literal["double", "float", "half"] = Field(
         default="float", description="In which the eigenvectors are kept."

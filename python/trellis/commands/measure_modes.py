@@ -1,0 +1,92 @@
+"""The low modes of a measurement: found once for a configuration, kept in a file where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..deflation import Eigenvectors, deflated, lanczos
+from ..domain_wall import MoebiusDomainWall
+from ..eigenvector_files import read_eigenvectors
+from ..errors import BadArgument
+from ..operators import WilsonClover
+from ..parallel import on_root
+from ..run_files.quarks import DeflationTable
+from ..solvers import Solver
+from .setup import make_output_folder
+
+
+def deflated_solver(
+    solver: Solver,
+    table: DeflationTable | None,
+    even_odd: Any,
+    M: WilsonClover | MoebiusDomainWall,
+    say: Callable[[str], None],
+    *,
+    name: str,
+    run_file: str,
+) -> Solver:
+    """The run's solver, with the low modes of this configuration where the run file asks for them.
+
+    Parameters
+    ----------
+    name
+        Of the modes' file in `deflation.directory`.
+    run_file
+        The text of the run file, for provenance.
+
+    Raises
+    ------
+    BadArgument
+        The file has other modes than those that the run file asks for.
+    """
+    if table is None:
+        return solver
+    if table.directory is None:
+        modes = _found(table, even_odd, M)
+        say(str(modes))
+        return deflated(solver, modes)
+    folder = Path(table.directory)
+    on_root(lambda: make_output_folder(folder, "deflation.directory"))
+    path = folder / name
+    if on_root(path.exists):
+        modes = read_eigenvectors(path, M)
+        _require_asked_for(path, modes, table, even_odd)
+        say(f"{path}: {modes}")
+    else:
+        modes = _found(table, even_odd, M)
+        modes.write(path, run_file=run_file)
+        say(f"{modes}; kept in {path}")
+    return deflated(solver, modes)
+
+
+def _found(table: DeflationTable, even_odd: Any, M: WilsonClover | MoebiusDomainWall) -> Eigenvectors:
+    return lanczos(
+        M,
+        count=table.modes,
+        even_odd=even_odd,
+        block=table.block,
+        basis=table.basis,
+        tolerance=table.tolerance,
+        storage=table.storage,
+    )
+
+
+def _require_asked_for(path: Path, modes: Eigenvectors, table: DeflationTable, even_odd: str) -> None:
+    largest = float(modes.residuals.max())
+    for key, expected, found in (
+        ("deflation.modes", table.modes, len(modes)),
+        ("deflation.storage", table.storage, modes.storage),
+        ("solver.even_odd", even_odd, modes.even_odd),
+    ):
+        if expected != found:
+            raise BadArgument(
+                f"{path}: {key}: expected modes with {expected!r}, found {found!r}: change the run file, or "
+                "name another deflation.directory"
+            )
+    if largest > table.tolerance:
+        raise BadArgument(
+            f"{path}: deflation.tolerance: expected residuals up to {table.tolerance:g}, found {largest:.2g}: "
+            "change the run file, or name another deflation.directory"
+        )
