@@ -87,6 +87,6 @@ def _require_asked_for(path: Path, modes: Eigenvectors, table: DeflationTable, e
             )
     if largest > table.tolerance:
         raise BadArgument(
-            f"{path}: deflation.tolerance: expected residuals up to {table.tolerance:g}, found {largest:.2g}: "
-            "change the run file, or name another deflation.directory"
+            f"{path}: deflation.tolerance: expected residuals up to {table.tolerance:g}, found "
+            f"{largest:.2g}: change the run file, or name another deflation.directory"
         )

@@ -252,8 +252,8 @@ class DeflationTable(Table):
         default=None,
         min_length=1,
         exclude=True,  # where modes lie is no property of what is measured with them
-        description="Keep each configuration's modes here, modes.NUMBER.h5 and modes.NUMBER_strange.h5, and take "
-        "from here what an earlier run has kept. Default: they are found anew by every run.",
+        description="Keep each configuration's modes here, modes.NUMBER.h5 and modes.NUMBER_strange.h5, and "
+        "take from here what an earlier run has kept. Default: they are found anew by every run.",
     )
     modes: int = Field(ge=1, description="Number of eigenvectors of A^dagger A.")
     storage: Literal["double", "float", "half"] = Field(
