@@ -20,6 +20,7 @@ class MesonChannel:
     sink: str
     source: str
     has_strange: bool = False  #: the antiquark
+    has_strange_quark: bool = False
 
 
 def _vector(particle: str, gamma: str) -> list[MesonChannel]:
@@ -96,7 +97,10 @@ def meson_channels(table: CorrelatorsTable) -> list[MesonChannel]:
             ]
         else:
             channels += NAMED_MESONS[name]
-    channels += [MesonChannel(m.name, m.name, m.sink, m.source) for m in table.meson]
+    channels += [
+        MesonChannel(m.name, m.name, m.sink, m.source, m.antiquark == "strange", m.quark == "strange")
+        for m in table.meson
+    ]
     names = [channel.name for channel in channels] + list(table.baryons)
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:

@@ -236,3 +236,77 @@ def test_any_phases_in_space(folder: Path, U: tr.GaugeField) -> None:
     S = tr.even_odd(tr.cg(tolerance=1e-12))(M).propagator(tr.point_source(U.geometry, (1, 2, 3, 2)))
     expected = tr.meson(S, S, "gamma5", "gamma5")
     assert np.abs(correlator(path, "pion") - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+def test_walls_with_momentum_are_sums_of_points(folder: Path, U: tr.GaugeField) -> None:
+    """S(x) = sum_y exp(i p.y) S(x, y), and the pion of it."""
+    path = measure(
+        folder,
+        "wall",
+        source='type = "wall"\nmomentum = [1, 0, -1]',
+        correlators=PION,
+        output="propagators = true",
+    )
+    solve = tr.even_odd(tr.cg(tolerance=1e-12))(tr.WilsonClover(U, kappa=0.125, csw=1.2))
+    expected = 0
+    for n in range(64):
+        x, y, z = n % 4, n // 4 % 4, n // 16
+        S = solve.propagator(tr.point_source(U.geometry, (x, y, z, 2)))
+        expected = expected + 1j ** ((x - z) % 4) * S.to_numpy()
+    with h5py.File(path.parent / "propagator.000001.0.h5") as file:
+        found = file["propagator"][()]
+    assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+    pion = np.roll((np.abs(expected) ** 2).sum(axis=(1, 2, 3, 4, 5, 6, 7)), -2)
+    assert np.abs(correlator(path, "pion")[0] - pion).max() < 1e-8 * pion.max()
+    with h5py.File(path) as file:
+        assert file["correlators/pion"].attrs["source_smearing"] == "wall momentum=1 0 -1"
+
+
+def test_momenta_of_hadrons_from_walls(folder: Path) -> None:
+    """Free quarks: mesons have no momentum, baryons 3 p, that is -p on four sites."""
+    tr.cold((4, 4, 4, 4)).write(folder / "unit.1.ildg", "ildg")
+    path = measure(
+        folder,
+        "momenta",
+        field="unit",
+        source='type = "wall"\nmomentum = [0, 1, 0]',
+        correlators='mesons = ["pion"]\nbaryons = ["nucleon"]\nmax_momentum_squared = 9',
+    )
+    with h5py.File(path) as file:
+        momenta = np.reshape(file["correlators/pion"].attrs["momenta"], (-1, 3)) % 4
+    for name, momentum in (("pion", (0, 0, 0)), ("nucleon", (0, 3, 0))):
+        found = np.abs(correlator(path, name)).max(axis=1)
+        has_signal = np.all(momenta == momentum, axis=1)
+        assert np.all(found[has_signal] > 0.1 * found.max()), name
+        assert np.all(found[~has_signal] < 1e-9 * found.max()), name
+
+
+def test_flavours_of_mesons(folder: Path, U: tr.GaugeField) -> None:
+    meson = '[[correlators.meson]]\nname = "{}"\nsink = "{}"\nsource = "{}"\n{}\n'
+    path = measure(
+        folder,
+        "flavours",
+        fermion="strange_kappa = 0.11",
+        correlators='mesons = ["pion", "kaon"]\nbaryons = []\n'
+        + meson.format("anti_kaon", "gamma5", "gamma5", 'quark = "strange"')
+        + meson.format("phi_x", "gamma_x", "gamma_x", 'quark = "strange"\nantiquark = "strange"')
+        + meson.format("k_star_y", "gamma_y", "gamma_y", 'antiquark = "strange"')
+        + meson.format("light", "gamma_t gamma5", "gamma5", 'quark = "light"'),
+    )
+    light, strange = (
+        tr.even_odd(tr.cg(tolerance=1e-12))(tr.WilsonClover(U, kappa=kappa, csw=1.2)).propagator(
+            tr.point_source(U.geometry, (1, 2, 3, 2))
+        )
+        for kappa in (0.125, 0.11)
+    )
+    for name, expected in (
+        ("anti_kaon", tr.meson(light, strange, "gamma5", "gamma5").conj()),  # sum tr S_s S_l^dagger
+        ("phi_x", tr.meson(strange, strange, "gamma_x", "gamma_x")),
+        ("k_star_y", tr.meson(light, strange, "gamma_y", "gamma_y")),
+        ("light", tr.meson(light, light, "gamma_t gamma5", "gamma5")),
+    ):
+        found = correlator(path, name)
+        assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max(), name
+    with h5py.File(path) as file:
+        have = {name for name, data in file["correlators"].items() if "strange_mass" in data.attrs}
+    assert have == {"kaon", "anti_kaon", "phi_x", "k_star_y"}

@@ -355,25 +355,6 @@ def test_coefficients_of_every_kind() -> None:
         ('[three_point]\ncurrents = ["A3"]', 7, "three_point: give currents and separations"),
         ("[solver]\ncolumns_per_solve = 5", 8, "solver.columns_per_solve"),
         (
-            "[solver]\nrestart_length = 8",
-            8,
-            'solver.restart_length: expected solver.type = "gcr" beside it, found "cg"; leave it out',
-        ),
-        (
-            '[solver]\ntype = "gcr"\nrelaxation = 0.8',
-            9,
-            'solver.relaxation: expected solver.type = "mr" beside it, found "gcr"; leave it out',
-        ),
-        (
-            '[solver]\ninner_precision = "double"\nupdate_threshold = 0.1',
-            9,
-            'solver.update_threshold: expected solver.inner_precision = "float", "half" or "fp16" beside it, '
-            'found "double"',
-        ),
-        ("[solver]\nupdate_threshold = 0", 8, "solver.update_threshold: Input should be greater than 0"),
-        ('[solver]\ntype = "mr"\nrelaxation = 2.0', 9, "solver.relaxation: Input should be less than 2"),
-        ('[solver]\ntype = "gcr"\nrestart_length = 0', 9, "solver.restart_length: Input should be greater"),
-        (
             "[feynman_hellmann]\nmomenta = [[0, 0, 0], [0, 0, 0]]",
             8,
             "feynman_hellmann.momenta: twice the same; found [[0, 0, 0], [0, 0, 0]]",
@@ -459,8 +440,6 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
             '[correlators]\nmesons = ["kaon"]\nbaryons = ["omega"]',
             "kaon, omega need fermion.strange_kappa or fermion.strange_mass",
         ),
-        ('[correlators]\nbaryons = ["xi_negative"]', "xi_negative need fermion.strange_kappa"),
-        ('[correlators]\nbaryons = ["kaon_negative"]', "baryons.0: Input should be 'nucleon'"),
         ("[source.links]\nape_steps = 2", "source.links is for gaussian sources or sinks"),
         ('[source]\ntype = "wall"\nwidth = 2.0', "source.width is for gaussian sources or sinks"),
         ("[source]\nsteps = 4", 'found "point" and "point"; leave it out'),
@@ -474,21 +453,6 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
             "expected correlators.max_momentum_squared = 0",
         ),
         ("[correlators]\nmesons = []\nbaryons = []", "nothing is made of the solves"),
-        (
-            "boundary_space = [0, 1, 0]",
-            r"fermion.boundary_space: baryons are not periodic in space: expected multiples of 2/3, or "
-            r"correlators.baryons = \[\] and no currents, found \[0",
-        ),
-        (
-            'boundary_space = [0.5, 0, 0]\n[correlators]\nbaryons = []\n[sink]\ntype = "gaussian"',
-            "fermion.boundary_space: gaussian smearing is periodic in space",
-        ),
-        (
-            'boundary_space = [0.5, 0, 0]\n[correlators]\nbaryons = []\n[three_point]\ncurrents = ["V4"]\n'
-            "separations = [2]",
-            "fermion.boundary_space: baryons are not periodic",
-        ),
-        ("boundary_space = [0.5, 0]", "fermion.boundary_space: expected exactly 3 values"),
     ],
 )
 def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
@@ -722,10 +686,6 @@ def test_both_flavours_of_twisted_quarks_are_solved_for_where_they_are_used() ->
     assert parse_run_file(text, MeasureRun).has_doublet  # baryons = ["nucleon"]
     mesons = text + "[correlators]\nbaryons = []\n"
     assert not parse_run_file(mesons, MeasureRun).has_doublet
-    for name, is_used in (("lambda_negative", True), ("omega_negative", False)):
-        both = text.replace("twisted_mass = 0.1", "twisted_mass = 0.1\nstrange_kappa = 0.1")
-        both += f'[correlators]\nbaryons = ["{name}"]\n'
-        assert parse_run_file(both, MeasureRun).has_doublet == is_used
     currents = '[three_point]\ncurrents = ["A3"]\nseparations = [2]\n'
     assert parse_run_file(mesons + currents, MeasureRun).has_doublet
     assert not parse_run_file(MEASURE + currents, MeasureRun).has_doublet

@@ -32,7 +32,7 @@ _IDENTITY = (
 )
 #: Tables of the run file (root attribute physics) that decide what is measured; of [source] see _physics.
 _TABLES = ("fermion", "sink", "smearing")
-_SOURCE_KEYS = ("type", "width", "steps", "links")
+_SOURCE_KEYS = ("type", "width", "steps", "links", "momentum")
 
 
 def merge(parts: list, result: Measurements) -> None:

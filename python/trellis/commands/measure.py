@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import re
 import time
@@ -451,14 +452,16 @@ class _Measurement:
     ) -> dict[str, NDArray[np.complex128]]:
         """Name -> [momentum, time]; without a down quark of its own S is both."""
         result: dict[str, NDArray[np.complex128]] = {}
-        for antiquark, channels in (
-            (S, [c for c in self.channels if not c.has_strange]),
-            (strange, [c for c in self.channels if c.has_strange]),
-        ):
-            if channels and antiquark is not None:
-                pairs = [(channel.sink, channel.source) for channel in channels]
-                values = contract_mesons(S, antiquark, pairs, self.momenta)
-                result |= {channel.name: values[i] for i, channel in enumerate(channels)}
+        flavours = {False: S, True: strange}
+        for of_quark, of_antiquark in itertools.product(flavours, repeat=2):
+            quark, antiquark = flavours[of_quark], flavours[of_antiquark]
+            chosen = [
+                c for c in self.channels if (c.has_strange_quark, c.has_strange) == (of_quark, of_antiquark)
+            ]
+            if chosen and quark is not None and antiquark is not None:
+                pairs = [(channel.sink, channel.source) for channel in chosen]
+                values = contract_mesons(quark, antiquark, pairs, self.momenta)
+                result |= {channel.name: values[i] for i, channel in enumerate(chosen)}
         for name in self.run.correlators.baryons:
             channel = NAMED_BARYONS[name]
             result[name] = contract_baryon(

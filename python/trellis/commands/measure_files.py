@@ -196,6 +196,8 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
     if source.links is not None:
         smearing += f" links={describe_smearing(source.links)}"
     described = {"gaussian": smearing, "noise": f"noise {source.noise or 'z4'}"}
+    if source.momentum is not None:
+        described["wall"] = f"wall momentum={' '.join(map(str, source.momentum))}"
     common: dict[str, str | float] = {
         "type": kind,
         "particle": particle,
@@ -221,7 +223,8 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
         common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in fermion.boundary_space or ())
     if kind == "baryon":
         common["parity"] = float(NAMED_BARYONS[name].parity)
-    if name in STRANGE and fermion.has_strange:
+    is_strange_meson = channel is not None and (channel.has_strange or channel.has_strange_quark)
+    if (name in STRANGE or is_strange_meson) and fermion.has_strange:
         common["strange_mass"] = bare_mass(strange_table(fermion))
     return common
 

@@ -171,6 +171,8 @@ def _source(run: MeasureRun, number: int) -> dict[str, Any]:
     if source.type == "gaussian":
         table |= {"width": source.width, "steps": source.steps}
         table["links"] = _links(run.smearing if source.links is None else source.links)
+    if source.momentum is not None:
+        table["momentum"] = list(source.momentum)
     if source.type == "noise":
         table |= {"noise": source.noise or "z4", "noise_seed": source.noise_seed, "index": source.index or 0}
         table["configuration"] = number

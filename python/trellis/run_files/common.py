@@ -53,6 +53,7 @@ def _positive_grid(grid: tuple[int, ...]) -> tuple[int, ...]:
 
 #: TOML has lists, and no tuples: only the entries of these are strict.
 FourIntegers = Annotated[tuple[int, int, int, int], Field(strict=False)]
+ThreeIntegers = Annotated[tuple[int, int, int], Field(strict=False)]
 Extents = Annotated[FourIntegers, AfterValidator(_even_extents)]
 Grid = Annotated[FourIntegers, AfterValidator(_positive_grid)]
 

@@ -15,6 +15,16 @@ class MesonTable(Table):
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="Name of the dataset.")
     sink: str = Field(description='Gamma matrix at the sink: "gamma5", "gamma_x", "gamma_t gamma5", ...')
     source: str = Field(description="Gamma matrix at the source.")
+    quark: Literal["light", "strange"] | None = Field(default=None, description="Default: light.")
+    antiquark: Literal["light", "strange"] | None = Field(
+        default=None,
+        description="Default: light. Strange is that of the kaon, both are those of the phi.",
+    )
+
+    @property
+    def has_strange(self) -> bool:
+        """Whether one of them is the second flavour."""
+        return "strange" in (self.quark, self.antiquark)
 
 
 NamedMeson = Literal["pion", "rho", "a0", "a1", "b1", "pion_a4", "kaon", "all"]

@@ -7,7 +7,15 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from ..operator_records import NEEDS_GAMMA5_HERMITICITY
-from .common import LARGEST, FourIntegers, MachineTable, Table, at_key, require_flow_times
+from .common import (
+    LARGEST,
+    FourIntegers,
+    MachineTable,
+    Table,
+    ThreeIntegers,
+    at_key,
+    require_flow_times,
+)
 from .contractions import STRANGE, UP_AND_DOWN, CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from .quarks import DeflationTable, FermionTable, SolverTable
 from .stored import MeasureOutputTable, StoredPropagatorsTable
@@ -75,6 +83,11 @@ class SourceTable(Table):
         default=2.0, gt=0, le=LARGEST, description="gaussian: w, lattice units (doc/conventions.md)."
     )
     steps: int = Field(default=10, ge=1, le=MOST_STEPS, description="gaussian: number of smearing steps.")
+    momentum: ThreeIntegers | None = Field(
+        default=None,
+        description="wall: n of exp(i p.x), p = 2 pi n / L, on each quark's wall; default: 0. Mesons are at "
+        "rest, baryons have the momentum 3 p.",
+    )
     noise: Literal["z2", "z4"] | None = Field(
         default=None, description="noise: components +-1, or +-1 and +-i; default: z4."
     )
@@ -110,6 +123,14 @@ class SourceTable(Table):
                 raise at_key(
                     key, f'expected source.type = "noise" beside it, found "{self.type}"; leave it out'
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _walls_have_momenta(self) -> Self:
+        if self.momentum is not None and self.type != "wall":
+            raise at_key(
+                "momentum", f'expected source.type = "wall" beside it, found "{self.type}"; leave it out'
+            )
         return self
 
     @property
@@ -180,6 +201,7 @@ class MeasureRun(Table):
             self._require_quarks(self.fermion)
             self._require_one_distance(self.fermion)
             self._require_periodic(self.fermion)
+            self._require_sinks_of_walls()
         if self.solver.columns_per_solve is not None and (
             self.fermion is None or self.fermion.type != "moebius"
         ):
@@ -286,8 +308,27 @@ class MeasureRun(Table):
         if (self.correlators.baryons or currents) and not fermion.has_periodic_baryons:
             raise at_key(
                 "fermion.boundary_space",
-                "baryons are not periodic in space: expected multiples of 2/3, or correlators.baryons = [] and "
-                f"no currents, found {found}",
+                "baryons are not periodic in space: expected multiples of 2/3, or correlators.baryons = [] "
+                f"and no currents, found {found}",
+            )
+
+    def _require_sinks_of_walls(self) -> None:
+        """Three quarks from walls with the momentum p have 3 p, and no mean at another one."""
+        momentum = self.source.momentum
+        if momentum is None or not any(momentum):
+            return
+        for key, table in (("feynman_hellmann", self.feynman_hellmann), ("three_point", self.three_point)):
+            if table.currents:
+                raise at_key(
+                    f"{key}.currents", f"nucleons with currents have walls at rest, found {list(momentum)}"
+                )
+        needed = 9 * sum(n * n for n in momentum)
+        if self.correlators.baryons and self.correlators.max_momentum_squared < needed:
+            raise at_key(
+                "correlators.max_momentum_squared",
+                f"three quarks from walls with source.momentum = {list(momentum)} have the momentum "
+                f"{[3 * n for n in momentum]}: expected at least {needed}, or correlators.baryons = []",
+                self.correlators.max_momentum_squared,
             )
 
     def _require_contractions_of_noise(self) -> None:
@@ -338,7 +379,8 @@ class MeasureRun(Table):
                 'inner_precision = "half"',
                 8,
             )
-        wanted = {*self.correlators.mesons, *self.correlators.baryons} & STRANGE
+        named: set[str] = {*self.correlators.mesons, *self.correlators.baryons}
+        wanted = named & STRANGE | {meson.name for meson in self.correlators.meson if meson.has_strange}
         if wanted and not fermion.has_strange:
             raise at_key(
                 "correlators",

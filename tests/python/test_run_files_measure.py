@@ -1,0 +1,115 @@
+"""Run files of trellis measure: keys of solvers, boundaries, sources and channels that cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from trellis.errors import RunFileError
+from trellis.run_files import MeasureRun, parse_run_file
+
+MEASURE = """\
+[configurations]
+files = "*.ildg"
+[fermion]
+kappa = 0.13
+[output]
+directory = "out"
+"""
+
+
+@pytest.mark.parametrize(
+    "table, line, expected",
+    [
+        (
+            "[source]\nmomentum = [0, 0, 1]",
+            6,
+            'source.momentum: expected source.type = "wall" beside it, found "point"; leave it out',
+        ),
+        ('[source]\ntype = "wall"\nmomentum = [0, 1]', 7, "source.momentum: expected exactly 3 values"),
+        (
+            '[source]\ntype = "wall"\nmomentum = [0, 1, 0]\n[correlators]\nmax_momentum_squared = 4',
+            9,
+            "correlators.max_momentum_squared: three quarks from walls with source.momentum = [0, 1, 0] have "
+            "the momentum [0, 3, 0]: expected at least 9, or correlators.baryons = []; found 4",
+        ),
+        (
+            '[source]\ntype = "wall"\nmomentum = [0, 1, 0]\n[feynman_hellmann]\ncurrents = ["A3"]',
+            9,
+            "feynman_hellmann.currents: nucleons with currents have walls at rest, found [0, 1, 0]",
+        ),
+        (
+            "[solver]\nrestart_length = 8",
+            6,
+            'solver.restart_length: expected solver.type = "gcr" beside it, found "cg"; leave it out',
+        ),
+        (
+            '[solver]\ntype = "gcr"\nrelaxation = 0.8',
+            7,
+            'solver.relaxation: expected solver.type = "mr" beside it, found "gcr"; leave it out',
+        ),
+        (
+            '[solver]\ninner_precision = "double"\nupdate_threshold = 0.1',
+            7,
+            'solver.update_threshold: expected solver.inner_precision = "float", "half" or "fp16" beside it, '
+            'found "double"',
+        ),
+        ("[solver]\nupdate_threshold = 0", 6, "solver.update_threshold: Input should be greater than 0"),
+        ('[solver]\ntype = "mr"\nrelaxation = 2.0', 7, "solver.relaxation: Input should be less than 2"),
+        ('[solver]\ntype = "gcr"\nrestart_length = 0', 7, "solver.restart_length: Input should be greater"),
+    ],
+)
+def test_keys_that_cannot_be(table: str, line: int, expected: str) -> None:
+    with pytest.raises(RunFileError) as caught:
+        parse_run_file(MEASURE.replace("[output]", table + "\n[output]"), MeasureRun, name="run.toml")
+    assert str(caught.value).startswith(f"run.toml:{line}: {expected}")
+
+
+@pytest.mark.parametrize(
+    "table, text",
+    [
+        ('[correlators]\nbaryons = ["xi_negative"]', "xi_negative need fermion.strange_kappa"),
+        (
+            '[[correlators.meson]]\nname = "phi_x"\nsink = "gamma_x"\nsource = "gamma_x"\nquark = "strange"',
+            "correlators: phi_x need fermion.strange_kappa or fermion.strange_mass",
+        ),
+        ('[correlators]\nbaryons = ["kaon_negative"]', "baryons.0: Input should be 'nucleon'"),
+        (
+            "boundary_space = [0, 1, 0]",
+            r"fermion.boundary_space: baryons are not periodic in space: expected multiples of 2/3, or "
+            r"correlators.baryons = \[\] and no currents, found \[0",
+        ),
+        (
+            'boundary_space = [0.5, 0, 0]\n[correlators]\nbaryons = []\n[sink]\ntype = "gaussian"',
+            "fermion.boundary_space: gaussian smearing is periodic in space",
+        ),
+        (
+            'boundary_space = [0.5, 0, 0]\n[correlators]\nbaryons = []\n[three_point]\ncurrents = ["V4"]\n'
+            "separations = [2]",
+            "fermion.boundary_space: baryons are not periodic",
+        ),
+        ("boundary_space = [0.5, 0]", "fermion.boundary_space: expected exactly 3 values"),
+    ],
+)
+def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
+    with pytest.raises(RunFileError, match=text):
+        parse_run_file(MEASURE.replace("[output]", table + "\n[output]"), MeasureRun)
+
+
+def test_both_parities_take_both_twisted_flavours() -> None:
+    text = MEASURE.replace("[output]", "twisted_mass = 0.1\nstrange_kappa = 0.1\n[output]")
+    for name, is_used in (("lambda_negative", True), ("omega_negative", False)):
+        both = text + f'[correlators]\nbaryons = ["{name}"]\n'
+        assert parse_run_file(both, MeasureRun).has_doublet == is_used
+
+
+def test_what_can_be() -> None:
+    run = parse_run_file(
+        MEASURE.replace("[output]", "boundary_space = [0, 0.66666666666666667, -2]\n[output]")
+        + '[solver]\ntype = "gcr"\nrestart_length = 8\nupdate_threshold = 0.1\n'
+        + '[source]\ntype = "wall"\nmomentum = [0, 0, 1]\n[correlators]\nmax_momentum_squared = 9\n',
+        MeasureRun,
+    )
+    assert run.fermion is not None
+    assert run.fermion.has_twist
+    assert run.fermion.has_periodic_baryons
+    assert run.source.momentum == (0, 0, 1)
