@@ -27,7 +27,8 @@ void bind_fermion_monomials(nb::module_& m) {
             new (self) SmearedLinks(isotropic_stout(rho), levels, precision_by_name(dynamics_precision));
           },
           "rho"_a, "levels"_a, "dynamics_precision"_a = "double");
-  nb::class_<HisqSmearing, SmearedLinks>(m, "HisqSmearing").def(nb::init<>());
+  nb::class_<HisqSmearing, SmearedLinks>(m, "HisqSmearing")
+      .def(nb::init<double>(), "cut"_a = HisqLinks::default_cut);
   nb::class_<StaggeredSea>(m, "StaggeredSea").def(nb::init<>());
   nb::class_<SquaredOperator>(m, "SquaredOperator");
   m.def(

@@ -1,6 +1,7 @@
 /// Molecular dynamics: monomials, integrators, trajectories.
 #include "trellis/update/hmc.hpp"
 #include "bindings.hpp"
+#include "trellis/update/fermion_monomial.hpp"
 #include "trellis/update/gauge_monomial.hpp"
 
 namespace trellis::bindings {
@@ -49,6 +50,7 @@ nb::dict to_dict(const TrajectoryRecord& r) {
   d["is_valid"] = r.is_valid;
   d["kinetic_before"] = r.kinetic_before;
   d["kinetic_after"] = r.kinetic_after;
+  d["guarded_links"] = r.guarded_links;
   d["seconds"] = r.seconds;
   nb::list monomials;
   for (const MonomialRecord& m : r.monomials) monomials.append(to_dict(m));
@@ -68,6 +70,11 @@ void bind_hmc(nb::module_& m) {
           },
           "U"_a, "seed"_a, "stream"_a, "number"_a, release_gil())
       .def("action", &Monomial::action, "U"_a, release_gil())
+      .def_prop_ro("guarded_links",
+                   [](Monomial& monomial) {
+                     auto* fermion = dynamic_cast<FermionMonomial*>(&monomial);
+                     return fermion ? fermion->links()->guarded_links() : 0;
+                   })
       .def(
           "force",
           [](Monomial& monomial, const GaugeField& U) {
@@ -75,6 +82,8 @@ void bind_hmc(nb::module_& m) {
             std::vector<double> components(size_t(U.geometry().local_volume()) * 4 * 8);
             {
               const nb::gil_scoped_release release;
+              if (auto* fermion = dynamic_cast<FermionMonomial*>(&monomial))
+                fermion->links()->guarded_links() = 0;
               AlgebraField F(U);
               monomial.add_force(F, U, 1.0);
               F.to_canonical(components.data());

@@ -25,6 +25,14 @@ class Monomial:
         """Under which it is recorded."""
         return self._core.name
 
+    @property
+    def guarded_links(self) -> int:
+        """Links at which HISQ's guard of small eigenvalues acted in the last :meth:`force`, of all ranks.
+
+        There the force is not the derivative of the action (doc/operators/hisq.md).
+        """
+        return self._core.guarded_links
+
     def draw(self, U: GaugeField, *, seed: int, stream: int = 0, number: int = 1) -> None:
         """New pseudofermions, distributed as exp(-S) at U; nothing for a gauge action. Collective.
 
@@ -174,7 +182,8 @@ class HMC:
         Returns
         -------
         dict
-            dH, is_accepted, is_valid, kinetic_before, kinetic_after, seconds; monomials (dicts with name,
+            dH, is_accepted, is_valid, kinetic_before, kinetic_after, seconds; guarded_links (at which HISQ's
+            guard of small eigenvalues acted, summed over all forces); monomials (dicts with name,
             action_before, action_after, force_mean, force_largest, force_evaluations, solves, iterations,
             largest_residual); parts (seconds, flops and bytes by kind of work).
 

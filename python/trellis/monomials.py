@@ -129,7 +129,7 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
         return sea
     core = load()
     links = core.SmearedLinks(run.smearing.rho, run.smearing.levels, arithmetic)
-    staggered, hisq = core.StaggeredSea(), core.HisqSmearing()
+    staggered, hisq = core.StaggeredSea(), core.HisqSmearing(run.hisq.force_cut)
     number = 0
     for fermion in run.fermions:
         sea._links_of[fermion.name] = hisq if fermion.type == "hisq" else links

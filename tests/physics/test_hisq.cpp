@@ -216,6 +216,42 @@ TEST(Hisq, derivative_of_the_action_through_both_levels) {
             std::abs(contract(guarded, group_direction(U), L)));
 }
 
+/// U_x = diag(e^{i a s}, e^{-i a s}, 1), s = (-1)^y, all else 1. Two of the eigenvalues of V^dagger V are
+/// cos(a)^2 for links in x, where half of the weight of fat7 is on paths with the other sign of s, and
+/// cos(a)^4 for those in y, where half of it is on the rectangles with e^{+-2 i a}; all others are 1.
+GaugeField alternating_in_y(const LatticePtr& lattice, double a) {
+  GaugeField U(lattice);
+  const Coord& local = lattice->geometry().local();
+  for (int64_t site = 0; site < product(local); ++site) {
+    const Coord x = site_coord(site, local);
+    const double angle = x[1] % 2 == 0 ? a : -a;
+    Link link{};
+    link[0] = std::polar(1.0, angle);
+    link[4] = std::polar(1.0, -angle);
+    link[8] = 1.0;
+    U.set_link(x, 0, link);
+  }
+  U.halo_is_stale();
+  return U;
+}
+
+TEST(Hisq, the_guard_says_at_how_many_links_it_acted) {
+  const auto lattice = make_lattice({4, 4, 2, 6});
+  const int64_t volume = lattice->volume();
+  const auto guarded = [&](const GaugeField& U, double cut) {
+    const LinkDerivative zero(U);
+    LinkDerivative G(U);
+    return HisqLinks(U).add_derivative(G, {{&zero, &zero, 0.0}}, cut);
+  };
+  const double a = std::acos(1e-3);  // eigenvalues 1e-6 and 1e-12
+  EXPECT_EQ(guarded(alternating_in_y(lattice, a), HisqLinks::default_cut), 2 * volume);
+  EXPECT_EQ(guarded(alternating_in_y(lattice, a), 1e-9), volume);
+  EXPECT_EQ(guarded(alternating_in_y(lattice, a), 0.0), 0);
+  EXPECT_EQ(guarded(alternating_in_y(lattice, 0.3), HisqLinks::default_cut), 0);
+  EXPECT_EQ(guarded(alternating_in_y(lattice, 0.3), 0.99), 2 * volume);
+  EXPECT_EQ(guarded(alternating_in_y(lattice, 0.3), 1.01), 4 * volume);
+}
+
 /// Operator with long links = fat hops + three-site hops of the reference.
 TEST(Hisq, operator_equals_reference_in_every_storage) {
   const Coord L{4, 4, 2, 6};

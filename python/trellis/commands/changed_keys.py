@@ -17,10 +17,13 @@ _FREE = re.compile(
     r"integrator\..*"
     r"|molecular_dynamics\..*"
     r"|metropolis\.max_iterations"
+    r"|hisq\..*"
     r"|fermions\.\d+\.rational\.(dynamics_order|dynamics_tolerance)"
     r"|trajectories\..*"
     r"|measure\..*"
 )
+#: Of them, those that states of earlier versions lack, and that had their defaults.
+_NEW = re.compile(r"hisq\..*")
 #: What a key that is not there has, in messages and records.
 _ABSENT = None
 
@@ -63,7 +66,11 @@ def changes(record: Mapping[str, Any], run: HmcRun, name: str) -> list[dict[str,
     # what earlier versions did not have is not different where it has its default
     given = _flat(run.model_dump(by_alias=True, exclude_defaults=True)).keys() | _flat(before).keys()
     found = differing_keys(before, {**physics_of(run), **course_of(run)})
-    found = [change for change in found if change["key"] in given or _FREE.fullmatch(change["key"])]
+    found = [
+        change
+        for change in found
+        if change["key"] in given or (_FREE.fullmatch(change["key"]) and not _NEW.fullmatch(change["key"]))
+    ]
     refused = [change for change in found if not _FREE.fullmatch(change["key"])]
     if refused:
         raise BadArgument(

@@ -82,6 +82,10 @@ def tune_hmc(run: HmcRun, text: str, output: Output, *, acceptance: float) -> di
         return tune(run, U, chain.intervals, output, acceptance=acceptance, samples=_TUNING_SAMPLES)
 
 
+def _links(count: int) -> str:
+    return f"{count} link{'' if count == 1 else 's'}"
+
+
 class _Chain:
     """One run: the links, the number of the trajectory, and the folder."""
 
@@ -99,6 +103,8 @@ class _Chain:
         self.intervals: dict[str, dict[str, float]] | None = None
         self.is_covered = False
         self.spectrum_seconds = 0.0
+        #: Links at which HISQ's guard acted, in the trajectories of this command.
+        self.guarded_links = self.guarded_trajectories = 0
         self.measurements = OnlineMeasurements(
             run.measure,
             sea_flavours(run.fermions, run.smearing, run.background),
@@ -300,6 +306,16 @@ class _Chain:
         return record
 
     def _warn(self, record: dict[str, Any], number: int) -> None:
+        guarded = record["guarded_links"]
+        self.guarded_links += guarded
+        self.guarded_trajectories += guarded > 0
+        if guarded and self.guarded_trajectories == 1:
+            self.output.warning(
+                f"trajectory {number}: eigenvalues of fat7 links below hisq.force_cut = "
+                f"{self.run.hisq.force_cut:g} at {_links(guarded)}, summed over its forces, which are not "
+                "the derivative of the action there: averages stay exact, dH grows; hisq_guarded_links in "
+                "the stream has this number of every trajectory"
+            )
         if number > self.run.trajectories.thermalisation // 2 and record["dH"] > _LARGE_VIOLATION:
             worst = max(record["monomials"], key=lambda m: m["action_after"] - m["action_before"])
             self.output.warning(
@@ -320,6 +336,8 @@ class _Chain:
             "kinetic": record["kinetic_before"],
             "seconds": record["seconds"],
         }
+        if self.run.has_hisq:
+            values["hisq_guarded_links"] = float(record["guarded_links"])
         for monomial in record["monomials"]:
             name = monomial["name"]
             after = "action_after" if record["is_accepted"] else "action_before"
@@ -406,11 +424,17 @@ class _Chain:
             "plaquette": mean("plaquette", tested or new),
             "plaquette_last": U.plaquette,
             "exp_minus_dh": mean("exp_minus_dH", tested or new),
+            "hisq_guarded_links": self.guarded_links if self.run.has_hisq else None,
             "seconds_by_part": by_part,
             "performance_by_part": {name: part.rates() for name, part in self.parts.items() if part.flops},
             "ranks": load().size(),
             "grid": list(self.geometry.grid),
         }
+        if self.guarded_links:
+            self.output.line(
+                f"HISQ's force guard acted in {self.guarded_trajectories} of {made} trajectories, at "
+                f"{_links(self.guarded_links)} (summed over all forces)"
+            )
         if made:
             for line in describe_parts(self.parts, in_trajectories, made):
                 self.output.line(line)

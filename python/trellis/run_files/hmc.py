@@ -17,7 +17,7 @@ from .dynamics import (
 )
 from .generate import GAUGE_ACTIONS, OutputTable, StartTable
 from .online import MeasureTable
-from .sea import BackgroundTable, FermionTable, SmearingTable
+from .sea import BackgroundTable, FermionTable, HisqTable, SmearingTable
 
 
 class GaugeActionTable(Table):
@@ -50,6 +50,7 @@ class HmcRun(Table):
         min_length=1, description="Nested time scales, outermost first."
     )
     smearing: SmearingTable = SmearingTable(rho=0.0, levels=0)
+    hisq: HisqTable = HisqTable()
     background: BackgroundTable = BackgroundTable()
     fermions: list[FermionTable] = Field(default=[], description="Sea quarks; none: quenched.")
     molecular_dynamics: MolecularDynamicsTable
@@ -100,6 +101,11 @@ class HmcRun(Table):
                 "fermions: HISQ flavours have their own smearing, and [smearing] is for the others, of which "
                 "there are none; leave that table out"
             )
+        if "hisq" in self.model_fields_set and not self.has_hisq:
+            raise ValueError(
+                "hisq: no flavour of [[fermions]] has type hisq, and this table is for their force; leave it "
+                "out"
+            )
         if self.measure is not None and self.measure.loops is not None:
             self.measure.loops.require_fit(self.lattice.extents)
         return self
@@ -134,6 +140,11 @@ class HmcRun(Table):
         if missing:
             raise ValueError(f"integrator: no level has {', '.join(map(repr, missing))}")
         return self
+
+    @property
+    def has_hisq(self) -> bool:
+        """Whether a flavour of the sea is HISQ."""
+        return any(fermion.type == "hisq" for fermion in self.fermions)
 
     def expanded(self, level: IntegratorLevel) -> list[str]:
         """The monomials of a level; a flavour's name stands for all its parts."""

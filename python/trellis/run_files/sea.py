@@ -32,6 +32,19 @@ class SmearingTable(Table):
     levels: int = Field(ge=0, le=20, description="How often.")
 
 
+class HisqTable(Table):
+    """[hisq]: what all flavours of type hisq share."""
+
+    force_cut: float = Field(
+        default=5e-5,
+        ge=0,
+        le=1,
+        description="Where the smallest eigenvalue of V^dagger V of a fat7 link is below it, the force takes "
+        "all three as raised by it: a smaller force than the derivative, of an unchanged action. 0: never; "
+        "on unit links they are 1.",
+    )
+
+
 class BackgroundTable(Table):
     """[background]: quanta of a constant U(1) field; a flavour sees charge_thirds times as many."""
 

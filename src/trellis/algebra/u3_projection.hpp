@@ -81,13 +81,15 @@ TRELLIS_SITE_FN ColorMatrix<R> project_to_u3(const ColorMatrix<R>& V) {
 /// The derivative with respect to V of a function with the derivative G with respect to W:
 ///   delta S = Re tr(G delta W) = Re tr(2 Y W^dagger delta V),  Y H + H Y = (G W - (G W)^dagger) / 2,
 /// H = (V^dagger V)^(1/2), from delta V = delta W H + W delta H. Where the smallest eigenvalue of V^dagger V
-/// is below `cut`, all of them are raised by `cut` in H (0: never).
+/// is below `cut`, all of them are raised by `cut` in H (0: never); `is_guarded` is 1 there, else 0.
 template <class R>
 TRELLIS_SITE_FN ColorMatrix<R> u3_projection_derivative(const ColorMatrix<R>& V, const ColorMatrix<R>& W,
-                                                        const ColorMatrix<R>& G, const R& cut) {
+                                                        const ColorMatrix<R>& G, const R& cut,
+                                                        R& is_guarded) {
   const Eigensystem<R> e = eigensystem(dagger_mul(V, V));
   const R smallest = smaller_of(e.values[0], smaller_of(e.values[1], e.values[2]));
-  const R raise = select(less(smallest, cut), cut, R(0.0));
+  is_guarded = select(less(smallest, cut), R(1.0), R(0.0));
+  const R raise = is_guarded * cut;
   R h[Nc];
   for (int i = 0; i < Nc; ++i) h[i] = square_root(maximum(e.values[i] + raise, R(1e-300)));
   const ColorMatrix<R> A = G * W;

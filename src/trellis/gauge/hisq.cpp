@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "trellis/base/exact_sum.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/kernels/gauge/fat_links.hpp"
 #include "trellis/kernels/gauge/u3_projection.hpp"
@@ -236,8 +237,8 @@ GaugeField HisqLinks::fat(double epsilon) const {
   return out;
 }
 
-void HisqLinks::add_derivative(LinkDerivative& of_U, const std::vector<FlavourDerivative>& flavours,
-                               double cut) const {
+int64_t HisqLinks::add_derivative(LinkDerivative& of_U, const std::vector<FlavourDerivative>& flavours,
+                                  double cut) const {
   LinkDerivative of_X(U_), of_W(U_);
   for (const FlavourDerivative& flavour : flavours) {
     TRELLIS_REQUIRE(flavour.of_fat != nullptr && flavour.of_long != nullptr,
@@ -249,11 +250,14 @@ void HisqLinks::add_derivative(LinkDerivative& of_U, const std::vector<FlavourDe
   of_X.halo_is_stale();
   add_fat_links_derivative(of_W, W_, hisq_coefficients(), of_X);
   const U3DerivativeCall call{{V_.raw(), V_.tables()}, W_.raw(), of_W.raw(), cut};
+  ExactSum guarded;
   dispatch_gauge(V_, [&]<class Layout, class Storage>() {
-    launch_u3_derivative<Layout, Storage>(call, inner_sites(V_));
+    launch_u3_derivative<Layout, Storage>(call, inner_sites(V_), &guarded);
   });
   of_W.halo_is_stale();
   add_fat_links_derivative(of_U, U_, fat7_coefficients(), of_W);
+  U_.lattice().communicator().sum(&guarded, 1);
+  return int64_t(guarded.value());
 }
 
 }  // namespace trellis

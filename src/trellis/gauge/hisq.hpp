@@ -2,6 +2,7 @@
 /// Links of improved staggered actions: fat and long links, HISQ's two levels, and the derivative through
 /// them (E. Follana et al., hep-lat/0610092; A. Bazavov et al., arXiv:1004.0342). doc/operators/hisq.md lists
 /// the coefficients.
+#include <cstdint>
 #include <vector>
 
 #include "trellis/field/link_derivative.hpp"
@@ -54,9 +55,10 @@ class HisqLinks {
   };
   /// Where the smallest eigenvalue of V^dagger V is below this, all three are raised by it in the derivative.
   static constexpr double default_cut = 5e-5;
-  /// of_U += the derivative through both levels. Collective.
-  void add_derivative(LinkDerivative& of_U, const std::vector<FlavourDerivative>& flavours,
-                      double cut = default_cut) const;
+  /// of_U += the derivative through both levels. Returns the number of links at which an eigenvalue was below
+  /// the cut, of all ranks. Collective.
+  int64_t add_derivative(LinkDerivative& of_U, const std::vector<FlavourDerivative>& flavours,
+                         double cut = default_cut) const;
 
  private:
   GaugeField U_, V_, W_, X_, long_;

@@ -40,7 +40,7 @@ void HisqSmearing::pull_back(LinkDerivative& G) {
   for (auto& [epsilon, sums] : sums_)
     if (sums.is_used) flavours.push_back({&sums.of_fat, &sums.of_long, epsilon});
   if (flavours.empty()) return;
-  hisq_->add_derivative(G, flavours, cut_);
+  guarded_links() += hisq_->add_derivative(G, flavours, cut_);
   for (auto& [epsilon, sums] : sums_) {
     if (!sums.is_used) continue;
     sums.of_fat.set_zero();

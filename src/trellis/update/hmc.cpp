@@ -64,8 +64,10 @@ void Hmc::begin(const GaugeField& U, AlgebraField& P, uint32_t number) {
   for (const MonomialPtr& monomial : monomials()) {
     monomial->costs() = PartCosts{};
     monomial->solve_count() = SolveCount{};
-    if (const auto* fermion = dynamic_cast<FermionMonomial*>(monomial.get()))
+    if (const auto* fermion = dynamic_cast<FermionMonomial*>(monomial.get())) {
       fermion->links()->costs() = PartCosts{};
+      fermion->links()->guarded_links() = 0;
+    }
   }
   for (const MonomialPtr& monomial : monomials()) {
     monomial->refresh(U, {params_.seed, params_.stream, number});
@@ -119,7 +121,10 @@ TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests, con
       out.solves = monomial.solve_count();
       record.costs.add(monomial.costs());
       if (const auto* fermion = dynamic_cast<FermionMonomial*>(&monomial))
-        if (smearings.insert(fermion->links().get()).second) record.costs.add(fermion->links()->costs());
+        if (smearings.insert(fermion->links().get()).second) {
+          record.costs.add(fermion->links()->costs());
+          record.guarded_links += fermion->links()->guarded_links();
+        }
     }
   record.seconds = seconds_since(start);
   return record;

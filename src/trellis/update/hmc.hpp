@@ -28,6 +28,7 @@ struct TrajectoryRecord {
   double kinetic_before = 0, kinetic_after = 0;
   double random = 0;  ///< the uniform number of the accept step
   std::vector<MonomialRecord> monomials;
+  int64_t guarded_links = 0;  ///< SmearedLinks::guarded_links() of the trajectory's forces
   PartCosts costs;
   double seconds = 0;
 };

@@ -26,6 +26,8 @@ class SmearedLinks {
   LinkDerivative& workspace();
 
   PartCosts& costs() { return costs_; }
+  /// Since the last reset: links of all ranks at which a guard acted in pull_back() (HISQ's), over all calls.
+  int64_t& guarded_links() { return guarded_links_; }
 
  private:
   /// Of forces in single precision.
@@ -52,6 +54,7 @@ class SmearedLinks {
   const GaugeField* current_ = nullptr;  ///< the fat links that were given last
   int64_t version_ = 0, last_version_ = 0, chain_version_ = 0;
   PartCosts costs_;
+  int64_t guarded_links_ = 0;
 };
 
 using SmearedLinksPtr = std::shared_ptr<SmearedLinks>;

@@ -12,14 +12,15 @@ void launch_u3_projection(const U3ProjectionCall& call, const SiteRange& inner_b
   cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
 }
 template <class Layout, class Storage>
-void launch_u3_derivative(const U3DerivativeCall& call, const SiteRange& inner_blocks) {
+void launch_u3_derivative(const U3DerivativeCall& call, const SiteRange& inner_blocks, ExactSum* guarded) {
   const U3Derivative<Layout, Storage> kernel(call);
-  cpu::for_each_site(inner_blocks, [&](int block) { kernel(block); });
+  cpu::reduce_sites<1>(
+      inner_blocks, [&](int block) { return kernel(block); }, guarded);
 }
 
 using L = InstantiatedLayout;
 using S = InstantiatedStorage;
 template void launch_u3_projection<L, S>(const U3ProjectionCall&, const SiteRange&);
-template void launch_u3_derivative<L, S>(const U3DerivativeCall&, const SiteRange&);
+template void launch_u3_derivative<L, S>(const U3DerivativeCall&, const SiteRange&, ExactSum*);
 
 }  // namespace trellis

@@ -12,14 +12,14 @@ void launch_u3_projection(const U3ProjectionCall& call, const SiteRange& inner_b
   cuda::for_each_site(inner_blocks, 1, kernel);
 }
 template <class Layout, class Storage>
-void launch_u3_derivative(const U3DerivativeCall& call, const SiteRange& inner_blocks) {
+void launch_u3_derivative(const U3DerivativeCall& call, const SiteRange& inner_blocks, ExactSum* guarded) {
   const U3Derivative<Layout, Storage> kernel(call);
-  cuda::for_each_site(inner_blocks, 1, kernel);
+  cuda::reduce_sites<1>(inner_blocks, kernel, guarded);
 }
 
 using L = InstantiatedLayout;
 using S = InstantiatedStorage;
 template void launch_u3_projection<L, S>(const U3ProjectionCall&, const SiteRange&);
-template void launch_u3_derivative<L, S>(const U3DerivativeCall&, const SiteRange&);
+template void launch_u3_derivative<L, S>(const U3DerivativeCall&, const SiteRange&, ExactSum*);
 
 }  // namespace trellis

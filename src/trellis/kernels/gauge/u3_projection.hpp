@@ -1,5 +1,7 @@
 #pragma once
 /// Links projected to U(3), and the derivative of the projection (algebra/u3_projection.hpp).
+#include <array>
+
 #include "trellis/algebra/u3_projection.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
@@ -27,7 +29,8 @@ class U3Projection {
   Gauge V_, out_;
 };
 
-/// G (of W) becomes the derivative with respect to V, in place.
+/// G (of W) becomes the derivative with respect to V, in place; the term is the number of the site's links at
+/// which the guard acted.
 struct U3DerivativeCall {
   GaugeCall links;                 ///< V
   RawField projected, derivative;  ///< W, G
@@ -43,11 +46,17 @@ class U3Derivative {
         W_{call.projected, call.links.tables},
         G_{call.derivative, call.links.tables},
         cut_{call.cut} {}
-  TRELLIS_SITE_FN void operator()(int block) const {
+  TRELLIS_SITE_FN std::array<Real, 1> operator()(int block) const {
     const Position x = V_.at(block);
-    for (int mu = 0; mu < 4; ++mu)
-      G_.store(block, mu,
-               u3_projection_derivative(V_.link(x, mu), W_.link(x, mu), G_.link(x, mu), Real(cut_)));
+    Real guarded(0.0);
+    for (int mu = 0; mu < 4; ++mu) {
+      Real is_guarded;
+      G_.store(
+          block, mu,
+          u3_projection_derivative(V_.link(x, mu), W_.link(x, mu), G_.link(x, mu), Real(cut_), is_guarded));
+      guarded = guarded + is_guarded;
+    }
+    return {guarded};
   }
 
  private:
@@ -56,9 +65,10 @@ class U3Derivative {
 };
 
 struct SiteRange;
+struct ExactSum;
 template <class Layout, class Storage>
 void launch_u3_projection(const U3ProjectionCall& call, const SiteRange& inner_blocks);
 template <class Layout, class Storage>
-void launch_u3_derivative(const U3DerivativeCall& call, const SiteRange& inner_blocks);
+void launch_u3_derivative(const U3DerivativeCall& call, const SiteRange& inner_blocks, ExactSum* guarded);
 
 }  // namespace trellis
