@@ -243,7 +243,10 @@ class BoundSolver:
         if on_gpu:  # the peak and the bandwidth that are measured are the processor's
             return report
         scale = {"double": 1.0, "float": 0.5, "single": 0.5, "half": 0.25, "fp16": 0.25}[precision]
-        working_set = scale * self.operator._core.bytes(len(report.relative_residuals))
+        columns = len(report.relative_residuals)
+        if isinstance(self.operator, MoebiusDomainWall):  # one batch after the other
+            columns = min(columns, self.operator._columns_per_solve)
+        working_set = scale * self.operator._core.bytes(columns)
         return report.with_roof(roof_gflops(found.flops, found.bytes, working_set, precision))
 
 

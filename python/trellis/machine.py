@@ -8,6 +8,8 @@ from .core import load
 
 #: Seconds that a measurement takes.
 _SECONDS = 0.1
+#: Of a buffer: larger ones have the bandwidth of memory too, and take from what a run has.
+LARGEST_BUFFER = 256 << 20
 
 
 def show_bytes(count: float) -> str:
@@ -44,6 +46,12 @@ def peak_gflops(precision: str) -> float:
     return core.minimum(fma_peak("double" if precision == "double" else "float")) * core.size() * 1e-9
 
 
+def roof_buffer_bytes(working_set_bytes: float) -> int:
+    """Of the buffer that :func:`roof_gflops` reads for a working set of one rank: few different ones."""
+    megabytes = round(working_set_bytes / 2**20)
+    return min(LARGEST_BUFFER, 1 << (20 + max(megabytes - 1, 0).bit_length()))
+
+
 def roof_gflops(flops: float, bytes: float, working_set_bytes: float, precision: str) -> float:
     """What all ranks together could reach: min(peak, bandwidth * flops / bytes), in 10^9 flops per second.
 
@@ -57,8 +65,7 @@ def roof_gflops(flops: float, bytes: float, working_set_bytes: float, precision:
         Of the arithmetic: "double", "float" or "half" (computed in float).
     """
     core = load()
-    megabytes = round(working_set_bytes / core.size() / 2**20)
-    bandwidth = read_bandwidth(1 << max(megabytes - 1, 0).bit_length())
+    bandwidth = read_bandwidth(roof_buffer_bytes(working_set_bytes / core.size()) >> 20)
     peak = fma_peak("double" if precision == "double" else "float")
     slowest = core.minimum(min(peak, bandwidth * flops / bytes) if bytes > 0 else peak)
     return slowest * core.size() * 1e-9

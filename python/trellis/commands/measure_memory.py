@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..core import load
 from ..gauge import Geometry
+from ..machine import roof_buffer_bytes
 from ..run_files import MeasureRun
 from ..run_files.quarks import SolverTable
 from .measure_setup import lanczos_bytes
@@ -27,6 +30,12 @@ _INNER_SIZE = {"float": 1 / 2, "half": 1 / 4 + 1 / 48, "fp16": 1 / 4}
 _KEPT_SPIN_MATRICES = 16 * 12
 #: Code and tables of libraries that come in during a run.
 _LIBRARIES = 32 << 20
+#: Vectors that are read and written by an application of an operator, its links among them; rather too many.
+_APPLICATION = {"wilson_clover": 5, "moebius": 8}
+#: Of freed fields that are kept for the next of their size.
+_FREED_FIELDS = 128 << 20
+#: Of propagators that are written and read.
+_FILE_BUFFERS = 32 << 20
 
 
 def work_fields(solver: SolverTable, columns: int) -> int:
@@ -65,7 +74,14 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
     needed = (2 + 3 * flavours) * field + propagators * load().propagator_bytes(geometry._core)
     # operators keep the vectors between their hops while the results of solves are contracted
     kept = flavours * (2 if run.solver.even_odd == "none" else 1.25) * load().propagator_bytes(geometry._core)
-    needed += max(_solve_bytes(run, geometry), kept + _contraction_bytes(run, geometry, mesons, momenta))
+    solve = _solve_bytes(run, geometry)
+    behind = max(
+        _contraction_bytes(run, geometry, mesons, momenta),
+        _roof_bytes(run, geometry) + min(_FREED_FIELDS, solve),
+    )
+    needed += max(solve, kept + behind)
+    if run.output.propagators or run.stored_propagators is not None:
+        needed += _FILE_BUFFERS
     needed += _LIBRARIES
     if run.deflation is not None:
         needed += flavours * lanczos_bytes(run.deflation, geometry, fermion, run.solver.even_odd != "none")
@@ -80,6 +96,17 @@ def _solve_bytes(run: MeasureRun, geometry: Geometry) -> float:
         return load().domain_wall_solve_bytes(geometry._core, fermion.Ls, columns, vectors)
     vectors = work_fields(run.solver, _COLUMNS)
     return load().propagator_solve_bytes(geometry._core, run.solver.even_odd != "none", vectors)
+
+
+def _roof_bytes(run: MeasureRun, geometry: Geometry) -> float:
+    """The buffer with which the bandwidth for a solve's report is measured."""
+    fermion = run.fermion
+    if fermion is None:
+        return 0.0
+    is_moebius = fermion.type == "moebius"
+    vectors = _APPLICATION[fermion.type] * (run.solver.columns * fermion.Ls if is_moebius else _COLUMNS)
+    scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
+    return roof_buffer_bytes(scale * vectors * int(np.prod(geometry.local_extents)) * 24 * 8)
 
 
 def _contraction_bytes(run: MeasureRun, geometry: Geometry, mesons: int, momenta: int) -> float:
