@@ -21,6 +21,7 @@ files = "field.1.ildg"
 [source]
 positions = [[1, 2, 3, 2]]
 {source}
+{further}
 [correlators]
 {correlators}
 [output]
@@ -44,7 +45,7 @@ def U(folder: Path) -> tr.GaugeField:
 
 def measure(folder: Path, name: str, *, field: str = "field", **tables: str) -> Path:
     """The result of a run file with these lines in its tables."""
-    lines = {key: tables.get(key, "") for key in ("fermion", "source", "output")}
+    lines = {key: tables.get(key, "") for key in ("fermion", "source", "output", "further")}
     lines |= {"solver": tables.get("solver", "tolerance = 1e-11"), "correlators": tables["correlators"]}
     if "mass" not in lines["fermion"]:
         lines["fermion"] += "\nkappa = 0.125\ncsw = 1.2"
@@ -310,3 +311,47 @@ def test_flavours_of_mesons(folder: Path, U: tr.GaugeField) -> None:
     with h5py.File(path) as file:
         have = {name for name, data in file["correlators"].items() if "strange_mass" in data.attrs}
     assert have == {"kaon", "anti_kaon", "phi_x", "k_star_y"}
+
+
+def test_keys_of_low_modes(folder: Path, U: tr.GaugeField) -> None:
+    """As many iterations as with modes and reduction of the library; too few restarts are an error."""
+    table = '[deflation]\nmodes = 6\ndegree = 12\ncutoff = 0.2\nupper = 6.0\nstorage = "half"\n'
+    found = {}
+    for reduction in (None, 0.5):
+        further = table + ("" if reduction is None else f"reduction = {reduction}")
+        path = measure(folder, f"modes_{reduction}", further=further, correlators=PION)
+        M = tr.WilsonClover(U, kappa=0.125, csw=1.2)
+        modes = tr.lanczos(M, count=6, degree=12, cutoff=0.2, upper=6.0, storage="half")
+        solver = tr.even_odd(tr.mixed_precision(tr.cg(tolerance=1e-11), inner="half"))
+        solve = tr.deflated(solver, modes, reduction=reduction or 0.0)(M)
+        report = solve.propagator(tr.point_source(U.geometry, (1, 2, 3, 2))).report
+        with h5py.File(path) as file:
+            found[reduction] = file["solves/iterations"][0, 0]
+        assert report is not None
+        assert found[reduction] == report.iterations
+    assert found[None] != found[0.5]
+    text = (folder / "modes_None.toml").read_text().replace("degree = 12", "degree = 2\nmax_restarts = 1")
+    (folder / "few.toml").write_text(text.replace("modes_None", "few"))
+    said = run("measure", "few.toml", cwd=folder, status=1).stderr
+    assert "6 modes after 1 restarts" in " ".join(said.split())
+
+
+def test_sources_on_links_that_are_smeared_in_space(folder: Path, U: tr.GaugeField) -> None:
+    path = measure(
+        folder,
+        "spatial",
+        source='type = "gaussian"\nwidth = 1.5\nsteps = 5\n[source.links]\nstout_steps = 3\n'
+        "stout_spatial = true",
+        correlators=PION,
+    )
+    solve = tr.even_odd(tr.cg(tolerance=1e-12))(tr.WilsonClover(U, kappa=0.125, csw=1.2))
+    pions = []
+    for spatial in (True, False):
+        links = U.stout(rho=0.1, steps=3, spatial=spatial)
+        S = solve.propagator(tr.gaussian_source(links, (1, 2, 3, 2), width=1.5, steps=5))
+        pions.append(tr.meson(S, S, "gamma5", "gamma5"))
+    found = correlator(path, "pion")
+    assert np.abs(found - pions[0]).max() < 1e-8 * found.max()
+    assert np.abs(found - pions[1]).max() > 1e-4 * found.max()
+    with h5py.File(path) as file:
+        assert file["correlators/pion"].attrs["source_smearing"].endswith("links=stout_spatial 0.1x3")

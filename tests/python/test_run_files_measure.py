@@ -38,6 +38,13 @@ directory = "out"
             "feynman_hellmann.currents: nucleons with currents have walls at rest, found [0, 1, 0]",
         ),
         (
+            "[deflation]\nmodes = 4\nupper = 0.1\ncutoff = 0.5",
+            8,
+            "deflation.cutoff: expected one below deflation.upper = 0.1, found 0.5",
+        ),
+        ("[deflation]\nmodes = 4\nreduction = 1.0", 7, "deflation.reduction: Input should be less than 1"),
+        ("[deflation]\nmodes = 4\nmax_restarts = 0", 7, "deflation.max_restarts: Input should be greater"),
+        (
             "[solver]\nrestart_length = 8",
             6,
             'solver.restart_length: expected solver.type = "gcr" beside it, found "cg"; leave it out',

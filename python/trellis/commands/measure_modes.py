@@ -46,7 +46,7 @@ def deflated_solver(
     if table.directory is None:
         modes = _found(table, even_odd, M)
         say(str(modes))
-        return deflated(solver, modes)
+        return deflated(solver, modes, reduction=table.reduction or 0.0)
     folder = Path(table.directory)
     on_root(lambda: make_output_folder(folder, "deflation.directory"))
     path = folder / name
@@ -58,10 +58,12 @@ def deflated_solver(
         modes = _found(table, even_odd, M)
         modes.write(path, run_file=run_file)
         say(f"{modes}; kept in {path}")
-    return deflated(solver, modes)
+    return deflated(solver, modes, reduction=table.reduction or 0.0)
 
 
 def _found(table: DeflationTable, even_odd: Any, M: WilsonClover | MoebiusDomainWall) -> Eigenvectors:
+    optional = ("max_restarts", "degree", "cutoff", "upper")
+    given: dict[str, Any] = {key: getattr(table, key) for key in optional if getattr(table, key) is not None}
     return lanczos(
         M,
         count=table.modes,
@@ -70,6 +72,7 @@ def _found(table: DeflationTable, even_odd: Any, M: WilsonClover | MoebiusDomain
         basis=table.basis,
         tolerance=table.tolerance,
         storage=table.storage,
+        **given,
     )
 
 

@@ -151,7 +151,8 @@ def describe_smearing(smearing: SmearingTable) -> str:
             f"ape{'_spatial' if smearing.ape_spatial else ''} {smearing.ape_alpha:g}x{smearing.ape_steps}"
         )
     if smearing.stout_steps > 0:
-        parts.append(f"stout {smearing.stout_rho:g}x{smearing.stout_steps}")
+        kind = "stout_spatial" if smearing.stout_spatial else "stout"
+        parts.append(f"{kind} {smearing.stout_rho:g}x{smearing.stout_steps}")
     if smearing.flow_time > 0:
         parts.append(f"flow {smearing.flow_time:g}")
     return " ".join(parts) or "thin"
@@ -162,7 +163,7 @@ def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
     if table.ape_steps > 0:
         U = U.ape(alpha=table.ape_alpha, steps=table.ape_steps, spatial=table.ape_spatial)
     if table.stout_steps > 0:
-        U = U.stout(steps=table.stout_steps, rho=table.stout_rho)
+        U = U.stout(steps=table.stout_steps, rho=table.stout_rho, spatial=bool(table.stout_spatial))
     if table.flow_time > 0:
         flow = GradientFlow(U)
         flow.advance(table.flow_time)

@@ -160,6 +160,7 @@ def _links(table: SmearingTable) -> dict[str, Any]:
     keys: list[str] = []
     keys += ["ape_steps", "ape_alpha", "ape_spatial"] if table.ape_steps else []
     keys += ["stout_steps", "stout_rho"] if table.stout_steps else []
+    keys += ["stout_spatial"] if table.stout_steps and table.stout_spatial else []
     keys += ["flow_time"] if table.flow_time else []
     return {key: getattr(table, key) for key in keys}
 

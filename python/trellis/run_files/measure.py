@@ -44,6 +44,9 @@ class SmearingTable(Table):
 
     stout_steps: int = Field(default=0, ge=0, le=MOST_STEPS)
     stout_rho: float = Field(default=0.1, gt=0, lt=0.25)
+    stout_spatial: bool | None = Field(
+        default=None, description="Only spatial links, by their spatial staples; default: false."
+    )
     ape_steps: int = Field(default=0, ge=0, le=MOST_STEPS)
     ape_alpha: float = Field(default=0.5, gt=0, le=1, description="Weight of the staples' mean.")
     ape_spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")

@@ -266,3 +266,30 @@ class DeflationTable(Table):
     basis: int | None = Field(
         default=None, ge=3, description="Largest number of basis vectors; default: 2 modes + 4 block."
     )
+    max_restarts: int | None = Field(
+        default=None, ge=1, description="The search ends there with an error; default: 100."
+    )
+    degree: int | None = Field(
+        default=None, ge=1, le=10000, description="Of the Chebyshev filter; default: found."
+    )
+    cutoff: Positive | None = Field(
+        default=None, description="The filter damps eigenvalues of A^dagger A from here on; default: found."
+    )
+    upper: Positive | None = Field(
+        default=None, description="A bound of the spectrum of A^dagger A; default: estimated."
+    )
+    reduction: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="A solve's residual is deflated anew when it has dropped by this factor; default: 1e-4, "
+        "with storage half 1e-3.",
+    )
+
+    @model_validator(mode="after")
+    def _cutoff_below_the_bound(self) -> Self:
+        if self.cutoff is not None and self.upper is not None and not self.cutoff < self.upper:
+            raise at_key(
+                "cutoff", f"expected one below deflation.upper = {self.upper:g}, found {self.cutoff:g}"
+            )
+        return self
