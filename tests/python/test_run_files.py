@@ -604,13 +604,14 @@ def test_run_files_of_the_manual() -> None:
     """The tables that doc/howto shows, the ones of on-line measurements inside a run of staggered quarks."""
     howto = EXAMPLES.parent / "doc" / "howto"
     shown = {name: re.findall(r"```toml\n(.*?)```", (howto / name).read_text(), re.S) for name in TOML_PAGES}
-    generate, measure, storing, stored = shown["run_files.md"]
+    generate, measure, storing, stored, low_modes = shown["run_files.md"]
     parse_run_file(generate, GenerateRun)
     parse_run_file(measure, MeasureRun)
     assert parse_run_file(measure.replace("[output]\n", storing.replace("directory", "#")), MeasureRun).output
     later = parse_run_file(measure + stored, MeasureRun).stored_propagators
     assert later is not None
     assert later.directory == "propagators"
+    assert parse_run_file(measure + low_modes, MeasureRun).deflation is not None
     (online,) = shown["sea_quarks.md"]
     larger = STAGGERED.replace("[4, 4, 4, 4]", "[8, 8, 8, 16]")
     run = parse_run_file(larger + online, HmcRun)
