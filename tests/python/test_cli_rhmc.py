@@ -161,7 +161,8 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
         ("kappa = 0.12", "kappa = 0.12\nmass = 0.1", "give mass or kappa"),
         ("n_f = 2\nmass", "n_f = 0\nmass", "n_f: Input should be greater than or equal to 0.001; found 0"),
         ("extents = [4, 4, 4, 8]", "extents = [4, 4, 3, 8]", "the extent in z is 3"),
-        ('name = "strange"', 'name = "up"', "the name 'up' is taken"),
+        ('name = "strange"', 'name = "up"', "fermions.2.name: the name 'up' is taken by fermions 'up'"),
+        ('name = "strange"', 'name = "strange.1"', "fermions.2.name: has a dot"),
         ('"omelyan2"', '"rk4"', "'leapfrog', 'omelyan2', 'omelyan4' or 'force_gradient'"),
         ('"omelyan2"', '"leapfrog"\nlambda = 0.2', "lambda is a parameter of omelyan2"),
         ("charge_thirds = 2", "charge_thirds = 0", "no flavour of the sea has charge_thirds"),
@@ -177,7 +178,16 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
         ("residual = 1e-9", "max_iterations = 5", "the run file has metropolis.max_iterations = 5,"),
         ("residual = 1e-7", 'residual = 1e-9\nprecision = "single"', "beyond single precision"),
         ("residual = 1e-7", 'precision = "half"', "molecular_dynamics.precision"),
-        ('monomials = ["gauge"]', 'monomials = ["gauge", "light.0"]', "more than one place"),
+        (
+            'monomials = ["gauge"]',
+            'monomials = ["gauge", "light.0"]',
+            "integrator.1.monomials: 'light.0' is in more than one place",
+        ),
+        (
+            'monomials = ["gauge"]',
+            'monomials = ["gage"]',
+            "run.toml:39: integrator.1.monomials: 'gage' is no",
+        ),
         ('"light", "strange"', '"light"', "no level has 'strange'"),
     ],
 )

@@ -29,12 +29,13 @@ def at_key(key: str, message: str, found: Any = _NOT_SHOWN) -> ValidationError:
     Parameters
     ----------
     key
-        Below the table: "positions", "correlators.conserved_axial".
+        Below the table: "positions", "correlators.conserved_axial", "integrator.0.monomials".
     found
         The value, for "; found ..." behind the message.
     """
     problem = PydanticCustomError("value_error", "{message}", {"message": message})
-    details = InitErrorDetails(type=problem, loc=tuple(key.split(".")), input=found)
+    parts = tuple(int(part) if part.isdigit() else part for part in key.split("."))
+    details = InitErrorDetails(type=problem, loc=parts, input=found)
     return ValidationError.from_exception_data(key, [details])
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import Coupling, LatticeTable, MachineTable, NotNegative, Table
+from .common import Coupling, LatticeTable, MachineTable, NotNegative, Table, at_key
 from .dynamics import (
     IntegratorLevel,
     MetropolisTable,
@@ -87,11 +88,18 @@ class HmcRun(Table):
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
-        names = ["gauge", *[fermion.name for fermion in self.fermions]]
-        names += [f"{fermion.name}_determinant" for fermion in self.fermions if fermion.csw != 0]
-        for name in names:
-            if names.count(name) > 1 or "." in name:
-                raise ValueError(f"fermions: the name {name!r} is taken, or has a dot")
+        taken = {"gauge": "the gauge action"}
+        for number, fermion in enumerate(self.fermions):
+            key = f"fermions.{number}.name"
+            if "." in fermion.name:
+                raise at_key(key, "has a dot, which parts of a flavour have", fermion.name)
+            own = {fermion.name: f"fermions {fermion.name!r}"}
+            if fermion.csw != 0:
+                own[f"{fermion.name}_determinant"] = f"the clover determinant of fermions {fermion.name!r}"
+            for name, what in own.items():
+                if name in taken:
+                    raise at_key(key, f"the name {name!r} is taken by {taken[name]}", fermion.name)
+                taken[name] = what
         return self
 
     @model_validator(mode="after")
@@ -128,14 +136,18 @@ class HmcRun(Table):
     @model_validator(mode="after")
     def _every_monomial_once(self) -> Self:
         known = ["gauge", *[name for fermion in self.fermions for name in fermion.monomial_names]]
-        used = [name for level in self.integrator for name in self.expanded(level)]
-        for name in used:
-            if name not in known:
-                raise ValueError(
-                    f"integrator: {name!r} is no monomial of this run; there are {', '.join(known)}"
-                )
-            if used.count(name) > 1:
-                raise ValueError(f"integrator: {name!r} is in more than one place")
+        used: list[str] = []
+        for number, level in enumerate(self.integrator):
+            key = f"integrator.{number}.monomials"
+            for name in self.expanded(level):
+                if name not in known:
+                    near = difflib.get_close_matches(name, known, n=1)
+                    meant = f"did you mean {near[0]!r}? There are" if near else "there are"
+                    message = f"{name!r} is no monomial of this run; {meant} {', '.join(known)}"
+                    raise at_key(key, message)
+                if name in used:
+                    raise at_key(key, f"{name!r} is in more than one place of [[integrator]]")
+                used.append(name)
         missing = [name for name in known if name not in used]
         if missing:
             raise ValueError(f"integrator: no level has {', '.join(map(repr, missing))}")
