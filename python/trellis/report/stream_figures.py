@@ -41,7 +41,7 @@ def flow_figure(flow: FlowResult) -> Figure:
     axes.set_ylabel(r"$t^2 \langle E(t) \rangle$")
     axes.set_xlim(0, None)
     axes.set_ylim(0, None)
-    axes.legend(loc="lower right")
+    axes.legend(loc="best")
     return figure
 
 
@@ -70,9 +70,11 @@ def loops_figure(loops: LoopResult) -> Figure:
             look = {"fmt": MARKERS[k % len(MARKERS)], "color": COLOURS[k % len(COLOURS)], "mfc": "white"}
             axes.errorbar(x + shift, value, error, mew=1.1, label=text.format(extent), **look)
         axes.set_xlabel(r"$R/a$")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set_ylim(0, None)
         if points:
+            extents = [x for rows in points.values() for x, _, _ in rows]
+            axes.set_xlim(min(extents) - 0.5, max(extents) + 0.5)  # of one R alone, too: ticks are integers
             axes.legend(loc="best", ncols=2)
         else:
             axes.text(0.5, 0.5, "the errors are too large", color=INK, ha="center", transform=axes.transAxes)
