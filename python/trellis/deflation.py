@@ -52,8 +52,10 @@ class Eigenvectors:
         Lx, Ly, Lz, Lt.
     storage : str
         In which the vectors are kept: "double", "float" or "half".
+    tolerance : float
+        That the search asked for.
     converged : bool
-        Whether every residual met the tolerance.
+        Whether every residual met it, before a last rotation that may change them a little.
     seconds : float
         What they cost, wall clock.
     bytes : int
@@ -67,9 +69,10 @@ class Eigenvectors:
         storage: str,
         operator: OperatorRecord,
         extents: tuple[int, ...],
+        tolerance: float,
     ) -> None:
         self._core = core
-        self.operator, self.extents = operator, extents
+        self.operator, self.extents, self.tolerance = operator, extents, tolerance
         self.even_odd, self.storage = even_odd, storage
         self.values: NDArray[np.float64] = np.asarray(core.values)
         self.residuals: NDArray[np.float64] = np.asarray(core.relative_residual)
@@ -82,12 +85,14 @@ class Eigenvectors:
         return len(self.values)
 
     def write(self, path: str | os.PathLike, *, run_file: str = "") -> None:
-        """Write an HDF5 file that :func:`read_eigenvectors` reads. Collective.
+        """Write an HDF5 file that :func:`read_eigenvectors` reads (doc/formats.md). Collective.
+
+        Vectors have 64 bits where `storage` is "double" and 32 otherwise.
 
         Parameters
         ----------
         path
-            The file.
+            The file; an older one of that name stays until the new one is whole.
         run_file
             Text of the run file, for provenance.
 
@@ -177,7 +182,7 @@ def lanczos(
     instance("M", M, WilsonClover, MoebiusDomainWall)
     choice("even_odd", even_odd, "symmetric", "asymmetric", "none")
     found = core.lanczos(M._core, even_odd, spec)
-    modes = Eigenvectors(found, even_odd, storage, M._record, M.geometry.extents)
+    modes = Eigenvectors(found, even_odd, storage, M._record, M.geometry.extents, spec.tolerance)
     if not modes.converged and not allow_not_converged:
         raise NotConverged(
             f"lanczos: {len(modes)} modes after {max_restarts} restarts with residuals up to "

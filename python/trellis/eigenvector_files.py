@@ -28,8 +28,8 @@ _GROUP = "eigenvectors"
 _STATEMENT, _CHECKSUM = "statement", "statement_checksum"
 _FORMS = ("symmetric", "asymmetric", "none")
 _STORAGES = ("double", "float", "half")
-#: What the search for modes cost and found, and the type of each.
-_NUMBERS: dict[str, type] = {
+#: What the search for modes found and cost, and the type of each.
+_FOUND: dict[str, type] = {
     "upper": float,
     "converged": bool,
     "restarts": int,
@@ -38,28 +38,11 @@ _NUMBERS: dict[str, type] = {
     "seconds": float,
     "flops": float,
 }
+_NUMBERS: dict[str, type] = {"tolerance": float, **_FOUND}
 
 
 def write_eigenvectors(modes: Eigenvectors, path: str | os.PathLike, *, run_file: str = "") -> None:
-    """Write an HDF5 file of low modes. Collective.
-
-    Groups and arrays are those of doc/formats.md: eigenvalues, residuals, and each vector with checksum and
-    norm, in 64 bits where `modes.storage` is "double" and in 32 otherwise.
-
-    Parameters
-    ----------
-    modes
-        Of :func:`trellis.lanczos`.
-    path
-        The file; an older one of that name stays until the new one is whole.
-    run_file
-        Text of the run file, for provenance.
-
-    Raises
-    ------
-    FileError
-        The file cannot be written.
-    """
+    """See :meth:`trellis.Eigenvectors.write`."""
     instance("modes", modes, Eigenvectors)
     path, run_file = behind_links(file_path(path)), instance("run_file", run_file, str)
     file = load().Hdf5File.create(path)
@@ -73,7 +56,8 @@ def write_eigenvectors(modes: Eigenvectors, path: str | os.PathLike, *, run_file
             "operator": modes.operator.to_text(),
             "even_odd": modes.even_odd,
             "storage": "float" if modes.storage == "single" else modes.storage,
-            **{name: getattr(modes._core, name) for name in _NUMBERS},
+            "tolerance": modes.tolerance,
+            **{name: getattr(modes._core, name) for name in _FOUND},
         }
     )
     root.set_fixed_text(_STATEMENT, statement, _GROUP)
@@ -130,12 +114,13 @@ def read_eigenvectors(
     core, notes = load().read_eigenvectors(group, M._core, stated["even_odd"], stated["storage"])
     if len(core.values) != count:
         raise FileError(f"{path}: /{_GROUP}: expected {len(core.values)} vectors, found {count}")
-    for name in _NUMBERS:
+    for name in _FOUND:
         setattr(core, name, stated[name])
     if rank() == 0:
         for note in notes:
             warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
-    return Eigenvectors(core, stated["even_odd"], stated["storage"], M._record, M.geometry.extents)
+    form, storage, tolerance = (stated[key] for key in ("even_odd", "storage", "tolerance"))
+    return Eigenvectors(core, form, storage, M._record, M.geometry.extents, tolerance)
 
 
 def _checksum(root: Any, group: Any, statement: str, count: int) -> int:

@@ -55,6 +55,8 @@ def test_solves_with_stored_modes_are_the_same(
     np.testing.assert_array_equal(found.residuals, modes.residuals)
     assert str(found) == str(modes)
     assert found.bytes == modes.bytes
+    assert found.tolerance == modes.tolerance == 1e-6
+    assert found.converged
     solver = tr.cg(tolerance=1e-9) if form == "none" else tr.even_odd(tr.cg(tolerance=1e-9), form=form)
     source = tr.point_source(U.geometry, (0, 0, 0, 0))
     plain = solver(M).propagator(source)

@@ -48,13 +48,13 @@ def deflated_solver(
         say(str(modes))
         return deflated(solver, modes, reduction=table.reduction or 0.0)
     folder = Path(table.directory)
-    on_root(lambda: make_output_folder(folder, "deflation.directory"))
     path = folder / name
     if on_root(path.exists):
         modes = read_eigenvectors(path, M)
         _require_asked_for(path, modes, table, even_odd)
         say(f"{path}: {modes}")
     else:
+        on_root(lambda: make_output_folder(folder, "deflation.directory"))  # said before the search
         modes = _found(table, even_odd, M)
         modes.write(path, run_file=run_file)
         say(f"{modes}; kept in {path}")
@@ -77,7 +77,6 @@ def _found(table: DeflationTable, even_odd: Any, M: WilsonClover | MoebiusDomain
 
 
 def _require_asked_for(path: Path, modes: Eigenvectors, table: DeflationTable, even_odd: str) -> None:
-    largest = float(modes.residuals.max())
     for key, expected, found in (
         ("deflation.modes", table.modes, len(modes)),
         ("deflation.storage", table.storage, modes.storage),
@@ -88,8 +87,9 @@ def _require_asked_for(path: Path, modes: Eigenvectors, table: DeflationTable, e
                 f"{path}: {key}: expected modes with {expected!r}, found {found!r}: change the run file, or "
                 "name another deflation.directory"
             )
-    if largest > table.tolerance:
+    if not modes.converged or modes.tolerance > table.tolerance:
+        found_ones = f"modes to {modes.tolerance:g}" if modes.converged else "modes that did not converge"
         raise BadArgument(
-            f"{path}: deflation.tolerance: expected residuals up to {table.tolerance:g}, found "
-            f"{largest:.2g}: change the run file, or name another deflation.directory"
+            f"{path}: deflation.tolerance: expected modes to {table.tolerance:g}, found {found_ones}: change "
+            "the run file, or name another deflation.directory"
         )
