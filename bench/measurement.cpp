@@ -38,7 +38,7 @@ double seconds_per_call(const std::function<void()>& apply, int calls) {
 /// and find out how to walk (device/cpu/walk_trial.hpp), do not count.
 int calls_for(double seconds, const std::function<void()>& apply) {
   constexpr int warm_calls = 32;
-  constexpr double longest_warming = 1.0;
+  constexpr double longest_warming = 3.0;
   int calls = 1, made = 1;
   double each = seconds_per_call(apply, calls), spent = each;
   while (spent < longest_warming && (made < warm_calls || calls * each < seconds / 2)) {

@@ -168,6 +168,26 @@ def test_dirichlet_boundaries_have_no_image(tmp_path):
     assert abs(pion.mass - 0.45) < 3 * pion.mass_error
 
 
+def test_phases_in_time(tmp_path):
+    """Mesons do not see them; what runs backwards in baryons has a sign where three quarks have one."""
+    path = tmp_path / "phases.h5"
+    write_synthetic_measurements(path, configurations=NUMBERS)
+    partners = {}
+    for boundary in ("0.3", "0.33333333333333333", "phase"):
+        with h5py.File(path, "r+") as file:
+            for dataset in file["correlators"].values():
+                dataset.attrs["boundary_t"] = boundary
+        if boundary == "phase":
+            with pytest.raises(AnalysisError, match="or a phase over pi, found 'phase'"):
+                analyze(path)
+            break
+        particles = analyze(path).particles
+        assert particles["pion"].image == 1
+        assert particles["pion"].boundary_t == boundary
+        partners[boundary] = "nucleon_parity_partner" in particles
+    assert partners == {"0.3": False, "0.33333333333333333": True}
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_baryons_without_a_backward_state(tmp_path, seed):
     """A forward correlator alone in a file that says antiperiodic: nothing falls from the far end."""

@@ -178,6 +178,20 @@ def test_a_file_without_checksums_is_said_once(folder: Path, ranks: int) -> None
         assert "UserWarning" not in said.stderr
 
 
+@pytest.mark.parametrize("format", ["ildg", "nersc", "openqcd"])
+def test_convert_lists_checksums_as_info_does(folder: Path, format: str) -> None:
+    name = f"summed.{format}"
+    run("convert", "conf.ildg", name, "--format", format, cwd=folder)
+    said = [
+        json.loads(run(*words, "--json", cwd=folder).stdout)
+        for words in (("info", name), ("convert", name, f"{name}.scidac", "--format", "scidac"))
+    ]
+    assert said[0]["checksums"] == said[1]["input"]["checksums"]
+    if format == "openqcd":
+        nothing = {"kind": "none", "stored": None, "computed": None, "ok": None}
+        assert said[1]["input"]["checksums"] == [nothing]
+
+
 def test_convert_writes_through_a_symbolic_link(folder: Path) -> None:
     there = folder / "there"
     there.mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import h5py
@@ -237,6 +238,78 @@ def test_any_phases_in_space(folder: Path, U: tr.GaugeField) -> None:
     S = tr.even_odd(tr.cg(tolerance=1e-12))(M).propagator(tr.point_source(U.geometry, (1, 2, 3, 2)))
     expected = tr.meson(S, S, "gamma5", "gamma5")
     assert np.abs(correlator(path, "pion") - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+def test_a_number_in_time_is_the_word(folder: Path) -> None:
+    """boundary_t = -1, 1 or 3 has the bits of antiperiodic, 0 those of periodic, and is the same run."""
+    tables = {"correlators": 'mesons = ["pion"]\nbaryons = ["nucleon"]'}
+
+    def result(name: str, boundary: str) -> Path:
+        return measure(folder, name, fermion=f"boundary_t = {boundary}", **tables)
+
+    for word, numbers in (("antiperiodic", ("-1", "1.0", "3")), ("periodic", ("0", "-2.0"))):
+        expected = result(word, f'"{word}"')
+        for i, number in enumerate(numbers):
+            found = result(f"{word}_{i}", number)
+            with h5py.File(expected) as first, h5py.File(found) as second:
+                for name in first["correlators"]:
+                    old, new = first[f"correlators/{name}"], second[f"correlators/{name}"]
+                    assert new[()].tobytes() == old[()].tobytes()
+                    assert new.attrs["boundary_t"] == old.attrs["boundary_t"] == word
+                physics = [json.loads(file.attrs["physics"])["fermion"] for file in (first, second)]
+                assert physics[0] == physics[1]
+
+
+@pytest.mark.parametrize("fermion", ["wilson_clover", "moebius"])
+def test_a_phase_in_time_is_that_of_links(folder: Path, U: tr.GaugeField, fermion: str) -> None:
+    """boundary_t = 0.3 is the periodic run on links times exp(0.3 pi i), but for what is taken out of baryons
+    that wrapped around, the phase of three quarks; gaussian sources, currents and low modes included."""
+    with_phases(U, (0, 0, 0, 0.3 * np.pi)).write(folder / "turned.1.ildg", "ildg")
+    keys = f'type = "{fermion}"' + ("\nLs = 4\nmass = 0.2\nlink_reals = 18" if fermion == "moebius" else "")
+    currents = '["V4", "V4_conserved"]' if fermion == "wilson_clover" else '["V4"]'
+    modes = "[deflation]\nmodes = 4\ntolerance = 1e-6\n" if fermion == "wilson_clover" else ""
+    tables = {
+        "correlators": 'mesons = ["pion", "rho"]\nbaryons = ["nucleon"]\nmax_momentum_squared = 1',
+        "source": 'type = "gaussian"\nwidth = 1.0\nsteps = 2',
+        "further": f"{modes}[feynman_hellmann]\ncurrents = {currents}\n"
+        '[three_point]\ncurrents = ["V4"]\nseparations = [1, 2]',
+    }
+    links, phase = (
+        measure(folder, f"{fermion}_{name}", fermion=f"{keys}\nboundary_t = {value}", field=field, **tables)
+        for name, value, field in (("turned", '"periodic"', "turned"), ("phase", "0.3", "field"))
+    )
+    wrapped = np.array([1, 1, np.exp(0.9j * np.pi), np.exp(0.9j * np.pi)])  # the source is at t = 2 of 4
+    with h5py.File(links) as first, h5py.File(phase) as second:
+        assert first["correlators"].keys() == second["correlators"].keys()
+        for name in first["correlators"]:
+            old, new = first[f"correlators/{name}"], second[f"correlators/{name}"]
+            assert (old.attrs["boundary_t"], new.attrs["boundary_t"]) == ("periodic", "0.29999999999999999")
+            factor: complex | np.ndarray = 1.0 if new.attrs["type"] == "meson" else wrapped
+            if new.attrs["type"] == "three_point":  # of the sink: every time of the current has it
+                factor = wrapped[int(new.attrs["separation"])]
+            expected = old[()] * factor
+            assert np.abs(new[()] - expected).max() < 1e-7 * np.abs(expected).max(), name
+
+
+def test_low_modes_and_results_of_another_phase_are_refused(folder: Path) -> None:
+    def text(boundary: str, output: str) -> str:
+        return MEASURE.format(
+            fermion=f"kappa = 0.125\nboundary_t = {boundary}",
+            solver="",
+            source="",
+            further='[deflation]\nmodes = 4\ntolerance = 1e-6\ndirectory = "modes_of_a_phase"',
+            correlators=PION,
+            folder=output,
+            output="",
+        )
+
+    (folder / "phase.toml").write_text(text("0.3", "of_a_phase"))
+    run("measure", "phase.toml", cwd=folder)
+    run("measure", "phase.toml", "--resume", cwd=folder)
+    (folder / "other.toml").write_text(text("0.4", "of_a_phase"))
+    assert "boundary_t" in run("measure", "other.toml", "--resume", cwd=folder, status=1).stderr
+    (folder / "other.toml").write_text(text("0.4", "of_another"))
+    assert "boundary" in run("measure", "other.toml", cwd=folder, status=1).stderr
 
 
 def test_walls_with_momentum_are_sums_of_points(folder: Path, U: tr.GaugeField) -> None:

@@ -171,6 +171,7 @@ OTHERS = [
     ),
     (("csw = 1.0", "csw = 1.2"), ["found csw = 1.0, not 1.2"]),
     (("csw = 1.0", 'csw = 1.0\nboundary_t = "periodic"'), ["found boundary = "]),
+    (("csw = 1.0", "csw = 1.0\nboundary_t = 0.9"), ["found boundary = "]),
     (("stout_steps = 1", "stout_steps = 2"), ["smearing.stout_steps: expected 2, found 1", "source.links"]),
     (
         ('type = "gaussian"\nwidth = 1.0', 'type = "point"\nwidth = 1.0'),

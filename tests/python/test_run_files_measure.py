@@ -62,6 +62,16 @@ directory = "out"
         ),
         ("[solver]\nupdate_threshold = 0", 6, "solver.update_threshold: Input should be greater than 0"),
         ('[solver]\ntype = "mr"\nrelaxation = 2.0', 7, "solver.relaxation: Input should be less than 2"),
+        (
+            'boundary_t = "anti"',
+            5,
+            'fermion.boundary_t: expected "antiperiodic", "periodic", "dirichlet", or a phase over pi '
+            "(1: antiperiodic) between -1e+06 and 1e+06; found 'anti'",
+        ),
+        ("boundary_t = true", 5, 'fermion.boundary_t: expected "antiperiodic"'),
+        ("boundary_t = nan", 5, 'fermion.boundary_t: expected "antiperiodic"'),
+        ("boundary_t = [0.0, 1.0]", 5, 'fermion.boundary_t: expected "antiperiodic"'),
+        ("boundary_t = 1e7", 5, 'fermion.boundary_t: expected "antiperiodic"'),
         ('[solver]\ntype = "gcr"\nrestart_length = 0', 7, "solver.restart_length: Input should be greater"),
     ],
 )

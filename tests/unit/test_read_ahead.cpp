@@ -9,37 +9,44 @@
 namespace trellis::cpu {
 namespace {
 
+/// Launches of each way of so many, the ways taking such times.
+std::vector<int> launches_of(WalkTrial& trial, const std::vector<double>& seconds, int launches) {
+  std::vector<int> taken(seconds.size(), 0);
+  for (int launch = 0; launch < launches; ++launch) {
+    const int way = trial.way();
+    ++taken[size_t(way)];
+    trial.record(seconds[size_t(way)]);
+  }
+  return taken;
+}
+
 TEST(WalkTrial, SettlesOnTheFasterWay) {
-  for (const double second : {0.5, 1.0, 2.0}) {
+  for (const double second : {0.9, 1.0, 1.1}) {
     WalkTrial trial;
-    int taken[2] = {0, 0};
-    for (int launch = 0; launch < 24; ++launch) {
-      ++taken[trial.takes_second()];
-      trial.record(trial.takes_second() ? second : 1.0);
-    }
-    EXPECT_EQ(taken[0], 12);
-    EXPECT_EQ(taken[1], 12);
+    EXPECT_EQ(launches_of(trial, {1.0, second}, 24), (std::vector<int>{12, 12}));
     EXPECT_EQ(trial.takes_second(), second < 1.0) << second;
   }
 }
 
 TEST(WalkTrial, SettlesOnTheFastestOfThree) {
-  const double worse = 1.2, same = 0.99, better = 0.8;
+  const double worse = 1.05, same = 0.99, better = 0.9;
   const struct {
     double second, third;
     int fastest;
   } cases[] = {{worse, better, 2}, {better, worse, 1}, {better, better * same, 2}, {same, worse, 0}};
   for (const auto& c : cases) {
     WalkTrial trial(3);
-    int taken[3] = {0, 0, 0};
-    for (int launch = 0; launch < 36; ++launch) {
-      const int way = trial.way();
-      ++taken[way];
-      trial.record(way == 0 ? 1.0 : way == 1 ? c.second : c.third);
-    }
-    for (const int count : taken) EXPECT_EQ(count, 12);
+    EXPECT_EQ(launches_of(trial, {1.0, c.second, c.third}, 36), (std::vector<int>{12, 12, 12}));
     EXPECT_EQ(trial.way(), c.fastest) << c.second << " " << c.third;
   }
+}
+
+TEST(WalkTrial, WaysThatAreMuchSlowerHaveOneTurn) {
+  WalkTrial trial(3);
+  EXPECT_EQ(launches_of(trial, {1.0, 1.5, 0.9}, 28), (std::vector<int>{12, 4, 12}));
+  EXPECT_EQ(trial.way(), 2);
+  WalkTrial clear(2);
+  EXPECT_EQ(launches_of(clear, {1.0, 0.5}, 20), (std::vector<int>{4, 16}));
 }
 
 TEST(WalkTrial, StartsAgainAfterManyLaunches) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "tests/support/five_fields.hpp"
 #include "trellis/base/error.hpp"
@@ -52,10 +53,28 @@ void expect_complete_and_in_order(const SiteLayout& layout, const std::vector<in
                       },
                       reach});
   }
-  ASSERT_TRUE(can_walk_in_slices(layout, passes));
-  walk_in_slices(layout, passes);
-  for (const auto& of_pass : visits)
-    for (const int count : of_pass) EXPECT_EQ(count, 1);
+  const auto expect_one_visit = [&] {
+    for (const auto& of_pass : visits)
+      for (const int count : of_pass) EXPECT_EQ(count, 1);
+  };
+  ASSERT_TRUE(can_walk_in_slices(layout, {passes, {}, 0}));
+  walk_in_slices(layout, {passes, {}, 0});
+  expect_one_visit();
+
+  for (auto& of_pass : visits) of_pass.assign(size_t(times), 0);
+  const int ahead = 1;
+  std::vector<int> reads;
+  const SliceStep first = passes[0].step;
+  passes[0].step = [&](const SiteRange& sites) {
+    EXPECT_EQ(int(reads.size()), sites.begin / blocks + 1 + ahead) << "slices in order, read before";
+    first(sites);
+  };
+  walk_in_slices(layout,
+                 {passes, [&](const SiteRange& sites) { reads.push_back(sites.begin / blocks); }, ahead});
+  expect_one_visit();
+  const int late = std::accumulate(reaches.begin() + 1, reaches.end(), 0);
+  ASSERT_EQ(int(reads.size()), times + std::max(ahead, late)) << "those that come again are read again";
+  for (size_t i = 0; i < reads.size(); ++i) EXPECT_EQ(reads[i], int(i) % times);
 }
 
 TEST(SliceWalk, computes_every_slice_once_and_what_it_needs_before) {
@@ -69,12 +88,21 @@ TEST(SliceWalk, refuses_passes_that_reach_around_the_lattice) {
   const SiteLayout layout(Geometry({4, 4, 4, 6}), 1);
   const auto nothing = [](const SiteRange&) {};
   const std::vector<SlicePass> passes = {{nothing, 0}, {nothing, 3}};
-  EXPECT_FALSE(can_walk_in_slices(layout, passes));
-  EXPECT_THROW(walk_in_slices(layout, passes), BadArgument);
+  EXPECT_FALSE(can_walk_in_slices(layout, {passes, {}, 0}));
+  EXPECT_THROW(walk_in_slices(layout, {passes, {}, 0}), BadArgument);
+  cpu::WalkTrials trials(slice_orders);
   int calls = 0;
-  walk_in_order(PassOrder::faster, layout, passes, size_t(1) << 30, [&] { ++calls; });
+  walk_in_order(
+      PassOrder::faster, layout,
+      [&](PassOrder) {
+        return SliceWalk{passes, {}, 0};
+      },
+      size_t(1) << 30, trials, [&] { ++calls; });
   EXPECT_EQ(calls, 1);
 }
+
+constexpr PassOrder orders[] = {PassOrder::apart, PassOrder::in_slices, PassOrder::in_slices_read};
+size_t place_of(PassOrder order) { return size_t(order) - size_t(PassOrder::apart); }
 
 class TwoHops : public ::testing::TestWithParam<Precision> {};
 
@@ -86,9 +114,9 @@ TEST_P(TwoHops, of_domain_walls_have_the_same_bits_in_slices) {
   SpinorField in = D.make_field(Subset::even, 2);
   fill(in);
   for (const bool is_dagger : {false, true}) {
-    std::vector<char> bytes[2];
-    Coefficients norms[2];
-    for (const PassOrder order : {PassOrder::apart, PassOrder::in_slices}) {
+    std::vector<char> bytes[3];
+    Coefficients norms[3];
+    for (const PassOrder order : orders) {
       SpinorField even = D.make_field(Subset::even, 2), odd = D.make_field(Subset::odd, 2), out = even;
       TileNorms sum(out);
       D.hop().apply_twice(
@@ -96,17 +124,19 @@ TEST_P(TwoHops, of_domain_walls_have_the_same_bits_in_slices) {
           D.hop_then_fifth(out, 0, FifthMatrix::K, is_dagger, -0.25, &in, &sum),
           [&](const SiteRange& sites) { D.apply_fifth(even, in, 0, FifthMatrix::B, is_dagger, sites); },
           order);
-      bytes[order == PassOrder::in_slices] = bytes_of(out);
-      norms[order == PassOrder::in_slices] = sum.values();
+      bytes[place_of(order)] = bytes_of(out);
+      norms[place_of(order)] = sum.values();
     }
     EXPECT_EQ(bytes[0], bytes[1]);
+    EXPECT_EQ(bytes[0], bytes[2]);
     EXPECT_EQ(norms[0], norms[1]);
+    EXPECT_EQ(norms[0], norms[2]);
     EXPECT_GT(norms[0][0], 0.0);
   }
 }
 
 TEST_P(TwoHops, of_staggered_quarks_have_the_same_bits_in_slices) {
-  const LatticePtr lattice = make_lattice({8, 8, 8, 16});
+  const LatticePtr lattice = make_lattice({8, 8, 8, 32});
   const GaugeField U = links(lattice, 7), fat = links(lattice, 8);
   const auto naive = std::make_shared<StaggeredLinks>(U);
   const auto improved = std::make_shared<StaggeredLinks>(fat, U, -1.0 / 24.0);
@@ -114,13 +144,14 @@ TEST_P(TwoHops, of_staggered_quarks_have_the_same_bits_in_slices) {
     const StaggeredHopping hop(chosen, StaggeredPhases{}, GetParam());
     SpinorField in = hop.make_field(Subset::even, 3);
     fill(in);
-    std::vector<char> bytes[2];
-    for (const PassOrder order : {PassOrder::apart, PassOrder::in_slices}) {
+    std::vector<char> bytes[3];
+    for (const PassOrder order : orders) {
       SpinorField odd = hop.make_field(Subset::odd, 3), out = SpinorField::like(in);
       hop.apply_twice(out, odd, 0, in, {0.5}, {-0.5, &in, 0.25}, order);
-      bytes[order == PassOrder::in_slices] = bytes_of(out);
+      bytes[place_of(order)] = bytes_of(out);
     }
     EXPECT_EQ(bytes[0], bytes[1]);
+    EXPECT_EQ(bytes[0], bytes[2]);
   }
 }
 

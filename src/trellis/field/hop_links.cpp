@@ -144,6 +144,16 @@ RawField HopLinks::raw(int parity) const {
           backend_ == Backend::cpu ? layout_->blocks() : 0};
 }
 
+std::vector<BlockStream> HopLinks::streams() const {
+  const size_t link_bytes = size_t(link_reals_) * size_t(layout_->lanes()) * element_bytes(precision_);
+  std::vector<BlockStream> streams;
+  for (int parity = 0; parity < 2; ++parity)
+    for (int mu = 0; mu < Nd; ++mu)
+      streams.push_back(
+          {static_cast<const char*>(raw(parity).data) + record(0, mu) * link_bytes, link_bytes});
+  return streams;
+}
+
 void HopLinks::build_origins(const ExtendedLayout& from) {
   const int W = layout_->lanes();
   for (int parity = 0; parity < 2; ++parity) {

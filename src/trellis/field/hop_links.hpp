@@ -2,6 +2,7 @@
 /// Links as the hopping kernels want them: even-odd order, any storage, 18, 14, 12 or 8 reals.
 #include <vector>
 
+#include "trellis/device/block_stream.hpp"
 #include "trellis/field/gauge_field.hpp"
 
 namespace trellis {
@@ -36,6 +37,8 @@ class HopLinks {
   const SiteLayout& layout() const { return *layout_; }
   const SiteLayoutPtr& layout_ptr() const { return layout_; }
   RawField raw(int parity) const;
+  /// Of all directions and both parities, without scales. @pre not on a GPU
+  std::vector<BlockStream> streams() const;
   size_t bytes() const { return memory_.bytes(); }
 
  private:

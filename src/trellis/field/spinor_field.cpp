@@ -78,6 +78,11 @@ RawField SpinorField::raw(int parity) const {
   return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, slots()};
 }
 
+BlockStream SpinorField::stream(int parity) const {
+  return {data(parity),
+          size_t(slots()) * size_t(spec_.reals) * size_t(layout_->lanes()) * element_bytes(spec_.precision)};
+}
+
 size_t SpinorField::element_offset(int block, int lane, int slot, int component) const {
   const int n = spec_.reals, slots = this->slots();
   if (spec_.backend == Backend::cpu) {

@@ -4,6 +4,7 @@
 #include <complex>
 #include <vector>
 
+#include "trellis/device/block_stream.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/device/site_range.hpp"
 #include "trellis/field/lattice.hpp"
@@ -62,6 +63,8 @@ class SpinorField {
 
   /// @pre the field has this parity
   RawField raw(int parity) const;
+  /// Without scales. @pre the field has this parity and lies on the CPU
+  BlockStream stream(int parity) const;
 
   /// A copy on the host in the GPU layout (of a field on a GPU), and back. Element access needs a host field.
   SpinorField host_copy() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "trellis/device/block_stream.hpp"
 #include "trellis/field/dispatch.hpp"
 #include "trellis/field/global_values.hpp"
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
@@ -158,7 +159,7 @@ WilsonHopCall HoppingTerm::call_of(const SpinorField& out, int parity, const Spi
 }
 
 void HoppingTerm::launch(const WilsonHopCall& call, const SpinorField& out, int parity, const HopTask& task,
-                         const SiteRange& sites) const {
+                         const SiteRange& sites, OutputUse use) const {
   const auto step = [&](const SiteRange& tile, const RawField& place) {
     WilsonHopCall own = call;
     own.out = place;
@@ -170,7 +171,7 @@ void HoppingTerm::launch(const WilsonHopCall& call, const SpinorField& out, int 
     if (task.then) task.then(tile, place);
   };
   if (choice_.backend == Backend::cpu)
-    walk_in_faster_tiles(out, parity, sites, bool(task.then), call.working_set, step);
+    walk_in_faster_tiles(out, parity, sites, bool(task.then), use, links_->bytes() + 2 * out.bytes(), step);
   else
     step(sites, out.raw(parity));
 }
@@ -201,11 +202,33 @@ void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity,
   const WilsonHopCall first = call_of(middle, 1 - parity, in, to_middle);
   const WilsonHopCall second = call_of(out, parity, middle, to_out);
   const size_t working_set = links_->bytes() + in.bytes() + middle.bytes() + out.bytes();
-  std::vector<SlicePass> passes = {
-      {[&](const SiteRange& sites) { launch(first, middle, 1 - parity, to_middle, sites); }, prepare ? 1 : 0},
-      {[&](const SiteRange& sites) { launch(second, out, parity, to_out, sites); }, 1}};
-  if (prepare) passes.insert(passes.begin(), {prepare, 0});
-  walk_in_order(order, out.layout(), passes, working_set, apart);
+  WilsonHopCall first_near = first, second_near = second;
+  first_near.working_set = second_near.working_set = near_set(working_set, out.layout(), 1);
+  std::vector<BlockStream> from_memory = links_->streams();
+  if (!prepare) from_memory.push_back(in.stream(parity));
+  from_memory.push_back(middle.stream(1 - parity));
+  const auto walk_of = [&](PassOrder slices) {
+    const bool is_read = slices == PassOrder::in_slices_read;
+    SliceWalk walk;
+    if (is_read) walk.read = [&](const SiteRange& sites) { read_streams(from_memory, sites); };
+    walk.read_ahead = prepare ? 0 : 1;
+    if (prepare) walk.passes.push_back({prepare, 0});
+    walk.passes.push_back({[&, is_read](const SiteRange& sites) {
+                             launch(is_read ? first_near : first, middle, 1 - parity, to_middle, sites,
+                                    OutputUse::soon);
+                           },
+                           1});
+    walk.passes.push_back(
+        {[&](const SiteRange& sites) { launch(second_near, out, parity, to_out, sites); }, 1});
+    return walk;
+  };
+  // of several spinors a site links are the smaller part: to read slices beforehand was slower (lab/two_hops)
+  using Trials = cpu::WalkTrials;
+  thread_local Trials of_one[2] = {Trials(slice_orders), Trials(slice_orders)}, of_several[3];
+  const bool has_steps = to_middle.then || to_out.then;
+  Trials& trials =
+      out.slots() == 1 && !prepare ? of_one[has_steps] : of_several[prepare ? 2 : int(has_steps)];
+  walk_in_order(order, out.layout(), walk_of, working_set, trials, apart);
 }
 
 }  // namespace trellis

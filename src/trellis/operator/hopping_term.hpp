@@ -11,6 +11,7 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/wilson_halo.hpp"
 #include "trellis/kernels/dirac/wilson_hop.hpp"
+#include "trellis/operator/output_tiles.hpp"
 #include "trellis/operator/slice_walk.hpp"
 #include "trellis/operator/wilson_params.hpp"
 
@@ -78,8 +79,9 @@ class HoppingTerm {
   RawStencil stencil(int parity) const;
   /// Checks the fields. Without ghosts.
   WilsonHopCall call_of(const SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const;
+  /// @param call its working set: of what is read, from wherever it comes this time
   void launch(const WilsonHopCall& call, const SpinorField& out, int parity, const HopTask& task,
-              const SiteRange& sites) const;
+              const SiteRange& sites, OutputUse use = OutputUse::later) const;
   WilsonHalo& halo(int rhs) const;
   KernelChoice choice_;
   std::shared_ptr<const HopLinks> links_;

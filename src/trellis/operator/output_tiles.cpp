@@ -105,14 +105,16 @@ void walk_in_tiles(const SpinorField& out, int parity, const SiteRange& sites, T
 }
 
 void walk_in_faster_tiles(const SpinorField& out, int parity, const SiteRange& sites, bool rereads,
-                          size_t working_set, const TileStep& step) {
+                          OutputUse use, size_t working_set, const TileStep& step) {
   const auto in_place = [&] {
     rereads ? walk_in_tiles(out, parity, sites, TileOutput::in_place, step) : step(sites, out.raw(parity));
   };
-  if (working_set < smallest_streamed_set || sites.size() == 0 || !can_stream(out.raw(parity), Blocks(out)))
+  if (use == OutputUse::soon || working_set < smallest_streamed_set || sites.size() == 0 ||
+      !can_stream(out.raw(parity), Blocks(out)))
     return in_place();
-  thread_local cpu::WalkTrials trials[2];
-  cpu::WalkTrial& trial = trials[rereads ? 1 : 0].of(working_set);
+  thread_local cpu::WalkTrials trials[2][2];
+  const bool is_part = sites.size() < out.layout().blocks();
+  cpu::WalkTrial& trial = trials[rereads][is_part].of(working_set);
   const auto start = std::chrono::steady_clock::now();
   trial.takes_second() ? walk_in_tiles(out, parity, sites, TileOutput::streamed, step) : in_place();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

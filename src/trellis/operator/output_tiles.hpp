@@ -23,10 +23,14 @@ enum class TileOutput { in_place, streamed };
 void walk_in_tiles(const SpinorField& out, int parity, const SiteRange& sites, TileOutput output,
                    const TileStep& step);
 
+/// Whether what is written is taken again while it is still in a cache: it is not streamed then.
+enum class OutputUse { later, soon };
+
 /// The same in the way that is faster; step() may have all sites at once where nothing is gained by tiles.
+/// Parts of a field have a trial of their own, apart from whole ones.
 /// @param rereads     whether step() reads what it wrote
 /// @param working_set bytes of all fields concerned, on this rank
 void walk_in_faster_tiles(const SpinorField& out, int parity, const SiteRange& sites, bool rereads,
-                          size_t working_set, const TileStep& step);
+                          OutputUse use, size_t working_set, const TileStep& step);
 
 }  // namespace trellis

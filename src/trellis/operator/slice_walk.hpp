@@ -5,34 +5,53 @@
 /// One after the other, each reads all links, and all that the one before wrote. Together, time slice after
 /// time slice, each pass is a few slices behind the one before, and finds links and the fields in between in
 /// the cache that the cores share, if that holds so many slices: one pass over memory instead of several.
+/// What comes from memory can be read in sequence before the first pass needs it (device/block_stream.hpp).
 /// (Temporal blocking of stencils, as a wavefront in time.) What is computed, and from what, is the same.
 #include <functional>
 #include <vector>
 
+#include "trellis/device/cpu/walk_trial.hpp"
 #include "trellis/device/site_range.hpp"
 #include "trellis/lattice/site_layout.hpp"
 
 namespace trellis {
 
+using SliceStep = std::function<void(const SiteRange& sites)>;
+
 struct SlicePass {
   /// Computes the blocks of a range.
-  std::function<void(const SiteRange& sites)> step;
+  SliceStep step;
   /// Over how many time slices a site takes what the pass before left; 0: at the site only.
   int reach = 0;
 };
 
+struct SliceWalk {
+  std::vector<SlicePass> passes;
+  /// Brings the blocks of a range nearer; may be empty.
+  SliceStep read;
+  /// How many slices ahead of the first pass.
+  int read_ahead = 0;
+};
+
 /// All passes for all blocks of the layout; each slice of a pass as soon as the passes behind it need it.
 /// @pre the lanes' part of time has more slices than the passes reach over together, both ways
-void walk_in_slices(const SiteLayout& layout, const std::vector<SlicePass>& passes);
+void walk_in_slices(const SiteLayout& layout, const SliceWalk& walk);
 /// Whether there are slices enough.
-bool can_walk_in_slices(const SiteLayout& layout, const std::vector<SlicePass>& passes);
+bool can_walk_in_slices(const SiteLayout& layout, const SliceWalk& walk);
 
-enum class PassOrder { faster, apart, in_slices };
+/// in_slices_read: with SliceWalk::read, if there is one.
+enum class PassOrder { faster, apart, in_slices, in_slices_read };
 
-/// The same, or apart(), which is to do the same work: as asked for, or whichever is faster
-/// (device/cpu/walk_trial.hpp) where both are possible.
+/// walk_of(order), for one of the orders in slices, or apart(), which is to do the same work: as asked for,
+/// or whichever is fastest where all are possible.
 /// @param working_set bytes of all fields concerned, on this rank
-void walk_in_order(PassOrder order, const SiteLayout& layout, const std::vector<SlicePass>& passes,
-                   size_t working_set, const std::function<void()>& apart);
+/// @param trials      of these passes, with slice_orders ways, or 2 where nothing is read
+void walk_in_order(PassOrder order, const SiteLayout& layout,
+                   const std::function<SliceWalk(PassOrder)>& walk_of, size_t working_set,
+                   cpu::WalkTrials& trials, const std::function<void()>& apart);
+inline constexpr int slice_orders = 3;
+
+/// What a pass touches that finds everything in a cache: the bytes of the slices that it reaches over.
+size_t near_set(size_t working_set, const SiteLayout& layout, int reach);
 
 }  // namespace trellis

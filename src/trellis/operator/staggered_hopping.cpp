@@ -250,10 +250,21 @@ void StaggeredHopping::run_twice(SpinorField& out, SpinorField& middle, int pari
   const StaggeredHopCall first = call_of(tables_, middle, 1 - parity, in, to_middle, nullptr);
   const StaggeredHopCall second = call_of(tables_, out, parity, middle, to_out, energies);
   lock.unlock();
-  const std::vector<SlicePass> passes = {
-      {[&](const SiteRange& sites) { launch(first, sites); }, 0},
-      {[&](const SiteRange& sites) { launch(second, sites); }, links_->is_improved() ? 3 : 1}};
-  walk_in_order(order, out.layout(), passes, first.working_set + out.bytes(), apart);
+  const size_t working_set = first.working_set + out.bytes();
+  const int reach = links_->is_improved() ? 3 : 1;
+  StaggeredHopCall second_near = second;
+  second_near.working_set = near_set(working_set, out.layout(), reach);
+  // slices are not read beforehand: that gained nothing here (lab/two_hops)
+  const auto walk_of = [&](PassOrder) {
+    return SliceWalk{{{[&](const SiteRange& sites) { launch(first, sites); }, reach},
+                      {[&](const SiteRange& sites) { launch(second_near, sites); }, reach}},
+                     {},
+                     0};
+  };
+  using Trials = cpu::WalkTrials;
+  thread_local Trials plain[2], summing[2];
+  Trials& trials = (energies ? summing : plain)[links_->is_improved()];
+  walk_in_order(order, out.layout(), walk_of, working_set, trials, apart);
 }
 
 }  // namespace trellis
