@@ -262,33 +262,45 @@ def test_a_number_in_time_is_the_word(folder: Path) -> None:
 
 @pytest.mark.parametrize("fermion", ["wilson_clover", "moebius"])
 def test_a_phase_in_time_is_that_of_links(folder: Path, U: tr.GaugeField, fermion: str) -> None:
-    """boundary_t = 0.3 is the periodic run on links times exp(0.3 pi i), but for what is taken out of baryons
-    that wrapped around, the phase of three quarks; gaussian sources, currents and low modes included."""
-    with_phases(U, (0, 0, 0, 0.3 * np.pi)).write(folder / "turned.1.ildg", "ildg")
-    keys = f'type = "{fermion}"' + ("\nLs = 4\nmass = 0.2\nlink_reals = 18" if fermion == "moebius" else "")
-    currents = '["V4", "V4_conserved"]' if fermion == "wilson_clover" else '["V4"]'
-    modes = "[deflation]\nmodes = 4\ntolerance = 1e-6\n" if fermion == "wilson_clover" else ""
-    tables = {
-        "correlators": 'mesons = ["pion", "rho"]\nbaryons = ["nucleon"]\nmax_momentum_squared = 1',
-        "source": 'type = "gaussian"\nwidth = 1.0\nsteps = 2',
-        "further": f"{modes}[feynman_hellmann]\ncurrents = {currents}\n"
+    """boundary_t = 0.3 is the periodic operator of links times exp(0.3 pi i), but for what is taken out of
+    baryons that wrapped around, the phase of three quarks; low modes, smearing and currents included."""
+    is_wilson = fermion == "wilson_clover"
+    keys = "boundary_t = 0.3" if is_wilson else 'boundary_t = 0.3\ntype = "moebius"\nLs = 4\nmass = 0.2'
+    modes = "[deflation]\nmodes = 4\ntolerance = 1e-6\n" if is_wilson else ""
+    path = measure(
+        folder,
+        f"{fermion}_phase",
+        fermion=keys,
+        correlators='mesons = ["pion"]\nbaryons = ["nucleon"]',
+        source='type = "gaussian"\nwidth = 1.0\nsteps = 2',
+        further=modes + '[feynman_hellmann]\ncurrents = ["V4_conserved"]\n'
         '[three_point]\ncurrents = ["V4"]\nseparations = [1, 2]',
-    }
-    links, phase = (
-        measure(folder, f"{fermion}_{name}", fermion=f"{keys}\nboundary_t = {value}", field=field, **tables)
-        for name, value, field in (("turned", '"periodic"', "turned"), ("phase", "0.3", "field"))
     )
+    V = with_phases(U, (0, 0, 0, 0.3 * np.pi))
+    arguments: dict = {"boundary": (1, 1, 1, 1), "link_reals": 18}
+    M = (
+        tr.WilsonClover(V, kappa=0.125, csw=1.2, **arguments)
+        if is_wilson
+        else tr.MoebiusDomainWall(V, mass=0.2, Ls=4, **arguments)
+    )
+    solve = tr.even_odd(tr.cg(tolerance=1e-12))(M)
+    source = tr.gaussian_source(U, (1, 2, 3, 2), width=1.0, steps=2)
+    S = solve.propagator(source) if is_wilson else solve.propagator(source, keep_fields=True)
+    inserted = tr.conserved_current_propagator(solve, S, current="vector", direction="t")
     wrapped = np.array([1, 1, np.exp(0.9j * np.pi), np.exp(0.9j * np.pi)])  # the source is at t = 2 of 4
-    with h5py.File(links) as first, h5py.File(phase) as second:
-        assert first["correlators"].keys() == second["correlators"].keys()
-        for name in first["correlators"]:
-            old, new = first[f"correlators/{name}"], second[f"correlators/{name}"]
-            assert (old.attrs["boundary_t"], new.attrs["boundary_t"]) == ("periodic", "0.29999999999999999")
-            factor: complex | np.ndarray = 1.0 if new.attrs["type"] == "meson" else wrapped
-            if new.attrs["type"] == "three_point":  # of the sink: every time of the current has it
-                factor = wrapped[int(new.attrs["separation"])]
-            expected = old[()] * factor
-            assert np.abs(new[()] - expected).max() < 1e-7 * np.abs(expected).max(), name
+    expected = {
+        "pion": tr.meson(S, S, "gamma5", "gamma5"),
+        "nucleon": wrapped * tr.nucleon(S),
+        "fh_V4_conserved_UU": wrapped * tr.nucleon_feynman_hellmann(S, inserted, insertion="up"),
+    }
+    for separation in (1, 2):
+        source = tr.nucleon_sequential_source(S, separation=separation, insertion="isovector")
+        C3 = tr.nucleon_three_point(solve.propagator(source), S, ["gamma_t"])
+        expected[f"three_point_V4_t{separation:02}"] = wrapped[separation] * C3
+    for name, values in expected.items():
+        assert np.abs(correlator(path, name) - values).max() < 1e-7 * np.abs(values).max(), name
+    with h5py.File(path) as file:
+        assert file["correlators/pion"].attrs["boundary_t"] == "0.3"
 
 
 def test_low_modes_and_results_of_another_phase_are_refused(folder: Path) -> None:

@@ -43,6 +43,17 @@ class Correlator:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def has_backward_baryon(self) -> bool:
+        """Whether the other parity runs backwards in a baryon with a sign, as a fit to its real part expects.
+
+        A phase exp(i pi a) of quarks gives it exp(-+ 3 pi i a); with Dirichlet time it does not come back.
+        """
+        if self.boundary_t == "dirichlet":
+            return False
+        phase = _phase_over_pi(self.boundary_t)
+        return phase is None or abs(3 * phase - round(3 * phase)) < 1e-9
+
+    @property
     def time_extent(self) -> int:
         return self.samples.shape[1]
 
@@ -95,12 +106,22 @@ def time_reflection(gamma: str) -> int | None:
     return sign if words else None
 
 
+def _phase_over_pi(boundary: object) -> float | None:
+    """Of a boundary condition in time that is a finite number; None for others."""
+    try:
+        phase = float(str(boundary))
+    except ValueError:
+        return None
+    return phase if np.isfinite(phase) else None
+
+
 def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> int:
     """+1, -1 or 0, from the quantum numbers, checked against the data."""
     boundary = data.attributes["boundary_t"]
-    if boundary not in ("periodic", "antiperiodic", "dirichlet"):
+    if boundary not in ("periodic", "antiperiodic", "dirichlet") and _phase_over_pi(boundary) is None:
         raise AnalysisError(
-            f"{data.name}: boundary_t: expected periodic, antiperiodic or dirichlet, found {boundary!r}"
+            f"{data.name}: boundary_t: expected periodic, antiperiodic, dirichlet or a phase over pi, found "
+            f"{boundary!r}"
         )
     if data.attributes["type"] != "meson" or boundary == "dirichlet":
         return 0
@@ -206,7 +227,7 @@ def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -
         particle=particle,
         kind=data[0].attributes["type"],
         samples=samples,
-        boundary_t=data[0].attributes["boundary_t"],
+        boundary_t=str(data[0].attributes["boundary_t"]),
         image=images.pop(),
         members=[d.name for d in data],
         momentum_squared=squared,

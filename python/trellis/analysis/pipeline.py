@@ -243,7 +243,7 @@ def _fit_all(
         _fit_one(c.name, [c], behind, measurements, options, fits, failed)
     for c in correlators:
         is_baryon = c.kind == "baryon" and c.name not in later
-        if options.parity_partner and c.name in fits and is_baryon and c.boundary_t != "dirichlet":
+        if options.parity_partner and c.name in fits and is_baryon and c.has_backward_baryon:
             partner = c.reversed_in_time(f"{c.name}_parity_partner")
             behind = backward_state_of(fits[c.name], partner)
             _fit_one(partner.name, [partner], behind, measurements, options, fits, failed)
@@ -253,7 +253,7 @@ def _fit_all(
 def _other_parity(correlator: Correlator, fits: dict[str, ParticleFit]) -> BackwardState | None:
     """Behind nucleon_negative runs the nucleon, which is lighter: its state where it was fitted too."""
     fit = fits.get(correlator.name.replace("_negative", "", 1))
-    if fit is None or correlator.boundary_t == "dirichlet":
+    if fit is None or not correlator.has_backward_baryon:
         return None
     return backward_state_of(fit, correlator)
 

@@ -9,6 +9,7 @@ from ..errors import BadArgument
 from ..gauge import read_with_report
 from .arguments import parse_lattice
 from .console import Output
+from .info import checksums_of
 
 
 def convert(
@@ -46,7 +47,7 @@ def convert(
     output.line(f"{source} ({U.report.format}, {extents}) -> {target} ({format})")
     output.result(
         {
-            "input": {"file": str(source), "format": U.report.format, "checksums": U.report.checksums},
+            "input": {"file": str(source), "format": U.report.format, "checksums": checksums_of(U.report)},
             "output": {"file": str(target), "format": format},
             "lattice": list(U.geometry.extents),
             "warnings": U.report.warnings,

@@ -52,8 +52,13 @@ def _loops(U: GaugeField, report: FileReport, warn: Callable[[str], None]) -> di
         return found | {"polyakov_loop": complex(math.nan, math.nan)}
 
 
+def checksums_of(report: FileReport) -> list[dict[str, Any]]:
+    """Of JSON objects about a file; a format without checksums has one that is null."""
+    return report.checksums or [{"kind": "none", "stored": None, "computed": None, "ok": None}]
+
+
 def describe(report: FileReport, loops: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
-    """The JSON object of `trellis info`; a format without checksums has one that is null."""
+    """The JSON object of `trellis info`."""
     polyakov = loops["polyakov_loop"]
     return {
         "format": report.format,
@@ -66,7 +71,7 @@ def describe(report: FileReport, loops: dict[str, Any], warnings: list[str]) -> 
         "link_trace": _finite(loops["link_trace"]),
         "polyakov_loop": [_finite(polyakov.real), _finite(polyakov.imag)],
         "unitarity_violation": _finite(loops["unitarity_violation"]),
-        "checksums": report.checksums or [{"kind": "none", "stored": None, "computed": None, "ok": None}],
+        "checksums": checksums_of(report),
         "values": [{key: _finite(entry) for key, entry in value.items()} for value in report.values],
         "warnings": warnings,
     }

@@ -198,6 +198,7 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
     described = {"gaussian": smearing, "noise": f"noise {source.noise or 'z4'}"}
     if source.momentum is not None:
         described["wall"] = f"wall momentum={' '.join(map(str, source.momentum))}"
+    time = fermion.boundary_t
     common: dict[str, str | float] = {
         "type": kind,
         "particle": particle,
@@ -205,7 +206,7 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
         "source": channel.source if channel else name,
         "source_smearing": described.get(source.type, source.type),
         "sink_smearing": smearing if run.sink.type == "gaussian" and kind != "midpoint" else "point",
-        "boundary_t": fermion.boundary_t,
+        "boundary_t": time if isinstance(time, str) else repr(time),
         "fermion": fermion.type,
         "mass": float(mass),
     }

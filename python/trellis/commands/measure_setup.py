@@ -85,11 +85,18 @@ def coefficients(values: Coefficients) -> complex | list[complex]:
     return [complex(*z) if isinstance(z, tuple) else z for z in values]
 
 
+def _boundary(table: FermionTable) -> tuple[complex, ...]:
+    """The phases of a run file in x, y, z, t; 0 is a wall."""
+    time = table.boundary_t
+    phase = _PHASE_IN_TIME[time] if isinstance(time, str) else boundary_phases([time])[0]
+    return (*boundary_phases(table.boundary_space or (0, 0, 0)), phase)
+
+
 def make_operator(
     table: FermionTable, U: GaugeField, columns_per_solve: int = 1
 ) -> WilsonClover | MoebiusDomainWall:
     """The Dirac operator that a run file describes; `columns_per_solve`: of domain walls."""
-    boundary = (*boundary_phases(table.boundary_space or (0, 0, 0)), _PHASE_IN_TIME[table.boundary_t])
+    boundary = _boundary(table)
     if table.type == "moebius":
         assert table.mass is not None
         return MoebiusDomainWall(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, WrapValidator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, WrapValidator, model_validator
 
 from ..operator_records import has_mirrored_slices
-from .common import Coupling, Positive, Table, ThreePhases, at_key, require_diagonal
+from .common import LARGEST, Coupling, Positive, Table, ThreePhases, at_key, require_diagonal
 
 #: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
 LARGEST_COEFFICIENT = 100.0
@@ -37,6 +37,31 @@ Coefficients = Annotated[
 ]
 
 
+def _word_or_phase(value: Any, check: Callable[[Any], Any]) -> Any:
+    """One message for words and numbers."""
+    try:
+        return check(value)
+    except ValidationError:
+        raise ValueError(
+            'expected "antiperiodic", "periodic", "dirichlet", or a phase over pi (1: antiperiodic) between '
+            f"{-LARGEST:g} and {LARGEST:g}"
+        ) from None
+
+
+def _in_words(boundary: float | str) -> float | str:
+    """Phases of 1 and -1 by their words: a run that is written the other way is the same."""
+    if isinstance(boundary, str) or not float(boundary).is_integer():
+        return boundary
+    return "antiperiodic" if boundary % 2 else "periodic"
+
+
+TimeBoundary = Annotated[
+    Literal["antiperiodic", "periodic", "dirichlet"] | Coupling,
+    AfterValidator(_in_words),
+    WrapValidator(_word_or_phase),
+]
+
+
 def _numbers(values: Coefficients) -> list[complex]:
     """As complex numbers: one, or one for each slice."""
     listed = values if isinstance(values, list) else [values]
@@ -58,8 +83,9 @@ class FermionTable(Table):
     kappa: Positive | None = Field(default=None, description="Hopping parameter; this or mass.")
     mass: Coupling | None = Field(default=None, description="Bare mass 1/(2 kappa) - 4; this or kappa.")
     csw: Coupling = Field(default=0.0, description="Clover coefficient; 0 is the Wilson operator.")
-    boundary_t: Literal["antiperiodic", "periodic", "dirichlet"] = Field(
-        default="antiperiodic", description="Boundary condition of the quarks in time."
+    boundary_t: TimeBoundary = Field(
+        default="antiperiodic",
+        description="Boundary condition of the quarks in time: a word, or a phase over pi (1: antiperiodic).",
     )
     boundary_space: ThreePhases | None = Field(
         default=None,
