@@ -147,10 +147,11 @@ RawField HopLinks::raw(int parity) const {
 std::vector<BlockStream> HopLinks::streams() const {
   const size_t link_bytes = size_t(link_reals_) * size_t(layout_->lanes()) * element_bytes(precision_);
   std::vector<BlockStream> streams;
-  for (int parity = 0; parity < 2; ++parity)
-    for (int mu = 0; mu < Nd; ++mu)
-      streams.push_back(
-          {static_cast<const char*>(raw(parity).data) + record(0, mu) * link_bytes, link_bytes});
+  for (int parity = 0; parity < 2; ++parity) {
+    const char* data = static_cast<const char*>(raw(parity).data);
+    streams.push_back({data, 3 * link_bytes});
+    streams.push_back({data + record(0, 3) * link_bytes, link_bytes});
+  }
   return streams;
 }
 

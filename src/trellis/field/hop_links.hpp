@@ -46,8 +46,11 @@ class HopLinks {
   template <class Element>
   void fill_blocks(const GaugeField& U);
   void build_origins(const ExtendedLayout& from);
-  /// CPU layout: links of one direction lie in the order of their blocks, so that each is a stream.
-  size_t record(int block, int mu) const { return size_t(mu) * size_t(layout_->blocks()) + size_t(block); }
+  /// CPU layout (RawField::blocks). A hop reads the links of space of a block and of blocks that are near, and
+  /// those of time of a block and of one a time slice before: four streams.
+  size_t record(int block, int mu) const {
+    return mu < 3 ? 3 * size_t(block) + size_t(mu) : 3 * size_t(layout_->blocks()) + size_t(block);
+  }
   LatticePtr lattice_;
   Precision precision_;
   Backend backend_;

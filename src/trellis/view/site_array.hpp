@@ -36,7 +36,9 @@ struct RawField {
   void* data = nullptr;
   float* scale = nullptr;  ///< [block][slot][lane], 16-bit fixed point only; null: all scales are 1
   int slots = 1;           ///< right-hand sides, or directions of links
-  int blocks = 0;          ///< of the CPU layout where slots are the outer index, [slot][block]; else 0
+  /// Of links in the CPU layout, whose directions of space lie beside each other, [block][x, y, z], before
+  /// those of time, [block]; else 0: [block][slot].
+  int blocks = 0;
 };
 
 template <class Layout, class Storage, int N>
@@ -55,8 +57,9 @@ class SiteArray {
       : data_{static_cast<Element*>(raw.data)},
         scale_{raw.scale},
         slots_{raw.slots},
-        block_stride_{raw.blocks == 0 ? raw.slots : 1},
-        slot_stride_{raw.blocks == 0 ? 1 : raw.blocks} {}
+        block_stride_{raw.blocks == 0 ? raw.slots : 3},
+        last_stride_{raw.blocks == 0 ? raw.slots : 1},
+        last_offset_{raw.blocks == 0 ? 3 : 3 * raw.blocks} {}
 
   TRELLIS_SITE_FN bool is_null() const { return data_ == nullptr; }
 
@@ -171,12 +174,14 @@ class SiteArray {
   }
 
   TRELLIS_SITE_FN size_t record(int block, int slot) const {
-    return size_t(block) * block_stride_ + size_t(slot) * slot_stride_;
+    if constexpr (N != 24 && N != 6 && N != 72)  // perhaps links
+      if (slot == 3) return size_t(block) * last_stride_ + last_offset_;
+    return size_t(block) * block_stride_ + size_t(slot);
   }
 
   Element* data_ = nullptr;
   float* scale_ = nullptr;
-  int slots_ = 1, block_stride_ = 1, slot_stride_ = 1;
+  int slots_ = 1, block_stride_ = 1, last_stride_ = 1, last_offset_ = 0;
 };
 
 }  // namespace trellis

@@ -79,6 +79,7 @@ class HopLegs {
   /// with the blocks before and after.
   template <class ReadLines>
   void read_ahead(const Vectors& in, int block, int slots, const ReadLines& read) const {
+    read(there_.array().origin_address(block, 0), 3 * link_bytes);
     for (int mu = 0; mu < 4; ++mu) read(here_.array().origin_address(block, mu), link_bytes);
     for (int leg = 1; leg < 8; ++leg) {
       const HopNeighbour n = stencil_.neighbour(block, leg);

@@ -117,6 +117,7 @@ class WilsonHop {
   /// blocks before and after.
   template <class ReadLines, class ClaimLines>
   void read_ahead(int block, int slots, const ReadLines& read, const ClaimLines& claim) const {
+    read(links_there_.array().origin_address(block, 0), 3 * link_bytes);
     for (int mu = 0; mu < 4; ++mu) {
       read(links_here_.array().origin_address(block, mu), link_bytes);
       const Neighbour behind = stencil_.neighbour(block, 2 * mu + 1);
