@@ -1,6 +1,6 @@
-/// What bounds the two hops of a staggered even-odd operator: reading their links in sequence, with and without
-/// the vectors; the hops one after the other, and in time slices; in turn in one process. README.md beside this
-/// file has the numbers.
+/// What bounds the two hops of a staggered even-odd operator: reading their links in sequence, with and
+/// without the vectors; the hops one after the other, and in time slices; in turn in one process. README.md
+/// beside this file has the numbers.
 ///
 ///   lab_two_hops_staggered [--lattice X.Y.Z.T] [--precision double,float] [--rounds N]
 #include <cstdio>
@@ -46,10 +46,11 @@ void compare(const char* what, const StaggeredLinksPtr& links, Precision precisi
       if (round >= 0) seconds[way].push_back((bench::now() - start) / calls);
     }
   const double links_alone = bench::median(seconds[0]);
-  std::printf("%s, %s, %s: links alone, in sequence, twice %.2f ms (%.1f GB/s), hops apart %.2f ms, in slices "
-              "%.2f ms\n",
-              what, name_of(precision), to_string(even.geometry().lattice()).c_str(), links_alone * 1e3,
-              2e-9 * bytes / links_alone, bench::median(seconds[1]) * 1e3, bench::median(seconds[2]) * 1e3);
+  std::printf(
+      "%s, %s, %s: links alone, in sequence, twice %.2f ms (%.1f GB/s), hops apart %.2f ms, in slices "
+      "%.2f ms\n",
+      what, name_of(precision), to_string(even.geometry().lattice()).c_str(), links_alone * 1e3,
+      2e-9 * bytes / links_alone, bench::median(seconds[1]) * 1e3, bench::median(seconds[2]) * 1e3);
 }
 
 int run(const bench::Options& options) {

@@ -46,8 +46,8 @@ class HopLinks {
   template <class Element>
   void fill_blocks(const GaugeField& U);
   void build_origins(const ExtendedLayout& from);
-  /// CPU layout (RawField::blocks). A hop reads the links of space of a block and of blocks that are near, and
-  /// those of time of a block and of one a time slice before: four streams.
+  /// CPU layout (RawField::blocks). A hop reads the links of space of a block and of blocks that are near,
+  /// and those of time of a block and of one a time slice before: four streams.
   size_t record(int block, int mu) const {
     return mu < 3 ? 3 * size_t(block) + size_t(mu) : 3 * size_t(layout_->blocks()) + size_t(block);
   }
