@@ -14,15 +14,16 @@ from .common import LARGEST, Coupling, Positive, Table, ThreePhases, at_key, req
 LARGEST_COEFFICIENT = 100.0
 
 
-def _coefficients(value: Any, check: Callable[[Any], Any]) -> Any:
-    """One message in the words of the run file, where the union would give one for each of its types."""
-    try:
-        return check(value)
-    except ValidationError:
-        raise ValueError(
-            "expected a number, or a list with a number or [re, im] for each slice, none larger than "
-            f"{LARGEST_COEFFICIENT:g}"
-        ) from None
+def _expecting(expected: str) -> WrapValidator:
+    """One message in the words of the run file, where a union would give one for each of its types."""
+
+    def validate(value: Any, check: Callable[[Any], Any]) -> Any:
+        try:
+            return check(value)
+        except ValidationError:
+            raise ValueError(f"expected {expected}") from None
+
+    return WrapValidator(validate)
 
 
 _Coefficient = Annotated[float, Field(ge=-LARGEST_COEFFICIENT, le=LARGEST_COEFFICIENT)]
@@ -33,19 +34,11 @@ Coefficients = Annotated[
         list[_Coefficient | Annotated[tuple[_Coefficient, _Coefficient], Field(strict=False)]],
         Field(min_length=1),
     ],
-    WrapValidator(_coefficients),
+    _expecting(
+        "a number, or a list with a number or [re, im] for each slice, none larger than "
+        f"{LARGEST_COEFFICIENT:g}"
+    ),
 ]
-
-
-def _word_or_phase(value: Any, check: Callable[[Any], Any]) -> Any:
-    """One message for words and numbers."""
-    try:
-        return check(value)
-    except ValidationError:
-        raise ValueError(
-            'expected "antiperiodic", "periodic", "dirichlet", or a phase over pi (1: antiperiodic) between '
-            f"{-LARGEST:g} and {LARGEST:g}"
-        ) from None
 
 
 def _in_words(boundary: float | str) -> float | str:
@@ -58,7 +51,10 @@ def _in_words(boundary: float | str) -> float | str:
 TimeBoundary = Annotated[
     Literal["antiperiodic", "periodic", "dirichlet"] | Coupling,
     AfterValidator(_in_words),
-    WrapValidator(_word_or_phase),
+    _expecting(
+        '"antiperiodic", "periodic", "dirichlet", or a phase over pi (1: antiperiodic) between '
+        f"{-LARGEST:g} and {LARGEST:g}"
+    ),
 ]
 
 

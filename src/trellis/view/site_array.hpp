@@ -51,6 +51,8 @@ class SiteArray {
   static constexpr bool is_half = std::is_same_v<Storage, Half>;
   static constexpr bool rounds = !std::is_same_v<Element, Scalar>;  ///< stored is not what was computed
   static constexpr bool is_gpu = std::is_base_of_v<GpuLayout, Layout>;
+  /// As many reals as links are kept in; others always lie as [block][slot].
+  static constexpr bool may_be_links = N == 18 || N == 14 || N == 12 || N == 8;
 
   SiteArray() = default;
   explicit SiteArray(const RawField& raw)
@@ -174,7 +176,7 @@ class SiteArray {
   }
 
   TRELLIS_SITE_FN size_t record(int block, int slot) const {
-    if constexpr (N != 24 && N != 6 && N != 72)  // perhaps links
+    if constexpr (may_be_links)
       if (slot == 3) return size_t(block) * last_stride_ + last_offset_;
     return size_t(block) * block_stride_ + size_t(slot);
   }

@@ -76,7 +76,7 @@ class HopLegs {
   }
 
   /// Host: reads the links and neighbours of a block (device/cpu/read_ahead.hpp); the neighbours in x come
-  /// with the blocks before and after.
+  /// with the blocks before and after, links of space of the other parity in sequence (as for WilsonHop).
   template <class ReadLines>
   void read_ahead(const Vectors& in, int block, int slots, const ReadLines& read) const {
     read(there_.array().origin_address(block, 0), 3 * link_bytes);

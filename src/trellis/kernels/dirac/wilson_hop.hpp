@@ -114,7 +114,8 @@ class WilsonHop {
   }
 
   /// Host: brings what a block needs nearer (device/cpu/read_ahead.hpp). The neighbours in x come with the
-  /// blocks before and after.
+  /// blocks before and after; all links of space of the other parity at this block, so that they come in
+  /// sequence: the next blocks, rows and planes take them as those behind.
   template <class ReadLines, class ClaimLines>
   void read_ahead(int block, int slots, const ReadLines& read, const ClaimLines& claim) const {
     read(links_there_.array().origin_address(block, 0), 3 * link_bytes);
