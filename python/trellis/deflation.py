@@ -144,17 +144,18 @@ def lanczos(
     block
         Right-hand sides that share an application of the operator.
     basis
-        Largest number of basis vectors, in double; default 2 count + 4 block.
+        Largest number of basis vectors, in double; default 2 count + 4 block, or half the dimension.
     tolerance
         Of |A^dagger A v - lambda v| / upper.
     max_restarts
-        The search ends there, converged or not.
+        The search ends there, converged or not; at least 1.
     allow_not_converged
         Return what there is where a residual missed the tolerance.
     degree, cutoff
         Of the Chebyshev filter, which damps eigenvalues between cutoff and upper; default: found.
     upper
-        A bound of the spectrum; default: estimated.
+        A bound of the spectrum, refused where a few unfiltered steps find larger eigenvalues; default:
+        estimated from these.
     storage
         In which the vectors are kept: "double", "float" or "half" (16 bit).
     seed

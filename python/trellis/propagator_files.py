@@ -140,6 +140,11 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     """
     core = load()
     path = file_path(path)
+    if on_root(lambda: _is_lime(path)):
+        raise FileError(
+            f"{path}: expected an HDF5 file of a propagator, found a LIME file: "
+            "trellis.read_scidac_propagator(path, geometry) reads it"
+        )
     file = core.Hdf5File.open(path)
     root = file.root()
     metadata = Metadata(root, path, on_root(lambda: os.path.getsize(path)))
@@ -219,3 +224,12 @@ def _require_agreement(path: str, stated: Statements, boundary: Sequence[complex
     for found in (stated.boundary, other):
         if isinstance(found, tuple) and not np.allclose(found, boundary, rtol=0, atol=_PHASE_ROUNDING):
             raise FileError(f"{path}: expected the boundary phases {tuple(boundary)}, found {found}")
+
+
+def _is_lime(path: str) -> bool:
+    """Whether it begins with the magic number of LIME records; False where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x45\x67\x89\xab"
+    except OSError:
+        return False

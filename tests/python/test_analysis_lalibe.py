@@ -74,8 +74,36 @@ def test_long_names_and_a_folder_for_each_configuration(tmp_path: Path) -> None:
             np.testing.assert_array_equal(found.correlators[name].values, data.values)
     given = read_measurements([folders / f"cfg_{k}" for k in range(6)])
     assert given.configurations.tolist() == list(range(6))
-    with pytest.raises(AnalysisError, match="each correlator once for configuration 5"):
+    with pytest.raises(AnalysisError, match="each source once for configuration 5"):
         read_measurements(long, lalibe_configuration="_n4([0-9]+)_")
+
+
+def test_sources_may_lie_in_a_file_each(tmp_path: Path) -> None:
+    """The mean over sources, whichever files they lie in; a source that comes twice is refused."""
+    rng = np.random.default_rng(3)
+    together, apart = tmp_path / "together", tmp_path / "apart"
+    places = ["x0_y0_z0_t0", "x4_y4_z0_t8", "x2_y0_z6_t3"]
+    for folder in (together, apart):
+        folder.mkdir()
+    for k in (100, 110):
+        values = {
+            name: rng.normal(size=(3, 8)) + 0j for name in ("proton/spin_up", "proton/spin_dn", "piplus")
+        }
+        for folder, files in ((together, [places]), (apart, [places[:2], places[2:]])):
+            for i, there in enumerate(files):
+                name = f"spec_{k}_{there[0].replace('_', '')}.h5"
+                with h5py.File(folder / name, "w") as file:
+                    for hadron, numbers in values.items():
+                        for j, place in enumerate(there):
+                            file[f"PS/{hadron}/{place}/px0_py0_pz0"] = numbers[2 * i + j]
+    expected, found = read_measurements(together), read_measurements(apart)
+    assert found.configurations.tolist() == [100, 110]
+    for name, data in expected.correlators.items():
+        np.testing.assert_allclose(found.correlators[name].values, data.values, rtol=1e-14)
+        assert found.correlators[name].source_counts.tolist() == [3, 3]
+    (apart / "spec_110_x1y1z1t1.h5").write_bytes((apart / "spec_110_x0y0z0t0.h5").read_bytes())
+    with pytest.raises(AnalysisError, match=r"each source once for configuration 110 .*x0_y0_z0_t0 again"):
+        read_measurements(apart)
 
 
 def test_all_currents_of_lalibe(tmp_path: Path) -> None:

@@ -45,6 +45,35 @@ def test_deflated_solves_agree_and_take_fewer_iterations(U: tr.GaugeField, kind:
     np.testing.assert_allclose(deflated.to_numpy(), expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
+def test_a_search_that_ends_early_says_what_it_has(U: tr.GaugeField) -> None:
+    """The residuals of the last restart, not those of nothing."""
+    M = tr.MoebiusDomainWall(U, mass=0.01, Ls=4)
+    for restarts in (1, 2):
+        modes = tr.lanczos(M, count=8, max_restarts=restarts, tolerance=1e-14, allow_not_converged=True)
+        assert not modes.converged
+        assert modes.values.min() > 0
+        assert 1e-14 < modes.residuals.max() < 1
+
+
+def test_bounds_that_do_not_bound_are_refused(U: tr.GaugeField) -> None:
+    M = tr.WilsonClover(U, mass=0.1)
+    with pytest.raises(tr.BadArgument, match=r"upper = 0.5 does not bound the spectrum .* at least \d"):
+        tr.lanczos(M, count=4, upper=0.5)
+    for upper in (None, 1000.0):
+        with pytest.raises(tr.BadArgument, match="the cutoff, 2000, is not below the upper end"):
+            tr.lanczos(M, count=4, cutoff=2000.0, upper=upper)
+    with pytest.raises(tr.BadArgument, match="at least 1 restart, not 0"):
+        tr.lanczos(M, count=4, max_restarts=0)
+    found = tr.lanczos(M, count=4, upper=80.0)
+    np.testing.assert_allclose(found.values, tr.lanczos(M, count=4).values, rtol=1e-9)
+
+
+def test_the_default_basis_fits_tiny_lattices() -> None:
+    U = tr.quenched(lattice=(2, 2, 2, 2), beta=6.0, seed=4, sweeps=2)
+    modes = tr.lanczos(tr.WilsonClover(U, mass=0.5), count=22, tolerance=1e-7)
+    assert len(modes) == 22
+
+
 def test_mistakes_are_refused(U: tr.GaugeField) -> None:
     M = tr.WilsonClover(U, mass=0.1)
     modes = tr.lanczos(M, count=4, even_odd="none", tolerance=1e-6)

@@ -117,6 +117,20 @@ if tr.rank() == 0:
     np.testing.assert_array_equal(np.load(tmp_path / "pion1.npy"), np.load(tmp_path / "pion2.npy"))
 
 
+def test_ranks_of_different_clocks_write_one_file(U: tr.GaugeField, tmp_path: Path) -> None:
+    """The seconds of a search differ from rank to rank, in their number of digits, too: rank 0's are kept."""
+    U.write(tmp_path / "links.ildg")
+    script = """
+import trellis as tr
+M = tr.WilsonClover(tr.read_gauge_field("links.ildg"), mass=-0.5, csw=1.0)
+modes = tr.lanczos(M, count=3, tolerance=1e-5)
+modes._core.seconds = (0.5, 0.1234567)[tr.rank()]
+modes.write("modes.h5")
+assert tr.read_eigenvectors("modes.h5", M).seconds == 0.5
+"""
+    run_script(script, ranks=2, cwd=tmp_path)
+
+
 def test_other_operators_and_damage_are_refused(U: tr.GaugeField, tmp_path: Path) -> None:
     path = tmp_path / "modes.h5"
     M = operator(U, "clover")

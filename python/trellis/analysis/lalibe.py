@@ -1,9 +1,9 @@
 """lalibe's HDF5 files as measurements: /SMEARING/HADRON/SPIN/xX_yY_zZ_tT/pxN_pyN_pzN -> complex [time].
 
-One file for a configuration, or several (spectrum and Feynman-Hellmann ones); which belong together is told
-by their names (lalibe_names.py). Sources are averaged. lalibe counts times from the source and takes the
-antiperiodic sign away. Correlators that some configurations lack leave these configurations out, with a
-warning.
+One file for a configuration, or several (spectrum and Feynman-Hellmann ones, or one for each source); which
+belong together is told by their names (lalibe_names.py). Sources are averaged. lalibe counts times from the
+source and takes the antiperiodic sign away. Correlators that some configurations lack leave these
+configurations out, with a warning.
 
 Read are proton, piplus and kplus, and fh_proton_CURRENT with UU and DD for S, P, V1 to V4, A1 to A4 and T12
 to T34; the rest is listed in a note. Spins are summed, for P, A and T up minus down, A and T with the -i of
@@ -58,12 +58,16 @@ for _name, (_factor, _down) in _CURRENTS.items():
 
 @dataclass
 class LalibeCorrelator:
-    """values: complex, shape [momentum, time], mean over `sources`."""
+    """values: complex, shape [momentum, time], mean over the sources at `places`."""
 
     values: NDArray
     momenta: list[tuple[int, ...]]
-    sources: int
+    places: frozenset[str]
     attributes: dict[str, str]
+
+    @property
+    def sources(self) -> int:
+        return len(self.places)
 
 
 def is_lalibe(file: h5py.File) -> bool:
@@ -106,18 +110,19 @@ def by_configuration(
     Raises
     ------
     MeasurementFileError
-        A correlator twice for a configuration, names without numbers (lalibe_names.py).
+        A correlator twice for a source of a configuration, sources of unequal momenta or times, names without
+        numbers (lalibe_names.py).
     AnalysisError
         No configuration has all correlators.
     """
     found: dict[int, tuple[Path, dict[str, LalibeCorrelator]]] = {}
     for path, number in configuration_numbers(list(files), pattern).items():
         first, correlators = found.setdefault(number, (path, {}))
-        for name in files[path]:
+        for name, correlator in files[path].items():
             if name in correlators:
-                expected = f"each correlator once for configuration {number} ({first} is of it too)"
-                raise MeasurementFileError(path, name, expected=expected, found="it again")
-        correlators |= files[path]
+                of = f"configuration {number} ({first} is of it too)"
+                correlator = _with_more_sources(correlators[name], correlator, path, name, of)
+            correlators[name] = correlator
     everything = {name for _, correlators in found.values() for name in correlators}
     whole = {n: entry for n, entry in sorted(found.items()) if entry[1].keys() == everything}
     if found and not whole:
@@ -134,6 +139,25 @@ def by_configuration(
         f"lalibe's files: {len(lacking)} of {len(found)} configurations lack correlators and are left out: "
         f"{listed} (configuration {lacking[0]}: {missing})"
     ]
+
+
+def _with_more_sources(
+    before: LalibeCorrelator, more: LalibeCorrelator, path: Path, name: str, of: str
+) -> LalibeCorrelator:
+    """The mean over the sources of both, which lie in a file each."""
+    again = sorted(before.places & more.places)
+    if again:
+        expected = f"each source once for {of}"
+        raise MeasurementFileError(path, name, expected=expected, found=f"{again[0]} again")
+    if before.momenta != more.momenta or before.values.shape != more.values.shape:
+        expected = (
+            f"momenta {before.momenta} and {before.values.shape[-1]} times, as the other sources of {of}"
+        )
+        found = f"{more.momenta} and {more.values.shape[-1]}"
+        raise MeasurementFileError(path, name, expected=expected, found=found)
+    places = before.places | more.places
+    total = before.sources * before.values + more.sources * more.values
+    return LalibeCorrelator(total / len(places), before.momenta, places, before.attributes)
 
 
 def _chosen_smearing(path: Path, file: h5py.File, smearing: str | None) -> str:
@@ -222,7 +246,6 @@ def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
         raise MeasurementFileError(
             path, group.name, expected="groups xX_yY_zZ_tT with momenta", found=sorted(group)
         )
-    sources = len(expected[0])
     momenta = sorted(total, key=lambda n: (sum(k * k for k in n), n))
     is_current = hadron.kind == "feynman_hellmann"
     attributes = {
@@ -233,4 +256,6 @@ def _read(path: Path, group: h5py.Group, hadron: _Hadron) -> LalibeCorrelator:
         "sink": "gamma5" if hadron.kind == "meson" else hadron.name,
         "layout": "lalibe",
     }
-    return LalibeCorrelator(np.array([total[n] for n in momenta]), momenta, sources, attributes)
+    return LalibeCorrelator(
+        np.array([total[n] for n in momenta]), momenta, frozenset(expected[0]), attributes
+    )

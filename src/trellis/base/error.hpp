@@ -1,9 +1,11 @@
 #pragma once
 /// Typed exceptions. Library code throws these and nothing else; a message names the quantity and
 /// prints what was expected and what was found.
+#include <complex>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace trellis {
 
@@ -49,12 +51,31 @@ class NotAvailable : public Error {
   using Error::Error;
 };
 
+namespace detail {
+/// With as many digits, six at least, as it takes to read the same number back: 2.3, not 2.2999999999999998.
+void print_number(std::ostringstream& text, double value);
+
+template <class Part>
+void print(std::ostringstream& text, const Part& part) {
+  if constexpr (std::is_same_v<Part, double>) {
+    print_number(text, part);
+  } else if constexpr (std::is_same_v<Part, std::complex<double>>) {
+    text << '(';
+    print_number(text, part.real());
+    text << ", ";
+    print_number(text, part.imag());
+    text << ')';
+  } else {
+    text << part;
+  }
+}
+}  // namespace detail
+
 /// Joins its arguments into one message: message("lattice extent ", 3, " is odd").
 template <class... Parts>
 std::string message(const Parts&... parts) {
   std::ostringstream text;
-  text.precision(17);
-  (text << ... << parts);
+  (detail::print(text, parts), ...);
   return text.str();
 }
 

@@ -98,8 +98,13 @@ int link_reals_of(const GaugeField& U) {
   return is_rounded ? 18 : 12;
 }
 
-HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals, Backend backend, int lanes)
-    : lattice_{links.lattice_ptr()}, precision_{precision}, backend_{backend}, link_reals_{link_reals} {
+HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals, Backend backend, int lanes,
+                   int back_distance)
+    : lattice_{links.lattice_ptr()},
+      precision_{precision},
+      backend_{backend},
+      link_reals_{link_reals},
+      back_distance_{backend == Backend::cpu ? back_distance : 0} {
   if (backend == Backend::cuda) cuda::require_gpu();  // before the work on the host
   std::optional<GaugeField> image;
   if (links.backend() == Backend::cuda) image = links.on(Backend::cpu);
@@ -125,9 +130,10 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
   const double largest = is_16_bit(precision) && link_reals != 8 ? largest_finite_length(U) : 0;
   const int blocks = backend == Backend::cpu ? layout_->blocks() : (layout_->blocks() + 31) / 32 * 32;
   const size_t sites = size_t(blocks) * layout_->lanes();
-  data_bytes_ = (sites * Nd * link_reals * element_bytes(precision) + 63) / 64 * 64;
-  scale_bytes_ =
-      largest > 1.0 + length_tolerance ? (sites * Nd * trellis::scale_bytes(precision) + 63) / 64 * 64 : 0;
+  data_bytes_ = (sites * slots() * link_reals * element_bytes(precision) + 63) / 64 * 64;
+  scale_bytes_ = largest > 1.0 + length_tolerance
+                     ? (sites * slots() * trellis::scale_bytes(precision) + 63) / 64 * 64
+                     : 0;
   memory_ = Memory(2 * (data_bytes_ + scale_bytes_));
   fill(U);
   if (backend == Backend::cuda) {  // built on the host in the GPU layout
@@ -140,8 +146,8 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
 RawField HopLinks::raw(int parity) const {
   char* p =
       const_cast<char*>(static_cast<const char*>(memory_.data())) + parity * (data_bytes_ + scale_bytes_);
-  return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, Nd,
-          backend_ == Backend::cpu ? layout_->blocks() : 0};
+  return {p, scale_bytes_ > 0 ? reinterpret_cast<float*>(p + data_bytes_) : nullptr, slots(),
+          backend_ == Backend::cpu && back_distance_ == 0 ? layout_->blocks() : 0};
 }
 
 std::vector<BlockStream> HopLinks::streams() const {
@@ -149,22 +155,39 @@ std::vector<BlockStream> HopLinks::streams() const {
   std::vector<BlockStream> streams;
   for (int parity = 0; parity < 2; ++parity) {
     const char* data = static_cast<const char*>(raw(parity).data);
-    streams.push_back({data, 3 * link_bytes});
-    streams.push_back({data + record(0, 3) * link_bytes, link_bytes});
+    if (back_distance_ != 0) {
+      streams.push_back({data, size_t(slots()) * link_bytes});
+    } else {
+      streams.push_back({data, 3 * link_bytes});
+      streams.push_back({data + record(0, 3) * link_bytes, link_bytes});
+    }
   }
   return streams;
 }
 
+std::optional<Coord> HopLinks::origin(Coord x, int slot) const {
+  if (slot < Nd) return x;
+  const Geometry& geometry = lattice_->geometry();
+  const int mu = slot - Nd, extent = geometry.local()[mu];
+  x[mu] -= back_distance_;
+  if (x[mu] < 0) {
+    if (geometry.grid().extents()[mu] > 1) return std::nullopt;
+    x[mu] = (x[mu] % extent + extent) % extent;
+  }
+  return x;
+}
+
 void HopLinks::build_origins(const ExtendedLayout& from) {
-  const int W = layout_->lanes();
+  const int W = layout_->lanes(), n = slots() - Nd + 1;  // those of a block itself lie together
   for (int parity = 0; parity < 2; ++parity) {
-    origins_[parity].resize(size_t(layout_->blocks()) * size_t(W));
+    origins_[parity].resize(size_t(layout_->blocks()) * size_t(n * W));
     for_each_index(layout_->blocks(), [&](int block) {
-      for (int lane = 0; lane < W; ++lane) {
-        const Coord x = layout_->coord({parity, block, lane});
-        origins_[parity][size_t(block) * size_t(W) + size_t(lane)] =
-            int32_t(from.block_at(x) * from.lanes() + from.lane_at(x));
-      }
+      int32_t* to = &origins_[parity][size_t(block) * size_t(n * W)];
+      for (int slot = Nd - 1; slot < slots(); ++slot)
+        for (int lane = 0; lane < W; ++lane) {
+          const std::optional<Coord> x = origin(layout_->coord({parity, block, lane}), slot);
+          *to++ = x ? int32_t(from.block_at(*x) * from.lanes() + from.lane_at(*x)) : not_here;
+        }
     });
   }
 }
@@ -189,10 +212,13 @@ void HopLinks::fill_blocks(const GaugeField& U) {
   for (int parity = 0; parity < 2; ++parity) {
     Element* target = static_cast<Element*>(raw(parity).data);
     for_each_index(layout_->blocks(), [&](int block) {
-      const int32_t* origin = &origins_[parity][size_t(block) * size_t(W)];
-      for (int mu = 0; mu < Nd; ++mu) {
-        Element* out = target + record(block, mu) * size_t(n * W);
+      const int32_t* origins = &origins_[parity][size_t(block) * size_t((slots() - Nd + 1) * W)];
+      for (int slot = 0; slot < slots(); ++slot) {
+        const int mu = slot % Nd;
+        const int32_t* origin = origins + std::max(0, slot - Nd + 1) * W;
+        Element* out = target + record(block, slot) * size_t(n * W);
         for (int lane = 0; lane < W; ++lane) {
+          if (origin[lane] == not_here) continue;
           const double* in = source +
                              (size_t(origin[lane] / from_lanes) * Nd + size_t(mu)) * size_t(18 * from_lanes) +
                              origin[lane] % from_lanes;
@@ -235,12 +261,15 @@ void HopLinks::fill(const GaugeField& U) {
     const RawField field = raw(parity);
     for_each_index(layout_->blocks(), [&](int block) {
       for (int lane = 0; lane < W; ++lane)
-        for (int mu = 0; mu < Nd; ++mu) {
-          const Link link = U.link(layout_->coord({parity, block, lane}), mu);
+        for (int slot = 0; slot < slots(); ++slot) {
+          const std::optional<Coord> x = origin(layout_->coord({parity, block, lane}), slot);
+          if (!x) continue;
+          const int mu = slot % Nd;
+          const Link link = U.link(*x, mu);
           float s = 1.0f;
           if (field.scale) {
             s = float(largest_length(link));
-            field.scale[is_cpu ? record(block, mu) * W + lane
+            field.scale[is_cpu ? record(block, slot) * W + lane
                                : (size_t(block / 32) * Nd + mu) * 32 + block % 32] = s;
           }
           double reals[18];
@@ -251,7 +280,7 @@ void HopLinks::fill(const GaugeField& U) {
             const size_t in_block = precision_ == Precision::half_precision
                                         ? cpu_component_offset<int16_t>(i, lane, W)
                                         : cpu_component_offset<float>(i, lane, W);
-            const size_t at = is_cpu ? record(block, mu) * size_t(n * W) + in_block
+            const size_t at = is_cpu ? record(block, slot) * size_t(n * W) + in_block
                                      : (size_t(block / 32) * Nd + mu) * n * 32 +
                                            gpu_component_offset(i, n, block % 32, vector);
             if (precision_ == Precision::double_precision)

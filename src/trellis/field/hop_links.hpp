@@ -1,5 +1,6 @@
 #pragma once
 /// Links as the hopping kernels want them: even-odd order, any storage, 18, 14, 12 or 8 reals.
+#include <optional>
 #include <vector>
 
 #include "trellis/device/block_stream.hpp"
@@ -22,9 +23,11 @@ class HopLinks {
   /// A copy of U. @pre link_reals 18, or 12 for special unitary links (the third row is rebuilt from the
   /// first two), or 14 for unitary ones (two rows and the determinant), or 8 for special unitary ones
   /// (view/eight_real_links.hpp); has_link_storage(). Links outside SU(3) or U(3) by more than
-  /// group_tolerance() are refused.
+  /// group_tolerance() are refused. back_distance d > 0: beside the links of a site those that lead to it,
+  /// U_mu(x - d mu), are kept too, so that a hop reads one stream of links instead of four, from twice the
+  /// memory; those of other ranks are left out. On the CPU only, else ignored.
   HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = Backend::cpu,
-           int lanes = 0);
+           int lanes = 0, int back_distance = 0);
   /// Takes the links of another field. What they are is not checked again: updates keep links in SU(3).
   /// @pre the same lattice; not 16-bit storage with scales or a GPU
   /// @throws BadArgument: links that are not finite in 16 bits, or rows longer than 1 in fixed point
@@ -45,20 +48,27 @@ class HopLinks {
   void fill(const GaugeField& U);
   template <class Element>
   void fill_blocks(const GaugeField& U);
+  int slots() const { return back_distance_ != 0 ? 2 * Nd : Nd; }
+  /// The site whose link is in a slot of x, local coordinates; none where it is another rank's.
+  std::optional<Coord> origin(Coord x, int slot) const;
   void build_origins(const ExtendedLayout& from);
   /// CPU layout (RawField::blocks). A hop reads the links of space of a block and of blocks that are near,
   /// and those of time of a block and of one a time slice before: four streams.
   size_t record(int block, int mu) const {
+    if (back_distance_ != 0) return size_t(2 * Nd) * size_t(block) + size_t(mu);
     return mu < 3 ? 3 * size_t(block) + size_t(mu) : 3 * size_t(layout_->blocks()) + size_t(block);
   }
   LatticePtr lattice_;
   Precision precision_;
   Backend backend_;
-  int link_reals_;
+  int link_reals_, back_distance_;
   SiteLayoutPtr layout_;
   size_t data_bytes_ = 0, scale_bytes_ = 0;
   Memory memory_;
-  std::vector<int32_t> origins_[2];  ///< [block][lane]: block * lanes + lane in U's order
+  /// block * lanes + lane in U's order, or not_here: [block][lane], or [block][own, from x, y, z, t][lane]
+  /// with back links.
+  static constexpr int32_t not_here = -1;
+  std::vector<int32_t> origins_[2];
 };
 
 /// Largest deviation of a link, on any rank, from SU(3): |(U U^dagger - 1)_ij| and |third row - conj(first x

@@ -79,7 +79,7 @@ class Group {
     read_site_array(name, geometry, type_of<T>(), local, inner);
   }
 
-  // Attributes of this group, or of the array or subgroup `of`. Writing replaces.
+  // Attributes of this group, or of the array or subgroup `of`. Writing replaces; what rank 0 has counts.
   void set_attribute(const std::string& name, const std::string& text, const std::string& of = ".");
   void set_attribute(const std::string& name, const char* text, const std::string& of = ".");
   void set_attribute(const std::string& name, double value, const std::string& of = ".");

@@ -37,37 +37,59 @@ void Group::write_attribute(const std::string& name, const std::string& of, int6
       is_written ? "" : message("writing attribute ", name, " of ", full(of), ": ", last_hdf5_error()));
 }
 
+namespace {
+/// What rank 0 has. HDF5 writes attributes collectively: ranks that bring different ones, of their clocks for
+/// instance, end with different ideas of the file, or wait for each other for ever.
+template <class Items>
+Items of_root(Communicator& communicator, Items items) {
+  if (communicator.size() == 1) return items;
+  uint64_t count = items.size();
+  communicator.broadcast(&count, sizeof count, 0);
+  items.resize(count);
+  if (count > 0) communicator.broadcast(items.data(), count * sizeof items[0], 0);
+  return items;
+}
+}  // namespace
+
 void Group::set_attribute(const std::string& name, const std::string& text, const std::string& of) {
-  set_attribute(name, text.c_str(), of);
+  const std::string value = of_root(*file_->communicator, text);
+  const char* data = value.c_str();
+  write_attribute(name, of, text_type(H5T_VARIABLE).get(), &data, scalar, int64_t(value.size()));
 }
 
 void Group::set_attribute(const std::string& name, const char* text, const std::string& of) {
-  write_attribute(name, of, text_type(H5T_VARIABLE).get(), &text, scalar, int64_t(std::strlen(text)));
+  set_attribute(name, std::string(text), of);
 }
 
 void Group::set_fixed_text(const std::string& name, const std::string& text, const std::string& of) {
-  if (text.size() > longest_fixed_text) return set_attribute(name, text, of);
-  const std::string stored = text.empty() ? std::string(1, '\0') : text;
-  const Handle type = text_type(stored.size());
+  std::string value = of_root(*file_->communicator, text);
+  if (value.size() > longest_fixed_text) return set_attribute(name, value, of);
+  if (value.empty()) value.assign(1, '\0');
+  const Handle type = text_type(value.size());
   H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
-  write_attribute(name, of, type.get(), stored.data(), scalar, int64_t(stored.size()));
+  write_attribute(name, of, type.get(), value.data(), scalar, int64_t(value.size()));
 }
 
 void Group::set_attribute(const std::string& name, double value, const std::string& of) {
-  write_attribute(name, of, H5T_NATIVE_DOUBLE, &value, scalar, 8);
+  const std::vector<double> values = of_root(*file_->communicator, std::vector<double>{value});
+  write_attribute(name, of, H5T_NATIVE_DOUBLE, values.data(), scalar, 8);
 }
 
 void Group::set_attribute(const std::string& name, int64_t value, const std::string& of) {
-  write_attribute(name, of, H5T_NATIVE_INT64, &value, scalar, 8);
+  const std::vector<int64_t> values = of_root(*file_->communicator, std::vector<int64_t>{value});
+  write_attribute(name, of, H5T_NATIVE_INT64, values.data(), scalar, 8);
 }
 
-void Group::set_attribute(const std::string& name, const std::vector<double>& values, const std::string& of) {
+void Group::set_attribute(const std::string& name, const std::vector<double>& numbers,
+                          const std::string& of) {
+  const std::vector<double> values = of_root(*file_->communicator, numbers);
   write_attribute(name, of, H5T_NATIVE_DOUBLE, values.data(), int64_t(values.size()),
                   8 * int64_t(values.size()));
 }
 
-void Group::set_attribute(const std::string& name, const std::vector<int64_t>& values,
+void Group::set_attribute(const std::string& name, const std::vector<int64_t>& numbers,
                           const std::string& of) {
+  const std::vector<int64_t> values = of_root(*file_->communicator, numbers);
   write_attribute(name, of, H5T_NATIVE_INT64, values.data(), int64_t(values.size()),
                   8 * int64_t(values.size()));
 }

@@ -142,10 +142,13 @@ void require_guess(const DomainWallSolve& how, const DomainWallMatrixPtr& matrix
   TRELLIS_REQUIRE(int(guess.size()) * how.columns_per_solve == column_count, "a guess in solves of ",
                   how.columns_per_solve, " columns has ", column_count / how.columns_per_solve,
                   " fields, not ", guess.size());
-  for (const SpinorField& psi : guess)
-    TRELLIS_REQUIRE(psi.lattice_ptr() == matrix->hop().lattice_ptr() && psi.slices() == Ls,
-                    "a guess lives on the operator's lattice with its Ls = ", Ls,
-                    ", not Ls = ", psi.slices());
+  const LatticePtr& lattice = matrix->hop().lattice_ptr();
+  for (const SpinorField& psi : guess) {
+    TRELLIS_REQUIRE(psi.slices() == Ls, "a guess has the operator's Ls = ", Ls, ", not Ls = ", psi.slices());
+    TRELLIS_REQUIRE(psi.lattice_ptr() == lattice, "a guess lives on the operator's lattice, ",
+                    to_string(lattice->geometry().lattice()), " on its process grid, not on another one, ",
+                    to_string(psi.geometry().lattice()));
+  }
 }
 
 /// set_source(b, first) before and use(psi, first) after each solve.

@@ -13,15 +13,22 @@
 
 namespace trellis {
 
+/// Whether links that lead to a site are kept beside its own (HopLinks). The bits are the same. by_size: of
+/// improved links of more than a nominal 32 MB, which come from memory in every hop: the second copy costs
+/// room alone (lab/two_hops).
+enum class BackLinks { by_size, none, kept };
+
 /// The links that staggered operators of all flavours share, copied in every storage that was asked for.
 class StaggeredLinks {
  public:
   /// Naive: one field (thin or smeared). choice.link_reals 18, or 12 for links in SU(3).
-  explicit StaggeredLinks(const GaugeField& U, const KernelChoice& choice = {});
+  explicit StaggeredLinks(const GaugeField& U, const KernelChoice& choice = {},
+                          BackLinks back_links = BackLinks::by_size);
   /// Improved: D = 1/2 [fat hops] + (long_coefficient / 2) [hops with long links over three sites]. Long
   /// links that are unitary (HISQ) are stored as 14 reals, others (asqtad) with is_unitary = false as 18.
   StaggeredLinks(const GaugeField& fat, const GaugeField& long_links, double long_coefficient,
-                 bool is_unitary = true, const KernelChoice& choice = {});
+                 bool is_unitary = true, const KernelChoice& choice = {},
+                 BackLinks back_links = BackLinks::by_size);
 
   /// The same kind of links from other fields, in all storages (molecular dynamics).
   void update(const GaugeField& U);
@@ -39,10 +46,13 @@ class StaggeredLinks {
 
  private:
   int lanes(Precision precision) const;
+  int far_reals() const { return is_unitary_ ? 14 : 18; }
+  bool keeps_back_links(Precision precision) const;
   std::shared_ptr<GaugeField> near_, long_;
   double long_coefficient_ = 0;
   bool is_unitary_ = true;
   KernelChoice choice_;
+  BackLinks back_links_ = BackLinks::by_size;
   mutable std::mutex mutex_;
   mutable std::map<std::pair<Precision, int>, std::shared_ptr<HopLinks>> stored_;
   mutable std::map<std::pair<Precision, int>, HopStencilPtr> stencils_;

@@ -10,9 +10,10 @@
 /// (1146 with both distances), without the factors, as everybody counts. Must-move bytes per site in double:
 /// 8 links of 12 reals, two colour vectors: 864 (432 in float), 1248 with 18 reals; 2144 for HISQ (18 + 14).
 ///
-/// The backward product is formed where its link lies and only its 6 reals move. Ghost buffers hold psi for
-/// forward legs, V^dagger psi for backward ones. In 16-bit fixed point links and vectors are multiplied as
-/// integers (view/integer_products.hpp).
+/// The backward product is formed where its link lies and only its 6 reals move; where links that lead to a
+/// site lie beside its own (field/hop_links.hpp), psi moves instead, and the bits are the same. Ghost buffers
+/// hold psi for forward legs, V^dagger psi for backward ones. In 16-bit fixed point links and vectors are
+/// multiplied as integers (view/integer_products.hpp).
 #include <array>
 #include <utility>
 
@@ -28,7 +29,7 @@ inline constexpr double staggered_hop_flops = 570, improved_hop_flops = 1146;
 struct HopPart {
   RawHopStencil stencil;             ///< of the parity of `out`
   RawPhases phases;                  ///< of the parity of `out`
-  RawField links_here, links_there;  ///< parity of `out` and of `in`; slot = mu
+  RawField links_here, links_there;  ///< parity of `out` and of `in`; slot = mu, or 4 + mu: back links
   int link_reals = 0;                ///< 18, 12, 14; 0: no hops over this distance
   RawField ghosts[8];                ///< colour vectors by leg; slots = right-hand sides
 };
@@ -59,7 +60,11 @@ class HopLegs {
 
   HopLegs() = default;
   explicit HopLegs(const HopPart& part)
-      : stencil_{part.stencil}, phases_{part.phases}, here_{part.links_here}, there_{part.links_there} {
+      : stencil_{part.stencil},
+        phases_{part.phases},
+        here_{part.links_here},
+        there_{part.links_there},
+        has_back_links_{part.links_here.slots == 8} {
     for (int leg = 0; leg < 8; ++leg) ghosts_[leg] = GhostView(part.ghosts[leg]);
   }
 
@@ -79,12 +84,16 @@ class HopLegs {
   /// with the blocks before and after, links of space of the other parity in sequence (as for WilsonHop).
   template <class ReadLines>
   void read_ahead(const Vectors& in, int block, int slots, const ReadLines& read) const {
-    read(there_.array().origin_address(block, 0), 3 * link_bytes);
-    for (int mu = 0; mu < 4; ++mu) read(here_.array().origin_address(block, mu), link_bytes);
+    if (has_back_links_) {
+      read(here_.array().origin_address(block, 0), 8 * link_bytes);
+    } else {
+      read(there_.array().origin_address(block, 0), 3 * link_bytes);
+      for (int mu = 0; mu < 4; ++mu) read(here_.array().origin_address(block, mu), link_bytes);
+    }
     for (int leg = 1; leg < 8; ++leg) {
       const HopNeighbour n = stencil_.neighbour(block, leg);
       if (n.is_ghost) continue;
-      if (leg % 2 != 0) read(there_.array().origin_address(n.index, leg / 2), link_bytes);
+      if (!has_back_links_ && leg % 2 != 0) read(there_.array().origin_address(n.index, leg / 2), link_bytes);
       if (leg > 1) read(in.array().origin_address(n.index, 0), size_t(slots) * vector_bytes);
     }
   }
@@ -173,9 +182,16 @@ class HopLegs {
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { h.v[s] = ghosts_[leg].load(n.index, slot + s); });
     } else {
       Ready v[S];
-      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { v[s] = link_ready(in, n.index, slot + s); });
-      rows_dagger_multiply(h.v, there_.rows(n.index, mu), v);
-      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA { move_lanes(h.v[s], leg, n.moves); });
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+        v[s] = link_ready(in, n.index, slot + s);
+        if (has_back_links_) move_lanes(v[s], leg, n.moves);
+      });
+      const auto& links = has_back_links_ ? here_ : there_;
+      rows_dagger_multiply(h.v, links.rows(has_back_links_ ? block : n.index, has_back_links_ ? 4 + mu : mu),
+                           v);
+      unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
+        if (!has_back_links_) move_lanes(h.v[s], leg, n.moves);
+      });
     }
     const Scalar* factor = phases_.row(block, leg);
     unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
@@ -201,6 +217,7 @@ class HopLegs {
   HopStencilView<Layout> stencil_;
   PhaseView<Layout, Scalar> phases_;
   HopLinkView<Layout, Storage, LinkReals> here_, there_;
+  bool has_back_links_ = false;
   GhostView ghosts_[8];
 };
 

@@ -51,8 +51,11 @@ class Lanczos {
                     spec.block, " are at least 1");
     TRELLIS_REQUIRE(spec.tolerance > 0 && spec.tolerance < 1,
                     "lanczos: the tolerance lies between 0 and 1, not ", spec.tolerance);
-    if (spec_.basis == 0) spec_.basis = 2 * spec.count + 4 * spec.block;
+    TRELLIS_REQUIRE(spec.max_restarts >= 1, "lanczos: at least 1 restart, not ", spec.max_restarts);
     const double dimension = double(probe.sites()) * probe.slots() * probe.reals() / 2;
+    if (spec_.basis == 0)
+      spec_.basis = std::max(spec.count + 2 * spec.block,
+                             int(std::min(2.0 * spec.count + 4.0 * spec.block, dimension / 2)));
     TRELLIS_REQUIRE(spec_.basis >= spec.count + 2 * spec.block && spec_.basis <= dimension / 2,
                     "lanczos: a basis of ", spec_.basis,
                     " vectors is not between count + 2 block = ", spec.count + 2 * spec.block,
@@ -77,14 +80,18 @@ class Lanczos {
   int refinements_ = 0;
 };
 
-/// The largest Ritz value of a few unfiltered steps, and 10 % for what it misses.
+/// The largest Ritz value of a few unfiltered steps, and 10 % for what it misses. Above a bound that is given
+/// the filter would magnify what it should damp, and the highest modes be found as the lowest.
 void Lanczos::estimate_upper() {
   basis_.begin_at_random();
-  upper_ = spec_.upper;
-  if (upper_ > 0) return;
   const int steps = std::min(10, std::max(2, spec_.basis / spec_.block));
   for (int i = 0; i < steps; ++i) basis_.extend(nullptr);
-  upper_ = -1.1 * basis_.ritz_values().front();
+  const double largest = -basis_.ritz_values().front();
+  TRELLIS_REQUIRE(spec_.upper == 0 || spec_.upper >= largest, "lanczos: upper = ", spec_.upper,
+                  " does not bound the spectrum of ", name_, ": it has eigenvalues of at least ", largest);
+  upper_ = spec_.upper > 0 ? spec_.upper : 1.1 * largest;
+  TRELLIS_REQUIRE(spec_.cutoff < upper_, "lanczos: the cutoff, ", spec_.cutoff,
+                  ", is not below the upper end of the spectrum, about ", upper_);
   basis_.begin_at_random();
 }
 
@@ -128,11 +135,12 @@ Eigenvectors Lanczos::run() {
     const Quality quality = judge(normal_, basis_.vectors(), keep, spec_.block, cost_);
     double worst = 0;
     for (int i = 0; i < spec_.count; ++i) worst = std::max(worst, quality.residuals[size_t(i)]);
-    converged = worst <= spec_.tolerance * upper_;
-    if (!converged) refine_filter(filter, quality, keep);
+    converged = worst <= 0.9 * spec_.tolerance * upper_;  // finish() judges again, what it has mixed
+    if (!converged && restarts + 1 < spec_.max_restarts) refine_filter(filter, quality, keep);
   }
   Eigenvectors result = finish();
-  result.converged = converged;
+  result.converged = converged && *std::max_element(result.relative_residual.begin(),
+                                                    result.relative_residual.end()) <= spec_.tolerance;
   result.restarts = restarts;
   result.degree = filter->degree();
   result.cutoff = filter->cutoff();
