@@ -277,6 +277,48 @@ TEST(LimeFiles, MayHoldOtherFieldsBeforeTheLinks) {
   EXPECT_EQ(report.checksums.at(0).ok(), true);
 }
 
+TEST(LimeFiles, OfTwoFieldsAreReadWithAWarning) {
+  for (const Case& c : {cases[0], cases[1]}) {
+    std::vector<Record> twice = records_of(good_file(c));
+    const std::vector<Record> again = twice;
+    twice.insert(twice.end(), again.begin(), again.end());
+    const FileReport report = read_bytes(lime_file(twice));
+    EXPECT_TRUE(report.ok());
+    ASSERT_EQ(report.warnings.size(), 1u) << c.name;
+    EXPECT_NE(report.warnings[0].find("2 records " + std::string(c.name) + "-binary-data"), std::string::npos)
+        << report.warnings[0];
+  }
+}
+
+/// Without a checksum the last digits say that something happened to numbers of 64 bits.
+TEST(FilesWithoutChecksums, ThatAreLessUnitaryThanTheirDigitsAreWarnedAbout) {
+  std::string bytes = good_file(cases[5]);
+  EXPECT_EQ(read_bytes(bytes).warnings.size(), 1u);              // the format has no checksum
+  bytes[24 + 8 * 40 + 3] = char(bytes[24 + 8 * 40 + 3] ^ 0x40);  // a change by about 1e-7
+  ReadOptions options;
+  options.report_only = true;
+  const FileReport report = read_bytes(bytes, options);
+  ASSERT_EQ(report.warnings.size(), 2u);
+  EXPECT_NE(report.warnings[1].find("64 bits that are SU(3) to"), std::string::npos) << report.warnings[1];
+  EXPECT_FALSE(report.ok());
+  EXPECT_THROW(read_bytes(bytes), ChecksumError);  // the plaquette has changed, too
+}
+
+TEST(NerscFiles, ThatContradictThemselvesThrow) {
+  std::string bytes = good_file(cases[2]);
+  const std::string key = "DIMENSION_4 = 4\n";
+  const size_t at = bytes.find(key);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_TRUE(read_bytes(std::string(bytes).insert(at, key)).ok());
+  try {
+    read_bytes(bytes.insert(at, "DIMENSION_4 = 8\n"));
+    FAIL() << "two lattices";
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string(error.what()).find("expected one DIMENSION_4, found 8 and 4"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(LimeFiles, OfASingleRecordNeedTheLattice) {
   const std::vector<Record> all = records_of(good_file(cases[0]));
   const std::string only_data = lime_file(without(without(without(all, "xml"), "checksum"), "format"));

@@ -90,7 +90,28 @@ TEST(SiteFields, OfAnotherSizeAreRefused) {
   std::vector<double> found(written.size() * 2);
   EXPECT_THROW(read_site_field(path.str(), *lattice, found.data(), 48), FileError);
   EXPECT_THROW(read_site_field(path.str(), *lattice, found.data(), 12), FileError);
-  EXPECT_THROW(read_site_field(path.str(), *other, found.data(), 24), FileError);
+  try {
+    read_site_field(path.str(), *other, found.data(), 24);
+    FAIL() << "another lattice";
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string(error.what()).find("expected the lattice 2x4x2x6, found 4x2x2x6"),
+              std::string::npos)
+        << error.what();
+  }
+  std::string bytes = file_bytes(path.str());
+  const size_t at = bytes.find("<precision>D");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 11] = 'F';
+  const TemporaryPath claimed("claimed");
+  write_bytes(claimed.str(), bytes);
+  try {
+    read_site_field(claimed.str(), *lattice, found.data(), 24);
+    FAIL() << "another precision";
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string(error.what()).find("found scidac-binary-data of 18432 bytes in 32 bits"),
+              std::string::npos)
+        << error.what();
+  }
   EXPECT_EQ(read_site_field(path.str(), *lattice, found.data(), 24).reals_per_site, 24);
 }
 

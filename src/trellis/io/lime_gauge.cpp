@@ -150,6 +150,12 @@ GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
         file.path(),
         ": expected a LIME record ildg-binary-data or scidac-binary-data, found: ", list_of_types(records)));
   const LimeRecord& record = records[size_t(data)];
+  const auto fields = std::count_if(records.begin(), records.end(), [&](const LimeRecord& r) {
+    return r.type == record.type && r.bytes == record.bytes;
+  });
+  if (fields > 1)
+    report.warnings.push_back(
+        message(fields, " records ", record.type, " of ", record.bytes, " bytes: the first one is read"));
   Statement statement = read_ildg_format(file, records, report.warnings);
   add_scidac(file, scidac_record_info(file, records, data, report.warnings), statement);
   settle_lattice(file, record, statement, options, header);

@@ -45,14 +45,27 @@ std::string header_text(InputFile& file) {
   }
 }
 
-Keys parse_keys(const std::string& text) {
+/// Whether two values of a key leave open what the file is.
+bool is_decisive(const std::string& key) {
+  for (const char* name : {"DIMENSION_", "DATATYPE", "FLOATING_POINT", "CHECKSUM", "PLAQUETTE", "LINK_TRACE"})
+    if (key.rfind(name, 0) == 0) return true;
+  return false;
+}
+
+Keys parse_keys(const std::string& text, const std::string& path) {
   Keys keys;
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
     const std::string line = text.substr(at, end - at);
     const size_t equals = line.find('=');
-    if (equals != std::string::npos)
-      keys[printable(trimmed(line.substr(0, equals)))] = printable(trimmed(line.substr(equals + 1)));
+    if (equals != std::string::npos) {
+      const std::string key = printable(trimmed(line.substr(0, equals)));
+      const std::string value = printable(trimmed(line.substr(equals + 1)));
+      const auto [entry, is_new] = keys.try_emplace(key, value);
+      if (!is_new && entry->second != value && is_decisive(key))
+        throw FileError(
+            message(path, ": NERSC header: expected one ", key, ", found ", entry->second, " and ", value));
+    }
     at = end + 1;
   }
   return keys;
@@ -174,8 +187,8 @@ GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
   if (first_line != "BEGIN_HEADER")
     throw FileError(message(file.path(), ": NERSC header: expected a first line BEGIN_HEADER, found '",
                             first_line.substr(0, 40), "'"));
-  const Keys keys = parse_keys(text);
   const std::string& path = file.path();
+  const Keys keys = parse_keys(text, path);
   read_datatype(keys, path, header);
   read_floating_point(keys, path, header);
   std::array<int64_t, 4> extents;

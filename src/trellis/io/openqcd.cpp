@@ -2,6 +2,8 @@
 /// then for each odd site, z fastest, then y, x, t, the 8 links +t -t +x -x +y -y +z -z: U_mu(x) and U_mu(x -
 /// mu). All little-endian, double precision.
 #include <algorithm>
+#include <cfloat>
+#include <cmath>
 #include <vector>
 
 #include "trellis/base/error.hpp"
@@ -108,8 +110,10 @@ GaugeFileHeader inspect_openqcd(InputFile& file, const ReadOptions& options) {
   header.order = ByteOrder::little;
   std::byte plaquette[8];
   file.read_common(16, sizeof plaquette, plaquette);
-  // The header has 17 digits; what is left is the rounding of two different sums.
-  header.report.values.push_back({"plaquette", load_f64(plaquette, ByteOrder::little) / 3.0, 0.0, 1e-10});
+  // What openQCD itself allows for the rounding of two different sums of 6 V plaquettes. The format has no
+  // other check.
+  const double tolerance = std::sqrt(6.0 * double(product(header.report.lattice))) * DBL_EPSILON;
+  header.report.values.push_back({"plaquette", load_f64(plaquette, ByteOrder::little) / 3.0, 0.0, tolerance});
   header.report.warnings.emplace_back("the format has no checksum");
   return header;
 }

@@ -50,6 +50,18 @@ void write_site_field(const std::string& path, const Lattice& lattice, const dou
 
 namespace {
 
+/// Whether a record has the size of such a field on the lattice that it states.
+bool is_field_of(const LimeRecord& record, const std::array<int64_t, 4>& dims, const ScidacRecordInfo& info,
+                 int64_t reals_per_site) {
+  double sites = 1;
+  for (const int64_t d : dims) sites *= double(d);
+  const auto has_bytes = [&](int bits) {
+    return double(record.bytes) == sites * double(reals_per_site) * (bits / 8) &&
+           info.precision_bits.value_or(bits) == bits;
+  };
+  return has_bytes(64) || has_bytes(32);
+}
+
 /// The first binary record that can hold such a field; fills in precision and datatype.
 int find_field(InputFile& file, const std::vector<LimeRecord>& records, int64_t reals,
                SiteFieldReport& report) {
@@ -59,25 +71,27 @@ int find_field(InputFile& file, const std::vector<LimeRecord>& records, int64_t 
     if (!is_binary_record(record)) continue;
     std::vector<std::string> warnings;
     const ScidacRecordInfo info = scidac_record_info(file, records, i, warnings);
+    const Coord& l = report.lattice;
+    const bool is_other_lattice = info.dims && *info.dims != std::array<int64_t, 4>{l[0], l[1], l[2], l[3]};
+    if (is_other_lattice && is_field_of(record, *info.dims, info, report.reals_per_site))
+      throw FileError(message(file.path(), ": expected the lattice ", to_string(l), ", found ",
+                              (*info.dims)[0], "x", (*info.dims)[1], "x", (*info.dims)[2], "x",
+                              (*info.dims)[3]));
     for (const int bits : {64, 32}) {
       const bool has_size = record.bytes == reals * (bits / 8) && info.precision_bits.value_or(bits) == bits;
       const bool has_datum =
           !info.bytes_per_site || *info.bytes_per_site == report.reals_per_site * (bits / 8);
-      if (!has_size || !has_datum) continue;
-      const Coord& l = report.lattice;
-      if (info.dims && *info.dims != std::array<int64_t, 4>{l[0], l[1], l[2], l[3]})
-        throw FileError(message(file.path(), ": expected the lattice ", to_string(l), ", found ",
-                                (*info.dims)[0], "x", (*info.dims)[1], "x", (*info.dims)[2], "x",
-                                (*info.dims)[3]));
+      if (!has_size || !has_datum || is_other_lattice) continue;
       report.precision_bits = bits;
       report.datatype = info.datatype;
       report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
       return i;
     }
-    found += message(found.empty() ? "" : ", ", record.type, " of ", record.bytes, " bytes");
+    found += message(found.empty() ? "" : ", ", record.type, " of ", record.bytes, " bytes",
+                     info.precision_bits ? message(" in ", *info.precision_bits, " bits") : "");
   }
-  throw FileError(message(file.path(), ": expected a binary record of ", reals * 8, " or ", reals * 4,
-                          " bytes (", to_string(report.lattice), ", ", report.reals_per_site,
+  throw FileError(message(file.path(), ": expected a binary record of ", reals * 8, " bytes in 64 bits or ",
+                          reals * 4, " in 32 (", to_string(report.lattice), ", ", report.reals_per_site,
                           " numbers a site), found ", found.empty() ? "none" : found));
 }
 
