@@ -90,5 +90,21 @@ TEST(ReadAhead, NothingIsReadWhereItFitsTheCache) {
         SiteRange(5), {20000, 1000}, trials, [](int, const auto&) { FAIL(); }, [](int) {});
 }
 
+TEST(ReadAhead, KernelsThatAskForThemselvesAreTold) {
+  const Traffic traffic{20000, size_t(1) << 20};
+  WalkTrials trials(ways_ahead_along);
+  Ahead told = Ahead::nothing;
+  std::vector<int> launches(ways_ahead_along, 0);
+  for (int launch = 0; launch < 4 * ways_ahead_along; ++launch) {
+    std::vector<int> computed(40, 0);
+    for_each_site_read_ahead(
+        SiteRange(40), traffic, trials, [](int, const auto&) {},
+        [&](int block) { ++computed[size_t(block)]; }, [&](Ahead ahead) { told = ahead; });
+    ++launches[size_t(told)];
+    EXPECT_EQ(computed, std::vector<int>(40, 1)) << launch;
+  }
+  EXPECT_EQ(launches, std::vector<int>(ways_ahead_along, 4));
+}
+
 }  // namespace
 }  // namespace trellis::cpu

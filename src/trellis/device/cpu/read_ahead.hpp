@@ -38,9 +38,10 @@ struct Traffic {
 };
 
 /// What a walk does before it computes: nothing, read what a group of blocks needs, or ask for what the next
-/// block needs.
-enum class Ahead { nothing, read, ask };
-inline constexpr int ways_ahead = 3;
+/// block needs. along: the kernel asks itself, for a piece of a later block with each piece of this one.
+enum class Ahead { nothing, read, ask, along };
+inline constexpr int ways_ahead = 3;        ///< of kernels that do not ask
+inline constexpr int ways_ahead_along = 4;  ///< of those that do
 
 /// Calls launch(ahead) and, where the working set leaves the caches, keeps count of which is fastest.
 template <class Launch>
@@ -82,6 +83,7 @@ void walk_ahead(Ahead ahead, const int32_t* list, int begin, int end, size_t byt
                 const Bring& bring, const F& f) {
   switch (ahead) {
     case Ahead::nothing:
+    case Ahead::along:
       return f(begin, end);
     case Ahead::read:
       return walk_groups(list, begin, end, bytes_of_block, bring, f);
@@ -90,12 +92,18 @@ void walk_ahead(Ahead ahead, const int32_t* list, int begin, int end, size_t byt
   }
 }
 
+struct IgnoreWay {
+  void operator()(Ahead) const {}
+};
+
 /// for_each_site(), perhaps with bring(block, lines) before f(block), where lines(data, bytes) is to be
-/// called for all that the block reads. @pre the trials have ways_ahead ways
-template <class Bring, class F>
+/// called for all that the block reads, or after prepare(Ahead::along). @pre the trials have ways_ahead ways,
+/// or ways_ahead_along where prepare() makes f ask for itself
+template <class Bring, class F, class Prepare = IgnoreWay>
 void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, WalkTrials& trials,
-                              const Bring& bring, const F& f) {
+                              const Bring& bring, const F& f, const Prepare& prepare = {}) {
   launch_tried(range, traffic, trials, [&](Ahead ahead) {
+    prepare(ahead);
     walk_in_shares(range, [&](int begin, int end) {
       walk_ahead(ahead, range.list, begin, end, traffic.bytes_of_block, bring,
                  [&](int first, int last) { walk(range.list, first, last, f); });
@@ -104,10 +112,11 @@ void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, Wa
 }
 
 /// reduce_sites(), likewise.
-template <size_t N, class Bring, class F>
+template <size_t N, class Bring, class F, class Prepare = IgnoreWay>
 void reduce_sites_read_ahead(const SiteRange& range, const Traffic& traffic, WalkTrials& trials,
-                             const Bring& bring, const F& f, ExactSum* sums) {
+                             const Bring& bring, const F& f, ExactSum* sums, const Prepare& prepare = {}) {
   launch_tried(range, traffic, trials, [&](Ahead ahead) {
+    prepare(ahead);
     walk_in_shares(range, [&](int begin, int end) {
       std::array<TermBuffer, N> buffers;
       walk_ahead(ahead, range.list, begin, end, traffic.bytes_of_block, bring,

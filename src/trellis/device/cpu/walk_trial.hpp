@@ -12,7 +12,7 @@ namespace trellis::cpu {
 
 class WalkTrial {
  public:
-  static constexpr int largest_ways = 3;
+  static constexpr int largest_ways = 4;
   /// @pre 2 <= ways <= largest_ways
   explicit WalkTrial(int ways = 2) : ways_{ways}, left_{ways} {
     best_.fill(std::numeric_limits<double>::infinity());

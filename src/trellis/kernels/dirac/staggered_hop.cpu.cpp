@@ -9,13 +9,14 @@ namespace trellis {
 namespace {
 template <class Layout, class Storage, int NearReals, int FarReals>
 void run(const StaggeredHopCall& call, const SiteRange& sites) {
-  const StaggeredHop<Layout, Storage, NearReals, FarReals> hop(call);
+  StaggeredHop<Layout, Storage, NearReals, FarReals> hop(call);
   const int slots = call.slots;
   const auto bring = [&](int block, const auto& lines) {
     hop.read_ahead(block, slots, lines, cpu::claim_lines);
   };
   const cpu::Traffic traffic{hop.bytes_of_block(slots), call.working_set};
-  thread_local cpu::WalkTrials trials(cpu::ways_ahead);
+  const auto prepare = [&](cpu::Ahead ahead) { hop.set_asks_ahead(ahead == cpu::Ahead::along); };
+  thread_local cpu::WalkTrials trials(cpu::ways_ahead_along);
   if constexpr (std::is_same_v<Storage, typename StorageTraits<Storage>::compute>) {
     if (call.energies != nullptr && slots == 1)
       return cpu::reduce_sites_read_ahead<1>(
@@ -24,7 +25,7 @@ void run(const StaggeredHopCall& call, const SiteRange& sites) {
             hop.template compute<1>(block, 0);
             return std::array{hop.energy(block, 0)};
           },
-          call.energies);
+          call.energies, prepare);
     if (call.energies != nullptr && slots == 2)
       return cpu::reduce_sites_read_ahead<2>(
           sites, traffic, trials, bring,
@@ -32,16 +33,19 @@ void run(const StaggeredHopCall& call, const SiteRange& sites) {
             hop.template compute<2>(block, 0);
             return std::array{hop.energy(block, 0), hop.energy(block, 1)};
           },
-          call.energies);
+          call.energies, prepare);
   }
   if (call.energies != nullptr)
     throw BadArgument(message("energies of a staggered hop in ", slots,
                               " right-hand sides, or in 16-bit storage: at most 2, in double or float"));
-  cpu::for_each_site_read_ahead(sites, traffic, trials, bring, [&](int block) {
-    int slot = 0;
-    for (; slot + 2 <= slots; slot += 2) hop.template compute<2>(block, slot);
-    if (slot < slots) hop.template compute<1>(block, slot);
-  });
+  cpu::for_each_site_read_ahead(
+      sites, traffic, trials, bring,
+      [&](int block) {
+        int slot = 0;
+        for (; slot + 2 <= slots; slot += 2) hop.template compute<2>(block, slot);
+        if (slot < slots) hop.template compute<1>(block, slot);
+      },
+      prepare);
 }
 }  // namespace
 

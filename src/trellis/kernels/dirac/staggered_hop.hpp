@@ -19,6 +19,7 @@
 
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/kernels/dirac/staggered_leg.hpp"
+#include "trellis/view/ask_ahead.hpp"
 #include "trellis/view/hop_view.hpp"
 
 namespace trellis {
@@ -97,11 +98,13 @@ class HopLegs {
       if (leg > 1) read(in.array().origin_address(n.index, 0), size_t(slots) * vector_bytes);
     }
   }
+  void set_asks_ahead(bool asks) { asks_ahead_ = asks; }
   static size_t bytes_of_block(int slots) { return 8 * link_bytes + 7 * size_t(slots) * vector_bytes; }
 
  private:
   static constexpr size_t real_bytes = Layout::lanes * sizeof(typename StorageTraits<Storage>::element);
   static constexpr size_t link_bytes = LinkReals * real_bytes, vector_bytes = 6 * real_bytes;
+  using Links = HopLinkView<Layout, Storage, LinkReals>;
   using GhostView = ColorVectorView<Layout, Scalar>;
   using Ready = decltype(link_ready(std::declval<const Vectors&>(), 0, 0));
   /// Hops of one distance and of two, with and without energies, share one copy where no run chooses the
@@ -143,6 +146,7 @@ class HopLegs {
         move_lanes(v[s], leg, n.moves);
       });
     }
+    ask_ahead(here_, block, mu);
     auto rows = here_.rows(block, mu);
     add_products_of_rows(sum, rows, v, phases_.row(block, leg));
   }
@@ -184,19 +188,29 @@ class HopLegs {
       Ready v[S];
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
         v[s] = link_ready(in, n.index, slot + s);
-        if (has_back_links_) move_lanes(v[s], leg, n.moves);
+        if (has_back_links()) move_lanes(v[s], leg, n.moves);
       });
-      const auto& links = has_back_links_ ? here_ : there_;
-      rows_dagger_multiply(h.v, links.rows(has_back_links_ ? block : n.index, has_back_links_ ? 4 + mu : mu),
-                           v);
+      const Links& links = has_back_links() ? here_ : there_;
+      const int at = has_back_links() ? block : n.index, link = has_back_links() ? 4 + mu : mu;
+      ask_ahead(links, at, link);
+      rows_dagger_multiply(h.v, links.rows(at, link), v);
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
-        if (!has_back_links_) move_lanes(h.v[s], leg, n.moves);
+        if (!has_back_links()) move_lanes(h.v[s], leg, n.moves);
       });
     }
     const Scalar* factor = phases_.row(block, leg);
     unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
       accumulate(sum.v[k / Nc].c[k % Nc], factor, h.v[k / Nc].c[k % Nc]);
     });
+  }
+
+  TRELLIS_SITE_FN bool has_back_links() const { return !Links::Array::is_gpu && has_back_links_; }
+
+  /// Asks for the same link of a block two further on: what is asked for leg by leg comes while the core
+  /// computes, where the links of a whole block at once would fill its queue (lab/two_hops).
+  TRELLIS_SITE_FN void ask_ahead(const Links& links, int block, int mu) const {
+    if constexpr (!Links::Array::is_gpu)
+      if (asks_ahead_) ask_for<link_bytes>(links.array().origin_address(block + 2, mu));
   }
 
   /// sum += p g
@@ -216,8 +230,8 @@ class HopLegs {
 
   HopStencilView<Layout> stencil_;
   PhaseView<Layout, Scalar> phases_;
-  HopLinkView<Layout, Storage, LinkReals> here_, there_;
-  bool has_back_links_ = false;
+  Links here_, there_;
+  bool has_back_links_ = false, asks_ahead_ = false;
   GhostView ghosts_[8];
 };
 
@@ -271,6 +285,11 @@ class StaggeredHop {
     if constexpr (FarReals != 0) far_.read_ahead(in_, block, slots, read);
     if (has_x_) read(x_.array().origin_address(block, 0), vectors);
     claim(out_.array().origin_address(block, 0), vectors);
+  }
+  /// Host: whether it asks for later links leg by leg.
+  void set_asks_ahead(bool asks) {
+    near_.set_asks_ahead(asks);
+    if constexpr (FarReals != 0) far_.set_asks_ahead(asks);
   }
   size_t bytes_of_block(int slots) const {
     return near_.bytes_of_block(slots) + (FarReals != 0 ? far_.bytes_of_block(slots) : 0);

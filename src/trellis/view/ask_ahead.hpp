@@ -1,0 +1,20 @@
+#pragma once
+/// Asking for what a later block needs while this one is computed.
+#include <cstddef>
+
+#include "trellis/base/annotations.hpp"
+
+namespace trellis {
+
+/// Asks for cache lines to come into the second-level cache. Addresses behind the end of an array do no harm.
+/// Nothing on a GPU.
+template <size_t bytes>
+TRELLIS_SITE_FN void ask_for([[maybe_unused]] const void* data) {
+#ifndef __CUDA_ARCH__
+  const char* lines = static_cast<const char*>(data);
+#pragma GCC unroll 32
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(lines + i, 0, 2);
+#endif
+}
+
+}  // namespace trellis
