@@ -291,7 +291,7 @@ def test_openqcd_on_one_level_and_on_three() -> None:
     assert [level.monomials for level in one.integrator] == [["light", "gauge"]]
     more = OPENQCD.replace("nlv          2", "nlv          3") + "[Level 2]\nintegrator LPFR\nnstep 4\n"
     text = from_openqcd(more, extents=(8, 8, 8, 16))
-    assert "# levels in between (1) are left out; the gauge action keeps its number of steps" in text
+    assert "# levels without forces (1) are left out; those inside keep their number of steps" in text
     # 6 steps of the level between, each with two drifts
     assert [(level.scheme, level.steps) for level in load(text).integrator] == [
         ("leapfrog", 4),
@@ -392,15 +392,15 @@ def test_openqcd_with_hasenbusch_masses_and_residuals() -> None:
         ("omelyan4", 1, ["gauge"]),
     ]
     assert (run.metropolis.residual, run.molecular_dynamics.residual) == (1e-12, 1e-9)
-    assert "levels in between" not in text
+    assert "levels without forces" not in text
     assert "nmx of Solver 0" in text
     swapped = HASENBUSCH.replace("imu          0 1", "imu          1 0")
-    assert from_openqcd(swapped, extents=(8, 8, 8, 16)) == text
+    with pytest.raises(BadArgument, match=r"do not: \[Action 2\] \(ACF_TM2_EO, mu = 0\.5 over 0\)"):
+        from_openqcd(swapped, extents=(8, 8, 8, 16))  # the inverse of a determinant
     heavier = from_openqcd(HASENBUSCH.replace("0.0 0.5", "0.001 0.5"), extents=(8, 8, 8, 16))
     assert "# mu = 0.001 of the lightest action is left out: here 0" in heavier
-    alone = from_openqcd(HASENBUSCH.replace("imu          0 1", "imu          0 0"), extents=(8, 8, 8, 16))
-    assert "# actions whose masses do not follow each other (TM1, then TM2): no Hasenbusch" in alone
-    assert load(alone).fermions[0].hasenbusch == []
+    with pytest.raises(BadArgument, match=r"do not: \[Action 2\] \(ACF_TM2_EO, mu = 0 over 0\)"):
+        from_openqcd(HASENBUSCH.replace("imu          0 1", "imu          0 0"), extents=(8, 8, 8, 16))
     with pytest.raises(BadArgument, match=r"imu of \[Action 1\]: expected 0 to 1, found '7'"):
         from_openqcd(HASENBUSCH.replace("imu          1\n", "imu 7\n"), extents=(8, 8, 8, 16))
 
@@ -553,9 +553,250 @@ def test_mistakes_on_the_command_line(
 
 def test_openqcd_with_a_third_quark() -> None:
     """An action of one flavour would be lost without a word."""
-    text = OPENQCD + "[Action 2]\naction ACF_RAT_SDET\nipf 0\n"
+    first = "[Action 0]\naction ACG\n[Action 1]\naction ACF_TM1\nimu 0\n"
+    text = OPENQCD + first + "[Action 2]\naction ACF_RAT_SDET\nipf 0\n"
     with pytest.raises(BadArgument, match=r"\[Action 2\] ACF_RAT_SDET: expected .* two flavours .*alone"):
         from_openqcd(text, extents=(8, 8, 8, 16))
-    text = OPENQCD + "[Action 2]\naction ACF_TM1\nipf 0\n[Wilson flow]\neps 0.02\n"
-    found = from_openqcd(text, extents=(8, 8, 8, 16))
+    with pytest.raises(BadArgument, match=r"\[Action 2\] action: expected one .* found none"):
+        from_openqcd(OPENQCD + first, extents=(8, 8, 8, 16))
+    with pytest.raises(BadArgument, match=r"\[Action 0\] action ACG_U1: expected one of ACG, ACF_TM1, "):
+        from_openqcd(HASENBUSCH.replace("ACG", "ACG_U1"), extents=(8, 8, 8, 16))
+    found = from_openqcd(OPENQCD + "[Wilson flow]\neps 0.02\n", extents=(8, 8, 8, 16))
     assert "# sections that are not taken over: [Wilson flow]" in found
+    assert "# no action has a section: one doublet is assumed, without Hasenbusch masses" in found
+
+
+def actions(text: str, mu: str, *, kappa: str = "0.13625", levels: str = "") -> str:
+    """The openQCD input with these actions, "ACG; ACF_TM1 1; ACF_TM2 0 1": kinds and places in mu.
+
+    All forces are on level 0, unless `levels` has those of each: "0; 1 2".
+    """
+    kinds = [words.split() for words in text.split(";")]
+    levels = levels or " ".join(str(n) for n in range(len(kinds)))
+    found = OPENQCD.split("[HMC parameters]")[0].replace("0.13625", kappa)
+    found += f"[HMC parameters]\nactions {' '.join(str(n) for n in range(len(kinds)))}\n"
+    found += f"mu {mu}\nnlv {len(levels.split(';'))}\ntau 2.0\n"
+    found += "[MD trajectories]\nnth 20\nntr 100\ndtr_cnfg 4\n"
+    for number, forces in enumerate(levels.split(";")):
+        found += f"[Level {number}]\nintegrator LPFR\nnstep {number + 2}\nforces {forces}\n"
+    for number, (kind, *places) in enumerate(kinds):
+        im0 = next((word.removeprefix("im0=") for word in places if word.startswith("im0=")), "0")
+        imu = " ".join(word for word in places if not word.startswith("im0="))
+        found += f"[Action {number}]\naction {kind}\nim0 {im0}\n" + (f"imu {imu}\n" if imu else "")
+    return found
+
+
+def openqcd(text: str, **options: str) -> HmcRun:
+    return load(from_openqcd(actions(text, **options), extents=(8, 8, 8, 16)))
+
+
+def test_openqcd_with_several_doublets() -> None:
+    """Each action TM1 that goes down to mu = 0 is a doublet: N_f = 4 is no N_f = 2."""
+    text = from_openqcd(actions("ACG; ACF_TM1 0; ACF_TM1 0", "0.0"), extents=(8, 8, 8, 16))
+    assert "# 2 doublets of sea quarks: N_f = 4" in text
+    run = load(text)
+    assert [(f.name, f.n_f, f.kappa, f.csw) for f in run.fermions] == [
+        ("doublet_1", 2, 0.13625, 1.90952),
+        ("doublet_2", 2, 0.13625, 1.90952),
+    ]
+    assert run.integrator[0].monomials == ["gauge", "doublet_1", "doublet_2"]
+    assert run.fermions[0].boundary == run.fermions[1].boundary != (0.0, 0.0, 0.0, 1.0)
+    two = "ACG; ACF_TM1_EO_SDET 1; ACF_TM2_EO 0 1; ACF_TM1_EO_SDET 2 im0=1; ACF_TM2_EO 0 2 im0=1"
+    run = openqcd(two, mu="0 0.5 0.7", kappa="0.136 0.135", levels="0; 1 3; 2 4")
+    assert [(f.kappa, f.hasenbusch) for f in run.fermions] == [(0.136, [0.5]), (0.135, [0.7])]
+    assert [level.monomials for level in run.integrator] == [
+        ["doublet_1.0", "doublet_2.0"],
+        ["doublet_1.1", "doublet_2.1"],
+        ["gauge"],
+    ]
+    assert openqcd("ACG; ACF_TM1 0 im0=1", mu="0", kappa="0.136 0.135").fermions[0].kappa == 0.135
+
+
+@pytest.mark.parametrize(
+    "found, mu, message",
+    [
+        (
+            "ACG; ACF_TM1 1; ACF_TM1 0",
+            "0 0.5",
+            r"several doublets of im0 = 0: .* to mu = 0 for each, found \[Action 1\] \(ACF_TM1, mu = 0\.5",
+        ),
+        ("ACG; ACF_TM1 0; ACF_TM2 0 1", "0 0.5", r"these do not: \[Action 2\] \(ACF_TM2, mu = 0 over 0\.5"),
+        # the determinants of the even-odd operator and the whole one do not cancel
+        ("ACG; ACF_TM1 1; ACF_TM2_EO 0 1", "0 0.5", r"these do not: \[Action 2\] \(ACF_TM2_EO"),
+        ("ACG; ACF_TM1 1; ACF_TM2 0 1 im0=1", "0 0.5", r"these do not: \[Action 2\] \(ACF_TM2"),
+        # beside mu = 0.003 no sqrt(2) mu
+        ("ACG; ACF_TM1 2; ACF_TM2 0 2; ACF_TM2 0 1", "0.003 0.005 1", r"these do not: \[Action 3\]"),
+        ("ACF_TM1 0", "0", r"expected one ACG, the gauge action, found \[Action 0\] ACF_TM1"),
+        ("ACG; ACG; ACF_TM1 0", "0", "expected one ACG"),
+        ("ACG; ACF_TM1 0 im0=1", "0", r"im0 = 1 of \[Action 1\]: expected the place of a kappa"),
+        ("ACG; ACF_TM2 0", "0", r"imu of \[Action 1\] \(ACF_TM2\): expected 2 places in mu, found \['0'\]"),
+        ("ACG; ACF_TM1", "0", r"imu of \[Action 1\] \(ACF_TM1\): expected 1 places in mu, found \[\]"),
+    ],
+)
+def test_openqcd_actions_that_are_no_doublets(found: str, mu: str, message: str) -> None:
+    with pytest.raises(BadArgument, match=message):
+        openqcd(found, mu=mu)
+
+
+def test_openqcd_actions_that_come_twice() -> None:
+    text = actions("ACG; ACF_TM1 0", "0").replace("actions 0 1", "actions 0 1 1")
+    with pytest.raises(BadArgument, match="actions of HMC parameters: expected each once, found 0 1 1"):
+        from_openqcd(text, extents=(8, 8, 8, 16))
+
+
+def test_quenched_openqcd() -> None:
+    """The gauge action alone is no doublet, whether the input has a kappa or not."""
+    run = openqcd("ACG", mu="")
+    assert run.fermions == []
+    assert [(level.steps, level.monomials) for level in run.integrator] == [(2, ["gauge"])]
+    text = actions("ACG", "").replace("kappa        0.13625\ncsw          1.90952\n", "")
+    assert "kappa" not in text
+    assert load(from_openqcd(text, extents=(8, 8, 8, 16))) == run
+    # level 1 has no forces: its 3 steps of one drift are those of level 0
+    run = openqcd("ACG", mu="", levels="0; ")
+    assert [(level.steps, level.monomials) for level in run.integrator] == [(6, ["gauge"])]
+
+
+def test_openqcd_for_reweighting_of_the_second_kind() -> None:
+    """The chain of openQCD's example 48x24v2, with mu over sqrt(2) mu beside it, stays a chain."""
+    chain = "ACG; ACF_TM1 4; ACF_TM2 3 4; ACF_TM2 2 3; ACF_TM2 0 2; ACF_TM2 0 1"
+    mu = "3.0e-3 4.2426406871192851e-3 0.01 0.1 1.0"
+    text = from_openqcd(actions(chain, mu, levels="0; 1 2 3 4; 5"), extents=(8, 8, 8, 16))
+    run = load(text)
+    assert run.fermions[0].hasenbusch == [1.0, 0.1, 0.01, 4.2426406871192851e-3]
+    assert [level.monomials for level in run.integrator] == [
+        ["light.0"],
+        ["light.4", "light.3", "light.2", "light.1"],
+        ["gauge"],
+    ]
+    assert "# mu = 0.003 of the lightest actions is left out: here 0, " in text
+    assert "reweighting of the second kind" in text
+    short = openqcd("ACG; ACF_TM1 0; ACF_TM2 0 1", mu="0.01 0.0141421356")
+    assert short.fermions[0].hasenbusch == [0.0141421356]
+    assert short.integrator[0].monomials == ["gauge", "light.1", "light.0"]
+
+
+def named(name: str) -> str:
+    """The OpenACC input with another name of its first flavour."""
+    return OPENACC.replace("Name            up", f"Name {name}")
+
+
+@pytest.mark.parametrize(
+    "name, legal, remark",
+    [
+        ("up.quark", "up_quark", "names consist of letters, digits, _ and -"),
+        ("2+1", "flavour_2_1", "names consist of letters, digits, _ and -"),
+        ("quark.1", "quark_1", "names consist of letters, digits, _ and -"),
+        ("gauge", "gauge_2", "the name is taken"),
+    ],
+)
+def test_names_of_openacc_flavours(name: str, legal: str, remark: str) -> None:
+    text = from_openacc(named(name))
+    assert f"# the flavour {name!r} is {legal} here: {remark}\n" in text
+    run = load(text)
+    assert [f.name for f in run.fermions] == [legal, "strange"]
+    assert run.integrator[0].monomials == [legal, "strange"]
+
+
+def test_two_openacc_flavours_of_one_name() -> None:
+    text = from_openacc(named("strange"))
+    assert "# the flavour 'strange' is strange_2 here: the name is taken\n" in text
+    assert [f.name for f in load(text).fermions] == ["strange", "strange_2"]
+
+
+def test_a_residual_beyond_single_precision() -> None:
+    text = from_openacc(OPENACC.replace("residue_md      1e-7", "SinglePrecMD 1\nresidue_md 1e-9"))
+    assert "# residue_md = 1e-09 is beyond single precision (at least 1e-08): precision is mixed here" in text
+    dynamics = load(text).molecular_dynamics
+    assert (dynamics.precision, dynamics.residual) == ("mixed", 1e-9)
+
+
+def test_odd_characters_in_names_of_files_and_in_remarks() -> None:
+    text = from_openacc(OPENACC.replace("conf\n", 'co\x01n\x7f"f\n').replace("NRanks", "N\x02Ranks"))
+    assert load(text).output.directory == 'co\x01n\x7f"f'
+    assert load(from_openacc(OPENACC.replace("Beta ", "B\x02 1\nBeta "))).action.beta == 3.75
+
+
+#: Converter, input, what is replaced by what, and the error.
+REFUSED = [
+    (
+        OPENACC,
+        "Degeneracy      1\nPseudoFermions  1",
+        "Degeneracy 6\nPseudoFermions 1",
+        "Degeneracy = 6 of FlavourParameters; PseudoFermions = 1 of FlavourParameters: fermions.0: ",
+    ),
+    (
+        OPENACC,
+        "StoreConfInterval 10",
+        "StoreConfInterval 0",
+        "StoreConfInterval = 0 of MontecarloParameters: trajectories.keep_every: ",
+    ),
+    (OPENACC, "1e-8", "1e-16", "residue_metro = 1e-16 of MDParameters: metropolis.residual: "),
+    (
+        OPENACC,
+        "nx 8",
+        "nx 5",
+        "nx = 5, ny = 8, nz = 8, nt = 8 of Geometry: lattice.extents: the extent in x is 5",
+    ),
+    (OPENACC, "Mass            0.1", "Mass -0.1", "Mass = -0.1 of FlavourParameters: fermions.1: "),
+    (
+        OPENACC,
+        "NmdSteps        8",
+        "NmdSteps 1000000",
+        "NmdSteps = 1000000 of MDParameters; GaugeSubSteps = 2 of MDParameters: integrator: ",
+    ),
+    (OPENACC, "Seed            42", "Seed -1", "Seed = -1 of MontecarloParameters: random.seed: "),
+    (MILC, "nx 16", "nx 15", "nx = 15, ny = 16, nz = 16, nt = 48: lattice.extents: the extent in x is 15"),
+    (
+        MILC,
+        "steps_per_trajectory 50",
+        "steps_per_trajectory 0",
+        "steps_per_trajectory = 0: integrator.0.steps: ",
+    ),
+    (MILC, "dyn_mass 0.01", "dyn_mass 0.0", "dyn_mass = 0.0 0.05 0.6: fermions.0: "),
+    (MILC, "warms 10\ntrajecs 200", "warms 0\ntrajecs 0", "warms = 0, trajecs = 0: trajectories.total: "),
+    (
+        MILC,
+        "iseed 4563421",
+        f"iseed {10**20}",
+        f"iseed = {10**20}: random.seed: expected an integer of 64 bits",
+    ),
+    (OPENQCD, "dtr_cnfg     4", "dtr_cnfg 0", "dtr_cnfg = 0 of MD trajectories: trajectories.keep_every: "),
+    (
+        OPENQCD,
+        "nstep        6",
+        "nstep 0",
+        "nstep = 1 of [Level 0], nstep = 0 of [Level 1]: integrator.0.steps: ",
+    ),
+    (OPENQCD, "0.13625", "-0.1", "kappa = -0.1 of [Lattice parameters]: fermions.0.kappa: "),
+]
+
+
+@pytest.mark.parametrize("source, old, new, message", REFUSED)
+def test_what_generate_refuses_is_refused_by_the_names_of_the_input(
+    source: str, old: str, new: str, message: str
+) -> None:
+    assert old in source
+    with pytest.raises(BadArgument) as error:
+        CONVERTERS[source](source.replace(old, new, 1))
+    assert f" input: {message}" in str(error.value)
+
+
+def test_extents_that_generate_refuses() -> None:
+    with pytest.raises(BadArgument, match=r"extents \(--lattice\) = \[8, 8, 8, 7\]: lattice\.extents: "):
+        from_openqcd(OPENQCD, extents=(8, 8, 8, 7))
+
+
+@pytest.mark.parametrize("change", [("StoreConfInterval 10", "StoreConfInterval 0"), ("nx 8", "nx 5")])
+def test_the_command_refuses_what_generate_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str]
+) -> None:
+    source, target = tmp_path / "input", tmp_path / "run.toml"
+    source.write_text(OPENACC.replace(*change))
+    with pytest.raises(SystemExit) as end:
+        app(["convert-input", str(source), "--from", "openacc", "--output", str(target)])
+    assert end.value.code == 1
+    with pytest.raises(BadArgument) as error:
+        from_openacc(source.read_text())
+    assert capsys.readouterr().err.strip() == f"error: {source}: {error.value}"
+    assert not target.exists()

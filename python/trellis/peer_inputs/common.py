@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..errors import BadArgument
+from ..errors import BadArgument, RunFileError
+from ..run_files import HmcRun, parse_run_file
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
@@ -51,6 +53,17 @@ class Getter:
         """Whether something of a group was read."""
         return any(name == group for name, _ in self._asked)
 
+    def said(self, group: str, *keys: str) -> str:
+        """What the input says of keys, for messages: "StoreConfInterval = 0 of MontecarloParameters"."""
+        found = [
+            f"{key} = {values[key]}"
+            for name, values in self.groups
+            if name == group
+            for key in keys
+            if key in values
+        ]
+        return f"{', '.join(found)} of {group}" if found else ""
+
     def not_asked(self) -> list[str]:
         """Keys of the groups of which something was taken, in the order of the input."""
         groups = {group for group, _ in self._asked}
@@ -80,8 +93,87 @@ def left_out(getters: Iterable[Getter]) -> list[str]:
     return [f"not taken over: {', '.join(keys)}"] if keys else []
 
 
+def legal_names(found: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Names of flavours as run files have them, all different, and a remark on each that is another."""
+    names: list[str] = []
+    remarks = []
+    for name in found:
+        legal = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+        if not re.match("[A-Za-z]", legal):
+            legal = f"flavour_{legal}"
+        taken, number, stem = {"gauge", *names}, 2, legal
+        while legal in taken:
+            legal = f"{stem}_{number}"
+            number += 1
+        names.append(legal)
+        if legal != name:
+            why = "the name is taken" if name in taken else "names consist of letters, digits, _ and -"
+            remarks.append(f"the flavour {name!r} is {legal} here: {why}")
+    return names, remarks
+
+
+def run_file(
+    source: str,
+    remarks: Iterable[str],
+    tables: Iterable[tuple[str, Any]],
+    *,
+    where: str,
+    said: Mapping[str, str],
+) -> str:
+    """The text of a run file that `trellis generate` takes.
+
+    Parameters
+    ----------
+    where
+        Of messages: "the MILC input".
+    said
+        Keys of the run file, "trajectories.keep_every" or "fermions.0.mass", and what the input says of them,
+        for messages.
+
+    Raises
+    ------
+    BadArgument
+        `trellis generate` would refuse it; the message says what of the input that comes from.
+    """
+    text = to_toml(source, remarks, tables)
+    try:
+        parse_run_file(text, HmcRun)
+    except RunFileError as error:
+        problems = [_of_the_input(problem, said) for problem in str(error).splitlines()]
+        raise BadArgument("\n".join(f"{where}: {problem}" for problem in problems)) from None
+    return text
+
+
+def _of_the_input(problem: str, said: Mapping[str, str]) -> str:
+    """ "run file:7: lattice.extents: why" -> "nx = 5 of Geometry: lattice.extents: why"."""
+    found = re.match(r"run file(?::\d+)?: (?P<path>[^:]+): (?P<message>.*)", problem)
+    if found is None:
+        return problem
+    path, message = found["path"], found["message"]
+    sources = _sources(path, message, said)
+    shown = "" if path.startswith("(") else f"{path}: "
+    return f"{'; '.join(sources)}: {shown}{message}" if sources else f"{shown}{message}"
+
+
+def _sources(path: str, message: str, said: Mapping[str, str]) -> list[str]:
+    """What the input says of a key; of a table, what it says of the keys that the message names."""
+    names = path.split(".")
+    for length in range(len(names), 0, -1):
+        key = ".".join(names[:length])
+        if key in said:
+            return [said[key]] if said[key] else []
+    words = set(re.findall(r"\w+", message))
+    return list(
+        dict.fromkeys(
+            what
+            for key, what in said.items()
+            if what and (path.startswith("(") or key.startswith(f"{path}.")) and key.split(".")[-1] in words
+        )
+    )
+
+
 def to_toml(source: str, remarks: Iterable[str], tables: Iterable[tuple[str, Any]]) -> str:
-    lines = [f"# From {source}.", *[f"# {remark}" for remark in remarks]]
+    lines = [f"# From {source}.", *[f"# {_printable(remark)}" for remark in remarks]]
     for name, content in tables:
         for table in content if isinstance(content, list) else [content]:
             lines += ["", f"[[{name}]]" if isinstance(content, list) else f"[{name}]"]
@@ -91,7 +183,13 @@ def to_toml(source: str, remarks: Iterable[str], tables: Iterable[tuple[str, Any
 
 def _literal(value: Any) -> str:
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda c: f"\\u{ord(c[0]):04x}", escaped) + '"'
     if isinstance(value, list):
         return "[" + ", ".join(_literal(v) for v in value) + "]"
     return repr(value)
+
+
+def _printable(text: str) -> str:
+    """Comments of TOML are of printable characters."""
+    return "".join(c if c.isprintable() else "?" for c in text)

@@ -7,7 +7,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import BadArgument
-from .common import Getter, left_out, lines, number_of, to_toml
+from .common import Getter, left_out, legal_names, lines, number_of, run_file
+
+#: Key of the run file -> keys that it comes from, for messages.
+_SOURCES = {
+    "lattice.extents": ("nx", "ny", "nz", "nt"),
+    "action.beta": ("beta",),
+    "integrator": ("steps_per_trajectory",),
+    "molecular_dynamics.length": ("steps_per_trajectory", "microcanonical_time_step"),
+    "molecular_dynamics.residual": ("cgresid_md_fa_gr",),
+    "metropolis.residual": ("cgresid_md_fa_gr",),
+    "trajectories.total": ("warms", "trajecs"),
+    "trajectories.thermalisation": ("warms",),
+    "random.seed": ("iseed",),
+}
 
 
 def from_milc(
@@ -32,7 +45,7 @@ def from_milc(
     ------
     BadArgument
         A key is missing, or u0 is not 1: MILC's gauge action then has one-loop terms with parallelograms,
-        which Trellis does not have, unless `tree_level`.
+        which Trellis does not have, unless `tree_level`; or a value that `trellis generate` refuses.
     """
     values = _milc_values(text)
     get = Getter([("input", {k: v[0] for k, v in values.items()})], "the MILC input")
@@ -100,7 +113,22 @@ def from_milc(
         remarks.append(
             "epsilon is 0: MILC keeps naik_term_epsilon in its file of rational functions; set it for charm"
         )
-    return to_toml("an input of MILC's HISQ RHMC", remarks + left_out([get]), tables)
+    said = {key: _milc_said(values, *keys) for key, keys in _SOURCES.items()}
+    said["output.directory"] = f"directory = {directory!r}"
+    given = {"mass": "dyn_mass", "epsilon": "naik_term_epsilon"}
+    given |= {"n_f": "dyn_flavors"} if flavours is None else {}
+    for n in range(len(fermions)):
+        said |= {f"fermions.{n}.{key}": _milc_said(values, source) for key, source in given.items()}
+        if flavours is not None:
+            said[f"fermions.{n}.n_f"] = f"flavours (--flavours) = {n_f}"
+    return run_file(
+        "an input of MILC's HISQ RHMC", remarks + left_out([get]), tables, where=get.where, said=said
+    )
+
+
+def _milc_said(values: dict[str, list[str]], *keys: str) -> str:
+    """What the input says of keys, for messages."""
+    return ", ".join(f"{key} = {' '.join(values[key])}" for key in keys if key in values)
 
 
 def _milc_values(text: str) -> dict[str, list[str]]:
@@ -156,6 +184,7 @@ def _milc_fermions(values: dict[str, list[str]], count: int, n_f: list[float]) -
     names = [f"mass_{m:g}".replace(".", "_") for m in masses]
     if len(set(names)) < len(names):
         names = [f"{name}_{k}" for k, name in enumerate(names)]
+    names, _ = legal_names(names)  # 1e+06 has a sign
     return [
         {"name": name, "type": "hisq", "n_f": f, "mass": m, "epsilon": e}
         for name, f, m, e in zip(names, n_f, masses, epsilons, strict=True)

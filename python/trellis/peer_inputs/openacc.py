@@ -6,7 +6,8 @@ import math
 from typing import Any, Literal, get_args
 
 from ..errors import BadArgument
-from .common import Getter, left_out, lines, to_toml
+from ..run_files.dynamics import SMALLEST_SINGLE_RESIDUAL
+from .common import Getter, left_out, legal_names, lines, run_file
 
 GaugeAction = Literal["wilson", "symanzik", "iwasaki", "dbw2"]
 
@@ -30,6 +31,33 @@ _OPENACC_GROUPS = (
 #: Groups without physics of the chain.
 _OPENACC_LEFT_OUT = {*_OPENACC_GROUPS[5:9], *_OPENACC_GROUPS[10:13], _OPENACC_GROUPS[14]}
 _TEMPERING = "ReplicasNumbers"
+#: Key of the run file -> group and keys that it comes from, for messages.
+_SOURCES = {
+    "lattice.extents": ("Geometry", "nx", "ny", "nz", "nt"),
+    "action.beta": ("ActionParameters", "Beta"),
+    "smearing.rho": ("ActionParameters", "StoutRho"),
+    "smearing.levels": ("ActionParameters", "StoutSteps"),
+    "background.b": ("BackgroundFieldParameters", "bx", "by", "bz"),
+    "background.e": ("BackgroundFieldParameters", "ex", "ey", "ez"),
+    "molecular_dynamics.length": ("MDParameters", "TrajLength"),
+    "molecular_dynamics.residual": ("MDParameters", "residue_md"),
+    "metropolis.residual": ("MDParameters", "residue_metro"),
+    "metropolis.max_iterations": ("MDParameters", "MaxCGIterations"),
+    "trajectories.total": ("MontecarloParameters", "Ntraj"),
+    "trajectories.thermalisation": ("MontecarloParameters", "ThermNtraj"),
+    "trajectories.keep_every": ("MontecarloParameters", "StoreConfInterval"),
+    "trajectories.checkpoint_every": ("MontecarloParameters", "SaveConfInterval"),
+    "random.seed": ("MontecarloParameters", "Seed"),
+    "output.directory": ("MontecarloParameters", "StoreConfName"),
+}
+#: The same of a flavour.
+_FLAVOUR_SOURCES = {
+    "n_f": "Degeneracy",
+    "mass": "Mass",
+    "mu_over_ipiT": "MuOverPiT",
+    "charge_thirds": "Charge",
+    "pseudofermions": "PseudoFermions",
+}
 
 
 def from_openacc(text: str, *, action: GaugeAction = "symanzik", one_replica: bool = False) -> str:
@@ -45,8 +73,9 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik", one_replica: bo
     Raises
     ------
     BadArgument
-        Another action, a group or a key that is missing or comes twice, a value of another type, or something
-        that Trellis does not do (the topological potential; parallel tempering, unless `one_replica`).
+        Another action, a group or a key that is missing or comes twice, a value of another type or one that
+        `trellis generate` refuses, or something that Trellis does not do (the topological potential; parallel
+        tempering, unless `one_replica`).
     """
     if action not in get_args(GaugeAction):
         raise BadArgument(f"action: expected one of {', '.join(get_args(GaugeAction))}, found {action!r}")
@@ -56,13 +85,14 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik", one_replica: bo
         raise BadArgument("TopoAct: the multicanonical topological potential is not part of Trellis")
     tempering = _openacc_tempering(get, one_replica)
     flavours = [Getter([group], get.where) for group in groups if group[0] == "FlavourParameters"]
-    fermions = [_openacc_flavour(flavour) for flavour in flavours]
+    names, renamed = legal_names(flavour.text("FlavourParameters", "Name") for flavour in flavours)
+    fermions = [_openacc_flavour(flavour, name) for flavour, name in zip(flavours, names, strict=True)]
     field = [get.integer("BackgroundFieldParameters", k, 0) for k in ("bx", "by", "bz", "ex", "ey", "ez")]
     remarks = [
         "rational functions are made by Trellis from measured intervals, not from ExpMaxEigenvalue",
         "length is sqrt(2) times TrajLength: the momenta of that code are sqrt(2) times ours, <|P_01|^2> = 1",
     ]
-    remarks += tempering
+    remarks += tempering + renamed
     if any(field) and not any(fermion["charge_thirds"] for fermion in fermions):
         remarks.append(f"no flavour has a Charge: the background field {field} is left out")
         field = [0] * 6
@@ -71,6 +101,8 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik", one_replica: bo
             "the origin of the background field is the site 0 here, L/2 - 1 there: equal up to a shift"
         )
     levels = get.integer("ActionParameters", "StoutSteps")
+    chain, more = _openacc_chain(get)
+    remarks += more
     tables: list[tuple[str, Any]] = [
         ("lattice", {"extents": [get.integer("Geometry", k) for k in ("nx", "ny", "nz", "nt")]}),
         ("action", {"type": action, "beta": get.number("ActionParameters", "Beta")}),
@@ -80,12 +112,30 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik", one_replica: bo
         ),
         ("background", {"b": field[:3], "e": field[3:]}),
         ("fermions", fermions),
-        ("integrator", _openacc_integrator(get, [fermion["name"] for fermion in fermions])),
-        *_openacc_chain(get),
+        ("integrator", _openacc_integrator(get, names)),
+        *chain,
     ]
     unread = [name for name in dict.fromkeys(n for n, _ in groups) if name in _OPENACC_LEFT_OUT]
     remarks += [f"groups that are not taken over: {', '.join(unread)}"] if unread else []
-    return to_toml("an input of the OpenACC staggered code", remarks + left_out([get, *flavours]), tables)
+    return run_file(
+        "an input of the OpenACC staggered code",
+        remarks + left_out([get, *flavours]),
+        tables,
+        where=get.where,
+        said=_openacc_said(get, flavours),
+    )
+
+
+def _openacc_said(get: Getter, flavours: list[Getter]) -> dict[str, str]:
+    """Keys of the run file, and what the input says of them."""
+    said = {key: get.said(group, *keys) for key, (group, *keys) in _SOURCES.items()}
+    steps = ["NmdSteps", "GaugeSubSteps"] if flavours else ["NmdSteps"]
+    said |= {f"integrator.{n}.steps": get.said("MDParameters", key) for n, key in enumerate(steps)}
+    return said | {
+        f"fermions.{n}.{key}": flavour.said("FlavourParameters", source)
+        for n, flavour in enumerate(flavours)
+        for key, source in _FLAVOUR_SOURCES.items()
+    }
 
 
 def _openacc_tempering(get: Getter, one_replica: bool) -> list[str]:
@@ -108,11 +158,11 @@ def _openacc_tempering(get: Getter, one_replica: bool) -> list[str]:
     return []
 
 
-def _openacc_flavour(get: Getter) -> dict[str, Any]:
+def _openacc_flavour(get: Getter, name: str) -> dict[str, Any]:
     """One [[fermions]]."""
     group = "FlavourParameters"
     return {
-        "name": get.text(group, "Name"),
+        "name": name,
         "type": "staggered",
         "n_f": get.number(group, "Degeneracy"),
         "mass": get.number(group, "Mass"),
@@ -132,8 +182,22 @@ def _openacc_integrator(get: Getter, names: list[str]) -> list[dict[str, Any]]:
     return integrator
 
 
-def _openacc_chain(get: Getter) -> list[tuple[str, dict[str, Any]]]:
-    """What is not physics of the action: trajectories, residuals, random numbers, output."""
+def _openacc_precision(get: Getter) -> tuple[str, list[str]]:
+    """Of the molecular dynamics, and a remark where float alone cannot reach its residual."""
+    dynamics = "MDParameters"
+    residual = get.number(dynamics, "residue_md")
+    if get.number(dynamics, "SinglePrecMD", 0) == 0:
+        return "double", []
+    if residual >= SMALLEST_SINGLE_RESIDUAL:
+        return "single", []
+    return "mixed", [
+        f"residue_md = {residual:g} is beyond single precision (at least {SMALLEST_SINGLE_RESIDUAL:g}): "
+        "precision is mixed here, with the residuals of solves in double, where SinglePrecMD asks for single"
+    ]
+
+
+def _openacc_chain(get: Getter) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
+    """What is not physics of the action: trajectories, residuals, random numbers, output; and remarks."""
     dynamics, chain = "MDParameters", "MontecarloParameters"
     total = get.integer(chain, "Ntraj")  # its first ThermNtraj are the thermalisation
     thermalisation = min(get.integer(chain, "ThermNtraj"), total)
@@ -141,14 +205,15 @@ def _openacc_chain(get: Getter) -> list[tuple[str, dict[str, Any]]]:
     if total > thermalisation:  # else it is among what is not taken over
         trajectories["keep_every"] = get.integer(chain, "StoreConfInterval")
     trajectories["checkpoint_every"] = get.integer(chain, "SaveConfInterval")
-    return [
+    precision, remarks = _openacc_precision(get)
+    tables: list[tuple[str, dict[str, Any]]] = [
         (
             "molecular_dynamics",
             {
                 # its momenta are sqrt(2) times ours, <|P_01|^2> = 1
                 "length": math.sqrt(2) * get.number(dynamics, "TrajLength", 1.0),
                 "residual": get.number(dynamics, "residue_md"),
-                "precision": "single" if get.number(dynamics, "SinglePrecMD", 0) != 0 else "double",
+                "precision": precision,
             },
         ),
         (
@@ -162,6 +227,7 @@ def _openacc_chain(get: Getter) -> list[tuple[str, dict[str, Any]]]:
         ("random", {"seed": get.integer(chain, "Seed", 0)}),
         ("output", {"directory": get.text(chain, "StoreConfName")}),
     ]
+    return tables, remarks
 
 
 def _openacc_groups(text: str) -> list[tuple[str, dict[str, str]]]:

@@ -5,28 +5,44 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadArgument
 from ..run_files.dynamics import DRIFTS
-from .common import Getter, left_out, lines, number_of, to_toml
+from .common import Getter, left_out, lines, number_of, run_file
 
 #: Of an input; more are a misprint.
 _MOST_LEVELS = 32
 #: type of [Boundary conditions], in time.
 _BOUNDARIES = ("open", "Schroedinger functional", "open and Schroedinger functional", "periodic")
+_HEAVIEST = ("ACF_TM1", "ACF_TM1_EO", "ACF_TM1_EO_SDET")
+_RATIOS = ("ACF_TM2", "ACF_TM2_EO")
+#: Reweighting of the second kind has sqrt(2) mu beside mu; what the digits of an input may leave of it.
+_SQRT2_ACCURACY = 1e-3
+#: Key of the run file -> section and keys that it comes from, for messages.
+_SOURCES = {
+    "action.beta": ("Lattice parameters", "beta"),
+    "action.c1": ("Lattice parameters", "c0"),
+    "molecular_dynamics.length": ("HMC parameters", "tau"),
+    "trajectories.total": ("MD trajectories", "ntr"),
+    "trajectories.thermalisation": ("MD trajectories", "nth"),
+    "trajectories.keep_every": ("MD trajectories", "dtr_cnfg"),
+    "random.seed": ("Random number generator", "seed"),
+    "output.directory": ("Run name", "name"),
+}
 
 
 def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -> str:
-    """A run file from an input of openQCD's qcd1 with two flavours (sections in brackets).
+    """A run file from an input of openQCD's qcd1 (sections in brackets): quenched, or with doublets.
 
     Read: [Lattice parameters] beta, c0, kappa, csw; [Boundary conditions] type, theta; [HMC parameters]
     actions, mu, nlv, tau; [MD trajectories] nth, ntr, dtr_cnfg; [Random number generator] seed; [Run name]
-    name; [Level n] integrator, lambda, nstep, forces; [Action n] action, imu, isp; [Force n] isp; [Solver n]
-    res. Actions of two flavours whose masses follow each other (TM1, then ratios TM2 down to mu = 0) become
-    Hasenbusch masses, and forces stay on their levels. Where the input does not say so much, the quarks go to
-    the outermost level and the gauge action to the innermost, which the run file says.
+    name; [Level n] integrator, lambda, nstep, forces; [Action n] action, im0, imu, isp; [Force n] isp;
+    [Solver n] res. Each action TM1, with the ratios TM2 that follow it down to mu = 0, becomes a doublet and
+    its Hasenbusch masses; the gauge action alone is a quenched run; forces stay on their levels. Where an
+    input has no section of any action, one doublet is assumed, on the outermost level, and the gauge action
+    goes to the innermost, which the run file says.
 
     Parameters
     ----------
@@ -38,27 +54,27 @@ def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -
     Raises
     ------
     BadArgument
-        A key that is missing, more than one kappa, a third quark, another integrator, or boundary conditions
-        in time that Trellis does not have: all but periodic ones, unless `periodic`.
+        A key that is missing, actions that are no doublets (of one flavour, or with masses that do not follow
+        each other), another integrator, a value that `trellis generate` refuses, or boundary conditions in
+        time that Trellis does not have: all but periodic ones, unless `periodic`.
     """
     groups, lists = _openqcd_sections(text)
     get = Getter(groups, "the openQCD input")
-    actions = lists.get(("HMC parameters", "actions"), [])
-    _require_doublet_alone(get, actions)
-    quarks, remarks = _openqcd_quarks(get, lists, actions)
-    integrator, more = _openqcd_integrator(get, lists, quarks)
+    sites = list(extents)
+    doublets, monomials, remarks = _openqcd_quarks(get, lists)
+    integrator, more = _openqcd_integrator(get, lists, doublets, monomials)
     remarks += more
-    doublet = _openqcd_doublet(get, lists.get(("Lattice parameters", "kappa"), []))
-    if quarks is not None and quarks.masses:
-        doublet["hasenbusch"] = quarks.masses
     residuals = [_openqcd_residual(get, lists, name) for name in ("Action", "Force")]
     remarks += _openqcd_time_boundary(get, periodic)
     theta = lists.get(("Boundary conditions", "theta"), [])
-    if theta:
-        doublet["boundary"] = _openqcd_phases(theta)
+    phases = {"boundary": _openqcd_phases(theta)} if theta else {}
+    kappas = lists.get(("Lattice parameters", "kappa"), [])
+    fermions = [_openqcd_doublet(get, doublet, kappas) | phases for doublet in doublets]
+    if len({doublet.im0 for doublet in doublets}) < len(kappas) and doublets:
+        remarks.append("values of kappa that no action has are left out")
     lattice, chain = "Lattice parameters", "MD trajectories"
     tables: list[tuple[str, Any]] = [
-        ("lattice", {"extents": list(extents)}),
+        ("lattice", {"extents": sites}),
         (
             "action",
             {
@@ -67,7 +83,7 @@ def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -
                 "c1": (1 - get.number(lattice, "c0", 1.0)) / 8,
             },
         ),
-        ("fermions", [doublet]),
+        ("fermions", fermions),
         ("integrator", integrator),
         ("molecular_dynamics", {"length": get.number("HMC parameters", "tau")} | residuals[1]),
         *([("metropolis", residuals[0])] if residuals[0] else []),
@@ -84,7 +100,39 @@ def from_openqcd(text: str, *, extents: Iterable[int], periodic: bool = False) -
     ]
     unread = [f"[{name}]" for name in dict.fromkeys(n for n, _ in groups) if not get.was_asked(name)]
     remarks += [f"sections that are not taken over: {', '.join(unread)}"] if unread else []
-    return to_toml("an input of openQCD", remarks + left_out([get]), tables)
+    return run_file(
+        "an input of openQCD",
+        remarks + left_out([get]),
+        tables,
+        where=get.where,
+        said=_openqcd_said(get, lists, sites, len(doublets)),
+    )
+
+
+def _openqcd_said(
+    get: Getter, lists: dict[tuple[str, str], list[str]], extents: list[int], doublets: int
+) -> dict[str, str]:
+    """Keys of the run file, and what the input says of them, for messages."""
+
+    def said(kind: str, key: str) -> str:
+        found = [
+            f"{key} = {' '.join(words)} of [{section}]"
+            for (section, name), words in lists.items()
+            if name == key and section.startswith(kind)
+        ]
+        return ", ".join(found)
+
+    texts = {key: get.said(group, *keys) for key, (group, *keys) in _SOURCES.items()}
+    texts["lattice.extents"] = f"extents (--lattice) = {extents}"
+    texts["integrator"] = said("Level ", "nstep")
+    texts["molecular_dynamics.residual"] = texts["metropolis.residual"] = said("Solver ", "res")
+    keys = {"kappa": "Lattice parameters", "csw": "Lattice parameters", "hasenbusch": "HMC parameters"}
+    keys["boundary"] = "Boundary conditions"
+    names = {"hasenbusch": "mu", "boundary": "theta"}
+    for number in range(doublets):
+        for key, section in keys.items():
+            texts[f"fermions.{number}.{key}"] = said(section, names.get(key, key))
+    return texts
 
 
 def _openqcd_sections(
@@ -109,80 +157,211 @@ def _openqcd_sections(
     return groups, lists
 
 
-def _openqcd_doublet(get: Getter, kappas: list[str]) -> dict[str, Any]:
-    """The [[fermions]] of one kappa."""
-    if len(kappas) != 1:
-        raise BadArgument(f"kappa: expected one doublet, found {kappas}; add further flavours by hand")
+@dataclass(frozen=True)
+class _Pseudofermion:
+    """Of an action: its determinant is det(A + mu^2), over det(A + below^2) where it is a ratio."""
+
+    number: str
+    kind: str
+    im0: str
+    mu: float
+    below: float | None = None
+
+    @property
+    def operator(self) -> tuple[str, bool]:
+        """Which A: of one mass, and the even-odd or the whole one; determinants of others do not cancel."""
+        return self.im0, "_EO" in self.kind
+
+    def __str__(self) -> str:
+        masses = f"mu = {self.mu:g}" if self.below is None else f"mu = {self.mu:g} over {self.below:g}"
+        return f"[Action {self.number}] ({self.kind}, {masses})"
+
+
+@dataclass
+class _Doublet:
+    """A chain of actions, heaviest first: det(A + rho_1^2), then ratios, the last down to mu = 0.
+
+    Without actions: what is assumed of an input that does not name them.
+    """
+
+    name: str = "light"
+    im0: str = "0"
+    actions: list[_Pseudofermion] = field(default_factory=list)
+    masses: list[float] = field(default_factory=list)
+
+    @property
+    def monomials(self) -> dict[str, str]:
+        """The monomial of each action."""
+        last = len(self.masses)
+        return {
+            action.number: f"{self.name}.{last - k}" if last else self.name
+            for k, action in enumerate(self.actions)
+        }
+
+
+def _openqcd_doublet(get: Getter, doublet: _Doublet, kappas: list[str]) -> dict[str, Any]:
+    """The [[fermions]] of a doublet."""
     lattice = "Lattice parameters"
-    return {
-        "name": "light",
+    if not doublet.actions and len(kappas) != 1:
+        raise BadArgument(f"kappa: expected one doublet, found {kappas}; add further flavours by hand")
+    get.take(lattice, "kappa")
+    if not doublet.im0.isdigit() or int(doublet.im0) >= len(kappas):
+        said = f"im0 = {doublet.im0} of [Action {doublet.actions[0].number}]" if doublet.actions else "im0"
+        raise BadArgument(f"{said}: expected the place of a kappa of [{lattice}], which are {kappas}")
+    table: dict[str, Any] = {
+        "name": doublet.name,
         "type": "wilson",
         "n_f": 2,
-        "kappa": get.number(lattice, "kappa"),
+        "kappa": number_of(kappas[int(doublet.im0)], f"{get.where}: kappa of {lattice}"),
         "csw": get.number(lattice, "csw"),
     }
-
-
-def _require_doublet_alone(get: Getter, actions: list[str]) -> None:
-    """Pseudofermion actions of one flavour are of a quark that the run file would lack."""
-    for number in actions:
-        kind = get.text(f"Action {number}", "action", "-")
-        if kind.startswith("ACF_RAT"):
-            raise BadArgument(
-                f"[Action {number}] {kind}: expected pseudofermions of two flavours (ACF_TM1, ACF_TM2) "
-                "alone; leave it out of `actions`, and add the flavour with n_f = 1 by hand"
-            )
-
-
-@dataclass(frozen=True)
-class _Quarks:
-    """Hasenbusch masses, descending, and the monomial of each action."""
-
-    masses: list[float]
-    monomials: dict[str, str]
+    return table | ({"hasenbusch": doublet.masses} if doublet.masses else {})
 
 
 def _openqcd_quarks(
-    get: Getter, lists: dict[tuple[str, str], list[str]], actions: list[str]
-) -> tuple[_Quarks | None, list[str]]:
-    """What the actions make of the determinant, and remarks; None: the input does not say, or is not a chain.
+    get: Getter, lists: dict[tuple[str, str], list[str]]
+) -> tuple[list[_Doublet], dict[str, str], list[str]]:
+    """The doublets that the actions are of, the monomial of each action, and remarks.
 
-    TM1 is det(A + mu^2), TM2 det[(A + mu^2) / (A + mu'^2)], with A the operator squared.
+    No monomials: the input has no section of any action.
+
+    Raises
+    ------
+    BadArgument
+        The actions are not those of one gauge action and of doublets.
     """
-    kinds = {number: get.text(f"Action {number}", "action", "-") for number in actions}
+    actions = lists.get(("HMC parameters", "actions"), [])
     get.take("HMC parameters", "actions", "npf")
-    if not actions or "-" in kinds.values():
-        return None, ["not every action has a section: no Hasenbusch masses"]
+    kinds = {number: get.text(f"Action {number}", "action", "-") for number in actions}
+    if len(kinds) < len(actions):
+        raise BadArgument(f"actions of HMC parameters: expected each once, found {' '.join(actions)}")
+    if all(kind == "-" for kind in kinds.values()):
+        return (
+            [_Doublet()],
+            {},
+            ["no action has a section: one doublet is assumed, without Hasenbusch masses"],
+        )
+    gauge = [number for number, kind in kinds.items() if kind == "ACG"]
+    quarks = [
+        _openqcd_pseudofermion(get, lists, number, kind) for number, kind in kinds.items() if kind != "ACG"
+    ]
+    if len(gauge) != 1:
+        raise BadArgument(
+            "actions of HMC parameters: expected one ACG, the gauge action, found "
+            f"{', '.join(f'[Action {number}] {kind}' for number, kind in kinds.items())}"
+        )
     get.take("HMC parameters", "mu")
-    masses = [number_of(mu, "the openQCD input: mu") for mu in lists.get(("HMC parameters", "mu"), ["0.0"])]
-    heaviest: list[tuple[str, float]] = []
-    ratios: dict[float, tuple[str, float]] = {}
-    for number, kind in kinds.items():
-        if kind == "ACG":
-            continue
-        get.take(f"Action {number}", "imu", "ipf", "im0")
-        used = sorted(_entry(masses, word, number) for word in lists.get((f"Action {number}", "imu"), ["0"]))
-        if kind.startswith("ACF_TM1"):
-            heaviest.append((number, used[0]))
-        elif kind.startswith("ACF_TM2") and len(used) > 1 and used[-1] not in ratios:
-            ratios[used[-1]] = (number, used[0])
-    order = heaviest[:1]
-    while order and order[-1][1] in ratios:
-        order.append(ratios.pop(order[-1][1]))
-    if not order or len(order) + sum(kind == "ACG" for kind in kinds.values()) != len(kinds):
-        return None, ["actions whose masses do not follow each other (TM1, then TM2): no Hasenbusch masses"]
-    remarks = []
-    if order[-1][1] != 0:
-        remarks.append(f"mu = {order[-1][1]:g} of the lightest action is left out: here 0")
-    if len(order) > 1 and any(kind in ("ACF_TM1", "ACF_TM2") for kind in kinds.values()):
+    doublets = _openqcd_doublets(quarks)
+    remarks = [remark for doublet in doublets for remark in _openqcd_close(doublet)]
+    if len(doublets) > 1:
+        remarks.append(f"{len(doublets)} doublets of sea quarks: N_f = {2 * len(doublets)}")
+    if any(doublet.masses and not doublet.actions[0].operator[1] for doublet in doublets):
         remarks.append("Hasenbusch masses are those of the even-odd operator here, of the whole one there")
-    if kinds[order[0][0]] == "ACF_TM1_EO":
+    if any(quark.kind == "ACF_TM1_EO" for quark in quarks):
         remarks.append("the determinant of the odd sites, which ACF_TM1_EO leaves out, is part of the weight")
-    parts = len(order)
-    names = ["light"] if parts == 1 else [f"light.{k}" for k in reversed(range(parts))]
-    monomials = {number: name for (number, _), name in zip(order, names, strict=True)}
-    monomials |= {number: "gauge" for number, kind in kinds.items() if kind == "ACG"}
-    return _Quarks([mu for _, mu in order[:-1]], monomials), remarks
+    monomials = {gauge[0]: "gauge"}
+    for doublet in doublets:
+        monomials |= doublet.monomials
+    return doublets, monomials, remarks
+
+
+def _openqcd_pseudofermion(
+    get: Getter, lists: dict[tuple[str, str], list[str]], number: str, kind: str
+) -> _Pseudofermion:
+    section = f"Action {number}"
+    if kind == "-":
+        raise BadArgument(f"[{section}] action: expected one for each of `actions`, found none")
+    if kind.startswith("ACF_RAT"):
+        raise BadArgument(
+            f"[{section}] {kind}: expected pseudofermions of two flavours (ACF_TM1, ACF_TM2) alone; leave it "
+            "out of `actions`, and add the flavour with n_f = 1 by hand"
+        )
+    if kind not in _HEAVIEST + _RATIOS:
+        kinds = ", ".join(("ACG", *_HEAVIEST, *_RATIOS))
+        raise BadArgument(f"[{section}] action {kind}: expected one of {kinds}")
+    get.take(section, "imu", "ipf")
+    masses = [number_of(mu, f"{get.where}: mu") for mu in lists.get(("HMC parameters", "mu"), ["0.0"])]
+    words = lists.get((section, "imu"), [])
+    expected = 2 if kind in _RATIOS else 1
+    if len(words) != expected:
+        raise BadArgument(f"imu of [{section}] ({kind}): expected {expected} places in mu, found {words}")
+    # openQCD's action of a ratio is phi^dagger (A + mu[imu[1]]^2) / (A + mu[imu[0]]^2) phi
+    return _Pseudofermion(
+        number, kind, get.text(section, "im0", "0"), *(abs(_entry(masses, word, number)) for word in words)
+    )
+
+
+def _openqcd_doublets(quarks: list[_Pseudofermion]) -> list[_Doublet]:
+    """A doublet of each TM1 with the ratios that follow it.
+
+    Where all of several chains go down to mu = 0, any way to follow the ratios does: the product is the same.
+    """
+    heaviest = [quark for quark in quarks if quark.below is None]
+    ratios = [quark for quark in quarks if quark.below is not None]
+    doublets = []
+    for number, first in enumerate(heaviest, start=1):
+        name = "light" if len(heaviest) == 1 else f"doublet_{number}"
+        doublet = _Doublet(name, first.im0, [first])
+        while following := [r for r in ratios if _follows(r, doublet.actions[-1])]:
+            doublet.actions.append(following[0])
+            ratios.remove(following[0])
+        doublets.append(doublet)
+    for doublet in doublets:
+        if sum(other.im0 == doublet.im0 for other in doublets) == 1:
+            _take_second_kind(doublet, ratios)
+        elif doublet.actions[-1].mu != 0:
+            raise BadArgument(
+                f"several doublets of im0 = {doublet.im0}: expected ratios (ACF_TM2) that follow each other "
+                f"down to mu = 0 for each, found {' '.join(map(str, doublet.actions))}"
+            )
+    if ratios:
+        raise BadArgument(
+            "actions of HMC parameters: expected ACF_TM1 of one mass, and ratios (ACF_TM2) that follow it "
+            f"from there down to mu = 0; these do not: {' '.join(map(str, ratios))}"
+        )
+    return doublets
+
+
+def _follows(ratio: _Pseudofermion, action: _Pseudofermion) -> bool:
+    """Whether the numerator of an action's determinant is the denominator of a lighter ratio's."""
+    return ratio.operator == action.operator and ratio.below == action.mu and ratio.mu < action.mu
+
+
+def _take_second_kind(doublet: _Doublet, ratios: list[_Pseudofermion]) -> None:
+    """The ratio of mu over sqrt(2) mu that reweighting of the second kind has besides the chain.
+
+    With it the weight is det(A + mu^2)^2 / det(A + 2 mu^2), which for mu = 0 is det(A).
+    """
+    last = doublet.actions[-1]
+    for ratio in ratios:
+        assert ratio.below is not None
+        if (
+            ratio.operator == last.operator
+            and ratio.mu == last.mu > 0
+            and abs(ratio.below / (math.sqrt(2) * last.mu) - 1) < _SQRT2_ACCURACY
+            and (last.below is None or ratio.below < last.below)
+        ):
+            doublet.actions.append(ratio)
+            ratios.remove(ratio)
+            return
+
+
+def _openqcd_close(doublet: _Doublet) -> list[str]:
+    """Set the Hasenbusch masses, with mu = 0 at the end; remarks on what is left out."""
+    *before, last = doublet.actions
+    doublet.masses = [action.mu for action in before]
+    if last.mu == 0:
+        return []
+    remark = f"mu = {last.mu:g} of the lightest action is left out: here 0"
+    if before and before[-1].mu == last.mu:
+        assert last.below is not None
+        doublet.masses[-1] = last.below  # sqrt(2) mu splits what mu did
+        remark = (
+            f"mu = {last.mu:g} of the lightest actions is left out: here 0, where the input has "
+            f"det(A + mu^2)^2 / det(A + 2 mu^2) (twisted-mass reweighting of the second kind); sqrt(2) mu = "
+            f"{last.below:g} stays as a Hasenbusch mass"
+        )
+    return [remark if doublet.name == "light" else f"{doublet.name}: {remark}"]
 
 
 def _entry(masses: list[float], word: str, action: str) -> float:
@@ -233,7 +412,10 @@ def _openqcd_phases(theta: list[str]) -> list[float]:
 
 
 def _openqcd_integrator(
-    get: Getter, lists: dict[tuple[str, str], list[str]], quarks: _Quarks | None
+    get: Getter,
+    lists: dict[tuple[str, str], list[str]],
+    doublets: list[_Doublet],
+    monomials: dict[str, str],
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Levels, outermost first, and remarks: those of the input, or the outermost and innermost one."""
     schemes = {"LPFR": "leapfrog", "OMF2": "omelyan2", "OMF4": "omelyan4"}
@@ -251,22 +433,33 @@ def _openqcd_integrator(
             level["lambda"] = get.number(name, "lambda", 0.1931833275037836)
         levels.insert(0, level)
     forces = [lists.get((f"Level {number}", "forces"), []) for number in reversed(range(count))]
-    known = quarks.monomials if quarks is not None else {}
-    if known and all(forces) and sorted(n for level in forces for n in level) == sorted(known):
+    if monomials and sorted(n for level in forces for n in level) == sorted(monomials):
         for number in range(count):
             get.take(f"Level {number}", "forces")
-        return [
-            level | {"monomials": [known[n] for n in numbers]}
-            for level, numbers in zip(levels, forces, strict=True)
-        ], []
-    remarks = ["quarks on the outermost level, the gauge action on the innermost"]
-    if count == 1:
-        return [levels[0] | {"monomials": ["light", "gauge"]}], remarks
-    if count > 2:
-        remarks.append(
-            f"levels in between ({count - 2}) are left out; the gauge action keeps its number of steps"
-        )
-    inner = levels[-1]
-    for level in levels[1:-1]:
-        inner["steps"] *= level["steps"] * DRIFTS[level["scheme"]]
-    return [levels[0] | {"monomials": ["light"]}, inner | {"monomials": ["gauge"]}], remarks
+        parts = [[monomials[n] for n in numbers] for numbers in forces]
+        remarks = []
+    else:
+        parts = [[] for _ in levels]
+        parts[0] += [doublet.name for doublet in doublets]
+        parts[-1].append("gauge")
+        remarks = ["quarks on the outermost level, the gauge action on the innermost"] if doublets else []
+    kept, more = _without_idle_levels(levels, parts)
+    return kept, remarks + more
+
+
+def _without_idle_levels(
+    levels: list[dict[str, Any]], parts: list[list[str]]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The levels that have monomials, outermost first, and a remark on the others."""
+    kept: list[dict[str, Any]] = []
+    idle, drifts = 0, 1  # drifts of the levels since the last one that is kept
+    for level, names in zip(levels, parts, strict=True):
+        if names:
+            kept.append(level | {"steps": drifts * level["steps"], "monomials": names})
+            drifts = 1
+        else:
+            idle += 1
+            drifts *= level["steps"] * DRIFTS[level["scheme"]]
+    if not idle:
+        return kept, []
+    return kept, [f"levels without forces ({idle}) are left out; those inside keep their number of steps"]
