@@ -48,6 +48,8 @@ class BoundSolver:
 
         Parameters
         ----------
+        source
+            Of :func:`point_source` and the like, on the operator's lattice.
         guess
             Where the solve starts, for example the propagator of another mass or a less accurate one; zero
             without it. Domain-wall fermions: one solved with ``keep_fields=True``, of the same Ls and
@@ -118,6 +120,8 @@ class BoundSolver:
             Flavours of this entry; with a twisted mass 2, the doublet.
         vectors
             Number of noise vectors; they are solved in one batch.
+        noise
+            Components of the vectors: "z2" (+-1) or "z4" (+-1 and +-i).
         seed, stream, configuration, first
             Of the random numbers: `configuration` is its number, `first` that of the first vector.
         susceptibility
@@ -196,6 +200,8 @@ class BoundSolver:
             domain-wall operators [s, t, z, y, x, spin, colour].
         guess
             Where x starts, of the shape of `b`; zero without it.
+        allow_not_converged
+            Return what was reached instead of raising; the report tells how far it is.
 
         Returns
         -------

@@ -43,6 +43,13 @@ class NotAvailable(Error):
 class NotConverged(Error):
     """A solver missed its tolerance.
 
+    Parameters
+    ----------
+    message
+        What is printed: the method, the number of iterations and the residual that was reached.
+    report
+        See below.
+
     Attributes
     ----------
     report : trellis.SolveReport or None

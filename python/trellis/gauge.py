@@ -97,6 +97,13 @@ class GaugeField:
 
     Made by :func:`read_gauge_field`, :func:`cold`, :func:`hot`, :func:`weak_field`, :func:`quenched` or
     :meth:`from_numpy`.
+
+    Parameters
+    ----------
+    core
+        The field of the compiled part.
+    report
+        What was found in the file that it was read from; None of fields that come from no file.
     """
 
     def __init__(self, core: _core.GaugeField, report: FileReport | None = None) -> None:

@@ -139,6 +139,13 @@ class _StaggeredBase(OnLinks):
         ----------
         psi
             complex, shape [t, z, y, x, colour], this rank's part.
+        dagger
+            M^dagger instead of M.
+
+        Raises
+        ------
+        BadArgument
+            Another shape, or no numbers.
         """
         field = self._vector(psi)
         out = self._core.apply_dagger(field) if dagger else self._core.apply(field)
@@ -176,10 +183,19 @@ class _StaggeredBase(OnLinks):
     ) -> NDArray[np.float64]:
         """The pion of the Goldstone channel: C(t) = sum |M^-1(x, t; source)|^2, t after the source.
 
+        Parameters
+        ----------
+        source
+            x, y, z, t of the point source.
+        solver
+            As of :meth:`solve`.
+
         Raises
         ------
         NotConverged
             The tolerance was missed.
+        BadArgument
+            A source that is not four integers on the lattice.
         """
         found = load().goldstone_pion(self._matrix, integers("source", source, 4), _spec(solver))
         _require_converged(_solve_report(found.report))
@@ -207,12 +223,16 @@ class _StaggeredBase(OnLinks):
             Flavours of this entry.
         vectors
             Number of noise vectors; they are solved in one batch.
+        noise
+            Components of the vectors: "z2" (+-1) or "z4" (+-1 and +-i).
         seed, stream, configuration, first
             Of the random numbers: `configuration` is its number, `first` that of the first vector.
         susceptibility
             Also the second derivatives: a second solve for each vector.
         planes
             Of the magnetisation, among "xy", "xz", "xt", "yz", "yt", "zt".
+        solver
+            As of :meth:`solve`.
 
         Raises
         ------

@@ -8,13 +8,16 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from trellis.analysis import Results, analyze
 from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.report import write_report
-from trellis.report.figures import fitted_correlator
-from trellis.report.style import COLOURS, colour_and_marker
+from trellis.report.figures import correlators, effective_masses, fitted_correlator, particle_figure
+from trellis.report.style import COLOURS, colour_and_marker, look
+
+OCTET_AND_DECUPLET = ["lambda", "sigma", "xi", "delta", "sigma_star", "xi_star", "omega"]
 
 
 class Page(HTMLParser):
@@ -136,8 +139,64 @@ def test_colours_stay_apart_for_colour_blind_eyes():
     for i in range(len(seen)):
         for j in range(i):
             assert np.abs(seen[i] - seen[j]).max() > 0.05, (COLOURS[i], COLOURS[j])
-    names = ["pion", "rho", "nucleon", "a", "b"]
+
+
+def test_particles_of_a_figure_differ():
+    """The octet and the decuplet with partners, and more; the usual ones look the same in every report."""
+    names = ["pion", "rho", "nucleon", "nucleon_parity_partner", "kaon", *OCTET_AND_DECUPLET]
+    names += [f"{name}_parity_partner" for name in OCTET_AND_DECUPLET] + [f"more_{k}" for k in range(10)]
+    assert len(names) > 20
     assert len({colour_and_marker(n, names) for n in names}) == len(names)
+    for name in ("pion", "rho", "nucleon", "nucleon_parity_partner"):
+        assert colour_and_marker(name, names) == colour_and_marker(name, [name])
+    without = [name for name in names if not name.endswith("_parity_partner") or name.startswith("nucleon")]
+    for name in without:  # partners are in no figure with others, and take nothing from them
+        assert colour_and_marker(name, names) == colour_and_marker(name, without)
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 24])
+def test_legends_cover_no_data(made, count):
+    """They are beside the axes, and inside the figure."""
+    results = made[1].model_copy()
+    names = [*made[1].particles, *(f"a_{k}" for k in range(24))]
+    of = list(made[1].particles.values())
+    results.particles = {name: of[k % 3] for k, name in enumerate(names[:count])}
+    with look():
+        made_figures = [correlators(results), effective_masses(results), particle_figure(names[0], results)]
+        for figure in made_figures:
+            FigureCanvasAgg(figure).draw()
+            legends = figure.legends + [axes.get_legend() for axes in figure.axes if axes.get_legend()]
+            assert legends
+            for box in (legend.get_window_extent() for legend in legends):
+                for axes in figure.axes:
+                    assert not box.overlaps(axes.get_window_extent())
+                assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
+                assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
+            for axes in figure.axes:
+                assert axes.get_window_extent().width > 300
+
+
+def test_pictures_of_an_earlier_report_go(made, tmp_path):
+    """When the new ones are there; files that no report has written stay, whatever their names."""
+    _, results, _ = made
+    write_report(results, tmp_path)
+    mine = [tmp_path / "plots" / name for name in ("fit_mine.png", "flow.png", "notes.txt")]
+    for path in mine:
+        path.write_text("mine")
+    earlier = set((tmp_path / "plots").iterdir())
+    pion = results.model_copy()
+    pion.particles = {"pion": results.particles["pion"]}
+    with small_disk(1000), pytest.raises(OSError, match="File too large"):
+        write_report(pion, tmp_path)
+    assert set((tmp_path / "plots").iterdir()) == earlier
+    size = max(path.stat().st_size for path in earlier)  # the page is larger
+    with small_disk(size), pytest.raises(OSError, match=r"File too large: .*report\.html'$"):
+        write_report(pion, tmp_path)
+    assert set((tmp_path / "plots").iterdir()) == earlier
+    write_report(pion, tmp_path)
+    names = {"correlators.png", "effective_masses.png", "fit_pion.png", "series_plaquette.png"}
+    assert {path.name for path in (tmp_path / "plots").iterdir()} == names | {path.name for path in mine}
+    assert all(path.read_text() == "mine" for path in mine)
 
 
 @contextlib.contextmanager

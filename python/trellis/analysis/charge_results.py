@@ -25,7 +25,7 @@ class ChargeOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    max_states: int = Field(default=2, ge=1, le=3)
+    max_states: int = Field(default=2, ge=1, le=3, description="Largest number of states in a fit.")
     t_min_first: int = Field(default=1, ge=0, description="First t_min that is tried.")
     t_min_last: int | None = Field(
         default=None,

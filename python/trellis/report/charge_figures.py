@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,17 +26,17 @@ _SIDE = 0.24
 _SHIFTED = "points of one time are shifted sideways for legibility"
 
 
-def charge_figures(results: Results) -> dict[str, Figure]:
-    """All of them by name; nothing without charges."""
+def charge_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
+    """What draws each of them, by name; nothing without charges."""
     record = results.nucleon_charges
     if record is None:
         return {}
-    made = {"effective_charges": effective_charges(record)}
+    drawings: dict[str, Callable[[], Figure]] = {"effective_charges": partial(effective_charges, record)}
     if record.windows:
-        made["charge_stability"] = charge_stability(record)
+        drawings["charge_stability"] = partial(charge_stability, record)
     if record.three_point:
-        made["three_point"] = three_point(record)
-    return made
+        drawings["three_point"] = partial(three_point, record)
+    return drawings
 
 
 def _colours(record: NucleonCharges) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import gvar as gv
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,6 +31,12 @@ TIME_LABEL = r"time from the source $t/a$  (lattice units)"
 MASS_LABEL = r"$a\,m$  (lattice units)"
 #: Fits with less weight than this are drawn faintly.
 _FAINT_WEIGHT = 0.01
+#: Particles in a legend above the axes; more are listed to the right of them.
+_MOST_ABOVE = 4
+#: Rows of a legend beside the axes.
+_MOST_ROWS = 20
+#: From the axes to a legend under the label of the time axis, in heights of its letters.
+_BELOW_LABELS = 3.6
 
 
 def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
@@ -61,10 +69,25 @@ def correlators(results: Results) -> Figure:
     axes.set_ylabel(r"correlator $C(t)$  (lattice units)")
     axes.set_xlim(-0.4, results.lattice[3] - 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
-    axes.legend(loc="upper center", ncols=min(4, max(1, len(names))))
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high * 3)
+    _legend_of_particles(figure, axes, ncols=_MOST_ABOVE)
     return figure
+
+
+def _legend_of_particles(figure: Figure, axes: Axes, *, ncols: int, title: str | None = None) -> None:
+    """Outside the axes, where it covers no data; `ncols`: of a few names.
+
+    A figure with a list beside its axes becomes wider by it, so that the axes keep their size.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    if len(handles) <= _MOST_ABOVE:
+        figure.legend(
+            handles, labels, loc="outside upper center", ncols=min(ncols, max(1, len(handles))), title=title
+        )
+        return
+    columns = math.ceil(len(handles) / _MOST_ROWS)
+    legend = figure.legend(handles, labels, loc="outside right upper", ncols=columns, title=title)
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width + legend.get_window_extent().width / figure.dpi, height)
 
 
 def _draw_correlator(axes: Axes, particle: ParticleResult, colour: str, marker: str, text: str) -> None:
@@ -98,8 +121,8 @@ def effective_masses(results: Results) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
     axes.set_xlim(0, None)
     bottom, top = _mass_range([results.particles[n] for n in names])
-    axes.set_ylim(bottom, top + 0.12 * (top - bottom))
-    axes.legend(loc="upper right", ncols=1 if len(names) < 5 else 2, title="mass from the fits")
+    axes.set_ylim(bottom, top)
+    _legend_of_particles(figure, axes, ncols=2, title="mass from the fits")
     return figure
 
 
@@ -132,7 +155,7 @@ def particle_figure(name: str, results: Results) -> Figure:
     """One particle: effective mass with the best fit (left), stability of the fits over t_min (right)."""
     particle = results.particles[name]
     colour, marker = colour_and_marker(name, list(results.particles))
-    figure = Figure(figsize=(9.2, 3.9))
+    figure = Figure(figsize=(9.2, 4.2))
     grid = figure.add_gridspec(3, 2, width_ratios=[1, 1.12], height_ratios=[3.2, 1, 1])
     _effective_mass_panel(figure.add_subplot(grid[:, 0]), name, particle, colour, marker)
     top = figure.add_subplot(grid[0, 1])
@@ -148,7 +171,8 @@ def _effective_mass_panel(axes: Axes, name: str, particle: ParticleResult, colou
     _band(axes, particle, colour, 0, particle.fit.t_max + 0.5)
     curve_t, curve = _fit_effective_mass(particle)
     states = "one state" if particle.fit.n_states == 1 else f"{particle.fit.n_states} states"
-    if "log(Eb)" in particle.fit.parameters:
+    behind = "log(Eb)" in particle.fit.parameters
+    if behind:
         states += " and the one from behind"
     text = f"best fit: {states}, $t$ = {particle.fit.t_min} to {particle.fit.t_max}"
     axes.plot(curve_t, curve, color=INK, lw=1.1, ls=(0, (4, 2)), label=text, zorder=2)
@@ -158,7 +182,20 @@ def _effective_mass_panel(axes: Axes, name: str, particle: ParticleResult, colou
     axes.set_xlim(0, None)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
     axes.set_ylim(*_mass_range([particle]))
-    axes.legend(loc="upper right")
+    _legend_below(axes, axes, ncols=1 if behind else 2)  # wider than the panel, it would make it narrow
+
+
+def _legend_below(axes: Axes, source: Axes, *, ncols: int) -> None:
+    """Entries of `source` under the label of the time axis of `axes`, where they cover no data."""
+    handles, labels = source.get_legend_handles_labels()
+    axes.legend(
+        handles,
+        labels,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        borderaxespad=_BELOW_LABELS,
+        ncols=ncols,
+    )
 
 
 def _fit_effective_mass(particle: ParticleResult) -> tuple[NDArray, NDArray]:
@@ -199,13 +236,13 @@ def _stability_panels(top: Axes, middle: Axes, bottom: Axes, particle: ParticleR
     top.set_title("Stability of the fits")
     top.set_ylabel(r"$a\,m$")
     top.set_ylim(*_stability_range(particle))
-    top.legend(loc="upper right", ncols=3)
     middle.set_ylabel("p-value")
     middle.set_ylim(-0.08, 1.08)
     middle.set_yticks([0, 0.5, 1])
     bottom.set_ylabel("weight")
     bottom.set_ylim(0, None)
     bottom.set_xlabel(r"first time slice of the fit $t_{\min}/a$")
+    _legend_below(bottom, top, ncols=len(states) + 1)
     show_first_times(bottom, [fit.t_min for fit in particle.scan])
     for axes in (top, middle):
         axes.tick_params(labelbottom=False)
@@ -223,8 +260,7 @@ def _stability_range(particle: ParticleResult) -> tuple[float, float]:
         if fit.weight >= _FAINT_WEIGHT:
             low.append(fit.mass - 1.15 * fit.mass_error)
             high.append(fit.mass + 1.15 * fit.mass_error)
-    bottom, top = max(0.0, min(low)), max(high)
-    return bottom, top + 0.25 * (top - bottom)
+    return max(0.0, min(low)), max(high)
 
 
 def series_figure(name: str, series: Series) -> Figure:

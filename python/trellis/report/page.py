@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import jinja2
@@ -13,7 +15,7 @@ from trellis.analysis.results import Results, format_error
 from trellis.durable import write_bytes, write_text
 
 from . import figures, stream_figures
-from .charge_figures import charge_figures
+from .charge_figures import charge_drawings
 from .embed import png_bytes, svg_text
 from .style import look, observable_label
 
@@ -31,31 +33,33 @@ _PLOTTED_OBSERVABLES = (
 _PLOTTED_PER_FLAVOUR = ("condensate.", "number_density.")
 
 
-def make_figures(results: Results) -> dict[str, Figure]:
-    """All figures of the report by name; call inside `style.look()`."""
-    made: dict[str, Figure] = {}
+def figure_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
+    """What draws each figure of the report, by name; call these inside `style.look()`."""
+    found: dict[str, Callable[[], Figure]] = {}
     if results.particles:
-        made["correlators"] = figures.correlators(results)
-        made["effective_masses"] = figures.effective_masses(results)
+        found["correlators"] = partial(figures.correlators, results)
+        found["effective_masses"] = partial(figures.effective_masses, results)
     for name in results.particles:
-        made[f"fit_{name}"] = figures.particle_figure(name, results)
-    made |= charge_figures(results)
-    if results.companion is not None:
-        made |= {f"companion_{name}": figure for name, figure in charge_figures(results.companion).items()}
-        if results.companion.particles:
-            made["companion_effective_masses"] = figures.effective_masses(results.companion)
+        found[f"fit_{name}"] = partial(figures.particle_figure, name, results)
+    found |= charge_drawings(results)
+    companion = results.companion
+    if companion is not None:
+        found |= {f"companion_{name}": draw for name, draw in charge_drawings(companion).items()}
+        if companion.particles:
+            found["companion_effective_masses"] = partial(figures.effective_masses, companion)
     if results.stream is not None and results.stream.flow is not None:
-        made["flow"] = stream_figures.flow_figure(results.stream.flow)
+        found["flow"] = partial(stream_figures.flow_figure, results.stream.flow)
     if results.stream is not None and results.stream.loops is not None:
-        made["wilson_loops"] = stream_figures.loops_figure(results.stream.loops)
+        found["wilson_loops"] = partial(stream_figures.loops_figure, results.stream.loops)
     flavours = [n for n in results.observables | results.series if n.startswith(_PLOTTED_PER_FLAVOUR)]
     for name in (*_PLOTTED_OBSERVABLES, *flavours):
         observable = results.observables.get(name)
         if observable is not None and observable.series is not None:
-            made[f"series_{name}"] = figures.observable_figure(name, observable, observable.series)
+            draw = partial(figures.observable_figure, name, observable, observable.series)
+            found[f"series_{name}"] = draw
         elif name in results.series:
-            made[f"series_{name}"] = figures.series_figure(name, results.series[name])
-    return made
+            found[f"series_{name}"] = partial(figures.series_figure, name, results.series[name])
+    return found
 
 
 def render_page(results: Results, plots: dict[str, str]) -> str:
@@ -78,7 +82,10 @@ def render_page(results: Results, plots: dict[str, str]) -> str:
 
 
 def write_report(results: Results, output: Path | str) -> Path:
-    """Write results.json, plots/*.png and report.html into the folder `output`.
+    """Write plots/*.png, report.html and results.json into the folder `output`.
+
+    Pictures of an earlier report there which this one does not have are removed. results.json is the last:
+    it says which they are, whatever stops a report halfway.
 
     Returns
     -------
@@ -89,13 +96,25 @@ def write_report(results: Results, output: Path | str) -> Path:
     plots: dict[str, str] = {}
     pictures: dict[str, bytes] = {}
     with look():
-        for name, figure in make_figures(results).items():
+        for name, draw in figure_drawings(results).items():
+            figure = draw()
             pictures[name], plots[name] = png_bytes(figure), svg_text(figure, name)
     text = render_page(results, plots)  # all is made before an older report is touched
     (folder / "plots").mkdir(parents=True, exist_ok=True)
     for name, content in pictures.items():
         write_bytes(folder / "plots" / f"{name}.png", content)
-    results.to_json(folder / "results.json")
     page = folder / "report.html"
     write_text(page, text)
+    for name in _earlier_figures(folder) - pictures.keys():
+        (folder / "plots" / f"{name}.png").unlink(missing_ok=True)
+    results.to_json(folder / "results.json")
     return page
+
+
+def _earlier_figures(folder: Path) -> set[str]:
+    """Figures of the report whose results.json lies there: files beside them are not the report's."""
+    try:
+        earlier = Results.from_json(folder / "results.json")
+    except (OSError, ValueError):  # there is none, or it is another version's
+        return set()
+    return {name for name in figure_drawings(earlier) if "/" not in name}

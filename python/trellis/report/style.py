@@ -86,11 +86,23 @@ def look() -> AbstractContextManager[None]:
 
 
 def colour_and_marker(name: str, names: list[str]) -> tuple[str, str]:
-    """Colour and marker of a particle among `names`."""
-    free = [i for i in range(len(COLOURS)) if i not in {_FIXED[n] for n in names if n in _FIXED}] or [0]
-    others = [n for n in names if n not in _FIXED]
-    index = _FIXED[name] if name in _FIXED else free[others.index(name) % len(free)]
-    return COLOURS[index], MARKERS[index]
+    """Colour and marker of a particle among `names`: a pair of its own, for all pairs that there are."""
+    pairs = _pairs()
+    if name in _FIXED:
+        return pairs[_FIXED[name]]
+    taken = {_FIXED[n] for n in names if n in _FIXED}
+    free = [pair for i, pair in enumerate(pairs) if i not in taken]
+    # Partners come last: they have figures of their own, and the others keep the colours that differ most.
+    others = sorted((n for n in names if n not in _FIXED), key=lambda n: n.endswith("_parity_partner"))
+    return free[others.index(name) % len(free)]
+
+
+def _pairs() -> list[tuple[str, str]]:
+    """All colours with all markers: each round through the colours shifts the markers by one."""
+    count = len(COLOURS)
+    return [
+        (COLOURS[i % count], MARKERS[(i + i // count) % len(MARKERS)]) for i in range(count * len(MARKERS))
+    ]
 
 
 def charge_colours(names: list[str]) -> dict[str, str]:
