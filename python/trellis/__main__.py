@@ -1,6 +1,18 @@
 """`python -m trellis` is `trellis`."""
 
-from .cli import main
+import sys
+
+
+def main() -> None:
+    """Entry point of the `trellis` program, which takes Ctrl-C while it still imports, too."""
+    try:
+        from .cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted\n")
+        sys.exit(130)
+
 
 if __name__ == "__main__":
     main()

@@ -169,6 +169,8 @@ def generate(
         console.run(lambda: _print_schema(HmcRun), json)
     if acceptance is not None and not tune:
         raise typer.BadParameter("--acceptance belongs to --tune: a run has the acceptance of its integrator")
+    if trajectories is not None and tune:
+        raise typer.BadParameter("--trajectories belongs to a run: --tune makes a few of its own, always 6")
     options = {"trajectories": trajectories, "tune": (acceptance or 0.85) if tune else None}
     _with_run_file(command, GenerateRun, run_file, resume, json, schema, **options)
 

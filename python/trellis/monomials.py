@@ -27,6 +27,8 @@ _LANCZOS_STEPS, _LOWER_ACCURACY = 40, 0.1
 _UPPER_STEPS, _UPPER_MARGIN = 20, 1.02
 #: How far beyond the estimates an interval goes.
 _HIGH_MARGIN, _LOW_MARGIN = 1.2, 0.25
+#: Advice where 4 + mass does not outweigh the clover term.
+_LOWER_CSW = "lower csw, raise the mass (lower kappa), or start from smoother links"
 
 
 @dataclass
@@ -156,7 +158,7 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
             )
         else:
             sea._operators[fermion.name] = core.wilson_fermion(_wilson_params(fermion))
-        if _is_rational(fermion):
+        if fermion.is_rational:
             sea.intervals[fermion.name] = _interval(sea, fermion, U, intervals)
             _add_rational(sea, fermion, number)
         else:
@@ -207,26 +209,39 @@ def make_hmc(sea: Sea) -> HMC:
 
 
 @contextmanager
-def naming_solver_keys(run: HmcRun) -> Iterator[None]:
-    """Solves of monomials that fail know their limits, but not the keys of the run file that set them."""
+def naming_keys(run: HmcRun) -> Iterator[None]:
+    """Monomials that fail know their limits and fields, but not the keys of the run file that set them."""
     try:
         yield
     except NumericError as error:
+        if str(error).startswith("clover term:"):
+            raise NumericError(f"{_clover_flavours(run)}: {error}; {_LOWER_CSW}") from error
         if "|r|/|b|" not in str(error):
             raise
+        table = run.metropolis
+        of_heat_bath = ""
+        if table.heat_bath_residual is not None:
+            of_heat_bath = f"metropolis.heat_bath_residual = {table.heat_bath_residual:g}, "
         raise NumericError(
-            f"{error}; the run file has metropolis.max_iterations = {run.metropolis.max_iterations}, "
-            f"metropolis.residual = {run.metropolis.residual:g}, molecular_dynamics.residual = "
+            f"{error}; the run file has metropolis.max_iterations = {table.max_iterations}, "
+            f"metropolis.residual = {table.residual:g}, {of_heat_bath}molecular_dynamics.residual = "
             f"{run.molecular_dynamics.residual:g}"
         ) from error
 
 
+def _clover_flavours(run: HmcRun) -> str:
+    """Those whose determinant it may be: 'fermions 'light' (csw = 2, kappa = 0.12)'."""
+    found = [
+        f"{fermion.name!r} (csw = {fermion.csw:g}, "
+        + (f"mass = {fermion.mass:g})" if fermion.kappa is None else f"kappa = {fermion.kappa:g})")
+        for fermion in run.fermions
+        if fermion.csw != 0
+    ]
+    return f"fermions {' or '.join(found)}"
+
+
 def _is_staggered(fermion: FermionTable) -> bool:
     return fermion.type in ("staggered", "hisq")
-
-
-def _is_rational(fermion: FermionTable) -> bool:
-    return _is_staggered(fermion) or fermion.n_f == 1
 
 
 def _wilson_params(fermion: FermionTable) -> Any:
@@ -278,23 +293,29 @@ def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
     fields = fermion.pseudofermions or 1
     power = fermion.n_f / (4 if _is_staggered(fermion) else 2) / fields
 
-    def function(exponent: float, order: int | None, tolerance: float) -> Rational:
-        return rational_power(
-            exponent,
-            low=interval.low,
-            high=interval.high,
-            order=order,
-            tolerance=None if order is not None else tolerance,
-        )
+    own = "heat_bath_" if table.has_own_heat_bath else ""
+
+    def function(exponent: float, order: int | None, tolerance: float, keys: str) -> Rational:
+        wanted = None if order is not None else tolerance
+        try:
+            return rational_power(
+                exponent, low=interval.low, high=interval.high, order=order, tolerance=wanted
+            )
+        except NumericError as error:
+            raise NumericError(
+                f"fermions {fermion.name!r}: {error}: raise rational.{keys}tolerance, "
+                + ("raise the mass, " if _is_staggered(fermion) and table.low is None else "")
+                + f"or give rational.{keys}order and accept its error"
+            ) from error
 
     functions = {
-        "heat_bath": function(power / 2, table.order, table.tolerance),
-        "dynamics": function(-power, table.dynamics_order, table.dynamics_tolerance),
-        "metropolis": function(-power, table.order, table.tolerance),
+        "heat_bath": function(power / 2, *table.heat_bath, own),
+        "dynamics": function(-power, table.dynamics_order, table.dynamics_tolerance, "dynamics_"),
+        "metropolis": function(-power, table.order, table.tolerance, ""),
     }
     sea.functions[fermion.name] = functions
     residuals = {
-        "heat_bath": run.metropolis.residual,
+        "heat_bath": run.metropolis.of_rational_heat_baths,
         "dynamics": run.molecular_dynamics.residual,
         "metropolis": run.metropolis.residual,
     }

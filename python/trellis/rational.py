@@ -117,10 +117,11 @@ def rational_power(
     assert tolerance is not None
     if not 0 < tolerance < 1:
         raise BadArgument(f"tolerance of a rational approximation: between 0 and 1, found {tolerance:g}")
-    for trial in range(_first_order(low / high, tolerance), _MAX_ORDER + 1):
-        found = _scaled(_on_unit_interval(exponent, low / high, trial, cache), low, high)
-        if found.error <= tolerance:
-            return _with_rounding(found)
+    with _announcing_once():
+        for trial in range(_first_order(low / high, tolerance), _MAX_ORDER + 1):
+            found = _scaled(_on_unit_interval(exponent, low / high, trial, cache), low, high)
+            if found.error <= tolerance:
+                return _with_rounding(found)
     raise NumericError(
         f"no rational approximation of order {_MAX_ORDER} or below has an error of {tolerance:g} on "
         f"[{low:g}, {high:g}]"
@@ -135,6 +136,21 @@ def announcing(say: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         _announce.reset(token)
+
+
+@contextmanager
+def _announcing_once() -> Iterator[None]:
+    """Of the orders that are tried for one function, the first that takes long is announced."""
+    say = _announce.get()
+    said: list[str] = []
+
+    def say_once(text: str) -> None:
+        if say is not None and not said:
+            said.append(text)
+            say(f"{text}; some higher orders may follow")
+
+    with announcing(say_once):
+        yield
 
 
 def order_estimate(ratio: float, tolerance: float) -> int:

@@ -261,6 +261,8 @@ def test_the_page_of_a_stream(tmp_path):
         "force.gauge": drift,
         "number_density.up": density,
     }
+    # nearly 1, with more of its few large values late: no drift
+    series["exp_minus_dH"] = np.where(np.arange(200) < 100, 1.0, 1.1) + 0.01 * rng.random(200)
     series["iterations.gauge"] = np.zeros(200)
     path = write_stream(tmp_path / "stream.h5", 200, thermalisation=20, **series)
     since = np.where(np.arange(1, 201) > 100, 1.0, np.nan)  # recorded from the middle of the stream on

@@ -17,6 +17,7 @@ from command_line import command, environment, run, stopped_by_signal, write_run
 from command_line import stream_content as content
 
 from trellis.analysis import analyze
+from trellis.commands.hmc_report import largest_change
 from trellis.errors import RunFileError
 from trellis.run_files import HmcRun, parse_run_file
 
@@ -433,6 +434,57 @@ def test_a_step_that_is_too_large_is_named(tmp_path: Path) -> None:
     found = run("generate", "run.toml", cwd=folder)
     assert "dH = " in found.stderr
     assert "raise the steps of [[integrator]]" in found.stderr
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (None, "error: nofile.toml: cannot be read: No such file or directory\n"),
+        ("beta =", "error: nofile.toml: not valid TOML: Invalid value (at end of document)\n"),
+        (
+            "[integrator]\n[integrator]",
+            "error: nofile.toml: not valid TOML: Cannot declare ('integrator',) tw",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_no_heat_bath(tmp_path: Path, text: str | None, expected: str) -> None:
+    if text is not None:
+        (tmp_path / "nofile.toml").write_text(text)
+    for options in (("--trajectories", 2), ("--tune",)):
+        assert run("generate", "nofile.toml", *options, cwd=tmp_path, status=1).stderr.startswith(expected)
+
+
+def test_trajectories_are_not_for_tuning(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    said = run("generate", "run.toml", "--tune", "--trajectories", 5, cwd=folder, status=2).stderr
+    assert "--trajectories belongs to a run" in said
+
+
+def test_violations_at_the_begin_of_the_thermalisation(tmp_path: Path) -> None:
+    """From the third in a row they are no matter of the start; all are counted at the end."""
+    text = RUN.replace("steps = 4", "steps = 1").replace("length = 0.5", "length = 2.0")
+    folder = write_run(tmp_path, text.replace("thermalisation = 3", "thermalisation = 12"), total=13)
+    said = run("generate", "run.toml", "--trajectories", 6, "--json", cwd=folder).stderr.splitlines()
+    early, summary = [line for line in said if "dH" in line]
+    assert early.startswith("warning: trajectory 3: dH = ")
+    assert ", the 3rd in a row, is above 10: raise the steps of [[integrator]] (of all actions" in early
+    with h5py.File(folder / "out" / "stream.h5") as file:
+        largest = file["observables/dH"][:].max()
+    assert summary.startswith(
+        f"warning: dH above 10 in 6 of 6 trajectories of the thermalisation, the largest {largest:.3g}: "
+    )
+    assert "raise the steps of [[integrator]]" in summary
+
+
+def test_the_action_that_changes_most() -> None:
+    monomials = [
+        {"name": name, "action_before": 10.0, "action_after": 10.0 + change}
+        for name, change in (("gauge", -300.0), ("light", 20.0))
+    ]
+    record = {"monomials": monomials, "kinetic_before": 5.0, "kinetic_after": 300.0}
+    assert largest_change(record) == (
+        "of all actions that of 'gauge' changes most, by -300; the kinetic energy by +295"
+    )
 
 
 def test_nothing_is_left_to_do(plain: Path) -> None:

@@ -175,6 +175,12 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
         ("n_f = 2\nmass", "n_f = 6\nmass", "pseudofermions of at least"),
         ("high = 40.0", "high = 1.0", "is above rational.high = 1: raise that, or leave it out\n"),
         ("low = 0.01, high = 40.0", "low = 20.0", "is below rational.low = 20: lower that, or leave"),
+        ("csw = 1.0", "csw = 1000.0", "fermions 'light' (csw = 1000, kappa = 0.12): clover term: pivot"),
+        (
+            "mass = 0.2\ncharge_thirds = 2\nmu_over_ipiT = 0.1\nrational = { order = 7, dynamics_order = 5 }",
+            "mass = 1e-12\ncharge_thirds = 2\nrational = { tolerance = 1e-14 }",
+            "fermions 'up': no rational approximation of order 60 or below has an error of 1e-14 on [1e-24,",
+        ),
         ("residual = 1e-9", "max_iterations = 5", "the run file has metropolis.max_iterations = 5,"),
         ("residual = 1e-7", 'residual = 1e-9\nprecision = "single"', "beyond single precision"),
         ("residual = 1e-7", 'precision = "half"', "molecular_dynamics.precision"),

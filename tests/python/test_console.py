@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import os
 import re
+from pathlib import Path
 
 import pytest
+import typer
 from rich.console import Console
 
+from trellis.analysis.command import run as analyse
 from trellis.commands import hmc_report
-from trellis.commands.console import Output
+from trellis.commands.console import Output, run
 from trellis.commands.hmc_report import Part
+from trellis.errors import RunFileError
 from trellis.machine import show_bytes
 
 
@@ -90,6 +94,24 @@ def test_the_terminal_of_a_launcher(
         monkeypatch.setenv("PMIX_RANK", "0")
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert Output().console.is_terminal == expected
+
+
+def test_lines_of_a_hundred_are_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+    """rich has a picture for the hundred between two colons."""
+
+    def fails() -> int:
+        raise RunFileError("run.toml:100: random.sed: unknown key")
+
+    with pytest.raises(typer.Exit):
+        run(fails, json=False)
+    assert capsys.readouterr().err == "error: run.toml:100: random.sed: unknown key\n"
+
+
+def test_names_in_messages_of_the_analysis_are_no_pictures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert analyse([tmp_path / "a:100:[b]"], tmp_path / "out") == 1
+    assert "a:100:[b]" in "".join(capsys.readouterr().err.split())
 
 
 def test_bytes_are_shown_in_their_unit() -> None:

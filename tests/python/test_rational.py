@@ -160,6 +160,16 @@ def test_large_orders_on_short_intervals(exponent: float, low: float, high: floa
     assert line.startswith(f"computing a rational function of order 60 for x^{exponent:g} on [")
 
 
+def test_a_search_for_the_order_is_announced_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    with announcing(said.append):
+        found = rational_power(0.25, low=1e-8, high=4.0, tolerance=1e-10, cache=tmp_path / "rational.json")
+    (line,) = said
+    assert line.startswith("computing a rational function of order ")
+    assert line.endswith("; some higher orders may follow")
+    assert int(line.split()[6]) < found.order  # others were tried
+
+
 def test_short_computations_are_not_announced(tmp_path: Path) -> None:
     said: list[str] = []
     with announcing(said.append):

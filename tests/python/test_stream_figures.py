@@ -19,6 +19,17 @@ def test_a_single_creutz_ratio_has_whole_numbers_on_its_axis() -> None:
         assert [x for x in axes.get_xticks() if low <= x <= high] == extents
 
 
+def test_a_negative_creutz_ratio_is_in_its_picture() -> None:
+    """It turned the axis round, and was not on it."""
+    creutz = {"2x2": ValueRecord(value=-0.2, error=0.01), "3x3": ValueRecord(value=-0.1, error=0.02)}
+    potential = {"1x1": ValueRecord(value=0.5, error=0.01)}
+    left, right = loops_figure(LoopResult(count=5, loops={}, creutz=creutz, potential=potential)).axes
+    low, high = right.get_ylim()
+    assert low <= -0.21
+    assert high >= -0.08
+    assert left.get_ylim()[0] == 0
+
+
 def test_the_legend_of_a_flow_that_stays_low_is_not_on_its_curve() -> None:
     t = [0.1 * k for k in range(11)]
     value = [min(0.04, 0.12 * x) for x in t]

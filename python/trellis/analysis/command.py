@@ -62,7 +62,7 @@ def run(
         `NOTHING_FITTED` where there are correlators, in the measurements or in the companion's, and none of
         them could be fitted: the report is there, and says why.
     """
-    errors = Console(stderr=True, soft_wrap=True)
+    errors = Console(stderr=True, soft_wrap=True, emoji=False)
     try:
         results = analyze(paths, output=output_dir, companion=companion, title=title, options=options)
     except (AnalysisError, RunFileError, OSError) as error:
@@ -74,7 +74,7 @@ def run(
     if json:
         sys.stdout.write(results.to_json())
     else:
-        print_summary(results, Path(output_dir), Console())
+        print_summary(results, Path(output_dir), Console(emoji=False, markup=False))
     parts = [results] if results.companion is None else [results, results.companion]
     if not any(map(_is_without_fits, parts)):
         return 0

@@ -178,7 +178,7 @@ def _fail(text: str, json_mode: bool, status: int, details: str = "") -> None:
     where = f" (rank {rank})" if rank > 0 else ""
     with _as_far_as_it_goes(sys.stderr):
         sys.stderr.write(details)
-        Console(stderr=True, highlight=False, soft_wrap=True).print(
+        Console(stderr=True, highlight=False, soft_wrap=True, emoji=False).print(
             f"error{where}: {text}", style="bold red", markup=False
         )
         sys.stderr.flush()

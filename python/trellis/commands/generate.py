@@ -19,7 +19,7 @@ from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.generate import OF_TRAJECTORIES
-from ..run_files.loading import has_table
+from ..run_files.loading import load_toml
 from .changed_keys import different_keys, differing_keys
 from .console import Output
 from .folder_lock import FolderLock
@@ -72,11 +72,12 @@ def generate(
 
 def _has_trajectories(run_file: Path) -> bool:
     """[molecular_dynamics] says so; a file that lacks it and means trajectories is told that alone."""
-    if has_table(run_file, "molecular_dynamics"):
+    tables = load_toml(run_file)
+    if "molecular_dynamics" in tables:
         return True
-    if has_table(run_file, "heatbath") or has_table(run_file, "sweeps"):
+    if "heatbath" in tables or "sweeps" in tables:
         return False
-    return any(has_table(run_file, name) for name in OF_TRAJECTORIES)
+    return any(name in tables for name in OF_TRAJECTORIES)
 
 
 def generate_run(run: GenerateRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:

@@ -13,17 +13,17 @@ from ..core import load
 from ..ensemble import State, Stream, load_last_state, save_state, states
 from ..errors import BadArgument, NumericError
 from ..gauge import GaugeField, Geometry
-from ..monomials import Interval, make_hmc, make_sea, naming_solver_keys
+from ..monomials import Interval, make_hmc, make_sea, naming_keys
 from ..online import OnlineMeasurements, sea_flavours
 from ..parallel import broadcast, on_root
 from ..provenance import build_provenance, now
-from ..rational import announcing
+from ..rational import Rational, announcing
 from ..run_files import HmcRun
 from .changed_keys import changes, course_of, describe_change, physics_of, require_tested
 from .console import Output
 from .folder_lock import FolderLock
 from .hmc_memory import hmc_bytes
-from .hmc_report import Part, describe_parts, describe_trajectory
+from .hmc_report import Part, describe_parts, describe_trajectory, largest_change
 from .setup import (
     gauge_field_bytes,
     make_output_folder,
@@ -44,6 +44,8 @@ from .tune import tune
 
 #: Beyond this a trajectory is practically never accepted.
 _LARGE_VIOLATION = 10.0
+#: So many in a row are no first steps from a start far from equilibrium, of which each run has some.
+_MANY_VIOLATIONS = 3
 #: Relative errors of heat bath or accept step above this are warned about.
 _LARGE_RATIONAL_ERROR = 1e-4
 #: Of heat bath and accept step: above, the bias of averages can be seen, and acceptance does not show it.
@@ -66,14 +68,14 @@ def generate_hmc(
     trajectories
         Make so many more, whatever run.trajectories.total is.
     """
-    with naming_solver_keys(run):
+    with naming_keys(run):
         return _Chain(run, text, output).run_all(trajectories)
 
 
 def tune_hmc(run: HmcRun, text: str, output: Output, *, acceptance: float) -> dict[str, Any]:
     """`trellis generate --tune`: from the last state of the run, or its start after the thermalisation."""
     chain = _Chain(run, text, output)
-    with naming_solver_keys(run):
+    with naming_keys(run):
         U = chain.last_or_start(tuning=True)
         chain._prepare(U)
         for number in range(chain.number + 1, run.trajectories.thermalisation + 1):
@@ -105,6 +107,10 @@ class _Chain:
         self.spectrum_seconds = 0.0
         #: Links at which HISQ's guard acted, in the trajectories of this command.
         self.guarded_links = self.guarded_trajectories = 0
+        #: dH of the thermalising trajectories of this command, and how many large ones are the last.
+        self.thermalising: list[float] = []
+        self.violations_in_a_row = 0
+        self.has_warned_early = False
         self.measurements = OnlineMeasurements(
             run.measure,
             sea_flavours(run.fermions, run.smearing, run.background),
@@ -164,14 +170,17 @@ class _Chain:
         run = self.run
         warn_of_large_rho("smearing.rho", run.smearing.rho, run.smearing.levels, self.output)
         warn_of_valence(run.measure, self.output)
-        found, dynamics = run.metropolis.residual, run.molecular_dynamics.residual
+        dynamics = run.molecular_dynamics.residual
         largest = min(_LARGE_RESIDUAL, dynamics)
-        if run.fermions and found > largest:
-            named = "molecular_dynamics.residual = " if largest == dynamics else ""
+        named = "molecular_dynamics.residual = " if largest == dynamics else ""
+        for key in ("residual", "heat_bath_residual"):
+            found = getattr(run.metropolis, key)
+            if not run.fermions or found is None or found <= largest:
+                continue
             self.output.warning(
-                f"metropolis.residual = {found:g} is looser than {named}{largest:g}: heat bath and accept "
+                f"metropolis.{key} = {found:g} is looser than {named}{largest:g}: heat bath and accept "
                 "step are not exact, and averages are biased while the acceptance looks well; set "
-                f"metropolis.residual to {largest:g} or less, or leave it out"
+                f"metropolis.{key} to {largest:g} or less, or leave it out"
             )
 
     def _prepare(self, U: GaugeField) -> None:
@@ -188,12 +197,20 @@ class _Chain:
                 f"{name}: rational functions on [{interval.low:.4g}, {interval.high:.4g}], "
                 f"order (error): {text}"
             )
-            worst = max(functions["heat_bath"].error, functions["metropolis"].error)
-            if worst > _LARGE_RATIONAL_ERROR:
-                self.output.warning(
-                    f"fermions {name!r}: a rational function is wrong by {worst:.1e}, and the weight of the "
-                    "configurations with it: raise rational.order, or leave it out"
-                )
+            self._warn_of_coarse(name, functions)
+
+    def _warn_of_coarse(self, name: str, functions: dict[str, Rational]) -> None:
+        """Of the functions of a flavour those that decide the weight of configurations."""
+        (table,) = (fermion.rational for fermion in self.run.fermions if fermion.name == name)
+        worst = max(("heat_bath", "metropolis"), key=lambda use: functions[use].error)
+        error = functions[worst].error
+        own = "heat_bath_" if worst == "heat_bath" and table.has_own_heat_bath else ""
+        if error > _LARGE_RATIONAL_ERROR:
+            self.output.warning(
+                f"fermions {name!r}: a rational function is wrong by {error:.1e}, and the weight of the "
+                f"configurations with it: raise rational.{own}order (or lower rational.{own}tolerance), or "
+                "leave it out"
+            )
 
     def _widen(self, U: GaugeField, wider: dict[str, Interval], first: str) -> None:
         """New rational functions for flavours with eigenvalues at U outside of their interval."""
@@ -316,12 +333,36 @@ class _Chain:
                 "the derivative of the action there: averages stay exact, dH grows; hisq_guarded_links in "
                 "the stream has this number of every trajectory"
             )
-        if number > self.run.trajectories.thermalisation // 2 and record["dH"] > _LARGE_VIOLATION:
-            worst = max(record["monomials"], key=lambda m: m["action_after"] - m["action_before"])
+        self._warn_of_violation(record, number)
+
+    def _warn_of_violation(self, record: dict[str, Any], number: int) -> None:
+        """Late in the thermalisation and after it of each, before of those that do not end by themselves."""
+        thermalisation = self.run.trajectories.thermalisation
+        is_large = record["dH"] > _LARGE_VIOLATION
+        self.violations_in_a_row = self.violations_in_a_row + 1 if is_large else 0
+        if number <= thermalisation:
+            self.thermalising.append(record["dH"])
+        if not is_large:
+            return
+        many, advice = "", ", shorten molecular_dynamics.length, or lengthen trajectories.thermalisation"
+        if number <= thermalisation // 2:
+            if self.has_warned_early or self.violations_in_a_row < _MANY_VIOLATIONS:
+                return
+            self.has_warned_early = True
+            many, advice = f", the {_MANY_VIOLATIONS}rd in a row,", " or shorten molecular_dynamics.length"
+        self.output.warning(
+            f"trajectory {number}: dH = {record['dH']:.3g}{many} is above {_LARGE_VIOLATION:g}: raise the "
+            f"steps of [[integrator]] ({largest_change(record)}){advice}"
+        )
+
+    def _warn_of_thermalisation(self) -> None:
+        """What the test would have refused and the chain went through, at the end of a command."""
+        large = [dH for dH in self.thermalising if dH > _LARGE_VIOLATION]
+        if large:
             self.output.warning(
-                f"trajectory {number}: dH = {record['dH']:.3g} is above {_LARGE_VIOLATION:g}: raise the "
-                f"steps of [[integrator]] (the largest change is that of {worst['name']!r}), shorten "
-                "molecular_dynamics.length, or lengthen trajectories.thermalisation"
+                f"dH above {_LARGE_VIOLATION:g} in {len(large)} of {len(self.thermalising)} trajectories of "
+                f"the thermalisation, the largest {max(large):.3g}: where that is not the start alone, raise "
+                "the steps of [[integrator]] or shorten molecular_dynamics.length"
             )
 
     def _record(self, U: GaugeField, record: dict[str, Any]) -> None:
@@ -401,6 +442,7 @@ class _Chain:
                 f"{self.run.trajectories.thermalisation}; it would have accepted {acceptance:.3g} of them "
                 "(mean of min(1, exp(-dH)))"
             )
+        self._warn_of_thermalisation()
         in_trajectories = sum(values["seconds"][k].real for k in new)
         by_part = {name: part.seconds / made for name, part in self.parts.items()} if made else {}
         if made:

@@ -98,7 +98,9 @@ def _pole_bytes(fermion: FermionTable, geometry: Geometry) -> float:
     table = fermion.rational
     low = table.low or (fermion.bare_mass**2 if fermion.type != "wilson" else _LOW)
     ratio = low / max(table.high or _HIGH, 2 * low)
+    heat_bath_order, heat_bath_tolerance = table.heat_bath
     orders = (
+        heat_bath_order or order_estimate(ratio, heat_bath_tolerance),
         table.order or order_estimate(ratio, table.tolerance),
         table.dynamics_order or order_estimate(ratio, table.dynamics_tolerance),
     )

@@ -30,6 +30,20 @@ def describe_trajectory(number: int, record: dict[str, Any], stream: Stream, sec
     return "  ".join(parts)
 
 
+def largest_change(record: dict[str, Any]) -> str:
+    """The action that changes most along a trajectory, and how much the kinetic energy does.
+
+    In a large dH each of them may be far larger than what is left of their sum.
+    """
+    changes = {m["name"]: m["action_after"] - m["action_before"] for m in record["monomials"]}
+    name = max(changes, key=lambda name: abs(changes[name]))
+    kinetic = record["kinetic_after"] - record["kinetic_before"]
+    return (
+        f"of all actions that of {name!r} changes most, by {changes[name]:+.3g}; the kinetic energy by "
+        f"{kinetic:+.3g}"
+    )
+
+
 @dataclass(frozen=True)
 class Part:
     """A kind of work: seconds taken, flops and bytes of all ranks, and the least seconds it could take."""

@@ -71,7 +71,8 @@ def loops_figure(loops: LoopResult) -> Figure:
             axes.errorbar(x + shift, value, error, mew=1.1, label=text.format(extent), **look)
         axes.set_xlabel(r"$R/a$")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        axes.set_ylim(0, None)
+        if all(value > error for rows in points.values() for _, value, error in rows):
+            axes.set_ylim(0, None)  # else the axis would be turned round, or end above a value
         if points:
             extents = [x for rows in points.values() for x, _, _ in rows]
             axes.set_xlim(min(extents) - 0.5, max(extents) + 0.5)  # of one R alone, too: ticks are integers

@@ -95,7 +95,19 @@ class MetropolisTable(Table):
     residual: float = Field(
         default=1e-10, ge=SMALLEST_RESIDUAL, lt=0.1, description="|b - A x| / |b| of their solves."
     )
+    heat_bath_residual: float | None = Field(
+        default=None,
+        ge=SMALLEST_RESIDUAL,
+        lt=0.1,
+        description="Of the solves in heat baths by rational functions; default: residual. Two wilson "
+        "flavours take residual for both.",
+    )
     max_iterations: int = Field(default=20000, ge=1, description="Of any solve.")
+
+    @property
+    def of_rational_heat_baths(self) -> float:
+        """The residual of their solves."""
+        return self.residual if self.heat_bath_residual is None else self.heat_bath_residual
 
 
 class TrajectoriesTable(Table):

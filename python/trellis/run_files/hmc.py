@@ -105,14 +105,15 @@ class HmcRun(Table):
     @model_validator(mode="after")
     def _smearing_fits(self) -> Self:
         if self.smearing.levels > 0 and self.fermions and all(f.type == "hisq" for f in self.fermions):
-            raise ValueError(
-                "fermions: HISQ flavours have their own smearing, and [smearing] is for the others, of which "
-                "there are none; leave that table out"
+            raise at_key(
+                "smearing",
+                "HISQ flavours have their own smearing, and [smearing] is for the others, of which there are "
+                "none; leave that table out",
             )
         if "hisq" in self.model_fields_set and not self.has_hisq:
-            raise ValueError(
-                "hisq: no flavour of [[fermions]] has type hisq, and this table is for their force; leave it "
-                "out"
+            raise at_key(
+                "hisq",
+                "no flavour of [[fermions]] has type hisq, and this table is for their force; leave it out",
             )
         if self.measure is not None and self.measure.loops is not None:
             self.measure.loops.require_fit(self.lattice.extents)
@@ -126,6 +127,14 @@ class HmcRun(Table):
                 f"background: b = {list(self.background.b)}, e = {list(self.background.e)}, and no flavour "
                 "of the sea has charge_thirds: give the charges, or leave the table out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _heat_bath_is_rational(self) -> Self:
+        found = self.metropolis.heat_bath_residual
+        if found is not None and not any(fermion.is_rational for fermion in self.fermions):
+            key = "metropolis.heat_bath_residual"
+            raise at_key(key, "no flavour has a heat bath by a rational function; leave it out", found)
         return self
 
     @model_validator(mode="after")

@@ -56,14 +56,6 @@ def _read_text(path: Path | str) -> str:
         raise RunFileError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def has_table(path: Path | str, name: str) -> bool:
-    """Whether a TOML file has this table; False where it cannot be read (loading it says why)."""
-    try:
-        return name in load_toml(path)
-    except RunFileError:
-        return False
-
-
 def parse_run_file(text: str, model: type[Run], name: str = "run file") -> Run:
     """Validate the text of a run file; see :func:`load_run_file`."""
     return validate_run(_parse_toml(text, name), model, name, text)

@@ -42,12 +42,18 @@ class SmearingTable(Table):
     """[smearing]: of the links that the fermions see; [source.links]: of those that gaussian sources and
     sinks use. None by default. First APE, then stout, then flow."""
 
-    stout_steps: int = Field(default=0, ge=0, le=MOST_STEPS)
-    stout_rho: float = Field(default=0.1, gt=0, lt=0.25)
+    stout_steps: int = Field(
+        default=0, ge=0, le=MOST_STEPS, description="Number of stout steps; 0: no stout smearing."
+    )
+    stout_rho: float = Field(
+        default=0.1, gt=0, lt=0.25, description="Weight of every staple in the exponent of a stout step."
+    )
     stout_spatial: bool | None = Field(
         default=None, description="Only spatial links, by their spatial staples; default: false."
     )
-    ape_steps: int = Field(default=0, ge=0, le=MOST_STEPS)
+    ape_steps: int = Field(
+        default=0, ge=0, le=MOST_STEPS, description="Number of APE steps; 0: no APE smearing."
+    )
     ape_alpha: float = Field(default=0.5, gt=0, le=1, description="Weight of the staples' mean.")
     ape_spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
     flow_time: float = Field(
@@ -150,7 +156,9 @@ class SourceTable(Table):
 class FlowTable(Table):
     """[flow]: the gradient flow of the links, for E(t), t0, w0 and the charge; none without it."""
 
-    action: Literal["wilson", "symanzik"] = "wilson"
+    action: Literal["wilson", "symanzik"] = Field(
+        default="wilson", description="Gauge action whose gradient drives the flow."
+    )
     time: float = Field(gt=0, description="Where the flow ends, t / a^2.")
     spacing: float = Field(default=0.1, gt=0, description="Between two measurements, t / a^2.")
     tolerance: float = Field(
@@ -167,7 +175,7 @@ class FlowTable(Table):
 
 
 class SinkTable(Table):
-    """[sink]"""
+    """[sink]: the other end of the propagators, where quarks are contracted."""
 
     type: Literal["point", "gaussian"] = Field(
         default="point", description="gaussian: width and steps as in [source]."
@@ -179,9 +187,14 @@ class MeasureRun(Table):
 
     configurations: ConfigurationsTable
     fermion: FermionTable | None = Field(default=None, description="Without it no correlators are measured.")
-    flow: FlowTable | None = None
+    flow: FlowTable | None = Field(
+        default=None,
+        description="Gradient flow of the links, for E(t), t0, w0 and the charge; default: none.",
+    )
     solver: SolverTable = SolverTable()
-    deflation: DeflationTable | None = None
+    deflation: DeflationTable | None = Field(
+        default=None, description="Low modes of the system that is solved, to deflate solves; default: none."
+    )
     source: SourceTable = SourceTable()
     sink: SinkTable = SinkTable()
     smearing: SmearingTable = SmearingTable()

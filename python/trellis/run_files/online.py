@@ -16,6 +16,7 @@ from .common import (
     MagneticQuanta,
     Positive,
     Table,
+    at_key,
     require_diagonal,
     require_flow_times,
 )
@@ -61,7 +62,9 @@ class ValenceTable(Table):
     """[[measure.valence]]: a flavour that is measured and is not in the sea."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="In the stream.")
-    type: Literal["staggered", "hisq", "wilson"] = "staggered"
+    type: Literal["staggered", "hisq", "wilson"] = Field(
+        default="staggered", description="staggered: naive; hisq: improved; wilson: clover with csw."
+    )
     n_f: Coupling = Field(default=1.0, gt=0, description="Observables are summed over so many flavours.")
     mass: Coupling | None = Field(default=None, description="Bare mass (wilson: or kappa).")
     kappa: Positive | None = Field(default=None, description="wilson: 1 / (2 (4 + mass)).")
@@ -167,7 +170,7 @@ class LoopTable(Periodic):
         return self
 
     def require_fit(self, extents: Extents) -> None:
-        """No loop is longer than the lattice."""
+        """No loop is longer than the lattice; what is raised is about keys of the whole run file."""
         longest_spatial = min(extents[:3]) if self.planes != "all" else min(extents)
         longest_temporal = {"temporal": extents[3], "spatial": min(extents[:3]), "all": min(extents)}
         for name, asked, there in (
@@ -175,7 +178,7 @@ class LoopTable(Periodic):
             ("temporal", self.temporal, longest_temporal[self.planes]),
         ):
             if asked > there:
-                raise ValueError(f"measure.loops.{name} = {asked} is longer than the lattice, {there}")
+                raise at_key(f"measure.loops.{name}", f"longer than the lattice, {there}", asked)
 
 
 class MeasureTable(Table):

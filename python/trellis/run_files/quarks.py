@@ -216,7 +216,9 @@ class SolverTable(Table):
         default="cg", description="cg works on the normal equations; mr converges for heavy quarks only."
     )
     tolerance: float = Field(default=1e-10, gt=0, lt=1, description="Of |b - M x| / |b|.")
-    max_iterations: int = Field(default=10000, ge=1)
+    max_iterations: int = Field(
+        default=10000, ge=1, description="Of a solve; one that has not converged by then is an error."
+    )
     inner_precision: Literal["double", "float", "half", "fp16"] = Field(
         default="half",
         description="Storage in the inner solver of the mixed-precision scheme; half is 16-bit fixed point, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -17,8 +17,16 @@ from .common import (
     Name,
     Positive,
     Table,
+    at_key,
     require_diagonal,
 )
+
+#: Relative errors of rational functions that coefficients in double can reach.
+SMALLEST_TOLERANCE = 1e-15
+#: Of staggered flavours: squares of smaller masses, and their ratios to the spectrum, leave double precision.
+SMALLEST_MASS = 1e-150
+
+Tolerance = Annotated[float, Field(ge=SMALLEST_TOLERANCE, lt=0.1)]
 
 
 class SmearingTable(Table):
@@ -56,15 +64,27 @@ class RationalTable(Table):
     """Orders and residuals of a rational action; every key has a default."""
 
     order: int | None = Field(
-        default=None, ge=1, le=60, description="Poles of heat bath and accept step; default: from tolerance."
+        default=None,
+        ge=1,
+        le=60,
+        description="Poles of the accept step, and of the heat bath where it has no key of its own; default: "
+        "from tolerance.",
+    )
+    heat_bath_order: int | None = Field(
+        default=None,
+        ge=1,
+        le=60,
+        description="Poles of the heat bath; default: from heat_bath_tolerance where that is given, else as "
+        "order and tolerance say.",
     )
     dynamics_order: int | None = Field(
         default=None, ge=1, le=60, description="Poles in the molecular dynamics; default: from its tolerance."
     )
-    tolerance: float = Field(
-        default=1e-10, gt=0, lt=0.1, description="Largest relative error where no order is given."
+    tolerance: Tolerance = Field(default=1e-10, description="Largest relative error where no order is given.")
+    heat_bath_tolerance: Tolerance | None = Field(
+        default=None, description="In the heat bath; default: that of the accept step."
     )
-    dynamics_tolerance: float = Field(default=1e-6, gt=0, lt=0.1, description="In the molecular dynamics.")
+    dynamics_tolerance: Tolerance = Field(default=1e-6, description="In the molecular dynamics.")
     high: float | None = Field(
         default=None,
         gt=0,
@@ -81,6 +101,18 @@ class RationalTable(Table):
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ValueError(f"low = {self.low:g} is not below high = {self.high:g}")
         return self
+
+    @property
+    def has_own_heat_bath(self) -> bool:
+        """Whether the heat bath has keys of its own."""
+        return self.heat_bath_order is not None or self.heat_bath_tolerance is not None
+
+    @property
+    def heat_bath(self) -> tuple[int | None, float]:
+        """Order, if there is one, and tolerance of the heat bath."""
+        if not self.has_own_heat_bath:
+            return self.order, self.tolerance
+        return self.heat_bath_order, self.heat_bath_tolerance or self.tolerance
 
 
 class FermionTable(Table):
@@ -137,6 +169,13 @@ class FermionTable(Table):
             raise ValueError(
                 f"fermions {self.name!r}: {self.type} flavours have a mass above 0, found {found}"
             )
+        if self.mass < SMALLEST_MASS:
+            raise at_key(
+                "mass",
+                f"the spectrum begins at its square, which double precision does not have: at least "
+                f"{SMALLEST_MASS:g}",
+                self.mass,
+            )
         for key in ("csw", "twisted_mass"):
             if getattr(self, key) != 0:
                 raise ValueError(f"fermions {self.name!r}: {key} is for type wilson")
@@ -178,6 +217,11 @@ class FermionTable(Table):
     def bare_mass(self) -> float:
         """The mass, from kappa where that is given."""
         return 1.0 / (2.0 * self.kappa) - 4.0 if self.kappa is not None else float(self.mass or 0.0)
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether its action is a rational function."""
+        return self.type != "wilson" or self.n_f == 1
 
     @property
     def monomial_names(self) -> list[str]:
