@@ -23,8 +23,8 @@ void bind_fermion_monomials(nb::module_& m) {
   nb::class_<SmearedLinks>(m, "SmearedLinks")
       .def(
           "__init__",
-          [](SmearedLinks* self, double rho, int levels, const std::string& dynamics_precision) {
-            new (self) SmearedLinks(isotropic_stout(rho), levels, precision_by_name(dynamics_precision));
+          [](SmearedLinks* self, const StoutWeights& rho, int levels, const std::string& dynamics_precision) {
+            new (self) SmearedLinks(rho, levels, precision_by_name(dynamics_precision));
           },
           "rho"_a, "levels"_a, "dynamics_precision"_a = "double");
   nb::class_<HisqSmearing, SmearedLinks>(m, "HisqSmearing")

@@ -120,10 +120,8 @@ void bind_gauge(nb::module_& m) {
           "spatial_extent"_a, "temporal_extent"_a, "planes"_a, release_gil())
       .def(
           "stout",
-          [](const GaugeField& U, double rho, int steps, bool is_spatial_only) {
-            return stout_smear(U, is_spatial_only ? spatial_stout(rho) : isotropic_stout(rho), steps);
-          },
-          "rho"_a, "steps"_a, "spatial"_a, release_gil())
+          [](const GaugeField& U, const StoutWeights& rho, int steps) { return stout_smear(U, rho, steps); },
+          "rho"_a, "steps"_a, release_gil())
       .def(
           "ape",
           [](const GaugeField& U, double alpha, int steps, bool is_spatial_only) {

@@ -152,3 +152,20 @@ def _listed(name: str, values: Any, count: int | None, what: str) -> Sequence[An
     if count is not None and len(found) != count:
         raise BadArgument(f"{name} must be {legal}, found {len(found)}: {values!r}")
     return found
+
+
+def stout_weights(name: str, rho: Any) -> list[list[float]]:
+    """rho[mu][nu] of stout smearing, from one weight or from 4 x 4 with zeros on the diagonal."""
+    rows = getattr(rho, "tolist", lambda: rho)()
+    if not isinstance(rows, list | tuple):
+        weight = real(name, rows)
+        return [[0.0 if mu == nu else weight for nu in range(4)] for mu in range(4)]
+    if len(rows) != 4 or any(not isinstance(row, list | tuple) or len(row) != 4 for row in rows):
+        raise BadArgument(f"{name}: expected a number or 4 rows of 4 numbers, found {rho!r}")
+    weights = [[real(f"{name}[{mu}][{nu}]", rows[mu][nu]) for nu in range(4)] for mu in range(4)]
+    for mu in range(4):
+        if weights[mu][mu] != 0:
+            raise BadArgument(
+                f"{name}[{mu}][{mu}]: there is no such plane: expected 0, found {weights[mu][mu]:g}"
+            )
+    return weights

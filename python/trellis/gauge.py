@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import choice, complex_array, file_path, instance, integer, integers, real
+from .arguments import choice, complex_array, file_path, instance, integer, integers, real, stout_weights
 from .core import load
 from .durable import behind_links
 from .errors import BadArgument, NotAvailable
@@ -227,24 +227,32 @@ class GaugeField:
         load().reunitarise_links(links)
         return GaugeField(links)
 
-    def stout(self, *, rho: float, steps: int, spatial: bool = False) -> GaugeField:
+    def stout(
+        self, *, rho: float | Sequence[Sequence[float]], steps: int, spatial: bool = False
+    ) -> GaugeField:
         """Stout-smeared links (Morningstar and Peardon, hep-lat/0311018), `steps` times. Collective.
 
         Parameters
         ----------
         rho
-            Weight of each staple, the same for all directions.
+            Weight of each staple; or four rows of four, rho[mu][nu] of the staples of U_mu in the plane of mu
+            and nu, with zeros on the diagonal.
         steps
             At least 0.
         spatial
-            Spatial links by their spatial staples; temporal links stay as they are.
+            Spatial links by their spatial staples; temporal links stay as they are. With one rho.
 
         Raises
         ------
         BadArgument
-            rho is not finite, or steps is below 0.
+            rho is not finite or of another shape, or steps is below 0.
         """
-        return GaugeField(self._core.stout(real("rho", rho), integer("steps", steps, least=0), bool(spatial)))
+        weights = stout_weights("rho", rho)
+        if spatial:
+            if not np.isscalar(rho):
+                raise BadArgument("spatial goes with one rho: in rho[mu][nu] write zeros where nu is t")
+            weights = [[0.0 if 3 in (mu, nu) else weights[mu][nu] for nu in range(4)] for mu in range(4)]
+        return GaugeField(self._core.stout(weights, integer("steps", steps, least=0)))
 
     def ape(self, *, alpha: float, steps: int, spatial: bool = False) -> GaugeField:
         """APE-smeared links (Albanese et al., Phys. Lett. B 192, 163), `steps` times. Collective.

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .arguments import stout_weights
 from .core import load
 from .errors import BadArgument, NumericError
 from .hmc import HMC, Level, Monomial, gauge_monomial
@@ -130,7 +131,9 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
     if not run.fermions:
         return sea
     core = load()
-    links = core.SmearedLinks(run.smearing.rho, run.smearing.levels, arithmetic)
+    links = core.SmearedLinks(
+        stout_weights("smearing.rho", run.smearing.weights), run.smearing.levels, arithmetic
+    )
     staggered, hisq = core.StaggeredSea(), core.HisqSmearing(run.hisq.force_cut)
     number = 0
     for fermion in run.fermions:

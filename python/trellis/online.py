@@ -51,7 +51,8 @@ def sea_flavours(
             charge_thirds=fermion.charge_thirds,
             b=background.b if fermion.type != "wilson" else (0, 0, 0),
             e=background.e if fermion.type != "wilson" else (0, 0, 0),
-            rho=smearing.rho if fermion.type != "hisq" else 0.0,
+            rho=(smearing.rho or 0.0) if fermion.type != "hisq" else 0.0,
+            rho_mu_nu=smearing.rho_mu_nu if fermion.type != "hisq" else None,
             levels=smearing.levels if fermion.type != "hisq" else 0,
         )
         for fermion in fermions
@@ -184,12 +185,14 @@ class OnlineMeasurements:
             "configuration": number,
             "susceptibility": table.susceptibility,
         }
-        smeared: dict[tuple[float, int], GaugeField] = {}
+        smeared: dict[tuple[Any, int], GaugeField] = {}
         hisq: HISQ | None = None
         for flavour in self.flavours:
-            links_key = (flavour.rho, flavour.levels)
+            links_key = (flavour.weights, flavour.levels)
             if links_key not in smeared:
-                smeared[links_key] = U.stout(rho=flavour.rho, steps=flavour.levels) if flavour.levels else U
+                smeared[links_key] = (
+                    U.stout(rho=flavour.weights, steps=flavour.levels) if flavour.levels else U
+                )
             links = smeared[links_key]
             found: StaggeredObservables | WilsonObservables
             try:

@@ -168,7 +168,7 @@ class _Chain:
     def _warn_of_parameters(self) -> None:
         """What is legal, and seldom meant."""
         run = self.run
-        warn_of_large_rho("smearing.rho", run.smearing.rho, run.smearing.levels, self.output)
+        warn_of_large_rho("smearing", run.smearing.weights, run.smearing.levels, self.output)
         warn_of_valence(run.measure, self.output)
         dynamics = run.molecular_dynamics.residual
         largest = min(_LARGE_RESIDUAL, dynamics)

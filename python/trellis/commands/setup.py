@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -65,14 +66,24 @@ def set_threads(machine: MachineTable, output: Output) -> None:
         load().set_exchange_policy(machine.exchange)
 
 
-def warn_of_large_rho(key: str, rho: float, levels: int, output: Output) -> None:
+def warn_of_large_rho(
+    table: str, weights: float | Sequence[Sequence[float]], levels: int, output: Output
+) -> None:
     """Stout weights with which smearing roughens the links.
 
     Parameters
     ----------
-    key
-        Of the run file: "smearing.rho".
+    table
+        Of the run file: "smearing".
+    weights
+        One, or rho[mu][nu], of which the smallest and the mean of a row count.
     """
+    if isinstance(weights, float | int):
+        key, least, most = f"{table}.rho", weights, weights
+    else:
+        key, least = f"{table}.rho_mu_nu", min(map(min, weights))
+        most = max(sum(row) / 3 for row in weights)
+    rho = least if least < 0 else most
     if levels > 0 and rho < 0:
         output.warning(
             f"{key} = {rho:g} is negative: all waves of the links grow with every level; give a positive one "
@@ -88,7 +99,7 @@ def warn_of_large_rho(key: str, rho: float, levels: int, output: Output) -> None
 def warn_of_valence(measure: MeasureTable | None, output: Output) -> None:
     """What is legal and odd in the flavours of [[measure.valence]]."""
     for number, flavour in enumerate(measure.valence if measure else []):
-        warn_of_large_rho(f"measure.valence.{number}.rho", flavour.rho, flavour.levels, output)
+        warn_of_large_rho(f"measure.valence.{number}", flavour.weights, flavour.levels, output)
 
 
 def make_output_folder(folder: Path, key: str = "output.directory") -> None:

@@ -105,6 +105,21 @@ def _check_name(name: str) -> str:
 Name = Annotated[str, AfterValidator(_check_name)]
 
 
+def _without_diagonal(rho: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], ...]:
+    for mu, row in enumerate(rho):
+        if row[mu] != 0:
+            raise ValueError(f"row {mu} has {row[mu]:g} for its own direction, where no plane is: expected 0")
+    return rho
+
+
+_FourWeights = Annotated[tuple[Coupling, Coupling, Coupling, Coupling], Field(strict=False)]
+#: rho[mu][nu] of stout smearing: of the staples of U_mu in the plane of mu and nu.
+StoutMatrix = Annotated[
+    tuple[_FourWeights, _FourWeights, _FourWeights, _FourWeights],
+    Field(strict=False),
+    AfterValidator(_without_diagonal),
+]
+
 #: Above, stout smearing amplifies the shortest waves by more than 3/2 at each level: |1 - 16 rho|.
 LARGE_RHO = 0.16
 

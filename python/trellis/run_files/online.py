@@ -15,6 +15,7 @@ from .common import (
     FourPhases,
     MagneticQuanta,
     Positive,
+    StoutMatrix,
     Table,
     at_key,
     require_diagonal,
@@ -83,12 +84,17 @@ class ValenceTable(Table):
         description="staggered, wilson: stout weight of its links; warned about below 0 and above "
         f"{LARGE_RHO:g}.",
     )
+    rho_mu_nu: StoutMatrix | None = Field(
+        default=None, description="In the place of rho: a weight for each plane, as in [smearing]."
+    )
     levels: int = Field(default=0, ge=0, le=20, description="staggered, wilson: stout levels of its links.")
 
     @model_validator(mode="after")
     def _legal(self) -> Self:
         if self.type == "hisq" and self.levels > 0:
             raise ValueError(f"valence {self.name!r}: HISQ has its own smearing, levels must be 0")
+        if self.rho != 0 and self.rho_mu_nu is not None:
+            raise ValueError(f"valence {self.name!r}: give rho or rho_mu_nu, and not both")
         if self.type != "hisq" and self.epsilon != 0:
             raise ValueError(f"valence {self.name!r}: epsilon is for type hisq")
         if self.type == "wilson":
@@ -118,6 +124,11 @@ class ValenceTable(Table):
         if self.csw == 0 and self.twisted_mass == 0:
             said = f"valence {self.name!r}: mass = {self.bare_mass:g}"
             require_diagonal(4.0 + self.bare_mass, "4 + mass", said)
+
+    @property
+    def weights(self) -> float | StoutMatrix:
+        """What :meth:`trellis.GaugeField.stout` takes as rho."""
+        return self.rho if self.rho_mu_nu is None else self.rho_mu_nu
 
     @property
     def bare_mass(self) -> float:

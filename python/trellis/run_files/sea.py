@@ -16,6 +16,7 @@ from .common import (
     MagneticQuanta,
     Name,
     Positive,
+    StoutMatrix,
     Table,
     at_key,
     require_diagonal,
@@ -32,12 +33,29 @@ Tolerance = Annotated[float, Field(ge=SMALLEST_TOLERANCE, lt=0.1)]
 class SmearingTable(Table):
     """[smearing]: of the links that the fermions see."""
 
-    rho: Coupling = Field(
+    rho: Coupling | None = Field(
+        default=None,
         description="Stout weight of every staple (Morningstar and Peardon); above "
         f"{LARGE_RHO:g} the shortest waves grow by more than half at every level, and with negative weights "
-        "all waves grow: both are warned about."
+        "all waves grow: both are warned about.",
+    )
+    rho_mu_nu: StoutMatrix | None = Field(
+        default=None,
+        description="In the place of rho: four rows of four weights, of the staples of U_mu in the plane "
+        "of mu and nu in row mu, column nu (x, y, z, t), with zeros on the diagonal.",
     )
     levels: int = Field(ge=0, le=20, description="How often.")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if (self.rho is None) == (self.rho_mu_nu is None):
+            raise ValueError("give rho or rho_mu_nu, and not both")
+        return self
+
+    @property
+    def weights(self) -> float | StoutMatrix:
+        """What :meth:`trellis.GaugeField.stout` takes as rho."""
+        return self.rho_mu_nu if self.rho is None else self.rho  # type: ignore[return-value]
 
 
 class HisqTable(Table):
