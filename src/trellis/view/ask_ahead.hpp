@@ -7,10 +7,10 @@
 namespace trellis {
 
 /// Asks for cache lines to come into the second-level cache. Addresses behind the end of an array do no harm.
-/// Nothing on a GPU.
+/// Nothing in CUDA.
 template <size_t bytes>
 TRELLIS_SITE_FN void ask_for([[maybe_unused]] const void* data) {
-#ifndef __CUDA_ARCH__
+#ifndef __CUDACC__
   const char* lines = static_cast<const char*>(data);
 #pragma GCC unroll 32
   for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(lines + i, 0, 2);
