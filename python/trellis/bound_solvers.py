@@ -15,6 +15,7 @@ from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
 from .machine import peak_gflops, roof_gflops
 from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
+from .operators import QuarkOperator
 from .propagators import Propagator
 from .solvers import MixedPrecision, SolveReport
 from .sources import Source
@@ -29,8 +30,11 @@ class BoundSolver:
     """A solver of M x = b: what `solver(M)` returns."""
 
     def __init__(self, solver: Solver, M: WilsonClover | MoebiusDomainWall) -> None:
-        if not hasattr(getattr(M, "_core", None), "bytes"):
-            raise BadArgument(f"a solver is bound to an operator, found {M!r}")
+        if not isinstance(M, QuarkOperator):
+            raise BadArgument(
+                f"a solver is bound to an operator, WilsonClover or MoebiusDomainWall (staggered operators take "
+                f"it as an argument: M.solve(b, solver=...)), found {M!r}"
+            )
         self.solver = solver
         self.operator = M
         solver._require_operator(M)
@@ -254,6 +258,13 @@ class BoundSolver:
             columns = min(columns, self.operator._columns_per_solve)
         working_set = scale * self.operator._core.bytes(columns)
         return report.with_roof(roof_gflops(found.flops, found.bytes, working_set, precision))
+
+
+def bound_solver(name: str, value: Any) -> BoundSolver:
+    """The value itself, if it is a solver that has its operator."""
+    if not isinstance(value, BoundSolver):
+        raise BadArgument(f"{name} must be a solver bound to its operator, like tr.cg()(M), found {value!r}")
+    return value
 
 
 def _not_converged_message(report: SolveReport) -> str:

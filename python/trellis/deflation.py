@@ -231,15 +231,15 @@ def deflated(solver: Solver, eigenvectors: Eigenvectors, *, reduction: float = 0
     Raises
     ------
     BadArgument
-        The eigenvectors are those of another even-odd form, or the solver is deflated already.
+        The eigenvectors are those of another even-odd form, the solver is deflated already, or either is
+        something else.
     """
     if isinstance(solver, Deflated) or not isinstance(solver, Solver):
         raise BadArgument(f"deflated takes a solver that is not deflated yet, found {solver!r}")
+    instance("eigenvectors", eigenvectors, Eigenvectors)
     if solver._schur_form() != eigenvectors.even_odd:
         raise BadArgument(
             f"the solver's even-odd form is {solver._schur_form()!r}, the eigenvectors' is "
             f"{eigenvectors.even_odd!r}"
         )
-    if not 0 <= reduction < 1:
-        raise BadArgument(f"reduction must lie between 0 and 1, found {reduction}")
-    return Deflated(solver, eigenvectors, reduction)
+    return Deflated(solver, eigenvectors, real("reduction", reduction, least=0, below=1))

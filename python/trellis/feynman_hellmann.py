@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .arguments import choice, instance
 from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
-from .bound_solvers import BoundSolver
+from .bound_solvers import BoundSolver, bound_solver
 from .core import load
 from .correlators import ZERO_MOMENTUM, warn_if_one_twisted_flavour
 from .domain_wall import MoebiusDomainWall
@@ -73,7 +73,7 @@ def feynman_hellmann_propagator(
         smeared sink or to be of another operator (for currents between flavours solve for
         :func:`sequential_source`).
     """
-    solve._require_own(instance("S", S, Propagator))
+    bound_solver("solve", solve)._require_own(instance("S", S, Propagator))
     source = sequential_source(S, current, momentum=momentum)
     return solve.propagator(source, allow_not_converged=allow_not_converged)
 
@@ -132,7 +132,7 @@ def conserved_current_propagator(
     choice("current", current, "vector", "axial")
     choice("direction", direction, *_DIRECTIONS)
     instance("S", S, Propagator)
-    core, M = load(), solve.operator
+    core, M = load(), bound_solver("solve", solve).operator
     mu, n = _DIRECTIONS[direction], momentum_of(momentum)
     if not isinstance(M, MoebiusDomainWall):
         if current == "axial":

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .arguments import choice, instance, integer, real
 from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
-from .bound_solvers import BoundSolver
+from .bound_solvers import BoundSolver, bound_solver
 from .core import load
 from .correlators import ZERO_MOMENTUM
 from .errors import BadArgument
@@ -185,12 +185,13 @@ def three_point(
         known to have a smeared sink or to be of another operator.
     """
     choice("insertion", insertion, *_LINES)
-    up = QuarkLine(solve, instance("S", S, Propagator), _smeared(S, sink_smearing))
+    up = QuarkLine(bound_solver("solve", solve), instance("S", S, Propagator), _smeared(S, sink_smearing))
     other: QuarkLine | None = None
     if (down is None) != (solve_down is None):
         raise BadArgument("three_point: expected down and solve_down, or neither")
     if down is not None and solve_down is not None:
-        other = QuarkLine(solve_down, instance("down", down, Propagator), _smeared(down, sink_smearing))
+        instance("down", down, Propagator)
+        other = QuarkLine(bound_solver("solve_down", solve_down), down, _smeared(down, sink_smearing))
     for quark in (up, other):
         if quark is not None:
             quark.solve._require_own(quark.S)

@@ -54,6 +54,8 @@ def _spec(solver: Solver | None) -> Any:
         solver = cg(tolerance=1e-10)
     if isinstance(solver, EvenOdd):
         raise BadArgument("staggered solves are always even-odd: give the solver without even_odd")
+    if not isinstance(solver, Solver):
+        raise BadArgument(f"solver must be tr.cg(), bicgstab, gcr, mr or mixed_precision, found {solver!r}")
     return solver._spec()
 
 

@@ -120,7 +120,35 @@ REFUSED: dict[str, list[Call]] = {
     "update_threshold": [
         lambda f, x=x: tr.mixed_precision(tr.cg(), update_threshold=x) for x in (-1, 1, NAN)
     ],
-    "bound to an operator": [lambda f: tr.cg()(f.U), lambda f: tr.cg()(None)],
+    "bound to an operator": [
+        lambda f, M=M: tr.cg()(M) for M in (3, None, tr.cg(), tr.quenched)  # no operators
+    ]
+    + [lambda f: tr.cg()(f.U), lambda f: tr.cg()(tr.Staggered(f.U, mass=0.1))],
+    "solver must be tr.cg": [
+        lambda f, call=call, s=s: call(tr.Staggered(f.U, mass=0.1), s)
+        for call in (
+            lambda M, s: M.pion(solver=s),
+            lambda M, s: M.solve(np.ones((4, 2, 4, 2, 3)), solver=s),
+            lambda M, s: M.observables(n_f=2, vectors=1, seed=1, solver=s),
+        )
+        for s in (3, "cg", tr.cg, False, [tr.cg()])
+    ]
+    + [lambda f: tr.HISQ(f.other, mass=0.1).pion(solver=tr.cg()(f.M))],
+    "(solve|solve_down) must be a solver bound to its operator": [
+        lambda f, call=call, s=s: call(f, s)
+        for call in (
+            lambda f, s: tr.feynman_hellmann_propagator(s, f.S, "gamma_t"),
+            lambda f, s: tr.conserved_current_propagator(s, f.S),
+            lambda f, s: tr.three_point(s, f.S, ["gamma_t"], separations=[1], insertion="up"),
+            lambda f, s: tr.three_point(
+                *(f.solve(f.M), f.S, ["gamma_t"]),
+                **{"separations": [1], "insertion": "up", "down": f.S, "solve_down": s},
+            ),
+        )
+        for s in (3, "cg", tr.cg(), tr.cg)
+    ],
+    "deflated takes": [lambda f, s=s: tr.deflated(s, None) for s in (3, None, tr.cg)],
+    "eigenvectors must be": [lambda f, v=v: tr.deflated(tr.cg(), v) for v in (3, None, np.ones(3))],
     "source": [
         lambda f: f.solve(f.M).propagator(ORIGIN),
         lambda f: f.solve(f.M).propagator(tr.point_source(f.other.geometry, ORIGIN)),

@@ -79,6 +79,9 @@ def test_mistakes_are_refused(U: tr.GaugeField) -> None:
     modes = tr.lanczos(M, count=4, even_odd="none", tolerance=1e-6)
     with pytest.raises(tr.BadArgument, match="even-odd form"):
         tr.deflated(tr.even_odd(tr.cg()), modes)
+    for reduction in (-0.1, 1.0, float("nan"), "half"):
+        with pytest.raises(tr.BadArgument, match="reduction must be"):
+            tr.deflated(tr.cg(), modes, reduction=reduction)
     solver = tr.deflated(tr.cg(), modes)
     with pytest.raises(tr.BadArgument, match="not deflated yet"):
         tr.deflated(solver, modes)
