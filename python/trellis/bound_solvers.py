@@ -32,8 +32,8 @@ class BoundSolver:
     def __init__(self, solver: Solver, M: WilsonClover | MoebiusDomainWall) -> None:
         if not isinstance(M, QuarkOperator):
             raise BadArgument(
-                f"a solver is bound to an operator, WilsonClover or MoebiusDomainWall (staggered operators take "
-                f"it as an argument: M.solve(b, solver=...)), found {M!r}"
+                "a solver is bound to an operator, WilsonClover or MoebiusDomainWall (staggered ones take it "
+                f"as an argument: M.solve(b, solver=...)), found {M!r}"
             )
         self.solver = solver
         self.operator = M

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,14 @@ class QuarkOperator(OnLinks):
         return OperatorRecord(type(self).__name__, self._parameters(), self._links.plaquette)
 
 
+def _hopping_parameter(kappa: Any) -> float:
+    """Of either sign; 0 would be an infinite mass."""
+    number = real("kappa", kappa)
+    if abs(number) < sys.float_info.min:
+        raise BadArgument(f"kappa must not be 0 (the mass is 1 / (2 kappa) - 4), found {kappa!r}")
+    return number
+
+
 class WilsonClover(QuarkOperator):
     """The Wilson-clover operator, optionally anisotropic or with a twisted mass.
 
@@ -99,7 +108,7 @@ class WilsonClover(QuarkOperator):
     U
         The links; they are copied, in the precisions that solvers ask for.
     kappa, mass
-        One of them: kappa = 1 / (2 (4 + mass)).
+        One of them: kappa = 1 / (2 (4 + mass)), below 0 for masses below -4.
     csw
         Clover coefficient; 0 is the Wilson operator. With an anisotropy: c_R.
     boundary
@@ -139,7 +148,7 @@ class WilsonClover(QuarkOperator):
             raise BadArgument(f"give kappa or mass, and not both; found kappa={kappa}, mass={mass}")
         params = core.WilsonParams()
         if mass is None:
-            params.mass = core.kappa_to_mass(real("kappa", kappa, above=0))
+            params.mass = core.kappa_to_mass(_hopping_parameter(kappa))
         else:
             params.mass = real("mass", mass)
         params.csw_spatial = real("csw", csw)

@@ -49,7 +49,7 @@ def fields() -> Fields:
 Call = Callable[[Fields], Any]
 #: What is refused -> calls that differ in the value.
 REFUSED: dict[str, list[Call]] = {
-    "kappa": [lambda f, k=k: f.wilson(kappa=k) for k in (NAN, INFINITY, 0, -1, "0.1", 1j, [0.1])],
+    "kappa": [lambda f, k=k: f.wilson(kappa=k) for k in (NAN, INFINITY, 0, -0.0, 5e-324, "0.1", 1j, [0.1])],
     "mass": [lambda f, m=m: tr.WilsonClover(f.U, mass=m) for m in (NAN, INFINITY, "0.1", -4.0)],
     "planes": [lambda f, p=p: f.U.wilson_loops(spatial=1, temporal=1, planes=p) for p in (None, 1, "x", [])],
     "kind": [
@@ -121,7 +121,8 @@ REFUSED: dict[str, list[Call]] = {
         lambda f, x=x: tr.mixed_precision(tr.cg(), update_threshold=x) for x in (-1, 1, NAN)
     ],
     "bound to an operator": [
-        lambda f, M=M: tr.cg()(M) for M in (3, None, tr.cg(), tr.quenched)  # no operators
+        lambda f, M=M: tr.cg()(M)
+        for M in (3, None, tr.cg(), tr.quenched)  # no operators
     ]
     + [lambda f: tr.cg()(f.U), lambda f: tr.cg()(tr.Staggered(f.U, mass=0.1))],
     "solver must be tr.cg": [

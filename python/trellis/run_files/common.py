@@ -65,6 +65,18 @@ Coupling = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 #: A bound that is added to Coupling's would be lost beside it.
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 Positive = Annotated[float, Field(ge=1 / LARGEST, le=LARGEST)]
+
+
+def _not_zero(kappa: float) -> float:
+    if abs(kappa) < 1 / LARGEST:
+        raise ValueError(
+            f"expected a number other than 0, from {1 / LARGEST:g} to {LARGEST:g} in size, found {kappa:g}"
+        )
+    return kappa
+
+
+#: kappa = 1 / (2 (4 + mass)), below 0 for masses below -4.
+HoppingParameter = Annotated[Coupling, AfterValidator(_not_zero)]
 #: Of 1 + 3 nu / xi0 + mass: what its rounding leaves of zero, and more.
 _LEAST_DIAGONAL = 1e-12
 #: Flux quanta; with the charges they stay within the core's 32-bit integers.

@@ -13,8 +13,8 @@ from .common import (
     ElectricQuanta,
     Extents,
     FourPhases,
+    HoppingParameter,
     MagneticQuanta,
-    Positive,
     StoutMatrix,
     Table,
     at_key,
@@ -68,7 +68,7 @@ class ValenceTable(Table):
     )
     n_f: Coupling = Field(default=1.0, gt=0, description="Observables are summed over so many flavours.")
     mass: Coupling | None = Field(default=None, description="Bare mass (wilson: or kappa).")
-    kappa: Positive | None = Field(default=None, description="wilson: 1 / (2 (4 + mass)).")
+    kappa: HoppingParameter | None = Field(default=None, description="wilson: 1 / (2 (4 + mass)).")
     csw: Coupling = Field(default=0.0, description="wilson: clover coefficient.")
     twisted_mass: Coupling = Field(
         default=0.0, description="wilson: mu of + i mu gamma5 tau3; observables are those of the doublet."

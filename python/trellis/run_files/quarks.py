@@ -8,7 +8,16 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, ValidationError, WrapValidator, model_validator
 
 from ..operator_records import has_mirrored_slices
-from .common import LARGEST, Coupling, Positive, Table, ThreePhases, at_key, require_diagonal
+from .common import (
+    LARGEST,
+    Coupling,
+    HoppingParameter,
+    Positive,
+    Table,
+    ThreePhases,
+    at_key,
+    require_diagonal,
+)
 
 #: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
 LARGEST_COEFFICIENT = 100.0
@@ -76,7 +85,9 @@ class FermionTable(Table):
         default="wilson_clover",
         description="moebius: domain wall, with mass as m_f; Shamir is b5 = 1, c5 = 0.",
     )
-    kappa: Positive | None = Field(default=None, description="Hopping parameter; this or mass.")
+    kappa: HoppingParameter | None = Field(
+        default=None, description="Hopping parameter, not 0; this or mass."
+    )
     mass: Coupling | None = Field(default=None, description="Bare mass 1/(2 kappa) - 4; this or kappa.")
     csw: Coupling = Field(default=0.0, description="Clover coefficient; 0 is the Wilson operator.")
     boundary_t: TimeBoundary = Field(
@@ -112,7 +123,7 @@ class FermionTable(Table):
         "traffic for arithmetic: it is meant for GPUs. Default: 12, or 18 for links rounded to 32 bits.",
     )
 
-    strange_kappa: Positive | None = Field(
+    strange_kappa: HoppingParameter | None = Field(
         default=None, description="A second, heavier flavour; this or strange_mass."
     )
     strange_mass: Coupling | None = Field(default=None, description="The same by its mass.")

@@ -13,9 +13,9 @@ from .common import (
     Coupling,
     ElectricQuanta,
     FourPhases,
+    HoppingParameter,
     MagneticQuanta,
     Name,
-    Positive,
     StoutMatrix,
     Table,
     at_key,
@@ -149,7 +149,7 @@ class FermionTable(Table):
     )
     epsilon: Coupling = Field(default=0.0, description="hisq: correction of the Naik term, for heavy quarks.")
     mass: Coupling | None = Field(default=None, description="Bare mass (wilson: or kappa).")
-    kappa: Positive | None = Field(default=None, description="wilson: 1 / (2 (4 + mass)).")
+    kappa: HoppingParameter | None = Field(default=None, description="wilson: 1 / (2 (4 + mass)).")
     csw: Coupling = Field(default=0.0, description="wilson: clover coefficient.")
     twisted_mass: Coupling = Field(default=0.0, description="wilson: mu of + i mu gamma5 tau3; n_f = 2.")
     hasenbusch: list[Coupling] = Field(
@@ -211,6 +211,15 @@ class FermionTable(Table):
         if self.csw == 0 and self.twisted_mass == 0:
             said = f"fermions {self.name!r}: mass = {self.bare_mass:g}"
             require_diagonal(4.0 + self.bare_mass, "4 + mass", said)
+        if self.csw != 0 and self.twisted_mass == 0 and 4.0 + self.bare_mass <= 0:
+            # the clover term has no trace: no determinant with positive pivots on any links
+            key = "mass" if self.kappa is None else "kappa"
+            raise at_key(
+                key,
+                "expected a mass above -4, or a kappa above 0, beside csw: the clover term's determinant has "
+                "a logarithm only where 4 + mass outweighs it",
+                getattr(self, key),
+            )
         if self.n_f not in (1, 2):
             raise ValueError(f"fermions {self.name!r}: n_f is 1 or 2 for type wilson, found {self.n_f:g}")
         if self.mu_over_ipiT != 0 or self.charge_thirds != 0:
