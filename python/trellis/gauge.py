@@ -349,6 +349,8 @@ class GaugeField:
             Unknown format, or a precision, byte order or text that the format lacks.
         FileError
             The file cannot be written (a full disk, for example); an older file of that name is left alone.
+        NumericError
+            Links that are not finite or, as on reading, not in SU(3) to 1e-4.
         """
         bits = 0 if precision is None else integer("precision", precision, least=1)
         for name, value, formats in (

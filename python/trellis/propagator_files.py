@@ -53,8 +53,12 @@ def write_propagator(
     path, run_file = file_path(path), instance("run_file", run_file, str)
     if format is None:
         format = "scidac" if path.lower().endswith(_SCIDAC_SUFFIXES) else "hdf5"
-    if choice("format", format, "hdf5", "scidac") == "scidac":
-        norm2 = _finite_norm2(S, precision)
+    choice("format", format, "hdf5", "scidac")
+    norm2 = float(propagator_norm(S).sum())
+    if norm2 == 0:
+        warnings.warn(f"{path}: the propagator that is written has norm 0", UserWarning, stacklevel=3)
+    if format == "scidac":
+        _require_finite(norm2, precision)
         at = " ".join(map(str, S.source_at))
         stated = Statements(S.boundary, norm2, S.operator, S.is_sink_smeared).to_text()
         if measurement:
@@ -81,16 +85,14 @@ def measurement_text(path: str) -> str:
     return root.text(_MEASUREMENT, "propagator")
 
 
-def _finite_norm2(S: Propagator, precision: int) -> float:
+def _require_finite(norm2: float, precision: int) -> None:
     """SciDAC's checksum would agree with any numbers."""
     largest = float(np.finfo(np.float32 if precision == 32 else np.float64).max)
-    norm2 = float(propagator_norm(S).sum())
     norm = math.sqrt(norm2)
     if not norm <= largest:
         raise BadArgument(
             f"the propagator has a NaN or Inf, or numbers beyond {precision} bits: its norm is {norm:g}"
         )
-    return norm2
 
 
 def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str, measurement: str) -> None:

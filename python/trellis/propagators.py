@@ -176,6 +176,8 @@ class Propagator:
     ) -> None:
         """Write to a file: under a temporary name, then renamed. Collective.
 
+        A propagator of norm 0 gives a UserWarning.
+
         Parameters
         ----------
         path

@@ -9,6 +9,8 @@
 #include "tests/unit/io_test_fields.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/io/gauge_file.hpp"
+#include "trellis/io/lime.hpp"
+#include "trellis/io/reals.hpp"
 
 namespace trellis {
 namespace {
@@ -101,13 +103,15 @@ TEST(ParallelFiles, ThrowTogether) {
 TEST(ParallelFiles, NameABadLinkTogether) {
   const std::string path = common_name("parallel_bad_link");
   if (world()->rank() == 0) {
-    GaugeField U = random_field(lattice_of_one(extents));
+    write_gauge_field(path, random_field(lattice_of_one(extents)), GaugeFormat::scidac);
+    std::string bytes = file_bytes(path);
+    bytes.resize(bytes.rfind("\x45\x67\x89\xab"));  // without the checksum, which would say it, too
+    const size_t data = bytes.find("scidac-binary-data") - 16 + size_t(io::lime_header_bytes);
     for (const Coord& x : {Coord{3, 2, 11, 7}, Coord{1, 3, 5, 7}}) {
-      Link link = U.link(x, 2);
-      link[3] = 0.75;
-      U.set_link(x, 2, link);
+      const size_t at = data + size_t(site_index(x, extents)) * 576 + 2 * 144 + 3 * 16;
+      io::store_f64(reinterpret_cast<std::byte*>(bytes.data()) + at, 0.75, io::ByteOrder::big);
     }
-    write_gauge_field(path, U, GaugeFormat::scidac);
+    write_bytes(path, bytes);
   }
   world()->barrier();
   GaugeField U(make_lattice(extents));
@@ -145,6 +149,27 @@ TEST(ParallelFiles, HaveOffsetsOf64Bits) {
   EXPECT_THROW(file->read_text(end, 1), FileError);
   world()->barrier();
   if (world()->rank() == 0) std::remove(path.c_str());
+}
+
+TEST(ParallelFiles, AreNotWrittenWithLinksThatOneRankHasWrong) {
+  const std::string path = common_name("wrong");
+  GaugeField U = random_field(make_lattice(extents));
+  const Geometry& geometry = U.geometry();
+  if (geometry.to_global({0, 0, 0, 0}) == Coord{0, 0, 0, 0}) {
+    U.set_link({1, 0, 0, 0}, 2, Link{});
+    U.set_link({0, 1, 0, 0}, 0, Link{});
+  }
+  std::string error;
+  try {
+    write_gauge_field(path, U, GaugeFormat::ildg);
+  } catch (const NumericError& found) {
+    error = found.what();
+  }
+  EXPECT_NE(error.find("2 of 6144 links are not SU(3); the first, U_z(x=1, y=0, z=0, t=0), is 1 away"),
+            std::string::npos)
+      << error;
+  world()->barrier();
+  EXPECT_FALSE(exists(path));
 }
 
 TEST(ParallelFiles, KeepTheOldFileWhenTheDiskIsFull) {

@@ -294,6 +294,20 @@ def test_propagators_that_are_not_finite(fields: Fields, tmp_path: Path) -> None
     assert not list(tmp_path.iterdir())
 
 
+def test_fields_of_zeros(fields: Fields, tmp_path: Path) -> None:
+    U = tr.GaugeField.from_numpy(np.zeros_like(fields.U.to_numpy()), fields.geometry)
+    with pytest.raises(
+        tr.NumericError, match=r"not writing .*x.ildg: expected .* 256 of 256 links are not SU"
+    ):
+        U.write(tmp_path / "x.ildg")
+    assert not list(tmp_path.iterdir())
+    S = fields.from_numpy(np.zeros_like(fields.S.to_numpy()))
+    for format in ("hdf5", "scidac"):
+        with pytest.warns(UserWarning, match="x: the propagator that is written has norm 0") as caught:
+            S.write(tmp_path / "x", format)
+        assert [warning.filename for warning in caught] == [__file__]
+
+
 def test_arrays_of_other_kinds_mean_the_same(fields: Fields) -> None:
     expected = fields.M.apply(fields.psi)
     same = (

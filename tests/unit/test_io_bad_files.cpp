@@ -290,6 +290,28 @@ TEST(LimeFiles, OfTwoFieldsAreReadWithAWarning) {
   }
 }
 
+TEST(LimeFiles, WithFieldsOfOtherSizesSayWhatIsNotRead) {
+  for (const Case& c : {cases[0], cases[1]}) {
+    const std::vector<Record> own = records_of(good_file(c));
+    std::vector<Record> more = own;
+    const std::string type = std::string(c.name) + "-binary-data";
+    more.push_back({type, std::string(1152, 'x')});
+    FileReport report = read_bytes(lime_file(more));
+    EXPECT_TRUE(report.ok());
+    ASSERT_EQ(report.warnings.size(), 1u) << c.name;
+    const int64_t bytes = 64 * 72 * c.bits / 8;
+    EXPECT_EQ(report.warnings[0],
+              message("the file has further fields, which are not read: ", type,
+                      " of 1152 bytes; the one that is, ", type, ", has ", bytes, " bytes"));
+    for (int i = 0; i < 6; ++i) more.push_back({"scidac-binary-data", std::string(8, 'y')});
+    report = read_bytes(lime_file(more));
+    ASSERT_EQ(report.warnings.size(), 1u) << c.name;
+    EXPECT_NE(report.warnings[0].find("scidac-binary-data of 8 bytes and 2 more;"), std::string::npos)
+        << report.warnings[0];
+    EXPECT_TRUE(read_bytes(lime_file(own)).warnings.empty());
+  }
+}
+
 /// Without a checksum the last digits say that something happened to numbers of 64 bits.
 TEST(FilesWithoutChecksums, ThatAreLessUnitaryThanTheirDigitsAreWarnedAbout) {
   std::string bytes = good_file(cases[5]);

@@ -147,5 +147,38 @@ TEST(BadValues, AreSaidWithFewDigitsAndTheWarnings) {
   EXPECT_TRUE(has(error, "too few digits")) << error;
 }
 
+/// Every reader would refuse the file.
+TEST(BadLinks, AreNotWritten) {
+  const Link zero{};
+  GaugeField all(lattice_of_one(extents));
+  for (int64_t site = 0; site < product(extents); ++site)
+    for (int mu = 0; mu < Nd; ++mu) all.set_link(site_coord(site, extents), mu, zero);
+  GaugeField one = random_field(lattice_of_one(extents));
+  Link phase = one.link({1, 0, 1, 2}, 1);
+  for (auto& entry : phase) entry = -entry;  // unitary, of determinant -1
+  one.set_link({1, 0, 1, 2}, 1, phase);
+  const struct {
+    const GaugeField& U;
+    const char* said;
+  } fields[] = {
+      {all, "found 1; 256 of 256 links are not SU(3); the first, U_x(x=0, y=0, z=0, t=0), is 1 away"},
+      {one, "found 2; 1 of 256 links are not SU(3); the first, U_y(x=1, y=0, z=1, t=2), is "}};
+  const TemporaryPath path("not_written");
+  for (const auto& field : fields)
+    for (const GaugeFormat format : {GaugeFormat::ildg, GaugeFormat::nersc, GaugeFormat::nersc_two_row,
+                                     GaugeFormat::milc, GaugeFormat::openqcd}) {
+      std::string error;
+      try {
+        write_gauge_field(path.str(), field.U, format);
+      } catch (const NumericError& found) {
+        error = found.what();
+      }
+      EXPECT_TRUE(has(error, field.said)) << name_of(format) << ": " << error;
+      EXPECT_TRUE(has(error, "not writing " + path.str() + ": expected links that are SU(3) to 0.0001"))
+          << error;
+      EXPECT_FALSE(exists(path.str()));
+    }
+}
+
 }  // namespace
 }  // namespace trellis

@@ -199,6 +199,13 @@ void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat
   if (!std::isfinite(mean_plaquette) || !std::isfinite(mean_link_trace))
     throw NumericError(message("not writing ", path, ": the field's plaquette is ", mean_plaquette,
                                ", its link trace ", mean_link_trace));
+  const double violation = unitarity_violation(U);
+  if (!(violation <= io::unitarity_tolerance)) {
+    const std::string bad = io::describe_bad_links(U.lattice().communicator(), U.geometry(), links.data());
+    throw NumericError(message("not writing ", path, ": expected links that are SU(3) to ",
+                               io::unitarity_tolerance, ", found ", io::readable(violation, 3),
+                               bad.empty() ? "" : "; ", bad));
+  }
   const io::LinksToWrite to_write{U.geometry(), links.data(), mean_plaquette, mean_link_trace, real_format};
   const auto file = io::create_output(path, U.lattice().communicator());
   int64_t bytes = 0;

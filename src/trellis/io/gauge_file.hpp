@@ -87,8 +87,9 @@ struct WriteOptions {
 };
 
 /// Writes under a temporary name, synchronises, renames (see io::OutputFile). Throws BadArgument if the
-/// format lacks the precision or cannot be written (bridge_text), FileError if the disk is full. Collective;
-/// the bytes do not depend on the number of ranks.
+/// format lacks the precision or cannot be written (bridge_text), FileError if the disk is full, NumericError
+/// where links are not finite or, as on reading, not SU(3) to 1e-4. Collective; the bytes do not depend on
+/// the number of ranks.
 void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat format,
                        const WriteOptions& options = {});
 

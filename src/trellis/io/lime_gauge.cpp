@@ -136,6 +136,26 @@ void settle_precision(const InputFile& file, const LimeRecord& data, Statement& 
                                       ", the precision from ", statement.precision_from));
 }
 
+/// A file holds one field for this reader; what it passes over may be what somebody wanted.
+void warn_of_further_fields(const std::vector<LimeRecord>& records, const LimeRecord& read,
+                            std::vector<std::string>& warnings) {
+  constexpr int most_named = 5;
+  int alike = 0, others = 0;
+  std::string list;
+  for (const LimeRecord& record : records)
+    if (record.type == read.type && record.bytes == read.bytes)
+      ++alike;
+    else if (is_binary_record(record) && ++others <= most_named)
+      list += message(others > 1 ? ", " : "", record.type, " of ", record.bytes, " bytes");
+  if (alike > 1)
+    warnings.push_back(
+        message(alike, " records ", read.type, " of ", read.bytes, " bytes: the first one is read"));
+  if (others > most_named) list += message(" and ", others - most_named, " more");
+  if (others > 0)
+    warnings.push_back(message("the file has further fields, which are not read: ", list,
+                               "; the one that is, ", read.type, ", has ", read.bytes, " bytes"));
+}
+
 }  // namespace
 
 GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
@@ -150,12 +170,7 @@ GaugeFileHeader inspect_lime(InputFile& file, const ReadOptions& options) {
         file.path(),
         ": expected a LIME record ildg-binary-data or scidac-binary-data, found: ", list_of_types(records)));
   const LimeRecord& record = records[size_t(data)];
-  const auto fields = std::count_if(records.begin(), records.end(), [&](const LimeRecord& r) {
-    return r.type == record.type && r.bytes == record.bytes;
-  });
-  if (fields > 1)
-    report.warnings.push_back(
-        message(fields, " records ", record.type, " of ", record.bytes, " bytes: the first one is read"));
+  warn_of_further_fields(records, record, report.warnings);
   Statement statement = read_ildg_format(file, records, report.warnings);
   add_scidac(file, scidac_record_info(file, records, data, report.warnings), statement);
   settle_lattice(file, record, statement, options, header);

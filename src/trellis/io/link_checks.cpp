@@ -59,9 +59,11 @@ std::string contents(const double* link) {
                  at % 2 == 0 ? " (real part)" : " (imaginary part)");
 }
 
-/// "U_x(3, 0, 1, 2) has nan in row 1, column 1 (real part)" for the first bad link in the order of ILDG.
-void describe_first(Communicator& communicator, const Geometry& geometry, const double* links,
-                    std::vector<std::string>& warnings) {
+const char* name_of_order(ByteOrder order) { return order == ByteOrder::big ? "big" : "little"; }
+
+}  // namespace
+
+std::string describe_bad_links(Communicator& communicator, const Geometry& geometry, const double* links) {
   const double none = std::ldexp(1.0, 52);
   double first = none;  // site * 4 + mu; exact
   int64_t first_link = 0;
@@ -76,7 +78,7 @@ void describe_first(Communicator& communicator, const Geometry& geometry, const 
     }
   }
   communicator.sum(&count, 1);
-  if (count.value() == 0.0) return;
+  if (count.value() == 0.0) return "";
   const double first_of_all = communicator.minimum(first);
   const bool has_first = first == first_of_all;
   const int owner = int(communicator.maximum(has_first ? communicator.rank() : -1));
@@ -88,13 +90,9 @@ void describe_first(Communicator& communicator, const Geometry& geometry, const 
     std::memcpy(text, words.data(), std::min(words.size(), sizeof text - 1));
   }
   communicator.broadcast(text, sizeof text, owner);
-  warnings.push_back(message(int64_t(count.value()), " of ", geometry.volume() * Nd,
-                             " links are not SU(3); the first, ", text));
+  return message(int64_t(count.value()), " of ", geometry.volume() * Nd, " links are not SU(3); the first, ",
+                 text);
 }
-
-const char* name_of_order(ByteOrder order) { return order == ByteOrder::big ? "big" : "little"; }
-
-}  // namespace
 
 LinkSample sample_links(InputFile& file, const GaugeFileHeader& header, RealFormat format) {
   constexpr int64_t most_bytes = int64_t(1) << 16;
@@ -114,7 +112,8 @@ LinkSample sample_links(InputFile& file, const GaugeFileHeader& header, RealForm
 void explain_bad_links(InputFile& file, GaugeFileHeader& header, const Geometry& geometry,
                        const double* links) {
   std::vector<std::string>& warnings = header.report.warnings;
-  describe_first(file.communicator(), geometry, links, warnings);
+  const std::string bad = describe_bad_links(file.communicator(), geometry, links);
+  if (!bad.empty()) warnings.push_back(bad);
   if (header.report.format == GaugeFormat::bridge_text) return;
   const RealFormat stored = header.real_format();
   const RealFormat swapped{stored.bits, stored.order == ByteOrder::big ? ByteOrder::little : ByteOrder::big};

@@ -16,6 +16,11 @@ struct LinkSample {
 };
 LinkSample sample_links(InputFile& file, const GaugeFileHeader& header, RealFormat format);
 
+/// "2 of 512 links are not SU(3); the first, U_x(x=3, y=0, z=1, t=2), has nan in row 1, column 1 (real part)"
+/// for the first bad link in the order of ILDG; empty where all links (canonical, this rank's) are SU(3).
+/// Collective.
+std::string describe_bad_links(Communicator& communicator, const Geometry& geometry, const double* links);
+
 /// Adds warnings for links (canonical, this rank's) of which some are not SU(3): how many, the first one and
 /// what it holds; another byte order or precision in which the file's first links are SU(3). Collective.
 void explain_bad_links(InputFile& file, GaugeFileHeader& header, const Geometry& geometry,
