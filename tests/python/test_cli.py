@@ -27,6 +27,7 @@ KEYS = {
     "rectangle",
     "link_trace",
     "polyakov_loop",
+    "polyakov_loops_spatial",
     "unitarity_violation",
     "checksums",
     "values",
@@ -72,6 +73,9 @@ def test_info(folder: Path) -> None:
     for name in ("plaquette", "plaquette_spatial", "plaquette_temporal", "rectangle", "link_trace"):
         assert found[name] == loops[name]
     assert complex(*found["polyakov_loop"]) == loops["polyakov_loop"]
+    spatial = [complex(*loop) for loop in found["polyakov_loops_spatial"]]
+    assert spatial == [U.polyakov_loop_along(direction) for direction in ("x", "y", "z")]
+    assert len({loops["polyakov_loop"], *spatial}) == 4
     assert found["unitarity_violation"] < 1e-14
     assert [c["kind"] for c in found["checksums"]] == ["scidac_a", "scidac_b"]
     assert all(c["ok"] and c["stored"] == c["computed"] for c in found["checksums"])
@@ -80,6 +84,7 @@ def test_info(folder: Path) -> None:
     text = run("info", "conf.ildg", cwd=folder).stdout
     assert "4x4x4x8" in text
     assert f"{loops['plaquette']}" in text
+    assert f"polyakov_loop_y      {spatial[1].real}" in text
 
 
 def test_info_of_a_damaged_file(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import NumericError
 from ..gauge import FileReport, GaugeField, read_with_report
@@ -39,17 +39,23 @@ def info(file: Path, *, lattice: str | None, json: bool) -> int:
 
 def _loops(U: GaugeField, report: FileReport, warn: Callable[[str], None]) -> dict[str, Any]:
     """All loops; not numbers, like those of links that are none, where a link is too large to sum loops."""
+    found: dict[str, Any]
     try:
-        return U.loops()
+        found = U.loops()
     except NumericError as error:
         warn(f"plaquettes, rectangle and link trace cannot be computed: {error}")
-    names = ("plaquette", "plaquette_spatial", "plaquette_temporal", "rectangle", "link_trace")
-    found: dict[str, Any] = dict.fromkeys(names, math.nan)
-    found["unitarity_violation"] = next(v["found"] for v in report.values if v["name"] == "unitarity")
+        names = ("plaquette", "plaquette_spatial", "plaquette_temporal", "rectangle", "link_trace")
+        found = dict.fromkeys(names, math.nan)
+        found["unitarity_violation"] = next(v["found"] for v in report.values if v["name"] == "unitarity")
+        found["polyakov_loop"] = _polyakov_loop(U, "t")
+    return found | {"polyakov_loops_spatial": [_polyakov_loop(U, direction) for direction in ("x", "y", "z")]}
+
+
+def _polyakov_loop(U: GaugeField, direction: Literal["x", "y", "z", "t"]) -> complex:
     try:
-        return found | {"polyakov_loop": U.polyakov_loop}
+        return U.polyakov_loop_along(direction)
     except NumericError:
-        return found | {"polyakov_loop": complex(math.nan, math.nan)}
+        return complex(math.nan, math.nan)
 
 
 def checksums_of(report: FileReport) -> list[dict[str, Any]]:
@@ -59,7 +65,6 @@ def checksums_of(report: FileReport) -> list[dict[str, Any]]:
 
 def describe(report: FileReport, loops: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
     """The JSON object of `trellis info`."""
-    polyakov = loops["polyakov_loop"]
     return {
         "format": report.format,
         "lattice": list(report.lattice),
@@ -69,12 +74,17 @@ def describe(report: FileReport, loops: dict[str, Any], warnings: list[str]) -> 
         "plaquette_temporal": _finite(loops["plaquette_temporal"]),
         "rectangle": _finite(loops["rectangle"]),
         "link_trace": _finite(loops["link_trace"]),
-        "polyakov_loop": [_finite(polyakov.real), _finite(polyakov.imag)],
+        "polyakov_loop": _pair(loops["polyakov_loop"]),
+        "polyakov_loops_spatial": [_pair(loop) for loop in loops["polyakov_loops_spatial"]],
         "unitarity_violation": _finite(loops["unitarity_violation"]),
         "checksums": checksums_of(report),
         "values": [{key: _finite(entry) for key, entry in value.items()} for value in report.values],
         "warnings": warnings,
     }
+
+
+def _pair(value: complex) -> list[float | None]:
+    return [_finite(value.real), _finite(value.imag)]
 
 
 def _finite(value: Any) -> Any:
@@ -93,9 +103,14 @@ def _print(output: Output, file: Path, report: FileReport, content: dict[str, An
     names = ("plaquette", "plaquette_spatial", "plaquette_temporal", "rectangle", "link_trace")
     for name in (*names, "unitarity_violation"):
         output.line(f"  {name:<20} {_number(content[name])}")
-    real, imaginary = map(_number, content["polyakov_loop"])
-    sign, size = ("-" if imaginary < 0 else "+"), abs(imaginary)
-    output.line(f"  {'polyakov_loop':<20} {real} {sign} {size} i")
+    spatial = zip("xyz", content["polyakov_loops_spatial"], strict=True)
+    for name, loop in (
+        ("", content["polyakov_loop"]),
+        *((f"_{direction}", loop) for direction, loop in spatial),
+    ):
+        real, imaginary = map(_number, loop)
+        sign, size = ("-" if imaginary < 0 else "+"), abs(imaginary)
+        output.line(f"  {'polyakov_loop' + name:<20} {real} {sign} {size} i")
     for check in report.checksums:
         stored = "not in the file" if check["stored"] is None else f"stored {check['stored']:08x}"
         _check(output, check["kind"], check["ok"], f"computed {check['computed']:08x}, {stored}")
