@@ -18,7 +18,9 @@ works without it.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+
+#: That of typing, whose import takes several times as long as this file: Ctrl-C is __main__'s as soon as may be.
+TYPE_CHECKING = False
 
 __version__ = "0.1.0"
 #: Version of doc/conventions.md; written into every result.

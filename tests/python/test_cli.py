@@ -279,9 +279,10 @@ def test_acceptance_belongs_to_tune(tmp_path: Path) -> None:
     assert "--acceptance belongs to --tune" in said
 
 
-def test_an_interrupt_of_the_first_imports(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["typing", "typer"])  # the first one of all, and one of many
+def test_an_interrupt_of_the_first_imports(tmp_path: Path, module: str) -> None:
     """They take a fifth of a second, in which Ctrl-C showed where Python was."""
-    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt")
     for start in (["-m", "trellis"], ["-c", "from trellis.__main__ import main; main()"]):
         found = subprocess.run(
             [sys.executable, *start, "--version"],
