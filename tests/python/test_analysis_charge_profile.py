@@ -33,7 +33,7 @@ def fitted(
 def on_a_grid(p: ProfileInput) -> tuple[float, float]:
     """Median and half width of g_A: at each gap all other parameters by scipy's least squares."""
     L_W = np.linalg.cholesky(p.weights)
-    length = len(p.t)
+    length = len(p.model.t)
     ratio, ratio_width = p.amplitude_ratio_prior
     widths = np.array([p.prior_width[0], 1e9, ratio_width] + 8 * [p.charge_prior_width])
     widths[1:] *= p.amplitude
@@ -41,10 +41,10 @@ def on_a_grid(p: ProfileInput) -> tuple[float, float]:
 
     def residual(q: np.ndarray, gap: float) -> np.ndarray:
         E0 = np.exp(q[0])
-        x = np.exp(-np.outer(p.t, [E0, E0 + gap]))
+        x = np.exp(-np.outer(p.model.t, [E0, E0 + gap]))
         parts = [x @ q[1:3]]
         for b in (3, 7):
-            parts.append(x @ q[b : b + 2] + p.t * (x @ q[b + 2 : b + 4]))
+            parts.append(x @ q[b : b + 2] + p.model.t * (x @ q[b + 2 : b + 4]))
         return np.concatenate([L_W.T @ (np.concatenate(parts) - p.data), (q - centre) / widths])
 
     weights, values, errors = [], [], []

@@ -13,6 +13,7 @@ from .averaging import ModelAverage, model_average, model_weights
 from .charges import ChargeOptions, ChargeResult, effective_charge, fit_charges, neutron_lifetime
 from .effective_mass import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
 from .errors import AnalysisError, FitFailed, MeasurementFileError, TooFewConfigurations
+from .fixed_sink import fit_fixed_sinks
 from .measurements import Measurements
 from .models import SpectralModel
 from .nucleon import read_lalibe
@@ -46,6 +47,7 @@ __all__ = [
     "bin_series",
     "effective_charge",
     "fit_charges",
+    "fit_fixed_sinks",
     "fit_particle",
     "fit_window",
     "format_error",

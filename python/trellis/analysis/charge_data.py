@@ -1,10 +1,14 @@
-"""The data of the fits of nucleon charges: C and N of each current, their covariance, and g_eff."""
+"""The data of the fits of nucleon charges: C and the correlators of each current, and their covariance."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .charge_model import ChargeModel, FeynmanHellmannModel
 from .charge_results import ChargeOptions
 from .errors import FitFailed
 from .weights import shrinkage_intensity
@@ -43,16 +47,17 @@ def _effective(two_point: NDArray, numerator: NDArray) -> tuple[NDArray, NDArray
     return np.diff(N / C), np.diff(influence, axis=1)
 
 
-class ChargeData:
-    """Means, influences of the configurations and their covariance: C first, then N of each charge.
+#: Charge -> separation -> times of the current and R there.
+Curves: TypeAlias = dict[str, dict[int, tuple[NDArray, NDArray]]]
 
-    C and N are fitted, not their ratio: where C has an error of 20 % g_eff is far from linear in the data,
-    and its covariance follows the fluctuation of C. Of N a multiple of C is taken away, so that it begins
-    with 0: the constant in N/C, contact terms in it, can be far larger than the charges.
+
+class FitData(ABC):
+    """Means, influences of the configurations and their covariance: C first, then what each current has.
 
     A current may be an exact function of the others (of the conserved vector current with Dirichlet time N is
     t C, on every configuration): the covariance is singular then. To every variance NUGGET of itself and of
-    that of C(t) is added, a relative 3e-4 of the errors; the fit follows such relations as closely as that.
+    that of C at its time is added, a relative 3e-4 of the errors; the fit follows such relations as closely
+    as that.
 
     Parameters
     ----------
@@ -60,17 +65,19 @@ class ChargeData:
         Nothing runs backwards (Dirichlet time): windows may reach to T - 1, else to T/2 - 1.
     """
 
-    def __init__(
-        self,
-        two_point: NDArray,
-        numerators: dict[str, NDArray],
-        options: ChargeOptions,
-        *,
-        is_open: bool = False,
-    ) -> None:
-        self.options, self.names = options, list(numerators)
+    #: Of the fits.
+    least_states = 1
+    is_fixed_sink = False
+    mean: NDArray
+    influence: NDArray
+    covariance: NDArray
+
+    def __init__(self, two_point: NDArray, names: list[str], options: ChargeOptions, is_open: bool) -> None:
+        self.options, self.names = options, names
         self.count, self.extent = two_point.shape
         self.inflation = 1.0
+        #: g_eff and the influence of each configuration on it, by charge, where there is one.
+        self.effective: dict[str, tuple[NDArray, NDArray]] = {}
         C = two_point.mean(axis=0)
         error = two_point.std(axis=0, ddof=1) / np.sqrt(self.count)
         noisy = np.flatnonzero((error > options.noise_limit * np.abs(C)) | (C <= 0))
@@ -94,18 +101,39 @@ class ChargeData:
             float(np.log(2 * self.t_max) / 2),
         )
         self.t_min_last = self.t_max - 2 if options.t_min_last is None else options.t_min_last
-        self.effective = {name: _effective(two_point, N) for name, N in numerators.items()}
         self.scale = float(C[options.t_min_first])
-        parts = [two_point / self.scale]
-        for N in numerators.values():
-            first = N[:, options.t_min_first].mean() / self.scale
-            parts.append((N - first * two_point) / self.scale)
-        samples = np.concatenate(parts, axis=1)
+
+    def _set(self, samples: NDArray, beside: NDArray) -> None:
+        """Means and covariance; `beside`: the place of C at the time of each datum."""
         self.mean = samples.mean(axis=0)
         self.influence = samples - self.mean
         self.covariance = self.influence.T @ self.influence / (self.count * (self.count - 1))
         variances = np.diag(self.covariance)
-        self.covariance += NUGGET * np.diag(variances + np.tile(variances[: self.extent], len(parts)))
+        self.covariance += NUGGET * np.diag(variances + variances[beside])
+
+    @abstractmethod
+    def rows(self, t_min: int) -> tuple[NDArray, NDArray]:
+        """Times of C in the window, and the places of all its data in `mean`, C first."""
+
+    @abstractmethod
+    def window(self, t_min: int, states: int) -> tuple[ChargeModel, NDArray]:
+        """The model of the window, and the places of its data."""
+
+    @abstractmethod
+    def free(self, t_min: int, states: int) -> int:
+        """Points less parameters: windows with none left would add but their priors to the average."""
+
+    @abstractmethod
+    def _to_ratios(self, places: NDArray) -> NDArray:
+        """Matrix from the data at these places to what is shrunk, to first order."""
+
+    def dependent(self) -> list[str]:
+        """Currents that are on every configuration a function of C and the others at the same time."""
+        return []
+
+    def curves(self, p: dict[str, float], t_min: int, states: int) -> Curves:
+        """What a fit with the parameters p says of ratios, to be drawn beside them."""
+        return {}
 
     @property
     def effective_count(self) -> float:
@@ -116,6 +144,58 @@ class ChargeData:
         """Covariance times 2 tau_int; windows stay as they are."""
         self.covariance = self.covariance * factor
         self.inflation *= factor
+
+    @property
+    def is_few(self) -> bool:
+        """Too few configurations for correlated weights: decided for all windows by the largest one."""
+        points = len(self.rows(self.options.t_min_first)[1])
+        return self.effective_count < self.options.configurations_per_point * points
+
+    @property
+    def student_factor(self) -> float:
+        """nu / (nu - 2), nu = n - 1: the variance of Student's t, for errors that come from n numbers."""
+        nu = max(self.effective_count - 1, _LEAST_FREEDOM)
+        return nu / (nu - 2)
+
+    def shrunk_weights(self, places: NDArray) -> NDArray:
+        """Inverse covariance with the correlations of C(t) and of ratios to it shrunk.
+
+        (1 - lambda) R + lambda 1, lambda from the data (weights.shrinkage_intensity) times 2 tau_int, and at
+        least LEAST_SHRINKAGE. In these quantities, not in what is fitted: that follows C, ratios hardly do.
+        """
+        to_ratios = self._to_ratios(places)
+        covariance = to_ratios @ self.covariance[np.ix_(places, places)] @ to_ratios.T
+        sigma = np.sqrt(np.diag(covariance))
+        shrinkage = shrinkage_intensity(self.influence[:, places] @ to_ratios.T) * self.inflation
+        shrinkage = min(max(shrinkage, LEAST_SHRINKAGE), 1.0)
+        correlation = (1 - shrinkage) * covariance / np.outer(sigma, sigma) + shrinkage * np.eye(len(places))
+        scaled = to_ratios.T / sigma
+        return scaled @ np.linalg.inv(correlation) @ scaled.T
+
+
+class ChargeData(FitData):
+    """C, then N of each charge.
+
+    C and N are fitted, not their ratio: where C has an error of 20 % g_eff is far from linear in the data,
+    and its covariance follows the fluctuation of C. Of N a multiple of C is taken away, so that it begins
+    with 0: the constant in N/C, contact terms in it, can be far larger than the charges.
+    """
+
+    def __init__(
+        self,
+        two_point: NDArray,
+        numerators: dict[str, NDArray],
+        options: ChargeOptions,
+        *,
+        is_open: bool = False,
+    ) -> None:
+        super().__init__(two_point, list(numerators), options, is_open)
+        self.effective = {name: _effective(two_point, N) for name, N in numerators.items()}
+        parts = [two_point / self.scale]
+        for N in numerators.values():
+            first = N[:, options.t_min_first].mean() / self.scale
+            parts.append((N - first * two_point) / self.scale)
+        self._set(np.concatenate(parts, axis=1), np.tile(np.arange(self.extent), len(parts)))
 
     def dependent(self) -> list[str]:
         """Currents that are on every configuration a function of C and the others at the same time."""
@@ -136,35 +216,19 @@ class ChargeData:
         return found
 
     def free(self, t_min: int, states: int) -> int:
-        """Points less parameters: E0, A0, every g and constant; for each further state gap, r, every b and c.
-
-        Windows with none left would add nothing but their priors to the average.
-        """
+        """Of parameters E0, A0, every g and constant; for each further state gap, r, every b and c."""
         return len(self.rows(t_min)[1]) - 2 * states * (1 + len(self.names))
 
     def rows(self, t_min: int) -> tuple[NDArray, NDArray]:
-        """Times of the window, and the places of C and every N there in `mean`."""
         t = np.arange(t_min, self.t_max + 1)
         return t, np.concatenate([i * self.extent + t for i in range(1 + len(self.names))])
 
-    @property
-    def is_few(self) -> bool:
-        """Too few configurations for correlated weights: decided for all windows by the largest one."""
-        points = len(self.rows(self.options.t_min_first)[1])
-        return self.effective_count < self.options.configurations_per_point * points
+    def window(self, t_min: int, states: int) -> tuple[ChargeModel, NDArray]:
+        t, places = self.rows(t_min)
+        return FeynmanHellmannModel(self.names, states, t), places
 
-    @property
-    def student_factor(self) -> float:
-        """nu / (nu - 2), nu = n - 1: the variance of Student's t, for errors that come from n numbers."""
-        nu = max(self.effective_count - 1, _LEAST_FREEDOM)
-        return nu / (nu - 2)
-
-    def shrunk_weights(self, places: NDArray) -> NDArray:
-        """Inverse covariance with the correlations of C(t), N/C at the first time and every g_eff(t) shrunk.
-
-        (1 - lambda) R + lambda 1, lambda from the data (weights.shrinkage_intensity) times 2 tau_int, and at
-        least LEAST_SHRINKAGE. In these quantities, not in N: N follows C, and g_eff hardly does.
-        """
+    def _to_ratios(self, places: NDArray) -> NDArray:
+        """C(t), and N/C at the first time and every g_eff(t)."""
         length = len(places) // (1 + len(self.names))
         C = self.mean[places[:length]]
         to_ratios = np.zeros((len(places), len(places)))
@@ -175,10 +239,4 @@ class ChargeData:
             R = self.mean[places[rows]] / C
             to_ratios[rows, :length] = step @ np.diag(-R / C)
             to_ratios[rows, rows] = step @ np.diag(1 / C)
-        covariance = to_ratios @ self.covariance[np.ix_(places, places)] @ to_ratios.T
-        sigma = np.sqrt(np.diag(covariance))
-        shrinkage = shrinkage_intensity(self.influence[:, places] @ to_ratios.T) * self.inflation
-        shrinkage = min(max(shrinkage, LEAST_SHRINKAGE), 1.0)
-        correlation = (1 - shrinkage) * covariance / np.outer(sigma, sigma) + shrinkage * np.eye(len(places))
-        scaled = to_ratios.T / sigma
-        return scaled @ np.linalg.inv(correlation) @ scaled.T
+        return to_ratios

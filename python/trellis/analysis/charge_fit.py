@@ -1,4 +1,4 @@
-"""One fit of C(t) and the N(t) of all currents together, in one window; formulas in charges.py."""
+"""One fit of C and the correlators of all currents together, in one window; formulas in charge_model.py."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import lsqfit
 import numpy as np
 from numpy.typing import NDArray
 
-from .charge_data import ChargeData
+from .charge_data import FitData
+from .charge_model import ChargeModel, FeynmanHellmannModel
 from .charge_profile import Profile, ProfileInput, conditional, profile
 from .window_fit import chi2_scale, chi2_spectrum, p_value, small_sample_correction
 
-#: What the names of the parameters of the first, second, ... excited state end in.
-EXCITED = ("", "2")
 #: Probability of chi^2 below which a fit does not describe the data.
 POOR_FIT = 0.05
 
@@ -33,6 +32,7 @@ class ChargeFit:
     response: dict[str, NDArray]  # of them to all data, zero outside the window
     prior_error: dict[str, float]
     prior_shift: dict[str, float]  # of the charges, when the priors of the gaps move by their widths
+    farthest: float  # ChargeModel.farthest
     remainder_limit: float | None  # charge_profile.Profile, where there is one
     is_profiled: bool  # values and widths are those of charge_profile.py
     chi2: float
@@ -54,30 +54,15 @@ class ChargeFit:
         return float(np.sqrt(self.chi2 / self.expected_chi2)) if is_bad else 1.0
 
 
-def charge_model(p, names: list[str], states: int, t: NDArray) -> NDArray:
-    """C and every N, one after the other; p of floats or gvars."""
-    energy = np.exp(p["logE0"])
-    C, linear = 1.0, {name: p[f"g_{name}"] * t + p[f"c0_{name}"] for name in names}
-    gap = 0.0
-    for k in EXCITED[: states - 1]:
-        gap = gap + np.exp(p["loggap" + k])
-        x = np.exp(-gap * t)
-        C = C + p["r" + k] * x
-        for name in names:
-            linear[name] = linear[name] + x * (p[f"b{k}_{name}"] * t + p[f"c{k}_{name}"])
-    ground = np.exp(p["logA0"] - energy * t)
-    return np.concatenate([ground * C] + [ground * linear[name] for name in names])
-
-
 def excited_part(p: dict[str, float], name: str, states: int, t: NDArray) -> NDArray:
     """g_eff(t) - g of the model."""
-    model = charge_model(p, [name], states, np.append(t, t[-1] + 1)).reshape(2, -1)
-    return np.diff(model[1] / model[0]) - p[f"g_{name}"]
+    values = FeynmanHellmannModel([name], states, np.append(t, t[-1] + 1))(p).reshape(2, -1)
+    return np.diff(values[1] / values[0]) - p[f"g_{name}"]
 
 
-def _prior(data: ChargeData, t_min: int, states: int) -> gv.BufferDict:
+def _prior(data: FitData, model: ChargeModel) -> gv.BufferDict:
     """Wide for what the data fix; the stated ones for the excited state."""
-    options = data.options
+    options, t_min = data.options, int(model.t[0])
     C = data.mean[: data.extent]
     energy = max(
         np.log(C[t_min] / C[t_min + 1]) if C[t_min + 1] > 0 and C[t_min] > C[t_min + 1] else 0.5, 0.05
@@ -86,25 +71,22 @@ def _prior(data: ChargeData, t_min: int, states: int) -> gv.BufferDict:
     prior["logE0"] = gv.gvar(np.log(energy), 5.0)
     prior["logA0"] = gv.gvar(np.log(C[t_min]) + energy * t_min, 5.0)
     gap = data.gap_prior
-    for k in EXCITED[: states - 1]:
+    for k in model.gaps:
         prior["loggap" + k] = gv.gvar(np.log(gap[0]), gap[1])
         prior["r" + k] = gv.gvar(*options.amplitude_ratio_prior)
-    for name in data.names:
-        prior[f"g_{name}"] = gv.gvar(0.0, options.charge_prior_width)
-        prior[f"c0_{name}"] = gv.gvar(0.0, options.charge_prior_width)
-        for k in EXCITED[: states - 1]:
-            prior[f"b{k}_{name}"] = gv.gvar(0.0, options.charge_prior_width)
-            prior[f"c{k}_{name}"] = gv.gvar(0.0, options.charge_prior_width)
+    for name in model.names:
+        for stem in model.coefficients:
+            prior[f"{stem}_{name}"] = gv.gvar(0.0, options.charge_prior_width)
     return prior
 
 
-def fit_window(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
+def fit_window(data: FitData, t_min: int, states: int) -> ChargeFit | None:
     """Least squares in one window, profiled; None where it does not converge or is not invertible."""
     fit = best_fit(data, t_min, states)
     return fit if fit is None else profiled(data, fit)
 
 
-def profiled(data: ChargeData, fit: ChargeFit) -> ChargeFit:
+def profiled(data: FitData, fit: ChargeFit) -> ChargeFit:
     """The fit with values and errors of its profile likelihood, where it has one."""
     averages = None if fit.profile_input is None else profile(fit.profile_input)
     value, response, prior_error = _profiled(data, fit.linear, averages)
@@ -122,10 +104,10 @@ def profiled(data: ChargeData, fit: ChargeFit) -> ChargeFit:
     )
 
 
-def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
+def best_fit(data: FitData, t_min: int, states: int) -> ChargeFit | None:
     """Least squares in one window; None where it does not converge or is not invertible."""
-    t, places = data.rows(t_min)
-    prior = _prior(data, t_min, states)
+    model, places = data.window(t_min, states)
+    prior = _prior(data, model)
     keys = list(prior)
     covariance = data.covariance[np.ix_(places, places)]
     is_correlated = not data.is_few
@@ -135,8 +117,8 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
         fit = lsqfit.nonlinear_fit(
             data=gv.gvar(data.mean[places], used),
             prior=prior,
-            p0=starting_point(data, prior, states, t, places, W),
-            fcn=lambda p: charge_model(p, data.names, states, t),
+            p0=starting_point(data, prior, model, places, W),
+            fcn=model,
             svdcut=0.0,
             tol=(1e-7, 1e-8, 1e-9),
             maxit=500,
@@ -145,7 +127,7 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     except (ValueError, ZeroDivisionError, np.linalg.LinAlgError, ArithmeticError):
         return None
     p = {k: float(fit.pmean[k]) for k in keys}
-    jacobian = _jacobian(data, p, keys, states, t)
+    jacobian = _jacobian(model, p, keys)
     precision = np.diag([1 / prior[k].sdev ** 2 for k in keys])
     hessian = jacobian.T @ W @ jacobian + precision
     if fit.error is not None or not np.all(np.isfinite(hessian)):
@@ -158,14 +140,14 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
     determined = float(np.trace(response @ jacobian))  # parameters that the data fix
     free = max(len(places) - determined, 0.0) if is_correlated else 0.0
     factor = small_sample_correction(data.effective_count, free) if is_correlated else data.student_factor
-    residual = data.mean[places] - charge_model(p, data.names, states, t)
+    residual = data.mean[places] - model(p)
     chi2 = float(residual @ W @ residual)
     linear = _linear(data, p, keys, response, places, inverse @ precision @ inverse)
     inputs = None
     if states > 1:
-        theta = [keys.index(k) for k in _energies(states)]
+        theta = [keys.index(k) for k in _energies(model)]
         inputs = _profile_input(
-            data, prior, t, places, W, np.exp(p["logA0"]), fit.pmean, inverse[np.ix_(theta, theta)]
+            data, prior, model, places, W, np.exp(p["logA0"]), fit.pmean, inverse[np.ix_(theta, theta)]
         )
     # The expected chi^2 takes the place of the degrees of freedom (averaging.py), with Ando's penalty of 3
     # for each parameter (charges.py).
@@ -181,6 +163,7 @@ def best_fit(data: ChargeData, t_min: int, states: int) -> ChargeFit | None:
         response={name: slope for name, (_, slope, _) in linear.items()},
         prior_error={name: error for name, (_, _, error) in linear.items()},
         prior_shift=_prior_shift(data.names, keys, inverse, prior),
+        farthest=model.farthest,
         remainder_limit=None,
         is_profiled=False,
         chi2=chi2,
@@ -214,27 +197,26 @@ def _prior_shift(
     return {name: float(total[keys.index(f"g_{name}")]) for name in names}
 
 
-def _energies(states: int) -> list[str]:
+def _energies(model: ChargeModel) -> list[str]:
     """Names of the parameters theta of charge_profile.py."""
-    return ["logE0"] + ["loggap" + k for k in EXCITED[: states - 1]]
+    return ["logE0"] + ["loggap" + k for k in model.gaps]
 
 
 def _profile_input(
-    data: ChargeData,
+    data: FitData,
     prior: gv.BufferDict,
-    t: NDArray,
+    model: ChargeModel,
     places: NDArray,
     W: NDArray,
     amplitude: float,
     p: Mapping[str, float],
     covariance: NDArray,
 ) -> ProfileInput:
-    names = _energies(len(covariance))
+    names = _energies(model)
     return ProfileInput(
         data=data.mean[places],
         weights=W,
-        t=t,
-        charges=len(data.names),
+        model=model,
         ratios=[(data.names.index(a), data.names.index(b)) for a, b in ratios(data.names)],
         theta=np.array([p[k] for k in names]),
         covariance=covariance,
@@ -247,7 +229,7 @@ def _profile_input(
 
 
 def starting_point(
-    data: ChargeData, prior: gv.BufferDict, states: int, t: NDArray, places: NDArray, W: NDArray
+    data: FitData, prior: gv.BufferDict, model: ChargeModel, places: NDArray, W: NDArray
 ) -> dict[str, float]:
     """The best of energies spread over their priors, each with the best linear parameters.
 
@@ -255,8 +237,10 @@ def starting_point(
     the deepest.
     """
     centre = {k: float(prior[k].mean) for k in prior}
-    start = _profile_input(data, prior, t, places, W, np.exp(centre["logA0"]), centre, np.eye(states))
-    theta = _energies_to_try(data, prior, states, t)
+    start = _profile_input(
+        data, prior, model, places, W, np.exp(centre["logA0"]), centre, np.eye(model.states)
+    )
+    theta = _energies_to_try(data, prior, model)
     log_likelihood, linear, _ = conditional(start, theta)
     is_good = np.isfinite(log_likelihood) & (linear[:, 0] > 0)
     if not is_good.any():
@@ -265,25 +249,23 @@ def starting_point(
     x = linear[best]
     amplitude = x[0]
     p = {"logE0": theta[best, 0], "logA0": np.log(amplitude)}
-    for n, k in enumerate(EXCITED[: states - 1], start=1):
+    for n, k in enumerate(model.gaps, start=1):
         p["loggap" + k], p["r" + k] = theta[best, n], x[n] / amplitude
-    for i, name in enumerate(data.names):
-        first = states + 2 * states * i
-        p[f"g_{name}"], p[f"c0_{name}"] = x[first : first + 2] / amplitude
-        for n, k in enumerate(EXCITED[: states - 1], start=1):
-            p[f"b{k}_{name}"], p[f"c{k}_{name}"] = x[first + 2 * n : first + 2 * n + 2] / amplitude
+    for name, first in zip(model.names, model.places_of_charges(), strict=True):
+        for n, stem in enumerate(model.coefficients, start=first):
+            p[f"{stem}_{name}"] = x[n] / amplitude
     return {k: float(v) for k, v in p.items()}
 
 
-def _energies_to_try(data: ChargeData, prior: gv.BufferDict, states: int, t: NDArray) -> NDArray:
+def _energies_to_try(data: FitData, prior: gv.BufferDict, model: ChargeModel) -> NDArray:
     """log E0 around the effective masses of the window, log gaps over 1.5 widths of their priors."""
-    C = data.mean[t]
+    C, states = data.mean[model.t], model.states
     masses = np.log(C[:-1] / C[1:], where=(C[:-1] > C[1:]) & (C[1:] > 0), out=np.zeros(len(C) - 1))
     masses = masses[masses > 0]
     centre = prior["logE0"].mean
     low, high = (np.log(masses.min()), np.log(masses.max())) if len(masses) else (centre, centre)
     axes = [np.linspace(low - 0.3, high + 0.1, 12 if states < 3 else 8)]
-    for k in EXCITED[: states - 1]:
+    for k in model.gaps:
         gap = prior["loggap" + k]
         axes.append(gap.mean + gap.sdev * np.linspace(-1.5, 1.5, 9 if states < 3 else 6))
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, states)
@@ -295,7 +277,7 @@ def ratios(names: list[str]) -> list[tuple[str, str]]:
 
 
 def _linear(
-    data: ChargeData,
+    data: FitData,
     p: dict[str, float],
     keys: list[str],
     response: NDArray,
@@ -323,7 +305,7 @@ def _linear(
 
 
 def _profiled(
-    data: ChargeData, linear: _Linear, averages: Profile | None
+    data: FitData, linear: _Linear, averages: Profile | None
 ) -> tuple[dict[str, float], dict[str, NDArray], dict[str, float]]:
     """Values, responses and prior errors; where there is a profile its medians, and its widths as scale."""
     intervals = {}
@@ -341,7 +323,7 @@ def _profiled(
     return value, response, prior_error
 
 
-def _jacobian(data: ChargeData, p: dict[str, float], keys: list[str], states: int, t: NDArray) -> NDArray:
+def _jacobian(model: ChargeModel, p: dict[str, float], keys: list[str]) -> NDArray:
     """Central differences, exact to 1e-9."""
     columns = []
     for key in keys:
@@ -349,6 +331,5 @@ def _jacobian(data: ChargeData, p: dict[str, float], keys: list[str], states: in
         up, down = dict(p), dict(p)
         up[key] += h
         down[key] -= h
-        difference = charge_model(up, data.names, states, t) - charge_model(down, data.names, states, t)
-        columns.append(difference / (2 * h))
+        columns.append((model(up) - model(down)) / (2 * h))
     return np.array(columns).T

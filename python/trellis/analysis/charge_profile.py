@@ -1,7 +1,8 @@
 """Median and central interval of the charges under the likelihood of a fit of several states.
 
-The energies alone enter non-linearly: theta = (log E0, log gap, log gap 2). At fixed theta C and N are linear
-in the amplitudes and in A0 times every g, b and c, which least squares gives at once. The profile likelihood
+The energies alone enter non-linearly: theta = (log E0, log gap, log gap 2). At fixed theta the data are
+linear in the amplitudes and in A0 times every g and what else a charge has (charge_model.py), which least
+squares gives at once. The profile likelihood
 
     L(theta) = exp(-1/2 min over the linear ones of [chi^2 + their priors]) * prior(theta)
 
@@ -28,6 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from .charge_model import ChargeModel
+
 #: Nodes of each gap, by the number of gaps: around the best fit, to five of its errors, and over the prior,
 #: to three of its widths. Two gaps have the square of them.
 _NEAR = {1: 25, 2: 13}
@@ -39,15 +42,14 @@ _STEPS = 12  # of E0 at fixed gaps
 
 @dataclass(frozen=True)
 class ProfileInput:
-    """A fit at its best parameters: data, weights, times, theta and its covariance, priors (mean, width).
+    """A fit at its best parameters: data, weights, model, theta and its covariance, priors (mean, width).
 
     theta = (log E0, log gap, log gap 2, ...); `amplitude`: A0, the unit of the priors of the linear ones.
     """
 
     data: NDArray
     weights: NDArray
-    t: NDArray
-    charges: int
+    model: ChargeModel
     ratios: list[tuple[int, int]]  # of charges i and j
     theta: NDArray
     covariance: NDArray
@@ -78,8 +80,8 @@ class Profile:
         How far the mean of each charge moves when the prior of a gap moves by its width, gaps in quadrature:
         covariance of charge and log gap over the width.
     remainder_limit
-        The largest exp(-gap t) at the last time that the likelihood allows at 95 %: L above exp(-3.84 / 2) of
-        its maximum.
+        The largest exp(-gap t) at the farthest time that the likelihood allows at 95 %: L above exp(-3.84/2)
+        of its maximum.
     """
 
     energy: Interval
@@ -95,7 +97,7 @@ class _Nodes:
     height: NDArray  # log L, 0 at the highest node
     energy_error: NDArray  # of log E0 at fixed gaps
     weights: NDArray
-    linear: NDArray  # best linear parameters: A0, A1, ..., and A0 (g, c0, b, c, ...) of each charge
+    linear: NDArray  # best linear parameters: A0, A1, ..., and A0 times those of each charge
     covariance: NDArray  # of the linear ones at fixed gaps
 
 
@@ -159,10 +161,9 @@ def _energy_step(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Gauss-Newton step of log E0, its variance, and how the linear parameters follow it (with a minus)."""
     with np.errstate(all="ignore"):
-        X = _design(fit, theta)
+        X = fit.model.design(theta)
         model = (X @ linear[:, :, None])[:, :, 0]
-        times = np.tile(fit.t, len(fit.data) // len(fit.t))
-        slope = -np.exp(theta[:, :1]) * times * model
+        slope = -np.exp(theta[:, :1]) * fit.model.times * model
         weighted = slope @ fit.weights
         projection = (np.swapaxes(X, 1, 2) @ weighted[:, :, None])[:, :, 0]
         follow = (inverse @ projection[:, :, None])[:, :, 0]
@@ -178,12 +179,11 @@ def _profile(nodes: _Nodes, fit: ProfileInput) -> Profile:
     kept = nodes.weights > 1e-9 * nodes.weights.max()
     w, x, V = nodes.weights[kept], nodes.linear[kept], nodes.covariance[kept]
     w = w / w.sum()
-    states = len(fit.theta)
     E0, A0 = np.exp(nodes.theta[kept, 0]), x[:, :1]
-    places = [states + 2 * states * i for i in range(fit.charges)]
+    places = fit.model.places_of_charges()
     g = x[:, places] / A0
     # d (g A0 / A0) = [d (g A0) - g d A0] / A0, by charge
-    slope = np.zeros((len(x), fit.charges, x.shape[1]))
+    slope = np.zeros((len(x), len(places), x.shape[1]))
     for i, k in enumerate(places):
         slope[:, i, k], slope[:, i, 0] = 1 / A0[:, 0], -g[:, i] / A0[:, 0]
     covariance = slope @ V @ np.swapaxes(slope, 1, 2)
@@ -199,10 +199,12 @@ def _profile(nodes: _Nodes, fit: ProfileInput) -> Profile:
         ratios[i, j] = interval(ratio, variance / g[:, j] ** 2)
     return Profile(
         energy=interval(E0, (E0 * nodes.energy_error[kept]) ** 2),
-        charges=[interval(g[:, i], covariance[:, i, i]) for i in range(fit.charges)],
+        charges=[interval(g[:, i], covariance[:, i, i]) for i in range(len(places))],
         ratios=ratios,
         prior_shifts=_prior_shifts(w, g, nodes.theta[kept], fit),
-        remainder_limit=float(np.exp(-np.exp(nodes.theta[nodes.height > -_ALLOWED, 1].min()) * fit.t[-1])),
+        remainder_limit=float(
+            np.exp(-np.exp(nodes.theta[nodes.height > -_ALLOWED, 1].min()) * fit.model.farthest)
+        ),
     )
 
 
@@ -225,25 +227,11 @@ def _quantiles(weights: NDArray, means: NDArray, errors: NDArray) -> list[float]
     return [float(x) for x in (low + high) / 2]
 
 
-def _design(fit: ProfileInput, theta: NDArray) -> NDArray:
-    """d data / d linear parameters at each theta, shape [draw, data, linear]."""
-    states, length = theta.shape[1], len(fit.t)
-    steps = np.exp(theta)  # E0, gap, gap 2, ...
-    x = np.exp(-np.cumsum(steps, axis=1)[:, None, :] * fit.t[:, None])
-    design = np.zeros((len(theta), len(fit.data), states + 2 * states * fit.charges))
-    design[:, :length, :states] = x
-    for i in range(1, 1 + fit.charges):
-        rows, first = slice(i * length, (i + 1) * length), states + 2 * states * (i - 1)
-        design[:, rows, first : first + 2 * states : 2] = x * fit.t[:, None]
-        design[:, rows, first + 1 : first + 2 * states : 2] = x
-    return design
-
-
 def conditional(fit: ProfileInput, theta: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     """log L at each theta (-inf where there is none), the best linear parameters and their covariance."""
     states = theta.shape[1]
     with np.errstate(all="ignore"):
-        X = _design(fit, theta)
+        X = fit.model.design(theta)
         is_good = np.isfinite(X).all(axis=(1, 2))
         X[~is_good] = 1.0
         root = np.linalg.cholesky(fit.weights)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .charge_data import ChargeData
+from .charge_data import FitData
 from .charge_fit import POOR_FIT, ChargeFit
 from .charge_results import ChargeQuality
 
@@ -24,18 +24,22 @@ if TYPE_CHECKING:
 LARGE_DRIFT, LARGE_MISFIT = 3.0, 1.05
 #: Share of the excited state at the last time slice from which errors are too small (howto/axial_charge.md).
 LARGE_REMAINDER = 0.1
+#: And in the middle of the largest separation, from which a third state is several errors of fixed sinks.
+LARGE_REMAINDER_IN_THE_MIDDLE = 0.05
 #: And where the likelihood allows this much at 95 %.
 LARGE_REMAINDER_LIMIT = 0.15
 #: A charge that moves by more of its errors than this when the priors of the gaps move by their widths.
 LARGE_PRIOR_SHIFT = 0.3
 #: Fewer independent configurations for a fitted point are warned about.
 FEW_CONFIGURATIONS = 4.0
+_AT_END = "at the last time slice of the fits"
+_IN_THE_MIDDLE = "in the middle of the largest separation"
 #: With less of the weight two-state fits decide nothing.
 _HALF = 0.5
 
 
 def charge_quality(
-    data: ChargeData, fits: Sequence[ChargeFit], weights: NDArray, errors: Mapping[str, float]
+    data: FitData, fits: Sequence[ChargeFit], weights: NDArray, errors: Mapping[str, float]
 ) -> ChargeQuality:
     """What the fits and their weights in the average say; `errors` of the averages."""
     best = fits[int(np.argmax(weights))]
@@ -44,7 +48,7 @@ def charge_quality(
     pairs = [(w, f) for w, f in zip(weights, fits, strict=True) if f.states > 1]
     remainder = None
     if sum(w for w, _ in pairs) > _HALF:
-        total = sum(w * np.exp(-np.exp(fit.p["loggap"]) * data.t_max) for w, fit in pairs)
+        total = sum(w * np.exp(-np.exp(fit.p["loggap"]) * fit.farthest) for w, fit in pairs)
         remainder = float(total / sum(w for w, _ in pairs))
     shift = {name: float(weights @ [f.prior_shift[name] for f in fits]) / errors[name] for name in data.names}
     limits = [(w, f.remainder_limit) for w, f in zip(weights, fits, strict=True) if f.is_profiled]
@@ -60,7 +64,7 @@ def charge_quality(
     )
 
 
-def _apart(data: ChargeData, name: str, a: ChargeFit, b: ChargeFit) -> float:
+def _apart(data: FitData, name: str, a: ChargeFit, b: ChargeFit) -> float:
     """Difference of a charge in two windows over its error; they share data, and priors pull both."""
     slope = a.correction * a.response[name] - b.correction * b.response[name]
     variance = slope @ data.covariance @ slope + (a.prior_error[name] - b.prior_error[name]) ** 2
@@ -83,6 +87,16 @@ def charge_warnings(record: NucleonCharges) -> list[str]:
     found = _of_fit(record, "")
     for name, other in record.others.items():
         found += _of_fit(other, f" ({name.replace('_', ' ')})")
+    if record.fixed_sink is not None:
+        found += _of_fit(record.fixed_sink, " by fixed sinks", is_fixed_sink=True)
+        for name, other in record.fixed_sink.others.items():
+            found += _of_fit(other, f" by fixed sinks ({name.replace('_', ' ')})", is_fixed_sink=True)
+    for name, gap in record.fixed_sink_difference.items():
+        if abs(gap.value) > LARGE_DRIFT * gap.error:
+            found.append(
+                f"nucleon charges: g_{name.replace('/', '/g_')} by fixed sinks differs from that by "
+                f"Feynman-Hellmann by {gap.formatted}: the excited states of one of them are not described"
+            )
     conserved = record.charges.get("V_conserved")
     if conserved is not None and abs(conserved.value - 1) > LARGE_DRIFT * conserved.error:
         found.append(
@@ -99,7 +113,7 @@ def charge_warnings(record: NucleonCharges) -> list[str]:
     return found
 
 
-def _of_fit(record: NucleonCharges, which: str) -> list[str]:
+def _of_fit(record: NucleonCharges, which: str, *, is_fixed_sink: bool = False) -> list[str]:
     if record.p_value is None:
         return []
     quality = ChargeQuality(
@@ -110,7 +124,7 @@ def _of_fit(record: NucleonCharges, which: str) -> list[str]:
         excited_at_end_limit=record.excited_at_end_limit,
         configurations_per_point=record.configurations_per_point or np.inf,
     )
-    found = warnings_of(quality, record.misfit)
+    found = warnings_of(quality, record.misfit, is_fixed_sink=is_fixed_sink)
     found += one_state_warning([w.states for w in record.windows], record.one_more_state)
     return [f"nucleon charges{which}: {words}" for words in found]
 
@@ -125,7 +139,7 @@ def one_state_warning(states: Sequence[int], more: Mapping[str, object]) -> list
     ]
 
 
-def warnings_of(quality: ChargeQuality, misfit: float) -> list[str]:
+def warnings_of(quality: ChargeQuality, misfit: float, *, is_fixed_sink: bool = False) -> list[str]:
     """In words."""
     found = []
     if quality.configurations_per_point < FEW_CONFIGURATIONS:
@@ -148,7 +162,14 @@ def warnings_of(quality: ChargeQuality, misfit: float) -> list[str]:
                 "than in the window of largest weight: a further excited state is likely; raise "
                 "charges.t_min_first"
             )
-    if quality.excited_at_end is not None and quality.excited_at_end > LARGE_REMAINDER:
+    largest = LARGE_REMAINDER_IN_THE_MIDDLE if is_fixed_sink else LARGE_REMAINDER
+    if quality.excited_at_end is not None and quality.excited_at_end > largest and is_fixed_sink:
+        found.append(
+            f"{100 * quality.excited_at_end:.0f} % of the excited state are left {_IN_THE_MIDDLE}: what "
+            "the fit takes away is right if the data have no more states than the fit; with one more, "
+            "charges can be wrong by several of their errors: take larger separations, look at one_more_state"
+        )
+    elif quality.excited_at_end is not None and quality.excited_at_end > largest:
         found.append(
             f"the excited state is still {100 * quality.excited_at_end:.0f} % of its size at "
             "the last time slice of the fits: read the errors as too small by up to a half, vary "
@@ -157,8 +178,8 @@ def warnings_of(quality: ChargeQuality, misfit: float) -> list[str]:
     elif quality.excited_at_end_limit is not None and quality.excited_at_end_limit > LARGE_REMAINDER_LIMIT:
         found.append(
             f"the data allow (95 %) that {100 * quality.excited_at_end_limit:.0f} % of an excited state are "
-            "left at the last time slice of the fits: charges can be wrong by more than their errors; take "
-            "more time slices or better sources"
+            f"left {_IN_THE_MIDDLE if is_fixed_sink else _AT_END}: charges can be "
+            "wrong by more than their errors; take more time slices or better sources"
         )
     moved = {name: shift for name, shift in quality.prior_shift.items() if shift > LARGE_PRIOR_SHIFT}
     if moved:

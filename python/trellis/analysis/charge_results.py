@@ -98,7 +98,8 @@ class ChargeQuality:
     drift
         By charge: the largest difference of a later window from the window of largest weight, in errors.
     excited_at_end
-        exp(-gap t_max), weighted; None where one state decides.
+        exp(-gap t_max), of fixed sinks exp(-gap t/2) at the largest separation t, weighted; None where one
+        state decides.
     excited_at_end_limit
         The largest that the likelihood allows at 95 %, weighted over the profiled fits; None without them.
     prior_shift
@@ -145,6 +146,11 @@ class ChargeResult:
     one_more_state
         The charges with one state more than in the fit of largest weight, from t_min_first: what they would
         be, and how well they would be known, if the data had that state. Empty where it cannot be fitted.
+    influence
+        Of each configuration on every charge and on their ratio "A/V": sqrt(sum influence^2 / (n (n - 1))) is
+        the statistical error without the part of the priors.
+    curves
+        Of three-point functions: name -> separation -> (tau, R(t, tau)) of the fit of largest weight.
     """
 
     charges: dict[str, ChargeEstimate]
@@ -162,6 +168,34 @@ class ChargeResult:
     warnings: tuple[str, ...] = ()
     gap_prior: tuple[float, float] | None = None
     one_more_state: dict[str, ChargeEstimate] = field(default_factory=dict)
+    influence: dict[str, NDArray] = field(default_factory=dict)
+    curves: dict[str, dict[int, tuple[NDArray, NDArray]]] = field(default_factory=dict)
+
+    def minus(self, other: ChargeResult) -> dict[str, ChargeEstimate]:
+        """Differences of charges and of their ratio from those of other fits of the same configurations.
+
+        Noise that both have cancels, as far as it is that of the configurations; errors of priors and models
+        are added in quadrature.
+        """
+        mine, others = self._all(), other._all()
+        found = {}
+        for name in mine.keys() & others.keys():
+            a, b = mine[name], others[name]
+            n = len(self.influence[name])
+            common = float(self.influence[name] @ other.influence[name]) / (n * (n - 1))
+            variance = a.statistical_error**2 + b.statistical_error**2 - 2 * common
+            found[name] = ChargeEstimate(
+                a.value - b.value,
+                float(np.sqrt(max(variance, 0.0))),
+                float(np.hypot(a.model_error, b.model_error)),
+            )
+        return {name: found[name] for name in mine if name in found}
+
+    def _all(self) -> dict[str, ChargeEstimate]:
+        """Charges and their ratio, by the names of `influence`."""
+        if self.ratio is None:
+            return self.charges
+        return self.charges | {name: self.ratio for name in self.influence if "/" in name}
 
 
 def neutron_lifetime(g: ChargeEstimate) -> ChargeEstimate:

@@ -39,8 +39,9 @@ from numpy.typing import NDArray
 from ..run_files.loading import validate_run
 from .autocorrelation import error_factor
 from .averaging import model_average, model_weights
-from .charge_data import ChargeData, effective_charge
-from .charge_fit import EXCITED, ChargeFit, best_fit, excited_part, profiled, ratios
+from .charge_data import ChargeData, FitData, effective_charge
+from .charge_fit import ChargeFit, best_fit, excited_part, profiled, ratios
+from .charge_model import EXCITED
 from .charge_quality import charge_quality, one_state_warning, warnings_of
 from .charge_results import (
     LIFETIME_CONSTANT,
@@ -110,9 +111,9 @@ def fit_charges(
     for name, N in numerators.items():
         if np.shape(N) != two_point.shape:
             raise AnalysisError(f"charge {name}: expected shape {two_point.shape}, found {np.shape(N)}")
-    _require_usable("C", two_point)
+    require_usable("C", two_point)
     for name, N in numerators.items():
-        _require_usable(f"N of {name}", np.asarray(N, dtype=float))
+        require_usable(f"N of {name}", np.asarray(N, dtype=float))
     if np.any(two_point.mean(axis=0) == 0):
         raise FitFailed(
             "charges: expected a two-point function without zeros, found 0 at "
@@ -122,6 +123,11 @@ def fit_charges(
         trajectories = np.arange(count)
     samples = {k: np.asarray(N, dtype=float) for k, N in numerators.items()}
     data = ChargeData(two_point, samples, options, is_open=boundary_t == "dirichlet")
+    return fit_data(data, trajectories, autocorrelations)
+
+
+def fit_data(data: FitData, trajectories: NDArray, autocorrelations: _Choice) -> ChargeResult:
+    """All windows, and their average."""
     fits = _scan(data)
     factors = _factors(data, fits, trajectories, autocorrelations)
     if factors and max(factors.values()) > 1.0:
@@ -130,7 +136,7 @@ def fit_charges(
     return _average(data, fits, trajectories, autocorrelations)
 
 
-def _require_usable(what: str, samples: NDArray) -> None:
+def require_usable(what: str, samples: NDArray) -> None:
     """Numbers whose squares are numbers, and that differ: else there is no covariance to fit with."""
     largest = float(np.abs(samples).max())
     if not largest < 1e140 or 0 < largest < 1e-140:
@@ -147,15 +153,15 @@ _NO_WEIGHT = 20.0
 _LITTLE_WEIGHT = 14.0
 
 
-def _scan(data: ChargeData) -> list[ChargeFit]:
-    """Windows with one state and more, as far as they can have weight.
+def _scan(data: FitData) -> list[ChargeFit]:
+    """Windows with `least_states` and more, as far as they can have weight.
 
     chi^2 is positive: a window of d points and k parameters has a criterion above -3 (d - k).
     """
     fits, options = [], data.options
     best = np.inf
     for t_min in range(options.t_min_first, data.t_min_last + 1):
-        for states in range(1, options.max_states + 1):
+        for states in range(data.least_states, options.max_states + 1):
             free = data.free(t_min, states)
             if free <= 0 or -3 * free > best + _NO_WEIGHT:
                 continue
@@ -170,7 +176,7 @@ def _scan(data: ChargeData) -> list[ChargeFit]:
 
 
 def _factors(
-    data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, choice: _Choice
+    data: FitData, fits: list[ChargeFit], trajectories: NDArray, choice: _Choice
 ) -> dict[str, float]:
     """2 tau_int of each charge, from the responses of the fits to the configurations."""
     weights = model_weights(np.array([f.criterion for f in fits]))
@@ -178,12 +184,14 @@ def _factors(
     return {name: error_factor(data.influence @ s, trajectories, choice)[0] for name, s in series.items()}
 
 
-def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, choice: _Choice) -> ChargeResult:
+def _average(data: FitData, fits: list[ChargeFit], trajectories: NDArray, choice: _Choice) -> ChargeResult:
     criteria = np.array([f.criterion for f in fits])
     weights = model_weights(criteria)
     misfit = float(weights @ [f.misfit for f in fits])
 
-    def estimate(values, responses, prior_errors) -> ChargeEstimate:
+    influence: dict[str, NDArray] = {}
+
+    def estimate(name: str, values, responses, prior_errors) -> ChargeEstimate:
         """Average over the fits, with the autocorrelation of its linear response."""
         scaled = np.array([f.correction * r for f, r in zip(fits, responses, strict=True)])
         average = model_average(
@@ -192,12 +200,14 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
         series = data.influence @ (weights @ scaled)
         own, tau_int = error_factor(series, trajectories, choice)
         stretch = np.sqrt(own / data.inflation)  # the covariance has the longest autocorrelation in it
+        influence[name] = series * np.sqrt(own) * misfit
         return ChargeEstimate(
             average.mean, average.statistical_error * stretch * misfit, average.excess_error, tau_int
         )
 
     def of_fits(name: str) -> ChargeEstimate:
         return estimate(
+            name,
             [f.value[name] for f in fits],
             [f.response[name] for f in fits],
             [f.prior_error[name] for f in fits],
@@ -216,12 +226,13 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
         tau_n = neutron_lifetime(ratio)
     own = _factors(data, fits, trajectories, choice)
     windows = [_window(data, f, w, own) for f, w in zip(fits, weights, strict=True)]
-    effective = {name: _effective_points(data, name, None, own) for name in data.names}
+    effective = {name: _effective_points(data, name, None, own) for name in data.effective}
     two_state = [f for f in fits if f.states > 1]
     best = min(two_state, key=lambda f: f.criterion) if two_state else None
-    subtracted = {name: _effective_points(data, name, best, own) for name in data.names} if best else {}
+    subtracted = {name: _effective_points(data, name, best, own) for name in data.effective} if best else {}
     quality = charge_quality(data, fits, weights, {name: e.error for name, e in charges.items()})
     more = _one_more_state(data, fits, weights, own)
+    heaviest = fits[int(np.argmax(weights))]
     return ChargeResult(
         charges=charges,
         ratio=ratio,
@@ -235,14 +246,19 @@ def _average(data: ChargeData, fits: list[ChargeFit], trajectories: NDArray, cho
         misfit=misfit,
         autocorrelation_factor=data.inflation,
         dependent=tuple(data.dependent()),
-        warnings=(*warnings_of(quality, misfit), *one_state_warning([w.states for w in windows], more)),
+        warnings=(
+            *warnings_of(quality, misfit, is_fixed_sink=data.is_fixed_sink),
+            *one_state_warning([w.states for w in windows], more),
+        ),
         gap_prior=data.gap_prior,
         one_more_state=more,
+        influence=influence,
+        curves=data.curves(heaviest.p, heaviest.t_min, heaviest.states),
     )
 
 
 def _one_more_state(
-    data: ChargeData, fits: list[ChargeFit], weights: NDArray, own: Mapping[str, float]
+    data: FitData, fits: list[ChargeFit], weights: NDArray, own: Mapping[str, float]
 ) -> dict[str, ChargeEstimate]:
     """ChargeResult.one_more_state."""
     states = fits[int(np.argmax(weights))].states + 1
@@ -257,7 +273,7 @@ def _one_more_state(
     return {name: ChargeEstimate(found.values[name], found.errors[name], 0.0) for name in data.names}
 
 
-def _window(data: ChargeData, fit: ChargeFit, weight: float, own: Mapping[str, float]) -> ChargeWindow:
+def _window(data: FitData, fit: ChargeFit, weight: float, own: Mapping[str, float]) -> ChargeWindow:
     """The record of a fit; errors as an average of this fit alone has them."""
 
     def error(name: str) -> float:
@@ -285,7 +301,7 @@ def _window(data: ChargeData, fit: ChargeFit, weight: float, own: Mapping[str, f
 
 
 def _effective_points(
-    data: ChargeData, name: str, fit: ChargeFit | None, own: Mapping[str, float]
+    data: FitData, name: str, fit: ChargeFit | None, own: Mapping[str, float]
 ) -> tuple[NDArray, NDArray, NDArray]:
     t = np.arange(data.t_max)
     value, influence = data.effective[name]

@@ -140,6 +140,14 @@ def _print_charges(results: Results, console: Console) -> None:
             console.print(f"tau_n = {charges.tau_n.formatted} s", highlight=False)
         if charges.p_value is not None:
             console.print(f"p-value of the fits of charges: {charges.p_value:.2f}", highlight=False)
+        if charges.fixed_sink is not None:
+            for name, charge in charges.fixed_sink.charges.items():
+                said = name.replace("_", " ")
+                console.print(f"g_{said} (bare) by fixed sinks = {charge.formatted}", highlight=False)
+            if charges.fixed_sink.g_a_over_g_v is not None:
+                console.print(
+                    f"g_A/g_V by fixed sinks = {charges.fixed_sink.g_a_over_g_v.formatted}", highlight=False
+                )
     if other is not None:
         _print_not_fitted(other, console)
 

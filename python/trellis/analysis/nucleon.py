@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from .autocorrelation import bin_series
 from .charges import ChargeEstimate, ChargeResult, effective_charge, fit_charges
 from .errors import AnalysisError, FitFailed, MeasurementFileError
-from .measurements import Measurements
+from .fixed_sink import fit_fixed_sinks
+from .measurements import CorrelatorData, Measurements
 from .options import AnalysisOptions
 from .results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series, ThreePointRecord
 from .three_point import (
@@ -116,7 +117,7 @@ def nucleon_charges(
     two_point = binned(two_point)
     numerators = {name: binned(N) for name, N in numerators.items()}
     inserted = {name: {t: binned(C3) for t, C3 in by.items()} for name, by in inserted.items()}
-    records = {}
+    records, results = {}, {}
     for of, names in _groups(numerators).items():
         chosen = {name: numerators[name] for name in names}
         try:
@@ -128,7 +129,7 @@ def nucleon_charges(
                 autocorrelations=options.autocorrelation,
                 boundary_t=nucleon.attributes["boundary_t"],
             )
-            records[of] = charges_record(found)
+            records[of], results[of] = charges_record(found), found
         except FitFailed as error:
             key = "nucleon charges" if of == "local" else f"nucleon charges ({of.replace('_', ' ')})"
             reasons[key] = str(error)
@@ -151,7 +152,67 @@ def nucleon_charges(
     }
     record.three_point = {name: three_point_record(charge) for name, charge in by_sinks.items()}
     record.three_point_ratio = three_point_ratio(by_sinks)
+    used = {name: C3 for name, C3 in inserted.items() if name not in constant}
+    sinks, not_fitted = _fixed_sinks(measurements, two_point, used, trajectories, options)
+    reasons |= not_fitted
+    if sinks:
+        record.fixed_sink = _together({of: charges_record(found) for of, found in sinks.items()})
+        for of in sinks.keys() & results.keys():
+            difference = sinks[of].minus(results[of])
+            record.fixed_sink_difference |= {name: charge_record(e) for name, e in difference.items()}
     return record, reasons
+
+
+def _fixed_sinks(
+    measurements: Measurements,
+    two_point: NDArray,
+    inserted: dict[str, dict[int, NDArray]],
+    trajectories: NDArray,
+    options: AnalysisOptions,
+) -> tuple[dict[str, ChargeResult], dict[str, str]]:
+    """Fits of three-point functions, in the groups of the other method, and why others have none."""
+    nucleon = measurements.correlators["nucleon"]
+    of_nucleon = [
+        nucleon,
+        *(c for name, c in measurements.correlators.items() if name.startswith("three_point_")),
+    ]
+    found: dict[str, ChargeResult] = {}
+    reasons: dict[str, str] = {}
+    moving = [c for c in of_nucleon if np.any(c.attributes.get("sink_momentum", 0))]
+    if moving:
+        return {}, {
+            "nucleon charges by fixed sinks": f"{moving[0].name} has a sink of a moving nucleon, and the "
+            "two-point function one of a nucleon at rest"
+        }
+    for of, names in _groups(inserted).items():
+        names.sort(key=TOGETHER.get(of, (of,)).index)
+        key = "nucleon charges by fixed sinks" + ("" if of == "local" else f" ({of.replace('_', ' ')})")
+        try:
+            fit = found[of] = fit_fixed_sinks(
+                two_point,
+                {name: inserted[name] for name in names},
+                trajectories=trajectories,
+                options=options.charges,
+                autocorrelations=options.autocorrelation,
+                boundary_t=nucleon.attributes["boundary_t"],
+                is_symmetric=of == "local" and _has_equal_ends(of_nucleon),
+            )
+        except FitFailed as error:
+            reasons[key] = str(error)
+            continue
+        t_max = fit.windows[0].t_max
+        late = sorted({t for name in names for t in inserted[name] if not 2 <= t <= t_max})
+        if late:
+            reasons[f"{key}, separations {', '.join(map(str, late))}"] = (
+                f"expected separations from 2 to {t_max}, the last time slice of the fits"
+            )
+    return found, reasons
+
+
+def _has_equal_ends(correlators: Iterable[CorrelatorData]) -> bool:
+    """Whether source and sink are said to be smeared alike everywhere."""
+    ends = {c.attributes.get(f"{end}_smearing") for c in correlators for end in ("source", "sink")}
+    return len(ends) == 1 and None not in ends
 
 
 def _together(records: dict[str, NucleonCharges]) -> NucleonCharges:
@@ -160,7 +221,7 @@ def _together(records: dict[str, NucleonCharges]) -> NucleonCharges:
         return NucleonCharges()
     of, *rest = records
     record = records[of].model_copy(update={"others": {name: records[name] for name in rest}})
-    for table in ("charges", "effective", "subtracted", "one_more_state"):
+    for table in ("charges", "effective", "subtracted", "one_more_state", "ratio_fit"):
         merged = dict(getattr(record, table))
         for name in rest:
             merged |= getattr(records[name], table)
@@ -210,17 +271,20 @@ def _series(x, found: Sampled) -> Series:
     return Series(x=[float(t) for t in x], value=found.value.tolist(), error=found.error.tolist())
 
 
+def charge_record(e: ChargeEstimate) -> ChargeRecord:
+    """Plain numbers."""
+    return ChargeRecord(
+        value=e.value,
+        error=e.error,
+        statistical_error=e.statistical_error,
+        model_error=e.model_error,
+        tau_int=e.tau_int,
+    )
+
+
 def charges_record(found: ChargeResult) -> NucleonCharges:
     """Plain numbers."""
-
-    def record(e: ChargeEstimate) -> ChargeRecord:
-        return ChargeRecord(
-            value=e.value,
-            error=e.error,
-            statistical_error=e.statistical_error,
-            model_error=e.model_error,
-            tau_int=e.tau_int,
-        )
+    record = charge_record
 
     def points(table: dict) -> dict[str, Series]:
         return {
@@ -248,6 +312,13 @@ def charges_record(found: ChargeResult) -> NucleonCharges:
         one_more_state={name: record(e) for name, e in found.one_more_state.items()},
         autocorrelation_factor=found.autocorrelation_factor,
         dependent=list(found.dependent),
+        ratio_fit={
+            name: {
+                t: Series(x=(tau - t / 2).tolist(), value=R.tolist(), error=[None] * len(tau))
+                for t, (tau, R) in by_separation.items()
+            }
+            for name, by_separation in found.curves.items()
+        },
     )
 
 

@@ -242,6 +242,13 @@ class NucleonCharges(_Record):
     three_point
         By fixed sinks, where they were measured; three_point_ratio: g_A / g_V of the midpoints against the
         separation.
+    fixed_sink
+        The same for the fits of three-point functions with fixed sinks (fixed_sink.py), whose windows begin
+        t_min slices from source and sink; None without, not_fitted says why.
+    ratio_fit
+        In fixed_sink: by charge and separation R(t, tau) of the fit of largest weight, against tau - t/2.
+    fixed_sink_difference
+        Charges and g_A / g_V ("A/V") by fixed sinks minus those by Feynman-Hellmann, correlations included.
     p_value, drift, excited_at_end, excited_at_end_limit, prior_shift, configurations_per_point
         Whether the fits can be trusted (charge_results.ChargeQuality); None and empty without fits.
     gap_prior, one_more_state
@@ -267,6 +274,9 @@ class NucleonCharges(_Record):
     subtracted: dict[str, Series] = Field(default_factory=dict)
     three_point: dict[str, ThreePointRecord] = Field(default_factory=dict)
     three_point_ratio: Series | None = None
+    fixed_sink: NucleonCharges | None = None
+    fixed_sink_difference: dict[str, ChargeRecord] = Field(default_factory=dict)
+    ratio_fit: dict[str, dict[int, Series]] = Field(default_factory=dict)
     p_value: float | None = None
     drift: dict[str, float] = Field(default_factory=dict)
     excited_at_end: float | None = None
@@ -338,7 +348,8 @@ class Results(_Record):
     """Everything that an analysis found; written to results.json.
 
     The numbers that most people look for stand at the top, null where there is none: those of the companion
-    if there is one. Masses in lattice units, tau_n in seconds; z_v = 1 / g_V.
+    if there is one. Masses in lattice units, tau_n in seconds; z_v = 1 / g_V. Charges are those by
+    Feynman-Hellmann, but for g_a_over_g_v_fixed_sink.
 
     Attributes
     ----------
@@ -353,6 +364,8 @@ class Results(_Record):
     schema_version: int = SCHEMA_VERSION
     g_a_over_g_v: float | None = None
     g_a_over_g_v_error: float | None = None
+    g_a_over_g_v_fixed_sink: float | None = None
+    g_a_over_g_v_fixed_sink_error: float | None = None
     z_v: float | None = None
     z_v_error: float | None = None
     tau_n: float | None = None
@@ -392,6 +405,7 @@ class Results(_Record):
         charges = part.nucleon_charges or NucleonCharges()
         records = {name: getattr(charges, name) for name in ("g_a_over_g_v", "z_v", "tau_n")}
         records["m_res"] = part.residual_mass
+        records["g_a_over_g_v_fixed_sink"] = (charges.fixed_sink or NucleonCharges()).g_a_over_g_v
         found = {name: (r.value, r.error) for name, r in records.items() if r is not None}
         for name, particle in (("m_pi", "pion"), ("m_nucleon", "nucleon")):
             if particle in part.particles:

@@ -5,8 +5,9 @@
 in the middle of a large separation t: what is given is R at tau = t/2 (the mean of the two middle slices for
 an odd t) for every separation, and the summation method's slopes, S(t) = sum_{tau=1}^{t-1} R(t, tau),
 [S(t') - S(t)] / (t' - t) -> g + O(exp(-gap t)) (L. Maiani et al., Nucl. Phys. B 293 (1987) 420). Nothing is
-extrapolated to infinite t. Errors are linear responses to the configurations, each with the 2 tau_int of its
-own quantity where it counts, as the option `autocorrelation` says (options.py).
+extrapolated to infinite t: fixed_sink.py has the fits. Errors are linear responses to the configurations,
+each with the 2 tau_int of its own quantity where it counts, as the option `autocorrelation` says
+(options.py).
 """
 
 from __future__ import annotations

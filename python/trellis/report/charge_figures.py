@@ -36,6 +36,8 @@ def charge_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
         drawings["charge_stability"] = partial(charge_stability, record)
     if record.three_point:
         drawings["three_point"] = partial(three_point, record)
+    if record.fixed_sink is not None:
+        drawings["fixed_sink_stability"] = partial(charge_stability, record.fixed_sink)
     return drawings
 
 
@@ -121,6 +123,12 @@ def _band(axes: Axes, charge: ChargeRecord, colour: str, text: str | None = None
     axes.axhspan(low, high, color=colour, alpha=BAND_ALPHA, lw=0, label=text)
 
 
+def _outline(axes: Axes, charge: ChargeRecord, text: str) -> None:
+    """A band whose edges are seen on top of another one."""
+    low, high = charge.value - charge.error, charge.value + charge.error
+    axes.axhspan(low, high, facecolor="none", edgecolor=INK, hatch="////", alpha=0.35, lw=1.0, label=text)
+
+
 def _draw(
     axes: Axes,
     series: Series | None,
@@ -147,7 +155,7 @@ def _draw(
 
 
 def three_point(record: NucleonCharges) -> Figure:
-    """R(t, tau) against tau - t/2, one panel for each current; bands: the other method."""
+    """R(t, tau) against tau - t/2, one panel for each current; bands: the fits of both methods."""
     colours = {name: colour for name, colour in _colours(record).items() if name in record.three_point}
     separations = sorted({t for fixed in record.three_point.values() for t in fixed.separations})
     shades = _shades(len(separations))
@@ -158,6 +166,10 @@ def three_point(record: NucleonCharges) -> Figure:
         if charge is not None:
             _band(axes, charge, colour, "Feynman-Hellmann")
         _title(axes, record, name)
+        own = None if record.fixed_sink is None else record.fixed_sink.charges.get(name)
+        if own is not None:
+            _outline(axes, own, "fixed sinks")
+            axes.set_title(f"fixed sinks: {own.formatted}", loc="left", fontsize="small")
         for separation, ratio in zip(fixed.separations, fixed.ratio, strict=True):
             k = separations.index(separation)
             tau, value, error = _arrays(ratio)
@@ -171,6 +183,9 @@ def three_point(record: NucleonCharges) -> Figure:
                 mew=1.1,
                 label=f"$t$ = {separation}",
             )
+            curve = record.fixed_sink and record.fixed_sink.ratio_fit.get(name, {}).get(separation)
+            if curve:
+                axes.plot(curve.x, curve.value, "-", color=shades[k], lw=1.0, zorder=1)
         axes.set_ylabel(rf"$R_{{{_symbol(name)}}}(t, \tau)$")
     _legend_above(figure, title=_SHIFTED if len(separations) > 1 else None)
     is_whole = all(t % 2 == 0 for t in separations)
