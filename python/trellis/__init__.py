@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import importlib
 
-#: That of typing, whose import takes several times as long as this file: Ctrl-C is __main__'s as soon as may be.
+#: That of typing, whose import takes several times as long as this file: __main__ takes Ctrl-C the sooner.
 TYPE_CHECKING = False
 
 __version__ = "0.1.0"
