@@ -16,11 +16,11 @@ std::vector<double> links(const GaugeField& U) {
   return x;
 }
 
-/// Hot start, two updates at a coupling where both ways to draw the SU(2) component occur.
-std::vector<double> evolve(const Coord& extents, int lanes, double beta) {
+/// Hot start, updates at a coupling where both ways to draw the SU(2) component occur.
+std::vector<double> evolve(const Coord& extents, int lanes, double beta, uint32_t updates = 2) {
   GaugeField U(make_lattice(extents), lanes);
   set_hot(U, 5, 1);
-  for (uint32_t k = 0; k < 2; ++k) heatbath_update(U, {beta, 1, 1}, 5, 1, k);
+  for (uint32_t k = 0; k < updates; ++k) heatbath_update(U, {beta, 1, 1}, 5, 1, k);
   return links(U);
 }
 
@@ -38,6 +38,14 @@ TEST(GaugeHeatbath, does_not_depend_on_lanes_and_threads) {
         }
     }
   set_thread_count(threads_before);
+}
+
+/// 48 launches try every way to bring links nearer on a lattice that leaves the L2 (device/cpu/walk_trial.hpp):
+/// eight of an update.
+TEST(GaugeHeatbath, every_way_to_read_ahead_has_the_same_bits) {
+  constexpr uint32_t updates = 7;
+  const auto expected = evolve({8, 8, 8, 8}, 1, 6.0, updates);
+  for (const int lanes : {4, 8}) EXPECT_TRUE(evolve({8, 8, 8, 8}, lanes, 6.0, updates) == expected) << lanes;
 }
 
 TEST(GaugeHeatbath, weak_start_does_not_depend_on_lanes) {

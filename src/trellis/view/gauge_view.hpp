@@ -1,6 +1,7 @@
 #pragma once
 /// Links of all sites with free movement: a Position steps in any direction, and links are loaded where it
 /// stands, with lanes moved as the steps demand.
+#include "trellis/view/ask_ahead.hpp"
 #include "trellis/view/structured.hpp"
 
 namespace trellis {
@@ -39,6 +40,7 @@ class GaugeView {
   }
   TRELLIS_SITE_FN ColorMatrix<Real> link(Position p, int mu) const {
     static_assert(N == 18);
+    if (blocks_ahead_ != 0) ask_for<link_bytes>(array_.origin_address(p.block + blocks_ahead_, mu));
     ColorMatrix<Real> U = load_object<ColorMatrix<Real>, Array, Real, N>(array_, p.block, mu);
     if constexpr (W > 1) {
       if (p.shift != 0) {
@@ -48,14 +50,18 @@ class GaugeView {
     }
     return U;
   }
+  /// From now on each link is taken with a request for the same one so many blocks further on; 0: without.
+  void ask_ahead(int blocks) { blocks_ahead_ = blocks; }
   /// @pre p is not displaced
   TRELLIS_SITE_FN void store(int block, int mu, const ColorMatrix<Real>& U) const {
     store_object<ColorMatrix<Real>, Array, Real, N>(array_, block, mu, U);
   }
 
  private:
+  static constexpr size_t link_bytes = size_t(N) * W * sizeof(typename Array::Element);
   Array array_;
   ExtendedTables tables_;
+  int blocks_ahead_ = 0;
 };
 
 }  // namespace trellis

@@ -74,20 +74,24 @@ class LinksOfStaples {
   int mu_;
 };
 
-/// for_each_site() of a kernel that updates the links of direction mu.
+/// for_each_site() of a kernel that updates the links of direction mu, and can ask ahead for them itself.
 template <class Layout, class Storage, class Call, class Kernel>
-void for_each_link_update(const Call& call, int mu, const SiteRange& range, const Kernel& kernel) {
+void for_each_link_update(const Call& call, int mu, const SiteRange& range, Kernel& kernel) {
   const LinksOfStaples<Layout, Storage> links(call, mu);
-  thread_local WalkTrials trials(ways_ahead);
-  for_each_site_read_ahead(range, links.traffic(call), trials, links, [&](int block) { kernel(block); });
+  thread_local WalkTrials trials(ways_ahead_along);
+  for_each_site_read_ahead(
+      range, links.traffic(call), trials, links, [&](int block) { kernel(block); },
+      [&](Ahead ahead) { kernel.set_asks_ahead(ahead == Ahead::along); });
 }
 
-/// for_each_site() of a kernel that reads the links of the call.
+/// for_each_site() of a kernel that reads the links of the call, and can ask ahead for them itself.
 template <class Layout, class Storage, class Call, class Kernel>
-void for_each_site_of_links(const Call& call, const SiteRange& range, const Kernel& kernel) {
+void for_each_site_of_links(const Call& call, const SiteRange& range, Kernel& kernel) {
   const LinksAround<Layout, Storage> links(call, Reach::around);
-  thread_local WalkTrials trials(ways_ahead);  // of this kernel
-  for_each_site_read_ahead(range, links.traffic(), trials, links, [&](int block) { kernel(block); });
+  thread_local WalkTrials trials(ways_ahead_along);  // of this kernel
+  for_each_site_read_ahead(
+      range, links.traffic(), trials, links, [&](int block) { kernel(block); },
+      [&](Ahead ahead) { kernel.set_asks_ahead(ahead == Ahead::along); });
 }
 /// reduce_sites(), likewise.
 template <size_t N, class Layout, class Storage, class Call, class Kernel>

@@ -8,7 +8,7 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_gauge_force(const GaugeForceCall& call, const SiteRange& inner_blocks) {
-  const GaugeForce<Layout, Storage> kernel(call);
+  GaugeForce<Layout, Storage> kernel(call);
   cpu::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
 }
 

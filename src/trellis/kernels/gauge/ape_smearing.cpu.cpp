@@ -8,7 +8,7 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_ape_smearing(const ApeCall& call, const SiteRange& inner_blocks) {
-  const ApeSmearing<Layout, Storage> kernel(call);
+  ApeSmearing<Layout, Storage> kernel(call);
   cpu::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
 }
 

@@ -8,7 +8,7 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_flow_stage(const FlowStageCall& call, const SiteRange& inner_blocks) {
-  const FlowStage<Layout, Storage> kernel(call);
+  FlowStage<Layout, Storage> kernel(call);
   cpu::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
 }
 

@@ -8,13 +8,13 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_heatbath(const HeatbathCall& call, const SiteRange& blocks_of_one_parity) {
-  const HeatbathUpdate<Layout, Storage> kernel(call);
+  HeatbathUpdate<Layout, Storage> kernel(call);
   cpu::for_each_link_update<Layout, Storage>(call.update.gauge, call.update.mu, blocks_of_one_parity, kernel);
 }
 
 template <class Layout, class Storage>
 void launch_overrelaxation(const LinkUpdateCall& call, const SiteRange& blocks_of_one_parity) {
-  const OverrelaxationUpdate<Layout, Storage> kernel(call);
+  OverrelaxationUpdate<Layout, Storage> kernel(call);
   cpu::for_each_link_update<Layout, Storage>(call.gauge, call.mu, blocks_of_one_parity, kernel);
 }
 

@@ -8,7 +8,7 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_stout_smearing(const StoutCall& call, const SiteRange& inner_blocks) {
-  const StoutSmearing<Layout, Storage> kernel(call);
+  StoutSmearing<Layout, Storage> kernel(call);
   cpu::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
 }
 
