@@ -303,7 +303,7 @@ WRONG = [
     (lambda U: tr.Geometry((4, 4, 4, 8), grid=(2, 1, 1, 1)), "grid"),
     (lambda U: tr.WilsonClover(U), "kappa or mass, and not both"),
     (lambda U: tr.WilsonClover(U, kappa=0.1, mass=0.1), "kappa or mass, and not both"),
-    (lambda U: tr.WilsonClover(U, kappa=-1), "kappa must be positive"),
+    (lambda U: tr.WilsonClover(U, kappa=0), "kappa must not be 0"),
     (lambda U: tr.WilsonClover(U, mass=0, boundary=(1, 1, 1)), "boundary must be 4 phases"),
     (lambda U: tr.point_source(U.geometry, (0, 0, 0, 8)), "8"),
     (lambda U: U.write("x", "ildgg"), "ildg, scidac"),
