@@ -184,8 +184,9 @@ def three_point(record: NucleonCharges) -> Figure:
                 label=f"$t$ = {separation}",
             )
             curve = record.fixed_sink and record.fixed_sink.ratio_fit.get(name, {}).get(separation)
-            if curve:
-                axes.plot(curve.x, curve.value, "-", color=shades[k], lw=1.0, zorder=1)
+            if curve:  # of one time it is a point
+                line = "-" if curve.x[0] < curve.x[-1] else "_"
+                axes.plot(curve.x, curve.value, line, color=shades[k], lw=1.0, ms=14, zorder=1)
         axes.set_ylabel(rf"$R_{{{_symbol(name)}}}(t, \tau)$")
     _legend_above(figure, title=_SHIFTED if len(separations) > 1 else None)
     is_whole = all(t % 2 == 0 for t in separations)
