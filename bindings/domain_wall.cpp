@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "schur_form.hpp"
-#include "trellis/measure/conserved_current.hpp"
+#include "trellis/measure/conserved_three_point.hpp"
 
 namespace trellis::bindings {
 
@@ -34,17 +34,36 @@ Solved solve(const DomainWallOperator& D, const SolverSpec& solver, const Source
   return result;
 }
 
+CurrentKind current_kind_by_name(const std::string& kind) {
+  if (kind == "vector") return CurrentKind::vector;
+  if (kind == "axial") return CurrentKind::axial;
+  throw BadArgument(message("unknown conserved current '", kind, "'; legal: vector, axial"));
+}
+
 /// The current in direction mu with a momentum, inserted into the propagator that was kept.
 Solved insert_current(const DomainWallOperator& D, const SolverSpec& solver, const std::string& even_odd,
                       const KeptFields& kept, const std::string& kind, int mu, const Momentum& n,
                       std::optional<int> time) {
-  if (kind != "vector" && kind != "axial")
-    throw BadArgument(message("unknown conserved current '", kind, "'; legal: vector, axial"));
   const LinkWeights weights = current_weights(mu, n, kept.source.at, D.matrix()->lattice().extents(), time);
-  DomainWallPropagator F = conserved_current_propagator(
-      D.matrix(), {solver, schur_form_by_name(even_odd), kept.columns_per_solve}, kept.S, kept.source,
-      weights, kind == "axial" ? CurrentKind::axial : CurrentKind::vector);
+  DomainWallPropagator F =
+      conserved_current_propagator(D.matrix(), {solver, schur_form_by_name(even_odd), kept.columns_per_solve},
+                                   kept.S, kept.source, weights, current_kind_by_name(kind));
   return {std::move(F.quark), std::move(F.midpoint), {}, nullptr};
+}
+
+/// [current][momentum transfer][tau]; currents by kind and direction.
+Array<std::complex<double>> three_point(const DomainWallOperator& D, const KeptFields& sequential,
+                                        const KeptFields& kept,
+                                        const std::vector<std::pair<std::string, int>>& currents,
+                                        const Momenta& transfers) {
+  std::vector<ConservedInsertion> insertions;
+  for (const auto& [kind, mu] : currents) insertions.push_back({current_kind_by_name(kind), mu});
+  const CorrelatorTable table = [&] {
+    const nb::gil_scoped_release release;
+    return conserved_three_point(D.matrix(), {sequential.S, sequential.source}, {kept.S, kept.source},
+                                 insertions, transfers);
+  }();
+  return to_array(table.values, {size_t(table.rows), size_t(table.momenta), size_t(table.times)});
 }
 }  // namespace
 
@@ -74,6 +93,8 @@ void bind_domain_wall(nb::module_& m) {
         "axial_current"_a = false, "keeps_fields"_a = false, "guess"_a.none() = nb::none(), release_gil());
   m.def("conserved_current_domain_wall", insert_current, "operator"_a, "solver"_a, "even_odd"_a, "fields"_a,
         "kind"_a, "mu"_a, "momentum"_a, "time"_a.none() = nb::none(), release_gil());
+  m.def("conserved_three_point_domain_wall", three_point, "operator"_a, "sequential"_a, "fields"_a,
+        "currents"_a, "momentum_transfers"_a);
   m.def("propagator_norm", &propagator_norm, "S"_a, release_gil());
   m.def(
       "domain_wall_solve_bytes",

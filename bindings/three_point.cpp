@@ -1,6 +1,7 @@
 /// Nucleon three-point functions with a fixed sink.
 #include "trellis/measure/three_point.hpp"
 #include "bindings.hpp"
+#include "trellis/measure/conserved_three_point.hpp"
 
 namespace trellis::bindings {
 
@@ -14,6 +15,10 @@ Source sequential_source(const Propagator& up, const Propagator& down, int separ
                                    links ? &smearing : nullptr);
 }
 
+Array<std::complex<double>> to_numpy(const CorrelatorTable& table) {
+  return to_array(table.values, {size_t(table.rows), size_t(table.momenta), size_t(table.times)});
+}
+
 /// [current][momentum transfer][tau]
 Array<std::complex<double>> three_point(const Propagator& sequential, const Propagator& S,
                                         const std::vector<std::string>& names, const Momenta& transfers) {
@@ -23,7 +28,17 @@ Array<std::complex<double>> three_point(const Propagator& sequential, const Prop
     const nb::gil_scoped_release release;
     return nucleon_three_point(sequential, S, currents, transfers);
   }();
-  return to_array(table.values, {size_t(table.rows), size_t(table.momenta), size_t(table.times)});
+  return to_numpy(table);
+}
+
+/// The same of the conserved vector current of Wilson-type quarks, in these directions.
+Array<std::complex<double>> conserved(const GaugeField& U, const Propagator& sequential, const Propagator& S,
+                                      const std::vector<int>& directions, const Momenta& transfers) {
+  const CorrelatorTable table = [&] {
+    const nb::gil_scoped_release release;
+    return conserved_three_point(U, sequential, S, directions, transfers);
+  }();
+  return to_numpy(table);
 }
 }  // namespace
 
@@ -32,6 +47,8 @@ void bind_three_point(nb::module_& m) {
         "polarised"_a, "parity"_a, "momentum"_a, "links"_a.none() = nb::none(), "width"_a = 0.0,
         "steps"_a = 1, release_gil());
   m.def("nucleon_three_point", three_point, "sequential"_a, "S"_a, "currents"_a, "momentum_transfers"_a);
+  m.def("conserved_three_point", conserved, "links"_a, "sequential"_a, "S"_a, "directions"_a,
+        "momentum_transfers"_a);
 }
 
 }  // namespace trellis::bindings

@@ -1,0 +1,176 @@
+#include "trellis/measure/conserved_three_point.hpp"
+
+#include "trellis/base/error.hpp"
+#include "trellis/device/threads.hpp"
+#include "trellis/field/host_image.hpp"
+
+namespace trellis {
+
+namespace {
+using Number = std::complex<double>;
+
+int parity_of(const Coord& x) { return (x[0] + x[1] + x[2] + x[3]) % 2; }
+
+/// 1 on the links in direction mu that begin at sites of this parity.
+LinkWeights links_from(int parity, int mu) {
+  return [=](const Coord& x, int nu) { return nu == mu && parity_of(x) == parity ? 1.0 : 0.0; };
+}
+
+/// sum over right-hand sides and slices of left_{Ls-1-s}^dagger gamma5 right_s at a site.
+Number reflected_product(const SpinorField& left, const SpinorField& right, const SitePosition& at) {
+  const int Ls = left.slices();
+  double re = 0, im = 0, l[24], r[24];
+  for (int rhs = 0; rhs < left.rhs(); ++rhs)
+    for (int s = 0; s < Ls; ++s) {
+      left.get_site(at, rhs * Ls + Ls - 1 - s, l);
+      right.get_site(at, rhs * Ls + s, r);
+      for (int k = 0; k < 24; k += 2) {
+        const double sign = k < 12 ? 1.0 : -1.0;
+        re += sign * (l[k] * r[k] + l[k + 1] * r[k + 1]);
+        im += sign * (l[k] * r[k + 1] - l[k + 1] * r[k]);
+      }
+    }
+  return {re, im};
+}
+
+/// The two terms of the links in one direction, seen from their ends: hops over links that begin at sites of
+/// one parity leave these sites and arrive at those of the other, so two of them tell the ends apart, and any
+/// momentum can be given to them afterwards.
+class LinkProducts {
+ public:
+  LinkProducts(const GaugeField& U, const BoundaryPhases& boundary, int mu)
+      : geometry_{U.geometry()},
+        lattice_{U.lattice_ptr()},
+        mu_{mu},
+        links_{ConservedCurrent(U, boundary, links_from(0, mu)),
+               ConservedCurrent(U, boundary, links_from(1, mu))} {
+    for (auto* list : {&leaving_, &arriving_}) list->resize(size_t(geometry_.local_volume()));
+  }
+
+  /// Adds the right-hand sides of both fields.
+  void add(const SpinorField& left, const SpinorField& right) {
+    SpinorField hopped = SpinorField::like(right);
+    for (int parity = 0; parity < 2; ++parity) {
+      links_[parity].apply(hopped, right);
+      read_on_host(left, [&](const SpinorField& l) {
+        read_on_host(hopped, [&](const SpinorField& h) {
+          for_each_index(int(geometry_.local_volume()), [&](int site) {
+            const Coord x = site_coord(site, geometry_.local());
+            const bool begins_here = parity_of(geometry_.to_global(x)) == parity;
+            (begins_here ? leaving_ : arriving_)[size_t(site)] +=
+                reflected_product(l, h, l.layout().position(x));
+          });
+        });
+      });
+    }
+  }
+
+  /// factor times the sums over time slices, into a row. Collective.
+  void sum_into(CorrelatorTable& table, int row, const Momenta& transfers, const Coord& at,
+                double factor) const {
+    const Coord& extents = geometry_.lattice();
+    const int Lt = extents[3];
+    Momenta reversed = transfers;
+    for (Momentum& n : reversed)
+      for (int& k : n) k = -k;
+    const MomentumPhases phases(extents, reversed, at);
+    std::vector<ExactSum> sums(size_t(2 * table.momenta * Lt));
+    for_each_index(table.momenta, [&](int p) {
+      for (int64_t site = 0; site < geometry_.local_volume(); ++site) {
+        const Coord x = geometry_.to_global(site_coord(site, geometry_.local()));
+        Coord behind = x;
+        behind[mu_] = (x[mu_] + extents[mu_] - 1) % extents[mu_];
+        for (const auto& [begin, value] :
+             {std::pair{x, leaving_[size_t(site)]}, std::pair{behind, arriving_[size_t(site)]}}) {
+          const Number term = phases(p, begin) * value;
+          ExactSum* sum = &sums[size_t(2 * (p * Lt + begin[3]))];
+          sum[0].add(term.real());
+          sum[1].add(term.imag());
+        }
+      }
+    });
+    lattice_->communicator().sum(sums.data(), int(sums.size()));
+    for (int p = 0; p < table.momenta; ++p) {
+      const Number middle =
+          mu_ < 3 ? root_of_unity(transfers[size_t(p)][size_t(mu_)], 2 * extents[mu_]) : 1.0;
+      for (int t = 0; t < Lt; ++t) {
+        const ExactSum* sum = &sums[size_t(2 * (p * Lt + t))];
+        table.at(row, p, (t - at[3] + Lt) % Lt) = factor * middle * Number(sum[0].value(), sum[1].value());
+      }
+    }
+  }
+
+ private:
+  Geometry geometry_;
+  LatticePtr lattice_;
+  int mu_;
+  ConservedCurrent links_[2];               ///< by the parity of the site where they begin
+  std::vector<Number> leaving_, arriving_;  ///< of the link from, and the link to a local site
+};
+
+void require_lines(const DomainWallMatrix& matrix, const DomainWallLine& sequential,
+                   const DomainWallLine& S) {
+  const DomainWallParams& p = matrix.params();
+  TRELLIS_REQUIRE(p.b5.size() == 1 && p.c5.size() == 1 && p.b(0).imag() == 0 && p.c(0).imag() == 0,
+                  "conserved currents with a fixed sink need one real b5 and one real c5 for all slices");
+  TRELLIS_REQUIRE(!S.S.five.empty() && S.S.five.size() == sequential.S.five.size(),
+                  "conserved currents of domain walls need the 5-D fields of both propagators in equal "
+                  "batches: expected as many of the sequential one as of the other, found ",
+                  sequential.S.five.size(), " and ", S.S.five.size());
+  TRELLIS_REQUIRE(S.source.at == sequential.source.at, "the sequential propagator's source counts from ",
+                  to_string(sequential.source.at), ", the other's from ", to_string(S.source.at));
+  for (const DomainWallLine* line : {&sequential, &S})
+    TRELLIS_REQUIRE(
+        line->S.five[0].lattice_ptr() == matrix.hop().lattice_ptr() && line->S.five[0].slices() == p.Ls,
+        "5-D fields of another lattice or Ls than the operator's");
+}
+}  // namespace
+
+CorrelatorTable conserved_three_point(const DomainWallMatrixPtr& matrix, const DomainWallLine& sequential,
+                                      const DomainWallLine& S,
+                                      const std::vector<ConservedInsertion>& currents,
+                                      const Momenta& momentum_transfers) {
+  require_lines(*matrix, sequential, S);
+  const DomainWallParams& params = matrix->params();
+  const int batch = Propagator::columns_per_propagator / int(S.S.five.size());
+  CorrelatorTable table(int(currents.size()), int(momentum_transfers.size()), matrix->lattice().extents()[3]);
+  for (int row = 0; row < table.rows; ++row) {
+    const auto [kind, mu] = currents[size_t(row)];
+    const bool is_axial = kind == CurrentKind::axial;
+    TRELLIS_REQUIRE(mu >= 0 && mu < 4, "a current's direction is 0, 1, 2 or 3 (x, y, z, t), not ", mu);
+    TRELLIS_REQUIRE(!is_axial || params.Ls % 2 == 0, "the axial current needs an even Ls, not ", params.Ls);
+    LinkProducts products(matrix->links(), params.boundary, mu);
+    for (size_t i = 0; i < S.S.five.size(); ++i) {
+      const int first = int(i) * batch;
+      const SpinorField left = current_field(*matrix, sequential.S.five[i], sequential.source.columns, first);
+      SpinorField right = current_field(*matrix, S.S.five[i], S.source.columns, first);
+      for (int parity = 0; is_axial && parity < 2; ++parity)
+        matrix->apply_fifth(right, right, parity, FifthMatrix::axial_sign, false);
+      products.add(left, right);
+    }
+    const double norm = 1 / (params.b(0) + params.c(0)).real();
+    products.sum_into(table, row, momentum_transfers, S.source.at, norm);
+  }
+  return table;
+}
+
+CorrelatorTable conserved_three_point(const GaugeField& U, const Propagator& sequential, const Propagator& S,
+                                      const std::vector<int>& directions, const Momenta& momentum_transfers) {
+  for (const Propagator* line : {&sequential, &S})
+    TRELLIS_REQUIRE(line->precision() == Precision::double_precision && line->geometry() == U.geometry(),
+                    "conserved currents are inserted in double on the lattice of the links: expected such "
+                    "propagators");
+  TRELLIS_REQUIRE(S.source_at() == sequential.source_at(), "the sequential propagator's source counts from ",
+                  to_string(sequential.source_at()), ", the other's from ", to_string(S.source_at()));
+  CorrelatorTable table(int(directions.size()), int(momentum_transfers.size()), S.geometry().lattice()[3]);
+  for (int row = 0; row < table.rows; ++row) {
+    const int mu = directions[size_t(row)];
+    TRELLIS_REQUIRE(mu >= 0 && mu < 4, "a current's direction is 0, 1, 2 or 3 (x, y, z, t), not ", mu);
+    LinkProducts products(U, S.boundary(), mu);
+    products.add(sequential.columns(), S.columns());
+    products.sum_into(table, row, momentum_transfers, S.source_at(), 1.0);
+  }
+  return table;
+}
+
+}  // namespace trellis
