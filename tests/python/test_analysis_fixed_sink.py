@@ -12,10 +12,12 @@ from test_analysis_charges import measured
 
 from trellis.analysis import FitFailed, analyze
 from trellis.analysis.charge_model import FixedSinkModel
-from trellis.analysis.charge_quality import charge_warnings
+from trellis.analysis.charge_quality import charge_notes, charge_warnings
 from trellis.analysis.charge_results import ChargeEstimate, ChargeResult
 from trellis.analysis.charges import fit_charges
+from trellis.analysis.errors import AnalysisError
 from trellis.analysis.fixed_sink import fit_fixed_sinks
+from trellis.analysis.measurements import Measurements
 from trellis.analysis.nucleon import nucleon_charges
 from trellis.analysis.options import AnalysisOptions
 from trellis.analysis.results import ChargeRecord, NucleonCharges, Results
@@ -293,6 +295,76 @@ def test_reasons_of_a_record_without_a_fit() -> None:
     assert record is not None
     assert record.fixed_sink is None
     assert "three_point_V4_t05 has a sink of a moving nucleon" in reasons["nucleon charges by fixed sinks"]
+
+
+def moving_sinks(n: tuple[int, int, int], stored: tuple[tuple[int, int, int], ...]) -> Measurements:
+    """One state at each momentum, C3 = g C(p, t) on every configuration: R is g to the last bit.
+
+    C at -p has noise of its own. g_A of a moving nucleon is another matrix element: here simply a number.
+    """
+    rng = np.random.default_rng(21)
+    t = np.arange(EXTENT)
+    at_momentum = {}
+    for p in stored:
+        energy = np.sqrt(0.55**2 + (2 * np.pi / 8) ** 2 * np.dot(p, p))
+        at_momentum[p] = np.exp(-energy * t) * (1 + 0.1 * rng.standard_normal((30, EXTENT)))
+    energy = np.sqrt(0.55**2 + (2 * np.pi / 8) ** 2 * np.dot(n, n))
+    at_sink = at_momentum.get(n, np.exp(-energy * t) * (1 + 0.1 * rng.standard_normal((30, EXTENT))))
+    sets = measured({"nucleon": at_sink})
+    nucleon = sets.correlators["nucleon"]
+    nucleon.values = np.stack(list(at_momentum.values()), axis=1) + 0j
+    nucleon.momenta = np.array(stored)
+    for name, g in (("A3", 1.2), ("V4", 1.0)):
+        for separation in (4, 6):
+            C3 = g * np.repeat(at_sink[:, separation : separation + 1], EXTENT, axis=1)
+            dataset = f"three_point_{name}_t{separation:02d}"
+            sets.correlators |= measured({dataset: C3}).correlators
+            sets.correlators[dataset].attributes["sink_momentum"] = list(n)
+    return sets
+
+
+def test_moving_sinks_are_divided_by_their_own_two_point_function() -> None:
+    record, reasons = nucleon_charges(
+        moving_sinks((1, 0, 0), ((0, 0, 0), (-1, 0, 0), (1, 0, 0))), AnalysisOptions()
+    )
+    assert record is not None
+    for name, g in (("A", 1.2), ("V", 1.0)):
+        found = record.three_point[name]
+        assert found.sink_momentum == [1, 0, 0]
+        for ratio in found.ratio:
+            np.testing.assert_allclose(ratio.value, g, rtol=1e-12)
+            np.testing.assert_allclose(ratio.error, 0, atol=1e-12)
+        np.testing.assert_allclose(found.midpoint.value, g, rtol=1e-12)
+    assert record.three_point_ratio is None  # R_A is not g_A then
+    assert any("n = [1, 0, 0] at source and sink of A, V" in words for words in charge_notes(record))
+    assert "moving nucleon" in reasons["nucleon charges by fixed sinks"]
+
+
+def test_along_the_spin_r_is_the_charge() -> None:
+    record, _ = nucleon_charges(moving_sinks((0, 0, 1), ((0, 0, 0), (0, 0, 1))), AnalysisOptions())
+    assert record is not None
+    assert record.three_point_ratio is not None
+    np.testing.assert_allclose(record.three_point_ratio.value, 1.2, rtol=1e-12)
+
+
+def test_moving_sinks_without_their_two_point_function_have_a_reason() -> None:
+    record, reasons = nucleon_charges(
+        moving_sinks((1, 0, 0), ((0, 0, 0), (-1, 0, 0), (0, 1, 0))), AnalysisOptions()
+    )
+    assert record is not None
+    assert record.three_point == {}
+    for name in ("A", "V"):
+        reason = reasons[f"three-point functions of {name}"]
+        assert "has the momentum [1, 0, 0], and R needs C(t) at that momentum" in reason
+    sets = moving_sinks((1, 0, 0), ((0, 0, 0), (1, 0, 0)))
+    sets.correlators["three_point_A3_t06"].attributes["sink_momentum"] = [0, 0, 0]
+    record, reasons = nucleon_charges(sets, AnalysisOptions())
+    assert record is not None
+    assert list(record.three_point) == ["V"]
+    assert reasons["three-point functions of A"].endswith("found [0, 0, 0], [1, 0, 0]")
+    sets.correlators["three_point_A3_t06"].attributes["sink_momentum"] = [0, 0.5, 0]
+    with pytest.raises(AnalysisError, match=r"sink_momentum: expected three whole numbers, found \[0"):
+        nucleon_charges(sets, AnalysisOptions())
 
 
 def test_files_of_fixed_sinks_end_in_a_report(tmp_path: Path) -> None:

@@ -73,13 +73,22 @@ def _apart(data: FitData, name: str, a: ChargeFit, b: ChargeFit) -> float:
 
 def charge_notes(record: NucleonCharges) -> list[str]:
     """What a reader may want to know, in words."""
+    found = []
     names = [name for fit in (record, *record.others.values()) for name in fit.dependent]
-    if not names:
-        return []
-    return [
-        f"nucleon charges: N of {', '.join(names)} is on every configuration a function of C and the other "
-        "currents (as that of the conserved vector current is t C): the fits follow it"
-    ]
+    if names:
+        found.append(
+            f"nucleon charges: N of {', '.join(names)} is on every configuration a function of C and the "
+            "other currents (as that of the conserved vector current is t C): the fits follow it"
+        )
+    moving = [name for name, charge in record.three_point.items() if any(charge.sink_momentum)]
+    if moving:
+        n = record.three_point[moving[0]].sink_momentum
+        found.append(
+            f"fixed sinks: the nucleon has the momentum n = {n} at source and sink of {', '.join(moving)}, and "
+            "R = C3/C is formed with C at that momentum: it goes to <p|J|p>/(2 E), which for A is "
+            "g_A [m + p_z^2/(E + m)]/E and for V g_V"
+        )
+    return found
 
 
 def charge_warnings(record: NucleonCharges) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
 
 import h5py
@@ -17,15 +16,9 @@ from .errors import AnalysisError, FitFailed, MeasurementFileError
 from .fixed_sink import fit_fixed_sinks
 from .measurements import CorrelatorData, Measurements
 from .options import AnalysisOptions
-from .results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series, ThreePointRecord
-from .three_point import (
-    CHARGE_OF_CURRENT,
-    Sampled,
-    ThreePointCharge,
-    at_rest,
-    three_point_charge,
-    three_point_functions,
-)
+from .results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series
+from .three_point import CHARGE_OF_CURRENT, at_rest, sink_momenta, three_point_functions
+from .three_point_records import charges_at_sinks, three_point_ratio, three_point_record
 
 #: Charges that are fitted together, so that A/V has their correlation. Every other current has a fit with C
 #: of its own: more points in one fit would need more configurations.
@@ -105,18 +98,16 @@ def nucleon_charges(
         )
     nucleon = measurements.correlators["nucleon"]
     two_point = at_rest(nucleon)
-    if two_point[:, 1].mean() < 0:  # a convention of its operators, which ratios do not see
-        two_point = -two_point
-        numerators = {name: -N for name, N in numerators.items()}
-        inserted = {name: {t: -C3 for t, C3 in by.items()} for name, by in inserted.items()}
+    # The sign of C is a convention of its operators, which ratios do not see.
+    sign = -1.0 if two_point[:, 1].mean() < 0 else 1.0
 
-    def binned(values: NDArray) -> NDArray:
-        return bin_series(values, measurements.configurations, options.bin_size)[0]
+    def prepared(values: NDArray) -> NDArray:
+        return bin_series(sign * values, measurements.configurations, options.bin_size)[0]
 
     trajectories = bin_series(two_point, measurements.configurations, options.bin_size)[1]
-    two_point = binned(two_point)
-    numerators = {name: binned(N) for name, N in numerators.items()}
-    inserted = {name: {t: binned(C3) for t, C3 in by.items()} for name, by in inserted.items()}
+    two_point = prepared(two_point)
+    numerators = {name: prepared(N) for name, N in numerators.items()}
+    inserted = {name: {t: prepared(C3) for t, C3 in by.items()} for name, by in inserted.items()}
     records, results = {}, {}
     for of, names in _groups(numerators).items():
         chosen = {name: numerators[name] for name in names}
@@ -136,23 +127,14 @@ def nucleon_charges(
             effective = {name: _effective(two_point, N) for name, N in chosen.items()}
             records[of] = NucleonCharges(effective=effective)
     record = _together(records)
-    constant = [
-        name for name, by in inserted.items() if any(np.ptp(C3, axis=0).max() == 0 for C3 in by.values())
-    ]
-    if constant:
-        reasons[f"three-point functions of {', '.join(constant)}"] = (
-            "expected configurations that differ, found equal ones"
-        )
-    by_sinks = {
-        name: three_point_charge(
-            two_point, C3, trajectories=trajectories, autocorrelations=options.autocorrelation
-        )
-        for name, C3 in inserted.items()
-        if name not in constant
-    }
-    record.three_point = {name: three_point_record(charge) for name, charge in by_sinks.items()}
-    record.three_point_ratio = three_point_ratio(by_sinks)
-    used = {name: C3 for name, C3 in inserted.items() if name not in constant}
+    momenta = sink_momenta(measurements)
+    by_sinks, not_formed = charges_at_sinks(nucleon, inserted, momenta, prepared, trajectories, options)
+    reasons |= not_formed
+    for name, charge in by_sinks.items():
+        record.three_point[name] = three_point_record(charge, momenta[name][charge.separations[0]])
+    if all(r.sink_momentum[:2] == [0, 0] for r in record.three_point.values()):  # else R_A goes to another
+        record.three_point_ratio = three_point_ratio(by_sinks)
+    used = {name: inserted[name] for name in by_sinks}
     sinks, not_fitted = _fixed_sinks(measurements, two_point, used, trajectories, options)
     reasons |= not_fitted
     if sinks:
@@ -181,8 +163,8 @@ def _fixed_sinks(
     moving = [c for c in of_nucleon if np.any(c.attributes.get("sink_momentum", 0))]
     if moving:
         return {}, {
-            "nucleon charges by fixed sinks": f"{moving[0].name} has a sink of a moving nucleon, and the "
-            "two-point function one of a nucleon at rest"
+            "nucleon charges by fixed sinks": f"{moving[0].name} has a sink of a moving nucleon: only those "
+            "of nucleons at rest are fitted"
         }
     for of, names in _groups(inserted).items():
         names.sort(key=TOGETHER.get(of, (of,)).index)
@@ -237,38 +219,6 @@ def _effective(two_point: NDArray, numerator: NDArray) -> Series:
         value, error = effective_charge(two_point, numerator)
     t = np.flatnonzero(np.isfinite(value) & np.isfinite(error))
     return Series(x=t.astype(float).tolist(), value=value[t].tolist(), error=error[t].tolist())
-
-
-def three_point_record(charge: ThreePointCharge) -> ThreePointRecord:
-    """Plain numbers."""
-    times = charge.separations
-    centres = [(a + b) / 2 for a, b in pairwise(times)]
-    return ThreePointRecord(
-        separations=times,
-        ratio=[
-            _series(np.arange(t + 1) - t / 2, ratio) for t, ratio in zip(times, charge.ratio, strict=True)
-        ],
-        midpoint=_series(times, charge.midpoint),
-        slope=None if charge.slope is None else _series(centres, charge.slope),
-    )
-
-
-def three_point_ratio(charges: dict[str, ThreePointCharge]) -> Series | None:
-    """g_A / g_V of the midpoints at the separations that both have."""
-    if not {"A", "V"} <= set(charges):
-        return None
-    a, v = charges["A"], charges["V"]
-    common = [t for t in a.separations if t in v.separations]
-    if not common:
-        return None
-    of_a, of_v = ([c.separations.index(t) for t in common] for c in (a, v))
-    A = a.midpoint.of(a.midpoint.value[of_a], a.midpoint.influence[:, of_a])
-    V = v.midpoint.of(v.midpoint.value[of_v], v.midpoint.influence[:, of_v])
-    return _series(common, A.over(V))
-
-
-def _series(x, found: Sampled) -> Series:
-    return Series(x=[float(t) for t in x], value=found.value.tolist(), error=found.error.tolist())
 
 
 def charge_record(e: ChargeEstimate) -> ChargeRecord:

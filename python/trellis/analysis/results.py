@@ -225,13 +225,15 @@ class ThreePointRecord(_Record):
     """A bare charge by fixed sinks (three_point.ThreePointCharge).
 
     ratio: R(t, tau) against tau - t/2, one for each separation; midpoint: R(t, t/2) against t; slope: of the
-    summed ratio, against the mean of two neighbouring separations.
+    summed ratio, against the mean of two neighbouring separations; sink_momentum: n of the nucleon there, and in
+    the C(t) of the ratio.
     """
 
     separations: list[int]
     ratio: list[Series]
     midpoint: Series
     slope: Series | None
+    sink_momentum: list[int] = Field(default=[0, 0, 0])
 
 
 class NucleonCharges(_Record):

@@ -8,13 +8,18 @@ an odd t) for every separation, and the summation method's slopes, S(t) = sum_{t
 extrapolated to infinite t: fixed_sink.py has the fits. Errors are linear responses to the configurations,
 each with the 2 tau_int of its own quantity where it counts, as the option `autocorrelation` says
 (options.py).
+
+Without momentum transfer a nucleon that moves at the sink moves at the source too: C is then C(t) at the
+momentum p of the sink, and R goes to the matrix element <p|J|p>/(2 E) in the place of the charge: g_V for V4,
+g_A [m + p_3^2/(E + m)]/E for A3, from u^dagger u = 2 E and the spin s^3 = 1 + p_3^2/(m (E + m)) of a state
+that is polarised along z in its rest frame.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +37,9 @@ CHARGE_OF_CURRENT = {
     "A3_conserved": "A_conserved",
     "V4_conserved": "V_conserved",
 }
+#: Momentum in units of 2 pi / L.
+Momentum: TypeAlias = tuple[int, int, int]
+AT_REST: Momentum = (0, 0, 0)
 _NAME = re.compile(r"three_point_(?P<current>\w+?)_t(?P<separation>\d+)(?P<flavour>_UU|_DD)?")
 
 
@@ -120,6 +128,32 @@ def three_point_functions(measurements: Measurements) -> dict[str, dict[int, NDA
     return found
 
 
+def sink_momenta(measurements: Measurements) -> dict[str, dict[int, Momentum]]:
+    """Momentum of the nucleon at the sink of :func:`three_point_functions`: charge -> separation -> n.
+
+    Raises
+    ------
+    AnalysisError
+        An attribute sink_momentum that is not three whole numbers, or another one in the other flavour.
+    """
+    found: dict[str, dict[int, Momentum]] = {}
+    for name, data in measurements.correlators.items():
+        match = _NAME.fullmatch(name)
+        if match is None:
+            continue
+        n = np.ravel(data.attributes.get("sink_momentum", AT_REST))
+        if n.shape != (3,) or n.dtype.kind not in "iuf" or np.any(n != np.round(n)):
+            raise AnalysisError(f"{name}: sink_momentum: expected three whole numbers, found {n.tolist()}")
+        momentum: Momentum = (int(n[0]), int(n[1]), int(n[2]))
+        charge = CHARGE_OF_CURRENT.get(match["current"], match["current"])
+        other = found.setdefault(charge, {}).setdefault(int(match["separation"]), momentum)
+        if other != momentum:
+            raise AnalysisError(
+                f"{name}: expected the sink_momentum {list(other)} of the other flavour, found {list(momentum)}"
+            )
+    return found
+
+
 def _require_other(measurements: Measurements, name: str, flavour: str, other_flavour: str) -> str:
     other = name.removesuffix(flavour) + other_flavour
     if other not in measurements.correlators:
@@ -139,7 +173,7 @@ def three_point_charge(
     Parameters
     ----------
     two_point
-        C(t), real, shape [configuration, time].
+        C(t) at the momentum that the nucleon has at the sink, real, shape [configuration, time].
     three_point
         Separation -> C3(t, tau), real, shape [configuration, time].
     trajectories
@@ -184,18 +218,23 @@ def three_point_charge(
 
 
 def at_rest(data: CorrelatorData) -> NDArray:
-    """Real part at zero momentum, shape [configuration, time].
+    """:func:`at_momentum` 0."""
+    return at_momentum(data, AT_REST)
+
+
+def at_momentum(data: CorrelatorData, momentum: Momentum) -> NDArray:
+    """Real part at one momentum, shape [configuration, time].
 
     Raises
     ------
     AnalysisError
-        No zero momentum, or a mean whose imaginary part is the larger one: another phase of the current or
-        of the operators than that of doc/conventions.md.
+        The momentum is not there, or a mean whose imaginary part is the larger one: another phase of the
+        current or of the operators than that of doc/conventions.md.
     """
-    chosen = (data.momenta**2).sum(axis=1) == 0
+    chosen = (data.momenta == np.array(momentum)).all(axis=1)
     if not chosen.any():
         raise AnalysisError(
-            f"{data.name}: expected the momentum [0, 0, 0], found {data.momenta.tolist()} only"
+            f"{data.name}: expected the momentum {list(momentum)}, found {data.momenta.tolist()} only"
         )
     values = data.values[:, chosen].mean(axis=1)
     first = slice(0, max(2, values.shape[1] // 4))  # the noise is smallest there
