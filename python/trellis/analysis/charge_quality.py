@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .charge_data import FitData
 from .charge_fit import POOR_FIT, ChargeFit
 from .charge_results import ChargeQuality
+from .link_smearing import SLICES_OFF, why_later
 
 if TYPE_CHECKING:
     from .results import NucleonCharges
@@ -80,12 +81,15 @@ def charge_notes(record: NucleonCharges) -> list[str]:
             f"nucleon charges: N of {', '.join(names)} is on every configuration a function of C and the "
             "other currents (as that of the conserved vector current is t C): the fits follow it"
         )
+    sinks = record.fixed_sink
+    if sinks is not None and sinks.smeared_links is not None and sinks.t_min_first == SLICES_OFF:
+        found.append(f"fixed sinks: {why_later(sinks.smeared_links)}")
     moving = [name for name, charge in record.three_point.items() if any(charge.sink_momentum)]
     if moving:
         n = record.three_point[moving[0]].sink_momentum
         found.append(
-            f"fixed sinks: the nucleon has the momentum n = {n} at source and sink of {', '.join(moving)}, and "
-            "R = C3/C is formed with C at that momentum: it goes to <p|J|p>/(2 E), which for A is "
+            f"fixed sinks: the nucleon has the momentum n = {n} at source and sink of {', '.join(moving)}: "
+            "R = C3/C is formed with C at that momentum, and goes to <p|J|p>/(2 E), which for A is "
             "g_A [m + p_z^2/(E + m)]/E and for V g_V"
         )
     return found
@@ -100,6 +104,13 @@ def charge_warnings(record: NucleonCharges) -> list[str]:
         found += _of_fit(record.fixed_sink, " by fixed sinks", is_fixed_sink=True)
         for name, other in record.fixed_sink.others.items():
             found += _of_fit(other, f" by fixed sinks ({name.replace('_', ' ')})", is_fixed_sink=True)
+        first = record.fixed_sink.t_min_first
+        if record.fixed_sink.smeared_links is not None and first is not None and first < SLICES_OFF:
+            found.append(
+                f"nucleon charges by fixed sinks: windows begin at t = {first}, as asked for, on links that "
+                f"are smeared in time ({record.fixed_sink.smeared_links}): the current reaches source and "
+                f"sink there; without charges.t_min_first {SLICES_OFF} slices are kept"
+            )
     for name, gap in record.fixed_sink_difference.items():
         if abs(gap.value) > LARGE_DRIFT * gap.error:
             found.append(

@@ -14,6 +14,7 @@ from .autocorrelation import bin_series
 from .charges import ChargeEstimate, ChargeResult, effective_charge, fit_charges
 from .errors import AnalysisError, FitFailed, MeasurementFileError
 from .fixed_sink import fit_fixed_sinks
+from .link_smearing import off_smeared_links, smearing_in_time, why_later
 from .measurements import CorrelatorData, Measurements
 from .options import AnalysisOptions
 from .results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series
@@ -135,10 +136,15 @@ def nucleon_charges(
     if all(r.sink_momentum[:2] == [0, 0] for r in record.three_point.values()):  # else R_A goes to another
         record.three_point_ratio = three_point_ratio(by_sinks)
     used = {name: inserted[name] for name in by_sinks}
-    sinks, not_fitted = _fixed_sinks(measurements, two_point, used, trajectories, options)
+    smearing = smearing_in_time(measurements)
+    off_ends = options.model_copy(update={"charges": off_smeared_links(options.charges, smearing)})
+    remark = "" if off_ends.charges == options.charges else f"; {why_later(smearing)}"
+    sinks, not_fitted = _fixed_sinks(measurements, two_point, used, trajectories, off_ends, remark)
     reasons |= not_fitted
     if sinks:
         record.fixed_sink = _together({of: charges_record(found) for of, found in sinks.items()})
+        record.fixed_sink.smeared_links = smearing
+        record.fixed_sink.t_min_first = off_ends.charges.t_min_first
         for of in sinks.keys() & results.keys():
             difference = sinks[of].minus(results[of])
             record.fixed_sink_difference |= {name: charge_record(e) for name, e in difference.items()}
@@ -151,8 +157,9 @@ def _fixed_sinks(
     inserted: dict[str, dict[int, NDArray]],
     trajectories: NDArray,
     options: AnalysisOptions,
+    remark: str,
 ) -> tuple[dict[str, ChargeResult], dict[str, str]]:
-    """Fits of three-point functions, in the groups of the other method, and why others have none."""
+    """Fits of three-point functions, in the groups of the other method; and why others have none, remark."""
     nucleon = measurements.correlators["nucleon"]
     of_nucleon = [
         nucleon,
@@ -180,7 +187,7 @@ def _fixed_sinks(
                 is_symmetric=of == "local" and _has_equal_ends(of_nucleon),
             )
         except FitFailed as error:
-            reasons[key] = str(error)
+            reasons[key] = f"{error}{remark}"
             continue
         t_max = fit.windows[0].t_max
         late = sorted({t for name in names for t in inserted[name] if not 2 <= t <= t_max})

@@ -225,8 +225,8 @@ class ThreePointRecord(_Record):
     """A bare charge by fixed sinks (three_point.ThreePointCharge).
 
     ratio: R(t, tau) against tau - t/2, one for each separation; midpoint: R(t, t/2) against t; slope: of the
-    summed ratio, against the mean of two neighbouring separations; sink_momentum: n of the nucleon there, and in
-    the C(t) of the ratio.
+    summed ratio, against the mean of two neighbouring separations; sink_momentum: n of the nucleon there, and
+    in the C(t) of the ratio.
     """
 
     separations: list[int]
@@ -249,6 +249,9 @@ class NucleonCharges(_Record):
         t_min slices from source and sink; None without, not_fitted says why.
     ratio_fit
         In fixed_sink: by charge and separation R(t, tau) of the fit of largest weight, against tau - t/2.
+    t_min_first, smeared_links
+        In fixed_sink: the first window of its fits, and what was done to the links under the operator, which
+        is why it may be another one than in `options` (link_smearing.py); None: thin links, or not known.
     fixed_sink_difference
         Charges and g_A / g_V ("A/V") by fixed sinks minus those by Feynman-Hellmann, correlations included.
     p_value, drift, excited_at_end, excited_at_end_limit, prior_shift, configurations_per_point
@@ -278,6 +281,8 @@ class NucleonCharges(_Record):
     three_point_ratio: Series | None = None
     fixed_sink: NucleonCharges | None = None
     fixed_sink_difference: dict[str, ChargeRecord] = Field(default_factory=dict)
+    t_min_first: int | None = None
+    smeared_links: str | None = None
     ratio_fit: dict[str, dict[int, Series]] = Field(default_factory=dict)
     p_value: float | None = None
     drift: dict[str, float] = Field(default_factory=dict)

@@ -149,7 +149,8 @@ def sink_momenta(measurements: Measurements) -> dict[str, dict[int, Momentum]]:
         other = found.setdefault(charge, {}).setdefault(int(match["separation"]), momentum)
         if other != momentum:
             raise AnalysisError(
-                f"{name}: expected the sink_momentum {list(other)} of the other flavour, found {list(momentum)}"
+                f"{name}: expected the sink_momentum {list(other)} of the other flavour, found "
+                f"{list(momentum)}"
             )
     return found
 
