@@ -30,6 +30,7 @@ __all__ = [
     "HISQ",
     "BadArgument",
     "ChecksumError",
+    "ConservedCurrent",
     "Eigenvectors",
     "Error",
     "FileError",
@@ -73,6 +74,7 @@ __all__ = [
     "mr",
     "noise_source",
     "nucleon",
+    "nucleon_conserved_three_point",
     "nucleon_feynman_hellmann",
     "nucleon_sequential_source",
     "nucleon_three_point",
@@ -133,6 +135,7 @@ _SUBMODULE_OF = {
         ],
         "feynman_hellmann",
     ),
+    **dict.fromkeys(["ConservedCurrent", "nucleon_conserved_three_point"], "conserved_three_point"),
     **dict.fromkeys(["nucleon_sequential_source", "nucleon_three_point", "three_point"], "sequential"),
     **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "mr", "mixed_precision", "SolveReport"], "solvers"),
     **dict.fromkeys(["gaussian_source", "noise_source", "point_source", "wall_source"], "sources"),
@@ -144,6 +147,7 @@ _SUBMODULE_OF = {
 _SUBMODULES = ("analysis", "errors", "report", "run_files")
 
 if TYPE_CHECKING:
+    from .conserved_three_point import ConservedCurrent, nucleon_conserved_three_point
     from .correlators import all_mesons, baryon, meson, mesons, momenta_up_to, nucleon
     from .deflation import Eigenvectors, deflated, lanczos
     from .domain_wall import MoebiusDomainWall, propagator_norm, residual_mass

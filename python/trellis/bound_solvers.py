@@ -179,9 +179,9 @@ class BoundSolver:
             innermost = innermost.solver
         return float(innermost.tolerance)
 
-    def _require_own(self, S: Propagator) -> None:
+    def _require_own(self, S: Propagator, name: str = "S") -> None:
         """BadArgument where it is known that S is a propagator of another operator, or has a smeared sink."""
-        S._require_point_sink("S")
+        S._require_point_sink(name)
         M = self.operator
         if not np.allclose(S.boundary, M.boundary, rtol=0, atol=1e-6):
             difference = f"boundary phases {S.boundary}, not {M.boundary}"
@@ -189,7 +189,8 @@ class BoundSolver:
             difference = "" if S.operator is None else S.operator.difference(M._record)
         if difference:
             raise BadArgument(
-                f"S: expected a propagator of the solver's own operator {M!r}, found one with {difference}"
+                f"{name}: expected a propagator of the solver's own operator {M!r}, found one with "
+                f"{difference}"
             )
 
     def solve(

@@ -105,6 +105,11 @@ class MoebiusDomainWall(QuarkOperator):
         return self._params.Ls
 
     @property
+    def is_uniform(self) -> bool:
+        """One real b5 and one real c5 for all slices."""
+        return all(len(x) == 1 and x[0].imag == 0 for x in (self._params.b5, self._params.c5))
+
+    @property
     def boundary(self) -> tuple[complex, complex, complex, complex]:
         """Phases in x, y, z, t."""
         return tuple(self._params.boundary)

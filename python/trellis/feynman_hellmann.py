@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument
 from .propagators import Propagator
 from .sources import Source
+
+if TYPE_CHECKING:
+    from .operators import WilsonClover
 
 
 def sequential_source(S: Propagator, current: str, *, momentum: Sequence[int] = (0, 0, 0)) -> Source:
@@ -79,7 +82,41 @@ def feynman_hellmann_propagator(
 
 
 #: Directions of currents.
-_DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
+DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
+
+
+def require_conserved(M: WilsonClover | MoebiusDomainWall, kind: str) -> None:
+    """Refuse the conserved current ("vector" or "axial") that an operator does not have.
+
+    Raises
+    ------
+    BadArgument
+        An axial current of Wilson-type fermions, or anisotropic ones.
+    """
+    if isinstance(M, MoebiusDomainWall):
+        return
+    if kind == "axial":
+        raise BadArgument(
+            "the conserved axial current is one of domain-wall fermions: expected a MoebiusDomainWall, found "
+            f"{M!r}"
+        )
+    if not M.is_isotropic:
+        raise BadArgument(
+            "the conserved current of anisotropic Wilson fermions is not available: expected nu / xi0 = 1, "
+            f"found {M!r}"
+        )
+
+
+def require_fields(S: Propagator) -> None:
+    """Refuse a domain-wall propagator without its 5-D solution.
+
+    Raises
+    ------
+    BadArgument
+        It was solved without keep_fields, or read from a file.
+    """
+    if S.fields is None:
+        raise BadArgument("the conserved current needs the propagator's 5-D fields: keep_fields=True")
 
 
 def conserved_current_propagator(
@@ -130,20 +167,16 @@ def conserved_current_propagator(
         operator, or a current that the operator does not have.
     """
     choice("current", current, "vector", "axial")
-    choice("direction", direction, *_DIRECTIONS)
+    choice("direction", direction, *DIRECTIONS)
     instance("S", S, Propagator)
     core, M = load(), bound_solver("solve", solve).operator
-    mu, n = _DIRECTIONS[direction], momentum_of(momentum)
+    mu, n = DIRECTIONS[direction], momentum_of(momentum)
+    require_conserved(M, current)
     if not isinstance(M, MoebiusDomainWall):
-        if current == "axial":
-            raise BadArgument("the conserved axial current is one of domain-wall fermions")
-        if not M.is_isotropic:
-            raise BadArgument("the conserved current of anisotropic Wilson fermions is not available")
         solve._require_own(S)
         source = Source(core.conserved_current_source(S._core, M._links._core, mu, n, time))
         return solve.propagator(source, allow_not_converged=allow_not_converged)
-    if S.fields is None:
-        raise BadArgument("the conserved current needs the propagator's 5-D fields: keep_fields=True")
+    require_fields(S)
     solve._require_own(S)
     spec, form = solve.solver._spec(), solve.solver._schur_form()
     solved = core.conserved_current_domain_wall(M._core, spec, form, S.fields, current, mu, n, time)

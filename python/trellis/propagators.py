@@ -14,7 +14,7 @@ from .arguments import complex_array, instance, integer, integers, phases, real
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField, Geometry, in_four_directions, require_device
-from .operator_records import OperatorRecord
+from .operator_records import NEEDS_GAMMA5_HERMITICITY, OperatorRecord
 from .solvers import SolveReport
 from .sources import warn_if_amplifying
 
@@ -221,3 +221,21 @@ def site_of(geometry: Geometry, at: Sequence[int]) -> list[int]:
     if any(not 0 <= x < extent for x, extent in zip(site, geometry.extents, strict=True)):
         raise BadArgument(f"source_at {tuple(site)} lies outside the lattice {geometry.extents}")
     return site
+
+
+def require_conjugate(S: Propagator, other: Propagator | None) -> bool:
+    """Whether gamma5 S^dagger gamma5 is the other quark, with a twisted mass.
+
+    What is read from arrays and other programs' files is taken on trust.
+    """
+    if S.operator is None or (other is not None and other.operator is None):
+        return False
+    operator = S.operator if other is None else instance("down", other, Propagator).operator
+    assert operator is not None
+    if S.operator.is_gamma5_hermitian and operator.is_gamma5_hermitian:
+        return False
+    adjoint = S.operator.adjoint
+    if adjoint is None or (difference := operator.difference(adjoint)):
+        found = f" with {difference}" if adjoint is not None and other is not None else ""
+        raise BadArgument(f"{NEEDS_GAMMA5_HERMITICITY}; found a propagator of {operator}{found}")
+    return True

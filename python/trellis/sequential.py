@@ -13,12 +13,13 @@ from .arguments import choice, instance, integer, real
 from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
 from .bound_solvers import BoundSolver, bound_solver
+from .conserved_three_point import ConservedCurrent, nucleon_conserved_three_point, require_insertable
 from .core import load
 from .correlators import ZERO_MOMENTUM
+from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument
 from .gauge import GaugeField
-from .operator_records import NEEDS_GAMMA5_HERMITICITY
-from .propagators import Propagator
+from .propagators import Propagator, require_conjugate
 from .sources import Source
 
 #: Weights of up and down lines.
@@ -69,7 +70,7 @@ def nucleon_sequential_source(
     """
     choice("insertion", insertion, *_LINES)
     choice("spin", spin, "unpolarised", "polarised")
-    is_twisted = _require_conjugate(instance("S", S, Propagator), down)
+    is_twisted = require_conjugate(instance("S", S, Propagator), down)
     if is_twisted and insertion == "isovector":
         raise BadArgument(
             'insertion: with a twisted mass expected "up" or "down", found "isovector": the two lines are '
@@ -130,7 +131,7 @@ def nucleon_three_point(
     """
     quarks = (instance("sequential", sequential, Propagator)._core, instance("S", S, Propagator)._core)
     if sequential.operator is not None and not sequential.operator.is_gamma5_hermitian:
-        _require_conjugate(S, sequential)
+        require_conjugate(S, sequential)
     sequential._require_point_sink("sequential")
     S._require_point_sink("S")
     names = [instance("currents", name, str) for name in currents]
@@ -140,7 +141,7 @@ def nucleon_three_point(
 def three_point(
     solve: BoundSolver,
     S: Propagator,
-    currents: Sequence[str],
+    currents: Sequence[str | ConservedCurrent],
     *,
     separations: Sequence[int],
     insertion: Literal["up", "down", "isovector"],
@@ -161,14 +162,19 @@ def three_point(
     solve
         The solver that `S` came from, bound to its operator.
     S
-        The quark, not smeared at the sink.
+        The quark, not smeared at the sink; with conserved currents of domain-wall fermions solved with
+        ``keep_fields=True``.
+    currents
+        Gamma matrices by name (:func:`nucleon_three_point`) and :class:`ConservedCurrent`
+        (:func:`nucleon_conserved_three_point`), in any order. Conserved ones of domain-wall fermions keep the
+        5-D solution of a sequential solve, too: Ls propagators beside the Ls of `S`.
     separations
         Times of the sink from the source.
     sink_smearing
         (links, width, steps) of a Gaussian sink; None is a point sink.
     down, solve_down
         The down quark and its solver, where they are others than `S` and `solve`; both or neither.
-    currents, insertion, spin, parity, momentum, momentum_transfers
+    insertion, spin, parity, momentum, momentum_transfers
         As in :func:`nucleon_sequential_source` and :func:`nucleon_three_point`.
 
     Returns
@@ -181,8 +187,9 @@ def three_point(
     NotConverged
         The tolerance was missed.
     BadArgument
-        No separation, quarks that are neither gamma5-hermitian nor a twisted doublet, or a propagator that is
-        known to have a smeared sink or to be of another operator.
+        No separation, quarks that are neither gamma5-hermitian nor a twisted doublet, a propagator that is
+        known to have a smeared sink or to be of another operator, or a conserved current that cannot be
+        inserted.
     """
     choice("insertion", insertion, *_LINES)
     up = QuarkLine(bound_solver("solve", solve), instance("S", S, Propagator), _smeared(S, sink_smearing))
@@ -195,6 +202,7 @@ def three_point(
     for quark in (up, other):
         if quark is not None:
             quark.solve._require_own(quark.S)
+            require_insertable(quark.solve, quark.S, [c for c in currents if isinstance(c, ConservedCurrent)])
     if len(separations) == 0:
         raise BadArgument("three_point: expected at least one separation")
     tables = []
@@ -212,9 +220,10 @@ def three_point(
                 smearing=sink_smearing,
             )
             own, conjugate = conjugate_lines(line, up, other)
-            Y = conjugate.solve.propagator(source)
-            C3 = weight * nucleon_three_point(Y, own.S, currents, momentum_transfers=momentum_transfers)
+            Y = conjugate.solve.propagator(source, keep_fields=needs_fields(conjugate.solve, currents))
+            C3 = weight * inserted_currents(own, Y, currents, momentum_transfers)
             total = C3 if total is None else total + C3
+            del Y  # before the next one is solved for: 5-D fields may come with it
         tables.append(total)
     return np.array(tables)
 
@@ -271,26 +280,48 @@ def conjugate_lines(
     return own, own if own.solve.operator.is_gamma5_hermitian else other
 
 
+def needs_fields(solve: BoundSolver, currents: Sequence[str | ConservedCurrent]) -> bool:
+    """Whether these currents take the 5-D solutions of propagators."""
+    is_wall = isinstance(solve.operator, MoebiusDomainWall)
+    return is_wall and any(isinstance(current, ConservedCurrent) for current in currents)
+
+
+def inserted_currents(
+    own: QuarkLine,
+    sequential: Propagator,
+    currents: Sequence[str | ConservedCurrent],
+    momentum_transfers: Sequence[Sequence[int]],
+) -> NDArray[np.complex128]:
+    """C3 of local and conserved currents, in their order: [current, momentum transfer, time]. Collective.
+
+    Parameters
+    ----------
+    own
+        The flavour with the current.
+    sequential
+        Solved with :func:`needs_fields`.
+    currents, momentum_transfers
+        As in :func:`three_point`.
+    """
+    conserved = [current for current in currents if isinstance(current, ConservedCurrent)]
+    local = [current for current in currents if not isinstance(current, ConservedCurrent)]
+    tables = []
+    if local or not conserved:
+        tables.append(nucleon_three_point(sequential, own.S, local, momentum_transfers=momentum_transfers))
+    if conserved:
+        tables.append(
+            nucleon_conserved_three_point(
+                own.solve, sequential, own.S, conserved, momentum_transfers=momentum_transfers
+            )
+        )
+    found = np.concatenate(tables)
+    result = np.empty_like(found)
+    result[np.argsort([isinstance(c, ConservedCurrent) for c in currents], kind="stable")] = found
+    return result
+
+
 def _smeared(S: Propagator, smearing: tuple[GaugeField, float, int] | None) -> Propagator:
     if smearing is None:
         return S
     links, width, steps = smearing
     return S.smear_sink(links, width=width, steps=steps)
-
-
-def _require_conjugate(S: Propagator, other: Propagator | None) -> bool:
-    """Whether gamma5 S^dagger gamma5 is the other quark, with a twisted mass.
-
-    What is read from arrays and other programs' files is taken on trust.
-    """
-    if S.operator is None or (other is not None and other.operator is None):
-        return False
-    operator = S.operator if other is None else instance("down", other, Propagator).operator
-    assert operator is not None
-    if S.operator.is_gamma5_hermitian and operator.is_gamma5_hermitian:
-        return False
-    adjoint = S.operator.adjoint
-    if adjoint is None or (difference := operator.difference(adjoint)):
-        found = f" with {difference}" if adjoint is not None and other is not None else ""
-        raise BadArgument(f"{NEEDS_GAMMA5_HERMITICITY}; found a propagator of {operator}{found}")
-    return True

@@ -54,6 +54,11 @@ CASES = {
     ),
     "mixed, even-odd": ("", 'type = "gcr"\ninner_precision = "half"', PION),
     "domain walls in double": ('type = "moebius"\nmass = 0.5\nLs = 8', 'inner_precision = "double"', PION),
+    "conserved current, fixed sink": (
+        'type = "moebius"\nmass = 0.5\nLs = 8',
+        "",
+        PION + '\n[three_point]\ncurrents = ["V4_conserved"]\nseparations = [2, 3]\n[output]',
+    ),
     "many mesons": (
         "strange_kappa = 0.09",
         'type = "bicgstab"',

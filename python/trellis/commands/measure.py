@@ -363,12 +363,10 @@ class _Measurement:
     ) -> tuple[dict[str, Propagator], list[bool]]:
         """Those of all flavours: up, where it is solved for apart down, and where there is one strange; and
         which of them were read."""
-        fermion = self.run.fermion
-        is_moebius = fermion is not None and fermion.type == "moebius"
         quarks, are_read = {}, []
         for flavour, solve in solves.items():
             self.stop.check()
-            needs_fields = flavour == "up" and is_moebius and self.run.feynman_hellmann.has_conserved
+            needs_fields = flavour == "up" and self.run.needs_fields
             quarks[flavour], is_read = files.get(
                 flavour, index, source, solve, keep_fields=needs_fields, before_solve=self.stop.check
             )
@@ -394,7 +392,8 @@ class _Measurement:
             )
             for flavour in light
         }
-        S.fields = None  # Ls propagators, for the conserved currents alone
+        if not run.three_point.has_conserved:
+            S.fields = None  # Ls propagators, for the conserved currents alone
         reports = [F.report for of in currents.values() for F in of.values() if F.report is not None]
         table = self._midpoint(S)
         sinks, smearing = quarks, None
@@ -416,6 +415,7 @@ class _Measurement:
         inserted, more = three_point_functions(
             run.three_point, up, down[0] if down else None, smearing, transfers, path, self.stop.check
         )
+        S.fields = None
         return table | inserted, reports + more
 
     def _warn_of_momenta(self, extents: tuple[int, ...]) -> None:

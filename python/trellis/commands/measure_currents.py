@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bound_solvers import BoundSolver
+from ..conserved_three_point import ConservedCurrent
 from ..errors import BadArgument, NotConverged
 from ..feynman_hellmann import (
     conserved_current_propagator,
@@ -23,9 +24,10 @@ from ..run_files.contractions import FeynmanHellmannTable, ThreePointTable
 from ..sequential import (
     QuarkLine,
     conjugate_lines,
+    inserted_currents,
     lines_of,
+    needs_fields,
     nucleon_sequential_source,
-    nucleon_three_point,
 )
 from ..solvers import SolveReport
 
@@ -39,8 +41,12 @@ class Current:
     gamma: str
     factor: complex
     spin: Literal["unpolarised", "polarised"]
-    conserved: Literal["vector", "axial"] | None = None
-    direction: Literal["x", "y", "z", "t"] = "t"
+    conserved: ConservedCurrent | None = None
+
+    @property
+    def insertion(self) -> str | ConservedCurrent:
+        """As tr.three_point takes it."""
+        return self.conserved or self.gamma
 
 
 def _currents() -> dict[str, Current]:
@@ -50,8 +56,8 @@ def _currents() -> dict[str, Current]:
         vector, axial = f"gamma_{axis}", f"gamma_{axis} gamma5"
         table[f"V{n}"] = Current(vector, 1, "unpolarised")
         table[f"A{n}"] = Current(axial, -1j, "polarised")
-        table[f"V{n}_conserved"] = Current(vector, 1, "unpolarised", "vector", axis)
-        table[f"A{n}_conserved"] = Current(axial, -1j, "polarised", "axial", axis)
+        table[f"V{n}_conserved"] = Current(vector, 1, "unpolarised", ConservedCurrent("vector", axis))
+        table[f"A{n}_conserved"] = Current(axial, -1j, "polarised", ConservedCurrent("axial", axis))
     for (m, a), (n, b) in combinations(enumerate(axes, start=1), 2):
         table[f"T{m}{n}"] = Current(f"gamma_{a} gamma_{b}", -1j, "polarised")
     return table
@@ -95,9 +101,8 @@ def feynman_hellmann_propagators(
 def _inserted(solve: BoundSolver, S: Propagator, current: Current, momentum: list[int]) -> Propagator:
     if current.conserved is None:
         return feynman_hellmann_propagator(solve, S, current.gamma, momentum=momentum)
-    return conserved_current_propagator(
-        solve, S, current=current.conserved, direction=current.direction, momentum=momentum
-    )
+    kind, direction = current.conserved.kind, current.conserved.direction
+    return conserved_current_propagator(solve, S, current=kind, direction=direction, momentum=momentum)
 
 
 def contract_feynman_hellmann(
@@ -176,6 +181,7 @@ def three_point_functions(
     for separation in table.separations:
         for spin in ("unpolarised", "polarised"):
             names = [name for name in table.currents if CURRENTS[name].spin == spin]
+            insertions = [CURRENTS[name].insertion for name in names]
             for insertion, label in _LABELS[table.insertion] if names else []:
                 for line, weight in lines_of(insertion, is_doublet=down is not None).items():
                     source = nucleon_sequential_source(
@@ -189,15 +195,16 @@ def three_point_functions(
                     )
                     own, conjugate = conjugate_lines(line, up, down)
                     before_solve()
+                    keep = needs_fields(conjugate.solve, insertions)
                     try:
-                        Y = conjugate.solve.propagator(source)
+                        Y = conjugate.solve.propagator(source, keep_fields=keep)
                     except NotConverged as error:
                         place = f"{where}, sink at {separation}"
                         raise NotConverged(f"{place}: {error}", error.report) from error
                     assert Y.report is not None
                     reports.append(Y.report)
-                    gammas = [CURRENTS[name].gamma for name in names]
-                    values = nucleon_three_point(Y, own.S, gammas, momentum_transfers=transfers)
+                    values = inserted_currents(own, Y, insertions, transfers)
+                    del Y  # before the next one is solved for: 5-D fields may come with it
                     for name, C3 in zip(names, values, strict=True):
                         dataset = f"three_point_{name}_t{separation:02d}{label}"
                         result[dataset] = result.get(dataset, 0) + weight * CURRENTS[name].factor * C3

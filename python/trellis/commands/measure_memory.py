@@ -22,6 +22,8 @@ _STEPS_OF_GCR = 16
 _COLUMNS_OF_A_BATCH = 4
 #: Of a propagator.
 _COLUMNS = 12
+#: Kept with 5-D fields: their source, and copies of the quark and its midpoint.
+_BESIDE_FIELDS = 3
 #: Vectors in double around an inner solver, and the size of its own beside these.
 _OUTER_FIELDS = 4
 _INNER_SIZE = {"float": 1 / 2, "half": 1 / 4 + 1 / 48, "fp16": 1 / 4}
@@ -66,8 +68,8 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
     flavours = 1 + fermion.has_strange + run.has_doublet
     inserted = max(run.feynman_hellmann.count, 1 if run.three_point.currents else 0)
     propagators = 2 * flavours + 2 * inserted * (2 if run.has_doublet else 1)
-    if fermion.type == "moebius" and run.feynman_hellmann.has_conserved:
-        propagators += fermion.Ls
+    if run.needs_fields:  # of the source's solve, and of the sequential one
+        propagators += (fermion.Ls + _BESIDE_FIELDS) * (2 if run.three_point.has_conserved else 1)
     if run.stored_propagators is not None and run.stored_propagators.use == "guess":
         propagators += 1
     # links, links in the operator's storages, clover term and its inverse

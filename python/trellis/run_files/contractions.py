@@ -109,6 +109,11 @@ ConservedCurrent = Literal[
 ]
 
 
+def conserved(currents: list) -> list[str]:
+    """Those of these currents that are conserved ones."""
+    return [name for name in currents if name.endswith("_conserved")]
+
+
 class FeynmanHellmannTable(Table):
     """[feynman_hellmann]: nucleon with a current, one further propagator for each."""
 
@@ -136,7 +141,7 @@ class FeynmanHellmannTable(Table):
     @property
     def has_conserved(self) -> bool:
         """Whether 5-D fields are needed."""
-        return any(name.endswith("_conserved") for name in self.currents)
+        return bool(conserved(self.currents))
 
     @property
     def count(self) -> int:
@@ -147,10 +152,11 @@ class FeynmanHellmannTable(Table):
 class ThreePointTable(Table):
     """[three_point]: nucleon with a current between source and sink, by sequential propagators."""
 
-    currents: list[LocalCurrent] = Field(
+    currents: list[Literal[LocalCurrent, ConservedCurrent]] = Field(
         default=[],
-        description="The local ones of [feynman_hellmann]. One further propagator for each separation and "
-        "projector (V and S share one, A, P and T the other).",
+        description="Those of [feynman_hellmann]. One further propagator for each separation and "
+        "projector (V and S share one, A, P and T the other). Conserved ones of moebius need one real b5 and "
+        "c5, and the memory of two 5-D solutions.",
     )
     separations: list[Annotated[int, Field(ge=1)]] = Field(
         default=[], description="Times of the sink from the source, from 1."
@@ -169,6 +175,11 @@ class ThreePointTable(Table):
     sink_momentum: Annotated[list[int], Field(min_length=3, max_length=3)] = Field(
         default=[0, 0, 0], description="n of the nucleon's momentum at the sink, p = 2 pi n / L."
     )
+
+    @property
+    def has_conserved(self) -> bool:
+        """Whether 5-D fields are needed."""
+        return bool(conserved(self.currents))
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:

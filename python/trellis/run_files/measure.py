@@ -16,7 +16,14 @@ from .common import (
     at_key,
     require_flow_times,
 )
-from .contractions import STRANGE, UP_AND_DOWN, CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
+from .contractions import (
+    STRANGE,
+    UP_AND_DOWN,
+    CorrelatorsTable,
+    FeynmanHellmannTable,
+    ThreePointTable,
+    conserved,
+)
 from .quarks import DeflationTable, FermionTable, SolverTable
 from .stored import MeasureOutputTable, StoredPropagatorsTable
 
@@ -232,8 +239,9 @@ class MeasureRun(Table):
                     "expected an even fermion.Ls and one real b5 and c5, found "
                     f"Ls = {self.fermion.Ls}, b5 = {self.fermion.b5}, c5 = {self.fermion.c5}",
                 )
-        self._require_conserved(is_moebius)
         fermion = self.fermion
+        if fermion is not None:
+            self._require_conserved(fermion)
         if self.three_point.currents and fermion is not None and not fermion.has_conjugate:
             raise at_key("three_point", f"{NEEDS_GAMMA5_HERMITICITY}; [feynman_hellmann] needs no such thing")
         if self.fermion is not None and not self._has_results(self.fermion):
@@ -275,10 +283,9 @@ class MeasureRun(Table):
                 'the guess of a domain-wall solve is 5-D, and files hold the 4-D quark: expected "solution"',
                 stored.use,
             )
-        if self.feynman_hellmann.has_conserved:
-            names = [name for name in self.feynman_hellmann.currents if name.endswith("_conserved")]
+        for table, names in self._conserved_currents().items():
             raise at_key(
-                "feynman_hellmann.currents",
+                f"{table}.currents",
                 f"{', '.join(names)} of domain walls need the 5-D solution, and files hold the 4-D quark: "
                 "leave out [stored_propagators], or these currents",
             )
@@ -373,19 +380,40 @@ class MeasureRun(Table):
         has_midpoint = fermion.type == "moebius" and fermion.Ls % 2 == 0
         return bool(has_midpoint or c.mesons or c.meson or c.baryons or currents or self.output.propagators)
 
-    def _require_conserved(self, is_moebius: bool) -> None:
-        conserved = [name for name in self.feynman_hellmann.currents if name.endswith("_conserved")]
-        fermion = self.fermion
-        if not conserved or fermion is None:
-            return
-        axial = [name for name in conserved if name.startswith("A")]
-        if axial and not (is_moebius and fermion.Ls % 2 == 0):
-            raise at_key(
-                "feynman_hellmann.currents",
-                f"{', '.join(axial)} belong to a fermion of type moebius with an even Ls",
-            )
-        if not is_moebius and fermion.nu != fermion.xi0:
-            raise at_key("feynman_hellmann.currents", "conserved currents need nu / xi0 = 1")
+    def _conserved_currents(self) -> dict[str, list[str]]:
+        """Table -> its conserved currents, where it has some."""
+        found = {
+            "feynman_hellmann": conserved(self.feynman_hellmann.currents),
+            "three_point": conserved(self.three_point.currents),
+        }
+        return {table: names for table, names in found.items() if names}
+
+    @property
+    def needs_fields(self) -> bool:
+        """Whether the 5-D solutions of the light quark are kept."""
+        is_moebius = self.fermion is not None and self.fermion.type == "moebius"
+        return is_moebius and bool(self._conserved_currents())
+
+    def _require_conserved(self, fermion: FermionTable) -> None:
+        """Currents that the fermion has."""
+        is_moebius = fermion.type == "moebius"
+        for table, names in self._conserved_currents().items():
+            key = f"{table}.currents"
+            axial = [name for name in names if name.startswith("A")]
+            if axial and not (is_moebius and fermion.Ls % 2 == 0):
+                found = f"Ls = {fermion.Ls}" if is_moebius else f"type = {fermion.type}"
+                raise at_key(
+                    key,
+                    f"{', '.join(axial)} belong to a fermion of type moebius with an even Ls, found {found}",
+                )
+            if not is_moebius and fermion.nu != fermion.xi0:
+                raise at_key(key, "conserved currents need nu / xi0 = 1")
+            if table == "three_point" and is_moebius and not fermion.is_uniform:
+                raise at_key(
+                    key,
+                    f"{', '.join(names)} with a fixed sink: expected one real b5 and c5, found "
+                    f"b5 = {fermion.b5}, c5 = {fermion.c5}; [feynman_hellmann] takes any",
+                )
 
     def _require_quarks(self, fermion: FermionTable) -> None:
         if fermion.link_reals == 8 and self.solver.inner_precision == "fp16":
