@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from .autocorrelation import Autocorrelation, autocorrelation, bin_series
 from .averaging import ModelAverage, model_average
 from .correlators import Correlator
-from .effective_mass import log_effective_mass, periodic_effective_mass
 from .errors import FitFailed, TooFewConfigurations
 from .models import BackwardState, SpectralModel
 from .options import AnalysisOptions
+from .spectrum_start import window_masses
 from .weights import Weights, make_weights, samples_needed
 from .window_fit import WindowFit, fit_window
 
@@ -350,13 +350,7 @@ def _one_fit(
 def starting_point(model: SpectralModel, windows: list[NDArray], means: NDArray) -> tuple[float, list[float]]:
     """E_0 from the effective mass in the middle of the first window, and the amplitudes that go with it."""
     first = means[: len(windows[0])]
-    if model.image:
-        full = np.full(model.time_extent // 2 + 1, np.nan)
-        full[windows[0]] = first
-        masses = periodic_effective_mass(full, model.time_extent, model.image)
-    else:
-        masses = log_effective_mass(first)
-    usable = masses[np.isfinite(masses) & (masses > 0)]
+    usable = window_masses(model, windows[0], first)
     energy = float(usable[len(usable) // 2]) if len(usable) else 0.5
     amplitudes, start = [], 0
     for window in windows:

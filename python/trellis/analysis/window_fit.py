@@ -1,7 +1,9 @@
 """One fit of one model in one window of times.
 
-The minimum is found by lsqfit. With the Jacobian J there, the weights W, the inverse prior covariance P and
-H = J^T W J + P, the parameters respond to the data by G = H^-1 J^T W, so that
+The minimum is found by lsqfit, from the centre of the priors and, with several states, from the best of
+energies spread over them (spectrum_start.py): the lower one of the two. With the Jacobian J there, the
+weights W, the inverse prior covariance P and H = J^T W J + P, the parameters respond to the data by
+G = H^-1 J^T W, so that
 
     covariance of the parameters = G C G^T + H^-1 P H^-1,
 
@@ -30,9 +32,12 @@ from scipy.linalg import block_diag
 from scipy.special import gammaincc
 
 from .models import SpectralModel
+from .spectrum_start import spread_start
 from .weights import Weights
 
 MONTE_CARLO_P_VALUE_DRAWS = 10000
+#: Minima whose chi^2 differ by less are one, up to where the minimiser stopped.
+_SAME_MINIMUM = 1e-3
 
 
 @dataclass(frozen=True)
@@ -105,12 +110,28 @@ def fit_window(
     times
         One array of times per correlator; `weights.mean` holds the data in this order.
     """
-    fit = lsqfit.nonlinear_fit(
-        data=(times, weights.mean, weights.weight_covariance), fcn=model, prior=prior, maxit=500, tol=1e-10
-    )
-    if fit.error is not None or not np.isfinite(fit.chi2):
+    starts: list[gv.BufferDict | None] = [None]  # the centre of the priors
+    if model.states > 1:
+        spread = spread_start(model, times, weights.mean, _inverse(weights.weight_covariance), prior)
+        starts += [] if spread is None else [spread]
+    fits = [
+        lsqfit.nonlinear_fit(
+            data=(times, weights.mean, weights.weight_covariance),
+            fcn=model,
+            prior=prior,
+            p0=start,
+            maxit=500,
+            tol=1e-10,
+        )
+        for start in starts
+    ]
+    converged = [fit for fit in fits if fit.error is None and np.isfinite(fit.chi2)]
+    if not converged:
         return None
-    return _evaluate(model, times, weights, prior, fit.pmean, seed)
+    lowest = min(converged, key=lambda fit: fit.chi2)
+    if converged[0].chi2 < lowest.chi2 + _SAME_MINIMUM:
+        lowest = converged[0]
+    return _evaluate(model, times, weights, prior, lowest.pmean, seed)
 
 
 def _evaluate(
