@@ -49,6 +49,31 @@ def test_gaps_are_taken_into_account():
     assert abs(found.tau_int - 4.5) < 3 * found.tau_int_error + 0.3
 
 
+@pytest.mark.parametrize("kept", [1.0, 0.5, 0.2])
+def test_errors_with_measurements_missing_at_random(kept):
+    """rho = 0.8: 2 tau_int = 9 where all are there, 1 + 8 kept where not; pulls were 0.7 and 0.5 wide."""
+    rng = np.random.default_rng(6)
+    pulls, factors = [], []
+    for _ in range(120):
+        chain = autoregressive(rng, 1500, 0.8)
+        number = np.sort(rng.choice(1500, int(1500 * kept), replace=False))
+        found = autocorrelation("x", chain[number], number)
+        pulls.append(found.mean / found.error)
+        factors.append(found.variance_factor)
+    assert np.mean(factors) == pytest.approx(1 + 8 * kept, rel=0.15)
+    assert 0.8 < np.std(pulls) < 1.25  # sigma of the width: 1 / sqrt(240) = 0.065
+
+
+def test_two_stretches_of_one_chain_have_the_error_of_both():
+    """A gap as long as the chain takes a pair at its edge away, and no more."""
+    rng = np.random.default_rng(7)
+    chain = autoregressive(rng, 4000, 0.7)
+    numbers = np.concatenate([np.arange(2000), 4000 + np.arange(2000)])
+    whole = autocorrelation("x", chain, np.arange(4000))
+    found = autocorrelation("x", chain, numbers)
+    assert found.error == pytest.approx(whole.error, rel=0.1)
+
+
 def test_short_and_constant_series_have_no_autocorrelation():
     assert autocorrelation("x", np.array([1.0, 2.0, 3.0, 4.0]), np.arange(4)) is None
     assert autocorrelation("x", np.ones(50), np.arange(50)) is None

@@ -120,7 +120,7 @@ def fit_particle(
     if tau is not None and inflation > 1.0:
         notes.append(
             f"{name}: tau_int of the mass {tau.tau_int:.2f} +- {tau.tau_int_error:.2f}: covariance "
-            f"multiplied by 2 tau_int = {inflation:.2f} (Gamma method), that is "
+            f"multiplied by {_in_words(tau, inflation)} (Gamma method), that is "
             f"{len(numbers) / inflation:.1f} effective samples"
         )
         result = _scan_and_average(
@@ -362,12 +362,18 @@ def starting_point(model: SpectralModel, windows: list[NDArray], means: NDArray)
 
 
 def _inflation(tau: Autocorrelation | None, options: AnalysisOptions) -> float:
-    """2 tau_int where it counts, else 1."""
+    """2 tau_int (less with gaps) where it counts, else 1."""
     if tau is None or options.autocorrelation == "none":
         return 1.0
     if tau.significant or options.autocorrelation == "gamma":
-        return max(1.0, 2.0 * tau.tau_int)
+        return max(1.0, tau.variance_factor)
     return 1.0
+
+
+def _in_words(tau: Autocorrelation, inflation: float) -> str:
+    if inflation < 0.99 * 2 * tau.tau_int:
+        return f"{inflation:.2f}, less than 2 tau_int for the configurations that are missing"
+    return f"2 tau_int = {inflation:.2f}"
 
 
 def _jackknife(
