@@ -171,37 +171,51 @@ def tables(path: Path) -> dict[str, np.ndarray]:
         return {name: values[0, 0] for name, values in file["correlators"].items()}
 
 
-def test_run_file(U: tr.GaugeField, tmp_path: Path) -> None:
-    """Beside local currents; sums over times are fh_; on two ranks the same bits."""
-    U.write(tmp_path / "configuration.1.ildg")
-    (tmp_path / "measure.toml").write_text(RUN)
-    (tmp_path / "two.toml").write_text(RUN.replace('"out"', '"two"'))
-    run("measure", "measure.toml", cwd=tmp_path)
-    run("measure", "two.toml", cwd=tmp_path, ranks=2)
-    found, two = tables(tmp_path / "out"), tables(tmp_path / "two")
-    assert found.keys() == two.keys()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of RUN on one rank, in out/."""
+    path = tmp_path_factory.mktemp("measured")
+    tr.quenched(lattice=(4, 2, 2, 8), beta=5.8, seed=5, sweeps=10).write(path / "configuration.1.ildg")
+    (path / "measure.toml").write_text(RUN)
+    run("measure", "measure.toml", cwd=path)
+    return path
+
+
+def test_run_file(folder: Path) -> None:
+    """Beside local currents; sums over times are fh_."""
+    found = tables(folder / "out")
     names = ("V4", "V4_conserved", "A3", "A3_conserved")
     labels = {f"three_point_{c}_t{t:02}_{q}" for c in names for t in (2, 3) for q in ("UU", "DD")}
     assert labels == {name for name in found if name.startswith("three_point")}
-    for name, values in found.items():
-        np.testing.assert_array_equal(values, two[name], name)
     for name in ("V4_conserved", "A3_conserved"):
         for quark in ("UU", "DD"):
             N = found[f"fh_{name}_{quark}"]
             for t in (2, 3):
                 C3 = found[f"three_point_{name}_t{t:02}_{quark}"][0]
                 assert abs(C3.sum() - N[0, t]) < 1e-9 * np.abs(C3).sum()
-    # a run without Feynman-Hellmann keeps the 5-D fields just as well
-    (tmp_path / "alone.toml").write_text(
-        RUN.replace('currents = ["V4_conserved", "A3_conserved"]\n', "", 1)
-        .replace('"V4", "A3_conserved", "V4_conserved", "A3"', '"A3_conserved"')
-        .replace('"separate"', '"isovector"')
-        .replace('"out"', '"alone"')
-    )
-    run("measure", "alone.toml", cwd=tmp_path)
-    alone = tables(tmp_path / "alone")["three_point_A3_conserved_t03"]
-    both = [found[f"three_point_A3_conserved_t03_{q}"] for q in ("UU", "DD")]
-    np.testing.assert_allclose(alone, both[0] - both[1], rtol=0, atol=1e-9 * np.abs(both[0]).max())
+
+
+@pytest.mark.parametrize("grid", ["[2, 1, 1, 1]", "[1, 1, 1, 2]"])
+def test_the_same_bits_on_two_ranks(folder: Path, tmp_path: Path, grid: str) -> None:
+    text = RUN.replace('"out"', '"two"').replace('"configuration', f'"{folder}/configuration')
+    (tmp_path / "two.toml").write_text(text + f"[machine]\ngrid = {grid}\n")
+    run("measure", "two.toml", cwd=tmp_path, ranks=2)
+    one, two = tables(folder / "out"), tables(tmp_path / "two")
+    assert one.keys() == two.keys()
+    for name, values in one.items():
+        np.testing.assert_array_equal(values, two[name], name)
+
+
+def test_run_file_without_feynman_hellmann(folder: Path, tmp_path: Path) -> None:
+    """It keeps the 5-D fields just as well, and up - down is one solve."""
+    text = RUN.replace('[feynman_hellmann]\ncurrents = ["V4_conserved", "A3_conserved"]\n', "")
+    text = text.replace('"V4", "A3_conserved", "V4_conserved", "A3"', '"A3_conserved"')
+    text = text.replace('"separate"', '"isovector"').replace('"configuration', f'"{folder}/configuration')
+    (tmp_path / "measure.toml").write_text(text)
+    run("measure", "measure.toml", cwd=tmp_path)
+    isovector = tables(tmp_path / "out")["three_point_A3_conserved_t03"]
+    up, down = (tables(folder / "out")[f"three_point_A3_conserved_t03_{q}"] for q in ("UU", "DD"))
+    np.testing.assert_allclose(isovector, up - down, rtol=0, atol=1e-9 * np.abs(up).max())
 
 
 @pytest.mark.parametrize(
