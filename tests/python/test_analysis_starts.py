@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gvar as gv
 import lsqfit
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from trellis.analysis.options import AnalysisOptions
 from trellis.analysis.spectrum import fit_particle
 from trellis.analysis.spectrum_start import spread_start
 from trellis.analysis.synthetic import SyntheticParticle
+from trellis.analysis.weights import make_weights
+from trellis.analysis.window_fit import minimum
 
 EXTENT = 24
 
@@ -82,3 +85,16 @@ def test_no_start_without_a_positive_ground_state() -> None:
     data = -np.exp(-0.5 * times[0])
     prior = model.prior(0.5, [1.0], (0.6, 0.8), (1.0, 1e-3))
     assert spread_start(model, times, data, np.diag((0.01 * data) ** -2.0), prior) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_start_out_of_range_is_no_fit_and_no_warning() -> None:
+    """scipy refuses residuals that are not finite; the other start may be none of these."""
+    model, times = SpectralModel(2, 1, EXTENT, 1), [np.arange(1.0, 9.0)]
+    samples = light((0.6, 0.6), (0.5, 0.5)).samples(60, EXTENT, np.random.default_rng(5))[:, 1:9]
+    weights = make_weights(samples, "correlated")
+    prior = model.prior(0.2, [1.0], (0.6, 0.8), (1.0, 4.0))
+    far = gv.BufferDict({name: prior[name].mean for name in model.names})
+    far["log(A0)"] = 900.0
+    assert minimum(model, times, weights, prior, far) is None
+    assert minimum(model, times, weights, prior, None) is not None

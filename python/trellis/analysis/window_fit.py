@@ -114,24 +114,36 @@ def fit_window(
     if model.states > 1:
         spread = spread_start(model, times, weights.mean, _inverse(weights.weight_covariance), prior)
         starts += [] if spread is None else [spread]
-    fits = [
-        lsqfit.nonlinear_fit(
-            data=(times, weights.mean, weights.weight_covariance),
-            fcn=model,
-            prior=prior,
-            p0=start,
-            maxit=500,
-            tol=1e-10,
-        )
-        for start in starts
-    ]
-    converged = [fit for fit in fits if fit.error is None and np.isfinite(fit.chi2)]
+    converged = [fit for start in starts if (fit := minimum(model, times, weights, prior, start)) is not None]
     if not converged:
         return None
     lowest = min(converged, key=lambda fit: fit.chi2)
     if converged[0].chi2 < lowest.chi2 + _SAME_MINIMUM:
         lowest = converged[0]
     return _evaluate(model, times, weights, prior, lowest.pmean, seed)
+
+
+def minimum(
+    model: SpectralModel,
+    times: list[NDArray],
+    weights: Weights,
+    prior: gv.BufferDict,
+    start: gv.BufferDict | None,
+) -> lsqfit.nonlinear_fit | None:
+    """Where the minimiser ends; None where it does not converge. Steps on the way may lead out of range."""
+    try:
+        with np.errstate(all="ignore"):
+            fit = lsqfit.nonlinear_fit(
+                data=(times, weights.mean, weights.weight_covariance),
+                fcn=model,
+                prior=prior,
+                p0=start,
+                maxit=500,
+                tol=1e-10,
+            )
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+        return None
+    return fit if fit.error is None and np.isfinite(fit.chi2) else None
 
 
 def _evaluate(
