@@ -351,8 +351,7 @@ def test_moving_sinks_without_their_two_point_function_have_a_reason() -> None:
     record, reasons = nucleon_charges(
         moving_sinks((1, 0, 0), ((0, 0, 0), (-1, 0, 0), (0, 1, 0))), AnalysisOptions()
     )
-    assert record is not None
-    assert record.three_point == {}
+    assert record is None
     for name in ("A", "V"):
         reason = reasons[f"three-point functions of {name}"]
         assert "has the momentum [1, 0, 0], and R needs C(t) at that momentum" in reason
@@ -365,6 +364,32 @@ def test_moving_sinks_without_their_two_point_function_have_a_reason() -> None:
     sets.correlators["three_point_A3_t06"].attributes["sink_momentum"] = [0, 0.5, 0]
     with pytest.raises(AnalysisError, match=r"sink_momentum: expected three whole numbers, found \[0"):
         nucleon_charges(sets, AnalysisOptions())
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_files_of_moving_sinks_end_in_a_report(tmp_path: Path, is_stored: bool) -> None:
+    stored = ((0, 0, 0), (1, 0, 0)) if is_stored else ((0, 0, 0),)
+    sets = moving_sinks((1, 0, 0), stored)
+    with h5py.File(tmp_path / "correlators.h5", "w") as file:
+        file.attrs.update({"kind": "measurement", "lattice": [8, 8, 8, EXTENT]})
+        file["configurations"] = sets.configurations
+        for name, data in sets.correlators.items():
+            dataset = file.create_dataset(f"correlators/{name}", data=data.values[:, None])
+            kind = "baryon" if name == "nucleon" else "three_point"
+            dataset.attrs.update({"type": kind, "particle": "nucleon", "boundary_t": "antiperiodic"})
+            dataset.attrs["momenta"] = data.momenta.ravel()  # as trellis measure writes them
+            dataset.attrs["sink_momentum"] = data.attributes.get("sink_momentum", [0, 0, 0])
+    out = tmp_path / "analysis"
+    results = analyze(tmp_path, output=out)
+    text = (out / "report.html").read_text()
+    if is_stored:
+        assert results.nucleon_charges is not None
+        np.testing.assert_allclose(results.nucleon_charges.three_point["V"].midpoint.value, 1.0, rtol=1e-12)
+        assert (out / "plots" / "three_point.png").exists()
+        assert "goes to &lt;p|J|p&gt;/(2 E)" in text
+    else:
+        assert results.nucleon_charges is None
+        assert "R needs C(t) at that momentum" in text
 
 
 def test_files_of_fixed_sinks_end_in_a_report(tmp_path: Path) -> None:

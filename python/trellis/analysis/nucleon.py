@@ -82,7 +82,7 @@ def nucleon_charges(
 ) -> tuple[NucleonCharges | None, dict[str, str]]:
     """The record of results.json, and what has no fit in it, with the reason.
 
-    No record without Feynman-Hellmann correlators at rest and three-point functions.
+    No record without Feynman-Hellmann correlators at rest and without ratios of three-point functions.
 
     Raises
     ------
@@ -148,7 +148,8 @@ def nucleon_charges(
         for of in sinks.keys() & results.keys():
             difference = sinks[of].minus(results[of])
             record.fixed_sink_difference |= {name: charge_record(e) for name, e in difference.items()}
-    return record, reasons
+    has_something = bool(record.effective or record.three_point)
+    return (record if has_something else None), reasons
 
 
 def _fixed_sinks(
