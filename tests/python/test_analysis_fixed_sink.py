@@ -266,6 +266,36 @@ def test_both_methods_in_one_record() -> None:
     assert any("g_A by fixed sinks differs" in words for words in charge_warnings(record))
 
 
+def test_conserved_currents_beside_local_ones() -> None:
+    """Files list conserved currents first; R of the conserved V is 1 on every configuration."""
+    C, inserted = ensemble(400, 77)
+    sets = {"nucleon": C}
+    for t in SEPARATIONS:
+        sets[f"three_point_A3_conserved_t{t:02d}"] = 0.8 * inserted["A"][:, t]
+        sets[f"three_point_A3_t{t:02d}"] = inserted["A"][:, t]
+        sets[f"three_point_V4_conserved_t{t:02d}"] = np.repeat(C[:, t : t + 1], EXTENT, axis=1)
+        sets[f"three_point_V4_t{t:02d}"] = inserted["V"][:, t]
+    measurements = measured(sets)
+    for name, correlator in measurements.correlators.items():
+        correlator.attributes["type"] = "baryon" if name == "nucleon" else "three_point"
+    record, reasons = nucleon_charges(measurements, AnalysisOptions())
+    assert record is not None
+    assert list(record.three_point) == ["A", "V", "A_conserved", "V_conserved"]
+    sinks = record.fixed_sink
+    assert sinks is not None
+    assert list(sinks.charges) == ["A", "V", "A_conserved", "V_conserved"]
+    assert list(sinks.others) == ["conserved"]
+    local = fit_fixed_sinks(C, at(inserted), is_symmetric=False)
+    assert local.ratio is not None
+    assert sinks.g_a_over_g_v is not None
+    assert sinks.g_a_over_g_v.value == local.ratio.value
+    assert sinks.charges["V_conserved"].value == pytest.approx(1, abs=1e-4)
+    conserved = sinks.others["conserved"].g_a_over_g_v
+    assert conserved is not None
+    assert abs(conserved.value - 0.8 * G_A) < 4 * conserved.error
+    assert not [key for key in reasons if "fixed sinks" in key]
+
+
 def test_ends_that_are_smeared_alike_are_averaged() -> None:
     C, inserted = ensemble(60, 9)
     sets = measured(sets_of(C, inserted, SEPARATIONS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import h5py
 import numpy as np
@@ -24,6 +25,7 @@ from .three_point_records import charges_at_sinks, three_point_ratio, three_poin
 #: Charges that are fitted together, so that A/V has their correlation. Every other current has a fit with C
 #: of its own: more points in one fit would need more configurations.
 TOGETHER = {"local": ("A", "V", "S", "T"), "conserved": ("A_conserved", "V_conserved")}
+_Data = TypeVar("_Data")
 _NAME = re.compile(r"fh_(?P<current>.+?)(?P<momentum>_q-?\d+_-?\d+_-?\d+)?_(?P<flavour>UU|DD)")
 
 
@@ -63,9 +65,14 @@ def isovector_numerators(measurements: Measurements) -> tuple[dict[str, NDArray]
             if charge in TOGETHER["local"]:
                 raise
             not_used[stem] = str(error)
+    return _local_first(numerators), not_used
+
+
+def _local_first(charges: dict[str, _Data]) -> dict[str, _Data]:
+    """The fit of the local currents is the first one, whose g_A/g_V is that of the record (_together)."""
     order = [*TOGETHER["local"], *TOGETHER["conserved"]]
-    ordered = sorted(numerators, key=lambda n: order.index(n) if n in order else len(order))
-    return {name: numerators[name] for name in ordered}, not_used
+    ordered = sorted(charges, key=lambda n: order.index(n) if n in order else len(order))
+    return {name: charges[name] for name in ordered}
 
 
 def _groups(names: Iterable[str]) -> dict[str, list[str]]:
@@ -90,7 +97,7 @@ def nucleon_charges(
         There are some, but no nucleon.
     """
     numerators, reasons = isovector_numerators(measurements)
-    inserted = three_point_functions(measurements)
+    inserted = _local_first(three_point_functions(measurements))
     if not numerators and not inserted:
         return None, reasons
     if "nucleon" not in measurements.correlators:
