@@ -2,8 +2,12 @@
 /// Shared memory inside a node moves the same bytes as persistent requests: raw messages, ends in any order,
 /// and the Wilson hop on every process grid.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <csignal>
 #include <memory>
+#include <string>
 
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
@@ -120,9 +124,55 @@ TEST(SharedExchange, messages_that_do_not_match_are_refused) {
   EXPECT_THROW(make_halo_exchange(comm, {{next, 1, x, 16}}, {{last, 2, y, 16}}), BadArgument);
 }
 
+/// No file of this process grows.
+class WithoutSpace {
+ public:
+  WithoutSpace() : handler_{std::signal(SIGXFSZ, SIG_IGN)} {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~WithoutSpace() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_;
+};
+
+/// One rank gets no memory to share: all ranks know, and exchange by messages unless that is forbidden.
+TEST(SharedExchange, goes_by_messages_where_memory_cannot_be_shared) {
+  Communicator& comm = *world();
+  const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
+  std::vector<double> out(1 << 20, comm.rank()), in(out.size());  // more than segments that there are
+  const std::vector<Message> sends{{next, 1, out.data(), 8 * out.size()}},
+      receives{{last, 1, in.data(), 8 * in.size()}};
+  std::unique_ptr<Exchange> exchange;
+  {
+    std::unique_ptr<WithoutSpace> limit;
+    if (comm.rank() == comm.size() - 1) limit = std::make_unique<WithoutSpace>();
+    const WithPolicy shared(ExchangePolicy::shared);
+    try {
+      make_halo_exchange(comm, sends, receives);
+      ADD_FAILURE() << "no error on rank " << comm.rank();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("posix_fallocate: File too large (16"), std::string::npos)
+          << error.what();
+    }
+    set_exchange_policy(ExchangePolicy::automatic);
+    exchange = make_halo_exchange(comm, sends, receives);
+  }
+  exchange->start();
+  exchange->wait();
+  EXPECT_EQ(std::count(in.begin(), in.end(), double(last)), int64_t(in.size()));
+}
+
 TEST(SharedExchange, names_of_policies) {
   EXPECT_EQ(exchange_policy_by_name("shared"), ExchangePolicy::shared);
   EXPECT_STREQ(name_of(ExchangePolicy::persistent), "persistent");
+  EXPECT_STREQ(name_of(exchange_policy_by_name("automatic")), "automatic");
   EXPECT_THROW(exchange_policy_by_name("carrier pigeon"), BadArgument);
 }
 

@@ -153,10 +153,11 @@ class MachineTable(Table):
     threads: int | None = Field(
         default=None, ge=1, description="Threads per rank; default: OMP_NUM_THREADS, or all cores."
     )
-    exchange: Literal["persistent", "shared"] | None = Field(
+    exchange: Literal["automatic", "persistent", "shared"] | None = Field(
         default=None,
-        description="How halos travel: MPI's persistent requests, or shared memory between the ranks of a "
-        "node; default: the environment variable TRELLIS_EXCHANGE, or persistent.",
+        description="How halos travel: MPI's persistent requests, shared memory between the ranks of a node, "
+        "or automatic: shared memory where ranks have some, requests for GPUs and other nodes; default: the "
+        "environment variable TRELLIS_EXCHANGE, or automatic.",
     )
     memory_gib: float | None = Field(
         default=None,

@@ -10,7 +10,7 @@ namespace {
 ExchangePolicy& current() {
   static ExchangePolicy policy = [] {
     const char* name = std::getenv("TRELLIS_EXCHANGE");
-    return name == nullptr || *name == '\0' ? ExchangePolicy::persistent : exchange_policy_by_name(name);
+    return name == nullptr || *name == '\0' ? ExchangePolicy::automatic : exchange_policy_by_name(name);
   }();
   return policy;
 }
@@ -20,7 +20,7 @@ ExchangePolicy exchange_policy() { return current(); }
 void set_exchange_policy(ExchangePolicy policy) { current() = policy; }
 
 bool takes_device_memory() {
-  if (exchange_policy() != ExchangePolicy::persistent) return false;
+  if (exchange_policy() == ExchangePolicy::shared) return false;
   const char* value = std::getenv("TRELLIS_GPU_MESSAGES");
   const std::string word = value == nullptr ? "" : value;
   if (word.empty()) return library_takes_device_memory();
@@ -30,13 +30,21 @@ bool takes_device_memory() {
 }
 
 const char* name_of(ExchangePolicy policy) {
-  return policy == ExchangePolicy::shared ? "shared" : "persistent";
+  switch (policy) {
+    case ExchangePolicy::automatic:
+      return "automatic";
+    case ExchangePolicy::persistent:
+      return "persistent";
+    default:
+      return "shared";
+  }
 }
 
 ExchangePolicy exchange_policy_by_name(const std::string& name) {
-  if (name == "persistent") return ExchangePolicy::persistent;
-  if (name == "shared") return ExchangePolicy::shared;
-  throw BadArgument(message("exchange policy \"", name, "\" is not among persistent, shared"));
+  for (const ExchangePolicy policy :
+       {ExchangePolicy::automatic, ExchangePolicy::persistent, ExchangePolicy::shared})
+    if (name == name_of(policy)) return policy;
+  throw BadArgument(message("exchange policy \"", name, "\" is not among automatic, persistent, shared"));
 }
 
 }  // namespace trellis

@@ -31,7 +31,7 @@ void HaloMessages::connect(Communicator& communicator) {
     receives.push_back(
         {e.from, e.tag, is_staged_ ? e.staged_receive->data() : receive_buffer(int(i)), e.bytes});
   }
-  exchange_ = make_halo_exchange(communicator, sends, receives);
+  exchange_ = make_halo_exchange(communicator, sends, receives, backend_);
 }
 
 void* HaloMessages::send_buffer(int number) { return entries_[size_t(number)].send.data(); }

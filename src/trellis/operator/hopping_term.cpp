@@ -187,7 +187,10 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   exchange.start(in, 1 - parity, task.is_dagger);
   launch(call, out, parity, task, site_range(blocks.inner_table[parity]));
   exchange.finish();
-  launch(call, out, parity, task, site_range(blocks.border_table[parity]));
+  const SiteRange border = site_range(blocks.border_table[parity]);
+  // few blocks, far apart: how they are best read is tried apart from the others
+  call.working_set = call.working_set / size_t(out.layout().blocks()) * size_t(border.size());
+  launch(call, out, parity, task, border);
 }
 
 void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,

@@ -244,7 +244,10 @@ void StaggeredHopping::run(const HopTables& tables, SpinorField& out, int parity
   launch(call, site_range(widest.inner));
   near_halo.finish();
   if (far_halo) far_halo->finish();
-  launch(call, site_range(widest.border));
+  const SiteRange border = site_range(widest.border);
+  // few blocks, far apart: how they are best read is tried apart from the others
+  call.working_set = call.working_set / size_t(out.layout().blocks()) * size_t(border.size());
+  launch(call, border);
 }
 
 void StaggeredHopping::run_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,

@@ -1,5 +1,6 @@
 /// Communicator over MPI: persistent requests, exact sums by a user-defined reduction.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 #include "trellis/base/error.hpp"
@@ -128,10 +129,19 @@ class MpiCommunicator final : public Communicator {
     return make_persistent(comm_, sends, receives);
   }
   const std::vector<int>& nodes() const override { return nodes_; }
+  /// Null on all ranks where some rank gets no shared memory, or Error if it is required. Collective.
   std::unique_ptr<Exchange> make_shared(const std::vector<Message>& sends,
-                                        const std::vector<Message>& receives) {
+                                        const std::vector<Message>& receives, bool is_required) {
     if (!segments_) segments_ = std::make_unique<SharedSegments>(comm_);
-    return make_shared_exchange(comm_, *segments_, sends, receives, make_persistent);
+    auto exchange = make_shared_exchange(comm_, *segments_, sends, receives, make_persistent);
+    if (!any(exchange == nullptr)) return exchange;
+    const std::string reason = "ranks of a node cannot share memory for halos: " +
+                               (exchange ? std::string("so it is on another node") : segments_->failure());
+    if (is_required) throw Error(reason);
+    if (!has_told_ && !exchange && nodes_[size_t(rank_)] == rank_)
+      std::fprintf(stderr, "trellis: %s. They travel as MPI messages.\n", reason.c_str());
+    has_told_ = true;
+    return nullptr;
   }
 
  private:
@@ -139,6 +149,7 @@ class MpiCommunicator final : public Communicator {
   MPI_Datatype exact_sum_type_;
   MPI_Op exact_sum_op_;
   std::unique_ptr<SharedSegments> segments_;  ///< made with the first shared exchange
+  bool has_told_ = false;                     ///< that memory cannot be shared
   std::vector<int> nodes_;
   int rank_ = 0, size_ = 1;
 };
@@ -168,11 +179,14 @@ CommunicatorPtr world() {
 }
 
 std::unique_ptr<Exchange> make_halo_exchange(Communicator& communicator, const std::vector<Message>& sends,
-                                             const std::vector<Message>& receives) {
+                                             const std::vector<Message>& receives, Backend backend) {
   auto* mpi = dynamic_cast<MpiCommunicator*>(&communicator);
-  if (mpi == nullptr || exchange_policy() == ExchangePolicy::persistent)
-    return communicator.make_exchange(sends, receives);
-  return mpi->make_shared(sends, receives);
+  const ExchangePolicy policy = exchange_policy();
+  const bool shares =
+      policy == ExchangePolicy::shared || (policy == ExchangePolicy::automatic && backend != Backend::cuda);
+  if (mpi == nullptr || !shares) return communicator.make_exchange(sends, receives);
+  if (auto exchange = mpi->make_shared(sends, receives, policy == ExchangePolicy::shared)) return exchange;
+  return communicator.make_exchange(sends, receives);
 }
 
 std::string communication_library() {

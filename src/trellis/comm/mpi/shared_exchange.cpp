@@ -1,9 +1,15 @@
 #include "trellis/comm/mpi/shared_exchange.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 
@@ -39,6 +45,65 @@ void wait_for(uint64_t& counter, uint64_t value) {
   const std::atomic_ref<uint64_t> count(counter);
   for (int spins = 0; count.load(std::memory_order_acquire) < value; ++spins)
     if (spins > 500) sched_yield();
+}
+
+/// What a system call says of itself.
+std::string failure_of(const char* call) { return message(call, ": ", std::strerror(errno)); }
+
+/// Pages that can be mapped by other processes while this is alive.
+class MemoryFile {
+ public:
+  explicit MemoryFile(size_t bytes) : descriptor_{memfd_create("trellis_halos", MFD_CLOEXEC)} {
+    if (descriptor_ < 0) {
+      failure_ = failure_of("memfd_create");
+    } else if (const int code = posix_fallocate(descriptor_, 0, off_t(bytes)); code != 0) {
+      errno = code;
+      failure_ = message(failure_of("posix_fallocate"), " (", bytes, " bytes)");
+    }
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  int descriptor() const { return descriptor_; }
+  const std::string& failure() const { return failure_; }
+
+ private:
+  int descriptor_;
+  std::string failure_;
+};
+
+/// Null with a failure.
+char* map(int descriptor, size_t bytes, std::string& failure) {
+  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (data != MAP_FAILED) return static_cast<char*>(data);
+  failure = failure_of("mmap");
+  return nullptr;
+}
+
+/// Null with a failure: processes of another name space of identifiers, say, are not who they seem to be.
+char* map_of_process(int64_t pid, int64_t file, size_t bytes, uint64_t token, std::string& failure) {
+  const std::string path = message("/proc/", pid, "/fd/", file);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) {
+    failure = failure_of(path.c_str());
+    return nullptr;
+  }
+  const off_t length = lseek(descriptor, 0, SEEK_END);
+  char* const data = length == off_t(bytes) ? map(descriptor, bytes, failure) : nullptr;
+  close(descriptor);
+  if (data == nullptr && failure.empty())
+    failure = message(path, " has ", length, " bytes, expected ", bytes, " of another rank");
+  if (data != nullptr && std::memcmp(data, &token, sizeof(token)) != 0)
+    failure = message(path, " is not the memory of another rank");
+  return data;
+}
+
+/// A number that no other memory begins with.
+uint64_t token() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  return uint64_t(now) * 0x9e3779b97f4a7c15u ^ uint64_t(getpid());
 }
 
 class SharedExchange final : public Exchange {
@@ -114,6 +179,11 @@ size_t part_bytes(const std::vector<Message>& sends) {
 }
 }  // namespace
 
+SharedSegments::Segment::~Segment() {
+  for (char* part : parts)
+    if (part != nullptr) munmap(part, bytes);
+}
+
 SharedSegments::SharedSegments(MPI_Comm comm) {
   check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node_), "MPI_Comm_split_type");
   MPI_Comm_rank(node_, &own_rank_);
@@ -136,35 +206,58 @@ SharedSegments::SharedSegments(MPI_Comm comm) {
 
 void SharedSegments::barrier() { check(MPI_Barrier(node_), "MPI_Barrier"); }
 
+bool SharedSegments::agree(const std::string& failure) {
+  int first = failure.empty() ? node_size_ : own_rank_;
+  check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, node_), "MPI_Allreduce");
+  if (first == node_size_) return true;
+  char text[256] = {};
+  failure.copy(text, sizeof(text) - 1);
+  check(MPI_Bcast(text, int(sizeof(text)), MPI_CHAR, first, node_), "MPI_Bcast");
+  failure_ = text;
+  return false;
+}
+
+/// A file in memory for each rank, which the others open as their peer's (/proc/PID/fd): no name in /dev/shm
+/// is left behind by a killed process, and no window of MPI is asked for, whose creation hangs on some ranks
+/// where another finds /dev/shm full.
+std::shared_ptr<SharedSegments::Segment> SharedSegments::make(size_t bytes) {
+  struct Part {
+    int64_t pid, file;
+    uint64_t token;
+  };
+  auto segment = std::make_shared<Segment>(bytes, size_t(node_size_));
+  MemoryFile file(bytes);
+  if (!agree(file.failure())) return nullptr;
+  const Part own{getpid(), file.descriptor(), token()};
+  std::vector<Part> parts(static_cast<size_t>(node_size_));
+  check(MPI_Allgather(&own, int(sizeof(Part)), MPI_BYTE, parts.data(), int(sizeof(Part)), MPI_BYTE, node_),
+        "MPI_Allgather");
+  std::string failure;
+  segment->parts[size_t(own_rank_)] = map(file.descriptor(), bytes, failure);
+  if (failure.empty()) std::memcpy(segment->parts[size_t(own_rank_)], &own.token, sizeof(own.token));
+  if (!agree(failure)) return nullptr;  // and the tokens are written
+  for (int rank = 0; rank < node_size_ && failure.empty(); ++rank) {
+    if (rank == own_rank_) continue;
+    const Part& part = parts[size_t(rank)];
+    segment->parts[size_t(rank)] = map_of_process(part.pid, part.file, bytes, part.token, failure);
+  }
+  if (!agree(failure)) return nullptr;  // and nobody needs the descriptors any more
+  return segment;
+}
+
 std::shared_ptr<SharedSegments::Segment> SharedSegments::lease(size_t bytes) {
   // Free on all ranks, and large enough for all: one bit for each of the first 64 segments.
-  uint64_t usable[2] = {0, 0};
+  uint64_t usable = 0, most = bytes;
   for (size_t i = 0; i < std::min<size_t>(segments_.size(), 64); ++i)
-    if (!segments_[i]->is_leased && segments_[i]->bytes >= bytes) usable[0] |= uint64_t(1) << i;
-  check(MPI_Allreduce(MPI_IN_PLACE, usable, 1, MPI_UINT64_T, MPI_BAND, node_), "MPI_Allreduce");
-  size_t index = segments_.size();
-  if (usable[0] != 0) {
-    index = 0;
-    while ((usable[0] >> index & 1) == 0) ++index;
-  } else {
-    uint64_t most = bytes;
+    if (!segments_[i]->is_leased && segments_[i]->bytes >= bytes) usable |= uint64_t(1) << i;
+  check(MPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_UINT64_T, MPI_BAND, node_), "MPI_Allreduce");
+  if (usable == 0) {
     check(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, node_), "MPI_Allreduce");
-    auto segment = std::make_shared<Segment>();
-    segment->bytes = (size_t(most) + 4095) / 4096 * 4096;
-    segment->parts.resize(size_t(node_size_));
-    MPI_Win window;
-    void* base = nullptr;
-    check(MPI_Win_allocate_shared(MPI_Aint(segment->bytes), 1, MPI_INFO_NULL, node_, &base, &window),
-          "MPI_Win_allocate_shared");
-    for (int rank = 0; rank < node_size_; ++rank) {
-      MPI_Aint size = 0;
-      int unit = 1;
-      void* part = nullptr;
-      check(MPI_Win_shared_query(window, rank, &size, &unit, &part), "MPI_Win_shared_query");
-      segment->parts[size_t(rank)] = static_cast<char*>(part);
-    }
+    auto segment = make((size_t(most) + 4095) / 4096 * 4096);
+    if (!segment) return nullptr;
     segments_.push_back(std::move(segment));
   }
+  const size_t index = usable == 0 ? segments_.size() - 1 : size_t(std::countr_zero(usable));
   const std::shared_ptr<Segment> leased = segments_[index];
   leased->is_leased = true;
   return {leased.get(), [leased](Segment* segment) { segment->is_leased = false; }};
@@ -183,6 +276,7 @@ std::unique_ptr<Exchange> make_shared_exchange(
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   auto segment = segments.lease(part_bytes(near[0]));
+  if (!segment) return nullptr;
   write_channels(segments.own(*segment), near[0]);
   auto exchange = std::make_unique<SharedExchange>(segments, segment, near[0], near[1], std::move(remote));
   segments.barrier();

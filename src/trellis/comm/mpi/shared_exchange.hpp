@@ -1,9 +1,10 @@
 #pragma once
-/// Messages between ranks of one node through MPI-3 shared memory.
+/// Messages between ranks of one node through memory that they share.
 #define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
 #include <mpi.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "trellis/comm/communicator.hpp"
@@ -11,8 +12,7 @@
 namespace trellis {
 
 /// Shared memory of the ranks of a node, in segments that are leased to exchanges. Segments live as long as
-/// the process: exchanges may end in any order on any rank, and windows can only be freed by all ranks
-/// together.
+/// this: exchanges may end in any order on any rank.
 class SharedSegments {
  public:
   /// Collective over comm.
@@ -23,25 +23,37 @@ class SharedSegments {
   int ranks_of_node() const { return node_size_; }
 
   struct Segment {
+    Segment(size_t part_bytes, size_t ranks) : bytes{part_bytes}, parts(ranks, nullptr) {}
+    Segment(const Segment&) = delete;
+    Segment& operator=(const Segment&) = delete;
+    ~Segment();
     size_t bytes;              ///< of each rank's part
-    std::vector<char*> parts;  ///< by rank within the node
-    bool is_leased;
+    std::vector<char*> parts;  ///< by rank within the node, mapped
+    bool is_leased = false;
   };
   /// A segment with at least `bytes` in each part, the same on all ranks; it returns when the pointer dies.
-  /// Collective over the node, with a barrier.
+  /// Null on all ranks of the node where one of them gets no such memory (failure() says why). Collective
+  /// over the node, with a barrier.
   std::shared_ptr<Segment> lease(size_t bytes);
+  /// Why the last lease() gave none.
+  const std::string& failure() const { return failure_; }
   char* own(const Segment& segment) const { return segment.parts[size_t(own_rank_)]; }
   void barrier();
 
  private:
+  std::shared_ptr<Segment> make(size_t bytes);
+  /// Whether no rank of the node has a failure; if one has, failure_ is that of the first.
+  bool agree(const std::string& failure);
+
   MPI_Comm node_;
   int own_rank_ = 0, node_size_ = 1;
   std::vector<int> node_rank_;
   std::vector<std::shared_ptr<Segment>> segments_;
+  std::string failure_;
 };
 
 /// An exchange whose messages within the node are copied by the receiver from the sender's part of a segment.
-/// Collective over all ranks of the communicator.
+/// Collective over all ranks of the communicator. Null on all ranks of a node that shares no memory.
 std::unique_ptr<Exchange> make_shared_exchange(
     MPI_Comm comm, SharedSegments& segments, const std::vector<Message>& sends,
     const std::vector<Message>& receives,

@@ -27,7 +27,8 @@ class LaneFace {
   using Real = typename GhostView::Real;
   using Scalar = typename RealTraits<Real>::scalar;
 
-  explicit LaneFace(const LaneFaceCall& call) : call_{call}, ghost_{call.ghost} {}
+  explicit LaneFace(const LaneFaceCall& call)
+      : call_{call}, ghost_{call.ghost}, whole_{RawField{call.message, nullptr, call.slots}} {}
 
   TRELLIS_SITE_FN bool is_forward() const { return call_.leg % 2 == 0; }
   TRELLIS_SITE_FN int direction() const { return call_.leg / 2; }
@@ -35,6 +36,8 @@ class LaneFace {
 
   /// The object of face block `index` into the message and, where lanes stay, the ghost block.
   TRELLIS_SITE_FN void send(Object h, int index, int slot) const {
+    if constexpr (Layout::lanes > 1)
+      if (call_.edge_lane_count == Layout::lanes) return whole_.store(index, slot, h);
     Real* r = reinterpret_cast<Real*>(&h);
     Scalar* m = message(index, slot);
     for (int i = 0; i < reals; ++i)
@@ -68,7 +71,7 @@ class LaneFace {
   }
 
   LaneFaceCall call_;
-  GhostView ghost_;
+  GhostView ghost_, whole_;  ///< whole_: the message where all lanes leave
 };
 
 }  // namespace trellis
