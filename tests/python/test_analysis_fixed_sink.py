@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,8 +21,9 @@ from trellis.analysis.fixed_sink import fit_fixed_sinks
 from trellis.analysis.measurements import Measurements
 from trellis.analysis.nucleon import nucleon_charges
 from trellis.analysis.options import AnalysisOptions
-from trellis.analysis.results import ChargeRecord, NucleonCharges, Results
+from trellis.analysis.results import ChargeRecord, NucleonCharges, Results, Series, ThreePointRecord
 from trellis.report.charge_figures import three_point
+from trellis.report.page import figure_drawings, render_page
 
 G_A, G_V, EXTENT, SEPARATIONS = 1.27, 1.05, 16, (3, 5, 7)
 ENERGIES, AMPLITUDES = (0.55, 1.05), (1.0, 0.4)
@@ -422,6 +424,20 @@ def test_files_of_moving_sinks_end_in_a_report(tmp_path: Path, is_stored: bool) 
         assert "R needs C(t) at that momentum" in text
 
 
+def without_first_separation(charge: ThreePointRecord) -> ThreePointRecord:
+    midpoint = {name: getattr(charge.midpoint, name)[1:] for name in ("x", "value", "error")}
+    parts = {
+        "separations": charge.separations[1:],
+        "ratio": charge.ratio[1:],
+        "midpoint": Series.model_validate(midpoint),
+    }
+    return charge.model_copy(update=parts)
+
+
+def page_of(results: Results) -> str:
+    return render_page(results, dict.fromkeys(figure_drawings(results), ""))
+
+
 def test_files_of_fixed_sinks_end_in_a_report(tmp_path: Path) -> None:
     C, inserted = ensemble(120, 11)
     for k in range(len(C)):
@@ -463,3 +479,8 @@ def test_files_of_fixed_sinks_end_in_a_report(tmp_path: Path) -> None:
     assert [patch.get_label() for patch in panel.patches] == ["Feynman-Hellmann", "fixed sinks"]
     assert panel.get_title(loc="left") == f"fixed sinks: {record.fixed_sink.charges['A'].formatted}"
     assert NucleonCharges.model_validate_json(record.model_dump_json()) == record
+    record.three_point["A"] = without_first_separation(record.three_point["A"])
+    rows = re.findall(r'<tr><td class="number">(\d+)</td><td>([^<]*)</td><td>([^<]*)</td>', page_of(results))
+    assert [int(t) for t, *_ in rows] == list(SEPARATIONS)
+    assert rows[0][1] == ""
+    assert "(" in rows[0][2]
