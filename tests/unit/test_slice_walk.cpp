@@ -1,35 +1,18 @@
 // threads: 2
-/// Passes that go through the lattice together, in time slices: every block once, what a pass takes before it
-/// is taken, and the bits of passes one after the other.
+/// Passes that go through the lattice together, in time slices: every block once, and what a pass takes
+/// before it is taken. (parallel/test_two_hops compares the bits.)
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <numeric>
 
-#include "tests/support/five_fields.hpp"
+#include "tests/support/product_fields.hpp"
+#include "tests/support/random_fields.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/operator/domain_wall.hpp"
+#include "trellis/field/hop_links.hpp"
 #include "trellis/operator/slice_walk.hpp"
-#include "trellis/operator/staggered_hopping.hpp"
 
 namespace trellis {
 namespace {
-
-std::vector<char> bytes_of(const SpinorField& field) {
-  const char* data = static_cast<const char*>(field.memory().data());
-  return {data, data + field.bytes()};
-}
-
-/// Some numbers, whatever the storage.
-void fill(SpinorField& field) {
-  FieldSpec spec = field.spec();
-  spec.precision = Precision::double_precision;
-  spec.lanes = 0;
-  SpinorField wide(field.lattice_ptr(), spec);
-  double* numbers = static_cast<double*>(wide.memory().data());
-  for (size_t i = 0; i < wide.bytes() / sizeof(double); ++i) numbers[i] = std::sin(double(i));
-  convert(field, wide);
-}
 
 GaugeField links(const LatticePtr& lattice, uint64_t seed) {
   return test::to_product(lattice, test::random_gauge(lattice->extents(), seed));
@@ -101,65 +84,73 @@ TEST(SliceWalk, refuses_passes_that_reach_around_the_lattice) {
   EXPECT_EQ(calls, 1);
 }
 
-constexpr PassOrder orders[] = {PassOrder::apart, PassOrder::in_slices, PassOrder::in_slices_read};
-size_t place_of(PassOrder order) { return size_t(order) - size_t(PassOrder::apart); }
-
-class TwoHops : public ::testing::TestWithParam<Precision> {};
-
-/// The whole operator of domain walls, with its matrices in the fifth dimension and its norms.
-TEST_P(TwoHops, of_domain_walls_have_the_same_bits_in_slices) {
-  const LatticePtr lattice = make_lattice({4, 4, 8, 12});
-  const GaugeField U = links(lattice, 3);
-  const DomainWallMatrix D(U, test::moebius(0.05, 4, 1.5, 0.5), KernelChoice{GetParam(), 12});
-  SpinorField in = D.make_field(Subset::even, 2);
-  fill(in);
-  for (const bool is_dagger : {false, true}) {
-    std::vector<char> bytes[3];
-    Coefficients norms[3];
-    for (const PassOrder order : orders) {
-      SpinorField even = D.make_field(Subset::even, 2), odd = D.make_field(Subset::odd, 2), out = even;
-      TileNorms sum(out);
-      D.hop().apply_twice(
-          out, odd, 0, even, D.hop_then_fifth(odd, 1, FifthMatrix::K, is_dagger),
-          D.hop_then_fifth(out, 0, FifthMatrix::K, is_dagger, -0.25, &in, &sum),
-          [&](const SiteRange& sites) { D.apply_fifth(even, in, 0, FifthMatrix::B, is_dagger, sites); },
-          order);
-      bytes[place_of(order)] = bytes_of(out);
-      norms[place_of(order)] = sum.values();
+/// Between ranks: each exchange once, after what it sends and before what takes it.
+void expect_exchanges_in_order(const SiteLayout& layout, const std::vector<int>& reaches) {
+  const int times = layout.sub_extents()[3], blocks = layout.blocks() / times;
+  std::vector<std::vector<int>> visits(reaches.size(), std::vector<int>(size_t(times), 0));
+  std::vector<int> starts(reaches.size(), 0), ends(reaches.size(), 0);
+  std::vector<size_t> in_flight;
+  std::vector<SlicePass> passes;
+  for (size_t pass = 0; pass < reaches.size(); ++pass) {
+    const int reach = reaches[pass];
+    SlicePass now;
+    now.reach = reach;
+    now.step = [&, pass, reach](const SiteRange& sites) {
+      const int t = sites.begin / blocks;
+      for (int s = t - reach; pass > 0 && s <= t + reach; ++s) {
+        if (s >= 0 && s < times) {
+          EXPECT_EQ(visits[pass - 1][size_t(s)], 1);
+        }
+      }
+      if (t < reach || t >= times - reach) {
+        EXPECT_EQ(ends[pass], 1) << "pass " << pass << ", slice " << t;
+      }
+      ++visits[pass][size_t(t)];
+    };
+    if (reach > 0) {
+      now.start = [&, pass, reach] {
+        EXPECT_TRUE(in_flight.empty()) << "one exchange at a time";
+        for (int i = 0; pass > 0 && i < reach; ++i) {
+          EXPECT_EQ(visits[pass - 1][size_t(i)], 1);
+          EXPECT_EQ(visits[pass - 1][size_t(times - 1 - i)], 1);
+        }
+        in_flight.push_back(pass);
+        ++starts[pass];
+      };
+      now.finish = [&, pass] {
+        ASSERT_EQ(in_flight, std::vector<size_t>{pass});
+        in_flight.clear();
+        ++ends[pass];
+      };
     }
-    EXPECT_EQ(bytes[0], bytes[1]);
-    EXPECT_EQ(bytes[0], bytes[2]);
-    EXPECT_EQ(norms[0], norms[1]);
-    EXPECT_EQ(norms[0], norms[2]);
-    EXPECT_GT(norms[0][0], 0.0);
+    passes.push_back(now);
   }
+  std::vector<int> reads;
+  const SliceWalk walk{passes, [&](const SiteRange& sites) { reads.push_back(sites.begin / blocks); }, 1};
+  ASSERT_TRUE(can_walk_in_slices(layout, walk));
+  walk_in_slices(layout, walk);
+  for (const auto& of_pass : visits)
+    for (const int count : of_pass) EXPECT_EQ(count, 1);
+  for (size_t pass = 0; pass < reaches.size(); ++pass) {
+    EXPECT_EQ(starts[pass], reaches[pass] > 0);
+    EXPECT_EQ(ends[pass], reaches[pass] > 0);
+  }
+  for (size_t i = 0; i < reads.size(); ++i) EXPECT_EQ(reads[i], int(i) % times);
+  EXPECT_GE(int(reads.size()), times);
 }
 
-/// One spinor a site, whose slices are read beforehand; and the norm of what they leave.
-TEST_P(TwoHops, of_wilson_quarks_have_the_same_bits_in_slices) {
-  const LatticePtr lattice = make_lattice({4, 8, 8, 16});
-  const GaugeField U = links(lattice, 5);
-  for (const int link_reals : {18, 12}) {
-    const HoppingTerm hop(U, WilsonParams{}, KernelChoice{GetParam(), link_reals});
-    SpinorField in = hop.make_field(Subset::even, 1);
-    fill(in);
-    std::vector<char> bytes[3];
-    Coefficients norms[3];
-    for (const PassOrder order : orders) {
-      SpinorField odd = hop.make_field(Subset::odd, 1), out = SpinorField::like(in);
-      TileNorms sum(out);
-      HopTask to_out;
-      to_out.then = [&](const SiteRange& tile, const RawField& place) { sum.add(tile, place); };
-      hop.apply_twice(out, odd, 0, in, HopTask{}, to_out, {}, order);
-      bytes[place_of(order)] = bytes_of(out);
-      norms[place_of(order)] = sum.values();
-    }
-    EXPECT_EQ(bytes[0], bytes[1]);
-    EXPECT_EQ(bytes[0], bytes[2]);
-    EXPECT_EQ(norms[0], norms[1]);
-    EXPECT_EQ(norms[0], norms[2]);
-    EXPECT_GT(norms[0][0], 0.0);
-  }
+TEST(SliceWalk, exchanges_with_other_ranks_once_and_in_time) {
+  const SiteLayout layout(Geometry({8, 8, 8, 20}), 16);
+  for (const std::vector<int>& reaches : {std::vector{1}, std::vector{1, 1}, std::vector{0, 1, 1},
+                                          std::vector{3, 1}, std::vector{1, 3}, std::vector{0, 1, 1, 1}})
+    expect_exchanges_in_order(layout, reaches);
+}
+
+TEST(SliceWalk, refuses_exchanges_of_some_passes_only) {
+  const SiteLayout layout(Geometry({4, 4, 4, 12}), 1);
+  const auto nothing = [](const SiteRange&) {};
+  const SliceWalk walk{{{nothing, 1, [] {}, [] {}}, {nothing, 1}}, {}, 0};
+  EXPECT_THROW(walk_in_slices(layout, walk), BadArgument);
 }
 
 /// What is read before a walk are the links, no byte more or less.
@@ -180,29 +171,6 @@ TEST(BlockStreams, of_links_are_all_links) {
     EXPECT_EQ(bytes, stored.bytes());
   }
 }
-
-TEST_P(TwoHops, of_staggered_quarks_have_the_same_bits_in_slices) {
-  const LatticePtr lattice = make_lattice({8, 8, 8, 16});
-  const GaugeField U = links(lattice, 7), fat = links(lattice, 8);
-  const auto naive = std::make_shared<StaggeredLinks>(U);
-  const auto improved = std::make_shared<StaggeredLinks>(fat, U, -1.0 / 24.0);
-  for (const auto& chosen : {naive, improved}) {
-    const StaggeredHopping hop(chosen, StaggeredPhases{}, GetParam());
-    SpinorField in = hop.make_field(Subset::even, 3);
-    fill(in);
-    std::vector<char> bytes[2];
-    for (const PassOrder order : {PassOrder::apart, PassOrder::in_slices}) {
-      SpinorField odd = hop.make_field(Subset::odd, 3), out = SpinorField::like(in);
-      hop.apply_twice(out, odd, 0, in, {0.5}, {-0.5, &in, 0.25}, order);
-      bytes[place_of(order)] = bytes_of(out);
-    }
-    EXPECT_EQ(bytes[0], bytes[1]);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Storage, TwoHops,
-                         ::testing::Values(Precision::double_precision, Precision::single_precision,
-                                           Precision::half_precision, Precision::fp16_precision));
 
 }  // namespace
 }  // namespace trellis

@@ -201,9 +201,21 @@ void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity,
     apply(middle, 1 - parity, in, to_middle);
     apply(out, parity, middle, to_out);
   };
-  if (choice_.backend != Backend::cpu || halo(out.slots()).is_needed()) return apart();
-  const WilsonHopCall first = call_of(middle, 1 - parity, in, to_middle);
-  const WilsonHopCall second = call_of(out, parity, middle, to_out);
+  if (choice_.backend != Backend::cpu || !has_whole_slices(out.layout())) return apart();
+  WilsonHopCall first = call_of(middle, 1 - parity, in, to_middle);
+  WilsonHopCall second = call_of(out, parity, middle, to_out);
+  WilsonHalo& exchange = halo(out.slots());
+  for (int leg = 0; leg < legs; ++leg) first.ghosts[leg] = second.ghosts[leg] = exchange.ghost(leg);
+  const auto pass_of = [&](const SpinorField& from, int parity_from, bool is_dagger, SliceStep step) {
+    SlicePass pass{std::move(step), 1};
+    if (exchange.is_needed()) {
+      pass.start = [&exchange, &from, parity_from, is_dagger] {
+        exchange.start(from, parity_from, is_dagger);
+      };
+      pass.finish = [&exchange] { exchange.finish(); };
+    }
+    return pass;
+  };
   const size_t working_set = links_->bytes() + in.bytes() + middle.bytes() + out.bytes();
   WilsonHopCall first_near = first, second_near = second;
   first_near.working_set = second_near.working_set = near_set(working_set, out.layout(), 1);
@@ -216,13 +228,12 @@ void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity,
     if (is_read) walk.read = [&](const SiteRange& sites) { read_streams(from_memory, sites); };
     walk.read_ahead = prepare ? 0 : 1;
     if (prepare) walk.passes.push_back({prepare, 0});
-    walk.passes.push_back({[&, is_read](const SiteRange& sites) {
-                             launch(is_read ? first_near : first, middle, 1 - parity, to_middle, sites,
-                                    OutputUse::soon);
-                           },
-                           1});
-    walk.passes.push_back(
-        {[&](const SiteRange& sites) { launch(second_near, out, parity, to_out, sites); }, 1});
+    walk.passes.push_back(pass_of(in, parity, to_middle.is_dagger, [&, is_read](const SiteRange& sites) {
+      launch(is_read ? first_near : first, middle, 1 - parity, to_middle, sites, OutputUse::soon);
+    }));
+    walk.passes.push_back(pass_of(middle, 1 - parity, to_out.is_dagger, [&](const SiteRange& sites) {
+      launch(second_near, out, parity, to_out, sites);
+    }));
     return walk;
   };
   // of several spinors a site links are the smaller part: to read slices beforehand was slower (lab/two_hops)

@@ -11,11 +11,20 @@ namespace {
 /// Working sets that a core's own cache may hold gain nothing.
 constexpr size_t smallest_set = size_t(4) << 20;
 
-int reach_behind_first(const std::vector<SlicePass>& passes) {
+int reach_of(const std::vector<SlicePass>& passes, size_t first) {
   int reach = 0;
-  for (size_t i = 1; i < passes.size(); ++i) reach += passes[i].reach;
+  for (size_t i = first; i < passes.size(); ++i) reach += passes[i].reach;
   return reach;
 }
+
+bool has_exchange(const SlicePass& pass) { return bool(pass.start); }
+
+bool has_exchanges(const SliceWalk& walk) {
+  return std::any_of(walk.passes.begin(), walk.passes.end(), has_exchange);
+}
+
+/// Over how many slices the last pass needs, one way, what is computed here.
+int reach_together(const SliceWalk& walk) { return reach_of(walk.passes, has_exchanges(walk) ? 0 : 1); }
 
 /// Which slices of which passes are done; computes others in the order in which they are needed.
 class Wavefront {
@@ -24,17 +33,35 @@ class Wavefront {
       : walk_{walk},
         times_{layout.sub_extents()[3]},
         blocks_{layout.blocks() / times_},
-        is_done_(walk.passes.size(), std::vector<char>(size_t(times_), 0)) {}
+        is_done_(walk.passes.size(), std::vector<char>(size_t(times_), 0)),
+        is_started_(walk.passes.size(), 0),
+        is_finished_(walk.passes.size(), 0) {}
 
-  void compute(int pass, int t) {
-    char& is_done = is_done_[size_t(pass)][size_t(t)];
+  void compute(size_t pass, int t) {
+    char& is_done = is_done_[pass][size_t(t)];
     if (is_done) return;
-    const SlicePass& now = walk_.passes[size_t(pass)];
+    const SlicePass& now = walk_.passes[pass];
     if (pass == 0) read_to(t + walk_.read_ahead);
+    const bool exchanges = has_exchange(now);
     if (pass > 0)
-      for (int s = t - now.reach; s <= t + now.reach; ++s) compute(pass - 1, (s + times_) % times_);
+      for (int s = t - now.reach; s <= t + now.reach; ++s) {
+        const bool is_here = s >= 0 && s < times_;
+        if (is_here || !exchanges) compute(pass - 1, (s + times_) % times_);
+      }
+    if (exchanges && (t < now.reach || t >= times_ - now.reach)) finish(pass);
     now.step(slice(t));
     is_done = 1;
+  }
+  /// Sends what neighbours need for this pass, which is computed first.
+  void start(size_t pass) {
+    if (is_started_[pass]) return;
+    is_started_[pass] = 1;
+    const SlicePass& now = walk_.passes[pass];
+    for (int i = 0; pass > 0 && i < now.reach; ++i) {
+      compute(pass - 1, i);
+      compute(pass - 1, times_ - 1 - i);
+    }
+    now.start();
   }
   /// Slices from `times` on are those from 0 on, again.
   void read_to(int last) {
@@ -44,6 +71,12 @@ class Wavefront {
   int times() const { return times_; }
 
  private:
+  void finish(size_t pass) {
+    if (is_finished_[pass]) return;
+    is_finished_[pass] = 1;
+    start(pass);
+    walk_.passes[pass].finish();
+  }
   SiteRange slice(int t) const {
     SiteRange slice;  // blocks lie in the order of their times
     slice.begin = t * blocks_;
@@ -54,24 +87,57 @@ class Wavefront {
   int times_, blocks_;
   int read_ = 0;
   std::vector<std::vector<char>> is_done_;
+  std::vector<char> is_started_, is_finished_;
 };
-}  // namespace
-
-bool can_walk_in_slices(const SiteLayout& layout, const SliceWalk& walk) {
-  return layout.sub_extents()[3] > 2 * reach_behind_first(walk.passes);
-}
 
 /// The last pass begins so late that the first one goes from slice 0 on in order; the slices that are left
 /// over need those from 0 on once more.
-void walk_in_slices(const SiteLayout& layout, const SliceWalk& walk) {
-  TRELLIS_REQUIRE(can_walk_in_slices(layout, walk), "a walk in slices over ", layout.sub_extents()[3],
-                  " time slices, which is not more than its passes reach over");
-  Wavefront wavefront(layout, walk);
-  const int last = int(walk.passes.size()) - 1, times = wavefront.times();
-  const int late = reach_behind_first(walk.passes);
+void walk_around(Wavefront& wavefront, const SliceWalk& walk) {
+  const size_t last = walk.passes.size() - 1;
+  const int late = reach_together(walk), times = wavefront.times();
   for (int t = late; t < times; ++t) wavefront.compute(last, t);
   wavefront.read_to(times - 1 + late);
   for (int t = 0; t < late; ++t) wavefront.compute(last, t);
+}
+
+/// The last pass begins where it needs nothing from other ranks, so that the first exchange has all the time
+/// until the first pass comes to the last slices; the second starts as soon as both faces are there, and has
+/// what is left of the slices that need nothing of it.
+void walk_between_ranks(Wavefront& wavefront, const SliceWalk& walk) {
+  const size_t last = walk.passes.size() - 1;
+  const int late = reach_together(walk), times = wavefront.times(), reach = walk.passes[last].reach;
+  for (size_t pass = 0; pass < last; ++pass)
+    if (has_exchange(walk.passes[pass])) {
+      wavefront.start(pass);
+      break;
+    }
+  for (int t = late; t < times - reach; ++t) wavefront.compute(last, t);
+  wavefront.read_to(times - 1 + late);
+  wavefront.start(last);
+  for (int t = reach; t < late; ++t) wavefront.compute(last, t);
+  for (int t = 0; t < reach; ++t) wavefront.compute(last, t);
+  for (int t = times - reach; t < times; ++t) wavefront.compute(last, t);
+}
+}  // namespace
+
+bool has_whole_slices(const SiteLayout& layout) {
+  const Geometry& geometry = layout.geometry();
+  return !geometry.is_split(0) && !geometry.is_split(1) && !geometry.is_split(2);
+}
+
+bool can_walk_in_slices(const SiteLayout& layout, const SliceWalk& walk) {
+  return layout.sub_extents()[3] > 2 * reach_together(walk);
+}
+
+void walk_in_slices(const SiteLayout& layout, const SliceWalk& walk) {
+  TRELLIS_REQUIRE(can_walk_in_slices(layout, walk), "a walk in slices over ", layout.sub_extents()[3],
+                  " time slices, which is not more than its passes reach over");
+  const bool exchanges = has_exchanges(walk);
+  for (const SlicePass& pass : walk.passes)
+    TRELLIS_REQUIRE(has_exchange(pass) == (exchanges && pass.reach > 0),
+                    "a walk in slices: some passes reach over slices of other ranks and some do not");
+  Wavefront wavefront(layout, walk);
+  exchanges ? walk_between_ranks(wavefront, walk) : walk_around(wavefront, walk);
 }
 
 void walk_in_order(PassOrder order, const SiteLayout& layout,

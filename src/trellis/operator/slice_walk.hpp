@@ -23,6 +23,9 @@ struct SlicePass {
   SliceStep step;
   /// Over how many time slices a site takes what the pass before left; 0: at the site only.
   int reach = 0;
+  /// Where other ranks have the slices before the first and behind the last: `start` sends what lies within
+  /// reach of them, and after `finish` the slices within reach can be computed. Empty: time closes here.
+  std::function<void()> start = {}, finish = {};
 };
 
 struct SliceWalk {
@@ -34,8 +37,12 @@ struct SliceWalk {
 };
 
 /// All passes for all blocks of the layout; each slice of a pass as soon as the passes behind it need it.
-/// @pre the lanes' part of time has more slices than the passes reach over together, both ways
+/// Exchanges start and finish once each, in the order of their passes, one after the other.
+/// @pre the lanes' part of time has more slices than the passes reach over together, both ways; all passes
+///      that reach over slices exchange them with other ranks, or none does
 void walk_in_slices(const SiteLayout& layout, const SliceWalk& walk);
+/// Whether a rank has whole time slices.
+bool has_whole_slices(const SiteLayout& layout);
 /// Whether there are slices enough.
 bool can_walk_in_slices(const SiteLayout& layout, const SliceWalk& walk);
 

@@ -163,6 +163,29 @@ void StaggeredHopping::apply(SpinorField& out, int parity, const SpinorField& in
   run(tables_, out, parity, in, {b, x, a}, nullptr);
 }
 
+bool StaggeredHopping::Exchange::is_needed() const { return near->is_needed(); }
+
+void StaggeredHopping::Exchange::finish() const {
+  near->finish();
+  if (far) far->finish();
+}
+
+void StaggeredHopping::Exchange::set_ghosts(StaggeredHopCall& call) const {
+  for (int leg = 0; leg < legs; ++leg) {
+    call.near.ghosts[leg] = near->ghost(leg);
+    if (far) call.far.ghosts[leg] = far->ghost(leg);
+  }
+}
+
+StaggeredHopping::Exchange StaggeredHopping::exchange(int parity, int rhs) const {
+  return {&halo(1, parity, rhs), links_->is_improved() ? &halo(3, parity, rhs) : nullptr};
+}
+
+void StaggeredHopping::start(const Exchange& exchange, const SpinorField& in) const {
+  exchange.near->start(in, *links_->near(precision_));
+  if (exchange.far) exchange.far->start(in, *links_->far(precision_));
+}
+
 void StaggeredHopping::apply(const HopTables& factors, SpinorField& out, int parity, const SpinorField& in,
                              double b) const {
   run(factors, out, parity, in, {b, nullptr, 0.0}, nullptr);
@@ -231,19 +254,13 @@ void StaggeredHopping::run(const HopTables& tables, SpinorField& out, int parity
                            const StaggeredHopTask& task, ExactSum* energies) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   StaggeredHopCall call = call_of(tables, out, parity, in, task, energies);
-  VectorHalo& near_halo = halo(1, parity, out.rhs());
-  if (!near_halo.is_needed()) return launch(call, SiteRange(out.layout().blocks()));
-  VectorHalo* far_halo = links_->is_improved() ? &halo(3, parity, out.rhs()) : nullptr;
-  for (int leg = 0; leg < legs; ++leg) {
-    call.near.ghosts[leg] = near_halo.ghost(leg);
-    if (far_halo) call.far.ghosts[leg] = far_halo->ghost(leg);
-  }
-  near_halo.start(in, *links_->near(precision_));
-  if (far_halo) far_halo->start(in, *links_->far(precision_));
-  const StencilTables& widest = stencil_tables(far_halo ? 3 : 1, parity);
+  const Exchange faces = exchange(parity, out.rhs());
+  if (!faces.is_needed()) return launch(call, SiteRange(out.layout().blocks()));
+  faces.set_ghosts(call);
+  start(faces, in);
+  const StencilTables& widest = stencil_tables(links_->is_improved() ? 3 : 1, parity);
   launch(call, site_range(widest.inner));
-  near_halo.finish();
-  if (far_halo) far_halo->finish();
+  faces.finish();
   const SiteRange border = site_range(widest.border);
   // few blocks, far apart: how they are best read is tried apart from the others
   call.working_set = call.working_set / size_t(out.layout().blocks()) * size_t(border.size());
@@ -257,25 +274,33 @@ void StaggeredHopping::run_twice(SpinorField& out, SpinorField& middle, int pari
     run(tables_, middle, 1 - parity, in, to_middle, nullptr);
     run(tables_, out, parity, middle, to_out, energies);
   };
+  if (links_->choice().backend != Backend::cpu || !has_whole_slices(out.layout())) return apart();
   std::unique_lock<std::mutex> lock(mutex_);
-  const bool is_split = halo(1, parity, out.rhs()).is_needed();
-  if (links_->choice().backend != Backend::cpu || is_split) {
-    lock.unlock();
-    return apart();
-  }
-  const StaggeredHopCall first = call_of(tables_, middle, 1 - parity, in, to_middle, nullptr);
-  const StaggeredHopCall second = call_of(tables_, out, parity, middle, to_out, energies);
+  const Exchange of_in = exchange(1 - parity, in.rhs()), of_middle = exchange(parity, in.rhs());
+  StaggeredHopCall first = call_of(tables_, middle, 1 - parity, in, to_middle, nullptr);
+  StaggeredHopCall second = call_of(tables_, out, parity, middle, to_out, energies);
+  of_in.set_ghosts(first);
+  of_middle.set_ghosts(second);
   lock.unlock();
   const size_t working_set = first.working_set + out.bytes();
   const int reach = links_->is_improved() ? 3 : 1;
   StaggeredHopCall second_near = second;
   second_near.working_set = near_set(working_set, out.layout(), reach);
+  const auto pass_of = [&](const Exchange& exchange, const SpinorField& from, SliceStep step) {
+    SlicePass pass{std::move(step), reach};
+    if (exchange.is_needed()) {
+      pass.start = [this, &exchange, &from] { start(exchange, from); };
+      pass.finish = [&exchange] { exchange.finish(); };
+    }
+    return pass;
+  };
   // slices are not read beforehand: that gained nothing here (lab/two_hops)
   const auto walk_of = [&](PassOrder) {
-    return SliceWalk{{{[&](const SiteRange& sites) { launch(first, sites); }, reach},
-                      {[&](const SiteRange& sites) { launch(second_near, sites); }, reach}},
-                     {},
-                     0};
+    return SliceWalk{
+        {pass_of(of_in, in, [&](const SiteRange& sites) { launch(first, sites); }),
+         pass_of(of_middle, middle, [&](const SiteRange& sites) { launch(second_near, sites); })},
+        {},
+        0};
   };
   using Trials = cpu::WalkTrials;
   thread_local Trials plain[2], summing[2];

@@ -119,6 +119,17 @@ class StaggeredHopping {
   HopPart part(int distance, int parity, const PhaseTable& phases) const;
   RawHopStencil stencil(int distance, int parity) const;
   VectorHalo& halo(int distance, int parity, int rhs) const;
+  /// The halos of one hop: over one site and, with improved links, over three.
+  struct Exchange {
+    VectorHalo* near;
+    VectorHalo* far;  ///< may be null
+    bool is_needed() const;
+    void finish() const;
+    void set_ghosts(StaggeredHopCall& call) const;
+  };
+  /// @param parity of the sites that the hop leads to
+  Exchange exchange(int parity, int rhs) const;
+  void start(const Exchange& exchange, const SpinorField& in) const;
   StaggeredLinksPtr links_;
   StaggeredPhases phases_;
   Precision precision_;

@@ -1,0 +1,130 @@
+// ranks: 1 2 4
+// threads: 2
+/// The two hops of even-odd operators in time slices, on one rank and between ranks that split time: the bits
+/// of hops one after the other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/five_fields.hpp"
+#include "trellis/operator/domain_wall.hpp"
+#include "trellis/operator/slice_walk.hpp"
+#include "trellis/operator/staggered_hopping.hpp"
+
+namespace trellis {
+namespace {
+
+std::vector<char> bytes_of(const SpinorField& field) {
+  const char* data = static_cast<const char*>(field.memory().data());
+  return {data, data + field.bytes()};
+}
+
+/// Some numbers, whatever the storage.
+void fill(SpinorField& field) {
+  FieldSpec spec = field.spec();
+  spec.precision = Precision::double_precision;
+  spec.lanes = 0;
+  SpinorField wide(field.lattice_ptr(), spec);
+  double* numbers = static_cast<double*>(wide.memory().data());
+  const int rank = field.layout().geometry().rank();
+  for (size_t i = 0; i < wide.bytes() / sizeof(double); ++i) numbers[i] = std::sin(double(i) + rank);
+  convert(field, wide);
+}
+
+GaugeField links(const LatticePtr& lattice, uint64_t seed) {
+  return test::to_product(lattice, test::random_gauge(lattice->extents(), seed));
+}
+
+constexpr PassOrder orders[] = {PassOrder::apart, PassOrder::in_slices, PassOrder::in_slices_read};
+size_t place_of(PassOrder order) { return size_t(order) - size_t(PassOrder::apart); }
+
+/// `local` on each rank, time cut between them.
+LatticePtr cut_in_time(Coord local) {
+  const int ranks = world()->size();
+  local[3] *= ranks;
+  return make_lattice(local, {1, 1, 1, ranks});
+}
+
+class TwoHops : public ::testing::TestWithParam<Precision> {};
+
+/// The whole operator of domain walls, with its matrices in the fifth dimension and its norms.
+TEST_P(TwoHops, of_domain_walls_have_the_same_bits_in_slices) {
+  const LatticePtr lattice = cut_in_time({4, 4, 8, 12});
+  const GaugeField U = links(lattice, 3);
+  const DomainWallMatrix D(U, test::moebius(0.05, 4, 1.5, 0.5), KernelChoice{GetParam(), 12});
+  SpinorField in = D.make_field(Subset::even, 2);
+  fill(in);
+  for (const bool is_dagger : {false, true}) {
+    std::vector<char> bytes[3];
+    Coefficients norms[3];
+    for (const PassOrder order : orders) {
+      SpinorField even = D.make_field(Subset::even, 2), odd = D.make_field(Subset::odd, 2), out = even;
+      TileNorms sum(out);
+      D.hop().apply_twice(
+          out, odd, 0, even, D.hop_then_fifth(odd, 1, FifthMatrix::K, is_dagger),
+          D.hop_then_fifth(out, 0, FifthMatrix::K, is_dagger, -0.25, &in, &sum),
+          [&](const SiteRange& sites) { D.apply_fifth(even, in, 0, FifthMatrix::B, is_dagger, sites); },
+          order);
+      bytes[place_of(order)] = bytes_of(out);
+      norms[place_of(order)] = sum.values();
+    }
+    EXPECT_EQ(bytes[0], bytes[1]);
+    EXPECT_EQ(bytes[0], bytes[2]);
+    EXPECT_EQ(norms[0], norms[1]);
+    EXPECT_EQ(norms[0], norms[2]);
+    EXPECT_GT(norms[0][0], 0.0);
+  }
+}
+
+/// One spinor a site, whose slices are read beforehand; and the norm of what they leave.
+TEST_P(TwoHops, of_wilson_quarks_have_the_same_bits_in_slices) {
+  const LatticePtr lattice = cut_in_time({4, 8, 8, 16});
+  const GaugeField U = links(lattice, 5);
+  for (const int link_reals : {18, 12}) {
+    const HoppingTerm hop(U, WilsonParams{}, KernelChoice{GetParam(), link_reals});
+    SpinorField in = hop.make_field(Subset::even, 1);
+    fill(in);
+    std::vector<char> bytes[3];
+    Coefficients norms[3];
+    for (const PassOrder order : orders) {
+      SpinorField odd = hop.make_field(Subset::odd, 1), out = SpinorField::like(in);
+      TileNorms sum(out);
+      HopTask to_out;
+      to_out.then = [&](const SiteRange& tile, const RawField& place) { sum.add(tile, place); };
+      hop.apply_twice(out, odd, 0, in, HopTask{}, to_out, {}, order);
+      bytes[place_of(order)] = bytes_of(out);
+      norms[place_of(order)] = sum.values();
+    }
+    EXPECT_EQ(bytes[0], bytes[1]);
+    EXPECT_EQ(bytes[0], bytes[2]);
+    EXPECT_EQ(norms[0], norms[1]);
+    EXPECT_EQ(norms[0], norms[2]);
+    EXPECT_GT(norms[0][0], 0.0);
+  }
+}
+
+TEST_P(TwoHops, of_staggered_quarks_have_the_same_bits_in_slices) {
+  const LatticePtr lattice = cut_in_time({8, 8, 8, 16});
+  const GaugeField U = links(lattice, 7), fat = links(lattice, 8);
+  const auto naive = std::make_shared<StaggeredLinks>(U);
+  const auto improved = std::make_shared<StaggeredLinks>(fat, U, -1.0 / 24.0);
+  for (const auto& chosen : {naive, improved}) {
+    const StaggeredHopping hop(chosen, StaggeredPhases{}, GetParam());
+    SpinorField in = hop.make_field(Subset::even, 3);
+    fill(in);
+    std::vector<char> bytes[2];
+    for (const PassOrder order : {PassOrder::apart, PassOrder::in_slices}) {
+      SpinorField odd = hop.make_field(Subset::odd, 3), out = SpinorField::like(in);
+      hop.apply_twice(out, odd, 0, in, {0.5}, {-0.5, &in, 0.25}, order);
+      bytes[place_of(order)] = bytes_of(out);
+    }
+    EXPECT_EQ(bytes[0], bytes[1]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Storage, TwoHops,
+                         ::testing::Values(Precision::double_precision, Precision::single_precision,
+                                           Precision::half_precision, Precision::fp16_precision));
+
+}  // namespace
+}  // namespace trellis
