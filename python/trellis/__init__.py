@@ -194,8 +194,10 @@ def __getattr__(name: str) -> object:
         return value
     if name in _SUBMODULES:
         return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(__name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=module)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULE_OF, *_SUBMODULES})
+    dunders = (name for name in globals() if name.startswith("__") and name.endswith("__"))
+    return sorted({*__all__, "conventions_version", *_SUBMODULES, *dunders})

@@ -114,7 +114,8 @@ def instance(name: str, value: Any, *kinds: type[T]) -> T:
     """The value itself, if it is of one of these classes."""
     if not isinstance(value, kinds):
         legal = " or ".join(kind.__name__ for kind in kinds)
-        raise BadArgument(f"{name} must be a {legal}, found {type(value).__name__}")
+        article = "an" if legal[0] in "AEIOU" else "a"
+        raise BadArgument(f"{name} must be {article} {legal}, found {type(value).__name__}")
     return value
 
 

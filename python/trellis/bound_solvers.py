@@ -39,6 +39,9 @@ class BoundSolver:
         self.operator = M
         solver._require_operator(M)
 
+    def __repr__(self) -> str:
+        return f"{self.solver!r}({self.operator!r})"
+
     def propagator(
         self,
         source: Source,

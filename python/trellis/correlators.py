@@ -32,7 +32,7 @@ def momenta_up_to(n_squared: int) -> list[tuple[int, int, int]]:
     BadArgument
         A number below 0, or not an integer.
     """
-    return [tuple(n) for n in load().momenta_up_to(integer("n_squared", n_squared))]
+    return [tuple(n) for n in load().momenta_up_to(integer("n_squared", n_squared, least=0))]
 
 
 def meson(

@@ -105,6 +105,10 @@ class Eigenvectors:
 
         write_eigenvectors(self, path, run_file=run_file)
 
+    def __repr__(self) -> str:
+        lattice = "x".join(map(str, self.extents))
+        return f"<Eigenvectors {len(self)} of {self._core.operator_name} on {lattice}, in {self.storage}>"
+
     def __str__(self) -> str:
         c = self._core
         return (

@@ -12,7 +12,7 @@ from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
 from .operator_records import Parameter
-from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, with_changes
+from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, plain_phases, with_changes
 from .propagators import Propagator
 
 
@@ -150,7 +150,7 @@ class MoebiusDomainWall(QuarkOperator):
         b5, c5 = (_without_zero_imaginary_parts(x) for x in (p.b5, p.c5))
         said = f"MoebiusDomainWall(mass={p.mass:g}, b5={b5}, c5={c5}, Ls={p.Ls}, M5={p.M5:g}"
         changes: dict[str, tuple[object, object]] = {
-            "boundary": (self.boundary, ANTIPERIODIC_IN_TIME),
+            "boundary": (plain_phases(self.boundary), ANTIPERIODIC_IN_TIME),
             "link_reals": (self._link_reals, 12),
             "columns_per_solve": (self._columns_per_solve, 1),
         }

@@ -32,6 +32,12 @@ def legal_link_reals(U: GaugeField, value: int | None) -> int:
     return found
 
 
+def plain_phases(phases: Sequence[complex]) -> tuple[complex, ...]:
+    """Phases as one writes them, for __repr__: (1, 1, 1, -1)."""
+    reals = (z if z.imag else z.real for z in map(complex, phases))
+    return tuple(int(z) if isinstance(z, float) and z.is_integer() else z for z in reals)
+
+
 def with_changes(said: str, changes: dict[str, tuple[object, object]]) -> str:
     """`said` and the arguments whose value is not the default, for __repr__: name -> value, default."""
     shown = {name: value for name, (value, default) in changes.items() if value != default}
@@ -218,7 +224,9 @@ class WilsonClover(QuarkOperator):
         return self.apply(psi)
 
     def __repr__(self) -> str:
-        said = f"WilsonClover(kappa={self.kappa:.6g}, csw={self.csw:g}, boundary={self.boundary}"
+        said = (
+            f"WilsonClover(kappa={self.kappa:.6g}, csw={self.csw:g}, boundary={plain_phases(self.boundary)}"
+        )
         p = self._params
         changes: dict[str, tuple[object, object]] = {
             "nu": (p.nu, 1.0),

@@ -34,6 +34,11 @@ class Solver:
 
         return BoundSolver(self, M)
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("observables", "propagator", "solve"):
+            raise AttributeError(f"a solver is bound to an operator by a call first: solver(M).{name}(...)")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
     def _spec(self) -> Any:
         """The compiled part's spec of the Krylov method."""
         raise NotImplementedError

@@ -15,7 +15,7 @@ from .core import load
 from .errors import BadArgument, NotConverged
 from .gauge import GaugeField
 from .noise_traces import disconnected_susceptibility, noise_key, thermal_factor
-from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals, with_changes
+from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals, plain_phases, with_changes
 from .solvers import EvenOdd, Solver, SolveReport, cg
 
 if TYPE_CHECKING:
@@ -129,7 +129,8 @@ class _StaggeredBase(OnLinks):
     def _changes(self) -> dict[str, tuple[object, object]]:
         """Phases that are not the default, for __repr__."""
         flux = {plane: quanta for plane, quanta in self.flux.items() if quanta}
-        return {"boundary": (tuple(self._phases.boundary), ANTIPERIODIC_IN_TIME), "flux": (flux, {})}
+        boundary = plain_phases(self._phases.boundary)
+        return {"boundary": (boundary, ANTIPERIODIC_IN_TIME), "flux": (flux, {})}
 
     def _vector(self, values: ArrayLike) -> Any:
         return self._matrix.vector(complex_array("the colour vector", values))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -309,19 +312,22 @@ WRONG = [
     (lambda U: U.write("x", "ildgg"), "ildg, scidac"),
     (lambda U: tr.quenched(LATTICE, beta=-1, seed=1, sweeps=1), "beta"),
     (lambda U: tr.quenched(LATTICE, beta=6, seed=1, start="lukewarm"), "lukewarm"),
+    (lambda U: tr.momenta_up_to(-1), "n_squared must be an integer from 0 to .*, found -1"),
+    (lambda U: tr.deflated(tr.cg(), U), "eigenvectors must be an Eigenvectors, found GaugeField"),
 ]
 
 
 def test_operators_print_what_is_not_the_default(U: tr.GaugeField) -> None:
     assert repr(tr.WilsonClover(U, kappa=0.12, csw=1.5)) == (
-        "WilsonClover(kappa=0.12, csw=1.5, boundary=((1+0j), (1+0j), (1+0j), (-1+0j)))"
+        "WilsonClover(kappa=0.12, csw=1.5, boundary=(1, 1, 1, -1))"
     )
     M = tr.WilsonClover(U, mass=0.1, nu=1.2, xi0=3, csw=1, csw_temporal=0.5, twisted_mass=0.01, link_reals=8)
     assert ", nu=1.2, xi0=3, csw_temporal=0.5, twisted_mass=0.01, link_reals=8)" in repr(M)
     assert repr(tr.MoebiusDomainWall(U, mass=0.1)).endswith("Ls=12, M5=1.8)")
     D = tr.MoebiusDomainWall(U, mass=0.1, boundary=(1, 1, 1, 1), link_reals=18, columns_per_solve=2)
-    periodic = "boundary=((1+0j), (1+0j), (1+0j), (1+0j))"
+    periodic = "boundary=(1, 1, 1, 1)"
     assert repr(D).endswith(f"M5=1.8, {periodic}, link_reals=18, columns_per_solve=2)")
+    assert "boundary=(1, 1, 1, 1j))" in repr(tr.WilsonClover(U, mass=0.1, boundary=(1, 1, 1, 1j)))
     assert repr(tr.Staggered(U, mass=0.1)) == "Staggered(mass=0.1, mu_over_ipiT=0)"
     phases = {"boundary": (1, 1, 1, 1), "charge_thirds": 2, "b": (0, 0, 1)}
     assert repr(tr.Staggered(U, mass=0.1, **phases, link_reals=18)) == (
@@ -331,6 +337,22 @@ def test_operators_print_what_is_not_the_default(U: tr.GaugeField) -> None:
     assert repr(tr.HISQ(U, mass=0.1, mu_over_ipiT=0.3, **phases)) == (
         f"HISQ(mass=0.1, epsilon=0, mu_over_ipiT=0.3, {periodic}, flux={{'xy': 2}})"
     )
+
+
+def test_solvers_with_operators_and_modes_print_what_they_are(U: tr.GaugeField) -> None:
+    M = tr.WilsonClover(U, kappa=0.12)
+    assert repr(tr.cg()(M)) == f"Cg(tolerance=1e-10, max_iterations=10000)({M!r})"
+    modes = tr.lanczos(M, count=2, even_odd="none", tolerance=1e-3)
+    assert re.fullmatch(r"<Eigenvectors 2 of .* on 4x4x4x8, in float>", repr(modes))
+    assert repr(modes) in repr(tr.deflated(tr.cg(), modes))
+
+
+def test_solvers_without_an_operator_say_how_to_bind_them() -> None:
+    with pytest.raises(AttributeError, match=r"bound to an operator .*: solver\(M\)\.propagator"):
+        tr.even_odd(tr.cg()).propagator  # noqa: B018
+    with pytest.raises(AttributeError, match="'Cg' object has no attribute 'tolerence'"):
+        tr.cg().tolerence  # noqa: B018
+    assert copy.deepcopy(tr.cg()) == pickle.loads(pickle.dumps(tr.cg())) == tr.cg()
 
 
 def test_files_without_checksums_are_warned_about(U: tr.GaugeField, tmp_path: Path) -> None:
@@ -447,8 +469,14 @@ def test_names_are_documented() -> None:
         value = getattr(tr, name)
         assert value.__doc__, name
         assert name in dir(tr)
-    with pytest.raises(AttributeError):
-        tr.no_such_name  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'read_gauge'") as error:
+        tr.read_gauge  # noqa: B018
+    assert (error.value.name, error.value.obj) == ("read_gauge", tr)  # for "Did you mean: ..."
+
+
+def test_completion_offers_public_names_alone() -> None:
+    offered = {name for name in dir(tr) if not name.startswith("__")}
+    assert offered == {*tr.__all__, *tr._SUBMODULES, "conventions_version"}
 
 
 def test_version_is_that_of_the_core() -> None:
