@@ -1,6 +1,7 @@
 # cmake -DSOURCE=<checkout> -DOUTPUT=<file> -P WriteRevision.cmake: a Python file with the revision of the sources by git,
 # with -dirty where tracked files differ from it. It is written only where it changes. A tarball, which may lie in
 # another project's checkout, or a machine without git: "unknown".
+cmake_minimum_required(VERSION 3.25)
 set(revision "unknown")
 find_program(GIT git)
 if(GIT AND EXISTS "${SOURCE}/.git")

@@ -118,7 +118,8 @@ def written_revision(source: Path) -> str:
     script = Path(__file__).parents[2] / "cmake" / "WriteRevision.cmake"
     output = source.with_suffix(".py")
     names = [f"-DSOURCE={source}", f"-DOUTPUT={output}"]
-    subprocess.run(["cmake", *names, "-P", script], check=True, capture_output=True)
+    made = subprocess.run(["cmake", *names, "-P", script], check=True, capture_output=True, text=True)
+    assert made.stderr == ""  # a warning would be shown at every build
     content: dict[str, str] = {}
     exec(output.read_text(), content)
     return content["REVISION"]
