@@ -103,6 +103,16 @@ for i in range(3):
     EPSILON[i, (i + 1) % 3, (i + 2) % 3], EPSILON[i, (i + 2) % 3, (i + 1) % 3] = 1, -1
 
 
+def test_kappas_of_doublers_are_warned_about(folder: Path) -> None:
+    """1.2 for 0.12 solves for light doublers, or for nothing at all; masses of an overlap's kernel pass."""
+    fermion = "kappa = 0.2\nstrange_kappa = 1.2\nboundary_t = 0.5"
+    lines = {"source": "", "output": "", "further": "", "solver": "max_iterations = 1", "correlators": PION}
+    (folder / "misprint.toml").write_text(MEASURE.format(folder="misprint", fermion=fermion, **lines))
+    said = run("measure", "misprint.toml", cwd=folder, status=1).stderr
+    assert "warning: fermion.strange_kappa = 1.2 is a mass of -3.583; quarks have kappa near 1/8" in said
+    assert "fermion.kappa" not in said
+
+
 def octet(q1: np.ndarray, q2: np.ndarray, parity: int, time: int) -> np.ndarray:
     """sum_x tr[(1 + parity gamma_t)/2 < B Bbar >] at rest, B = eps (q1^T C gamma5 q2) q1, by all Wick
     contractions; time from the source, without the sign of three antiperiodic quarks."""

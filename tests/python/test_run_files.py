@@ -237,6 +237,23 @@ def test_integers_are_numbers_and_lists_are_tuples() -> None:
     assert domain_wall.b5 == [1.0, (1.5, 2.0)]
 
 
+@pytest.mark.parametrize(
+    "text, model, found, expected",
+    [
+        (MEASURE, GenerateRun, "trellis measure, with [configurations] and [fermion]", "trellis generate"),
+        (GENERATE, MeasureRun, "trellis generate, with [lattice] and [action]", "trellis measure"),
+        ('[campaign]\nname = "a"\n[[task]]\nname = "b"', MeasureRun, "trellis campaign", "trellis measure"),
+    ],
+)
+def test_files_of_another_command_are_named(text: str, model: type, found: str, expected: str) -> None:
+    with pytest.raises(
+        RunFileError, match=rf"^run.toml: expected a .*{re.escape(expected)}.*; found a "
+    ) as said:
+        parse_run_file(text, model, name="run.toml")
+    assert found in str(said.value)
+    assert "unknown key" not in str(said.value)
+
+
 def test_no_toml_and_no_file(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match=r"not valid TOML.*line 1"):
         parse_run_file("a = = 1", GenerateRun)

@@ -22,7 +22,7 @@ from ..campaign.status import read_status
 from ..campaign.tables import CampaignFile, MachineFile
 from ..campaign.times import show_seconds
 from ..errors import BadArgument
-from .console import Output
+from .console import Output, counted
 
 
 def print_schema(*, machine: bool) -> int:
@@ -48,13 +48,14 @@ def plan(file: Path, *, machine: str, json: bool) -> int:
         "state": campaign.state,
     }
     output.result(result)
-    nodes = f"{len(where.usable)} node{'s' if len(where.usable) != 1 else ''}"
-    output.line(f"{campaign.name}: {len(campaign.tasks)} tasks on {where.name} ({nodes})")
+    tasks, nodes = counted(len(campaign.tasks), "task"), counted(len(where.usable), "node")
+    output.line(f"{campaign.name}: {tasks} on {where.name} ({nodes})")
     for group, count in groups.items():
         one = next(task for task in campaign.tasks.values() if task.group == group)
         need = one.request
         output.line(
-            f"  {count:6d} x {group}: {need.ranks} ranks x {need.threads} cores, {need.gpus:g} GPUs, "
+            f"  {count:6d} x {group}: {counted(need.ranks, 'rank')} x {counted(need.threads, 'core')}, "
+            f"{need.gpus:g} GPU{'' if need.gpus == 1 else 's'}, "
             f"about {show_seconds(one.estimate)}"
         )
     output.line(

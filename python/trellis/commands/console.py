@@ -30,6 +30,11 @@ from ..errors import Error, FileError
 from ..parallel import launched_rank, was_launched
 
 
+def counted(count: int, noun: str) -> str:
+    """ "1 rank", "2 ranks"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 class _PaceColumn(ProgressColumn):
     """Seconds for each piece of work so far, and the time left at that pace.
 

@@ -21,7 +21,7 @@ from ..run_files import GenerateRun, HmcRun
 from ..run_files.generate import OF_TRAJECTORIES
 from ..run_files.loading import load_toml
 from .changed_keys import different_keys, differing_keys
-from .console import Output
+from .console import Output, counted
 from .folder_lock import FolderLock
 from .hmc_memory import heatbath_bytes
 from .setup import (
@@ -259,7 +259,7 @@ class _Generation:
         }
         mean = "-" if result["plaquette_mean"] is None else f"{result['plaquette_mean']:.6f}"
         self.output.line(
-            f"{len(kept)} configurations in {self.folder}; mean plaquette {mean}; "
+            f"{counted(len(kept), 'configuration')} in {self.folder}; mean plaquette {mean}; "
             f"{made} sweeps in {seconds:.1f} s"
         )
         if gflops:

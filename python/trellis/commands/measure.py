@@ -29,7 +29,7 @@ from ..run_files.loading import line_of
 from ..sequential import QuarkLine
 from ..solvers import Solver, SolveReport
 from ..sources import AMPLIFYING, Source
-from .console import Output
+from .console import Output, counted
 from .folder_lock import FolderLock
 from .measure_currents import (
     contract_feynman_hellmann,
@@ -155,7 +155,7 @@ def _measure_locked(
     finished = sorted([*done, *(number for number, _ in todo[:measured])])
     if measured < len(todo):
         output.line(_what_is_saved(stop.reason, measured, todo[measured][0], measurement))
-    output.line(f"{measured} configurations in {seconds:.1f} s; results in {folder}")
+    output.line(f"{counted(measured, 'configuration')} in {seconds:.1f} s; results in {folder}")
     return {
         "run": "measure",
         "directory": str(folder),
@@ -196,6 +196,15 @@ def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measureme
     return f"{text}; saved of this run: {saved} configurations; --resume measures {number} and what follows"
 
 
+def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
+    """Keys of isotropic Wilson quarks with masses between -6 and -2: misprints, mostly (1.3 for 0.13)."""
+    fermion = run.fermion
+    if fermion is None or fermion.type != "wilson_clover" or (fermion.nu, fermion.xi0) != (1, 1):
+        return []
+    kappas = {"fermion.kappa": fermion.kappa, "fermion.strange_kappa": fermion.strange_kappa}
+    return [(key, kappa) for key, kappa in kappas.items() if kappa is not None and abs(kappa) > 0.25]
+
+
 def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
     """The keys of the run file that a solve, or without a report the search for low modes, depends on."""
     if report is None:
@@ -229,6 +238,11 @@ class _Measurement:
         self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
         if has_mirrored_mesons(run):
             output.warning(MIRRORED)
+        for key, kappa in kappas_of_doublers(run):
+            output.warning(
+                f"{key} = {kappa:g} is a mass of {1 / (2 * kappa) - 4:.4g}; quarks have kappa near 1/8 "
+                "(a mass near 0), and here doublers are the light ones"
+            )
         if is_amplifying(run):
             output.warning(
                 f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: {AMPLIFYING}, "
@@ -273,8 +287,8 @@ class _Measurement:
         if reports:
             worst = max(r.largest_residual for r in reports)
             said += (
-                f"{len(reports)} propagators, {max(r.iterations for r in reports)} iterations, residual "
-                f"{worst:.1e}, "
+                f"{len(reports)} propagators, at most {max(r.iterations for r in reports)} iterations and "
+                f"a residual of {worst:.1e}, "
             )
             speed = Speed.of(reports)
             said += "" if speed is None else f"{speed}, "

@@ -18,6 +18,13 @@ Run = TypeVar("Run", bound=BaseModel)
 
 #: What pydantic says where something else stands in the place of a table.
 _NO_TABLE = ("model_type", "model_attributes_type", "dict_type")
+#: Tables that only one kind of file has, each with what it is for.
+_KINDS = {
+    "a run file of trellis generate": ("lattice", "action"),
+    "a run file of trellis measure": ("configurations", "fermion"),
+    "a file of trellis campaign": ("campaign", "task"),
+    "a machine file of trellis campaign": ("nodes",),
+}
 _BYTE_ORDER_MARK = "\ufeff"  # of a text that was read as plain UTF-8
 
 _NAMES = r"""((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)"""
@@ -95,8 +102,21 @@ def validate_run(content: Mapping[str, Any], model: type[Run], name: str, text: 
     try:
         return model.model_validate(content)
     except ValidationError as error:
+        mistaken = _of_another_kind(content, model)
+        if mistaken:
+            raise RunFileError(f"{name}: {mistaken}") from None
         problems = [_describe(e, model, text) for e in _without_earlier_gaps(error.errors())]
         raise RunFileError("\n".join(f"{name}{problem}" for problem in problems)) from None
+
+
+def _of_another_kind(content: Mapping[str, Any], model: type[BaseModel]) -> str | None:
+    """What is said instead of a line for each table, where the file is one of another command."""
+    wanted = [kind for kind, tables in _KINDS.items() if all(t in model.model_fields for t in tables)]
+    found = [kind for kind, tables in _KINDS.items() if any(t in content for t in tables)]
+    if len(wanted) != 1 or len(found) != 1 or wanted == found:
+        return None
+    has, needs = (" and ".join(f"[{t}]" for t in _KINDS[kind]) for kind in (found[0], wanted[0]))
+    return f"expected {wanted[0]}, with {needs}; found {found[0]}, with {has}"
 
 
 def _integers(content: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], int]]:
