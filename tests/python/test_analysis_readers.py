@@ -235,6 +235,17 @@ def test_gauge_stream_is_read_and_complex_loops_are_split(tmp_path):
     assert late.observables["plaquette"].count == 100
 
 
+def test_run_files_of_measurements_are_counted_and_that_of_a_stream_is_not(copy, tmp_path):
+    stream = write_stream(tmp_path / "stream.h5", 60)
+    for path, text in [(stream, "[action]"), *((p, "[fermion]") for p in copy.glob("*.h5"))]:
+        with h5py.File(path, "r+") as file:
+            file.attrs.update(run_file=text, lattice=(8, 8, 8, 16))
+    assert not [n for n in read_measurements([copy, stream]).notes if "run files" in n]
+    with h5py.File(path, "r+") as file:
+        file.attrs["run_file"] = "[fermion]  # another"
+    assert "measurements of 2 different run files" in read_measurements([copy, stream]).notes
+
+
 def write_stream(path, count, thermalisation=0, **changed):
     """A stream of so many trajectories; `changed`: other values of a series."""
     rng = np.random.default_rng(2)

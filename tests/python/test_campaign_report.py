@@ -96,7 +96,8 @@ def test_a_page_without_gpus(campaign, tmp_path):
     write_report(campaign, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "Where the cores&#39; time went" in text or "Where the cores' time went" in text
-    assert "core hours" in text
+    assert "core seconds" in text
+    assert re.search(r"work</td><td class=.number.>10\.0</td>", text)
 
 
 def test_figures_and_page(campaign, tmp_path):

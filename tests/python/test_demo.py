@@ -18,6 +18,7 @@ from command_line import run
 from scipy.optimize import least_squares
 
 from trellis.analysis import AnalysisOptions, analyze
+from trellis.commands.demo import _activation
 from trellis.run_files import GenerateRun, MeasureRun, parse_run_file
 
 SMALLER = {
@@ -87,6 +88,20 @@ def demo(tmp_path_factory) -> Path:
     assert "What to do next" in found.stdout
     assert "pion" in found.stdout
     return folder
+
+
+def test_what_next_begins_with_what_the_prompt_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """./bootstrap demo runs .venv/bin/python in a shell that has no trellis."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("sys.executable", str(tmp_path / ".venv/bin/python"))
+    monkeypatch.chdir(tmp_path)
+    assert _activation() == ""
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/bin/activate").touch()
+    assert _activation() == "  have trellis at the prompt   source .venv/bin/activate\n"
+    (tmp_path / "trellis").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert _activation() == ""
 
 
 def test_outputs(demo: Path) -> None:

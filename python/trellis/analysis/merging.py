@@ -63,8 +63,6 @@ def merge(parts: list, result: Measurements) -> None:
     versions = {f.attributes.get("trellis_version") for f in result.files}
     if len(versions) > 1:
         result.notes.append(f"files of several versions of trellis: {sorted(map(str, versions))}")
-    if len(result.run_files) > 1:
-        result.notes.append(f"{len(result.run_files)} different run files")
 
 
 def _require_one_physics(result: Measurements) -> None:

@@ -113,6 +113,7 @@ class _Reader:
     def __init__(self, lalibe_smearing: str | None, lalibe_configuration: str | None) -> None:
         self.result = Measurements()
         self.parts: list[Part] = []
+        self.run_files: set[str | None] = set()  #: texts of those that measured the parts
         self.lalibe: dict[Path, dict[str, LalibeCorrelator]] = {}
         self.lalibe_smearing = lalibe_smearing
         self.lalibe_configuration = lalibe_configuration
@@ -158,6 +159,7 @@ class _Reader:
     def _content(self, path: Path, file: h5py.File, kind: str) -> int:
         """The number of configurations in it."""
         if kind == MEASUREMENT:
+            self.run_files.add(text_of(file.attrs.get("run_file")))
             return _read_measurement(path, file, self.result, self.parts)
         if kind == GAUGE_STREAM:
             return read_stream(path, file, self.result)
@@ -177,6 +179,8 @@ class _Reader:
         self.result.warnings += warnings
         _add_lalibe(whole, self.result, self.parts)
         merge(self.parts, self.result)
+        if len(self.run_files) > 1:
+            self.result.notes.append(f"measurements of {len(self.run_files)} different run files")
         return self.result
 
 

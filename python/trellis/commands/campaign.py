@@ -151,7 +151,8 @@ def retry(file: Path, patterns: list[str], *, nodes: list[str], json: bool) -> i
     for name in chosen:
         claims.allow_retry(name, failed[name].attempt)
     output.result({"run": "retry", "tasks": chosen, "nodes": nodes})
-    output.line(f"{len(chosen)} tasks may run again: {', '.join(chosen[:20])}")
+    names = f": {', '.join(chosen[:20])}" if chosen else ", as none failed"
+    output.line(f"{counted(len(chosen), 'task')} may run again{names}")
     return 0
 
 

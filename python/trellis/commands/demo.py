@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.resources
 import json as json_text
+import os
+import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -121,7 +124,7 @@ def _say_what_next(folder: Path, seconds: float, output: Output) -> None:
     output.line(
         f"""
 What to do next
-  look at the numbers          {folder}/results.json
+{_activation()}  look at the numbers          {folder}/results.json
   see where the time went      trellis campaign report {folder}/{FILE}
   change a parameter           {folder}/measure.toml (another folder in [output]), then
                                trellis measure {folder}/measure.toml
@@ -132,3 +135,11 @@ What to do next
   from Python                  import trellis as tr; help(tr)
   check this machine           trellis doctor"""
     )
+
+
+def _activation() -> str:
+    """A line of its own where the prompt does not know `trellis`, as after ./bootstrap demo."""
+    script = Path(sys.executable).with_name("activate")
+    if shutil.which("trellis") or not script.is_file():
+        return ""
+    return f"  have trellis at the prompt   source {os.path.relpath(script)}\n"
