@@ -28,7 +28,7 @@ from trellis.analysis.measurements import CorrelatorData, Measurements
 from trellis.analysis.nucleon import nucleon_charges, read_lalibe
 from trellis.analysis.options import AnalysisOptions
 from trellis.analysis.readers import read_measurements
-from trellis.analysis.results import NucleonCharges
+from trellis.analysis.results import ChargeRecord, NucleonCharges
 from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.analysis.three_point import three_point_charge, three_point_functions
 from trellis.report.charge_figures import charge_stability, effective_charges, three_point
@@ -304,6 +304,21 @@ def test_a_ratio_to_nothing_is_warned_about() -> None:
     assert record is not None
     (words,) = [w for w in charge_warnings(record) if "consistent with 0" in w]
     assert f"g_V = {record.charges['V'].formatted}" in words
+
+
+def test_a_lifetime_of_no_axial_charge_is_warned_about() -> None:
+    """The slope of tau_n by g_A/g_V is 0 at 0, and so would be an error to first order."""
+    two_point, numerators = ensemble(450, 41)
+    record, _ = nucleon_charges(as_measurements(two_point, numerators), AnalysisOptions())
+    assert record is not None
+    assert not any("tau_n" in words for words in charge_warnings(record))
+    small = ChargeRecord(value=-0.02, error=0.5, statistical_error=0.5, model_error=0.0)
+    tau = neutron_lifetime(ChargeEstimate(-0.02, 0.5, 0.0))
+    assert tau.error < 320 < LIFETIME_CONSTANT - neutron_lifetime(ChargeEstimate(0.5, 0, 0)).value
+    lifetime = ChargeRecord(value=tau.value, error=tau.error, statistical_error=tau.error, model_error=0.0)
+    record = record.model_copy(update={"g_a_over_g_v": small, "tau_n": lifetime})
+    (words,) = [w for w in charge_warnings(record) if "tau_n" in w]
+    assert f"g_A/g_V = {small.formatted} is smaller than its error" in words
 
 
 def test_lifetime_and_its_error() -> None:

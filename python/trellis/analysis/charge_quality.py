@@ -130,6 +130,12 @@ def charge_warnings(record: NucleonCharges) -> list[str]:
                 f"nucleon charges: g_V = {below.formatted} is consistent with 0 within {LARGE_DRIFT:g} of "
                 "its errors: g_A/g_V, 1/g_V and tau_n mean nothing, nor do their errors"
             )
+    ratio, tau = record.g_a_over_g_v, record.tau_n
+    if ratio is not None and tau is not None and abs(ratio.value) < ratio.error:
+        found.append(
+            f"nucleon charges: g_A/g_V = {ratio.formatted} is smaller than its error: tau_n = {tau.formatted} "
+            "s has an error to first order, which vanishes where g_A/g_V does: do not read it"
+        )
     return found
 
 
