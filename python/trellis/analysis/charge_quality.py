@@ -133,8 +133,8 @@ def charge_warnings(record: NucleonCharges) -> list[str]:
     ratio, tau = record.g_a_over_g_v, record.tau_n
     if ratio is not None and tau is not None and abs(ratio.value) < ratio.error:
         found.append(
-            f"nucleon charges: g_A/g_V = {ratio.formatted} is smaller than its error: tau_n = {tau.formatted} "
-            "s has an error to first order, which vanishes where g_A/g_V does: do not read it"
+            f"nucleon charges: g_A/g_V = {ratio.formatted} is smaller than its error: that of tau_n = "
+            f"{tau.formatted} s, to first order, vanishes where g_A/g_V does: do not read it"
         )
     return found
 
