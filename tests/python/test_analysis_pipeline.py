@@ -259,6 +259,33 @@ def test_small_samples_are_named(tmp_path):
         analyze(path)
 
 
+@pytest.mark.parametrize(
+    ("count", "tau_exp", "options", "words"),
+    [
+        (40, 0.0, {}, "40 configurations: the errors themselves are uncertain by 11 %"),
+        (64, 0.0, {}, ""),
+        (
+            64,
+            0.0,
+            {"bin_size": 8},
+            "64 configurations in 8 bins: the errors themselves are uncertain by 27 %",
+        ),
+        (120, 6.0, {}, "120 configurations, "),
+    ],
+)
+def test_bins_and_autocorrelation_count_in_what_is_said_of_errors(tmp_path, count, tau_exp, options, words):
+    numbers, pion = range(0, 10 * count, 10), {"pion": PION}
+    write_synthetic_measurements(
+        tmp_path / "m.h5", configurations=numbers, sources=1, seed=4, tau_exp=tau_exp, particles=pion
+    )
+    results = analyze(tmp_path / "m.h5", options=options)
+    said = [warning for warning in results.warnings if "errors themselves" in warning]
+    assert len(said) == bool(words)
+    assert all(warning.startswith(words) for warning in said)
+    if tau_exp:
+        assert f"{results.particles['pion'].effective_samples:.0f} independent" in said[0]
+
+
 def test_command_prints_a_table_or_json_and_nothing_else(measured, tmp_path, capsys):
     path = measured[0]
     assert run([path], tmp_path / "a", json=True) == 0

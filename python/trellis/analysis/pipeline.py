@@ -22,12 +22,14 @@ from .nucleon import nucleon_charges
 from .options import AnalysisOptions
 from .readers import read_measurements
 from .residual_mass import plateau_warning, residual_mass
-from .results import ConfigurationSummary, Provenance, RatioResult, Results
+from .results import ConfigurationSummary, ParticleResult, Provenance, RatioResult, Results
 from .spectrum import ParticleFit, backward_state_of, fit_particle
 from .stream import stream_result
 from .time_parts import part_results
 
 _VERSIONS_OF = ("numpy", "scipy", "h5py", "gvar", "lsqfit", "pyerrors", "matplotlib", "trellis")
+#: Of fewer independent configurations the errors' own error, 10 %, is said.
+FEW_SAMPLES = 50
 
 
 def analyze(
@@ -123,7 +125,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         for n, p in particles.items()
         if p.tau_int is not None and p.tau_int_error is not None
     }
-    _warn(measurements, particles, notes, warnings)
+    _warn(measurements, particles, notes, warnings, options.bin_size)
     stream = stream_result(measurements, notes, warnings)
     charges, reasons = nucleon_charges(measurements, options)
     not_fitted |= reasons
@@ -322,12 +324,11 @@ def _ratios(fits: dict[str, ParticleFit], options: AnalysisOptions) -> dict[str,
     return result
 
 
-def _warn(measurements: Measurements, particles: dict, notes: list[str], warnings: list[str]) -> None:
+def _warn(
+    measurements: Measurements, particles: dict, notes: list[str], warnings: list[str], bin_size: int
+) -> None:
     """What a reader has to know before using the numbers."""
-    count = len(measurements.configurations)
-    if 0 < count < 50:
-        spread = 100.0 / np.sqrt(2 * (count - 1))
-        warnings.append(f"{count} configurations: the errors themselves are uncertain by {spread:.0f} %")
+    warnings += _uncertain_errors(len(measurements.configurations), particles, bin_size)
     for name, particle in particles.items():
         for note in particle.notes:
             (warnings if "poor fits" in note or "look" in note else notes).append(note)
@@ -340,6 +341,21 @@ def _warn(measurements: Measurements, particles: dict, notes: list[str], warning
     residual = [np.max(r) for r in measurements.solves.get("relative_residual", [])]
     if residual and max(residual) > 1e-5:
         warnings.append(f"largest relative residual of a solve: {max(residual):.1e}")
+
+
+def _uncertain_errors(count: int, particles: dict[str, ParticleResult], bin_size: int) -> list[str]:
+    """An error from n independent numbers is known to 1/sqrt(2 (n - 1)) of itself."""
+    independent, what = float(count // bin_size), f"{count} configurations"
+    if bin_size > 1:
+        what += f" in {count // bin_size} bins"
+    fewest = min(particles, key=lambda name: particles[name].effective_samples, default="")
+    if fewest and particles[fewest].effective_samples < independent:
+        independent = particles[fewest].effective_samples
+        what += f", {independent:.0f} independent ones for the mass of {fewest}"
+    if not 0 < independent < FEW_SAMPLES:
+        return []
+    spread = 100.0 / np.sqrt(2 * max(independent - 1, 0.5))
+    return [f"{what}: the errors themselves are uncertain by {spread:.0f} %"]
 
 
 def _warn_of_copies(measurements: Measurements, warnings: list[str]) -> None:
