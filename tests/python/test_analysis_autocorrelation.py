@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from trellis.analysis import autocorrelation, bin_series
+from trellis.analysis.spectrum import _in_words
 
 
 def autoregressive(rng, count, rho):
@@ -72,6 +73,17 @@ def test_two_stretches_of_one_chain_have_the_error_of_both():
     whole = autocorrelation("x", chain, np.arange(4000))
     found = autocorrelation("x", chain, numbers)
     assert found.error == pytest.approx(whole.error, rel=0.1)
+
+
+@pytest.mark.parametrize("count", [8, 60])
+def test_configurations_are_called_missing_only_where_some_are(count):
+    """Eight in a row had a note of missing ones, for a factor of (1 - 1/64) in errors of short series."""
+    chain, number = autoregressive(np.random.default_rng(1), count, 0.5), 220 + 20 * np.arange(count)
+    found = autocorrelation("x", chain, number)
+    assert _in_words(found, found.variance_factor) == f"2 tau_int = {found.variance_factor:.2f}"
+    keep = np.arange(count) % 3 != 2
+    found = autocorrelation("x", autoregressive(np.random.default_rng(2), count, 0.9)[keep], number[keep])
+    assert "missing" in _in_words(found, found.variance_factor)
 
 
 def test_short_and_constant_series_have_no_autocorrelation():

@@ -371,7 +371,8 @@ def _inflation(tau: Autocorrelation | None, options: AnalysisOptions) -> float:
 
 
 def _in_words(tau: Autocorrelation, inflation: float) -> str:
-    if inflation < 0.99 * 2 * tau.tau_int:
+    no_gaps = 2 * tau.tau_int * (1 - 1 / tau.count**2)  # the errors are those of pyerrors
+    if inflation < 0.99 * no_gaps:
         return f"{inflation:.2f}, less than 2 tau_int for the configurations that are missing"
     return f"2 tau_int = {inflation:.2f}"
 
