@@ -83,10 +83,11 @@ Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent)
     for (int n = 1; n <= 4 * ranks && n <= 4096; ++n)
       if (!legal_process_grids(lattice, n, min_split_extent).empty())
         legal += (legal.empty() ? "" : ", ") + std::to_string(n);
-    throw BadArgument(
-        message("lattice ", to_string(lattice), " cannot be cut over ", ranks,
-                " ranks with even local extents of at least ", min_split_extent,
-                legal.empty() ? "; extents are even and at least 2" : "; rank counts that can: " + legal));
+    if (legal.empty())  // one rank, at least, takes all others
+      throw BadArgument(message("lattice ", to_string(lattice), ": extents must be even and at least 2"));
+    throw BadArgument(message("lattice ", to_string(lattice), " cannot be cut over ", ranks,
+                              " ranks with even local extents of at least ", min_split_extent,
+                              "; rank counts that can: ", legal));
   }
   int64_t best_surface = std::numeric_limits<int64_t>::max();
   Coord best = grids.front();
