@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -38,6 +39,15 @@ def test_known_masses_are_recovered(measured):
     for name, particle in (("m_pi", particles["pion"]), ("m_nucleon", particles["nucleon"])):
         assert getattr(measured[2], name) == particle.mass
         assert getattr(measured[2], f"{name}_error") == particle.mass_error
+
+
+def test_results_at_a_prompt_are_a_line(measured):
+    results = measured[2]
+    pion = results.particles["pion"]
+    assert repr(pion) == f"<ParticleResult pion {pion.formatted}>"
+    assert str(results) == repr(results)
+    assert re.match(r"<Results on 8x8x8x16: pion 0\.\d+\(\d+\), rho ", repr(results))
+    assert len(repr(results)) < 200
 
 
 def test_results_json_round_trip(measured):

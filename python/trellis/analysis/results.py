@@ -111,6 +111,12 @@ class ParticleResult(_Record):
         """value(error)."""
         return format_error(self.mass, self.mass_error)
 
+    def __repr__(self) -> str:
+        return f"<ParticleResult {self.particle} {self.formatted}>"
+
+    def __str__(self) -> str:
+        return repr(self)
+
 
 class AutocorrelationResult(_Record):
     """Gamma method of one series; tau_int in units of `spacing` trajectories, 1/2 if independent."""
@@ -405,6 +411,16 @@ class Results(_Record):
     options: AnalysisOptions
     provenance: Provenance
     companion: Results | None = None
+
+    def __repr__(self) -> str:
+        """At a prompt all numbers would fill thousands of lines."""
+        found = [f"{name} {particle.formatted}" for name, particle in self.particles.items()]
+        counts = {"observables": len(self.observables), "not fitted": len(self.not_fitted)}
+        found += [f"{count} {what}" for what, count in counts.items() if count]
+        return f"<Results on {'x'.join(map(str, self.lattice))}: {', '.join(found) or 'nothing fitted'}>"
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def with_headline(self) -> Results:
         """A copy with the numbers at the top filled in."""
