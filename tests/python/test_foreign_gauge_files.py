@@ -138,6 +138,13 @@ SOUND: dict[str, tuple[bytes, str, int, list[bool], bool]] = {
         [False],
         False,
     ),
+    "nersc with empty sums": (
+        nersc(U, changes={"CHECKSUM": "", "PLAQUETTE": "", "LINK_TRACE": ""}),
+        "nersc",
+        64,
+        [False],
+        False,
+    ),
     "milc<": (milc(U, "<"), "milc", 32, [True, True], False),
     "milc>": (milc(U, ">"), "milc", 32, [True, True], False),
     "openqcd": (openqcd(U), "openqcd", 64, [False], False),
@@ -197,6 +204,7 @@ def damaged() -> dict[str, bytes]:
         "NaN, and the header agrees": nersc(not_a_number),
         "a MILC sum": milc(U)[:88] + bytes(4) + milc(U)[92:],
         "a byte after the end": openqcd(U) + b"\0",
+        "a sum that is decimal": nersc(U, changes={"CHECKSUM": "12345678901"}),
         "a number in Latin-1": nersc(U).replace(b"DIMENSION_2 = 4", b"DIMENSION_2 = \xb2", 1),
     }
 
@@ -205,6 +213,7 @@ SAID = {
     "an extent beyond 64 bits": "NERSC header",
     "extents that overflow": "1048576x1048576x1048576x1048576 needs more than",
     "a number in Latin-1": "DIMENSION_2",
+    "a sum that is decimal": "CHECKSUM should be a hexadecimal number of 32 bits, found '12345678901'",
     "no extent": "has no DIMENSION_2",
     "a byte after the end": "as an openQCD file it would have 221208 bytes",
 }
@@ -282,3 +291,11 @@ def test_headers_of_few_digits_are_said_to_tell_little(tmp_path: Path, digits: i
     status, _, errors = called(lambda: info(tmp_path / "few", lattice=None, json=True))
     assert status == 0
     assert f"PLAQUETTE = {rounded} has too few digits to tell whether the links are damaged" in errors
+
+
+def test_a_header_value_that_is_not_finite_is_not_said_to_have_few_digits(tmp_path: Path) -> None:
+    (tmp_path / "nan").write_bytes(nersc(U, changes={"PLAQUETTE": "nan"}))
+    status, text, errors = called(lambda: info(tmp_path / "nan", lattice=None, json=True))
+    assert status == 1
+    assert json.loads(text)["values"][0]["ok"] is False
+    assert "digits" not in errors

@@ -77,6 +77,12 @@ const std::string& required(const Keys& keys, const std::string& key, const std:
   return found->second;
 }
 
+/// The text of a value that may be missing, none where it is empty.
+const std::string* stated(const Keys& keys, const std::string& key) {
+  const auto found = keys.find(key);
+  return found == keys.end() || found->second.empty() ? nullptr : &found->second;
+}
+
 template <class Number, class... Base>
 Number number(const std::string& text, const std::string& key, const std::string& path, Base... base) {
   Number value{};
@@ -85,7 +91,9 @@ Number number(const std::string& text, const std::string& key, const std::string
   const char* begin = text.data() + (has_prefix ? 2 : has_sign ? 1 : 0);
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value, base...);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw FileError(message(path, ": NERSC header: ", key, " should be a number, found '", text, "'"));
+    throw FileError(
+        message(path, ": NERSC header: ", key, " should be ",
+                sizeof...(base) > 0 ? "a hexadecimal number of 32 bits" : "a number", ", found '", text, "'"));
   return value;
 }
 
@@ -147,14 +155,14 @@ void read_header_values(const Keys& keys, const std::string& path, FileReport& r
   } entries[] = {{"PLAQUETTE", "plaquette", is_single ? 1e-5 : 1e-6},
                  {"LINK_TRACE", "link_trace", is_single ? 1e-5 : 1e-6}};
   for (const auto& entry : entries) {
-    const auto found = keys.find(entry.key);
-    if (found == keys.end())
+    const std::string* const text = stated(keys, entry.key);
+    if (!text)
       report.warnings.push_back(message("the header has no ", entry.key));
     else {
-      const double tolerance = tolerance_of(found->second, entry.least);
-      report.values.push_back({entry.name, number<double>(found->second, entry.key, path), 0.0, tolerance});
-      if (tolerance > coarsest_digit)
-        report.warnings.push_back(message(entry.key, " = ", found->second,
+      const double value = number<double>(*text, entry.key, path), tolerance = tolerance_of(*text, entry.least);
+      report.values.push_back({entry.name, value, 0.0, tolerance});
+      if (tolerance > coarsest_digit && std::isfinite(value))
+        report.warnings.push_back(message(entry.key, " = ", *text,
                                           " has too few digits to tell whether the links are damaged"));
     }
   }
@@ -200,8 +208,8 @@ GaugeFileHeader inspect_nersc(InputFile& file, const ReadOptions& options) {
   require_same_lattice(file, report.lattice, options);
   header.data_offset = int64_t(text.size());
   ChecksumReport checksum{"nersc", std::nullopt, 0};
-  const auto stored = keys.find("CHECKSUM");
-  if (stored != keys.end()) checksum.stored = number<uint32_t>(stored->second, stored->first, path, 16);
+  if (const std::string* const sum = stated(keys, "CHECKSUM"))
+    checksum.stored = number<uint32_t>(*sum, "CHECKSUM", path, 16);
   require_size(file, header, checksum.stored.has_value());
   if (!checksum.stored) report.warnings.emplace_back("the file has no checksum");
   report.checksums.push_back(checksum);
