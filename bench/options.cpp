@@ -208,6 +208,8 @@ Options parse_options(int argc, char** argv, const Options& defaults) {
     else
       throw BadArgument(message("option ", name, " needs a value"));
   }
+  if (options.json && options.markdown)
+    throw BadArgument("expected one of --json and --markdown, found both");
   return options;
 }
 

@@ -91,9 +91,9 @@ Number number(const std::string& text, const std::string& key, const std::string
   const char* begin = text.data() + (has_prefix ? 2 : has_sign ? 1 : 0);
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value, base...);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw FileError(
-        message(path, ": NERSC header: ", key, " should be ",
-                sizeof...(base) > 0 ? "a hexadecimal number of 32 bits" : "a number", ", found '", text, "'"));
+    throw FileError(message(path, ": NERSC header: ", key, " should be ",
+                            sizeof...(base) > 0 ? "a hexadecimal number of 32 bits" : "a number", ", found '",
+                            text, "'"));
   return value;
 }
 
@@ -159,11 +159,12 @@ void read_header_values(const Keys& keys, const std::string& path, FileReport& r
     if (!text)
       report.warnings.push_back(message("the header has no ", entry.key));
     else {
-      const double value = number<double>(*text, entry.key, path), tolerance = tolerance_of(*text, entry.least);
+      const double value = number<double>(*text, entry.key, path);
+      const double tolerance = tolerance_of(*text, entry.least);
       report.values.push_back({entry.name, value, 0.0, tolerance});
       if (tolerance > coarsest_digit && std::isfinite(value))
-        report.warnings.push_back(message(entry.key, " = ", *text,
-                                          " has too few digits to tell whether the links are damaged"));
+        report.warnings.push_back(
+            message(entry.key, " = ", *text, " has too few digits to tell whether the links are damaged"));
     }
   }
   for (int mu = 1; mu <= Nd; ++mu) {
