@@ -330,7 +330,8 @@ WRONG = [
     ([("ensemble/", "nowhere/")], "nothing matches 'nowhere/configuration.*.ildg'"),
     ([('"ensemble/configuration.*.ildg"', "[]")], "at least one file name or pattern, found []"),
     ([("[correlators]", "[smearing]\nstout_steps = 1000000000\n[correlators]")], "smearing.stout_steps"),
-    ([("files =", "first = 100\nfiles =")], "none of 2 lies between first = 100"),
+    ([("files =", "first = 100\nfiles =")], "none of 2 (6 to 12) is at least first = 100\n"),
+    ([("files =", "first = 9\nlast = 0\nfiles =")], "is at least first = 9 and at most last = 0\n"),
     ([("[2, 1, 0, 5]", "[2, 1, 0, 8]")], ": source.positions: [2, 1, 0, 8] lies outside the lattice"),
     (
         [("[output]", '[feynman_hellmann]\ncurrents = ["A3"]\nmomenta = [[0, 4, 0]]\n[output]')],

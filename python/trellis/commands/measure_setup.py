@@ -52,8 +52,10 @@ def find_configurations(table: ConfigurationsTable) -> list[tuple[int, str]]:
         (n, p) for n, p in sorted(found.items()) if n >= first and (table.last is None or n <= table.last)
     ]
     if not chosen:
+        limits = [f"at least first = {table.first}"] if table.first is not None else []
+        limits += [f"at most last = {table.last}"] if table.last is not None else []
         raise BadArgument(
-            f"configurations: none of {len(found)} lies between first = {table.first} and last = {table.last}"
+            f"configurations: none of {len(found)} ({min(found)} to {max(found)}) is {' and '.join(limits)}"
         )
     return chosen
 
