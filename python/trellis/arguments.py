@@ -82,6 +82,11 @@ def momenta(values: Any) -> list[list[int]]:
     return [momentum(n, f"momenta[{k}]") for k, n in enumerate(found)]
 
 
+def listed(name: str, values: Any, what: str) -> Sequence[Any]:
+    """A list of what, not a single one; its entries are not looked at."""
+    return _listed(name, values, None, what)
+
+
 def phases(values: Any) -> list[complex]:
     """Fermion boundary phases in x, y, z, t: complex numbers of modulus 1, or 0 (Dirichlet)."""
     found = []

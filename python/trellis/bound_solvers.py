@@ -86,6 +86,8 @@ class BoundSolver:
         if isinstance(M, MoebiusDomainWall):
             if guess is not None and guess.fields is None:
                 raise BadArgument("the guess of a domain-wall solve needs its 5-D fields: keep_fields=True")
+            if axial_current:
+                M._require_kernel("the axial current at the sink")
             solved = core.solve_domain_wall(
                 M._core,
                 spec,

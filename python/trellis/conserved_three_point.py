@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import choice, instance
+from .arguments import choice, instance, listed
 from .arguments import momenta as momentum_list
 from .bound_solvers import BoundSolver, bound_solver
 from .core import load
@@ -89,6 +89,7 @@ def nucleon_conserved_three_point(
     """
     M = bound_solver("solve", solve).operator
     instance("sequential", sequential, Propagator)
+    currents = listed("currents", currents, "a list of conserved currents")
     currents = [instance("currents", current, ConservedCurrent) for current in currents]
     require_insertable(solve, instance("S", S, Propagator), currents)
     solve._require_own(S)
@@ -127,6 +128,7 @@ def require_insertable(solve: BoundSolver, S: Propagator, currents: Sequence[Con
             "conserved currents with a fixed sink: expected one real b5 and one real c5 for all slices, "
             f"found {M!r}"
         )
+    M._require_kernel("conserved currents with a fixed sink")
     if M.Ls % 2 and any(current.kind == "axial" for current in currents):
         raise BadArgument(f"the axial current needs an even Ls, not {M.Ls}")
     require_fields(S)

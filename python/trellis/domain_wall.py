@@ -109,6 +109,11 @@ class MoebiusDomainWall(QuarkOperator):
         """One real b5 and one real c5 for all slices."""
         return all(len(x) == 1 and x[0].imag == 0 for x in (self._params.b5, self._params.c5))
 
+    def _require_kernel(self, what: str) -> None:
+        """BadArgument where b5 + c5, by which currents of quark fields at the sink are divided, is 0."""
+        if self.is_uniform and self._params.b5[0] + self._params.c5[0] == 0:
+            raise BadArgument(f"{what}: expected b5 + c5 other than 0, found {self!r}")
+
     @property
     def boundary(self) -> tuple[complex, complex, complex, complex]:
         """Phases in x, y, z, t."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import choice, instance
+from .arguments import choice, instance, integer
 from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
 from .bound_solvers import BoundSolver, bound_solver
@@ -171,6 +171,7 @@ def conserved_current_propagator(
     instance("S", S, Propagator)
     core, M = load(), bound_solver("solve", solve).operator
     mu, n = DIRECTIONS[direction], momentum_of(momentum)
+    time = None if time is None else integer("time", time)
     require_conserved(M, current)
     if not isinstance(M, MoebiusDomainWall):
         solve._require_own(S)

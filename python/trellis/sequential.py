@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import choice, instance, integer, real
+from .arguments import choice, instance, integer, listed, real
 from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
 from .bound_solvers import BoundSolver, bound_solver
@@ -134,7 +134,8 @@ def nucleon_three_point(
         require_conjugate(S, sequential)
     sequential._require_point_sink("sequential")
     S._require_point_sink("S")
-    names = [instance("currents", name, str) for name in currents]
+    listed_currents = listed("currents", currents, "a list of gamma matrices by name")
+    names = [instance("currents", name, str) for name in listed_currents]
     return load().nucleon_three_point(*quarks, names, momentum_list(momentum_transfers))
 
 
@@ -192,6 +193,8 @@ def three_point(
         inserted.
     """
     choice("insertion", insertion, *_LINES)
+    currents = listed("currents", currents, "a list of gamma matrices by name and conserved currents")
+    separations = listed("separations", separations, "a list of times")
     up = QuarkLine(bound_solver("solve", solve), instance("S", S, Propagator), _smeared(S, sink_smearing))
     other: QuarkLine | None = None
     if (down is None) != (solve_down is None):

@@ -110,6 +110,8 @@ def test_mistakes_are_refused(U: tr.GaugeField) -> None:
         tr.conserved_current_propagator(solve, S, direction="s")  # type: ignore[arg-type]
     with pytest.raises(tr.BadArgument, match=r"0\.\.5"):
         tr.conserved_current_propagator(solve, S, time=6)
+    with pytest.raises(tr.BadArgument, match=r"time must be an integer, found 1\.5"):
+        tr.conserved_current_propagator(solve, S, time=1.5)  # type: ignore[arg-type]
     with pytest.raises(tr.BadArgument, match="keep_fields"):
         solve.propagator(tr.point_source(U.geometry, AT), keep_fields=True)
     M = tr.WilsonClover(U, mass=0.3, nu=0.9, xi0=1.0)

@@ -141,6 +141,25 @@ def test_mistakes_are_refused(U: tr.GaugeField) -> None:
         tr.BadArgument, match="expected one real b5 and one real c5 for all slices, found Moe"
     ):
         tr.three_point(*solved(U, 1e-3, b5=[1.5, 1.4, 1.4, 1.5]), [V4], **fixed)
+    with pytest.raises(tr.BadArgument, match=r"currents must be a list of gamma .* found 'gamma_t'"):
+        tr.three_point(solve, S, "gamma_t", **fixed)
+    with pytest.raises(tr.BadArgument, match=r"currents must be a list of gamma .* found 'gamma_t'"):
+        tr.nucleon_three_point(Y, S, "gamma_t")
+    with pytest.raises(
+        tr.BadArgument, match="currents must be a list of conserved currents, found Conserved"
+    ):
+        tr.nucleon_conserved_three_point(solve, S, S, V4)  # type: ignore[arg-type]
+    with pytest.raises(tr.BadArgument, match="separations must be a list of times, found 2"):
+        tr.three_point(solve, S, ["gamma_t"], separations=2, insertion="up")  # type: ignore[arg-type]
+
+
+def test_kernels_of_zero_are_refused(U: tr.GaugeField) -> None:
+    """b5 + c5 = 0: currents at the sink are divided by it, and came out as NaN."""
+    solve, S = solved(U, 1e-3, b5=0.5, c5=-0.5)
+    with pytest.raises(tr.BadArgument, match=r"fixed sink: expected b5 \+ c5 other than 0, found Moebius"):
+        tr.three_point(solve, S, [V4], separations=[2], insertion="up")
+    with pytest.raises(tr.BadArgument, match=r"axial current at the sink: expected b5 \+ c5 other than 0"):
+        solve.propagator(tr.point_source(U.geometry, AT), axial_current=True)
 
 
 RUN = """\
