@@ -114,6 +114,20 @@ def test_names_in_messages_of_the_analysis_are_no_pictures(
     assert "a:100:[b]" in "".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.parametrize("as_bytes", [False, True])
+def test_what_the_system_refuses_is_said_without_its_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], as_bytes: bool
+) -> None:
+    name = os.fsencode(tmp_path / "none") if as_bytes else tmp_path / "none"
+
+    def fail() -> None:
+        os.stat(name)
+
+    with pytest.raises(typer.Exit):
+        run(fail, json=False)
+    assert capsys.readouterr().err == f"error: {tmp_path}/none: No such file or directory\n"
+
+
 def test_bytes_are_shown_in_their_unit() -> None:
     assert [show_bytes(n * 2**20) for n in (0.5, 100, 512)] == ["0.5 MiB", "100.0 MiB", "0.50 GiB"]
 

@@ -104,6 +104,12 @@ def test_what_next_begins_with_what_the_prompt_lacks(monkeypatch: pytest.MonkeyP
     assert _activation() == ""
 
 
+def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "demo").touch()
+    found = run("demo", cwd=tmp_path, status=1)
+    assert found.stderr == "error: --output: demo cannot be made: expected a folder, found a file\n"
+
+
 def test_outputs(demo: Path) -> None:
     report = (demo / "report.html").read_text()
     assert report.lstrip().lower().startswith("<!doctype html")

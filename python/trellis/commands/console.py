@@ -146,11 +146,19 @@ def run(command: Callable[[], int | None], json: bool) -> None:
         if isinstance(error, BrokenPipeError) and _reader_has_left():
             _silence(sys.stdout)
             raise typer.Exit(128 + signal.SIGPIPE) from None
-        _fail(str(error) or type(error).__name__, json, 1)
+        _fail(_in_words(error), json, 1)
     except Exception as error:
         _fail(f"{type(error).__name__}: {error}", json, 1, details=traceback.format_exc())
     else:
         raise typer.Exit(status)
+
+
+def _in_words(error: Exception) -> str:
+    """What the system says without the number that it has for it: "FILE: Not a directory"."""
+    if isinstance(error, OSError) and not isinstance(error, Error) and error.filename2 is None:
+        if isinstance(error.filename, str | bytes) and error.strerror:
+            return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return str(error) or type(error).__name__
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from ..parallel import launched_ranks
 from .campaign_view import CampaignView
 from .console import Output
 from .demo_campaign import FILE, Chain, demo_campaign, this_machine
+from .setup import make_output_folder
 
 TITLE = "Trellis demo: quenched hadrons in a small box"
 #: Each is a gauge field and what is measured on it; the run files are in demo_files. Parts of a measurement
@@ -74,7 +75,7 @@ def demo(folder: Path, *, json: bool) -> int:
 
 def _write_run_files(folder: Path) -> None:
     """The run files of the package, with the folder filled in; those that are there already stay."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_output_folder(folder, "--output")
     source = importlib.resources.files("trellis.commands") / "demo_files"
     for name in _RUN_FILES:
         if (folder / name).exists():
