@@ -107,6 +107,19 @@ def test_a_campaign_that_never_ran_has_no_report_and_says_why(tmp_path: Path) ->
         (tmp_path / "work/c.state").mkdir(parents=True, exist_ok=True)
 
 
+def test_what_is_left_of_a_run_is_said_to_go_on(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, '[[task]]\nname = "a"\ncommand = "echo a > {output}"\noutputs = ["a"]\nestimate = "1h"\n'
+    )
+    found = CliRunner().invoke(app, ["campaign", "run", str(path), "--seconds", "1"])
+    assert found.exit_code == 0
+    assert found.stdout.endswith(": 1 held; the same command goes on\n")
+    found = CliRunner().invoke(app, ["campaign", "run", str(path)])
+    assert found.stdout.endswith(": 1 done\n")
+    found = CliRunner().invoke(app, ["campaign", "retry", str(path)])
+    assert found.stdout == "0 tasks may run again, as none failed\n"
+
+
 def test_brackets_in_names_are_no_markup(tmp_path: Path) -> None:
     names = ["x[/tmp]y", "x[red]z", "g[1]"]
     tasks = "".join(f"[[task]]\nname = '{n}'\ncommand = 'exit 3'\nretries = {{ task = 0 }}\n" for n in names)

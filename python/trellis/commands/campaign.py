@@ -89,7 +89,9 @@ def run(file: Path, *, machine: str, seconds: float | None, json: bool) -> int:
         "seconds": found.seconds,
     }
     output.result(result)
-    output.line(f"{found.reason} after {show_seconds(found.seconds)}: {_counted(found.counts)}")
+    unfinished = found.reason == "drained" or "held" in found.counts
+    way_on = "; the same command goes on" if unfinished else ""
+    output.line(f"{found.reason} after {show_seconds(found.seconds)}: {_counted(found.counts)}{way_on}")
     return 1 if found.failed else 0
 
 
