@@ -283,7 +283,7 @@ class _Measurement:
         reports = measured.solved
         read = len(measured.reports) - len(reports)
         said = f"configuration {number}: "
-        said += f"{read} stored propagators, " if read else ""
+        said += f"{counted(read, 'stored propagator')}, " if read else ""
         if reports:
             worst = max(r.largest_residual for r in reports)
             said += (
