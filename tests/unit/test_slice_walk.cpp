@@ -141,8 +141,9 @@ void expect_exchanges_in_order(const SiteLayout& layout, const std::vector<int>&
 
 TEST(SliceWalk, exchanges_with_other_ranks_once_and_in_time) {
   const SiteLayout layout(Geometry({8, 8, 8, 20}), 16);
-  for (const std::vector<int>& reaches : {std::vector{1}, std::vector{1, 1}, std::vector{0, 1, 1},
-                                          std::vector{3, 1}, std::vector{1, 3}, std::vector{0, 1, 1, 1}})
+  for (const std::vector<int>& reaches :
+       {std::vector{1}, std::vector{1, 1}, std::vector{0, 1, 1}, std::vector{3, 1}, std::vector{1, 3},
+        std::vector{1, 0}, std::vector{0, 1, 1, 1}})
     expect_exchanges_in_order(layout, reaches);
 }
 

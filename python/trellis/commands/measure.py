@@ -51,6 +51,7 @@ from .measure_setup import (
     has_fixed_time,
     has_mirrored_mesons,
     is_amplifying,
+    kappas_of_doublers,
     make_operator,
     make_solver,
     make_source,
@@ -194,15 +195,6 @@ def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measureme
             what = f"{measurement.propagators_stored} {'propagator is' if one else 'propagators are'} saved"
         text = f"{reason}: stopped in configuration {number}, of which {what}"
     return f"{text}; saved of this run: {saved} configurations; --resume measures {number} and what follows"
-
-
-def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
-    """Keys of isotropic Wilson quarks with masses between -6 and -2: misprints, mostly (1.3 for 0.13)."""
-    fermion = run.fermion
-    if fermion is None or fermion.type != "wilson_clover" or (fermion.nu, fermion.xi0) != (1, 1):
-        return []
-    kappas = {"fermion.kappa": fermion.kappa, "fermion.strange_kappa": fermion.strange_kappa}
-    return [(key, kappa) for key, kappa in kappas.items() if kappa is not None and abs(kappa) > 0.25]
 
 
 def _way_on(run: MeasureRun, report: SolveReport | None) -> str:

@@ -190,6 +190,15 @@ def has_mirrored_mesons(run: MeasureRun) -> bool:
     return bool(wanted and fermion and fermion.type == "moebius" and not fermion.is_gamma5_hermitian)
 
 
+def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
+    """Keys of isotropic Wilson quarks with masses between -6 and -2: misprints, mostly (1.3 for 0.13)."""
+    fermion = run.fermion
+    if fermion is None or fermion.type != "wilson_clover" or (fermion.nu, fermion.xi0) != (1, 1):
+        return []
+    kappas = {"fermion.kappa": fermion.kappa, "fermion.strange_kappa": fermion.strange_kappa}
+    return [(key, kappa) for key, kappa in kappas.items() if kappa is not None and abs(kappa) > 0.25]
+
+
 def is_amplifying(run: MeasureRun) -> bool:
     """Whether a step 1 - 6 a + a (six hops), a = width^2 / (4 steps), has an eigenvalue below -1."""
     is_gaussian = "gaussian" in (run.source.type, run.sink.type)

@@ -52,11 +52,12 @@ class Wavefront {
     now.step(slice(t));
     is_done = 1;
   }
-  /// Sends what neighbours need for this pass, which is computed first.
+  /// Sends what neighbours need for this pass, which is computed first; nothing where it takes nothing of
+  /// them.
   void start(size_t pass) {
-    if (is_started_[pass]) return;
-    is_started_[pass] = 1;
     const SlicePass& now = walk_.passes[pass];
+    if (!has_exchange(now) || is_started_[pass]) return;
+    is_started_[pass] = 1;
     for (int i = 0; pass > 0 && i < now.reach; ++i) {
       compute(pass - 1, i);
       compute(pass - 1, times_ - 1 - i);
