@@ -29,17 +29,21 @@ class WithPolicy {
   ExchangePolicy before_;
 };
 
+/// Whose memory the messages lie in.
+enum class Owner { test, exchange };
+
 /// Every rank sends `count` messages of different lengths to every rank, itself too.
 struct Everything {
-  explicit Everything(int count) {
+  explicit Everything(int count, Owner owner = Owner::test) {
     Communicator& comm = *world();
     std::vector<Message> sends, receives;
     for (int peer = 0; peer < comm.size(); ++peer)
       for (int k = 0; k < count; ++k) {
         out.emplace_back(length(comm.rank(), peer, k));
         in.emplace_back(length(peer, comm.rank(), k), -1);
-        sends.push_back({peer, k, out.back().data(), out.back().size() * sizeof(int)});
-        receives.push_back({peer, k, in.back().data(), in.back().size() * sizeof(int)});
+        const bool is_own = owner == Owner::test;
+        sends.push_back({peer, k, is_own ? out.back().data() : nullptr, out.back().size() * sizeof(int)});
+        receives.push_back({peer, k, is_own ? in.back().data() : nullptr, in.back().size() * sizeof(int)});
       }
     messages = count;
     exchange = make_halo_exchange(comm, sends, receives);
@@ -51,18 +55,20 @@ struct Everything {
   /// Sends, receives, and counts what is wrong.
   int run(int turn) {
     const int rank = world()->rank(), ranks = world()->size();
-    for (int peer = 0; peer < ranks; ++peer)
-      for (int k = 0; k < messages; ++k) {
-        auto& data = out[size_t(peer * messages + k)];
-        for (size_t i = 0; i < data.size(); ++i) data[i] = number(rank, peer, k, turn, i);
-      }
-    exchange->start();
-    exchange->wait();
     int wrong = 0;
     for (int peer = 0; peer < ranks; ++peer)
       for (int k = 0; k < messages; ++k) {
-        const auto& data = in[size_t(peer * messages + k)];
-        for (size_t i = 0; i < data.size(); ++i) wrong += data[i] != number(peer, rank, k, turn, i);
+        const size_t length = out[size_t(peer * messages + k)].size();
+        int* data = static_cast<int*>(exchange->outgoing(peer * messages + k));
+        for (size_t i = 0; i < length; ++i) data[i] = number(rank, peer, k, turn, i);
+      }
+    exchange->start();
+    exchange->wait();
+    for (int peer = 0; peer < ranks; ++peer)
+      for (int k = 0; k < messages; ++k) {
+        const size_t length = in[size_t(peer * messages + k)].size();
+        const int* data = static_cast<const int*>(exchange->incoming(peer * messages + k));
+        for (size_t i = 0; i < length; ++i) wrong += data[i] != number(peer, rank, k, turn, i);
       }
     return wrong;
   }
@@ -71,36 +77,62 @@ struct Everything {
   std::unique_ptr<Exchange> exchange;
 };
 
+constexpr ExchangePolicy policies[] = {ExchangePolicy::persistent, ExchangePolicy::shared,
+                                       ExchangePolicy::copied};
+
 TEST(SharedExchange, delivers_every_message_every_time) {
-  const WithPolicy shared(ExchangePolicy::shared);
-  Everything a(3), b(1);
-  for (int turn = 0; turn < 40; ++turn) {
-    EXPECT_EQ(a.run(turn), 0);
-    if (turn % 3 == 0) {
-      EXPECT_EQ(b.run(turn), 0);
+  for (const ExchangePolicy policy : policies)
+    for (const Owner owner : {Owner::test, Owner::exchange}) {
+      const WithPolicy with(policy);
+      Everything a(3, owner), b(1, owner);
+      for (int turn = 0; turn < 40; ++turn) {
+        EXPECT_EQ(a.run(turn), 0) << name_of(policy);
+        if (turn % 3 == 0) {
+          EXPECT_EQ(b.run(turn), 0) << name_of(policy);
+        }
+      }
+    }
+}
+
+/// Kernels store whole vectors there.
+TEST(SharedExchange, own_memory_is_aligned) {
+  for (const ExchangePolicy policy : policies) {
+    const WithPolicy with(policy);
+    Everything all(3, Owner::exchange);
+    for (int turn = 0; turn < 3; ++turn) {
+      EXPECT_EQ(all.run(turn), 0);
+      for (int i = 0; i < 3 * world()->size(); ++i) {
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(all.exchange->outgoing(i)) % 64, 0u) << name_of(policy);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(all.exchange->incoming(i)) % 64, 0u) << name_of(policy);
+      }
     }
   }
 }
 
 /// A sender may be one exchange ahead, not two.
 TEST(SharedExchange, one_way_messages_are_not_overrun) {
-  const WithPolicy shared(ExchangePolicy::shared);
   Communicator& comm = *world();
   if (comm.size() == 1) GTEST_SKIP() << "needs two ranks";
-  std::vector<double> data(5000);
-  const Message message{comm.rank() == 0 ? 1 : 0, 5, data.data(), data.size() * sizeof(double)};
-  std::vector<Message> sends, receives;
-  if (comm.rank() == 0) sends.push_back(message);
-  if (comm.rank() == 1) receives.push_back(message);
-  const auto exchange = make_halo_exchange(comm, sends, receives);
-  for (int turn = 0; turn < 200; ++turn) {
-    if (comm.rank() == 0) std::fill(data.begin(), data.end(), double(turn));
-    exchange->start();
-    exchange->wait();
-    if (comm.rank() == 1) {
-      EXPECT_EQ(std::count(data.begin(), data.end(), double(turn)), 5000);
+  for (const ExchangePolicy policy : {ExchangePolicy::shared, ExchangePolicy::copied})
+    for (const Owner owner : {Owner::test, Owner::exchange}) {
+      const WithPolicy with(policy);
+      constexpr int length = 5000;
+      std::vector<double> own(length);
+      const Message message{comm.rank() == 0 ? 1 : 0, 5, owner == Owner::test ? own.data() : nullptr,
+                            length * sizeof(double)};
+      std::vector<Message> sends, receives;
+      if (comm.rank() == 0) sends.push_back(message);
+      if (comm.rank() == 1) receives.push_back(message);
+      const auto exchange = make_halo_exchange(comm, sends, receives);
+      for (int turn = 0; turn < 200; ++turn) {
+        if (comm.rank() == 0) std::fill_n(static_cast<double*>(exchange->outgoing(0)), length, double(turn));
+        exchange->start();
+        exchange->wait();
+        if (comm.rank() != 1) continue;
+        const double* data = static_cast<const double*>(exchange->incoming(0));
+        EXPECT_EQ(std::count(data, data + length, double(turn)), length) << name_of(policy);
+      }
     }
-  }
 }
 
 TEST(SharedExchange, segments_return_when_all_ranks_have_let_go) {
@@ -171,6 +203,7 @@ TEST(SharedExchange, goes_by_messages_where_memory_cannot_be_shared) {
 
 TEST(SharedExchange, names_of_policies) {
   EXPECT_EQ(exchange_policy_by_name("shared"), ExchangePolicy::shared);
+  EXPECT_EQ(exchange_policy_by_name("copied"), ExchangePolicy::copied);
   EXPECT_STREQ(name_of(ExchangePolicy::persistent), "persistent");
   EXPECT_STREQ(name_of(exchange_policy_by_name("automatic")), "automatic");
   EXPECT_THROW(exchange_policy_by_name("carrier pigeon"), BadArgument);
@@ -198,8 +231,11 @@ TEST(SharedExchange, gives_the_bits_of_persistent_requests) {
       const LatticePtr lattice = make_lattice(extents, grid);
       set_exchange_policy(ExchangePolicy::persistent);
       const auto expected = apply(lattice, U, psi, precision);
-      const WithPolicy shared(ExchangePolicy::shared);
-      EXPECT_TRUE(apply(lattice, U, psi, precision) == expected) << to_string(grid) << name_of(precision);
+      for (const ExchangePolicy policy : {ExchangePolicy::shared, ExchangePolicy::copied}) {
+        const WithPolicy with(policy);
+        EXPECT_TRUE(apply(lattice, U, psi, precision) == expected)
+            << name_of(policy) << to_string(grid) << name_of(precision);
+      }
     }
 }
 

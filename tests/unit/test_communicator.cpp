@@ -47,6 +47,20 @@ TEST(SingleCommunicator, an_exchange_copies_by_tag_each_time) {
   EXPECT_EQ(to_a, a);
 }
 
+TEST(SingleCommunicator, an_exchange_has_memory_for_messages_without) {
+  SingleCommunicator comm;
+  const auto exchange = comm.make_exchange({{0, 7, nullptr, 24}, {0, 9, nullptr, 8}},
+                                           {{0, 9, nullptr, 8}, {0, 7, nullptr, 24}});
+  for (double turn = 0; turn < 3; ++turn) {
+    for (int i = 0; i < 3; ++i) static_cast<double*>(exchange->outgoing(0))[i] = turn + i;
+    *static_cast<double*>(exchange->outgoing(1)) = -turn;
+    exchange->start();
+    exchange->wait();
+    EXPECT_EQ(*static_cast<double*>(exchange->incoming(0)), -turn);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(static_cast<double*>(exchange->incoming(1))[i], turn + i);
+  }
+}
+
 TEST(SingleCommunicator, messages_that_do_not_match_are_refused) {
   SingleCommunicator comm;
   double x[2] = {}, y[2] = {};

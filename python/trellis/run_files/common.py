@@ -153,11 +153,12 @@ class MachineTable(Table):
     threads: int | None = Field(
         default=None, ge=1, description="Threads per rank; default: OMP_NUM_THREADS, or all cores."
     )
-    exchange: Literal["automatic", "persistent", "shared"] | None = Field(
+    exchange: Literal["automatic", "persistent", "shared", "copied"] | None = Field(
         default=None,
         description="How halos travel: MPI's persistent requests, shared memory between the ranks of a node, "
-        "or automatic: shared memory where ranks have some, requests for GPUs and other nodes; default: the "
-        "environment variable TRELLIS_EXCHANGE, or automatic.",
+        "the same with copies of each rank's own (copied), or automatic: shared memory where ranks have some, "
+        "copied where processors are not AMD's, requests for GPUs and other nodes; default: the environment "
+        "variable TRELLIS_EXCHANGE, or automatic.",
     )
     memory_gib: float | None = Field(
         default=None,

@@ -13,7 +13,7 @@ namespace trellis {
 struct Message {
   int peer;  ///< rank
   int tag;
-  void* data;
+  void* data;  ///< null: in memory of the exchange, which Exchange::outgoing and incoming tell
   size_t bytes;
 };
 
@@ -23,6 +23,13 @@ class Exchange {
   virtual ~Exchange() = default;
   virtual void start() = 0;
   virtual void wait() = 0;
+  /// Where send `number` is to be written before the next start(): its data, or memory of the exchange
+  /// (64-byte aligned, perhaps another after each start()); there this may wait for the receiver of the one
+  /// before.
+  virtual void* outgoing(int number) = 0;
+  /// Where receive `number` lies after wait(): its data, or memory of the exchange that is valid until the
+  /// next start(), and perhaps another after each.
+  virtual void* incoming(int number) = 0;
 };
 
 /// All calls are collective unless said otherwise.

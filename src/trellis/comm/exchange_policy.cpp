@@ -20,7 +20,8 @@ ExchangePolicy exchange_policy() { return current(); }
 void set_exchange_policy(ExchangePolicy policy) { current() = policy; }
 
 bool takes_device_memory() {
-  if (exchange_policy() == ExchangePolicy::shared) return false;
+  if (exchange_policy() == ExchangePolicy::shared || exchange_policy() == ExchangePolicy::copied)
+    return false;
   const char* value = std::getenv("TRELLIS_GPU_MESSAGES");
   const std::string word = value == nullptr ? "" : value;
   if (word.empty()) return library_takes_device_memory();
@@ -35,16 +36,19 @@ const char* name_of(ExchangePolicy policy) {
       return "automatic";
     case ExchangePolicy::persistent:
       return "persistent";
+    case ExchangePolicy::copied:
+      return "copied";
     default:
       return "shared";
   }
 }
 
 ExchangePolicy exchange_policy_by_name(const std::string& name) {
-  for (const ExchangePolicy policy :
-       {ExchangePolicy::automatic, ExchangePolicy::persistent, ExchangePolicy::shared})
+  for (const ExchangePolicy policy : {ExchangePolicy::automatic, ExchangePolicy::persistent,
+                                      ExchangePolicy::shared, ExchangePolicy::copied})
     if (name == name_of(policy)) return policy;
-  throw BadArgument(message("exchange policy \"", name, "\" is not among automatic, persistent, shared"));
+  throw BadArgument(
+      message("exchange policy \"", name, "\" is not among automatic, persistent, shared, copied"));
 }
 
 }  // namespace trellis

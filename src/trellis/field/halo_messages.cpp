@@ -10,11 +10,13 @@ HaloMessages::HaloMessages(Backend backend)
 
 HaloMessages::~HaloMessages() = default;
 
-int HaloMessages::add(int to, int from, int tag, size_t bytes, void* in_place) {
+int HaloMessages::add(int to, int from, int tag, size_t bytes) {
   TRELLIS_REQUIRE(exchange_ == nullptr, "a message is added to a halo exchange that is connected");
-  Entry& entry = entries_.emplace_back(Entry{to, from, tag, bytes, in_place, {}, {}, {}, {}});
-  entry.send = Memory(bytes, backend_);
-  if (in_place == nullptr) entry.receive = Memory(bytes, backend_);
+  Entry& entry = entries_.emplace_back(Entry{to, from, tag, bytes, {}, {}, {}, {}});
+  if (backend_ == Backend::cuda) {
+    entry.send = Memory(bytes, backend_);
+    entry.receive = Memory(bytes, backend_);
+  }
   if (is_staged_) {
     entry.staged_send = std::make_unique<cuda::PinnedMemory>(bytes);
     entry.staged_receive = std::make_unique<cuda::PinnedMemory>(bytes);
@@ -25,20 +27,20 @@ int HaloMessages::add(int to, int from, int tag, size_t bytes, void* in_place) {
 void HaloMessages::connect(Communicator& communicator) {
   if (backend_ == Backend::cuda) stream_ = std::make_unique<cuda::Stream>();
   std::vector<Message> sends, receives;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    Entry& e = entries_[i];
+  for (Entry& e : entries_) {
     sends.push_back({e.to, e.tag, is_staged_ ? e.staged_send->data() : e.send.data(), e.bytes});
-    receives.push_back(
-        {e.from, e.tag, is_staged_ ? e.staged_receive->data() : receive_buffer(int(i)), e.bytes});
+    receives.push_back({e.from, e.tag, is_staged_ ? e.staged_receive->data() : e.receive.data(), e.bytes});
   }
   exchange_ = make_halo_exchange(communicator, sends, receives, backend_);
 }
 
-void* HaloMessages::send_buffer(int number) { return entries_[size_t(number)].send.data(); }
+void* HaloMessages::send_buffer(int number) {
+  return is_staged_ ? entries_[size_t(number)].send.data() : exchange_->outgoing(number);
+}
 
-void* HaloMessages::receive_buffer(int number) {
-  Entry& entry = entries_[size_t(number)];
-  return entry.in_place != nullptr ? entry.in_place : entry.receive.data();
+void* HaloMessages::receive_buffer(int number) const {
+  return is_staged_ ? const_cast<void*>(entries_[size_t(number)].receive.data())
+                    : exchange_->incoming(number);
 }
 
 void HaloMessages::start(const std::function<void()>& pack) {
@@ -77,7 +79,7 @@ size_t HaloMessages::bytes_sent() const {
 
 size_t HaloMessages::bytes_held() const {
   size_t sum = 0;
-  for (const Entry& e : entries_) sum += e.send.bytes() + e.receive.bytes();
+  for (const Entry& e : entries_) sum += 2 * e.bytes;
   return sum;
 }
 

@@ -25,11 +25,10 @@ LaneFaces::LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, int reals, 
         leg.face[parity] = {layout.face(parity, leg.leg ^ 1), backend};
       const size_t faces = layout.face(0, leg.leg).size();
       const size_t padded = backend == Backend::cpu ? faces : (faces + 31) / 32 * 32;
-      leg.ghost = Memory(padded * size_t(layout.lanes()) * object_bytes, backend);
       leg.receives_in_place = backend == Backend::cpu && !layout.permutes(leg.leg);
+      if (!leg.receives_in_place) leg.ghost = Memory(padded * size_t(layout.lanes()) * object_bytes, backend);
       leg.message = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),
-                                  leg.leg, faces * leg.edge_lanes.size() * object_bytes,
-                                  leg.receives_in_place ? leg.ghost.data() : nullptr);
+                                  leg.leg, faces * leg.edge_lanes.size() * object_bytes);
       legs_.push_back(std::move(leg));
     }
   }
@@ -74,7 +73,9 @@ void LaneFaces::finish(const std::function<void(const LaneFaceCall&, const SiteR
 
 RawField LaneFaces::ghost(int leg) const {
   for (const Leg& l : legs_)
-    if (l.leg == leg) return {const_cast<void*>(l.ghost.data()), nullptr, rhs_};
+    if (l.leg == leg)
+      return {l.receives_in_place ? messages_.receive_buffer(l.message) : const_cast<void*>(l.ghost.data()),
+              nullptr, rhs_};
   return {};
 }
 

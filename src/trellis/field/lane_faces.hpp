@@ -26,7 +26,8 @@ class LaneFaces {
   /// Waits, then runs unpack(call, blocks) for each leg whose ghosts are not the messages themselves.
   void finish(const std::function<void(const LaneFaceCall&, const SiteRange&)>& unpack);
 
-  /// Ghost buffer of a leg (null data where the direction is not split).
+  /// Ghost buffer of a leg (null data where the direction is not split), from finish() until the next
+  /// start().
   RawField ghost(int leg) const;
   size_t bytes_sent() const { return messages_.bytes_sent(); }  ///< per exchange
   size_t bytes_held() const;
@@ -34,7 +35,7 @@ class LaneFaces {
  private:
   struct Leg {
     int leg;
-    bool receives_in_place;  ///< the message is the ghost buffer itself
+    bool receives_in_place;  ///< the message is the ghost buffer
     int message;             ///< its number among the messages
     std::vector<int32_t> edge_lanes, ghost_lanes;
     KernelTable<int32_t> edge_table, ghost_table;  ///< these for kernels

@@ -19,7 +19,8 @@ class SpinorHalo {
   bool is_needed() const { return faces_.is_needed(); }
   void start(const SpinorField& in, int in_parity);
   void finish();
-  /// Ghost buffer of a leg (null data where the direction is not split).
+  /// Ghost buffer of a leg (null data where the direction is not split), from finish() until the next
+  /// start().
   RawField ghost(int leg) const { return faces_.ghost(leg); }
   size_t bytes() const { return faces_.bytes_held(); }
 

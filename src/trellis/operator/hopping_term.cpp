@@ -183,10 +183,10 @@ void HoppingTerm::apply(SpinorField& out, int parity, const SpinorField& in, con
   if (!exchange.is_needed())
     return launch(call, out, parity, task,
                   blocks.all.empty() ? SiteRange(out.layout().blocks()) : SiteRange(blocks.all));
-  for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
   exchange.start(in, 1 - parity, task.is_dagger);
   launch(call, out, parity, task, site_range(blocks.inner_table[parity]));
   exchange.finish();
+  for (int leg = 0; leg < legs; ++leg) call.ghosts[leg] = exchange.ghost(leg);
   const SiteRange border = site_range(blocks.border_table[parity]);
   // few blocks, far apart: how they are best read is tried apart from the others
   call.working_set = call.working_set / size_t(out.layout().blocks()) * size_t(border.size());
@@ -204,21 +204,24 @@ void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity,
   if (choice_.backend != Backend::cpu || !has_whole_slices(out.layout())) return apart();
   WilsonHopCall first = call_of(middle, 1 - parity, in, to_middle);
   WilsonHopCall second = call_of(out, parity, middle, to_out);
+  const size_t working_set = links_->bytes() + in.bytes() + middle.bytes() + out.bytes();
+  WilsonHopCall first_near = first, second_near = second;
+  first_near.working_set = second_near.working_set = near_set(working_set, out.layout(), 1);
   WilsonHalo& exchange = halo(out.slots());
-  for (int leg = 0; leg < legs; ++leg) first.ghosts[leg] = second.ghosts[leg] = exchange.ghost(leg);
   const auto pass_of = [&](const SpinorField& from, int parity_from, bool is_dagger, SliceStep step) {
     SlicePass pass{std::move(step), 1};
     if (exchange.is_needed()) {
       pass.start = [&exchange, &from, parity_from, is_dagger] {
         exchange.start(from, parity_from, is_dagger);
       };
-      pass.finish = [&exchange] { exchange.finish(); };
+      pass.finish = [&] {
+        exchange.finish();
+        for (WilsonHopCall* call : {&first, &first_near, &second_near})
+          for (int leg = 0; leg < legs; ++leg) call->ghosts[leg] = exchange.ghost(leg);
+      };
     }
     return pass;
   };
-  const size_t working_set = links_->bytes() + in.bytes() + middle.bytes() + out.bytes();
-  WilsonHopCall first_near = first, second_near = second;
-  first_near.working_set = second_near.working_set = near_set(working_set, out.layout(), 1);
   std::vector<BlockStream> from_memory = links_->streams();
   if (!prepare) from_memory.push_back(in.stream(parity));
   from_memory.push_back(middle.stream(1 - parity));

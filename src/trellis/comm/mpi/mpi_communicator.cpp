@@ -5,6 +5,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/comm/exchange_policy.hpp"
+#include "trellis/comm/message_memory.hpp"
 #include "trellis/comm/mpi/shared_exchange.hpp"
 
 namespace trellis {
@@ -25,15 +26,16 @@ void merge_exact_sums(void* in, void* inout, int* count, MPI_Datatype*) {
 
 class PersistentExchange final : public Exchange {
  public:
-  PersistentExchange(MPI_Comm comm, const std::vector<Message>& sends, const std::vector<Message>& receives) {
-    requests_.reserve(sends.size() + receives.size());
-    for (const Message& m : receives) {
+  PersistentExchange(MPI_Comm comm, const std::vector<Message>& sends, const std::vector<Message>& receives)
+      : sends_{memory_.complete(sends)}, receives_{memory_.complete(receives)} {
+    requests_.reserve(sends_.size() + receives_.size());
+    for (const Message& m : receives_) {
       require_int(m);
       requests_.emplace_back();
       check(MPI_Recv_init(m.data, int(m.bytes), MPI_BYTE, m.peer, m.tag, comm, &requests_.back()),
             "MPI_Recv_init");
     }
-    for (const Message& m : sends) {
+    for (const Message& m : sends_) {
       require_int(m);
       requests_.emplace_back();
       check(MPI_Send_init(m.data, int(m.bytes), MPI_BYTE, m.peer, m.tag, comm, &requests_.back()),
@@ -50,12 +52,16 @@ class PersistentExchange final : public Exchange {
   void wait() override {
     check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
   }
+  void* outgoing(int number) override { return sends_[size_t(number)].data; }
+  void* incoming(int number) override { return receives_[size_t(number)].data; }
 
  private:
   static void require_int(const Message& m) {
     TRELLIS_REQUIRE(m.bytes <= size_t(2147483647), "a message of ", m.bytes,
                     " bytes is too long for one MPI call");
   }
+  MessageMemory memory_;
+  std::vector<Message> sends_, receives_;
   std::vector<MPI_Request> requests_;
 };
 
@@ -131,9 +137,10 @@ class MpiCommunicator final : public Communicator {
   const std::vector<int>& nodes() const override { return nodes_; }
   /// Null on all ranks where some rank gets no shared memory, or Error if it is required. Collective.
   std::unique_ptr<Exchange> make_shared(const std::vector<Message>& sends,
-                                        const std::vector<Message>& receives, bool is_required) {
+                                        const std::vector<Message>& receives, SharedUse use,
+                                        bool is_required) {
     if (!segments_) segments_ = std::make_unique<SharedSegments>(comm_);
-    auto exchange = make_shared_exchange(comm_, *segments_, sends, receives, make_persistent);
+    auto exchange = make_shared_exchange(comm_, *segments_, use, sends, receives, make_persistent);
     if (!any(exchange == nullptr)) return exchange;
     const std::string reason = "ranks of a node cannot share memory for halos: " +
                                (exchange ? std::string("so it is on another node") : segments_->failure());
@@ -153,6 +160,16 @@ class MpiCommunicator final : public Communicator {
   std::vector<int> nodes_;
   int rank_ = 0, size_ = 1;
 };
+
+/// Where a core gets back lines that another one has written to as fast as it reads them
+/// (shared_exchange.cpp).
+bool lines_return_fast() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd");
+#else
+  return false;
+#endif
+}
 
 void finalize_at_exit() {
   int finalized = 0;
@@ -182,10 +199,12 @@ std::unique_ptr<Exchange> make_halo_exchange(Communicator& communicator, const s
                                              const std::vector<Message>& receives, Backend backend) {
   auto* mpi = dynamic_cast<MpiCommunicator*>(&communicator);
   const ExchangePolicy policy = exchange_policy();
-  const bool shares =
-      policy == ExchangePolicy::shared || (policy == ExchangePolicy::automatic && backend != Backend::cuda);
-  if (mpi == nullptr || !shares) return communicator.make_exchange(sends, receives);
-  if (auto exchange = mpi->make_shared(sends, receives, policy == ExchangePolicy::shared)) return exchange;
+  const bool is_automatic = policy == ExchangePolicy::automatic;
+  if (mpi == nullptr || policy == ExchangePolicy::persistent || (is_automatic && backend == Backend::cuda))
+    return communicator.make_exchange(sends, receives);
+  const bool is_copied = is_automatic ? !lines_return_fast() : policy == ExchangePolicy::copied;
+  const SharedUse use = is_copied ? SharedUse::copied : SharedUse::in_place;
+  if (auto exchange = mpi->make_shared(sends, receives, use, !is_automatic)) return exchange;
   return communicator.make_exchange(sends, receives);
 }
 

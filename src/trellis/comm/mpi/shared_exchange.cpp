@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/message_memory.hpp"
 
 namespace trellis {
 
@@ -26,7 +27,7 @@ void check(int code, const char* call) {
 /// exchange ahead of the receiver.
 struct alignas(128) Channel {
   alignas(64) uint64_t sent;   ///< exchanges whose data lie in a slot; written by the sender
-  alignas(64) uint64_t taken;  ///< exchanges that were copied; written by the receiver
+  alignas(64) uint64_t taken;  ///< exchanges whose slot may be filled anew; written by the receiver
   int64_t receiver, tag, bytes, offset;
 };
 /// A part begins with the number of channels, then come the channels, then the slots.
@@ -45,6 +46,16 @@ void wait_for(uint64_t& counter, uint64_t value) {
   const std::atomic_ref<uint64_t> count(counter);
   for (int spins = 0; count.load(std::memory_order_acquire) < value; ++spins)
     if (spins > 500) sched_yield();
+}
+
+constexpr size_t cache_line = 64;
+
+/// Writes to each line of a slot that was read. On AMD's cores a line that one core wrote and another one
+/// reads comes with the right to write it, so that this costs little; and the sender gets a line that was
+/// written last by another core four times as fast as it gets back the right to write one that both hold
+/// (lab/two_ranks).
+void give_back(char* slot, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += cache_line) *static_cast<volatile char*>(slot + i) = 0;
 }
 
 /// What a system call says of itself.
@@ -106,19 +117,39 @@ uint64_t token() {
   return uint64_t(now) * 0x9e3779b97f4a7c15u ^ uint64_t(getpid());
 }
 
+/// The messages with ranks of this node and those with others, and where each of them is.
+struct DividedMessages {
+  DividedMessages(const SharedSegments& segments, const std::vector<Message>& messages) {
+    for (const Message& m : messages) {
+      const bool is_near = segments.node_rank(m.peer) >= 0;
+      std::vector<Message>& part = is_near ? near : far;
+      places.push_back({is_near, int(part.size())});
+      part.push_back(m);
+    }
+  }
+  struct Place {
+    bool is_near;
+    int number;  ///< in its part
+  };
+  std::vector<Message> near, far;
+  std::vector<Place> places;
+};
+
 class SharedExchange final : public Exchange {
  public:
   SharedExchange(SharedSegments& segments, std::shared_ptr<SharedSegments::Segment> segment,
-                 std::vector<Message> sends, std::vector<Message> receives, std::unique_ptr<Exchange> remote)
+                 MessageMemory memory, DividedMessages sends, DividedMessages receives,
+                 std::unique_ptr<Exchange> remote)
       : segment_{std::move(segment)},
         own_{segments.own(*segment_)},
+        memory_{std::move(memory)},
         sends_{std::move(sends)},
         receives_{std::move(receives)},
         remote_{std::move(remote)} {}
 
   /// The channel of each receive. @pre every sender has written its channels
   void find_channels(const SharedSegments& segments, int own_rank) {
-    for (const Message& m : receives_) {
+    for (const Message& m : receives_.near) {
       char* part = segment_->parts[size_t(segments.node_rank(m.peer))];
       const int64_t count = reinterpret_cast<PartHead*>(part)->channels;
       Channel* begin = channels_of(part);
@@ -133,21 +164,37 @@ class SharedExchange final : public Exchange {
   void start() override {
     ++turn_;
     if (remote_) remote_->start();
-    for (size_t i = 0; i < sends_.size(); ++i) {
+    for (size_t i = 0; i < sends_.near.size(); ++i) {
+      const Message& m = sends_.near[i];
       Channel& channel = channels_of(own_)[i];
-      if (turn_ > 2) wait_for(channel.taken, turn_ - 2);
-      std::memcpy(slot(own_, channel, turn_), sends_[i].data, sends_[i].bytes);
+      if (m.data != nullptr) std::memcpy(free_slot(channel, turn_), m.data, m.bytes);
       std::atomic_ref<uint64_t>(channel.sent).store(turn_, std::memory_order_release);
     }
+    if (turn_ > 1)
+      for (size_t i = 0; i < receives_.near.size(); ++i)
+        if (receives_.near[i].data == nullptr) release(i, turn_ - 1);
   }
   void wait() override {
-    for (size_t i = 0; i < receives_.size(); ++i) {
-      Channel& channel = *from_[i].channel;
-      wait_for(channel.sent, turn_);
-      std::memcpy(receives_[i].data, slot(from_[i].part, channel, turn_), receives_[i].bytes);
-      std::atomic_ref<uint64_t>(channel.taken).store(turn_, std::memory_order_release);
+    for (size_t i = 0; i < receives_.near.size(); ++i) {
+      const Message& m = receives_.near[i];
+      wait_for(from_[i].channel->sent, turn_);
+      if (m.data == nullptr) continue;
+      std::memcpy(m.data, received(i, turn_), m.bytes);
+      release(i, turn_);
     }
     if (remote_) remote_->wait();
+  }
+  void* outgoing(int number) override {
+    const DividedMessages::Place place = sends_.places[size_t(number)];
+    if (!place.is_near) return remote_->outgoing(place.number);
+    void* const data = sends_.near[size_t(place.number)].data;
+    return data != nullptr ? data : free_slot(channels_of(own_)[place.number], turn_ + 1);
+  }
+  void* incoming(int number) override {
+    const DividedMessages::Place place = receives_.places[size_t(number)];
+    if (!place.is_near) return remote_->incoming(place.number);
+    void* const data = receives_.near[size_t(place.number)].data;
+    return data != nullptr ? data : received(size_t(place.number), turn_);
   }
 
  private:
@@ -155,9 +202,21 @@ class SharedExchange final : public Exchange {
     char* part;
     Channel* channel;
   };
+  /// The own slot of a turn, once its receiver needs it no longer.
+  char* free_slot(Channel& channel, uint64_t turn) {
+    if (turn > 2) wait_for(channel.taken, turn - 2);
+    return slot(own_, channel, turn);
+  }
+  char* received(size_t i, uint64_t turn) { return slot(from_[i].part, *from_[i].channel, turn); }
+  void release(size_t i, uint64_t turn) {
+    give_back(received(i, turn), receives_.near[i].bytes);
+    std::atomic_ref<uint64_t>(from_[i].channel->taken).store(turn, std::memory_order_release);
+  }
+
   std::shared_ptr<SharedSegments::Segment> segment_;
   char* own_;
-  std::vector<Message> sends_, receives_;
+  MessageMemory memory_;  ///< of messages that are copied and came without
+  DividedMessages sends_, receives_;
   std::vector<Source> from_;
   std::unique_ptr<Exchange> remote_;
   uint64_t turn_ = 0;
@@ -264,21 +323,23 @@ std::shared_ptr<SharedSegments::Segment> SharedSegments::lease(size_t bytes) {
 }
 
 std::unique_ptr<Exchange> make_shared_exchange(
-    MPI_Comm comm, SharedSegments& segments, const std::vector<Message>& sends,
-    const std::vector<Message>& receives,
+    MPI_Comm comm, SharedSegments& segments, SharedUse use, const std::vector<Message>& all_sends,
+    const std::vector<Message>& all_receives,
     std::unique_ptr<Exchange> (*make_remote)(MPI_Comm, const std::vector<Message>&,
                                              const std::vector<Message>&)) {
-  std::vector<Message> near[2], far[2];
-  for (const Message& m : sends) (segments.node_rank(m.peer) >= 0 ? near : far)[0].push_back(m);
-  for (const Message& m : receives) (segments.node_rank(m.peer) >= 0 ? near : far)[1].push_back(m);
+  DividedMessages sends(segments, all_sends), receives(segments, all_receives);
   std::unique_ptr<Exchange> remote;
-  if (!far[0].empty() || !far[1].empty()) remote = make_remote(comm, far[0], far[1]);
+  if (!sends.far.empty() || !receives.far.empty()) remote = make_remote(comm, sends.far, receives.far);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  auto segment = segments.lease(part_bytes(near[0]));
+  auto segment = segments.lease(part_bytes(sends.near));
   if (!segment) return nullptr;
-  write_channels(segments.own(*segment), near[0]);
-  auto exchange = std::make_unique<SharedExchange>(segments, segment, near[0], near[1], std::move(remote));
+  write_channels(segments.own(*segment), sends.near);
+  MessageMemory memory;
+  if (use == SharedUse::copied)
+    for (DividedMessages* messages : {&sends, &receives}) messages->near = memory.complete(messages->near);
+  auto exchange = std::make_unique<SharedExchange>(segments, segment, std::move(memory), std::move(sends),
+                                                   std::move(receives), std::move(remote));
   segments.barrier();
   exchange->find_channels(segments, rank);
   return exchange;

@@ -52,10 +52,13 @@ class SharedSegments {
   std::string failure_;
 };
 
-/// An exchange whose messages within the node are copied by the receiver from the sender's part of a segment.
-/// Collective over all ranks of the communicator. Null on all ranks of a node that shares no memory.
+/// What becomes of messages without data: written and read where they are shared, or copied.
+enum class SharedUse { in_place, copied };
+
+/// An exchange whose messages within the node go through the sender's part of a segment. Collective over all
+/// ranks of the communicator. Null on all ranks of a node that shares no memory.
 std::unique_ptr<Exchange> make_shared_exchange(
-    MPI_Comm comm, SharedSegments& segments, const std::vector<Message>& sends,
+    MPI_Comm comm, SharedSegments& segments, SharedUse use, const std::vector<Message>& sends,
     const std::vector<Message>& receives,
     std::unique_ptr<Exchange> (*make_remote)(MPI_Comm, const std::vector<Message>&,
                                              const std::vector<Message>&));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/message_memory.hpp"
 
 namespace trellis {
 
@@ -10,23 +11,28 @@ namespace {
 /// Copies each send to the receive with its tag.
 class CopyExchange final : public Exchange {
  public:
-  CopyExchange(const std::vector<Message>& sends, const std::vector<Message>& receives) {
-    for (const Message& send : sends)
-      for (const Message& receive : receives)
+  CopyExchange(const std::vector<Message>& sends, const std::vector<Message>& receives)
+      : sends_{memory_.complete(sends)}, receives_{memory_.complete(receives)} {
+    for (const Message& send : sends_)
+      for (const Message& receive : receives_)
         if (send.tag == receive.tag) {
           TRELLIS_REQUIRE(send.bytes == receive.bytes, "message with tag ", send.tag, " has ", send.bytes,
                           " bytes, its receiver expects ", receive.bytes);
           pairs_.push_back({send, receive});
         }
-    TRELLIS_REQUIRE(pairs_.size() == sends.size() && pairs_.size() == receives.size(), sends.size(),
-                    " sends and ", receives.size(), " receives do not match");
+    TRELLIS_REQUIRE(pairs_.size() == sends_.size() && pairs_.size() == receives_.size(), sends_.size(),
+                    " sends and ", receives_.size(), " receives do not match");
   }
   void start() override {
     for (const auto& [send, receive] : pairs_) std::memcpy(receive.data, send.data, send.bytes);
   }
   void wait() override {}
+  void* outgoing(int number) override { return sends_[size_t(number)].data; }
+  void* incoming(int number) override { return receives_[size_t(number)].data; }
 
  private:
+  MessageMemory memory_;
+  std::vector<Message> sends_, receives_;
   std::vector<std::pair<Message, Message>> pairs_;
 };
 }  // namespace
