@@ -17,14 +17,15 @@ inline double best_decile(std::vector<double> v) {
   return v[v.size() / 10];
 }
 
-/// Seconds of one iteration of CG on A^dagger A, in the storage of A.
+/// Seconds of one iteration of CG on A^dagger A, in the storage of A, for all right-hand sides of the source.
 inline double seconds_of_iteration(const LinearOperator& A, const SpinorField& source) {
   constexpr int iterations = 10;
-  ConjugateGradient method(A, 1, CgForm::normal_equations, false);
-  SolveProgress progress(1, iterations, false);
-  SolveColumn& column = progress.columns[0];
-  column.is_active = true;
-  column.start2 = column.largest2 = 1.0;
+  ConjugateGradient method(A, source.rhs(), CgForm::normal_equations, false);
+  SolveProgress progress(source.rhs(), iterations, false);
+  for (SolveColumn& column : progress.columns) {
+    column.is_active = true;
+    column.start2 = column.largest2 = 1.0;
+  }
   SpinorField x = SpinorField::like(source), r = source;
   const double start = processor_seconds();
   method.run(x, r, progress);

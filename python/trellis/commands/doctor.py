@@ -198,7 +198,8 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "GPUs": ", ".join(machine["gpus"]) or "none",
             "ranks": f"{parallel['ranks']} ({parallel['communicator']}), on {_nodes(parallel['nodes'])}",
             "threads per rank": str(parallel["threads_per_rank"]),
-            "halo exchange": f"{parallel['exchange']} (TRELLIS_EXCHANGE=automatic, persistent, shared or copied)",
+            "halo exchange": f"{parallel['exchange']} "
+            "(TRELLIS_EXCHANGE=automatic, persistent, shared or copied)",
         },
     )
     lattice = found["lanes"]

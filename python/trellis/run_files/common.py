@@ -156,9 +156,9 @@ class MachineTable(Table):
     exchange: Literal["automatic", "persistent", "shared", "copied"] | None = Field(
         default=None,
         description="How halos travel: MPI's persistent requests, shared memory between the ranks of a node, "
-        "the same with copies of each rank's own (copied), or automatic: shared memory where ranks have some, "
-        "copied where processors are not AMD's, requests for GPUs and other nodes; default: the environment "
-        "variable TRELLIS_EXCHANGE, or automatic.",
+        "the same with copies of each rank's own (copied), or automatic: shared memory where ranks have "
+        "some, copied where processors are not AMD's, requests for GPUs and other nodes; default: the "
+        "environment variable TRELLIS_EXCHANGE, or automatic.",
     )
     memory_gib: float | None = Field(
         default=None,
