@@ -2,19 +2,20 @@
 
 namespace trellis {
 
-LaneFaces::LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, int reals, size_t scalar_bytes,
+LaneFaces::LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, LegReals reals, size_t scalar_bytes,
                      int directions)
     : links_{std::move(links)}, rhs_{rhs}, messages_{links_->backend()} {
   const SiteLayout& layout = links_->layout();
   const Geometry& geometry = layout.geometry();
   const Backend backend = links_->backend();
-  const size_t object_bytes = size_t(rhs) * size_t(reals) * scalar_bytes;  // of a lane
   legs_.reserve(legs);
   for (int mu = 0; mu < directions; ++mu) {
     if (!geometry.is_split(mu)) continue;
     for (int step = 1; step >= -1; step -= 2) {
       Leg leg;
       leg.leg = leg_of(mu, step);
+      const size_t object_bytes =  // of a lane
+          size_t(rhs) * size_t(step > 0 ? reals.forward : reals.backward) * scalar_bytes;
       for (int lane = 0; lane < layout.lanes(); ++lane) {
         if (layout.leaves_rank(leg_of(mu, -step), lane)) leg.edge_lanes.push_back(lane);
         if (layout.leaves_rank(leg.leg, lane)) leg.ghost_lanes.push_back(lane);

@@ -13,11 +13,16 @@
 
 namespace trellis {
 
+/// Reals of what moves along a leg.
+struct LegReals {
+  int forward, backward;
+};
+
 class LaneFaces {
  public:
   /// Of objects of `reals` reals of `scalar_bytes` each, in the directions 0..directions-1 that ranks split.
   /// Collective.
-  LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, int reals, size_t scalar_bytes,
+  LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, LegReals reals, size_t scalar_bytes,
             int directions = Nd);
 
   bool is_needed() const { return !legs_.empty(); }

@@ -19,7 +19,7 @@ std::shared_ptr<const HopLinks> checked(std::shared_ptr<const HopLinks> links, i
 SpinorHalo::SpinorHalo(std::shared_ptr<const HopLinks> links, int rhs, int directions)
     : links_{checked(std::move(links), directions)},
       rhs_{rhs},
-      faces_{links_, rhs, spinor_reals, sizeof(double), directions} {}
+      faces_{links_, rhs, {spinor_reals, spinor_reals}, sizeof(double), directions} {}
 
 void SpinorHalo::start(const SpinorField& in, int in_parity) {
   TRELLIS_REQUIRE(in.layout_ptr() == links_->layout_ptr() && in.precision() == Precision::double_precision &&

@@ -6,13 +6,15 @@
 namespace trellis {
 
 namespace {
-constexpr int half_spinor_reals = 12;
+/// As WilsonGhosts has them.
+LegReals half_spinor_reals(Precision p) { return {p == Precision::half_precision ? 7 : 12, 12}; }
 
 size_t scalar_bytes(Precision p) { return p == Precision::double_precision ? sizeof(double) : sizeof(float); }
 }  // namespace
 
 WilsonHalo::WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs)
-    : links_{links}, faces_{links, rhs, half_spinor_reals, scalar_bytes(links->precision())} {}
+    : links_{links},
+      faces_{links, rhs, half_spinor_reals(links->precision()), scalar_bytes(links->precision())} {}
 
 void WilsonHalo::start(const SpinorField& in, int in_parity, bool is_dagger) {
   faces_.start(in_parity, [&](const LaneFaceCall& face, const SiteRange& blocks) {

@@ -30,7 +30,7 @@ struct WilsonHopCall {
   RawField in, out;
   RawField x;          ///< parity of `out`; used when x_term is not none
   RawField clover;     ///< parity of `out`; used by clover terms
-  RawField ghosts[8];  ///< half spinors by leg; slots = right-hand sides
+  RawField ghosts[8];  ///< by leg (WilsonGhosts); slots = right-hand sides
   SiteTerm x_term = SiteTerm::none, hop_term = SiteTerm::chiral_scalar;
   double x_scalar[2] = {0, 0}, hop_scalar[2] = {1, 0};
   double coefficient = 1.0;  ///< multiplies H psi before a clover hop_term
@@ -100,7 +100,10 @@ class WilsonHop {
         hop_im_{Scalar(call.hop_scalar[1])},
         coefficient_{Scalar(call.coefficient)},
         sign_{Scalar(call.is_dagger ? -1 : 1)} {
-    for (int leg = 0; leg < 8; ++leg) ghosts_[leg] = GhostView(call.ghosts[leg]);
+    for (int mu = 0; mu < 4; ++mu) {
+      ghosts_ahead_[mu] = typename Ghosts::Forward(call.ghosts[2 * mu]);
+      ghosts_behind_[mu] = typename Ghosts::Backward(call.ghosts[2 * mu + 1]);
+    }
   }
 
   /// Computes one block and right-hand side.
@@ -138,7 +141,7 @@ class WilsonHop {
   static constexpr size_t real_bytes = Layout::lanes * sizeof(typename StorageTraits<Storage>::element);
   static constexpr size_t link_bytes = LinkReals * real_bytes, spinor_bytes = 24 * real_bytes,
                           clover_bytes = 72 * real_bytes;
-  using GhostView = HalfSpinorView<Layout, Scalar>;
+  using Ghosts = WilsonGhosts<Layout, Storage>;
 
   template <int mu>
   TRELLIS_SITE_FN void add_legs(Spinor<Real>& sum, int block, int slot) const {
@@ -172,7 +175,7 @@ class WilsonHop {
     constexpr int leg = 2 * mu;
     decltype(projected_half<mu>(in_, 0, 0, Scalar(1))) half;
     if (n.is_ghost) {
-      from_ghost(half, ghosts_[leg].load(n.index, slot));
+      from_ghost(half, ghosts_ahead_[mu].load(n.index, slot));
     } else {
       half = projected_half<mu>(in_, n.index, slot, -sign_);
       if (n.crosses) move_lanes(half, leg);
@@ -187,7 +190,7 @@ class WilsonHop {
     HalfSpinor<Real> h;
     constexpr int leg = 2 * mu + 1;
     if (n.is_ghost) {
-      h = ghosts_[leg].load(n.index, slot);
+      h = ghosts_behind_[mu].load(n.index, slot);
     } else {
       h = backward_half<mu>(links_there_, in_, n.index, slot, sign_);
       if (n.crosses) stencil_.move_lanes(h, leg);
@@ -255,7 +258,8 @@ class WilsonHop {
   LinkView<Layout, Storage, LinkReals> links_here_, links_there_;
   Spinors in_, out_, x_;
   SiteArray<Layout, Storage, 72> clover_;
-  GhostView ghosts_[8];
+  typename Ghosts::Forward ghosts_ahead_[4];
+  typename Ghosts::Backward ghosts_behind_[4];
   SiteTerm x_term_, hop_term_;
   bool is_real_;  ///< no clover term, no gamma5
   Scalar x_re_, x_im_, hop_re_, hop_im_, coefficient_, sign_;

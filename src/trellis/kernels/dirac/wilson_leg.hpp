@@ -72,19 +72,37 @@ TRELLIS_SITE_FN auto backward_half(const Links& links, const SpinorView<Layout, 
   }
 }
 
-/// A half spinor goes through ghosts as its twelve reals; fixed point as six pairs and the unit.
+/// A projected half spinor in fixed point as reals: six pairs of integers and the unit.
+template <class R>
+struct PackedHalfSpinor {
+  R pairs[2][Nc];
+  R unit;
+};
+
+/// Of forward legs, which are multiplied where they arrive, projected half spinors lie in the ghosts; of
+/// backward legs products.
+template <class Layout, class Storage>
+struct WilsonGhosts {
+  using Scalar = typename StorageTraits<Storage>::compute;
+  using Forward = HalfSpinorView<Layout, Scalar>;
+  using Backward = HalfSpinorView<Layout, Scalar>;
+};
+template <class Layout>
+struct WilsonGhosts<Layout, Half> {
+  using Forward = ObjectView<Layout, float, PackedHalfSpinor, 7>;
+  using Backward = HalfSpinorView<Layout, float>;
+};
+
 template <class R>
 TRELLIS_SITE_FN const HalfSpinor<R>& to_ghost(const HalfSpinor<R>& h) {
   return h;
 }
 template <class R, class Pair>
-TRELLIS_SITE_FN HalfSpinor<R> to_ghost(const IntegerHalfSpinor<R, Pair>& h) {
-  HalfSpinor<R> g;
-  unroll<2>([&](auto s) TRELLIS_INLINE_LAMBDA {
-    g.s[s].c[0] = {bits_as_float(h.s[s].c[0]), bits_as_float(h.s[s].c[1])};
-    g.s[s].c[1] = {bits_as_float(h.s[s].c[2]), h.unit};
-    g.s[s].c[2] = {h.unit, h.unit};
-  });
+TRELLIS_SITE_FN PackedHalfSpinor<R> to_ghost(const IntegerHalfSpinor<R, Pair>& h) {
+  PackedHalfSpinor<R> g;
+  unroll<2 * Nc>(
+      [&](auto k) TRELLIS_INLINE_LAMBDA { g.pairs[k / Nc][k % Nc] = bits_as_float(h.s[k / Nc].c[k % Nc]); });
+  g.unit = h.unit;
   return g;
 }
 template <class R>
@@ -92,12 +110,11 @@ TRELLIS_SITE_FN void from_ghost(HalfSpinor<R>& h, const HalfSpinor<R>& ghost) {
   h = ghost;
 }
 template <class R, class Pair>
-TRELLIS_SITE_FN void from_ghost(IntegerHalfSpinor<R, Pair>& h, const HalfSpinor<R>& ghost) {
-  unroll<2>([&](auto s) TRELLIS_INLINE_LAMBDA {
-    const ColorVector<R>& g = ghost.s[s];
-    h.s[s] = {float_as_bits(g.c[0].re), float_as_bits(g.c[0].im), float_as_bits(g.c[1].re)};
+TRELLIS_SITE_FN void from_ghost(IntegerHalfSpinor<R, Pair>& h, const PackedHalfSpinor<R>& ghost) {
+  unroll<2 * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
+    h.s[k / Nc].c[k % Nc] = float_as_bits(ghost.pairs[k / Nc][k % Nc]);
   });
-  h.unit = ghost.s[0].c[1].im;
+  h.unit = ghost.unit;
 }
 
 }  // namespace trellis

@@ -24,11 +24,11 @@ class WilsonFace {
   using Scalar = typename StorageTraits<Storage>::compute;
 
   explicit WilsonFace(const WilsonFaceCall& call)
-      : face_{call.face}, links_{call.links}, in_{call.in}, is_dagger_{call.is_dagger} {}
+      : ahead_{call.face}, behind_{call.face}, links_{call.links}, in_{call.in}, is_dagger_{call.is_dagger} {}
 
   /// Face block `index`: ghost and message of one right-hand side.
   TRELLIS_SITE_FN void pack(int index, int slot) const {
-    switch (face_.direction()) {
+    switch (ahead_.direction()) {
       case 0:
         return pack_direction<0>(index, slot);
       case 1:
@@ -39,19 +39,24 @@ class WilsonFace {
         return pack_direction<3>(index, slot);
     }
   }
-  TRELLIS_SITE_FN void unpack(int index, int slot) const { face_.receive(index, slot); }
+  TRELLIS_SITE_FN void unpack(int index, int slot) const {
+    ahead_.is_forward() ? ahead_.receive(index, slot) : behind_.receive(index, slot);
+  }
 
  private:
   template <int mu>
   TRELLIS_SITE_FN void pack_direction(int index, int slot) const {
-    const int block = face_.block(index);
-    const Scalar sign = face_.is_forward() == is_dagger_ ? 1 : -1;
-    face_.send(face_.is_forward() ? to_ghost(projected_half<mu>(in_, block, slot, sign))
-                                  : backward_half<mu>(links_, in_, block, slot, sign),
-               index, slot);
+    const int block = ahead_.block(index);
+    const Scalar sign = ahead_.is_forward() == is_dagger_ ? 1 : -1;
+    if (ahead_.is_forward())
+      ahead_.send(to_ghost(projected_half<mu>(in_, block, slot, sign)), index, slot);
+    else
+      behind_.send(backward_half<mu>(links_, in_, block, slot, sign), index, slot);
   }
 
-  LaneFace<Layout, HalfSpinorView<Layout, Scalar>> face_;
+  using Ghosts = WilsonGhosts<Layout, Storage>;
+  LaneFace<Layout, typename Ghosts::Forward> ahead_;    ///< of the call, where it is that of a forward leg
+  LaneFace<Layout, typename Ghosts::Backward> behind_;  ///< or a backward one
   LinkView<Layout, Storage, LinkReals> links_;
   Spinors in_;
   bool is_dagger_;
