@@ -3,9 +3,12 @@
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <string>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/single/launcher.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
 
 namespace trellis {
@@ -68,6 +71,56 @@ TEST(SingleCommunicator, messages_that_do_not_match_are_refused) {
   EXPECT_THROW(comm.make_exchange({{0, 1, x, 16}}, {{0, 2, y, 16}}), BadArgument);
   EXPECT_THROW(comm.make_exchange({{0, 1, x, 16}}, {}), BadArgument);
   EXPECT_NO_THROW(comm.make_exchange({}, {}));
+}
+
+/// Of every launcher nothing, and what it had before at the end.
+class WithoutLauncher {
+ public:
+  WithoutLauncher() {
+    for (const char* name : names) {
+      const char* value = std::getenv(name);
+      before_.emplace_back(value == nullptr ? "" : value);
+      unsetenv(name);
+    }
+  }
+  ~WithoutLauncher() {
+    for (size_t i = 0; i < before_.size(); ++i)
+      before_[i].empty() ? unsetenv(names[i]) : setenv(names[i], before_[i].c_str(), 1);
+  }
+
+ private:
+  static constexpr const char* names[] = {
+      "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK", "PMIX_SIZE", "PMIX_RANK",
+      "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"};
+  std::vector<std::string> before_;
+};
+
+TEST(Launcher, one_of_several_processes_is_told_by_the_environment) {
+  const WithoutLauncher nothing;
+  EXPECT_EQ(launched_processes(), 1);
+  EXPECT_NO_THROW(require_single_process());
+  for (const auto& [size, number] :
+       {std::pair("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), std::pair("PMI_SIZE", "PMI_RANK"),
+        std::pair("PMIX_SIZE", "PMIX_RANK"), std::pair("SLURM_STEP_NUM_TASKS", "SLURM_PROCID")}) {
+    const WithoutLauncher others;
+    setenv(size, "3", 1);
+    EXPECT_EQ(launched_processes(), 1) << size << " alone: of a job, say";
+    setenv(number, "0", 1);
+    EXPECT_EQ(launched_processes(), 3) << size;
+    try {
+      require_single_process();
+      ADD_FAILURE() << size;
+    } catch (const NotAvailable& error) {
+      EXPECT_NE(
+          std::string(error.what()).find("3 processes were started together, but this build has no MPI"),
+          std::string::npos)
+          << error.what();
+    }
+    setenv(size, "1", 1);
+    EXPECT_NO_THROW(require_single_process());
+    unsetenv(size);
+    unsetenv(number);
+  }
 }
 
 TEST(Communicator, agreed_errors_carry_the_message) {

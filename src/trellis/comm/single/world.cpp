@@ -1,12 +1,16 @@
 /// world() of a build without MPI.
 #ifndef TRELLIS_WITH_MPI
 #include "trellis/comm/exchange_policy.hpp"
+#include "trellis/comm/single/launcher.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
 
 namespace trellis {
 
 CommunicatorPtr world() {
-  static CommunicatorPtr communicator = std::make_shared<SingleCommunicator>();
+  static CommunicatorPtr communicator = [] {
+    require_single_process();
+    return std::make_shared<SingleCommunicator>();
+  }();
   return communicator;
 }
 
