@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from .core import load
-from .errors import Error
+from .errors import Error, NotAvailable
 
 T = TypeVar("T")
 
@@ -88,5 +88,9 @@ def abort(status: int = 1) -> None:
         Exit status.
     """
     core = load()
-    if core.size() > 1:
+    try:
+        size = core.size()
+    except NotAvailable:  # processes that are no ranks: each ends by itself
+        return
+    if size > 1:
         core.abort(status)

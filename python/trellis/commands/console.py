@@ -222,5 +222,5 @@ def _wait_for_lower_ranks(rank: int) -> None:
 def _end_other_ranks(status: int) -> None:
     from .. import parallel
 
-    if "trellis._core" in sys.modules and parallel.ranks() > 1:
+    if "trellis._core" in sys.modules:
         parallel.abort(status)
