@@ -12,7 +12,8 @@ if(TRELLIS_MPI)
   find_package(MPI COMPONENTS C)
   if(NOT MPI_C_FOUND)
     message(FATAL_ERROR "TRELLIS_MPI is on, but no MPI was found. Install one "
-      "(apt-get install libopenmpi-dev openmpi-bin) or configure with -DTRELLIS_MPI=OFF (pip install . -C cmake.define.TRELLIS_MPI=OFF).")
+      "(apt-get install libopenmpi-dev openmpi-bin) or configure with -DTRELLIS_MPI=OFF "
+      "(pip install . -C cmake.define.TRELLIS_MPI=OFF).")
   endif()
   # Open MPI's mpirun refuses more ranks than cores, and binds them, unless told otherwise.
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE mpiexec_version ERROR_QUIET)
