@@ -163,8 +163,9 @@ def run_script(folder: Path, monkeypatch, *, left: int, refusals: int, tasks: st
     for name, text in {
         "sbatch": f'echo "sbatch $TRELLIS_ALLOCATIONS_LEFT $*" >> {asked}\n'
         f"[ $(grep -c ^sbatch {asked}) -gt {refusals} ] && echo 18\n",
+        "squeue": "true\n",
         "scancel": f'echo "scancel $*" >> {asked}\n',
-        "python": f'if [ "$1" = -m ]; then echo \'{{"tasks": {tasks}}}\'; exit 3; fi\n'
+        "python": f'if [ "$2" = trellis ]; then echo \'{{"tasks": {tasks}}}\'; exit 3; fi\n'
         f'exec {sys.executable} "$@"\n',
     }.items():
         (programs / name).write_text(f"#!/bin/sh\n{text}")
@@ -195,7 +196,7 @@ def run_script(folder: Path, monkeypatch, *, left: int, refusals: int, tasks: st
         (3, 0, '{"done": 1, "held": 1}', ["sbatch 2"]),
         (3, 1, '{"done": 1, "held": 1}', ["sbatch 2", "sbatch 2"]),
         (3, 0, '{"done": 1}', ["sbatch 2", "scancel 18"]),
-        (3, 1, '{"done": 1}', ["sbatch 2"]),
+        (3, 1, '{"done": 1}', ["sbatch 2", "sbatch 2", "scancel 18"]),
         (1, 0, '{"done": 1, "held": 1}', []),
     ],
 )

@@ -2,20 +2,23 @@
 
 Each batch job first submits its successor, which waits for its end; when the campaign is over it cancels the
 successor. So nothing has to live outside the allocations, and a job that is killed, by its end or with its
-node, is followed by the next all the same. The number of jobs is limited.
+node, is followed by the next all the same. The number of jobs is limited. Each has a name of its own, by
+which Slurm is asked whether it has it before it is submitted again (:mod:`.submission`).
 """
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
 import shlex
 import sys
 from pathlib import Path
 
 from ..errors import BadArgument
-from .launchers.slurm_system import ask, require_slurm
+from .launchers.slurm_system import require_slurm
 from .model import Campaign, Machine
+from .submission import submit_once
 
 _SCRIPT = """\
 #!/bin/bash
@@ -27,12 +30,13 @@ _SCRIPT = """\
 #SBATCH --signal=B:TERM@{drain}
 {options}
 left=${{TRELLIS_ALLOCATIONS_LEFT:-1}}
-next=
+successor={state}/allocation.$SLURM_JOB_ID.next
 renew() {{
-  next=$(TRELLIS_ALLOCATIONS_LEFT=$((left - 1)) sbatch --parsable --export=ALL \\
-    --dependency=afterany:"$SLURM_JOB_ID" {script}) || next=
+  TRELLIS_ALLOCATIONS_LEFT=$((left - 1)) {python} -m trellis.campaign.submission \\
+    {job}-after-"$SLURM_JOB_ID" {script} "$SLURM_JOB_ID" "$@" > "$successor"
 }}
-if [ "$left" -gt 1 ]; then renew; fi
+renewing=
+if [ "$left" -gt 1 ]; then renew & renewing=$!; fi
 cd {folder} || exit 1
 {python} -m trellis campaign run {file} --machine {machine} --json > {state}/allocation.$SLURM_JOB_ID.json &
 manager=$!
@@ -40,13 +44,17 @@ told=
 trap 'told=1; kill -TERM $manager 2>/dev/null' TERM
 until wait $manager; status=$?; [ -z "$told" ]; do told=; done  # the signal ends a wait, too
 over='import json, sys; sys.exit(bool(set(json.load(sys.stdin)["tasks"]) - {{"done", "failed", "skipped"}}))'
-if {python} -c "$over" < {state}/allocation.$SLURM_JOB_ID.json; then
-  if [ -n "$next" ]; then scancel "$next"; fi
-  exit $status
+{python} -c "$over" < {state}/allocation.$SLURM_JOB_ID.json
+unfinished=$?
+if [ -n "$renewing" ]; then
+  wait $renewing
+  if [ $unfinished = 0 ]; then
+    if [ -s "$successor" ]; then scancel "$(cat "$successor")"; fi
+  elif [ ! -s "$successor" ]; then
+    renew again
+  fi
+  rm -f "$successor"
 fi
-for pause in 0 5 10 20; do  # sbatch may have failed at the beginning for a while only
-  if [ -z "$next" ] && [ "$left" -gt 1 ]; then sleep $pause; renew; fi
-done
 exit $status
 """
 
@@ -74,7 +82,7 @@ def batch_script(
     state = Path(campaign.state)
     is_path = os.sep in machine_file or machine_file.endswith(".toml")
     return _SCRIPT.format(
-        job=f"trellis-{campaign.name}",
+        job=shlex.quote(_job_name(campaign)),
         nodes=len(machine.nodes),
         log=shlex.quote(str(state / "allocation.%j.log")),
         drain=max(1, round(machine.drain_seconds or min(60, machine.allocation_seconds / 10))),
@@ -111,12 +119,11 @@ def submit(
     state.mkdir(parents=True, exist_ok=True)
     script = state / "allocation.sh"
     script.write_text(batch_script(campaign, file, machine, machine_file, options=options))
-    words = [
-        "env",
-        f"TRELLIS_ALLOCATIONS_LEFT={allocations}",
-        "sbatch",
-        "--parsable",
-        "--export=ALL",
-        str(script),
-    ]
-    return ask(*words).split(";")[0]
+    name = f"{_job_name(campaign)}-{secrets.token_hex(4)}"
+    words = ["env", f"TRELLIS_ALLOCATIONS_LEFT={allocations}", "sbatch", "--parsable", "--export=ALL"]
+    return submit_once([*words, f"--job-name={name}", str(script)], name)
+
+
+def _job_name(campaign: Campaign) -> str:
+    """How the names of its batch jobs begin."""
+    return f"trellis-{campaign.name}"

@@ -20,6 +20,7 @@ from .course import Course
 from .judging import Judge
 from .launchers import make_launcher
 from .launchers.base import Launcher
+from .launchers.patience import patiently
 from .launching import start
 from .model import Campaign, Failure, Machine, State
 from .past import Past
@@ -115,6 +116,7 @@ class Manager:
             machine={"name": machine.name, "nodes": len(machine.nodes), "launcher": machine.launcher},
             campaign={"name": self.campaign.name, "tasks": len(course.tasks), "text": self.campaign.text},
         )
+        self.launcher.is_stopped = lambda: self.signals > 0
         self.launcher.start()
         left = self.launcher.seconds_left()
         if left is not None and (course.end is None or time.monotonic() + left < course.end):
@@ -124,10 +126,15 @@ class Manager:
         for node in machine.usable:
             if node.name not in course.health.quarantined and node.name not in missing:
                 course.join(node.name)
-        self.past.orphans.meet()
+        patiently(self._meet_left_overs, self.launcher.is_stopped)
         self.past.look_at_history()
         course.is_begun = True
         course.records.commit(now=True)
+
+    def _meet_left_overs(self) -> None:
+        with contextlib.suppress(OSError):  # an engine without answers must not make it seem dead
+            self.claims.beat()
+        self.past.orphans.meet()
 
     def _loop(self) -> str:
         course, planner = self.course, self.course.planner

@@ -24,6 +24,8 @@ from ..model import Machine, Placement
 from . import slurm_system
 from .agent import PROTOCOL
 from .base import LAUNCH_ONCE, Ended, Handle, Launch, Launcher
+from .node_programs import NodePrograms
+from .patience import patiently
 
 
 @dataclass(slots=True)
@@ -46,7 +48,7 @@ class AgentLauncher(Launcher):
         self._python = str(machine.launcher_options.get("python", sys.executable))
         self._words = [str(word) for word in machine.launcher_options.get("agent_command", ())]
         self._listener: socket.socket | None = None
-        self._starter: subprocess.Popen | None = None
+        self._starter: NodePrograms | None = None
         self._secret = secrets.token_hex(16)
         self._poll = select.poll()
         self._strangers: dict[int, tuple[socket.socket, bytes]] = {}
@@ -74,30 +76,34 @@ class AgentLauncher(Launcher):
         """
         names = [node.name for node in self.machine.usable]
         if not self._words:
-            dead = slurm_system.lost_nodes(names)  # with one of them srun would start nothing
+            dead = patiently(
+                lambda: slurm_system.lost_nodes(names), self.is_stopped
+            )  # with one of them srun would start nothing
             names = [name for name in names if name not in dead]
         self._listener = socket.create_server(("", 0), backlog=4096)
         self._poll.register(self._listener, select.POLLIN)
-        words = self._words or slurm_system.one_per_node("trellis-agents", names)
         agent = Path(__file__).with_name("agent.py")
         port = self._listener.getsockname()[1]
         environment = slurm_system.step_environment(os.environ) | {"TRELLIS_AGENT_SECRET": self._secret}
-        self._starter = subprocess.Popen(
-            [*words, self._python, "-SE", str(agent), _own_addresses(), str(port)],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        program = [self._python, "-SE", str(agent), _own_addresses(), str(port)]
+        self._starter = NodePrograms(self._words, "trellis-agents", names, program, environment=environment)
         deadline = time.monotonic() + self.machine.join_timeout
-        while len(self._agents) < len(names) and self._starter.poll() is None and time.monotonic() < deadline:
+        while len(self._agents) < len(names) and self._may_report() and time.monotonic() < deadline:
             self._listen(0.1)
         if not self._agents:
             self.close()
             raise NotAvailable(
                 self._problem
-                or f"no agent reported within {self.machine.join_timeout:g} s: {' '.join(words)}"
+                or f"no agent reported within {self.machine.join_timeout:g} s: "
+                f"{' '.join(self._starter.words)}"
             )
         self._joined.clear()
+
+    def _may_report(self) -> bool:
+        """Whether to wait for agents; one srun that ended after some have reported is not repeated."""
+        if self._starter is None or self.is_stopped():
+            return False
+        return self._starter.process.poll() is None or (not self._agents and self._starter.may_report())
 
     def missing_nodes(self) -> Sequence[str]:
         return [node.name for node in self.machine.usable if node.name not in self._agents]
@@ -111,10 +117,10 @@ class AgentLauncher(Launcher):
             self._listener.close()
         if self._starter is not None:
             try:
-                self._starter.wait(10)
+                self._starter.process.wait(10)
             except subprocess.TimeoutExpired:
-                os.killpg(self._starter.pid, signal.SIGTERM)
-                self._starter.wait()
+                os.killpg(self._starter.process.pid, signal.SIGTERM)
+                self._starter.process.wait()
 
     # ------------------------------------------------------------------ attempts
 

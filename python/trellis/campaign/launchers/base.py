@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -87,6 +87,8 @@ class Launcher(abc.ABC):
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        #: Whether somebody wants this program to end: `start` then waits no longer for an engine's answer.
+        self.is_stopped: Callable[[], bool] = lambda: False
 
     def start(self) -> None:  # noqa: B027
         """Before the first launch: connect, start agents, wait for the first lump.

@@ -22,7 +22,9 @@ from typing import Any
 
 from ...errors import NotAvailable
 from ..model import Machine, Placement
+from . import patience
 from .base import LAUNCH_ONCE, MANAGER, MARKER, Ended, Handle, Launch, Orphan
+from .patience import NoAnswer
 from .process import ProcessHandle, ProcessLauncher
 from .slurm_system import ask
 
@@ -39,7 +41,17 @@ class _Lingering:
 
     handle: Handle
     ended: Ended
-    until: float
+    since: float
+    next_look: float
+
+
+@dataclasses.dataclass(slots=True)
+class _Unjudged:
+    """An attempt whose client ended while the engine gives no answer to how its job did."""
+
+    handle: Handle
+    ended: Ended
+    since: float
     next_look: float
 
 
@@ -60,6 +72,7 @@ class ClientLauncher(ProcessLauncher):
         self.doomed: dict[str, tuple[str, ...]] = {}  # name of a job that could never start -> nodes
         self.killed: dict[str, float] = {}  # name of a job that was ended -> when the hard way, or infinity
         self.lingering: list[_Lingering] = []
+        self.unjudged: list[_Unjudged] = []
 
     @abc.abstractmethod
     def client(
@@ -81,7 +94,15 @@ class ClientLauncher(ProcessLauncher):
 
     @abc.abstractmethod
     def judge(self, handle: Handle, status: int, messages: str) -> Ended:
-        """What the end of the client means."""
+        """What the end of the client means.
+
+        Raises
+        ------
+        NoAnswer
+            The engine does not say it now.
+        NotAvailable
+            It will never say it.
+        """
 
     def refuse(self, launch: Launch, placement: Placement) -> str | None:
         """Why the engine cannot do it; None: it can."""
@@ -122,17 +143,42 @@ class ClientLauncher(ProcessLauncher):
         self._end_late_clients()
         self._end_doomed()
         reported = []
+        is_hasty = bool(self.lingering or self.unjudged)
+        clients = super().poll(min(timeout, _LINGER_PAUSE) if is_hasty else timeout)
         now = time.monotonic()
-        for handle, said in super().poll(min(timeout, _LINGER_PAUSE) if self.lingering else timeout):
+        for one in [*(_Unjudged(*client, now, now) for client in clients), *self._due(now)]:
+            handle, ended = one.handle, self._judged(one)
+            if ended is None:
+                self.unjudged.append(one)
+                continue
             name = str(handle.identity.get("name", ""))
-            ended = self._judge(handle, said) if name and not said.launcher_error else said
             is_killed = self.killed.pop(name, None) is not None
             if name and (is_killed or ended.launcher_error):
                 first_look = now + self.after_end if is_killed else now
-                self.lingering.append(_Lingering(handle, ended, now + _LINGER_SECONDS, first_look))
+                self.lingering.append(_Lingering(handle, ended, now, first_look))
             else:
                 reported.append((handle, ended))
         return reported + self._gone()
+
+    def _due(self, now: float) -> list[_Unjudged]:
+        """Attempts of which the engine is to be asked again now; they are taken out."""
+        due = [one for one in self.unjudged if one.next_look <= now]
+        self.unjudged = [one for one in self.unjudged if one.next_look > now]
+        return due
+
+    def _judged(self, one: _Unjudged) -> Ended | None:
+        """What the end of a client means; None: the engine gives no answer, and is to be asked again."""
+        if one.ended.launcher_error or not one.handle.identity.get("name"):
+            return one.ended
+        try:
+            return self._judge(one.handle, one.ended)
+        except NotAvailable as error:
+            now = time.monotonic()
+            if isinstance(error, NoAnswer) and now - one.since < patience.SECONDS:
+                pause = max(patience.FIRST_PAUSE, now - one.since)
+                one.next_look = now + min(pause, patience.LONGEST_PAUSE)
+                return None
+            return Ended(None, launcher_error=str(error))
 
     def _judge(self, handle: Handle, ended: Ended) -> Ended:
         if doomed := self.doomed.pop(str(handle.identity["name"]), None):
@@ -155,7 +201,8 @@ class ClientLauncher(ProcessLauncher):
             named = self._named(str(one.handle.identity["name"]))
             if named:
                 self.end_jobs(named, hard=True)
-            if named != [] and now < one.until:
+            patient = patience.SECONDS if named is None else _LINGER_SECONDS
+            if named != [] and now - one.since < patient:
                 continue
             self.lingering.remove(one)
             self._end_marked(one.handle)
@@ -251,7 +298,7 @@ def ask_json(*command: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise NotAvailable(f"{' '.join(command)}: not JSON: {error}") from None
+        raise NoAnswer(f"{' '.join(command)}: not JSON: {error}") from None
 
 
 def end_process(process: subprocess.Popen | None) -> None:

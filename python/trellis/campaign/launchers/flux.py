@@ -17,6 +17,7 @@ from ...errors import NotAvailable
 from ..model import Machine, Placement
 from .base import Ended, Handle, Launch
 from .clients import ClientLauncher
+from .patience import expected_answer, patiently
 from .slurm_system import ask, expand_hosts, machine_on_hosts
 
 #: What Flux fills in wherever it stands in a command, unlike all other words.
@@ -56,7 +57,7 @@ class FluxLauncher(ClientLauncher):
                 "not inside a Flux instance (FLUX_URI is not set): run under `flux start`, in an allocation "
                 "e.g. `srun -N4 -n4 flux start trellis campaign run ...`"
             )
-        hosts = expand_hosts(ask(self.program, "getattr", "hostlist"))
+        hosts = patiently(lambda: self._hosts("getattr", "hostlist"))
         if len(set(hosts)) < len(hosts):
             raise NotAvailable(
                 f"the brokers of this Flux instance are on {', '.join(hosts)}: several on one host, which "
@@ -66,11 +67,15 @@ class FluxLauncher(ClientLauncher):
 
     def start(self) -> None:
         super().start()
-        self.follow_nodes(self.nodes_up())
+        self.follow_nodes(patiently(self.nodes_up, self.is_stopped))
 
     def nodes_up(self) -> set[str]:
         """Where jobs may start: not those that are offline, drained or excluded."""
-        return set(expand_hosts(ask(self.program, "resource", "list", "-n", "-s", "up", "-o", "{nodelist}")))
+        return set(self._hosts("resource", "list", "-n", "-s", "up", "-o", "{nodelist}"))
+
+    def _hosts(self, *words: str) -> list[str]:
+        with expected_answer(f"flux {' '.join(words)}"):
+            return expand_hosts(ask(self.program, *words))
 
     def seconds_left(self) -> float | None:
         """Of the batch job that the instance runs in; None: it has no end, or is no job."""
@@ -142,8 +147,7 @@ class FluxLauncher(ClientLauncher):
         lost = {name for found in _NODE_FAILURE.findall(messages) for name in expand_hosts(found)}
         if _SHELL_FAILURE.search(messages):  # of a node that is lost, or it was killed
             words = ("resource", "status", "-n", "-s", "offline", "-o", "{nodelist}")
-            with contextlib.suppress(NotAvailable):
-                lost |= set(expand_hosts(ask(self.program, *words)))
+            lost |= set(self._hosts(*words))
         return tuple(sorted(lost & set(nodes)))
 
 

@@ -31,6 +31,8 @@ from . import slurm_system
 from .agent import die_with_parent
 from .base import Ended, Handle, Launch
 from .clients import ClientLauncher, ask_json, end_process
+from .node_programs import NodePrograms
+from .patience import NoAnswer, expected_answer, patiently
 from .template import fill
 
 _JOB = re.compile(r"job ID: (\d+)")
@@ -70,7 +72,7 @@ class HyperQueueLauncher(ClientLauncher):
         self.folder = str(options.get("server_dir", ""))
         self.own_folder: Path | None = None
         self.server: subprocess.Popen | None = None
-        self.workers: subprocess.Popen | None = None
+        self.workers: NodePrograms | None = None
         names = [node.name for node in self.machine.nodes]
         if len({_plain(name) for name in names}) < len(names):
             raise BadArgument(
@@ -89,14 +91,17 @@ class HyperQueueLauncher(ClientLauncher):
         super().start()
         if not self.folder:
             self._start_server()
-        version = self._ask("server", "info").get("version", "unknown")
+        version = patiently(self._version, self.is_stopped)
         names = [node.name for node in self.machine.usable]
         if self.words is None or self.words:
             self._start_workers(names)
         up: set[str] = set()
         deadline = time.monotonic() + self.machine.join_timeout
-        while len(up) < len(names) and time.monotonic() < deadline:
-            up = self.nodes_up() & set(names)
+        while len(up) < len(names) and time.monotonic() < deadline and not self.is_stopped():
+            if not up and self.workers is not None:
+                self.workers.may_report()
+            with contextlib.suppress(NoAnswer):
+                up = self.nodes_up() & set(names)
             time.sleep(0.05)
         if not up:
             self.close()
@@ -130,7 +135,6 @@ class HyperQueueLauncher(ClientLauncher):
                 time.sleep(0.1)
 
     def _start_workers(self, names: Sequence[str]) -> None:
-        words = self.words or slurm_system.one_per_node("trellis-workers", names)
         cpus = max(node.cpus for node in self.machine.nodes)
         script = (
             'node=${SLURMD_NODENAME:-$(hostname -s)}; plain=$(printf %s "$node" | tr -cd A-Za-z0-9); '
@@ -138,12 +142,14 @@ class HyperQueueLauncher(ClientLauncher):
             f'--detect-resources=none --cpus={cpus} --resource "node/$plain=sum(1000000)" '
             '--hostname="$node" --on-server-lost=stop'
         )
-        self.workers = subprocess.Popen(
-            [*words, "sh", "-c", script],
-            env=slurm_system.step_environment(os.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=sys.stderr,
-            start_new_session=True,
+        environment = slurm_system.step_environment(os.environ)
+        self.workers = NodePrograms(
+            self.words or [],
+            "trellis-workers",
+            names,
+            ["sh", "-c", script],
+            environment=environment,
+            output=sys.stderr,
         )
 
     def close(self) -> None:
@@ -155,11 +161,15 @@ class HyperQueueLauncher(ClientLauncher):
                 capture_output=True,
                 timeout=60,
             )
-        end_process(self.workers)
+        end_process(self.workers.process if self.workers is not None else None)
         end_process(self.server)
         self.workers = self.server = None
         if self.own_folder is not None:
             shutil.rmtree(self.own_folder, ignore_errors=True)
+
+    def _version(self) -> str:
+        with expected_answer("hq server info"):
+            return str(self._ask("server", "info").get("version", "unknown"))
 
     # Nodes
 
@@ -168,7 +178,8 @@ class HyperQueueLauncher(ClientLauncher):
         if self._is_server_dead():
             return set()
         workers = self._ask("worker", "list")
-        return {w["configuration"]["hostname"] for w in workers if w.get("ended") is None}
+        with expected_answer("hq worker list"):
+            return {w["configuration"]["hostname"] for w in workers if w.get("ended") is None}
 
     def _is_server_dead(self) -> bool:
         """Of the server that was started here: its workers have ended then, with all that they ran."""
@@ -208,7 +219,8 @@ class HyperQueueLauncher(ClientLauncher):
         if self._is_server_dead():
             return []
         found = self._ask("job", "list", f"--filter={'waiting' if waiting else 'waiting,running'}")
-        return [(str(job["id"]), str(job["name"])) for job in found]
+        with expected_answer("hq job list"):
+            return [(str(job["id"]), str(job["name"])) for job in found]
 
     def end_jobs(self, jobs: Sequence[str], *, hard: bool) -> None:
         """HyperQueue knows one way to cancel: SIGINT to the process group, and SIGKILL a second later."""
@@ -226,9 +238,13 @@ class HyperQueueLauncher(ClientLauncher):
         if found is None:
             return Ended(None, launcher_error=f"hq submit: {messages.strip() or f'status {status}'}")
         try:
-            task = self._ask("job", "info", found[1])[0]["tasks"][0]
-        except (NotAvailable, LookupError) as error:
-            return Ended(None, launcher_error=f"HyperQueue does not say how job {found[1]} ended: {error}")
+            with expected_answer("hq job info"):
+                task = dict(self._ask("job", "info", found[1])[0]["tasks"][0])
+                task["state"] = str(task["state"])
+        except NotAvailable as error:
+            # Of a server that was started here and is dead nobody will say it later.
+            kind = NotAvailable if self._is_server_dead() else type(error)
+            raise kind(f"HyperQueue does not say how job {found[1]} ended: {error}") from None
         if task["state"] == "finished":
             return Ended(0)
         if task["state"] != "failed":

@@ -109,7 +109,9 @@ class ProcessLauncher(Launcher):
 
     def kill(self, handle: Handle, *, hard: bool = False) -> None:
         assert isinstance(handle, ProcessHandle)
-        if handle.process is not None:
+        if (
+            handle.process is not None and handle.process.returncode is None
+        ):  # else its number may be another's
             _signal_group(handle.process.pid, signal.SIGKILL if hard else signal.SIGTERM)
 
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:

@@ -25,6 +25,7 @@ class SlurmLauncher(Launcher):
         super().__init__(self._steps.machine)
 
     def start(self) -> None:
+        self._steps.is_stopped = self._agents.is_stopped = self.is_stopped
         self._steps.start()
         self._agents.start()
 

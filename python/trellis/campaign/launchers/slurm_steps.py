@@ -25,7 +25,7 @@ from pathlib import Path
 
 from ...errors import NotAvailable
 from ..model import Machine, Placement
-from . import slurm_system
+from . import patience, slurm_system
 from .base import LAUNCH_ONCE, MANAGER, Ended, Handle, Launch, Launcher, Orphan
 from .slurm_watch import NAME, StepWatch, all_steps, local_sruns, signal_steps, steps_named
 
@@ -35,13 +35,16 @@ _NO_NODE = re.compile(
     r"|Communication connection failure"
 )
 _NO_STEP = re.compile(
-    r"Unable to (?:create|confirm)|[Uu]nable to launch|Invalid (?:job|generic|node)|More processors requested"
-    r"|Requested node configuration is not available|Task launch for .* failed|Application launch failed"
+    r"Unable to (?:create|confirm|allocate)|[Uu]nable to launch|Invalid (?:job|generic|node)"
+    r"|More processors requested|Requested node configuration is not available|Task launch for .* failed"
+    r"|Application launch failed"
 )
 _RANK_FAILED = re.compile(r"error: [\w.-]+: tasks? [\d,-]+: ")
 _OUT_OF_MEMORY = re.compile(r"oom[-_ ]?kill|OUT_OF_MEMORY|out[- ]of[- ]memory", re.IGNORECASE)
 #: srun notices a dead node by itself; one that has not after so many seconds is ended.
 _GRACE_SECONDS = 5.0
+#: How often the watch is looked at for the steps of launches that failed.
+_DOUBT_PAUSE = 0.1
 
 
 @dataclass(slots=True)
@@ -67,6 +70,15 @@ class StepHandle(Handle):
     seen: float = 0.0
     is_stuck: bool = False
     terminated_since: float | None = None
+
+
+@dataclass(slots=True)
+class _Doubtful:
+    """An attempt whose srun says that it did not start, and when Slurm was last heard about its step."""
+
+    handle: StepHandle
+    ended: Ended
+    looked: float
 
 
 class SlurmStepLauncher(Launcher):
@@ -101,6 +113,7 @@ class SlurmStepLauncher(Launcher):
         self._kill_wait_seconds = float(options.get("kill_wait_seconds", 30))
         self._running: dict[int, StepHandle] = {}
         self._refused: list[tuple[Handle, Ended]] = []
+        self._doubtful: list[_Doubtful] = []
         self._poll = select.poll()
         self._watch: StepWatch | None = None
         self._steps_asked = 0.0
@@ -115,7 +128,8 @@ class SlurmStepLauncher(Launcher):
                 "not inside a Slurm allocation (SLURM_JOB_ID is not set): run under sbatch or salloc, or let "
                 "`trellis campaign submit` make one"
             )
-        self._watch = StepWatch([node.name for node in self.machine.nodes], self._check_seconds)
+        names = [node.name for node in self.machine.nodes]
+        self._watch = StepWatch(names, self._check_seconds, self.is_stopped)
         self._watch.start()
 
     # ------------------------------------------------------------------ attempts
@@ -181,6 +195,9 @@ class SlurmStepLauncher(Launcher):
 
     def poll(self, timeout: float) -> list[tuple[Handle, Ended]]:
         ended, self._refused = self._refused, []
+        ended += self._without_steps()
+        if self._doubtful:
+            timeout = min(timeout, _DOUBT_PAUSE)
         if not self._running:
             if not ended:
                 time.sleep(timeout)
@@ -191,8 +208,26 @@ class SlurmStepLauncher(Launcher):
             handle = self._running.pop(descriptor)
             self._poll.unregister(descriptor)
             os.close(descriptor)
-            ended.append((handle, self._judge(handle)))
+            found = self._judge(handle)
+            if found.launcher_error is not None and self._watch is not None:
+                self._doubtful.append(_Doubtful(handle, found, time.monotonic()))
+            else:
+                ended.append((handle, found))
         return ended
+
+    def _without_steps(self) -> list[tuple[Handle, Ended]]:
+        """Launches that failed and of which Slurm lists no step: it may have made one all the same, which is
+        ended before the attempt is reported and the task starts again."""
+        over: list[tuple[Handle, Ended]] = []
+        asked, steps = self._watch.steps() if self._doubtful and self._watch else (0.0, frozenset())
+        for one in list(self._doubtful):
+            if asked > one.looked and one.handle.name in steps:
+                signal_steps(steps_named(one.handle.name), hard=True)
+                one.looked = time.monotonic()
+            elif asked > one.looked or time.monotonic() - one.looked > patience.SECONDS:
+                self._doubtful.remove(one)
+                over.append((one.handle, one.ended))
+        return over
 
     def descriptors(self) -> list[int]:
         """What becomes readable when :meth:`poll` has something to do."""

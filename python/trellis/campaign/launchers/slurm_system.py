@@ -12,9 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...errors import BadArgument, NotAvailable
 from ..model import Machine
 from ..times import parse_seconds
+from .patience import NoAnswer
 
 #: States of sinfo in which a node runs nothing any more; they may have a suffix like * (does not answer).
 _LOST = ("down", "fail", "unknown", "error", "powered_down", "powering_down")
+
+#: To ask the same again would be in vain.
+_WRONG_QUESTION = re.compile(
+    r"Invalid (?:job|user|node|partition)|(?:unrecognized|invalid|unknown) option|[Uu]sage:"
+)
 
 #: What srun takes from the environment as options of its own; the batch job's must not leak into steps.
 _KEPT = (
@@ -39,16 +45,21 @@ def ask(*command: str, timeout: float = 60) -> str:
 
     Raises
     ------
-    NotAvailable
+    NoAnswer
         It failed or gave no answer in time.
+    NotAvailable
+        It is not there, or said that the question is wrong.
     """
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-    except (OSError, subprocess.TimeoutExpired) as error:
+        ended = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout)
+    except (FileNotFoundError, PermissionError) as error:
         raise NotAvailable(f"{command[0]}: {error}") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NoAnswer(f"{command[0]}: {error}") from None
     if ended.returncode != 0:
         said = ended.stderr.strip() or ended.stdout.strip() or f"status {ended.returncode}"
-        raise NotAvailable(f"{' '.join(command)}: {said}")
+        kind = NotAvailable if _WRONG_QUESTION.search(said) else NoAnswer
+        raise kind(f"{' '.join(command)}: {said}")
     return ended.stdout.strip()
 
 
@@ -58,10 +69,10 @@ def expand_hosts(text: str) -> list[str]:
     Raises
     ------
     BadArgument
-        Brackets do not match.
+        Brackets do not match, or have something other than numbers in them.
     """
     names: list[str] = []
-    if re.search(r"[\[\]]", re.sub(r"\[\d[\d,-]*\]", "", text)):
+    if re.search(r"[\[\]]", re.sub(r"\[\d+(-\d+)?(,\d+(-\d+)?)*\]", "", text)):
         raise BadArgument(f"not a host list: {text!r}")
     for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
         names += _expand_one(part)
@@ -141,17 +152,20 @@ def allocation_now() -> tuple[float | None, set[str]]:
 
     Raises
     ------
-    NotAvailable
-        There is no answer, or none that says where this job runs: no reason to take its nodes for lost.
+    NoAnswer
+        There is none that says where this job runs: no reason to take its nodes for lost.
     """
     job = job_id() or ""
     # Of a job array, the last one's identifier is the array's: squeue lists all its jobs.
     rows = [line.split("|", 2) for line in ask("squeue", "-h", "-j", job, "-o", "%A|%L|%N").splitlines()]
     _, left, nodes = next((row for row in rows if len(row) == 3 and row[0] == job), ("", "", ""))
     if not nodes or "(" in nodes:
-        raise NotAvailable(f"squeue lists no nodes of job {job!r}, but {rows}")
+        raise NoAnswer(f"squeue lists no nodes of job {job!r}, but {rows}")
     endless = left in ("UNLIMITED", "NOT_SET", "INVALID", "N/A", "")
-    return None if endless else parse_seconds(left), set(expand_hosts(nodes))
+    try:
+        return None if endless else parse_seconds(left), set(expand_hosts(nodes))
+    except BadArgument as error:
+        raise NoAnswer(f"squeue says {left!r} and {nodes!r} of job {job}: {error}") from None
 
 
 def lost_nodes(names: Iterable[str], allocated: set[str] | None = None) -> set[str]:

@@ -6,11 +6,12 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...errors import Error, NotAvailable
 from . import slurm_system
+from .patience import patiently
 
 #: How the names of a campaign's steps begin.
 NAME = "trellis"
@@ -19,7 +20,9 @@ NAME = "trellis"
 class StepWatch(threading.Thread):
     """Asks Slurm from time to time, since an answer may take long when the controller is busy."""
 
-    def __init__(self, names: list[str], seconds: float) -> None:
+    def __init__(
+        self, names: list[str], seconds: float, is_stopped: Callable[[], bool] = lambda: False
+    ) -> None:
         super().__init__(daemon=True, name="slurm-watch")
         self._names, self._interval = names, seconds
         self._stop_event = threading.Event()
@@ -27,7 +30,7 @@ class StepWatch(threading.Thread):
         self._lost: set[str] = set()
         self._end: float | None = None
         self._steps: tuple[float, frozenset[str]] = (0.0, frozenset())
-        self._ask()
+        patiently(self._ask, is_stopped)
 
     def run(self) -> None:
         while not self._stop_event.wait(self._interval):
