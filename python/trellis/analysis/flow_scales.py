@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pyerrors as pe
 from numpy.typing import NDArray
 
 from ..scales import reference_time, w0_scale
+from .hdf5_files import open_hdf5
 from .root_attributes import numbers_of
 
 _Scale = Callable[[NDArray, NDArray, float], float]
@@ -68,7 +68,7 @@ def ensemble_scales(
     times: NDArray | None = None
     found: dict[int, NDArray] = {}
     for path in files:
-        with h5py.File(path) as file:
+        with open_hdf5(path) as file:
             if "flow" not in file:
                 raise ValueError(f"{path}: no group 'flow'; was it measured with a table [flow]?")
             own = numbers_of(Path(path), file["flow/time"])

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +14,7 @@ from .autocorrelation import bin_series
 from .charges import ChargeEstimate, ChargeResult, effective_charge, fit_charges
 from .errors import AnalysisError, FitFailed, MeasurementFileError
 from .fixed_sink import fit_fixed_sinks
+from .hdf5_files import open_hdf5
 from .link_smearing import off_smeared_links, smearing_in_time, why_later
 from .measurements import CorrelatorData, Measurements
 from .options import AnalysisOptions
@@ -321,7 +321,7 @@ def read_lalibe(
 
     def read(path: Path | str, hadron: str, sign: float) -> NDArray:
         values = []
-        with h5py.File(path, "r") as file:
+        with open_hdf5(path) as file:
             for spin in ("spin_up", "spin_dn"):
                 where = f"/{smearing}/{hadron}/{spin}/{source}/px0_py0_pz0"
                 if where not in file:

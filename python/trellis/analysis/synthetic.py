@@ -14,6 +14,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from .hdf5_files import open_hdf5
+
 
 @dataclass(frozen=True)
 class SyntheticParticle:
@@ -128,7 +130,7 @@ def write_synthetic_measurements(
     else:
         targets = [(Path(path), list(range(count)))]
     for target, chosen in targets:
-        with h5py.File(target, "w") as file:
+        with open_hdf5(target, "w") as file:
             _write_root(file, lattice, np.asarray(configurations)[chosen], seed)
             for name, values in data.items():
                 _write_correlator(file, name, values[chosen], sources)

@@ -30,7 +30,8 @@ _LARGEST = 1 << 60
 _PATIENCE = 10.0
 _HELD = (errno.EACCES, errno.EAGAIN)
 #: What file systems without locks say.
-_NOT_THERE = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL)
+_ENOTSUPP = 524  #: of Linux itself, without a name for programs: Cray's DVS lets it through
+_NOT_THERE = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, _ENOTSUPP)
 
 
 class FolderLock:
@@ -86,16 +87,22 @@ class FolderLock:
     def _take(self) -> str:
         """The lock; a warning where there is none to be had."""
         try:
-            descriptor = self._open()
+            self._descriptor = self._locked()
         except OSError as error:
             if error.errno in _NOT_THERE:
+                reason = "not supported" if error.errno == _ENOTSUPP else error.strerror
                 return (
-                    f"{self.path}: the file system has no locks ({error.strerror}): see to it that no other "
+                    f"{self.path}: the file system has no locks ({reason}): see to it that no other "
                     f"trellis {self.command} writes here meanwhile"
                 )
             if isinstance(error, FileError):
                 raise
             raise OSError(error.errno, error.strerror, str(self.path)) from error
+        return ""
+
+    def _locked(self) -> int:
+        """The file, with the bytes of this run locked and its text written."""
+        descriptor = self._open()
         try:
             held = _read_text(descriptor)
             for number in self._bytes():
@@ -109,8 +116,7 @@ class FolderLock:
         except BaseException:
             os.close(descriptor)
             raise
-        self._descriptor = descriptor
-        return ""
+        return descriptor
 
     def _bytes(self) -> Sequence[int]:
         return (0,) if self.numbers is None else self.numbers

@@ -87,6 +87,7 @@ def _without_none(value: Any) -> Any:
 
 def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
     """Refuse to go on beside results of other parameters or with damage; the lattice. Collective."""
+    on_root(lambda: _require_readable(path))
     try:
         root = load().Hdf5File.open(str(path)).root()
         text, lattice = root.text("physics"), tuple(root.integers("lattice"))
@@ -95,6 +96,12 @@ def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
         raise FileError(f"{error}; {_DAMAGED}") from error
     require_same_physics(path, text, run)
     return lattice
+
+
+def _require_readable(path: Path) -> None:
+    """What the system refuses to this process (no permission, a disk that fails) is no damage."""
+    with open(path, "rb") as file:
+        file.read(1)
 
 
 def _read_all(root: Any, path: Path) -> None:

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include "trellis/base/error.hpp"
 #include "trellis/io/hdf5.hpp"
@@ -13,8 +14,14 @@
 
 namespace trellis::hdf5 {
 
+namespace {
+/// Before HDF5 looks at its environment. Files get their names when they are whole, and nobody changes them
+/// later: a lock would protect nothing, and where a file system has none, no file could be opened.
+bool turn_locks_off() { return ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1) == 0; }
+}  // namespace
+
 void silence_hdf5() {
-  static const bool done = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+  static const bool done = turn_locks_off() && H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   (void)done;
 }
 
@@ -46,6 +53,9 @@ Handle access_properties(const Communicator& communicator) {
   if (!properties.is_valid()) throw Error("H5Pcreate failed");
   // Closing the file closes what is still open in it, so that a failed write leaves nothing behind.
   H5Pset_fclose_degree(properties.get(), H5F_CLOSE_STRONG);
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
+  H5Pset_file_locking(properties.get(), false, true);  // where another library has initialised HDF5 before
+#endif
   if (communicator.size() > 1) {
 #ifdef TRELLIS_WITH_MPI
     use_mpi_io(properties.get(), communicator);
