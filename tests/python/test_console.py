@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 import typer
+from command_line import run as trellis
 from rich.console import Console
 
+import trellis as tr
 from trellis.analysis.command import run as analyse
 from trellis.commands import hmc_report
 from trellis.commands.console import Output, run
 from trellis.commands.hmc_report import Part
+from trellis.commands.terminal import forget_odd_sizes
 from trellis.errors import RunFileError
 from trellis.machine import show_bytes
 
@@ -126,6 +129,35 @@ def test_what_the_system_refuses_is_said_without_its_number(
     with pytest.raises(typer.Exit):
         run(fail, json=False)
     assert capsys.readouterr().err == f"error: {tmp_path}/none: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    "text, is_kept",
+    [
+        *((odd, False) for odd in ("0", "7", "-5", "wide", "\u00b2", "", "9" * 30)),
+        ("20", True),
+        ("132", True),
+    ],
+)
+def test_sizes_that_no_terminal_has_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch, text: str, is_kept: bool
+) -> None:
+    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
+        monkeypatch.setenv(name, text)
+    forget_odd_sizes()
+    assert [name in os.environ for name in ("COLUMNS", "TERMINAL_WIDTH")] == 2 * [is_kept]
+    assert ("LINES" in os.environ) == (is_kept or text == "7")
+
+
+@pytest.mark.parametrize("size", ["0", "wide", "-1"])
+def test_commands_speak_where_the_terminal_has_no_size(tmp_path: Path, size: str) -> None:
+    """Lines, tables, errors and help."""
+    sizes = dict.fromkeys(("COLUMNS", "LINES", "TERMINAL_WIDTH"), size)
+    tr.weak_field((2, 2, 2, 2), seed=1).write(tmp_path / "field")
+    assert "plaquette" in trellis("info", "field", cwd=tmp_path, **sizes).stdout
+    said = trellis("info", "none", cwd=tmp_path, status=1, **sizes).stderr
+    assert said == "error: cannot open none: No such file or directory\n"
+    assert "No such option" in trellis("info", "--no", cwd=tmp_path, status=2, **sizes).stderr
 
 
 def test_bytes_are_shown_in_their_unit() -> None:

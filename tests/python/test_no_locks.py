@@ -1,4 +1,4 @@
-"""File systems without locks: a library that is loaded before all others lets flock and fcntl fail as they do."""
+"""File systems without locks: a library that is loaded first lets flock and fcntl fail as they do."""
 
 from __future__ import annotations
 

@@ -1,0 +1,20 @@
+"""The size of the terminal, as far as the environment says it."""
+
+from __future__ import annotations
+
+import os
+
+#: What the variables must say at least: in less no text has room, and rich prints nothing at all.
+_LEAST = {"COLUMNS": 20, "TERMINAL_WIDTH": 20, "LINES": 2}
+
+
+def forget_odd_sizes() -> None:
+    """Remove sizes from the environment that no terminal has: containers and CI set ``COLUMNS=0``.
+
+    rich and typer then ask the terminal, or take 80 columns. Numbers that are too small, and texts that are
+    no numbers, count as unknown. To be called before typer is imported.
+    """
+    for name, least in _LEAST.items():
+        text = os.environ.get(name)
+        if text is not None and not (text.isascii() and text.isdigit() and least <= float(text) <= 1e5):
+            del os.environ[name]
