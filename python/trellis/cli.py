@@ -203,7 +203,7 @@ def _with_run_file(
         console.run(lambda: _print_schema(model), json)
     if run_file is None:
         raise typer.BadParameter("a run file is needed: RUN.toml")
-    console.run(lambda: command(run_file, resume=resume, json=json, **options), json)
+    console.run(lambda: command(run_file, resume=resume, json=json, **options), json, is_run=True)
 
 
 def _print_schema(model) -> None:

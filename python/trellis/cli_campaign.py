@@ -58,7 +58,7 @@ def run(
     """Run it, or go on with it. SIGTERM (or Ctrl-C) starts nothing more; a second one ends what runs."""
     from .commands.campaign import run as command
 
-    console.run(lambda: command(file, machine=machine, seconds=seconds, json=json), json)
+    console.run(lambda: command(file, machine=machine, seconds=seconds, json=json), json, is_run=True)
 
 
 @app.command()

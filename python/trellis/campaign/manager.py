@@ -84,7 +84,7 @@ class Manager:
     def run(self) -> Result:
         """Until all tasks have ended, the allocation ends, or SIGTERM."""
         reason = "error"
-        handlers = {s: signal.signal(s, self._on_signal) for s in (signal.SIGTERM, signal.SIGINT)}
+        handlers = {s: signal.signal(s, self._on_signal) for s in _stop_signals()}
         with named(self.claims.id):
             try:
                 self._begin()
@@ -246,10 +246,16 @@ class Manager:
 
     # The end
 
-    def _on_signal(self, number: int, frame: object) -> None:
-        self.signals += 1
+    def stop(self) -> None:
+        """Start nothing more, as after a first SIGTERM."""
+        self.signals = max(self.signals, 1)
         if not self.course.planner.is_draining:
             self.course.planner.drain()
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        if number != signal.SIGHUP:  # a terminal that goes away with its ssh says it twice
+            self.signals += 1
+        self.stop()
 
     def _close(self, reason: str) -> None:
         """Tasks that still run are ended, and their claims released."""
@@ -279,6 +285,14 @@ class Manager:
         with contextlib.suppress(OSError):  # on its own host others see that the process is gone
             course.claims.remove_unfinished()
             course.claims.beat(ended=True)
+
+
+def _stop_signals() -> list[signal.Signals]:
+    """Signals that end a manager in good order; under nohup SIGHUP is ignored, and so it stays."""
+    heard = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        heard.append(signal.SIGHUP)
+    return heard
 
 
 def run_campaign(campaign: Campaign, machine: Machine, **options: Any) -> Result:

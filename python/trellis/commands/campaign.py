@@ -23,6 +23,7 @@ from ..campaign.tables import CampaignFile, MachineFile
 from ..campaign.times import show_seconds
 from ..errors import BadArgument
 from .console import Output, counted
+from .streams import outliving_readers
 
 
 def print_schema(*, machine: bool) -> int:
@@ -75,7 +76,7 @@ def run(file: Path, *, machine: str, seconds: float | None, json: bool) -> int:
     output = Output(json)
     campaign, where = load_campaign(file), load_machine(machine)
     manager = Manager(campaign, where, say=output.line, seconds=seconds)
-    with CampaignView(manager, output):
+    with outliving_readers(lambda _: manager.stop()), CampaignView(manager, output):
         found = manager.run()
     result = {
         "run": "campaign",
@@ -91,7 +92,7 @@ def run(file: Path, *, machine: str, seconds: float | None, json: bool) -> int:
     output.result(result)
     unfinished = found.reason == "drained" or "held" in found.counts
     way_on = "; the same command goes on" if unfinished else ""
-    output.line(f"{found.reason} after {show_seconds(found.seconds)}: {_counted(found.counts)}{way_on}")
+    output.stopped(f"{found.reason} after {show_seconds(found.seconds)}: {_counted(found.counts)}{way_on}")
     return 1 if found.failed else 0
 
 

@@ -28,6 +28,7 @@ from rich.text import Text
 
 from ..errors import Error, FileError
 from ..parallel import launched_rank, was_launched
+from .streams import UNREAD, GuardedConsole, loss, set_last_words, silence
 
 
 def counted(count: int, noun: str) -> str:
@@ -63,14 +64,14 @@ class Output:
     def __init__(self, json: bool = False) -> None:
         self.json = json
         self.is_root = launched_rank() == 0
-        self.console = Console(
+        self.console: Console = GuardedConsole(
             quiet=json or not self.is_root,
             highlight=False,
             soft_wrap=True,
             emoji=False,
             force_terminal=None if _reaches_a_terminal() else False,
         )
-        self.errors = Console(
+        self.errors: Console = GuardedConsole(
             stderr=True, quiet=not self.is_root, highlight=False, soft_wrap=True, emoji=False
         )
 
@@ -78,6 +79,11 @@ class Output:
         """A line for people."""
         with naming_standard_output():
             self.console.print(text, style=style, markup=False)
+
+    def stopped(self, text: str) -> None:
+        """A line for people: how a run ended that was asked to, and the way on."""
+        set_last_words(text)
+        self.line(text)
 
     def warning(self, text: str) -> None:
         """A warning, on standard error."""
@@ -130,27 +136,42 @@ def _reaches_a_terminal() -> bool:
     return target.startswith(("/dev/pts/", "/dev/tty"))
 
 
-def run(command: Callable[[], int | None], json: bool) -> None:
+def run(command: Callable[[], int | None], json: bool, *, is_run: bool = False) -> None:
     """Run a command and turn its exceptions into a message and an exit status.
 
     All ranks raise together what trellis raises on purpose and agrees on; whatever else happens on one
-    rank is printed once and ends the job.
+    rank is printed once and ends the job. A run (`is_run`) says it where its reader has left; another command
+    ends as head or less expect it.
     """
     try:
-        status = command() or 0
+        status = _told_loss(command() or 0)
     except typer.Exit:
         raise
     except KeyboardInterrupt:
         _fail("interrupted", json, 130)
     except (Error, OSError) as error:
         if isinstance(error, BrokenPipeError) and _reader_has_left():
-            _silence(sys.stdout)
+            silence(sys.stdout)
+            if is_run:
+                _fail(f"standard output: {UNREAD}", json, 1)
             raise typer.Exit(128 + signal.SIGPIPE) from None
         _fail(_in_words(error), json, 1)
     except Exception as error:
         _fail(f"{type(error).__name__}: {error}", json, 1, details=traceback.format_exc())
     else:
         raise typer.Exit(status)
+
+
+def _told_loss(status: int) -> int:
+    """The status of a command; one line and 1 where its output was lost, and what it had was saved."""
+    reason, last_words = loss()
+    if not reason:
+        return status
+    with _as_far_as_it_goes(sys.stderr):
+        text = last_words or f"{reason}: the run itself has ended well"
+        sys.stderr.write(f"error: {text}\n")
+        sys.stderr.flush()
+    return 1
 
 
 def _in_words(error: Exception) -> str:
@@ -170,11 +191,6 @@ def naming_standard_output() -> Iterator[None]:
         raise
     except OSError as error:
         raise FileError(f"standard output: cannot be written: {error.strerror}") from error
-
-
-def _silence(stream: TextIO) -> None:
-    """What is still in its buffer cannot be written, and would fail again when the program ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _reader_has_left() -> bool:
@@ -209,7 +225,7 @@ def _as_far_as_it_goes(stream: TextIO) -> Iterator[None]:
     try:
         yield
     except OSError:
-        _silence(stream)
+        silence(stream)
 
 
 def _wait_for_lower_ranks(rank: int) -> None:

@@ -146,7 +146,7 @@ class _Generation:
                 self._save(U, "checkpoint")
         stopped = self.sweep < run.sweeps.total
         if stopped:
-            output.line(
+            output.stopped(
                 f"{stop.reason}: stopped after sweep {self.sweep}; its state is saved, go on with --resume"
             )
         return self._summary(U, first, time.perf_counter() - start, stopped=stopped)

@@ -162,7 +162,7 @@ class _Chain:
             if self.number > self.saved:
                 self._save(U, "checkpoint")
         if self.number < last:
-            output.line(f"{stop.reason}: stopped after trajectory {self.number}; its state is saved")
+            output.stopped(f"{stop.reason}: stopped after trajectory {self.number}; its state is saved")
         return self._summary(U, first, time.perf_counter() - start, stopped=self.number < last)
 
     def _warn_of_parameters(self) -> None:

@@ -155,7 +155,7 @@ def _measure_locked(
     reports = measurement.reports
     finished = sorted([*done, *(number for number, _ in todo[:measured])])
     if measured < len(todo):
-        output.line(_what_is_saved(stop.reason, measured, todo[measured][0], measurement))
+        output.stopped(_what_is_saved(stop.reason, measured, todo[measured][0], measurement))
     output.line(f"{counted(measured, 'configuration')} in {seconds:.1f} s; results in {folder}")
     return {
         "run": "measure",

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGUSR1 as a wish: the work in hand is finished and saved."""
+"""Ctrl-C, SIGTERM, SIGUSR1, SIGHUP and a closed pipe as a wish: the work in hand is finished and saved."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ..core import load
+from .streams import outliving_readers
 
 #: Exit status of a run that was asked to stop before its end: what it has is saved, and --resume goes on.
 STOPPED = 3
@@ -23,9 +24,10 @@ class Stopped(BaseException):
 
 
 class StopRequest:
-    """While it is entered, SIGINT, SIGTERM and SIGUSR1 are noted; a second SIGINT interrupts at once.
+    """While it is entered, signals and lost readers are noted; a second SIGINT interrupts at once.
 
-    SIGUSR1 is for mpirun, which passes it on; of the others it makes an end of its own, soon after.
+    SIGUSR1 is for mpirun, which passes it on; of the others it makes an end of its own, soon after. SIGHUP
+    comes when a terminal or its ssh goes away; nohup has it ignored, and so it stays.
     """
 
     def __init__(self) -> None:
@@ -34,11 +36,15 @@ class StopRequest:
 
     def __enter__(self) -> StopRequest:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
-                self._before[number] = signal.signal(number, self._note)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
+                if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._note)
+        self._readers = outliving_readers(self._note_loss)
+        self._readers.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._readers.__exit__(None, None, None)
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
@@ -47,6 +53,9 @@ class StopRequest:
         if self.reason and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.reason = signal.Signals(number).name
+
+    def _note_loss(self, reason: str) -> None:
+        self.reason = self.reason or reason
 
     def is_wanted(self) -> bool:
         """On every rank, if any rank was asked. Collective."""
