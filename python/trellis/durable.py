@@ -73,6 +73,35 @@ def require_replaceable(path: Path) -> None:
         raise FileError(f"cannot write {path}: it is {what}, and only a regular file is replaced")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless they are there.
+
+    Raises
+    ------
+    FileError
+        It cannot be made; the message says what stands in the way.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be made: {why_no_folder(folder, error)}") from None
+
+
+def why_no_folder(folder: Path, error: OSError) -> str:
+    """What stands in the way of a folder that could not be made: a file, or a link that leads nowhere."""
+    for part in (folder, *folder.parents):
+        if os.path.isdir(part):
+            break
+        where = "" if part == folder else f": {part}"
+        if os.path.islink(part) and not os.path.exists(part):
+            target = os.readlink(part)
+            return f"expected a folder, found a symbolic link to {target}, which is not there{where}"
+        if os.path.lexists(part):
+            what = "a file" if os.path.isfile(part) else "a device or pipe"
+            return f"expected a folder, found {what}{where}"
+    return error.strerror or str(error)
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames and removals in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)

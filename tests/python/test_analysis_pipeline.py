@@ -334,7 +334,7 @@ def test_an_output_that_cannot_be_is_refused_before_the_fits(tmp_path, capsys, m
     for output in (tmp_path / "file", tmp_path / "file" / "below"):
         assert run(path, output) == 1
         said = " ".join(capsys.readouterr().err.split())
-        assert "expected a folder for the results, found a file" in said.replace("- ", "-")
+        assert "cannot be made: expected a folder, found a file" in said.replace("- ", "-")
     assert (tmp_path / "file").read_text() == "mine"
     monkeypatch.setattr(os, "access", lambda *_: False)  # no permission stops root
     assert run(path, tmp_path / "closed") == 1

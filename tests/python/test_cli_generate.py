@@ -16,7 +16,9 @@ import pytest
 from command_line import command, environment, flip_a_bit, run, sha256, stopped_by_signal, write_run_file
 from command_line import stream_content as content
 
+import trellis as tr
 from trellis.analysis import MeasurementFileError, read_measurements
+from trellis.analysis.synthetic import write_synthetic_measurements
 
 RUN = """\
 [lattice]
@@ -297,6 +299,38 @@ def test_an_output_folder_that_cannot_be_made(tmp_path: Path) -> None:
     found = run("generate", "run.toml", cwd=folder, status=1)
     assert "output.directory: out cannot be made: expected a folder, found a file" in found.stderr
     assert (folder / "out").read_text() == "not a folder"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("generate", "run.toml"),
+        ("measure", "measure.toml"),
+        ("demo", "--output", "out"),
+        ("analyze", "out.h5", "--output", "out"),
+        ("campaign", "run", "campaign.toml"),
+        ("campaign", "report", "campaign.toml", "--output", "out/page.html"),
+    ],
+    ids=lambda words: "-".join(words[: 2 if words[0] == "campaign" else 1]),
+)
+def test_an_output_folder_that_is_a_link_to_nowhere(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """As on a scratch disk that was purged, or is not mounted."""
+    folder = write_run(tmp_path)
+    (folder / "out").symlink_to("purged")
+    (folder / "measure.toml").write_text(
+        '[configurations]\nfiles = "field.*"\n[fermion]\nkappa = 0.1\n[output]\ndirectory = "out"\n'
+    )
+    tr.cold((4, 4, 4, 4)).write(folder / "field.1.ildg")
+    write_synthetic_measurements(folder / "out.h5", configurations=range(6))
+    root = "out" if words[1] == "run" else "work"
+    (folder / "campaign.toml").write_text(
+        f'[campaign]\nname = "c"\nroot = "{root}"\n[[task]]\nname = "t"\ncommand = "true"\n'
+    )
+    if words[1] == "report":
+        run("campaign", "run", "campaign.toml", cwd=folder)
+    said = run(*words, cwd=folder, status=1).stderr
+    assert "cannot be made: expected a folder, found a symbolic link to purged, which is not there" in said
+    assert not (folder / "purged").exists()
 
 
 @pytest.mark.parametrize(

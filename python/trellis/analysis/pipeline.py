@@ -11,6 +11,8 @@ from pathlib import Path
 import gvar as gv
 import numpy as np
 
+from ..durable import make_folder
+from ..errors import FileError
 from ..run_files.loading import validate_run
 from .assemble import observable_results, particle_result, plain_series, solver_result
 from .charge_quality import charge_notes, charge_warnings
@@ -97,11 +99,9 @@ def analyze(
 def _make_folder(folder: Path) -> None:
     """For the report, before the fits take their time."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise AnalysisError(f"{folder}: expected a folder for the results, found a file") from None
-    except OSError as error:
-        raise AnalysisError(f"{folder}: the folder of the results cannot be made: {error.strerror}") from None
+        make_folder(folder)
+    except FileError as error:
+        raise AnalysisError(f"the folder of the results: {error}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise AnalysisError(f"{folder}: expected a folder that can be written to, found one that cannot")
 

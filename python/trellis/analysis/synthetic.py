@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from ..durable import make_folder
 from .hdf5_files import open_hdf5
 
 
@@ -125,7 +126,7 @@ def write_synthetic_measurements(
         data[name] = np.stack(total, axis=1)[:, :, None, :].astype(np.complex128)
     plaquette = 0.5937 + 0.0006 * rng.standard_normal(count)
     if one_file_each:
-        Path(path).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(path))
         targets = [(Path(path) / f"correlators.{n:06d}.h5", [i]) for i, n in enumerate(configurations)]
     else:
         targets = [(Path(path), list(range(count)))]

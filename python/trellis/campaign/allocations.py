@@ -15,6 +15,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from ..durable import make_folder
 from ..errors import BadArgument
 from .launchers.slurm_system import require_slurm
 from .model import Campaign, Machine
@@ -116,7 +117,7 @@ def submit(
     if allocations < 1:
         raise BadArgument(f"at least one allocation is needed, not {allocations}")
     state = Path(campaign.state)
-    state.mkdir(parents=True, exist_ok=True)
+    make_folder(state)
     script = state / "allocation.sh"
     script.write_text(batch_script(campaign, file, machine, machine_file, options=options))
     name = f"{_job_name(campaign)}-{secrets.token_hex(4)}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..durable import make_folder
 from .formats import SHELL, fill_at_launch
 from .launchers.base import MANAGER, MARKER, Ended, Handle, Launch
 from .model import Campaign, Failure, Machine, Output, Placement, Task
@@ -102,7 +103,7 @@ def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple
     root, state, task = Path(campaign.root), Path(campaign.state), attempt.task
     aside = []
     for output, written, is_renamed in attempt.outputs:
-        (root / output.path).parent.mkdir(parents=True, exist_ok=True)
+        make_folder((root / output.path).parent)
         if keeps_whole and output.is_atomic and not is_renamed:
             if problem_of(root / output.path, output)[0] is None:
                 continue
@@ -118,7 +119,7 @@ def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple
     values = launch_values(attempt, state)
     if task.run_file:
         path = Path(str(values["run_file"]))
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         path.write_text(task.run_file)
     written_names = [written for _, written, _ in attempt.outputs]
     words = way.command or task.command
@@ -131,8 +132,8 @@ def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple
         marker = str(root / attempt.outputs[0][1])
         command = ("/bin/sh", "-c", '"$@" && : > "$0"', marker, *command)
     directory = root / task.directory
-    directory.mkdir(parents=True, exist_ok=True)
-    attempt.log.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
+    make_folder(attempt.log.parent)
     return Launch(task.name, attempt.number, command, directory, attempt.log), aside
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from ..durable import write_text
+from ..durable import make_folder, write_text
 from . import drawings
 from .history import (
     History,
@@ -123,6 +123,6 @@ def write_report(campaign: Campaign, path: Path) -> dict[str, Any]:
     """
     history = read_history(Path(campaign.state))
     text = render(campaign.name, history, campaign.tasks)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_text(path, text)
     return summarize(history, campaign.tasks)

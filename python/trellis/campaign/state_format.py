@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..durable import make_folder
 from ..errors import FileError
 
 #: Grows with each change of claims or their names that an older manager would misread.
@@ -19,7 +20,7 @@ def check_format(state: Path) -> None:
     FileError
         They were written in another format.
     """
-    state.mkdir(parents=True, exist_ok=True)
+    make_folder(state)
     path = state / "format"
     try:
         found = path.read_text(errors="replace").strip()

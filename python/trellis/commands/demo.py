@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..campaign.attempt import log_tail, safe_name
 from ..campaign.manager import Manager, Result
-from ..durable import write_json
+from ..durable import make_folder, write_json
 from ..errors import BadArgument, Error
 from ..parallel import launched_ranks
 from .campaign_view import CampaignView
@@ -98,7 +98,7 @@ def _check_unchanged(folder: Path) -> None:
                 f"{', '.join(changed)} in {folder} changed since the demo ran there: give it another folder "
                 "in [output] and run it with trellis generate or trellis measure, or take another --output"
             )
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_json(path, texts)
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ..core import load
+from ..durable import make_folder
 from ..ensemble import State, Stream, states, unrecorded_links
 from ..errors import BadArgument, FileError, OutOfMemory
 from ..gauge import GaugeField, Geometry, read_with_report
@@ -113,12 +114,9 @@ def make_output_folder(folder: Path, key: str = "output.directory") -> None:
         The folder does not exist and cannot be made, or nothing can be written to it.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = error.strerror
-        if isinstance(error, FileExistsError | NotADirectoryError):
-            why = "expected a folder, found a file"
-        raise FileError(f"{key}: {folder} cannot be made: {why}") from None
+        make_folder(folder)
+    except FileError as error:
+        raise FileError(f"{key}: {error}") from None
     except ValueError as error:
         raise BadArgument(f"{key}: expected a folder's name, found {str(folder)!r}: {error}") from None
     if not os.access(folder, os.W_OK | os.X_OK):  # said now, and not after the first configuration's solves

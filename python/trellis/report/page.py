@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from trellis.analysis.assemble import is_timing
 from trellis.analysis.results import Results, format_error
-from trellis.durable import write_bytes, write_text
+from trellis.durable import make_folder, write_bytes, write_text
 
 from . import figures, stream_figures
 from .charge_figures import charge_drawings
@@ -100,7 +100,7 @@ def write_report(results: Results, output: Path | str) -> Path:
             figure = draw()
             pictures[name], plots[name] = png_bytes(figure), svg_text(figure, name)
     text = render_page(results, plots)  # all is made before an older report is touched
-    (folder / "plots").mkdir(parents=True, exist_ok=True)
+    make_folder(folder / "plots")
     for name, content in pictures.items():
         write_bytes(folder / "plots" / f"{name}.png", content)
     page = folder / "report.html"
