@@ -65,7 +65,10 @@ command = "true"
     )
     result = run(path)
     assert result.counts == {"done": 1, "failed": 1, "skipped": 1}
-    assert "status 3" in result.failed["a"]
+    log = tmp_path / "work/c.state/logs/a.2.log"
+    assert result.failed["a"] == f"task: status 3; a: not there; log: {log}"
+    assert log.exists()
+    assert read_status(load_campaign(path))["failed"] == result.failed
     assert len([row for row in attempts(tmp_path) if row["task"] == "a"]) == 3
     assert run(path).started == 0  # the failures are remembered
 

@@ -128,6 +128,13 @@ def test_mistakes_in_the_head_are_named(keys: str, message: str) -> None:
     assert message in str(error.value)
 
 
+def test_a_key_that_is_like_no_other_gets_no_proposal() -> None:
+    """It was node_failures, which has half of the letters."""
+    with pytest.raises(Error) as error:
+        parse_machine("[machine]\nname = 'm'\nmodules = ['gcc']\n[[nodes]]\ncpus = 1\n")
+    assert "machine.modules: unknown key. Valid here: " in str(error.value)
+
+
 @pytest.mark.parametrize(
     "text, message",
     [

@@ -226,6 +226,12 @@ def classify(attempt: Attempt, ended: Ended, problem: str) -> tuple[Failure, str
     return Failure.TASK, f"{status}; {problem}"
 
 
+def told_failure(content: Mapping[str, Any]) -> str:
+    """The reason of a failure for people, from its file: with the log, where more is to be read."""
+    log = content.get("log")
+    return f"{content['reason']}; log: {log}" if log else str(content["reason"])
+
+
 def log_tail(path: Path, count: int = 4096) -> bytes:
     """The last bytes of a log."""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import operator
 import re
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeGuard
 
 from ..errors import BadArgument
+from ..nearest import nearest
 
 #: Filled in when a task is launched, not when the file is expanded.
 AT_LAUNCH = frozenset({"output", "ranks", "threads", "nodes", "gpus", "run_file", "attempt"})
@@ -51,8 +51,8 @@ def fill(text: str, values: Mapping[str, object], where: str, *, for_launch: boo
                     "in `command`, `arguments` and `environment`"
                 )
             known = sorted({*values, *(AT_LAUNCH if for_launch else ())})
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"did you mean {{{near[0]}}}? " if near else ""
+            near = nearest(name, known)
+            hint = f"did you mean {{{near}}}? " if near is not None else ""
             raise BadArgument(
                 f"{where}: unknown name in {text!r}: {{{name}}}; {hint}Known: {', '.join(known)}"
             )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 
 from ..errors import BadArgument
+from ..nearest import did_you_mean
 from .model import Task
 
 
@@ -20,8 +20,7 @@ def check_graph(tasks: Mapping[str, Task], where: str) -> None:
     for task in tasks.values():
         for name in task.after:
             if name not in tasks:
-                near = difflib.get_close_matches(name, tasks, n=1, cutoff=0.5) if len(tasks) < 20000 else []
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+                hint = did_you_mean(name, tasks) if len(tasks) < 20000 else ""
                 raise BadArgument(f"{where}: task {task.name!r}: after: there is no task {name!r}{hint}")
     if len(topological_order(tasks)) < len(tasks):
         raise BadArgument(f"{where}: tasks wait for each other: {' -> '.join(_cycle(tasks))}")

@@ -7,7 +7,7 @@ import subprocess
 import time
 from typing import Any
 
-from .attempt import Attempt, check_outputs, classify, publish
+from .attempt import Attempt, check_outputs, classify, publish, told_failure
 from .course import Course
 from .launchers.base import Ended
 from .model import Failure, State
@@ -107,6 +107,8 @@ class Judge:
                 failure, reason = Failure.NODE, f"the health command fails on {', '.join(bad)}; {reason}"
         content: dict[str, Any] = {"failure": failure.value, "reason": reason, "nodes": list(nodes)}
         content |= {"status": ended.status, "seconds": seconds}
+        if attempt.log.exists():
+            content["log"] = str(attempt.log)
         self._end_claim(attempt, "failed", content)
         self._record_end(attempt, ended, failure.value, reason, {})
         course.histories[name].failures.append(content)
@@ -120,9 +122,9 @@ class Judge:
         if failure is Failure.TASK:
             course.health.task_failed(name, nodes)
         if course.retries_left(task, course.histories[name]) is None:
-            course.give_up(name, failure, reason)
+            course.give_up(name, failure, told_failure(content))
             return
-        course.say(f"{name}: attempt {attempt.number} failed ({failure.value}): {reason}")
+        course.say(f"{name}: attempt {attempt.number} failed ({failure.value}): {told_failure(content)}")
         course.progress.set([name], State.WAITING)
         course.free(name)
 

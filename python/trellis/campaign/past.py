@@ -8,7 +8,7 @@ import contextlib
 from typing import Any
 
 from ..errors import FileError
-from .attempt import outputs_of
+from .attempt import outputs_of, told_failure
 from .claims import History
 from .course import Course
 from .model import Failure, Output, State, Task
@@ -104,7 +104,7 @@ class Past:
         if name not in course.foreign and course.retries_left(task, last) is None:
             self._set_aside(task, last)
             failure = last.failures[-1]
-            course.give_up(name, Failure(failure["failure"]), failure["reason"], is_new=False)
+            course.give_up(name, Failure(failure["failure"]), told_failure(failure), is_new=False)
         return []
 
     def _last_word(self, name: str, history: History) -> History | None:

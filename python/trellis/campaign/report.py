@@ -11,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from ..durable import make_folder, write_text
+from ..errors import FileError
 from . import drawings
 from .history import (
     History,
@@ -123,6 +124,9 @@ def write_report(campaign: Campaign, path: Path) -> dict[str, Any]:
     """
     history = read_history(Path(campaign.state))
     text = render(campaign.name, history, campaign.tasks)
-    make_folder(path.parent)
+    try:
+        make_folder(path.parent)
+    except FileError as error:
+        raise FileError(f"{error}; --output puts the page elsewhere") from None
     write_text(path, text)
     return summarize(history, campaign.tasks)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import BadArgument
+from ..nearest import did_you_mean
 from ..run_files import GenerateRun, HmcRun, MeasureRun
 
 _BARE = re.compile(r"^[A-Za-z0-9_-]+$")
@@ -54,8 +54,7 @@ def _first(error: ValidationError, model: Any) -> str:
     found = error.errors()[0]
     shown = ".".join(map(str, found["loc"]))
     if found["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(str(found["loc"][-1]), list(model.model_fields), n=1, cutoff=0.5)
-        return f"{shown}: unknown key" + (f"; did you mean {near[0]!r}?" if near else "")
+        return f"{shown}: unknown key{did_you_mean(str(found['loc'][-1]), model.model_fields)}"
     return f"{shown}: {found['msg'].removeprefix('Value error, ')}; found {found['input']!r}"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Error, FileError
+from .attempt import told_failure
 from .claims import Claims, History
 from .files import load_made_tasks
 from .model import Campaign, Failure, State, Task
@@ -48,7 +49,7 @@ def read_status(campaign: Campaign) -> dict[str, Any]:
                 {"task": name, "attempt": history.attempt, "places": history.claim.get("places", [])}
             )
         elif history.end == "failed" and _is_spent(task, history):
-            failed[name] = f"{history.content['failure']}: {history.content['reason']}"
+            failed[name] = f"{history.content['failure']}: {told_failure(history.content)}"
     skipped: dict[str, str] = {}
     for name in failed:
         _skip_followers(progress.failed(name), "failed", skipped)

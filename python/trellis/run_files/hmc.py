@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from ..nearest import did_you_mean, nearest
 from .common import Coupling, LatticeTable, MachineTable, NotNegative, Table, at_key
 from .dynamics import (
     IntegratorLevel,
@@ -150,9 +150,8 @@ class HmcRun(Table):
             key = f"integrator.{number}.monomials"
             for name in self.expanded(level):
                 if name not in known:
-                    near = difflib.get_close_matches(name, known, n=1)
-                    meant = f"did you mean {near[0]!r}? There are" if near else "there are"
-                    message = f"{name!r} is no monomial of this run; {meant} {', '.join(known)}"
+                    hint = f"{did_you_mean(name, known)} There are" if nearest(name, known) else "; there are"
+                    message = f"{name!r} is no monomial of this run{hint} {', '.join(known)}"
                     raise at_key(key, message)
                 if name in used:
                     raise at_key(key, f"{name!r} is in more than one place of [[integrator]]")

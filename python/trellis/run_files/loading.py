@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 import typing
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ..errors import RunFileError
+from ..nearest import did_you_mean
 
 Run = TypeVar("Run", bound=BaseModel)
 
@@ -154,8 +154,7 @@ def _describe(error: Any, model: type[BaseModel], text: str) -> str:
     where = f":{line}" if line else ""
     if error["type"] == "extra_forbidden":
         valid = _keys_at(model, location[:-1])
-        near = difflib.get_close_matches(location[-1], valid, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
+        hint = did_you_mean(location[-1], valid) or "."
         return f"{where}: {shown}: unknown key{hint} Valid here: {', '.join(sorted(valid))}"
     found = error["input"]
     if _is_gap(error):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...errors import BadArgument
+from ...nearest import did_you_mean
 from ..model import Machine
 from .base import Launcher
 
@@ -65,8 +65,7 @@ def check_options(name: str, options: Mapping[str, object]) -> None:
     known = LAUNCHERS[name].options
     for key, value in options.items():
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-            hint = f"; did you mean {near[0]!r}?" if near else "."
+            hint = did_you_mean(key, known) or "."
             raise BadArgument(
                 f"launcher_options.{key}: unknown to the launcher {name!r}{hint} It knows {', '.join(known)}"
             )
