@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_analysis_charges import write_lalibe
 
-from trellis.analysis import AnalysisError, read_measurements
+from trellis.analysis import AnalysisError, MeasurementFileError, read_measurements
 from trellis.analysis.lalibe_names import configuration_numbers
 from trellis.analysis.nucleon import isovector_numerators
 
@@ -53,6 +53,12 @@ def test_where_several_numbers_differ_the_option_says_which() -> None:
         configuration_numbers(paths, "spec_([0-9]+_")
     with pytest.raises(AnalysisError, match=r"finds a number, found .*spec_100_seed"):
         configuration_numbers(paths, "cfg([0-9]+)_")
+
+
+def test_a_number_that_no_result_holds_is_refused() -> None:
+    found = [Path(f"a.{number}.h5") for number in (1, 10**20)]
+    with pytest.raises(MeasurementFileError, match=f"at most {2**63 - 1}.*{10**20}"):
+        configuration_numbers(found, None)
 
 
 def test_long_names_and_a_folder_for_each_configuration(tmp_path: Path) -> None:

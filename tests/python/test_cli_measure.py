@@ -239,6 +239,38 @@ def test_analysis_reads_it(measured: Path) -> None:
     assert len(found.observables["plaquette"].values) == 12
 
 
+def test_numbers_of_files_without_and_with_too_many_digits(tmp_path: Path) -> None:
+    """A number that no result holds is refused before the first solve, not after the last."""
+    U = tr.weak_field((4, 4, 4, 4), seed=1)
+    for name in ("cold.ildg", "hot"):
+        U.write(tmp_path / name)
+    text = '[configurations]\nfiles = ["cold.ildg", "h*"]\n[fermion]\nkappa = 0.1\n[correlators]\n'
+    text += 'mesons = ["pion"]\nbaryons = []\n[output]\ndirectory = "out"\n'
+    (tmp_path / "run.toml").write_text(text)
+    said = run("measure", "run.toml", cwd=tmp_path).stderr
+    assert "notice: 2 files have no number in their names" in said
+    names = [f"correlators.{number:06d}.h5" for number in (1, 2)]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+    (tmp_path / "hot").rename(tmp_path / f"h.{10**19}")
+    found = run("measure", "run.toml", "--resume", cwd=tmp_path, status=1)
+    assert found.stderr == (
+        f"error: run.toml:2: configurations.files: h.{10**19}: expected a number of at most {2**63 - 1} in the "
+        f"file's name, found {10**19}; rename the file, or link it under another name\n"
+    )
+    (tmp_path / f"h.{10**19}").rename(tmp_path / f"h.{2**63 - 1}")
+    run("measure", "run.toml", "--resume", cwd=tmp_path)
+    assert (tmp_path / "out" / f"correlators.{2**63 - 1}.h5").exists()
+
+
+@pytest.mark.parametrize("command", ["doctor", "info"])
+def test_extents_beyond_32_bits(tmp_path: Path, command: str) -> None:
+    words = [command, "--lattice", "3000000000.4.4.4", *(["field"] if command == "info" else ["--quick"])]
+    found = run(*words, cwd=tmp_path, status=1)
+    assert found.stderr == (
+        "error: --lattice: expected numbers of at most 2147483647, found '3000000000.4.4.4'\n"
+    )
+
+
 def test_smearing_and_shifted_sources(measured: Path) -> None:
     name = write_run(
         measured,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from trellis.errors import RunFileError
+from trellis.commands.measure_setup import find_configurations
+from trellis.errors import BadArgument, RunFileError
 from trellis.run_files import MeasureRun, parse_run_file
+from trellis.run_files.measure import ConfigurationsTable
 
 MEASURE = """\
 [configurations]
@@ -130,3 +134,42 @@ def test_what_can_be() -> None:
     assert run.fermion.has_twist
     assert run.fermion.has_periodic_baryons
     assert run.source.momentum == (0, 0, 1)
+
+
+def _configurations(folder: Path, *names: str, **keys: object) -> tuple[list[tuple[int, str]], list[str]]:
+    """Number and name of those with these names in a folder, and what is said."""
+    for name in names:
+        (folder / name).write_bytes(b"")
+    said: list[str] = []
+    table = ConfigurationsTable(files=str(folder / "*"), **keys)
+    found = find_configurations(table, said.append)
+    names_found = [(number, Path(path).name) for number, path in found]
+    return names_found, [line.replace(f"{folder}/", "") for line in said]
+
+
+def test_a_name_without_a_number_gets_its_place(tmp_path: Path) -> None:
+    found, said = _configurations(tmp_path, "cold.ildg", "7.ildg", "hot")
+    assert found == [(2, "cold.ildg"), (3, "hot"), (7, "7.ildg")]
+    assert said == [
+        "2 files have no number in their names: they are configurations by their places in sorted order, "
+        "from 2 (cold.ildg) to 3 (hot)"
+    ]
+    found, said = _configurations(tmp_path, last=2)
+    assert found == [(2, "cold.ildg")]
+    assert said == [
+        "cold.ildg has no number in its name: it is configuration 2, by its place in sorted order"
+    ]
+    twice = r"configuration 3 twice: .*/3.ildg and .*/cold.ildg; .*/cold.ildg has no number in its name"
+    with pytest.raises(BadArgument, match=twice):
+        _configurations(tmp_path, "3.ildg")
+
+
+@pytest.mark.parametrize("number, largest", [(2**63, 2**63 - 1), (10**20, 2**63 - 1), (2**31, 2**31 - 1)])
+def test_numbers_that_no_result_holds_are_refused(tmp_path: Path, number: int, largest: int) -> None:
+    """Noise fields are numbered by fewer."""
+    (tmp_path / f"field.{number}.ildg").write_bytes(b"")
+    table = ConfigurationsTable(files=str(tmp_path / "*"))
+    with pytest.raises(BadArgument, match=f"at most {largest} in the file's name, found {number}; rename"):
+        find_configurations(table, largest=largest)
+    (tmp_path / f"field.{number}.ildg").rename(tmp_path / f"field.{largest}.ildg")
+    assert [n for n, _ in find_configurations(table, largest=largest)] == [largest]

@@ -21,6 +21,8 @@ from .errors import AnalysisError, MeasurementFileError
 _PLACE = re.compile(r"x\d+_?y\d+_?z\d+_?t\d+")
 _ALONE = re.compile(r"(?:^|[._-])(?:cfg|conf|config|configuration)?(\d+)(?=$|[._-])")
 
+_LARGEST = 2**63 - 1  #: that results can hold
+
 
 def configuration_numbers(paths: list[Path], pattern: str | None) -> dict[Path, int]:
     """File -> number of its configuration.
@@ -37,8 +39,15 @@ def configuration_numbers(paths: list[Path], pattern: str | None) -> dict[Path, 
     AnalysisError
         No regular expression with one group.
     """
-    if pattern is not None:
-        return _by_pattern(paths, pattern)
+    found = _by_pattern(paths, pattern) if pattern is not None else _by_names(paths)
+    for path, number in found.items():
+        if number > _LARGEST:
+            expected = f"a configuration's number of at most {_LARGEST}"
+            raise MeasurementFileError(path, "name", expected=expected, found=number)
+    return found
+
+
+def _by_names(paths: list[Path]) -> dict[Path, int]:
     kinds: dict[str, list[Path]] = {}
     for path in paths:
         kinds.setdefault(re.sub(r"\d+", "#", _name(path)), []).append(path)

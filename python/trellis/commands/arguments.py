@@ -15,4 +15,6 @@ def parse_lattice(text: str | None) -> tuple[int, int, int, int] | None:
         extents = ()
     if len(extents) != 4:
         raise BadArgument(f"--lattice: expected four numbers such as 8.8.8.16, found {text!r}")
+    if any(extent > 2**31 - 1 for extent in extents):
+        raise BadArgument(f"--lattice: expected numbers of at most {2**31 - 1}, found {text!r}")
     return extents

@@ -43,6 +43,8 @@ from .measure_inputs import FileStamp, require_one_lattice, require_same_inputs
 from .measure_memory import measurement_bytes
 from .measure_modes import deflated_solver
 from .measure_setup import (
+    LARGEST_NUMBER,
+    LARGEST_OF_NOISE,
     MIRRORED,
     are_beyond_half,
     between,
@@ -104,7 +106,8 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
     set_threads(run.machine, output)
     folder = Path(run.output.directory)
     measurement = _Measurement(run, text, output, StopRequest())
-    found = on_root(lambda: find_configurations(run.configurations))
+    largest = LARGEST_OF_NOISE if run.source.type == "noise" else LARGEST_NUMBER
+    found = on_root(lambda: find_configurations(run.configurations, output.notice, largest=largest))
     measurement.extents = require_one_lattice(found, run.configurations)
     todo, _ = on_root(lambda: _split_done(found, folder))
     on_root(lambda: make_output_folder(folder))

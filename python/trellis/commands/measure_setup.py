@@ -6,7 +6,7 @@ import glob
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +26,96 @@ from ..sources import Source, gaussian_source, noise_source, point_source, wall_
 
 _PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
 _NUMBER = re.compile(r"(\d+)\D*$")
+#: Of configurations: what results hold, and what numbers noise fields.
+LARGEST_NUMBER, LARGEST_OF_NOISE = 2**63 - 1, 2**31 - 1
 
 
-def find_configurations(table: ConfigurationsTable) -> list[tuple[int, str]]:
-    """Number and file of each configuration, ascending."""
+def find_configurations(
+    table: ConfigurationsTable,
+    say: Callable[[str], None] = lambda line: None,
+    *,
+    largest: int = LARGEST_NUMBER,
+) -> list[tuple[int, str]]:
+    """Number and file of each configuration, ascending.
+
+    The number is the last one in the file's name; a name without one gets its place, from 1, in the sorted
+    order of all files.
+
+    Parameters
+    ----------
+    say
+        Gets a line about the files that have no number in their names.
+    largest
+        The largest number that a configuration may have.
+
+    Raises
+    ------
+    BadArgument
+        Nothing matches, a number comes twice or is too large, or first and last leave nothing.
+    """
+    paths = _matching(table)
+    found: dict[int, str] = {}
+    placed: dict[str, int] = {}
+    for place, path in enumerate(paths, start=1):
+        number = _number_in(path)
+        if number is None:
+            number = placed[path] = place
+        if number > largest:
+            raise BadArgument(
+                f"configurations.files: {path}: expected a number of at most {largest} in the file's name, "
+                f"found {number}; rename the file, or link it under another name"
+            )
+        if number in found:
+            raise BadArgument(
+                f"configurations.files: configuration {number} twice: {found[number]} and {path}"
+                f"{_why_placed([found[number], path], placed)}"
+            )
+        found[number] = path
+    chosen = _between_limits(found, table)
+    _tell_places([(number, path) for number, path in chosen if path in placed], say)
+    return chosen
+
+
+def _matching(table: ConfigurationsTable) -> list[str]:
+    """All files of the patterns, each once, sorted."""
     patterns = [table.files] if isinstance(table.files, str) else table.files
     if not patterns:
         raise BadArgument("configurations.files: expected at least one file name or pattern, found []")
-    found: dict[int, str] = {}
+    found: set[str] = set()
     for pattern in patterns:
-        paths = sorted(glob.glob(pattern, recursive=True))
+        paths = glob.glob(pattern, recursive=True)
         if not paths:
             raise BadArgument(f"configurations.files: nothing matches {pattern!r}")
-        for path in paths:
-            match = _NUMBER.search(Path(path).name.rsplit(".", 1)[0]) or _NUMBER.search(Path(path).name)
-            if match is None:
-                raise BadArgument(f"configurations.files: {path}: expected a number in the file's name")
-            number = int(match[1])
-            if found.setdefault(number, path) != path:
-                raise BadArgument(
-                    f"configurations.files: configuration {number} twice: {found[number]} and {path}"
-                )
+        found.update(paths)
+    return sorted(found)
+
+
+def _number_in(path: str) -> int | None:
+    """The last number in a file's name, before its ending if there is one."""
+    match = _NUMBER.search(Path(path).name.rsplit(".", 1)[0]) or _NUMBER.search(Path(path).name)
+    return int(match[1]) if match else None
+
+
+def _why_placed(paths: list[str], placed: dict[str, int]) -> str:
+    """The rest of a message about two files, of which some have no number in their names."""
+    without = [path for path in paths if path in placed]
+    return f"; {without[0]} has no number in its name, and that place in sorted order" if without else ""
+
+
+def _tell_places(numbered: list[tuple[int, str]], say: Callable[[str], None]) -> None:
+    if len(numbered) == 1:
+        number, path = numbered[0]
+        say(f"{path} has no number in its name: it is configuration {number}, by its place in sorted order")
+    elif numbered:
+        (first, first_path), (last, last_path) = numbered[0], numbered[-1]
+        say(
+            f"{len(numbered)} files have no number in their names: they are configurations by their places "
+            f"in sorted order, from {first} ({first_path}) to {last} ({last_path})"
+        )
+
+
+def _between_limits(found: dict[int, str], table: ConfigurationsTable) -> list[tuple[int, str]]:
+    """Those with numbers first..last of the table, ascending."""
     first = table.first if table.first is not None else -1
     chosen = [
         (n, p) for n, p in sorted(found.items()) if n >= first and (table.last is None or n <= table.last)

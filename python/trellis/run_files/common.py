@@ -53,7 +53,8 @@ def _positive_grid(grid: tuple[int, ...]) -> tuple[int, ...]:
 
 
 #: TOML has lists, and no tuples: only the entries of these are strict.
-FourIntegers = Annotated[tuple[int, int, int, int], Field(strict=False)]
+_Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+FourIntegers = Annotated[tuple[_Int32, _Int32, _Int32, _Int32], Field(strict=False)]
 ThreeIntegers = Annotated[tuple[int, int, int], Field(strict=False)]
 Extents = Annotated[FourIntegers, AfterValidator(_even_extents)]
 Grid = Annotated[FourIntegers, AfterValidator(_positive_grid)]

@@ -36,7 +36,8 @@ class ConfigurationsTable(Table):
 
     files: str | list[str] = Field(
         description="File names or patterns (*, ?, **), relative to the folder that the command is started "
-        "in. The last number in a name is the number of the configuration."
+        "in. The last number in a name is the number of the configuration; a name without one gets its "
+        "place, from 1, in sorted order."
     )
     first: int | None = Field(default=None, description="Leave out numbers below this.")
     last: int | None = Field(default=None, description="Leave out numbers above this.")
