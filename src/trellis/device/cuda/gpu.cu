@@ -22,13 +22,25 @@ struct Choice {
   std::string failure;
 };
 
+/// Why the driver cannot be used. The runtime gives one code to a driver that is too old and to one that is
+/// missing.
+std::string driver_failure(cudaError_t code) {
+  int driver = 0, runtime = 0;
+  if (code != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
+      cudaRuntimeGetVersion(&runtime) != cudaSuccess)
+    return message("the NVIDIA driver cannot be used: ", cudaGetErrorString(code));
+  if (driver == 0) return "no NVIDIA driver is installed here (libcuda.so.1 is not found)";
+  const auto version = [](int v) { return message(v / 1000, ".", v % 1000 / 10); };
+  return message("the NVIDIA driver supports CUDA up to ", version(driver),
+                 "; this build needs a driver for CUDA ", version(runtime));
+}
+
 Choice choose() {
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0))
     return {0, "no NVIDIA GPU is visible to this process (nvidia-smi; CUDA_VISIBLE_DEVICES)"};
-  if (code != cudaSuccess)
-    return {0, message("the NVIDIA driver cannot be used: ", cudaGetErrorString(code))};
+  if (code != cudaSuccess) return {0, driver_failure(code)};
   const int device = local_rank() % count;
   if (const cudaError_t failed = cudaSetDevice(device); failed != cudaSuccess)
     return {0, message("GPU ", device, " cannot be used: ", cudaGetErrorString(failed))};
