@@ -1,0 +1,75 @@
+#pragma once
+/// What the sections of gpu_bench share: timing, a limit of time, fields on a GPU, comparison with the CPU.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/gpu/lines.hpp"
+#include "trellis/field/gauge_field.hpp"
+#include "trellis/field/spinor_field.hpp"
+
+namespace trellis::gpu_check {
+
+/// Seconds of one call: median and best of the rounds.
+struct Times {
+  double median = 0, best = 0;
+};
+
+/// One section of the benchmark: its cases, of which one that fails does not end the others.
+class Section {
+ public:
+  /// Cases begin only before `seconds` are over. Fields up to `compared` sites are compared with the CPU.
+  Section(const std::string& name, double seconds, int64_t compared);
+
+  /// Runs `body` if there is time left; prints what it throws.
+  void run(const std::string& name, const std::function<void()>& body);
+  void print(const Row& row) { lines_.print(row); }
+  /// Counts a result that is not what the CPU has.
+  void differs(const std::string& what, double error, double allowed);
+  bool is_compared(const Geometry& geometry) const { return geometry.volume() <= compared_; }
+  /// Tells how many cases ran; returns the exit status.
+  int finish();
+
+  /// Bytes a second, read and written, of a copy within the device.
+  double copy_rate();
+
+ private:
+  Lines lines_;
+  double start_, limit_, copy_rate_ = 0;
+  int64_t compared_;
+  int measured_ = 0, skipped_ = 0, failed_ = 0, same_bits_ = 0, different_bits_ = 0;
+  friend std::string compared(Section&, const std::string&, const std::vector<double>&,
+                              const std::vector<double>&, double);
+};
+
+/// Whether the GPU is one that the host simulates: its times say nothing.
+bool is_simulated();
+/// Calls in a row, waited for at the end of each round. The first call, which may allocate, does not count.
+Times time_of(const std::function<void()>& call);
+
+/// Numbers of order one in all columns of a field on any backend. Fields beyond the compared size have the
+/// same ones in each column, which saves time.
+void fill(SpinorField& field);
+/// All columns of this rank, on any backend.
+std::vector<double> numbers(const SpinorField& field);
+std::vector<double> numbers(const GaugeField& U);
+
+/// "same bits", or the relative difference as a text. A difference above `allowed`, or any on a simulated
+/// GPU, makes the section fail.
+std::string compared(Section& section, const std::string& what, const std::vector<double>& gpu,
+                     const std::vector<double>& cpu, double allowed);
+/// The difference from the CPU that rounding explains, for a storage.
+double rounding(Precision precision);
+
+/// Adds lattice and storage, then time, rates and, where `bits` is not empty, what it says.
+Row row_of(Section& section, const std::string& kernel, const Coord& lattice, Precision precision, int reals,
+           int columns, const Times& times, double flops, double bytes, const std::string& bits);
+
+/// The sections.
+void measure_hops(Section& section, const std::vector<int>& extents);
+void measure_algebra(Section& section, const std::vector<int>& extents);
+void measure_gauge(Section& section, const std::vector<int>& extents);
+void measure_solves(Section& section, const std::vector<int>& extents);
+void measure_trajectory(Section& section, const std::vector<int>& extents);
+
+}  // namespace trellis::gpu_check

@@ -1,0 +1,164 @@
+/// Solves on the GPU; and trajectories, whose gauge part runs on the GPU and whose fermions run on the CPU.
+#include <cmath>
+
+#include "bench/gpu/cases.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/gauge/action.hpp"
+#include "trellis/operator/staggered.hpp"
+#include "trellis/operator/wilson.hpp"
+#include "trellis/solver/normal_operator.hpp"
+#include "trellis/solver/solve.hpp"
+#include "trellis/update/gauge_monomial.hpp"
+#include "trellis/update/heatbath.hpp"
+#include "trellis/update/hmc.hpp"
+#include "trellis/update/rational_monomial.hpp"
+#include "trellis/update/staggered_fermion.hpp"
+
+namespace trellis::gpu_check {
+
+namespace {
+constexpr double tolerance = 1e-9;
+
+struct Solved {
+  SolveReport report;
+  std::vector<double> solution;
+};
+
+/// The second of two solves: the first one allocates.
+Solved solve_on(const LinearOperatorPtr& A, Precision inner, int columns, bool wants_solution) {
+  SpinorField b = A->make_field(columns);
+  fill(b);
+  const bool is_mixed = inner != Precision::double_precision;
+  const LinearOperatorPtr low = is_mixed ? A->converted(inner) : nullptr;
+  const SolverSpec spec =
+      is_mixed ? SolverSpec(MixedPrecisionSpec{CgSpec{tolerance}, inner}) : SolverSpec(CgSpec{tolerance});
+  SpinorField x = SpinorField::like(b);
+  (void)solve(spec, *A, x, b, low);
+  x = SpinorField::like(b);
+  const SolveReport report = solve(spec, *A, x, b, low);
+  return {report, wants_solution ? numbers(x) : std::vector<double>{}};
+}
+
+void print_solve(Section& section, const std::string& name, const Coord& lattice, Precision inner,
+                 int columns, const SolveReport& report, const std::string& bits) {
+  section.print(Row()
+                    .text("solve", name)
+                    .text("lattice", to_string(lattice))
+                    .text("inner storage", name_of(inner))
+                    .count("columns", columns)
+                    .count("iterations", report.iterations)
+                    .number("seconds", report.seconds)
+                    .number("us an iteration", report.seconds / report.iterations * 1e6)
+                    .number("TF/s", report.flops / report.seconds * 1e-12, 3)
+                    .number("GB/s", report.bytes / report.seconds * 1e-9)
+                    .number("residual", report.largest_residual(), 2)
+                    .text("to CPU", bits.empty() ? "-" : bits));
+}
+
+void solve_case(Section& section, const std::string& name, const Geometry& geometry, Precision inner,
+                int columns, const std::function<LinearOperatorPtr(Backend)>& make) {
+  const std::string what = message(name, ", ", name_of(inner), ", ", columns, " columns");
+  section.run(what, [&] {
+    const bool is_compared = section.is_compared(geometry);
+    const Solved gpu = solve_on(make(Backend::cuda), inner, columns, is_compared);
+    if (!(gpu.report.largest_residual() <= 2 * tolerance))
+      throw Error(
+          message("the residual is ", gpu.report.largest_residual(), " where ", tolerance, " is asked for"));
+    std::string bits;
+    if (is_compared)
+      bits = compared(section, what, gpu.solution,
+                      solve_on(make(Backend::cpu), inner, columns, true).solution, 1e-6);
+    print_solve(section, name, geometry.lattice(), inner, columns, gpu.report, bits);
+  });
+}
+}  // namespace
+
+void measure_solves(Section& section, const std::vector<int>& extents) {
+  for (const int L : extents) {
+    GaugeField U(make_lattice({L, L, L, L}));
+    for (uint32_t update = 0; update < 4; ++update) heatbath_update(U, {6.0, 1, 3}, 1, 0, update);
+    const auto wilson = [&](Backend backend) -> LinearOperatorPtr {
+      WilsonParams params;
+      params.mass = 0.1;
+      const auto matrix = std::make_shared<WilsonMatrix>(
+          U, params, KernelChoice{Precision::double_precision, 12, backend, 0});
+      return std::make_shared<NormalOperator>(std::make_shared<WilsonSchur>(matrix, SchurForm::symmetric));
+    };
+    const auto staggered = [&](Backend backend) -> LinearOperatorPtr {
+      KernelChoice choice;
+      choice.link_reals = 12;
+      choice.backend = backend;
+      const auto links = std::make_shared<StaggeredLinks>(U, choice);
+      return std::make_shared<StaggeredSchur>(
+          std::make_shared<StaggeredMatrix>(links, StaggeredPhases{}, 0.1));
+    };
+    for (const Precision inner : all_precisions)
+      solve_case(section, "CG, Wilson", U.geometry(), inner, 1, wilson);
+    for (const Precision inner : {Precision::double_precision, Precision::single_precision})
+      solve_case(section, "CG, staggered", U.geometry(), inner, 1, staggered);
+    solve_case(section, "CG, Wilson", U.geometry(), Precision::single_precision, 12, wilson);
+  }
+}
+
+namespace {
+/// A rational function of the usual shape; only times and bits count here, not what it approximates.
+RationalFunction some_function() {
+  RationalFunction r{0.4, {}, {}};
+  for (int k = 0; k < 10; ++k) {
+    r.shifts.push_back(2e-3 * std::pow(2.6, k));
+    r.residues.push_back(0.12 * std::pow(r.shifts.back(), 0.8));
+  }
+  return r;
+}
+
+TrajectoryRecord run_trajectory(const GaugeField& start, Backend backend, bool has_fermions) {
+  GaugeField U = start.on(backend);
+  const RationalSolve fine{some_function(), 1e-9}, coarse{some_function(), 1e-6};
+  const auto glue = std::make_shared<GaugeMonomial>("glue", GaugeAction::symanzik(6.0));
+  constexpr double lambda = 0.1931833275037836;
+  std::vector<IntegratorLevel> levels;
+  if (has_fermions) {
+    const auto links = std::make_shared<SmearedLinks>(isotropic_stout(0.15), 2);
+    const auto sea =
+        std::make_shared<StaggeredFermion>(std::make_shared<StaggeredSea>(), StaggeredPhases{}, 0.05);
+    levels.push_back({Scheme::omelyan2,
+                      2,
+                      lambda,
+                      {std::make_shared<RationalMonomial>("quark", links, sea,
+                                                          RationalParams{fine, coarse, fine, 1, 1})}});
+  }
+  levels.push_back({Scheme::omelyan2, 4, lambda, {glue}});
+  Hmc hmc({1, 0, 0.25}, levels);
+  return hmc.trajectory(U, 1, false);
+}
+}  // namespace
+
+void measure_trajectory(Section& section, const std::vector<int>& extents) {
+  for (const int L : extents)
+    for (const bool has_fermions : {false, true}) {
+      const char* name = has_fermions ? "gauge and staggered quarks" : "gauge alone";
+      section.run(name, [&] {
+        GaugeField U(make_lattice({L, L, L, L}));
+        for (uint32_t update = 0; update < 2; ++update) heatbath_update(U, {6.0, 1, 1}, 1, 0, update);
+        const TrajectoryRecord gpu = run_trajectory(U, Backend::cuda, has_fermions);
+        const TrajectoryRecord cpu = run_trajectory(U, Backend::cpu, has_fermions);
+        // dH is a difference of actions of a number for each degree of freedom.
+        const std::string bits = compared(section, name, {gpu.kinetic_before, gpu.dH + gpu.kinetic_before},
+                                          {cpu.kinetic_before, cpu.dH + cpu.kinetic_before}, 1e-6);
+        Row row;
+        row.text("trajectory", name)
+            .text("lattice", to_string(U.geometry().lattice()))
+            .text("gauge part runs on", "GPU")
+            .text("fermions run on", has_fermions ? "CPU" : "-")
+            .number("seconds", gpu.seconds)
+            .number("seconds, all on the CPU", cpu.seconds)
+            .number("dH", gpu.dH, 6)
+            .text("to CPU", bits);
+        for (int part = 0; part < parts; ++part)
+          row.hidden_number(message("seconds of ", name_of(Part(part))), gpu.costs[Part(part)].seconds);
+        section.print(row);
+      });
+    }
+}
+
+}  // namespace trellis::gpu_check

@@ -1,0 +1,142 @@
+"""tools/gpu_check_run.sh with small programs in the place of the real ones: it tells of those that fail, hang
+or skip, and runs the others. CI runs the real programs on a simulated GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SETTINGS = """revision=abc packed=today simulated=
+lattices=4 further_lattices= solve_lattices=4 trajectory_lattices=4
+"""
+#: Prints a result, and then does what the section's name stands for.
+BENCH = r"""#!/usr/bin/env bash
+printf '### %s\n| kernel | us |\n|---|---|\n| %s | 1.5 |\n{"section": "%s", "us": 1.5}\n' $1 $1 $1
+echo "{\"cut off"
+case $1 in
+  solves) echo 'it says "why" \ here'; exit 3 ;;
+  algebra) sleep 60 ;;
+  gauge) kill -SEGV $$ ;;
+esac
+"""
+TESTS = r"""#!/usr/bin/env bash
+case $1 in
+  --gtest_list_tests) printf 'Cuda.\n  loops\n  charges\n'; exit ;;
+  *charges) printf '[ RUN      ] Cuda.charges\ntest.cpp:1: Skipped\nno GPU: none is here\n'
+            printf '[  SKIPPED ] Cuda.charges\n'
+            printf '[  PASSED  ] 0 tests.\n'; exit ;;
+esac
+printf '[ RUN      ] Cuda.loops\nplaquette: same bits\nrectangle: differs by 1e-15\n'
+printf '[       OK ] Cuda.loops (1 ms)\n'
+printf '[  PASSED  ] 1 test.\n'
+[ "$OMPI_COMM_WORLD_SIZE" != 4 ] || { printf '[  FAILED  ] Cuda.halos (3 ms)\n'; exit 1; }
+"""
+LAUNCHER = r"""#!/usr/bin/env bash
+OMPI_COMM_WORLD_SIZE=$2 exec "$3"
+"""
+PROBE = r"""#!/usr/bin/env bash
+printf '### probe\n| probe | value |\n|---|---|\n| copy | 3000 |\n'
+printf '{"section": "probe", "probe": "copy", "value": 3000}\n'
+"""
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict, str]:
+    """The exit status, results.json and table.md of a run in which a step of each kind goes wrong."""
+    pack = tmp_path_factory.mktemp("pack") / "trellis-gpu-check"
+    (pack / "bin").mkdir(parents=True)
+    shutil.copy(ROOT / "tools" / "gpu_check_run.sh", pack / "run")
+    (pack / "settings").write_text(SETTINGS)
+    for name, text in (
+        ("gpu_bench", BENCH),
+        ("test_cuda", TESTS),
+        ("mpirun", LAUNCHER),
+        ("gpu_probe", PROBE),
+    ):
+        (pack / "bin" / name).write_text(text)
+        (pack / "bin" / name).chmod(0o755)
+    (pack / "run").chmod(0o755)
+    results = pack.parent / "results"
+    run = subprocess.run(
+        [pack / "run", results],
+        env={"PATH": "/usr/bin:/bin", "GPU_CHECK_STEP_SECONDS": "3"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.stderr == ""
+    assert {f.name for f in results.iterdir()} == {"results.json", "table.md", "log.txt"}
+    table = (results / "table.md").read_text()
+    assert table in run.stdout
+    return run.returncode, json.loads((results / "results.json").read_text()), table
+
+
+def test_what_goes_wrong_ends_its_own_step_only(outcome: tuple[int, dict, str]) -> None:
+    status, results, table = outcome
+    steps = {step["name"]: step for step in results["steps"]}
+    wrong = {name: step["remark"] for name, step in steps.items() if step["result"] == "failed"}
+    assert wrong == {
+        "solves": "status 3",
+        "algebra": "stopped after 3 s",
+        "gauge": "status 139",
+        "test charges": "skipped: no GPU: none is here",
+        "tests, 4 processes": "status 1",
+    }
+    assert status == 1
+    assert results["failed_steps"] == len(wrong)
+    assert 'it says "why" \\ here' in steps["solves"]["tail"]
+    for name in ("hops", "trajectory", "probe", "test loops", "tests, 2 processes"):
+        assert steps[name]["result"] == "ok", name
+    assert steps["memcheck"]["result"] == ("not run" if not shutil.which("compute-sanitizer") else "failed")
+    assert table.count('it says "why" \\ here') == 1
+
+
+def test_results_of_steps_that_fail_are_kept(outcome: tuple[int, dict, str]) -> None:
+    _, results, table = outcome
+    sections = [line["section"] for line in results["results"]]
+    assert sections == ["probe", "hops", "solves", "algebra", "gauge", "trajectory"]
+    for section in sections[1:]:
+        assert f"\n### {section}\n\n| kernel | us |\n|---|---|\n| {section} | 1.5 |\n" in table
+
+
+def test_equal_bits_are_counted_for_each_number_of_processes(outcome: tuple[int, dict, str]) -> None:
+    _, results, table = outcome
+    one, two, four = results["tests"]
+    assert (one["processes"], one["passed"], one["same_bits"], one["different_bits"]) == (1, 1, 1, 1)
+    assert one["failed_or_different"] == ["charges", "rectangle: differs by 1e-15"]
+    assert (two["processes"], two["passed"], two["same_bits"]) == (2, 1, 1)
+    assert four["failed_or_different"] == ["Cuda.halos", "rectangle: differs by 1e-15"]
+    assert "| 4 | 1 | 1 | 1 | 1 |\n" in table
+
+
+@pytest.mark.parametrize("value", ["", "soon", "-5"])
+def test_a_limit_that_is_no_number_is_refused(value: str) -> None:
+    run = subprocess.run(
+        [ROOT / "tools" / "gpu_check_run.sh"],
+        env=os.environ | {"GPU_CHECK_SECONDS": value or "1.5"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert "GPU_CHECK_SECONDS and GPU_CHECK_STEP_SECONDS are numbers of seconds" in run.stderr
+
+
+def test_a_missing_pack_is_named(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [ROOT / "tools" / "gpu_check", "run", "none.tar.gz"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert f"there is no pack {tmp_path}/none.tar.gz" in run.stderr
