@@ -230,7 +230,7 @@ class FifthDimension {
   Spinors out_, in_, x_;
   SliceOrder order_;
   bool has_x_, has_recursion_, has_product_;
-  Scalar coefficients_[2][largest_Ls][6];
+  Scalar coefficients_[2][largest_Ls][6] = {};  ///< zero beyond the slices: all of it travels to a GPU
 };
 
 struct SiteRange;
