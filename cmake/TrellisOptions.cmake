@@ -83,6 +83,9 @@ endif()
 if(TRELLIS_FUZZ)
   list(APPEND trellis_cxx_flags -fsanitize=fuzzer-no-link)
 endif()
+if(TRELLIS_CUDA_SIMULATED)
+  list(APPEND trellis_cxx_flags -g1)  # enough for a backtrace; -g doubles the time of this build
+endif()
 
 add_library(trellis_options INTERFACE)
 target_compile_features(trellis_options INTERFACE cxx_std_20)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The half of tools/gpu_check that runs on the machine with the GPU, as `run` in the unpacked pack; it needs bash, grep
-# and coreutils. Each step has a limit of time and is a process of its own: one that fails or hangs is told of, and the
+# The half of tools/gpu_check that runs on the machine with the GPU, as `run` in the unpacked pack; it needs bash, grep,
+# sed and coreutils. Each step has a limit of time and is a process of its own: one that fails or hangs is told of, and the
 # others run.
 #
 #   run [RESULTS]      makes RESULTS/results.json, table.md and log.txt (gpu-check-results); prints the table
@@ -21,7 +21,7 @@ mkdir -p "$results" && results=$(cd "$results" && pwd) && work=$(mktemp -d) || e
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=/dev/null
 . "$pack/settings"
-cores=$(nproc)
+cores=$(nproc) slower=$((simulated ? 4 : 1))
 steps_json=() tests_json=() machine_json=() failed_steps=0 late_steps=0
 : >"$results/log.txt" && : >"$work/steps.md" && : >"$work/failures.md" && : >"$work/sections.md" || exit 2
 : >"$work/machine.md"
@@ -33,8 +33,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_ess_si
 export OMPI_MCA_plm=isolated OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none PMIX_MCA_pcompress_base_silence_warning=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
-# The launcher has no path to its libraries in itself; the programs do.
-mpirun=(env "LD_LIBRARY_PATH=$pack/lib" "$pack/bin/mpirun")
+# For the pack's own programs alone: those of the machine have libraries of their own.
+with_libraries=(env "LD_LIBRARY_PATH=$pack/lib")
 
 left() { echo $((limit - SECONDS)); }
 least() { echo $(($1 < $2 ? $1 : $2)); }
@@ -53,7 +53,7 @@ joined() {
 }
 cell() { printf '%s' "${1//|//}" | tr '\n' ' '; }
 
-# note NAME RESULT SECONDS LIMIT REMARK LOG: one step into both results.
+# note NAME RESULT SECONDS LIMIT REMARK LOG: one step into both results, with the end of the log if there is one.
 note() {
   local tail=
   [ -z "$6" ] || tail=$(tail -n 15 "$6" 2>/dev/null | tr -d '\r' | cut -c 1-400)
@@ -61,15 +61,16 @@ note() {
   echo "| $(cell "$1") | $2 | $3 | $(cell "$5") |" >>"$work/steps.md"
   echo "== $1: $2${5:+ ($5)}, $3 s; $(left) s left"
   [ "$2" != failed ] || failed_steps=$((failed_steps + 1))
-  [ "$2" != failed ] || printf '\n**%s** (%s)\n\n```\n%s\n```\n' "$1" "$5" "$tail" >>"$work/failures.md"
+  # shellcheck disable=SC2016
+  [ -z "$tail" ] || printf '\n**%s** (%s)\n\n```\n%s\n```\n' "$1" "$5" "$tail" >>"$work/failures.md"
 }
 not_run() { note "$1" "not run" 0 0 "$2" ""; }
 
 # step NAME SECONDS COMMAND...: its output in $log. 0 if it ended with status 0 in time; `check_log` may object.
 step_number=0 log='' check_log=''
 step() {
-  local name=$1 most start=$SECONDS pid status remark='' until
-  most=$(least "$(least "$2" "$step_limit")" $(($(left) - 8)))
+  local name=$1 most start=$SECONDS pid status remark='' until shown
+  most=$(least "$(least $(($2 * slower)) "$step_limit")" $(($(left) - 8)))
   shift 2
   step_number=$((step_number + 1))
   log=$work/$step_number.txt
@@ -93,13 +94,17 @@ step() {
     wait "$pid"
     status=$?
   fi
+  shown=$log
   case $status in
-    0) [ -z "$check_log" ] || remark=$("$check_log") || status=1 ;;
+    0)
+      shown=
+      [ -z "$check_log" ] || remark=$("$check_log") || status=1
+      ;;
     124 | 137) remark+="stopped after $most s" ;;
     *) remark="status $status" ;;
   esac
   { echo "======== $name: status $status" && cat "$log"; } >>"$results/log.txt"
-  note "$name" "$([ $status = 0 ] && echo ok || echo failed)" $((SECONDS - start)) "$most" "$remark" "$([ $status = 0 ] || echo "$log")"
+  note "$name" "$([ $status = 0 ] && echo ok || echo failed)" $((SECONDS - start)) "$most" "$remark" "$shown"
   return $status
 }
 
@@ -108,7 +113,7 @@ fact() {
   machine_json+=("$(quoted "$1"): $(quoted "$2")")
   echo "| $(cell "$1") | $(cell "$2") |" >>"$work/machine.md"
 }
-first_line() { grep -m 1 "$1" "$2" 2>/dev/null | cut -d "$3" -f 2 | tr -d '"' | tr -s ' \t' ' '; }
+first_line() { grep -m 1 "$1" "$2" 2>/dev/null | cut -d "$3" -f 2 | tr -d '"' | tr -s ' \t' ' ' | sed 's/^ //'; }
 
 host_facts() {
   fact "packed revision" "$revision, $packed"
@@ -155,8 +160,8 @@ collect() {
 bench() {
   [ -n "$3" ] || return 0
   local most
-  most=$(least "$(least "$2" "$step_limit")" $(($(left) - 8)))
-  step "${4:-$1}" "$2" env "OMP_NUM_THREADS=$(least "$cores" 8)" "$pack/bin/gpu_bench" "$1" $((most * 3 / 4)) "$3"
+  most=$(least "$(least $(($2 * slower)) "$step_limit")" $(($(left) - 8)))
+  step "${4:-$1}" "$2" "${with_libraries[@]}" "OMP_NUM_THREADS=$(least "$cores" 8)" "$pack/bin/gpu_bench" "$1" $((most * 3 / 4)) "$3"
   collect
 }
 
@@ -195,14 +200,14 @@ end_tests() {
 
 # Each test in a process of its own, since after a fault in a kernel a process can use the GPU no more.
 tests_of_one_process() {
-  local until=$((SECONDS + $1)) name names
+  local until=$((SECONDS + $1 * slower)) name names
   export OMP_NUM_THREADS
   OMP_NUM_THREADS=$(least "$cores" 8)
-  step "list of tests" 15 "$pack/bin/test_cuda" --gtest_list_tests || return
+  step "list of tests" 15 "${with_libraries[@]}" "$pack/bin/test_cuda" --gtest_list_tests || return
   mapfile -t names < <(grep '^  ' "$log")
   begin_tests
   for name in "${names[@]// /}"; do
-    step "test $name" "$(least 25 $((until - SECONDS)))" "$pack/bin/test_cuda" "--gtest_filter=*.$name" ||
+    step "test $name" "$(least 25 $((until - SECONDS)))" "${with_libraries[@]}" "$pack/bin/test_cuda" "--gtest_filter=*.$name" ||
       failed_tests+=("$name")
     count_tests
   done
@@ -213,7 +218,7 @@ tests_of() {
   export OMP_NUM_THREADS
   OMP_NUM_THREADS=$(least $((cores / $1 > 0 ? cores / $1 : 1)) 4)
   begin_tests
-  step "tests, $1 processes" "$2" "${mpirun[@]}" -n "$1" "$pack/bin/test_cuda"
+  step "tests, $1 processes" "$2" "${with_libraries[@]}" "$pack/bin/mpirun" -n "$1" "$pack/bin/test_cuda"
   mapfile -t failed_tests < <(grep -oE '^\[  FAILED  \] \w+\.\w+ \(' "$log" | cut -d ' ' -f 6)
   count_tests
   end_tests "$1"
@@ -228,7 +233,8 @@ memcheck() {
     return
   fi
   check_log=nothing_skipped
-  step "memcheck" "$1" "$tool" --tool memcheck --error-exitcode 9 "$pack/bin/test_cuda" \
+  step "memcheck" "$1" "$tool" --tool memcheck --error-exitcode 9 --target-processes all \
+    "${with_libraries[@]}" "$pack/bin/test_cuda" \
     '--gtest_filter=*links_go*:*loops*:*staggered*'
   check_log=
 }
@@ -265,7 +271,7 @@ if [ -n "$simulated" ]; then
   not_run "probe" "the GPU is simulated"
 else
   gpu_facts
-  step "probe" 30 "$pack/bin/gpu_probe"
+  step "probe" 30 "${with_libraries[@]}" "$pack/bin/gpu_probe"
   collect
 fi
 tests_of_one_process 70

@@ -38,13 +38,13 @@ void Section::differs(const std::string& what, double error, double allowed) {
 }
 
 int Section::finish() {
-  lines_.tell(Row()
-                  .count("measured", measured_)
-                  .count("skipped for want of time", skipped_)
-                  .count("failed", failed_)
-                  .count("same bits", same_bits_)
-                  .count("different bits", different_bits_)
-                  .number("seconds", bench::now() - start_));
+  lines_.print(Row()
+                   .count("cases measured", measured_)
+                   .count("skipped for want of time", skipped_)
+                   .count("failed", failed_)
+                   .count("same bits", same_bits_)
+                   .count("different bits", different_bits_)
+                   .number("seconds", bench::now() - start_));
   return failed_ == 0 && measured_ > 0 ? 0 : 1;
 }
 
@@ -61,7 +61,7 @@ double Section::copy_rate() {
 bool is_simulated() { return cuda::gpus().at(0).capability == "0.0"; }
 
 Times time_of(const std::function<void()>& call) {
-  const double aim = is_simulated() ? 1e-4 : 0.03;
+  const double aim = is_simulated() ? 1e-4 : 0.02;
   const int rounds = is_simulated() ? 3 : 7;
   call();
   cuda::synchronize();

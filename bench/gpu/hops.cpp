@@ -125,9 +125,9 @@ void measure_hops(Section& section, const std::vector<int>& extents) {
     for (const Precision precision : all_precisions)
       for (const int reals : {12, 18, 8})
         if (has_link_storage(precision, reals)) wilson(section, U, precision, reals);
+    for (const Precision precision : all_precisions) domain_wall(section, U, precision);
     for (const Precision precision : all_precisions)
       for (const bool is_improved : {false, true}) staggered(section, U, precision, is_improved);
-    for (const Precision precision : all_precisions) domain_wall(section, U, precision);
   }
 }
 
