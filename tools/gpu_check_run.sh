@@ -8,6 +8,7 @@
 # GPU_CHECK_SECONDS (450) limits all steps together, GPU_CHECK_STEP_SECONDS each further than its own limit. The exit status is 0 if no step failed or
 # went without time.
 set -uo pipefail
+export LC_ALL=C
 pack=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
 results=${1:-gpu-check-results}
 limit=${GPU_CHECK_SECONDS:-450} step_limit=${GPU_CHECK_STEP_SECONDS:-450}
@@ -42,7 +43,7 @@ least() { echo $(($1 < $2 ? $1 : $2)); }
 # A JSON text; control characters become spaces but for ends of lines.
 quoted() {
   local text
-  text=$(printf '%s' "$1" | tr '\000-\011\013-\037' ' ')
+  text=$(printf '%s' "$1" | tr '\000-\011\013-\037' ' ' | tr -d '\177-\377')
   text=${text//\\/\\\\}
   text=${text//\"/\\\"}
   printf '"%s"' "${text//$'\n'/\\n}"
@@ -59,10 +60,11 @@ note() {
   [ -z "$6" ] || tail=$(tail -n 15 "$6" 2>/dev/null | tr -d '\r' | cut -c 1-400)
   steps_json+=("{\"name\": $(quoted "$1"), \"result\": \"$2\", \"seconds\": $3, \"limit\": $4, \"remark\": $(quoted "$5"), \"tail\": $(quoted "$tail")}")
   echo "| $(cell "$1") | $2 | $3 | $(cell "$5") |" >>"$work/steps.md"
-  echo "== $1: $2${5:+ ($5)}, $3 s; $(left) s left"
   [ "$2" != failed ] || failed_steps=$((failed_steps + 1))
   # shellcheck disable=SC2016
   [ -z "$tail" ] || printf '\n**%s** (%s)\n\n```\n%s\n```\n' "$1" "$5" "$tail" >>"$work/failures.md"
+  write_results  # a run that is ended from outside leaves what it knows
+  echo "== $1: $2${5:+ ($5)}, $3 s; $(left) s left"
 }
 not_run() { note "$1" "not run" 0 0 "$2" ""; }
 
@@ -248,7 +250,7 @@ write_json() {
     echo "\"tests\": [$(joined "${tests_json[@]}")],"
     echo "\"steps\": [$(joined "${steps_json[@]}")],"
     echo "\"results\": [$(joined "${result_lines[@]}")]}"
-  } >"$results/results.json"
+  } >"$work/results.json" && mv "$work/results.json" "$results/results.json"
 }
 write_table() {
   {
@@ -262,8 +264,10 @@ write_table() {
     [ ! -e "$work/different.md" ] || cat "$work/different.md"
     cat "$work/sections.md"
     [ ! -s "$work/failures.md" ] || { printf '\n## Failed steps\n' && cat "$work/failures.md"; }
-  } >"$results/table.md"
+  } >"$work/table.md" && mv "$work/table.md" "$results/table.md"
 }
+
+write_results() { write_json && write_table; }
 
 host_facts
 if [ -n "$simulated" ]; then
@@ -285,8 +289,7 @@ bench gauge 20 "$lattices"
 bench trajectory 30 "$trajectory_lattices"
 memcheck 30
 [ "$(left)" -lt 60 ] || bench hops $(($(left) - 20)) "$further_lattices" "hops on further lattices"
-write_json
-write_table
+write_results
 cat "$results/table.md"
 echo
 echo "$failed_steps steps failed, $late_steps had no time; $SECONDS s; $results/results.json, table.md, log.txt"

@@ -47,25 +47,27 @@ printf '{"section": "probe", "probe": "copy", "value": 3000}\n'
 """
 
 
-@pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict, str]:
-    """The exit status, results.json and table.md of a run in which a step of each kind goes wrong."""
-    pack = tmp_path_factory.mktemp("pack") / "trellis-gpu-check"
+def make_pack(folder: Path) -> Path:
+    """The script that runs a pack of the small programs."""
+    pack = folder / "trellis-gpu-check"
     (pack / "bin").mkdir(parents=True)
     shutil.copy(ROOT / "tools" / "gpu_check_run.sh", pack / "run")
     (pack / "settings").write_text(SETTINGS)
-    for name, text in (
-        ("gpu_bench", BENCH),
-        ("test_cuda", TESTS),
-        ("mpirun", LAUNCHER),
-        ("gpu_probe", PROBE),
-    ):
+    programs = {"gpu_bench": BENCH, "test_cuda": TESTS, "mpirun": LAUNCHER, "gpu_probe": PROBE}
+    for name, text in programs.items():
         (pack / "bin" / name).write_text(text)
         (pack / "bin" / name).chmod(0o755)
     (pack / "run").chmod(0o755)
-    results = pack.parent / "results"
+    return pack / "run"
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict, str]:
+    """The exit status, results.json and table.md of a run in which a step of each kind goes wrong."""
+    program = make_pack(tmp_path_factory.mktemp("pack"))
+    results = program.parent / "results"
     run = subprocess.run(
-        [pack / "run", results],
+        [program, results],
         env={"PATH": "/usr/bin:/bin", "GPU_CHECK_STEP_SECONDS": "3"},
         capture_output=True,
         text=True,
@@ -115,6 +117,21 @@ def test_equal_bits_are_counted_for_each_number_of_processes(outcome: tuple[int,
     assert (two["processes"], two["passed"], two["same_bits"]) == (2, 1, 1)
     assert four["failed_or_different"] == ["Cuda.halos", "rectangle: differs by 1e-15"]
     assert "| 4 | 1 | 1 | 1 | 1 |\n" in table
+
+
+def test_a_run_that_is_killed_leaves_what_it_knows(tmp_path: Path) -> None:
+    program = make_pack(tmp_path)
+    results = tmp_path / "results"
+    environment = {"PATH": "/usr/bin:/bin", "GPU_CHECK_STEP_SECONDS": "3"}
+    with subprocess.Popen([program, results], env=environment, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        for line in run.stdout:
+            if line.startswith("== tests, 4 processes"):  # algebra, which hangs, is next
+                run.kill()
+    told = json.loads((results / "results.json").read_text())
+    assert [step["name"] for step in told["steps"]][-1] == "tests, 4 processes"
+    assert [line["section"] for line in told["results"]] == ["probe", "hops", "solves"]
+    assert "### solves" in (results / "table.md").read_text()
 
 
 @pytest.mark.parametrize("value", ["", "soon", "-5"])
