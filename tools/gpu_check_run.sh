@@ -163,7 +163,7 @@ bench() {
   [ -n "$3" ] || return 0
   local most
   most=$(least "$(least $(($2 * slower)) "$step_limit")" $(($(left) - 8)))
-  step "${4:-$1}" "$2" "${with_libraries[@]}" "OMP_NUM_THREADS=$(least "$cores" 8)" "$pack/bin/gpu_bench" "$1" $((most * 3 / 4)) "$3"
+  step "${4:-$1}" "$2" "${with_libraries[@]}" "OMP_NUM_THREADS=$(least "$cores" 16)" "$pack/bin/gpu_bench" "$1" $((most * 3 / 4)) "$3"
   collect
 }
 
@@ -279,16 +279,20 @@ else
   collect
 fi
 tests_of_one_process 70
-bench hops 85 "$lattices"
-[ -n "$simulated" ] || ! command -v nvidia-smi >/dev/null || nvidia_facts "after the hops" "clocks.sm,clocks.mem,temperature.gpu,power.draw"
-bench solves 50 "$solve_lattices"
+bench hops 45 "$small"
+[ -n "$simulated" ] || ! command -v nvidia-smi >/dev/null ||
+  nvidia_facts "after the hops" "clocks.sm,clocks.mem,temperature.gpu,power.draw"
+bench solves 30 "$small"
 tests_of 2 30
 tests_of 4 30
-bench algebra 20 "$lattices"
-bench gauge 20 "$lattices"
-bench trajectory 30 "$trajectory_lattices"
-memcheck 30
-[ "$(left)" -lt 60 ] || bench hops $(($(left) - 20)) "$further_lattices" "hops on further lattices"
+bench algebra 20 "$small${large:+,$large}"
+bench gauge 25 "$small${large:+,$large}"
+bench trajectory 30 "$small"
+memcheck 45
+# What is left goes to lattices that fill the GPU.
+bench hops 130 "$large" "hops, large lattice"
+bench solves 60 "$large" "solves, large lattice"
+[ "$(left)" -lt 40 ] || bench hops $(($(left) - 10)) "$further" "hops, further lattices"
 write_results
 cat "$results/table.md"
 echo

@@ -11,8 +11,8 @@
 
 namespace trellis::gpu_check {
 
-Section::Section(const std::string& name, double seconds, int64_t compared)
-    : lines_{name}, start_{bench::now()}, limit_{seconds}, compared_{compared} {}
+Section::Section(const std::string& name, double seconds)
+    : lines_{name}, start_{bench::now()}, limit_{seconds} {}
 
 void Section::run(const std::string& name, const std::function<void()>& body) {
   if (bench::now() - start_ > limit_) {

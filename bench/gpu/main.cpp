@@ -41,8 +41,7 @@ int run(int argc, char** argv) {
     throw BadArgument("usage: gpu_bench hops|algebra|gauge|solves|trajectory SECONDS EXTENT,EXTENT...");
   const std::vector<int> extents = extents_of(argv[3]);
   if (const std::string why = cuda::why_no_gpu(); !why.empty()) throw NotAvailable(why);
-  const int64_t first = extents.front();
-  Section section(kind->name, std::atof(argv[2]), first * first * first * first);
+  Section section(kind->name, std::atof(argv[2]));
   kind->measure(section, extents);
   return section.finish();
 }

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 SETTINGS = """revision=abc packed=today simulated=
-lattices=4 further_lattices= solve_lattices=4 trajectory_lattices=4
+small=4 large= further=
 """
 #: Prints a result, and then does what the section's name stands for.
 BENCH = r"""#!/usr/bin/env bash
