@@ -35,7 +35,9 @@ export OMPI_MCA_plm=isolated OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_m
 export OMPI_MCA_btl_vader_single_copy_mechanism=none PMIX_MCA_pcompress_base_silence_warning=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 # For the pack's own programs alone: those of the machine have libraries of their own.
-with_libraries=(env "LD_LIBRARY_PATH=$pack/lib")
+# Some machines have the driver's library on LD_LIBRARY_PATH, or in the folder that containers mount, and nowhere else.
+with_libraries=(env "LD_LIBRARY_PATH=$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}:/usr/local/nvidia/lib64:/usr/local/nvidia/lib")
+PATH=$PATH:/usr/local/nvidia/bin:/usr/local/cuda/bin
 
 left() { echo $((limit - SECONDS)); }
 least() { echo $(($1 < $2 ? $1 : $2)); }
@@ -125,10 +127,13 @@ host_facts() {
   fact "system" "$(first_line PRETTY_NAME /etc/os-release =), kernel $(uname -r), $(getconf GNU_LIBC_VERSION 2>/dev/null)"
 }
 
-# nvidia_facts WHEN FIELDS: asked for together, since each question takes half a second.
+# nvidia_facts WHEN FIELDS [FEWER]: asked for together, since each question takes half a second. Drivers that do not know a
+# field refuse the whole question.
 nvidia_facts() {
   local names values i
-  step "nvidia-smi, $1" 10 nvidia-smi "--query-gpu=$2" --format=csv || return 1
+  # shellcheck disable=SC2016
+  step "nvidia-smi, $1" 10 bash -c 'said=$(nvidia-smi "--query-gpu=$1" --format=csv) && echo "$said" ||
+    nvidia-smi "--query-gpu=${2:-name}" --format=csv' - "${@:2}" || return 1
   IFS=, read -r -a names < <(grep -v '^$' "$log" | head -n 1)
   IFS=, read -r -a values < <(grep -v '^$' "$log" | tail -n +2 | head -n 1)
   for i in "${!names[@]}"; do fact "${names[i]# }, $1" "${values[i]# }"; done
@@ -139,9 +144,8 @@ gpu_facts() {
     not_run "nvidia-smi" "it is not on the PATH"
     return
   fi
-  # Older drivers refuse the whole question if they do not know a field.
-  nvidia_facts "at the start" "name,driver_version,memory.total,$clocks,$pcie,pcie.link.width.current,power.limit,compute_mode,mig.mode.current" ||
-    nvidia_facts "at the start" "name,driver_version,memory.total"
+  nvidia_facts "at the start" "name,driver_version,memory.total,$clocks,$pcie,pcie.link.width.current,power.limit,compute_mode,mig.mode.current" \
+    "name,driver_version,memory.total"
 }
 
 # ---- programs --------------------------------------------------------------------------------------------
