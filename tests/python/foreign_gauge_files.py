@@ -151,3 +151,17 @@ def openqcd(U: Links) -> bytes:
 
 def bridge(U: Links, line_end: str = "\n") -> bytes:
     return "".join(f"{v:+.17E}{line_end}" for v in np.ascontiguousarray(U).view(np.float64).ravel()).encode()
+
+
+def ddalphaamg(U: Links, order: str = "<") -> bytes:
+    """DDalphaAMG's raw configuration: extents, sites and links in the order t, z, y, x (read_conf)."""
+    head = struct.pack(f"{order}4id", *U.shape[:4], 3 * plaquettes(U)[0])
+    return head + U[..., ::-1, :, :].astype(f"{order}c16").tobytes()
+
+
+def special_unitary(lattice: Sequence[int], colours: int) -> Links:
+    """Random links of SU(colours)."""
+    rng = np.random.default_rng(colours)
+    shape = (*lattice[::-1], 4, colours, colours)
+    Q, _ = np.linalg.qr(rng.normal(size=shape) + 1j * rng.normal(size=shape))
+    return Q / np.linalg.det(Q)[..., None, None] ** (1 / colours)

@@ -117,3 +117,42 @@ def test_too_short_a_flow_says_how_far_it_got() -> None:
         ) as caught:
             getattr(history, name)
         assert "t = 0.1, where 0.3 is looked for" in str(caught.value)
+
+
+def _field_tensor(U: np.ndarray, mu: int, nu: int) -> np.ndarray:
+    """(Q_munu - Q_numu) / 8 of the four leaves at each site; directions x, y, z, t."""
+
+    def at(links: np.ndarray, *steps: tuple[int, int]) -> np.ndarray:
+        for direction, step in steps:
+            links = np.roll(links, -step, 3 - direction)
+        return links
+
+    def dagger(links: np.ndarray) -> np.ndarray:
+        return np.conj(np.swapaxes(links, -1, -2))
+
+    A, B = U[..., mu, :, :], U[..., nu, :, :]
+    right, up = (mu, 1), (nu, 1)
+    left, down = (mu, -1), (nu, -1)
+    Q = A @ at(B, right) @ dagger(at(A, up)) @ dagger(B)
+    Q = Q + B @ dagger(at(A, left, up)) @ dagger(at(B, left)) @ at(A, left)
+    Q = Q + dagger(at(A, left)) @ dagger(at(B, left, down)) @ at(A, left, down) @ at(B, down)
+    Q = Q + dagger(at(B, down)) @ at(A, down) @ at(B, right, down) @ dagger(A)
+    return (Q - dagger(Q)) / 8
+
+
+def test_the_charge_of_openqcd_has_the_other_sign() -> None:
+    """doc/conventions.md: its directions 0, 1, 2, 3 are t, x, y, z (modules/tcharge/tcharge.c)."""
+    U = tr.weak_field((4, 2, 4, 6), seed=5, spread=0.6)
+    links, openqcd = U.to_numpy(), (3, 0, 1, 2)
+
+    def pair(a: int, b: int, c: int, d: int) -> float:
+        """Sum over sites of F_ab^a F_cd^a, F^a = -2 tr F T^a, without the traces."""
+        parts = []
+        for mu, nu in ((a, b), (c, d)):
+            F = _field_tensor(links, openqcd[mu], openqcd[nu])
+            parts.append(F - np.trace(F, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) / 3)
+        return -2 * np.einsum("...ij,...ji", *parts).sum().real
+
+    charge = (pair(0, 1, 2, 3) + pair(0, 2, 3, 1) + pair(0, 3, 1, 2)) / (8 * np.pi**2)
+    assert abs(charge) > 1e-3
+    assert U.topological_charge == pytest.approx(-charge, rel=1e-10)

@@ -130,6 +130,7 @@ GaugeFileHeader inspect_bridge_text(InputFile& file, const ReadOptions& options)
         message(file.path(), ": expected a multiple of ", reals_per_site, " numbers, found ", count));
   const int64_t sites = count / reals_per_site;
   const Coord lattice = lattice_without_header(file, sites, options, report);
+  if (options.lattice) header.extent_is_stated.fill(false);
   report.lattice =
       checked_lattice(file, {lattice[0], lattice[1], lattice[2], lattice[3]}, 2 * reals_per_site);
   if (product(report.lattice) != sites)

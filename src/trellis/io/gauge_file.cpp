@@ -147,7 +147,13 @@ FileReport read_gauge_field(io::InputFile& file, GaugeField& U, const ReadOption
   std::vector<double> links(U.canonical_size());
   io::read_links(file, header, U.geometry(), links.data());
   U.from_canonical(links.data());
-  if (!io::check_values(report, U)) io::explain_bad_links(file, header, U.geometry(), links.data());
+  const bool are_links_good = io::check_values(report, U);
+  if (report.format == GaugeFormat::openqcd && (!report.ok() || header.order == io::ByteOrder::big))
+    io::refuse_relatives_of_openqcd(file, header, U, links.data());
+  if (!are_links_good)
+    io::explain_bad_links(file, header, U.geometry(), links.data());
+  else if (report.ok())
+    io::check_order_of_extents(file, header, U);
   if (!options.report_only) io::throw_if_bad(file.path(), report);
   return std::move(report);
 }

@@ -42,13 +42,28 @@ std::string joined(const std::vector<std::string>& warnings) {
   return text;
 }
 
+std::string other_gauge_group(int64_t bytes, int64_t sites) {
+  for (const int64_t colours : {2, 4, 5, 6})
+    for (const int bits : {64, 32}) {
+      const int64_t bytes_per_site = Nd * colours * colours * 2 * (bits / 8);
+      if (bytes % bytes_per_site != 0) continue;
+      const int64_t held = bytes / bytes_per_site;
+      const auto extent = hypercube_of(held);
+      if (sites != 0 ? held != sites : !extent.has_value()) continue;
+      return message("the size of SU(", colours, ") links of ", bits, " bits",
+                     sites == 0 ? message(" on ", to_string({*extent, *extent, *extent, *extent})) : "",
+                     ", and only SU(3) is read");
+    }
+  return "";
+}
+
 Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOptions& options,
-                             FileReport& report) {
+                             FileReport& report, const std::string& hint) {
   if (options.lattice) return *options.lattice;
   const auto extent = hypercube_of(sites);
   if (!extent)
     throw FileError(message(file.path(), " does not say its lattice (", sites,
-                            " sites, no hypercube of even extent): give the lattice ",
+                            " sites, no hypercube of even extent", hint, "): give the lattice ",
                             "(--lattice, lattice=)", joined(report.warnings)));
   const int L = *extent;
   report.warnings.push_back(message("the file does not say its lattice, which was guessed as ",

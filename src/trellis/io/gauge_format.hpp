@@ -1,5 +1,6 @@
 #pragma once
 /// What the single formats offer to gauge_file.cpp: recognise, read the header, read links, write.
+#include <array>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,7 @@ struct GaugeFileHeader {
   int rows = 3;  ///< of each link that are stored
   ByteOrder order = ByteOrder::big;
   bool order_is_stated = true;
+  std::array<bool, 4> extent_is_stated{true, true, true, true};  ///< by the file, not by the caller
 
   RealFormat real_format() const { return {report.precision_bits, order}; }
   size_t bytes_per_link() const { return size_t(rows) * 6 * real_format().bytes(); }
@@ -29,7 +31,8 @@ GaugeFileHeader inspect_milc(InputFile& file, const ReadOptions& options);
 GaugeFileHeader inspect_openqcd(InputFile& file, const ReadOptions& options);
 GaugeFileHeader inspect_bridge_text(InputFile& file, const ReadOptions& options);
 
-/// openQCD has no magic number: the extents must fit the size of the file.
+/// openQCD has no magic number: the extents must fit the size of the file. True in the other byte order too:
+/// refuse_relatives_of_openqcd() tells what such a file is.
 bool is_openqcd(InputFile& file);
 /// A hint for the message about a file that is nothing else: "" or what is missing. Throws FileError for a
 /// file that begins as one of openQCD and is too short.
@@ -43,6 +46,22 @@ bool is_bridge_text(InputFile& file);
 void read_site_ordered(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
 void read_openqcd(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
 void read_bridge_text(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links);
+
+/// The links of a file that begins as openQCD's, taken as DDalphaAMG's: 4 links at each site, x_3 fastest, in
+/// the order of the extents. Axes keep the names that they have in openQCD's files (t, x, y, z), so that the
+/// geometry is the same; the plaquette does not depend on names.
+void read_as_ddalphaamg(InputFile& file, const GaugeFileHeader& header, const Geometry& geometry,
+                        double* links);
+/// Throws FileError if the file, read as openQCD's (links are canonical, U holds the same), is DDalphaAMG's,
+/// is openQCD's with other than periodic time, or is big-endian; else adds to the warnings. Collective.
+void refuse_relatives_of_openqcd(InputFile& file, GaugeFileHeader& header, const GaugeField& U,
+                                 const double* links);
+/// Where the caller gave extents that the file does not state: throws FileError if the plaquette says that
+/// they stand in another order, adds a warning if it cannot tell. @pre the links of U are SU(3). Collective.
+void check_order_of_extents(InputFile& file, GaugeFileHeader& header, const GaugeField& U);
+/// "" or what else numbers of that many bytes would be: links of SU(2), SU(4), SU(5) or SU(6) on so many
+/// sites (0: any hypercube).
+std::string other_gauge_group(int64_t bytes, int64_t sites);
 
 /// What a writer needs besides the links of this rank.
 struct LinksToWrite {
@@ -68,8 +87,8 @@ std::optional<int> hypercube_of(int64_t sites);
 /// "; " before each: for the end of an error's message.
 std::string joined(const std::vector<std::string>& warnings);
 /// options.lattice, or, with a warning, the hypercube of that many sites; throws FileError if there is
-/// neither.
+/// neither, with `hint` in its text.
 Coord lattice_without_header(const InputFile& file, int64_t sites, const ReadOptions& options,
-                             FileReport& report);
+                             FileReport& report, const std::string& hint = "");
 
 }  // namespace trellis::io

@@ -11,6 +11,8 @@ namespace trellis::io {
 namespace {
 
 constexpr int64_t reals_per_site = 72;
+/// Of SU(2) in 32 bits, so that a file of that group is not called truncated.
+constexpr int64_t least_bytes_per_site = 128;
 
 std::string list_of_types(const std::vector<LimeRecord>& records) {
   std::string list;
@@ -38,7 +40,8 @@ Statement read_ildg_format(InputFile& file, const std::vector<LimeRecord>& recor
   const std::string xml = record_text(file, records[size_t(at)]), &path = file.path();
   const auto field = xml_value(xml, "field");
   if (field && *field != "su3gauge")
-    throw FileError(message(path, ": ildg-format: expected field su3gauge, found '", printable(*field), "'"));
+    throw FileError(message(path, ": ildg-format: expected field su3gauge, found '", printable(*field),
+                            "': only SU(3) links are read"));
   for (size_t mu = 0; mu < Nd; ++mu)
     statement.extents[mu] = xml_integer_if_readable(xml, tags[mu], path, owner, warnings);
   const auto precision = xml_integer_if_readable(xml, tags[Nd], path, owner, warnings);
@@ -77,9 +80,12 @@ void add_scidac(const InputFile& file, const ScidacRecordInfo& info, Statement& 
     statement.precision_from = "scidac-private-record-xml";
   }
   if (info.bytes_per_site && *info.bytes_per_site != reals_per_site * 4 &&
-      *info.bytes_per_site != reals_per_site * 8)
+      *info.bytes_per_site != reals_per_site * 8) {
+    const std::string other = other_gauge_group(*info.bytes_per_site, 1);
     throw FileError(message(file.path(), ": expected four 3x3 matrices a site (288 or 576 bytes), found ",
-                            *info.bytes_per_site, " bytes a site of type '", printable(info.datatype), "'"));
+                            *info.bytes_per_site, " bytes a site of type '", printable(info.datatype), "'",
+                            other.empty() ? "" : ", " + other));
+  }
 }
 
 /// A single extent that is missing follows from the size of the data, where the precision is known.
@@ -101,7 +107,7 @@ void settle_lattice(const InputFile& file, const LimeRecord& data, Statement& st
   if (statement.missing_extents() == 0) {
     std::array<int64_t, 4> extents;
     for (size_t mu = 0; mu < Nd; ++mu) extents[mu] = *statement.extents[mu];
-    header.report.lattice = checked_lattice(file, extents, reals_per_site * 4);
+    header.report.lattice = checked_lattice(file, extents, least_bytes_per_site);
     require_same_lattice(file, header.report.lattice, options);
     return;
   }
@@ -110,12 +116,20 @@ void settle_lattice(const InputFile& file, const LimeRecord& data, Statement& st
   int64_t sites = data.bytes / (reals_per_site * (statement.precision_bits.value_or(64) / 8));
   if (!statement.precision_bits && !options.lattice && !hypercube_of(sites) && hypercube_of(2 * sites))
     sites *= 2;
-  const Coord lattice = lattice_without_header(file, sites, options, header.report);
+  const std::string other = other_gauge_group(data.bytes, 0);
+  const std::string hint =
+      !other.empty() ? "; it has " + other
+      : data.bytes % (reals_per_site * 4) != 0
+          ? message("; its ", data.bytes, " bytes are no whole number of sites with four 3x3 matrices")
+          : "";
+  const Coord lattice = lattice_without_header(file, sites, options, header.report, hint);
+  if (options.lattice)
+    for (size_t mu = 0; mu < Nd; ++mu) header.extent_is_stated[mu] = statement.extents[mu].has_value();
   const std::array<int64_t, 4> extents{lattice[0], lattice[1], lattice[2], lattice[3]};
   const std::string owner = options.lattice ? "the caller" : "the size of the data";
   require_stated(file, statement, extents, owner);
   statement.lattice_from = owner;
-  header.report.lattice = checked_lattice(file, extents, reals_per_site * 4);
+  header.report.lattice = checked_lattice(file, extents, least_bytes_per_site);
 }
 
 void settle_precision(const InputFile& file, const LimeRecord& data, Statement& statement,
@@ -127,10 +141,12 @@ void settle_precision(const InputFile& file, const LimeRecord& data, Statement& 
   } else
     report.precision_bits = *statement.precision_bits;
   const int64_t expected = reals * (report.precision_bits / 8);
-  if (data.bytes != expected)
+  if (data.bytes != expected) {
+    const std::string other = other_gauge_group(data.bytes, product(report.lattice));
     throw FileError(message(file.path(), ": record '", data.type, "': expected ", expected, " bytes for ",
                             to_string(report.lattice), " links of ", report.precision_bits, " bits, found ",
-                            data.bytes));
+                            data.bytes, other.empty() ? "" : ", " + other));
+  }
   if (!statement.defect.empty())
     report.warnings.push_back(message(statement.defect, "; the lattice comes from ", statement.lattice_from,
                                       ", the precision from ", statement.precision_from));

@@ -17,6 +17,7 @@ constexpr int64_t header_bytes = 24, link_bytes = 144, site_bytes = 8 * link_byt
 constexpr size_t link_reals = 18;
 constexpr int direction_slot[Nd] = {1, 2, 3, 0};  ///< x y z t in the file's order t x y z
 constexpr RealFormat real_format{64, ByteOrder::little};
+enum class LinkOrder { openqcd, ddalphaamg };
 
 std::array<int64_t, 4> extents_of(InputFile& file, ByteOrder order) {
   std::byte bytes[16];
@@ -37,12 +38,17 @@ int64_t expected_bytes(const std::array<int64_t, 4>& extents) {
   return header_bytes + sites * Nd * link_bytes;
 }
 
+int64_t file_site(const Coord& x, const Coord& lattice) {
+  return x[2] + lattice[2] * (x[1] + lattice[1] * (x[0] + int64_t(lattice[0]) * x[3]));
+}
+
 /// Where the file has the link U_mu(x), x in global coordinates.
-int64_t link_offset(Coord x, int mu, const Coord& lattice) {
+int64_t link_offset(Coord x, int mu, const Coord& lattice, LinkOrder order) {
+  if (order == LinkOrder::ddalphaamg)
+    return header_bytes + (file_site(x, lattice) * Nd + direction_slot[mu]) * link_bytes;
   const bool is_backward = site_parity(x) == 0;  // then it is stored with the odd site x + mu
   if (is_backward) x[mu] = (x[mu] + 1) % lattice[mu];
-  const int64_t site = x[2] + lattice[2] * (x[1] + lattice[1] * (x[0] + int64_t(lattice[0]) * x[3]));
-  return header_bytes + (site / 2) * site_bytes +
+  return header_bytes + (file_site(x, lattice) / 2) * site_bytes +
          (2 * direction_slot[mu] + (is_backward ? 1 : 0)) * link_bytes;
 }
 
@@ -53,7 +59,7 @@ struct StoredLink {
 
 /// Calls body(links sorted by offset) for slabs of whole local time slices.
 template <class Body>
-void for_each_slab(const Geometry& geometry, const Body& body) {
+void for_each_slab(const Geometry& geometry, LinkOrder order, const Body& body) {
   constexpr int64_t sites_per_slab = 1 << 16;
   const Coord& local = geometry.local();
   const int64_t slice = geometry.local_volume() / local[3];
@@ -65,7 +71,7 @@ void for_each_slab(const Geometry& geometry, const Body& body) {
     for (int64_t site = first; site < last; ++site) {
       const Coord x = geometry.to_global(site_coord(site, local));
       for (int mu = 0; mu < Nd; ++mu)
-        stored.push_back({link_offset(x, mu, geometry.lattice()), site * Nd + mu});
+        stored.push_back({link_offset(x, mu, geometry.lattice(), order), site * Nd + mu});
     }
     std::sort(stored.begin(), stored.end(),
               [](const StoredLink& a, const StoredLink& b) { return a.offset < b.offset; });
@@ -80,11 +86,28 @@ std::vector<Piece> pieces_of(const std::vector<StoredLink>& stored) {
   return pieces;
 }
 
+void read_in_order(InputFile& file, const GaugeFileHeader& header, const Geometry& geometry, LinkOrder order,
+                   double* links) {
+  std::vector<std::byte> bytes;
+  for_each_slab(geometry, order, [&](const std::vector<StoredLink>& stored) {
+    bytes.resize(stored.size() * link_bytes);
+    file.read_pieces(pieces_of(stored), bytes.data());
+    for (size_t i = 0; i < stored.size(); ++i)
+      decode_reals(bytes.data() + i * link_bytes, links + size_t(stored[i].link) * link_reals, link_reals,
+                   header.real_format());
+  });
+}
+
+ByteOrder order_of(InputFile& file) {
+  const bool is_little = expected_bytes(extents_of(file, ByteOrder::little)) == file.size();
+  return is_little ? ByteOrder::little : ByteOrder::big;
+}
+
 }  // namespace
 
 bool is_openqcd(InputFile& file) {
   if (file.size() < header_bytes) return false;
-  return expected_bytes(extents_of(file, ByteOrder::little)) == file.size();
+  return expected_bytes(extents_of(file, order_of(file))) == file.size();
 }
 
 std::string why_not_openqcd(InputFile& file) {
@@ -104,29 +127,27 @@ std::string why_not_openqcd(InputFile& file) {
 GaugeFileHeader inspect_openqcd(InputFile& file, const ReadOptions& options) {
   GaugeFileHeader header;
   header.report.format = GaugeFormat::openqcd;
-  header.report.lattice = checked_lattice(file, extents_of(file, ByteOrder::little), Nd * link_bytes);
+  header.order = order_of(file);
+  header.report.lattice = checked_lattice(file, extents_of(file, header.order), Nd * link_bytes);
   require_same_lattice(file, header.report.lattice, options);
   header.data_offset = header_bytes;
-  header.order = ByteOrder::little;
   std::byte plaquette[8];
   file.read_common(16, sizeof plaquette, plaquette);
   // What openQCD itself allows for the rounding of two different sums of 6 V plaquettes. The format has no
   // other check.
   const double tolerance = std::sqrt(6.0 * double(product(header.report.lattice))) * DBL_EPSILON;
-  header.report.values.push_back({"plaquette", load_f64(plaquette, ByteOrder::little) / 3.0, 0.0, tolerance});
+  header.report.values.push_back({"plaquette", load_f64(plaquette, header.order) / 3.0, 0.0, tolerance});
   header.report.warnings.emplace_back("the format has no checksum");
   return header;
 }
 
-void read_openqcd(InputFile& file, GaugeFileHeader&, const Geometry& geometry, double* links) {
-  std::vector<std::byte> bytes;
-  for_each_slab(geometry, [&](const std::vector<StoredLink>& stored) {
-    bytes.resize(stored.size() * link_bytes);
-    file.read_pieces(pieces_of(stored), bytes.data());
-    for (size_t i = 0; i < stored.size(); ++i)
-      decode_reals(bytes.data() + i * link_bytes, links + size_t(stored[i].link) * link_reals, link_reals,
-                   real_format);
-  });
+void read_openqcd(InputFile& file, GaugeFileHeader& header, const Geometry& geometry, double* links) {
+  read_in_order(file, header, geometry, LinkOrder::openqcd, links);
+}
+
+void read_as_ddalphaamg(InputFile& file, const GaugeFileHeader& header, const Geometry& geometry,
+                        double* links) {
+  read_in_order(file, header, geometry, LinkOrder::ddalphaamg, links);
 }
 
 int64_t write_openqcd(OutputFile& file, const LinksToWrite& links) {
@@ -137,7 +158,7 @@ int64_t write_openqcd(OutputFile& file, const LinksToWrite& links) {
   store_f64(header + 16, 3.0 * links.plaquette, ByteOrder::little);
   file.write_common(0, header, header_bytes);
   std::vector<std::byte> bytes;
-  for_each_slab(links.geometry, [&](const std::vector<StoredLink>& stored) {
+  for_each_slab(links.geometry, LinkOrder::openqcd, [&](const std::vector<StoredLink>& stored) {
     bytes.resize(stored.size() * link_bytes);
     for (size_t i = 0; i < stored.size(); ++i)
       encode_reals(links.links + size_t(stored[i].link) * link_reals, bytes.data() + i * link_bytes,
