@@ -113,6 +113,8 @@ void bind_gauge(nb::module_& m) {
           release_gil())
       .def("loops", loops)
       .def(
+          "unitarity_violation", [](const GaugeField& U) { return unitarity_violation(U); }, release_gil())
+      .def(
           "wilson_loops",
           [](const GaugeField& U, int spatial_extent, int temporal_extent, const std::string& planes) {
             return wilson_loops(U, spatial_extent, temporal_extent, loop_planes_of(planes));

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import BadArgument
+from .stout_limits import MOST_RHO
 
 _PHASE_TOLERANCE = 1e-6
 T = TypeVar("T")
@@ -27,8 +28,9 @@ def real(
     least: float | None = None,
     above: float | None = None,
     below: float | None = None,
+    most: float | None = None,
 ) -> float:
-    """A finite real number: at least `least`, larger than `above`, smaller than `below`, where given."""
+    """A finite real number: `least` to `most`, larger than `above`, smaller than `below`, where given."""
     try:
         if isinstance(value, str | bytes):
             raise TypeError
@@ -44,6 +46,8 @@ def real(
         raise BadArgument(f"{name} must be {legal}, found {value!r}")
     if below is not None and not number < below:
         raise BadArgument(f"{name} must be smaller than {below:g}, found {value!r}")
+    if most is not None and number > most:
+        raise BadArgument(f"{name} must be at most {most:g}, found {value!r}")
     return number
 
 
@@ -160,15 +164,25 @@ def _listed(name: str, values: Any, count: int | None, what: str) -> Sequence[An
     return found
 
 
+def _stout_weight(name: str, value: Any) -> float:
+    weight = real(name, value)
+    if abs(weight) > MOST_RHO:
+        raise BadArgument(
+            f"{name} must be between {-MOST_RHO:g} and {MOST_RHO:g}, found {value!r}: beyond, smearing only "
+            "roughens the links"
+        )
+    return weight
+
+
 def stout_weights(name: str, rho: Any) -> list[list[float]]:
     """rho[mu][nu] of stout smearing, from one weight or from 4 x 4 with zeros on the diagonal."""
     rows = getattr(rho, "tolist", lambda: rho)()
     if not isinstance(rows, list | tuple):
-        weight = real(name, rows)
+        weight = _stout_weight(name, rows)
         return [[0.0 if mu == nu else weight for nu in range(4)] for mu in range(4)]
     if len(rows) != 4 or any(not isinstance(row, list | tuple) or len(row) != 4 for row in rows):
         raise BadArgument(f"{name}: expected a number or 4 rows of 4 numbers, found {rho!r}")
-    weights = [[real(f"{name}[{mu}][{nu}]", rows[mu][nu]) for nu in range(4)] for mu in range(4)]
+    weights = [[_stout_weight(f"{name}[{mu}][{nu}]", rows[mu][nu]) for nu in range(4)] for mu in range(4)]
     for mu in range(4):
         if weights[mu][mu] != 0:
             raise BadArgument(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import instance, real
+from .copies import SharedByCopies
 from .core import load
 from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .solvers import Solver
 
 
-class BoundSolver:
+class BoundSolver(SharedByCopies):
     """A solver of M x = b: what `solver(M)` returns."""
 
     def __init__(self, solver: Solver, M: WilsonClover | MoebiusDomainWall) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .arguments import choice, instance, integer, real
 from .arguments import seed as seed_of
+from .copies import NoArray, SharedByCopies
 from .core import load
 from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 Storage = Literal["double", "float", "single", "half"]
 
 
-class Eigenvectors:
+class Eigenvectors(SharedByCopies, NoArray):
     """The lowest eigenvectors of A^dagger A, A the operator or its even-odd Schur complement.
 
     Made by :func:`lanczos` or read by :func:`read_eigenvectors`; they belong to the links, the parameters and
@@ -61,6 +62,9 @@ class Eigenvectors:
     bytes : int
         Memory of the stored vectors on this rank.
     """
+
+    _instead = "write them to files (modes.write), which tr.read_eigenvectors reads"
+    _no_array = "eigenvalues are in .values, and .write() makes an HDF5 file with the vectors"
 
     def __init__(
         self,

@@ -224,17 +224,36 @@ def nucleon_feynman_hellmann(
     Raises
     ------
     BadArgument
-        Another insertion, spin or parity, or propagators from different sources.
+        Another insertion, spin or parity, propagators from different sources, or sinks of which some are
+        smeared and others are not.
     """
     choice("insertion", insertion, "up", "down")
     choice("spin", spin, "unpolarised", "polarised")
     core = load()
     other = instance("S", S, Propagator) if down is None else instance("down", down, Propagator)
+    _require_like_sinks({"S": S, "down": other}, S_FH)
     warn_if_one_twisted_flavour(S, other)
     quarks = core.BaryonQuarks(S._core, other._core, None)
     n = momentum_list(momenta)
     polarised = spin == "polarised"
     return core.full_baryon(quarks, "proton", parity, n, polarised, S_FH._core, insertion)[0]
+
+
+def _require_like_sinks(quarks: dict[str, Propagator], S_FH: Propagator) -> None:
+    """Refuse quarks with smeared sinks beside a propagator without, and the other way round.
+
+    The smearing of a sink acts on every quark line that ends there, the one with the current too. Arrays and
+    other programs' files do not say how theirs is, and are taken on trust.
+    """
+    instance("S_FH", S_FH, Propagator)
+    for name, quark in quarks.items():
+        smeared, other = (name, "S_FH") if quark.is_sink_smeared else ("S_FH", name)
+        plain = S_FH if quark.is_sink_smeared else quark
+        if quark.is_sink_smeared != S_FH.is_sink_smeared and plain.operator is not None:
+            raise BadArgument(
+                f"{smeared} has a smeared sink and {other} has none: all quarks of a correlator end at the "
+                "same sink; call smear_sink() of each with the same links, width and steps, or of none"
+            )
 
 
 def projected_feynman_hellmann(
@@ -261,9 +280,13 @@ def projected_feynman_hellmann(
     Raises
     ------
     BadArgument
-        Another insertion, name or parity, or propagators from different sources.
+        Another insertion, name or parity, propagators from different sources, or sinks of which some are
+        smeared and others are not.
     """
     choice("insertion", insertion, "up", "down")
+    _require_like_sinks(
+        {"up": instance("up", up, Propagator), "down": instance("down", down, Propagator)}, S_FH
+    )
     core = load()
     quarks = core.BaryonQuarks(up._core, down._core, None)
     n = momentum_list(momenta)

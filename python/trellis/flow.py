@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arguments import choice, instance, real
+from .copies import NotCopied
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
@@ -20,7 +21,7 @@ FlowAction = Literal["wilson", "symanzik"]
 _C1 = {"wilson": 0.0, "symanzik": -1.0 / 12.0}
 
 
-class GradientFlow:
+class GradientFlow(NotCopied):
     """dV/dt = -(dS/dV) V from the links of a field (doc/conventions.md "Smearing and flow").
 
     Third-order Runge-Kutta steps whose length follows an error estimate, or is fixed.
@@ -43,6 +44,8 @@ class GradientFlow:
     BadArgument
         Unknown action, or a value outside its range.
     """
+
+    _instead = "begin another one at flow.field"
 
     def __init__(
         self,

@@ -10,18 +10,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .arguments import choice, complex_array, file_path, instance, integer, integers, real, stout_weights
+from .copies import NotPickled, array_of
 from .core import load
 from .durable import behind_links
 from .errors import BadArgument, NotAvailable
 from .parallel import rank
+from .stout_limits import why_roughening
 
 if TYPE_CHECKING:
     from . import _core
 
 FourIntegers = Sequence[int]
+#: Unitarity violation of links that come from arrays; those that were rounded to 32 bits have about 2e-7.
+_MOST_VIOLATION = 1e-6
 T = TypeVar("T")
 
 
@@ -87,16 +91,19 @@ class Geometry:
     def __hash__(self) -> int:
         return hash((self.extents, self.grid))
 
+    def __reduce__(self) -> tuple[type[Geometry], tuple[FourIntegers, FourIntegers]]:
+        return Geometry, (self.extents, self.grid)
+
     def __repr__(self) -> str:
         x, y, z, t = self.extents
         return f"Geometry(({x}, {y}, {z}, {t}), grid={self.grid})"
 
 
-class GaugeField:
+class GaugeField(NotPickled):
     """Links U_mu(x), double precision.
 
     Made by :func:`read_gauge_field`, :func:`cold`, :func:`hot`, :func:`weak_field`, :func:`quenched` or
-    :meth:`from_numpy`.
+    :meth:`from_numpy`. ``np.asarray(U)`` is :meth:`to_numpy`, ``copy.copy(U)`` is :meth:`copy`.
 
     Parameters
     ----------
@@ -105,6 +112,8 @@ class GaugeField:
     report
         What was found in the file that it was read from; None of fields that come from no file.
     """
+
+    _instead = "write them to files (U.write), which tr.read_gauge_field reads"
 
     def __init__(self, core: _core.GaugeField, report: FileReport | None = None) -> None:
         self._core = core
@@ -116,8 +125,10 @@ class GaugeField:
         return Geometry._of(self._core.lattice)
 
     @classmethod
-    def from_numpy(cls, links: ArrayLike, geometry: Geometry | None = None) -> GaugeField:
-        """A field from an array (copied).
+    def from_numpy(
+        cls, links: ArrayLike, geometry: Geometry | None = None, *, check: bool = True
+    ) -> GaugeField:
+        """A field from an array (copied). Collective.
 
         Parameters
         ----------
@@ -125,11 +136,14 @@ class GaugeField:
             complex, shape [t, z, y, x, mu, row, column], mu = x, y, z, t; this rank's part.
         geometry
             The lattice; default: that of the array, for a single rank.
+        check
+            False: take links that are not SU(3), too (links with U(1) phases, for example).
 
         Raises
         ------
         BadArgument
-            Another shape, no finite numbers, or an extent that is odd.
+            Another shape, no finite numbers, an extent that is odd, or a unitarity violation
+            (doc/conventions.md) above 1e-6, which links of single precision do not reach.
         """
         links = complex_array("links", links)
         if not np.isfinite(links).all():
@@ -143,15 +157,30 @@ class GaugeField:
             geometry = Geometry(links.shape[3::-1])
         field = load().GaugeField(instance("geometry", geometry, Geometry)._core)
         field.from_numpy(links)
+        if check and not (violation := field.unitarity_violation()) <= _MOST_VIOLATION:
+            raise BadArgument(
+                "links must be SU(3) matrices: expected a unitarity violation, the largest "
+                f"|(U U^dagger - 1)_ij| or |det U - 1|, of at most {_MOST_VIOLATION:g}, found "
+                f"{violation:.3g}; check=False takes them as they are"
+            )
         return cls(field)
 
     def to_numpy(self) -> NDArray[np.complex128]:
         """The links of this rank, shape [t, z, y, x, mu, row, column]; a copy."""
         return self._core.to_numpy()
 
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return array_of(self.to_numpy(), "GaugeField", dtype, copy)
+
     def copy(self) -> GaugeField:
         """An independent copy."""
         return GaugeField(self._core.copy(), self.report)
+
+    def __copy__(self) -> GaugeField:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GaugeField:
+        return self.copy()
 
     @property
     def device(self) -> str:
@@ -236,7 +265,8 @@ class GaugeField:
         ----------
         rho
             Weight of each staple; or four rows of four, rho[mu][nu] of the staples of U_mu in the plane of mu
-            and nu, with zeros on the diagonal.
+            and nu, with zeros on the diagonal. At most 0.25 in size; weights with which waves of the links
+            grow, below 0 and above 0.16, give a UserWarning.
         steps
             At least 0.
         spatial
@@ -245,14 +275,18 @@ class GaugeField:
         Raises
         ------
         BadArgument
-            rho is not finite or of another shape, or steps is below 0.
+            rho is above 0.25 in size, not finite or of another shape, or steps is below 0.
         """
-        weights = stout_weights("rho", rho)
-        if spatial:
-            if not np.isscalar(rho):
-                raise BadArgument("spatial goes with one rho: in rho[mu][nu] write zeros where nu is t")
-            weights = [[0.0 if 3 in (mu, nu) else weights[mu][nu] for nu in range(4)] for mu in range(4)]
-        return GaugeField(self._core.stout(weights, integer("steps", steps, least=0)))
+        weights, steps = _stout_weights(rho, spatial), integer("steps", steps, least=0)
+        if steps > 0 and rank() == 0 and (said := why_roughening("rho", weights)):
+            warnings.warn(said, UserWarning, stacklevel=2)
+        return GaugeField(self._core.stout(weights, steps))
+
+    def _stout(
+        self, rho: float | Sequence[Sequence[float]], steps: int, *, spatial: bool = False
+    ) -> GaugeField:
+        """:meth:`stout` for commands, which warn by the keys of their run files. Collective."""
+        return GaugeField(self._core.stout(_stout_weights(rho, spatial), steps))
 
     def ape(self, *, alpha: float, steps: int, spatial: bool = False) -> GaugeField:
         """APE-smeared links (Albanese et al., Phys. Lett. B 192, 163), `steps` times. Collective.
@@ -260,8 +294,8 @@ class GaugeField:
         Parameters
         ----------
         alpha
-            Weight of the staples: U' = P[(1 - alpha) U + alpha / n (sum of the n staples)], P the projection
-            to SU(3) with the largest Re tr, n = 6, or 4 if spatial.
+            Weight of the staples, 0 to 1: U' = P[(1 - alpha) U + alpha / n (sum of the n staples)], P the
+            projection to SU(3) with the largest Re tr, n = 6, or 4 if spatial.
         steps
             At least 0.
         spatial
@@ -270,11 +304,10 @@ class GaugeField:
         Raises
         ------
         BadArgument
-            alpha is not finite, or steps is below 0.
+            alpha is not from 0 to 1, or steps is below 0.
         """
-        return GaugeField(
-            self._core.ape(real("alpha", alpha), integer("steps", steps, least=0), bool(spatial))
-        )
+        alpha, steps = real("alpha", alpha, least=0, most=1), integer("steps", steps, least=0)
+        return GaugeField(self._core.ape(alpha, steps, bool(spatial)))
 
     def wilson_loops(
         self,
@@ -496,3 +529,12 @@ def require_device(device: str) -> None:
 
 def _grid(grid: FourIntegers | None) -> list[int]:
     return [0, 0, 0, 0] if grid is None else integers("grid", grid, 4)
+
+
+def _stout_weights(rho: float | Sequence[Sequence[float]], spatial: bool) -> list[list[float]]:
+    weights = stout_weights("rho", rho)
+    if not spatial:
+        return weights
+    if not np.isscalar(rho):
+        raise BadArgument("spatial goes with one rho: in rho[mu][nu] write zeros where nu is t")
+    return [[0.0 if 3 in (mu, nu) else weights[mu][nu] for nu in range(4)] for mu in range(4)]

@@ -7,6 +7,7 @@ from typing import Literal
 
 from .arguments import choice, integer, real
 from .arguments import seed as seed_of
+from .copies import NotCopied
 from .core import load
 from .gauge import FourIntegers, GaugeField, Geometry, require_device
 from .starts import cold, hot
@@ -15,7 +16,7 @@ from .starts import cold, hot
 _HEATBATH_SWEEPS = 1
 
 
-class HeatBath:
+class HeatBath(NotCopied):
     """Sweeps of the Wilson plaquette action.
 
     Random numbers are keyed by seed, sweep and site: the links after a sweep depend on the links before, the

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arguments import instance, integer
+from .copies import NotCopied
 from .core import load
 from .gauge import GaugeField
 
 
-class Monomial:
+class Monomial(NotCopied):
     """One term of the Hamiltonian; made by :func:`gauge_monomial` and :func:`hamiltonian`."""
 
     def __init__(self, core: Any) -> None:
@@ -135,7 +136,7 @@ class Level:
     lambda_: float = 0.1931833275037836
 
 
-class HMC:
+class HMC(NotCopied):
     """A Markov chain of trajectories.
 
     The links after a trajectory depend on the links before, the parameters, and (seed, stream, number), and

@@ -190,9 +190,7 @@ class OnlineMeasurements:
         for flavour in self.flavours:
             links_key = (flavour.weights, flavour.levels)
             if links_key not in smeared:
-                smeared[links_key] = (
-                    U.stout(rho=flavour.weights, steps=flavour.levels) if flavour.levels else U
-                )
+                smeared[links_key] = U._stout(flavour.weights, flavour.levels) if flavour.levels else U
             links = smeared[links_key]
             found: StaggeredObservables | WilsonObservables
             try:
@@ -248,7 +246,7 @@ class OnlineMeasurements:
         if table.smearing == "ape":
             links = U.ape(alpha=table.weight or 0.0, steps=table.levels, spatial=True)
         elif table.smearing == "stout":
-            links = U.stout(rho=table.weight or 0.0, steps=table.levels, spatial=True)
+            links = U._stout(table.weight or 0.0, table.levels, spatial=True)
         return {
             "wilson_loops": links.wilson_loops(
                 spatial=table.spatial, temporal=table.temporal, planes=table.planes

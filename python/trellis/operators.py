@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import complex_array, instance, integer, phases, real
+from .copies import NoArray, SharedByCopies
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
@@ -45,9 +46,10 @@ def with_changes(said: str, changes: dict[str, tuple[object, object]]) -> str:
     return ", ".join([said, *texts])
 
 
-class OnLinks:
+class OnLinks(SharedByCopies, NoArray):
     """What all Dirac operators on a gauge field share."""
 
+    _no_array = "M.apply(psi) applies it to an array"
     _links: GaugeField
 
     @property

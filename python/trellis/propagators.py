@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .arguments import complex_array, instance, integer, integers, phases, real
+from .copies import SharedByCopies, array_of
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField, Geometry, in_four_directions, require_device
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from . import _core
 
 
-class Propagator:
+class Propagator(SharedByCopies):
     """S = M^-1 source, with its report.
+
+    ``np.asarray(S)`` is :meth:`to_numpy`. Nothing changes the numbers of a propagator, and copies share them.
 
     Attributes
     ----------
@@ -43,6 +46,8 @@ class Propagator:
     is_sink_smeared : bool
         Whether the sink has been smeared (:meth:`smear_sink`): it is no M^-1 source any more.
     """
+
+    _instead = "write them to files (S.write), which tr.read_propagator reads"
 
     def __init__(
         self,
@@ -118,6 +123,9 @@ class Propagator:
         The spin basis is that of DeGrand and Rossi.
         """
         return self._core.to_numpy()
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return array_of(self.to_numpy(), "Propagator", dtype, copy)
 
     @classmethod
     def from_numpy(

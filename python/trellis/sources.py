@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from .arguments import choice, instance, integer, integers, real
 from .arguments import momentum as momentum_of
 from .arguments import seed as seed_of
+from .copies import NoArray, SharedByCopies
 from .core import load
 from .gauge import GaugeField, Geometry, in_four_directions
 
@@ -23,7 +24,7 @@ AMPLIFYING = (
 )
 
 
-class Source:
+class Source(SharedByCopies, NoArray):
     """Twelve columns, one for each spin and colour, of a right-hand side of M S = source.
 
     Made by :func:`point_source`, :func:`gaussian_source`, :func:`wall_source`, :func:`noise_source`.
@@ -35,6 +36,8 @@ class Source:
     description : str
         For people and for the provenance.
     """
+
+    _no_array = "solvers that are bound to an operator take them as they are"
 
     def __init__(self, core: _core.Source) -> None:
         self._core = core

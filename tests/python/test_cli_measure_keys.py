@@ -187,7 +187,7 @@ def with_phases(U: tr.GaugeField, angles: tuple[float, ...]) -> tr.GaugeField:
         last = [slice(None)] * 5
         last[3 - mu], last[4] = -1, mu
         links[tuple(last)] *= np.exp(1j * angle)
-    return tr.GaugeField.from_numpy(links)
+    return tr.GaugeField.from_numpy(links, check=False)
 
 
 @pytest.mark.parametrize("operator", [tr.WilsonClover, tr.MoebiusDomainWall, tr.Staggered])

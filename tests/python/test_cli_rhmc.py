@@ -425,11 +425,11 @@ def test_negative_stout_weights(tmp_path: Path) -> None:
 
 def test_odd_parameters_are_named(tmp_path: Path) -> None:
     text = STAGGERED.format(type="staggered", high=9.0).replace("total = 6\nthermalisation = 6", "total = 1")
-    text += "[smearing]\nrho = 0.5\nlevels = 1\n[metropolis]\nresidual = 1e-3\n[measure.fermions]\n"
-    text += '[[measure.valence]]\nname = "v"\nmass = 0.5\nrho = 0.3\nlevels = 1\n'
+    text += "[smearing]\nrho = 0.24\nlevels = 1\n[metropolis]\nresidual = 1e-3\n[measure.fermions]\n"
+    text += '[[measure.valence]]\nname = "v"\nmass = 0.5\nrho = 0.2\nlevels = 1\n'
     said = run("generate", "run.toml", cwd=write_run(tmp_path, text)).stderr
-    assert said.count("smearing.rho = 0.5 is above 0.16") == 1
-    assert "measure.valence.0.rho = 0.3 is above 0.16" in said
+    assert said.count("smearing.rho = 0.24 is above 0.16") == 1
+    assert "measure.valence.0.rho = 0.2 is above 0.16" in said
     assert "metropolis.residual = 0.001 is looser than molecular_dynamics.residual = 1e-07: " in said
     assert "set metropolis.residual to 1e-07 or less" in said
 

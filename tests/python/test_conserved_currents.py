@@ -44,7 +44,7 @@ def in_background(kind: str, U: tr.GaugeField, theta: np.ndarray, mu: int) -> np
     """C(p, t) with U_mu(x) exp(i theta(x))."""
     links = U.to_numpy().copy()
     links[..., mu, :, :] *= np.exp(1j * theta)[..., None, None]
-    _, S = solved(kind, tr.GaugeField.from_numpy(links))
+    _, S = solved(kind, tr.GaugeField.from_numpy(links, check=False))
     return tr.nucleon(S, momenta=[(0, 0, 0), (1, 0, 0)])
 
 

@@ -96,7 +96,7 @@ def test_bad_weights_in_run_files(tmp_path: Path) -> None:
     for key, said in (
         (f"rho = 0.1\nrho_mu_nu = {TOML}", "give rho or rho_mu_nu, and not both"),
         ("", "give rho or rho_mu_nu, and not both"),
-        (f"rho_mu_nu = {TOML.replace('[0.0, 0.11', '[0.3, 0.11')}", "row 0 has 0.3 for its own direction"),
+        (f"rho_mu_nu = {TOML.replace('[0.0, 0.11', '[0.2, 0.11')}", "row 0 has 0.2 for its own direction"),
         ("rho_mu_nu = [[0, 0, 0, 0]]", "smearing.rho_mu_nu"),
     ):
         path.write_text(RUN.replace("rho = 0.12", key))

@@ -241,7 +241,7 @@ def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
     if table.ape_steps > 0:
         U = U.ape(alpha=table.ape_alpha, steps=table.ape_steps, spatial=table.ape_spatial)
     if table.stout_steps > 0:
-        U = U.stout(steps=table.stout_steps, rho=table.stout_rho, spatial=bool(table.stout_spatial))
+        U = U._stout(table.stout_rho, table.stout_steps, spatial=bool(table.stout_spatial))
     if table.flow_time > 0:
         flow = GradientFlow(U)
         flow.advance(table.flow_time)

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from ..arguments import stout_weights
 from ..core import load
 from ..durable import make_folder
 from ..ensemble import State, Stream, states, unrecorded_links
@@ -19,10 +20,11 @@ from ..gauge import GaugeField, Geometry, read_with_report
 from ..machine import show_bytes
 from ..parallel import on_root
 from ..run_files import load_run_file
-from ..run_files.common import LARGE_RHO, MachineTable
+from ..run_files.common import MachineTable
 from ..run_files.generate import StartTable
 from ..run_files.online import MeasureTable
 from ..starts import cold, hot, weak_field
+from ..stout_limits import why_roughening
 from .console import Output
 
 Run = TypeVar("Run", bound=BaseModel)
@@ -79,22 +81,9 @@ def warn_of_large_rho(
     weights
         One, or rho[mu][nu], of which the smallest and the mean of a row count.
     """
-    if isinstance(weights, float | int):
-        key, least, most = f"{table}.rho", weights, weights
-    else:
-        key, least = f"{table}.rho_mu_nu", min(map(min, weights))
-        most = max(sum(row) / 3 for row in weights)
-    rho = least if least < 0 else most
-    if levels > 0 and rho < 0:
-        output.warning(
-            f"{key} = {rho:g} is negative: all waves of the links grow with every level; give a positive one "
-            "unless it is what you want to reproduce"
-        )
-    elif levels > 0 and rho > LARGE_RHO:
-        output.warning(
-            f"{key} = {rho:g} is above {LARGE_RHO:g}: short waves of the links grow with every level; lower "
-            "it unless it is what you want to reproduce"
-        )
+    key = f"{table}.rho" if isinstance(weights, float | int) else f"{table}.rho_mu_nu"
+    if levels > 0 and (said := why_roughening(key, stout_weights(key, weights))):
+        output.warning(said)
 
 
 def warn_of_valence(measure: MeasureTable | None, output: Output) -> None:

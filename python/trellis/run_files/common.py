@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from ..stout_limits import MOST_RHO
+
 
 class Table(BaseModel):
     """A TOML table: unknown keys and other types are refused, values are not changed after validation.
@@ -125,16 +127,15 @@ def _without_diagonal(rho: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, 
     return rho
 
 
-_FourWeights = Annotated[tuple[Coupling, Coupling, Coupling, Coupling], Field(strict=False)]
+#: Of the staples in stout smearing; negative ones are warned about.
+StoutWeight = Annotated[float, Field(ge=-MOST_RHO, le=MOST_RHO)]
+_FourWeights = Annotated[tuple[StoutWeight, StoutWeight, StoutWeight, StoutWeight], Field(strict=False)]
 #: rho[mu][nu] of stout smearing: of the staples of U_mu in the plane of mu and nu.
 StoutMatrix = Annotated[
     tuple[_FourWeights, _FourWeights, _FourWeights, _FourWeights],
     Field(strict=False),
     AfterValidator(_without_diagonal),
 ]
-
-#: Above, stout smearing amplifies the shortest waves by more than 3/2 at each level: |1 - 16 rho|.
-LARGE_RHO = 0.16
 
 
 class LatticeTable(Table):

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from ..stout_limits import LARGE_RHO, MOST_RHO
 from .common import (
-    LARGE_RHO,
     ChargeThirds,
     Coupling,
     ElectricQuanta,
@@ -16,6 +16,7 @@ from .common import (
     HoppingParameter,
     MagneticQuanta,
     StoutMatrix,
+    StoutWeight,
     Table,
     at_key,
     require_diagonal,
@@ -79,10 +80,10 @@ class ValenceTable(Table):
     charge_thirds: ChargeThirds = Field(default=0, description="staggered, hisq: charge in units of e/3.")
     b: MagneticQuanta = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
     e: ElectricQuanta = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
-    rho: Coupling = Field(
+    rho: StoutWeight = Field(
         default=0.0,
-        description="staggered, wilson: stout weight of its links; warned about below 0 and above "
-        f"{LARGE_RHO:g}.",
+        description=f"staggered, wilson: stout weight of its links, at most {MOST_RHO:g} in size; warned "
+        f"about below 0 and above {LARGE_RHO:g}.",
     )
     rho_mu_nu: StoutMatrix | None = Field(
         default=None, description="In the place of rho: a weight for each plane, as in [smearing]."
@@ -176,6 +177,11 @@ class LoopTable(Periodic):
         is_smeared = self.smearing != "none"
         if is_smeared != (self.levels > 0) or is_smeared != (self.weight is not None):
             raise ValueError("loops: smearing, weight and levels are given together, or none of them")
+        if self.smearing == "stout" and (self.weight or 0.0) > MOST_RHO:
+            raise ValueError(
+                f"loops: weight is rho of stout smearing: expected at most {MOST_RHO:g}, found "
+                f"{self.weight:g}"
+            )
         if is_smeared and self.planes == "all":
             raise ValueError('loops: planes = "all" takes temporal and spatial links alike: no smearing')
         return self

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from ..stout_limits import LARGE_RHO, MOST_RHO
 from .common import (
-    LARGE_RHO,
     ChargeThirds,
     Coupling,
     ElectricQuanta,
@@ -17,6 +17,7 @@ from .common import (
     MagneticQuanta,
     Name,
     StoutMatrix,
+    StoutWeight,
     Table,
     at_key,
     require_diagonal,
@@ -33,11 +34,11 @@ Tolerance = Annotated[float, Field(ge=SMALLEST_TOLERANCE, lt=0.1)]
 class SmearingTable(Table):
     """[smearing]: of the links that the fermions see."""
 
-    rho: Coupling | None = Field(
+    rho: StoutWeight | None = Field(
         default=None,
-        description="Stout weight of every staple (Morningstar and Peardon); above "
-        f"{LARGE_RHO:g} the shortest waves grow by more than half at every level, and with negative weights "
-        "all waves grow: both are warned about.",
+        description=f"Stout weight of every staple (Morningstar and Peardon), at most {MOST_RHO:g} in size; "
+        f"above {LARGE_RHO:g} the shortest waves grow by more than half at every level, and with negative "
+        "weights all waves grow: both are warned about.",
     )
     rho_mu_nu: StoutMatrix | None = Field(
         default=None,

@@ -1,0 +1,70 @@
+"""How Python's protocols for arrays, copies and pickles see fields and what is made of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+class NotPickled:
+    """No pickles, and no copies where a subclass does not define them: a TypeError says what to do instead.
+
+    The compiled part holds the data and is known to one process of one run.
+    """
+
+    #: The end of the sentence.
+    _instead: ClassVar[str] = "make them again in the same way"
+    _verbs: ClassVar[str] = "pickled"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} objects cannot be {self._verbs}: {self._instead}")
+
+
+class NotCopied(NotPickled):
+    """For what has a state that changes and that the compiled part does not copy."""
+
+    _verbs = "copied or pickled"
+
+
+class SharedByCopies(NotPickled):
+    """For what has a compiled part that nothing changes: copies share it."""
+
+    def __copy__(self) -> Self:
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        new = self.__copy__()
+        memo[id(self)] = new
+        for name, value in self.__dict__.items():
+            is_compiled = type(value).__module__.endswith("._core")
+            new.__dict__[name] = value if is_compiled else copy.deepcopy(value, memo)
+        return new
+
+
+class NoArray:
+    """For what is no array and would become one object in an array: np.asarray raises a TypeError."""
+
+    _no_array: ClassVar[str]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        raise TypeError(f"{type(self).__name__} objects are no arrays: {self._no_array}")
+
+
+def array_of(
+    values: NDArray[np.complex128], name: str, dtype: DTypeLike | None, copy: bool | None
+) -> NDArray[Any]:
+    """The answer of a field's __array__, whose values are a copy already.
+
+    Raises
+    ------
+    ValueError
+        copy=False, as NumPy wants it.
+    """
+    if copy is False:
+        raise ValueError(f"np.asarray(..., copy=False): the numbers of a {name} are always copied")
+    return values if dtype is None else values.astype(dtype, copy=False)
