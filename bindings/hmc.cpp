@@ -135,6 +135,8 @@ void bind_hmc(nb::module_& m) {
             return d;
           },
           "U"_a, "number"_a)
+      .def_prop_ro("failed_links", [](Hmc& hmc) { return hmc.failed_links().links(); })
+      .def_prop_ro("failed_stage", [](Hmc& hmc) { return hmc.failed_links().stage(); })
       .def("energy_violation", &Hmc::energy_violation, "U"_a, "number"_a, release_gil());
 }
 

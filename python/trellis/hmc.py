@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 from .arguments import instance, integer
 from .copies import NotCopied
 from .core import load
+from .errors import NumericError
 from .gauge import GaugeField
+
+if TYPE_CHECKING:
+    from . import _core
 
 
 class Monomial(NotCopied):
@@ -159,6 +163,7 @@ class HMC(NotCopied):
             for level in self.levels
         ]
         self._core = load().Hmc(seed, stream, length, tuples)
+        self._failed: tuple[GaugeField, str] | None = None
 
     def trajectory(
         self,
@@ -193,8 +198,18 @@ class HMC(NotCopied):
         NumericError
             The Hamiltonian is not finite; U is as it was.
         """
-        ask = None if is_covered is None else lambda core: is_covered(GaugeField(core))
-        return self._core.trajectory(U._core, number, test, ask)
+        self._failed = None
+
+        def ask(core: _core.GaugeField) -> bool:
+            assert is_covered is not None
+            V = GaugeField(core)
+            try:
+                return is_covered(V)
+            except NumericError:
+                self._failed = V, "spectrum"
+                raise
+
+        return self._core.trajectory(U._core, number, test, is_covered and ask)
 
     def reversibility(self, U: GaugeField, number: int) -> dict[str, float]:
         """Integrate forth and back with the momenta and pseudofermions of a trajectory; U stays. Collective.
@@ -204,8 +219,19 @@ class HMC(NotCopied):
         dict
             links, momenta: the largest difference of a matrix element and of a component; dH.
         """
+        self._failed = None
         return self._core.reversibility(U._core, number)
+
+    @property
+    def failed(self) -> tuple[GaugeField, str] | None:
+        """The place where the last call failed, if it raised a NumericError and memory was left.
+
+        The links at that moment, and what was done there: "heat bath", "action", "force" or "spectrum".
+        """
+        links = self._core.failed_links
+        return self._failed if links is None else (GaugeField(links), self._core.failed_stage)
 
     def energy_violation(self, U: GaugeField, number: int) -> float:
         """The change of H along a trajectory; U stays. Collective."""
+        self._failed = None
         return self._core.energy_violation(U._core, number)

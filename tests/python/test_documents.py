@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from test_failed_solves import MORE
 from test_peer_inputs import MILC, OPENACC, OPENQCD
 
 import trellis as tr
@@ -35,6 +36,15 @@ def inputs_of_others(folder: Path) -> None:
         (folder / name).write_text(text)
 
 
+def sea_quarks(folder: Path) -> None:
+    """Beside inputs of other programs what a solve that failed leaves."""
+    inputs_of_others(folder)
+    (folder / "run.toml").write_text(MORE)
+    (folder / "out").mkdir()
+    for name in ("start.ildg", "ildg"):
+        tr.weak_field((4, 4, 4, 4), seed=1).write(folder / "out" / f"failed_solve.000012.{name}")
+
+
 #: Page -> what makes the files that its blocks read, and what a block left that shows that it did its work.
 PAGES: dict[str, tuple[Callable[[Path], None], Callable[[dict, Path], object]]] = {
     "README.md": (configuration, lambda names, _: names["pion"].shape == (1, 8)),
@@ -42,7 +52,7 @@ PAGES: dict[str, tuple[Callable[[Path], None], Callable[[dict, Path], object]]] 
     "doc/howto/gpu.md": (configuration, lambda names, _: names["array"].shape == (8, 4, 4, 4, 4, 4, 3, 3)),
     "doc/howto/analyse.md": (measurements, lambda _, folder: (folder / "analysis" / "report.html").exists()),
     "doc/howto/sea_quarks.md": (
-        inputs_of_others,
+        sea_quarks,
         lambda _, folder: parse_run_file((folder / "run.toml").read_text(), HmcRun).fermions,
     ),
     "doc/campaign/README.md": (

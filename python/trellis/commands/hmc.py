@@ -21,6 +21,7 @@ from ..rational import Rational, announcing
 from ..run_files import HmcRun
 from .changed_keys import changes, course_of, describe_change, physics_of, require_tested
 from .console import Output
+from .failed_solve import keeping_failed_solves
 from .folder_lock import FolderLock
 from .hmc_memory import hmc_bytes
 from .hmc_report import Part, describe_parts, describe_trajectory, largest_change
@@ -267,6 +268,35 @@ class _Chain:
     def _one_trajectory(self, U: GaugeField) -> None:
         table = self.run.trajectories
         number = self.number + 1
+        with keeping_failed_solves(
+            self.folder, number, U, lambda: self.hmc.failed or (U, "spectrum"), self._how_to_repeat
+        ):
+            record, extra, begin = self._computed(U, number)
+        self.number = number
+        self._warn(record, number)
+        self._record(U, record)
+        with keeping_failed_solves(self.folder, number, U, lambda: (U, "measurement"), self._how_to_repeat):
+            extra |= self.measurements.measure(U, number)
+        self.stream.append_occasional(number, extra)
+        self.output.line(describe_trajectory(number, record, self.stream, time.perf_counter() - begin))
+        if table.kept(number):
+            self._save(U, "configuration")
+        elif number % table.checkpoint_every == 0:
+            self._save(U, "checkpoint")
+
+    def _how_to_repeat(self) -> dict[str, Any]:
+        """What keys the random numbers and makes the monomials, for the record of a solve that failed."""
+        random = self.run.random
+        return {
+            "seed": random.seed,
+            "stream": random.stream,
+            "intervals": self.intervals,
+            "provenance": {**build_provenance(), "created": now(), "run_file": self.text},
+        }
+
+    def _computed(self, U: GaugeField, number: int) -> tuple[dict[str, Any], dict[str, Any], float]:
+        """A trajectory: its record, what was found of reversibility, and when it began."""
+        table = self.run.trajectories
         extra: dict[str, Any] = {}
         if not self.is_covered:  # what goes on in this process was looked at when it was proposed
             begin = time.perf_counter()
@@ -277,16 +307,7 @@ class _Chain:
             found = self.hmc.reversibility(U, number)
             extra = {f"reversibility_{name}": value for name, value in found.items()}
         begin = time.perf_counter()
-        record = self._covered_trajectory(U, number)
-        self.number = number
-        self._warn(record, number)
-        self._record(U, record)
-        self.stream.append_occasional(number, extra | self.measurements.measure(U, number))
-        self.output.line(describe_trajectory(number, record, self.stream, time.perf_counter() - begin))
-        if table.kept(number):
-            self._save(U, "configuration")
-        elif number % table.checkpoint_every == 0:
-            self._save(U, "checkpoint")
+        return self._covered_trajectory(U, number), extra, begin
 
     def _covered_trajectory(self, U: GaugeField, number: int) -> dict[str, Any]:
         """A trajectory whose two ends have their spectra within the intervals of the rational functions.

@@ -69,9 +69,10 @@ void Hmc::begin(const GaugeField& U, AlgebraField& P, uint32_t number) {
       fermion->links()->guarded_links() = 0;
     }
   }
-  for (const MonomialPtr& monomial : monomials()) {
-    monomial->refresh(U, {params_.seed, params_.stream, number});
-  }
+  integrator_.failed_links().guard(U, "heat bath", [&] {
+    for (const MonomialPtr& monomial : monomials())
+      monomial->refresh(U, {params_.seed, params_.stream, number});
+  });
 }
 
 double Hmc::hamiltonian(const GaugeField& U, const AlgebraField& P, TrajectoryRecord& record, bool is_after) {
@@ -81,7 +82,7 @@ double Hmc::hamiltonian(const GaugeField& U, const AlgebraField& P, TrajectoryRe
   const std::vector<MonomialPtr> all = monomials();
   record.monomials.resize(all.size());
   for (size_t i = 0; i < all.size(); ++i) {
-    const double value = all[i]->action(U);
+    const double value = integrator_.failed_links().guard(U, "action", [&] { return all[i]->action(U); });
     (is_after ? record.monomials[i].action_after : record.monomials[i].action_before) = value;
     H += value;
   }
@@ -99,9 +100,11 @@ TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests, con
   hamiltonian(V, P, record, true);
   record.dH = record.kinetic_after - record.kinetic_before;
   for (const MonomialRecord& m : record.monomials) record.dH += m.action_after - m.action_before;
-  if (!std::isfinite(record.dH))
-    throw NumericError(message("the Hamiltonian is not finite after trajectory ", number,
-                               ": the step sizes are too large for this field"));
+  integrator_.failed_links().guard(V, "action", [&] {
+    if (!std::isfinite(record.dH))
+      throw NumericError(message("the Hamiltonian is not finite after trajectory ", number,
+                                 ": the step sizes are too large for this field"));
+  });
   record.random = metropolis_number(params_, number);
   reunitarise_links(
       V);  // before it is looked at: what is checked here is what the next trajectory begins with

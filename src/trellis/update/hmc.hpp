@@ -63,6 +63,8 @@ class Hmc {
 
   const HmcParams& params() const { return params_; }
   Integrator& integrator() { return integrator_; }
+  /// Where the last call failed, if it did.
+  const FailedLinks& failed_links() { return integrator_.failed_links(); }
 
  private:
   std::vector<MonomialPtr> monomials() const;

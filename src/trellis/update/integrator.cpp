@@ -1,5 +1,6 @@
 #include "trellis/update/integrator.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -31,12 +32,14 @@ Integrator::Integrator(std::vector<IntegratorLevel> levels)
 
 void Integrator::reset_records() {
   forces_.clear();
+  failed_.clear();
   for (const IntegratorLevel& level : levels_) forces_.emplace_back(level.monomials.size());
 }
 
 void Integrator::run(GaugeField& U, AlgebraField& P, double length) {
   U_ = &U;
   P_ = &P;
+  std::fill(pending_.begin(), pending_.end(), 0.0);  // of a run that an error ended
   integrate(0, length);
   make_kicks();
   U_ = nullptr;
@@ -105,8 +108,12 @@ void Integrator::gradient_kick(size_t level, double weight, double shift) {
   add_level_force(*P_, level, moved, -weight);
 }
 
-/// Fermion monomials that share smeared links go together, except where the size of a force is recorded.
 void Integrator::add_level_force(AlgebraField& out, size_t level, const GaugeField& U, double coefficient) {
+  failed_.guard(U, "force", [&] { sum_level_force(out, level, U, coefficient); });
+}
+
+/// Fermion monomials that share smeared links go together, except where the size of a force is recorded.
+void Integrator::sum_level_force(AlgebraField& out, size_t level, const GaugeField& U, double coefficient) {
   std::map<SmearedLinks*, std::vector<FermionMonomial*>> groups;
   std::vector<SmearedLinks*> order;
   for (size_t i = 0; i < levels_[level].monomials.size(); ++i) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "trellis/gauge/force.hpp"
+#include "trellis/update/failed_links.hpp"
 #include "trellis/update/monomial.hpp"
 
 namespace trellis {
@@ -49,6 +50,8 @@ class Integrator {
   const std::vector<std::vector<ForceRecord>>& forces() const { return forces_; }
   void reset_records();
   PartCosts& costs() { return costs_; }
+  /// Where a force failed since the last reset_records().
+  FailedLinks& failed_links() { return failed_; }
 
  private:
   void integrate(size_t level, double length);
@@ -57,12 +60,14 @@ class Integrator {
   void make_kicks();
   void gradient_kick(size_t level, double weight, double shift);
   void add_level_force(AlgebraField& out, size_t level, const GaugeField& U, double coefficient);
+  void sum_level_force(AlgebraField& out, size_t level, const GaugeField& U, double coefficient);
   void drift_links(double length);
 
   std::vector<IntegratorLevel> levels_;
   std::vector<std::vector<ForceRecord>> forces_;
   std::vector<double> pending_;
   PartCosts costs_;
+  FailedLinks failed_;
   GaugeField* U_ = nullptr;
   AlgebraField* P_ = nullptr;
 };
