@@ -25,14 +25,14 @@ def momenta_up_to(n_squared: int) -> list[tuple[int, int, int]]:
     Parameters
     ----------
     n_squared
-        The largest n^2.
+        The largest n^2; at most 10000, which is four million vectors.
 
     Raises
     ------
     BadArgument
-        A number below 0, or not an integer.
+        A number below 0 or above 10000, or not an integer.
     """
-    return [tuple(n) for n in load().momenta_up_to(integer("n_squared", n_squared, least=0))]
+    return [tuple(n) for n in load().momenta_up_to(integer("n_squared", n_squared, least=0, most=10**4))]
 
 
 def meson(

@@ -18,6 +18,11 @@ from .gauge import GaugeField
 from .scales import reference_time, w0_scale
 
 FlowAction = Literal["wilson", "symanzik"]
+#: Third-order Runge-Kutta multiplies waves of the links by 1 + z + z^2/2 + z^3/6, z = -16 step for the
+#: shortest: beyond 0.157 they grow.
+_MOST_STEP = 0.15
+#: Steps up to a time that is asked for, and times that are measured: more take longer than anybody waits.
+_MOST_STEPS = 10**6
 _C1 = {"wilson": 0.0, "symanzik": -1.0 / 12.0}
 
 
@@ -33,11 +38,12 @@ class GradientFlow(NotCopied):
     action
         "wilson" or "symanzik" (tree level).
     tolerance
-        Of the estimated error of a step, a Frobenius norm of links.
+        Of the estimated error of a step, a Frobenius norm of links; below 1.
     first_step, largest_step
         Of t / a^2.
     step
-        A fixed step length instead; the last step before a time asked for may be shorter.
+        A fixed step length instead, at most 0.15: with longer ones the shortest waves of the links grow. The
+        last step before a time asked for may be shorter.
 
     Raises
     ------
@@ -59,11 +65,11 @@ class GradientFlow(NotCopied):
     ) -> None:
         links = instance("U", U, GaugeField)._core
         c1 = _C1[choice("action", action, *_C1)]
-        self._step = None if step is None else real("step", step, above=0)
+        self._step = None if step is None else real("step", step, above=0, most=_MOST_STEP)
         self._steps = 0
         if step is None:
             limits = (
-                real("tolerance", tolerance, above=0),
+                real("tolerance", tolerance, above=0, below=1),
                 real("first_step", first_step, above=0),
                 real("largest_step", largest_step, above=0),
             )
@@ -82,7 +88,7 @@ class GradientFlow(NotCopied):
         Raises
         ------
         BadArgument
-            The flow is beyond that time.
+            The flow is beyond that time, or a million steps away from it.
         NumericError
             No step length meets the tolerance.
         """
@@ -94,6 +100,11 @@ class GradientFlow(NotCopied):
         if rest < -1e-12:
             raise BadArgument(f"the flow is at t = {self._core.time}, it cannot go back to {time}")
         count = math.ceil(rest / self._step - 1e-9)
+        if count > _MOST_STEPS:
+            raise BadArgument(
+                f"steps of {self._step:g} up to t = {time:g}: expected at most {_MOST_STEPS} of them, found "
+                f"{count}"
+            )
         for k in range(count):
             self._core.step(self._step if k + 1 < count else rest - (count - 1) * self._step)
         self._steps += count
@@ -205,13 +216,18 @@ def flow_history(
     Raises
     ------
     BadArgument
-        A time or spacing that is not positive, another action.
+        A time or spacing that is not positive, more than a million flow times, another action.
     NumericError
         No step length meets the tolerance.
     """
     time, spacing = real("time", time, above=0), real("spacing", spacing, above=0)
     flow = GradientFlow(U, action=action, tolerance=tolerance, step=step)
-    count = int(np.ceil(time / spacing * (1 - 1e-12)))
+    count = math.ceil(min(time / spacing, 1e300) * (1 - 1e-12))
+    if count > _MOST_STEPS:
+        raise BadArgument(
+            f"time = {time:g} with spacing = {spacing:g}: expected at most {_MOST_STEPS} flow times, found "
+            f"{count:.7g}"
+        )
     times = np.minimum(spacing * np.arange(count + 1), time)
     rows = []
     for t in times:

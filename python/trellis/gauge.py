@@ -16,7 +16,7 @@ from .arguments import choice, complex_array, file_path, instance, integer, inte
 from .copies import NotPickled, array_of
 from .core import load
 from .durable import behind_links
-from .errors import BadArgument, NotAvailable
+from .errors import BadArgument, NotAvailable, NumericError
 from .parallel import rank
 from .stout_limits import why_roughening
 
@@ -250,10 +250,17 @@ class GaugeField(NotPickled):
     def reunitarised(self) -> GaugeField:
         """The links brought back to SU(3), Gram and Schmidt on the rows.
 
-        Files in 32 bits have links that are special unitary to about 1e-7.
+        Files in 32 bits have links that are special unitary to about 1e-7. Collective.
+
+        Raises
+        ------
+        NumericError
+            A link whose rows are not independent, such as one of zeros.
         """
         links = self._core.copy()
         load().reunitarise_links(links)
+        if not np.isfinite(links.unitarity_violation()):
+            raise NumericError("a link has rows that are not independent: no matrix of SU(3) belongs to it")
         return GaugeField(links)
 
     def stout(
@@ -321,7 +328,7 @@ class GaugeField(NotPickled):
         Parameters
         ----------
         spatial, temporal
-            The largest R and T; at least 1.
+            The largest R and T; at least 1, at most the extents that the loops lie in.
         planes
             R along mu and T along nu: "temporal" mu = x, y, z and nu = t; "spatial" different spatial ones;
             "all" twelve pairs.
@@ -335,10 +342,17 @@ class GaugeField(NotPickled):
         Raises
         ------
         BadArgument
-            An extent below 1, or unknown planes.
+            An extent below 1 or beyond the lattice, or unknown planes.
         """
         R, T = integer("spatial", spatial), integer("temporal", temporal)
         choice("planes", planes, "temporal", "spatial", "all")
+        shortest = min(self.geometry.extents if planes == "all" else self.geometry.extents[:3])
+        for name, asked, there in (
+            ("spatial", R, shortest),
+            ("temporal", T, self.geometry.extents[3] if planes == "temporal" else shortest),
+        ):
+            if asked > there:
+                raise BadArgument(f"{name} must be at most {there}, the extent of the lattice, found {asked}")
         return np.array(self._core.wilson_loops(R, T, planes))
 
     @property

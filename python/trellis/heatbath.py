@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from .arguments import choice, integer, real
+from .arguments import choice, instance, integer, real
 from .arguments import seed as seed_of
 from .copies import NotCopied
 from .core import load
@@ -44,8 +44,14 @@ class HeatBath(NotCopied):
         ----------
         number
             Of the sweep, from 1: part of the key of the random numbers.
+
+        Raises
+        ------
+        BadArgument
+            No gauge field, or a number below 0 or beyond 32 bits.
         """
-        self._core.update(U._core, self.seed, 0, number)
+        links = instance("U", U, GaugeField)._core
+        self._core.update(links, self.seed, 0, integer("number", number, least=0, most=2**32 - 1))
 
     @property
     def flops_per_site(self) -> float:

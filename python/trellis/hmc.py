@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import instance, integer
+from .arguments import choice, instance, integer, real
+from .arguments import seed as seed_of
 from .copies import NotCopied
 from .core import load
 from .errors import NumericError
@@ -114,8 +115,16 @@ def gauge_monomial(
         Weight of the 2x1 loops: 0 Wilson, -1/12 tree-level Symanzik, -0.331 Iwasaki, -1.4088 DBW2.
     dynamics_precision
         "double" or "single": of the arithmetic of the force. Links, momenta and the action are in double.
+
+    Raises
+    ------
+    BadArgument
+        A coupling that is no finite number, or another precision.
     """
-    return Monomial(load().gauge_monomial(name, beta, c1, dynamics_precision))
+    precision = choice("dynamics_precision", dynamics_precision, "double", "single")
+    return Monomial(
+        load().gauge_monomial(instance("name", name, str), real("beta", beta), real("c1", c1), precision)
+    )
 
 
 @dataclass(frozen=True)
@@ -154,15 +163,28 @@ class HMC(NotCopied):
         Of a trajectory.
     seed, stream
         Of all random numbers of the chain.
+
+    Raises
+    ------
+    BadArgument
+        A level without steps, monomials or a known scheme, lambda_ outside of (0, 1/2), a length that is not
+        positive, seeds that are no unsigned integers of 64 bits.
     """
 
     def __init__(self, levels: Sequence[Level], *, length: float = 1.0, seed: int, stream: int = 0) -> None:
         self.levels = tuple(levels)
         tuples = [
-            (level.scheme, level.steps, level.lambda_, [m._core for m in level.monomials])
+            (
+                instance("scheme", level.scheme, str),
+                integer("steps", level.steps, least=1),
+                real("lambda_", level.lambda_, above=0, below=0.5),
+                [instance("monomials", m, Monomial)._core for m in level.monomials],
+            )
             for level in self.levels
         ]
-        self._core = load().Hmc(seed, stream, length, tuples)
+        length = real("length", length, above=0)
+        key = seed_of("seed", seed), seed_of("stream", stream)
+        self._core = load().Hmc(*key, length, tuples)
         self._failed: tuple[GaugeField, str] | None = None
 
     def trajectory(
@@ -196,7 +218,9 @@ class HMC(NotCopied):
         Raises
         ------
         NumericError
-            The Hamiltonian is not finite; U is as it was.
+            The Hamiltonian is not finite, or a solve missed its residual; U is as it was.
+        BadArgument
+            No gauge field, or a number below 0 or beyond 32 bits.
         """
         self._failed = None
 
@@ -209,7 +233,8 @@ class HMC(NotCopied):
                 self._failed = V, "spectrum"
                 raise
 
-        return self._core.trajectory(U._core, number, test, is_covered and ask)
+        links = instance("U", U, GaugeField)._core
+        return self._core.trajectory(links, _trajectory_number(number), test, is_covered and ask)
 
     def reversibility(self, U: GaugeField, number: int) -> dict[str, float]:
         """Integrate forth and back with the momenta and pseudofermions of a trajectory; U stays. Collective.
@@ -220,7 +245,7 @@ class HMC(NotCopied):
             links, momenta: the largest difference of a matrix element and of a component; dH.
         """
         self._failed = None
-        return self._core.reversibility(U._core, number)
+        return self._core.reversibility(instance("U", U, GaugeField)._core, _trajectory_number(number))
 
     @property
     def failed(self) -> tuple[GaugeField, str] | None:
@@ -234,4 +259,8 @@ class HMC(NotCopied):
     def energy_violation(self, U: GaugeField, number: int) -> float:
         """The change of H along a trajectory; U stays. Collective."""
         self._failed = None
-        return self._core.energy_violation(U._core, number)
+        return self._core.energy_violation(instance("U", U, GaugeField)._core, _trajectory_number(number))
+
+
+def _trajectory_number(number: int) -> int:
+    return integer("number", number, least=0, most=2**32 - 1)

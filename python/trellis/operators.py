@@ -162,7 +162,7 @@ class WilsonClover(QuarkOperator):
         params.csw_spatial = real("csw", csw)
         params.csw_temporal = real("csw_temporal", csw if csw_temporal is None else csw_temporal)
         params.boundary = phases(boundary)
-        params.nu, params.xi0 = real("nu", nu), real("xi0", xi0, above=0)
+        params.nu, params.xi0 = real("nu", nu, above=0), real("xi0", xi0, above=0)
         params.twisted_mass = real("twisted_mass", twisted_mass)
         self._params = params
         self._link_reals = legal_link_reals(U, link_reals)

@@ -17,7 +17,7 @@ from .errors import BadArgument
 from .gauge import GaugeField, Geometry, in_four_directions, require_device
 from .operator_records import NEEDS_GAMMA5_HERMITICITY, OperatorRecord
 from .solvers import SolveReport
-from .sources import warn_if_amplifying
+from .sources import MOST_WIDTH, warn_if_amplifying
 
 if TYPE_CHECKING:
     from . import _core
@@ -166,9 +166,9 @@ class Propagator(SharedByCopies):
         Raises
         ------
         BadArgument
-            Links of another lattice, a width below 0, no step.
+            Links of another lattice, a width below 0 or above 1e6, no step.
         """
-        width, steps = real("width", width, least=0), integer("steps", steps)
+        width, steps = real("width", width, least=0, most=MOST_WIDTH), integer("steps", steps)
         links = instance("U", U, GaugeField)._core
         warn_if_amplifying(width, steps)
         smeared = load().sink_smeared(self._core, links, width, steps)

@@ -26,9 +26,10 @@ def reference_time(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> 
     Raises
     ------
     ValueError
-        Fewer than four times.
+        Fewer than four times, times that do not ascend, energies of another shape, or a target that is not
+        positive.
     """
-    t, f = np.asarray(times, dtype=float), np.asarray(energy, dtype=float)
+    t, f = _history(times, energy, target)
     return _crossing(t, t**2 * f, target)
 
 
@@ -51,13 +52,27 @@ def w0_scale(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> float:
     Raises
     ------
     ValueError
-        Fewer than five times.
+        Fewer than five times; else as for :func:`reference_time`.
     """
-    t, f = np.asarray(times, dtype=float), np.asarray(energy, dtype=float)
+    t, f = _history(times, energy, target)
     if len(t) < 5:
         raise ValueError(f"the derivative needs five flow times, found {len(t)}")
     slope = np.array([_slope(t, t**2 * f, i) for i in range(len(t))])
     return float(np.sqrt(_crossing(t, t * slope, target)))
+
+
+def _history(times: ArrayLike, energy: ArrayLike, target: float) -> tuple[NDArray, NDArray]:
+    """Both as arrays, if they are a history of the flow."""
+    t, f = np.asarray(times, dtype=float), np.asarray(energy, dtype=float)
+    if t.ndim != 1 or f.shape != t.shape:
+        raise ValueError(
+            f"times and energy must be as many numbers each, found the shapes {t.shape} and {f.shape}"
+        )
+    if not (np.isfinite(t).all() and (np.diff(t) > 0).all() and (t >= 0).all()):
+        raise ValueError(f"times must ascend from 0 or more, found {t.tolist()[:8]}")
+    if not 0 < target < np.inf:
+        raise ValueError(f"target must be a positive number, found {target!r}")
+    return t, f
 
 
 def _slope(t: NDArray, f: NDArray, i: int) -> float:

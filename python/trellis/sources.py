@@ -17,6 +17,8 @@ from .gauge import GaugeField, Geometry, in_four_directions
 if TYPE_CHECKING:
     from . import _core
 
+#: Of a Gaussian, lattice units; squares of larger ones leave the range of numbers.
+MOST_WIDTH = 1e6
 #: Said of Gaussian smearing in too few steps.
 AMPLIFYING = (
     "width^2 / (4 steps) is above 1/6, and each step makes rough modes larger instead of smoother; take more "
@@ -120,9 +122,9 @@ def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: in
     Raises
     ------
     BadArgument
-        The centre lies outside the lattice, a width below 0, no step.
+        The centre lies outside the lattice, a width below 0 or above 1e6, no step.
     """
-    width, steps = real("width", width, least=0), integer("steps", steps)
+    width, steps = real("width", width, least=0, most=MOST_WIDTH), integer("steps", steps)
     centre = point_source(instance("U", U, GaugeField).geometry, at)
     warn_if_amplifying(width, steps)
     return Source(load().smeared_source(centre._core, U._core, width, steps))

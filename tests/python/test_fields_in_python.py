@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,54 @@ def test_stout_weights_that_smooth_nothing(U: tr.GaugeField) -> None:
     for alpha in (-0.1, 1.01):
         with pytest.raises(tr.BadArgument, match="alpha must be at"):
             U.ape(alpha=alpha, steps=1)
+
+
+def test_values_that_make_no_sense(U: tr.GaugeField, S: tr.Propagator) -> None:
+    """Each was taken without a word, raised what is no error of Trellis, or took for ever."""
+    gauge, t = gauge_monomial(beta=5.0), np.linspace(0, 2, 11)
+    zeros = tr.GaugeField.from_numpy(0 * U.to_numpy(), check=False)
+    refused: dict[str, list[Callable[[], object]]] = {
+        "width must be at most": [
+            lambda: tr.gaussian_source(U, (0, 0, 0, 0), width=1e200, steps=3),
+            lambda: S.smear_sink(U, width=1e200, steps=3),
+        ],
+        "step must be at most 0.15": [lambda: tr.GradientFlow(U, step=50)],
+        "expected at most 1000000": [
+            lambda: tr.GradientFlow(U, step=1e-12).advance(1.0),
+            lambda: tr.flow_history(U, time=1.0, spacing=1e-300),
+        ],
+        "tolerance must be smaller than 1": [lambda: tr.GradientFlow(U, tolerance=10.0)],
+        "from 0 to 10000": [lambda: tr.momenta_up_to(10**9)],
+        "nu must be positive": [lambda: tr.WilsonClover(U, mass=0.1, nu=-1.0)],
+        "spatial must be at most 2": [lambda: U.wilson_loops(spatial=3, temporal=1)],
+        "temporal must be at most 4": [lambda: U.wilson_loops(spatial=1, temporal=5)],
+        "temporal must be at most 2": [lambda: U.wilson_loops(spatial=1, temporal=3, planes="all")],
+        "rows that are not independent": [zeros.reunitarised],
+        "beta must be a": [lambda b=b: gauge_monomial(beta=b) for b in (np.nan, "5")],
+        "length must be": [
+            lambda n=n: HMC([Level("leapfrog", 1, [gauge])], seed=1, length=n) for n in (-1, np.nan)
+        ],
+        "lambda_ must be": [lambda: HMC([Level("omelyan2", 1, [gauge], 7.0)], seed=1)],
+        "seed must be": [lambda: HMC([Level("leapfrog", 1, [gauge])], seed=-1)],
+        "number must be": [
+            lambda: HMC([Level("leapfrog", 1, [gauge])], seed=1).trajectory(U.copy(), -1),
+            lambda: HeatBath(beta=5.0, seed=1).sweep(U.copy(), -1),
+        ],
+        "U must be a GaugeField": [lambda: HeatBath(beta=5.0, seed=1).sweep(None, 1)],  # type: ignore[arg-type]
+    }
+    for said, calls in refused.items():
+        for call in calls:
+            with pytest.raises(tr.Error, match=said):
+                call()
+    for said, history in (
+        ("times must ascend", (t[::-1], t)),
+        ("the shapes", (t, t[:5])),
+        ("target must be", (t, t, np.nan)),
+        ("target must be", (t, t, -1.0)),
+    ):
+        for scale in (tr.reference_time, tr.w0_scale):
+            with pytest.raises(ValueError, match=said):
+                scale(*history)  # type: ignore[arg-type]
 
 
 RUN = """
