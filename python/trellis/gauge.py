@@ -146,9 +146,6 @@ class GaugeField(NotPickled):
             (doc/conventions.md) above 1e-6, which links of single precision do not reach.
         """
         links = complex_array("links", links)
-        if not np.isfinite(links).all():
-            first = np.argwhere(~np.isfinite(links))[0][:5].tolist()
-            raise BadArgument(f"links has a NaN or Inf, first at [t, z, y, x, mu] = {first}")
         if links.ndim != 7:
             raise BadArgument(
                 f"links must have the shape [t, z, y, x, mu, row, column], found {list(links.shape)}"
@@ -157,7 +154,11 @@ class GaugeField(NotPickled):
             geometry = Geometry(links.shape[3::-1])
         field = load().GaugeField(instance("geometry", geometry, Geometry)._core)
         field.from_numpy(links)
-        if check and not (violation := field.unitarity_violation()) <= _MOST_VIOLATION:
+        violation = field.unitarity_violation()  # by all ranks, before one finds a NaN
+        if not np.isfinite(links).all():
+            first = np.argwhere(~np.isfinite(links))[0][:5].tolist()
+            raise BadArgument(f"links has a NaN or Inf, first at [t, z, y, x, mu] = {first}")
+        if check and not violation <= _MOST_VIOLATION:
             raise BadArgument(
                 "links must be SU(3) matrices: expected a unitarity violation, the largest "
                 f"|(U U^dagger - 1)_ij| or |det U - 1|, of at most {_MOST_VIOLATION:g}, found "
