@@ -6,7 +6,13 @@ import gvar as gv
 import numpy as np
 from numpy.typing import NDArray
 
-from .autocorrelation import MINIMUM_SAMPLES, Autocorrelation, autocorrelation
+from .autocorrelation import (
+    MINIMUM_SAMPLES,
+    Autocorrelation,
+    autocorrelation,
+    bin_series,
+    numbering_note,
+)
 from .correlators import Correlator
 from .effective_mass import log_effective_mass, periodic_effective_mass
 from .measurements import Measurements
@@ -20,6 +26,8 @@ from .weights import covariance_of_mean
 SERIES_LENGTH = 4000
 #: Effective masses with larger errors say nothing and are left out.
 EFFECTIVE_MASS_ERROR = 0.5
+#: Names in a note; of more the number is said.
+_NAMES_SHOWN = 3
 #: Series whose means are those of few large values: a part of them without any lies many of its errors away.
 _HEAVY_TAILS = ("exp_minus_dH",)
 
@@ -219,6 +227,30 @@ def autocorrelation_result(
     )
 
 
+def numbering_notes(measurements: Measurements, bin_size: int) -> list[str]:
+    """How errors are found where numbers are irregular: once for all series with the same numbers."""
+    numbers = measurements.configurations
+    sets: list[tuple[list[str], NDArray]] = []
+    if measurements.correlators:
+        what = "configurations" + (f" in bins of {bin_size}" if bin_size > 1 else "")
+        sets.append(([what], bin_series(numbers, numbers, bin_size)[1]))
+    numbers_of = {name: found.trajectories for name, found in measurements.observables.items()}
+    numbers_of |= {name: found.trajectories for name, found in measurements.arrays.items()}
+    for name, used in numbers_of.items():
+        if is_timing(name):
+            continue
+        same = next((names for names, other in sets if np.array_equal(other, used)), None)
+        if same is None:
+            sets.append(([name], used))
+        else:
+            same.append(name)
+    notes = []
+    for names, used in sets:
+        more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+        notes.append(numbering_note(", ".join(names[:_NAMES_SHOWN]) + more, used))
+    return [note for note in notes if note is not None]
+
+
 def _warn_of_drift(name: str, values: NDArray, trajectories: NDArray, warnings: list[str]) -> None:
     """A first fifth that is far from the second half means that thermalisation was not left out."""
     n = len(values)
@@ -228,7 +260,10 @@ def _warn_of_drift(name: str, values: NDArray, trajectories: NDArray, warnings: 
     reference = autocorrelation(name, late, trajectories[n // 2 :])
     if reference is None:
         return
-    error = reference.error * np.sqrt(1 + len(late) / len(early))
+    step = int(np.median(np.diff(trajectories)))
+    spans = [int(part[-1] - part[0]) + step for part in (trajectories[n // 2 :], trajectories[: n // 5])]
+    # independent measurements count by their number, correlated ones by how long their part of the chain is
+    error = reference.error * np.sqrt(1 + max(len(late) / len(early), spans[0] / spans[1]))
     distance = abs(early.mean() - late.mean())
     if distance > 4 * error:
         warnings.append(

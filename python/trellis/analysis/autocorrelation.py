@@ -1,12 +1,9 @@
-"""Integrated autocorrelation times and Gamma-method errors (Wolff 2004, hep-lat/0306017), by pyerrors.
+"""Integrated autocorrelation times and errors by the Gamma method (Wolff 2004, hep-lat/0306017).
 
-Where measurements are missing, a measurement has fewer neighbours at each distance. With N_t pairs at the
-distance t among N measurements, N_t = N - t without gaps,
-
-    variance of the mean = Gamma(0)/N [1 + 2 sum_t rho(t) N_t / (N - t)].
-
-pyerrors takes N_t / (N - t) as 1: with half of the measurements missing at random its error is 1.5 times too
-large. tau_int remains that of the chain.
+Every error of a mean that analysis and reports give comes from :func:`gamma_method` here. pyerrors does the
+work where the numbers of the measurements are regular. It takes every separation for one that all
+measurements have: where a fifth of them is there, at random, its error is up to 2 times too large. Irregular
+numbers therefore go to :mod:`trellis.analysis.separations`, which sums over the pairs that exist.
 """
 
 from __future__ import annotations
@@ -19,10 +16,13 @@ import numpy as np
 import pyerrors
 from numpy.typing import NDArray
 
+from .separations import separation_sums, typical_spacing
+
 #: pyerrors needs this many.
 MINIMUM_SAMPLES = 5
 #: Of the values: what sums of a field that stands still differ by, in another order or after a round trip.
 _ROUNDING = 1e-12
+_ENSEMBLE = "ensemble"
 
 
 def is_constant(values: NDArray) -> bool:
@@ -43,7 +43,7 @@ class Autocorrelation:
     count
         Number of measurements.
     spacing
-        Trajectories between neighbouring measurements.
+        Trajectories between neighbouring measurements; of irregular numbers the smallest common step.
     mean, error
         Mean and its Gamma-method error.
     naive_error
@@ -51,9 +51,13 @@ class Autocorrelation:
     tau_int, tau_int_error
         Integrated autocorrelation time in units of the spacing, 1/2 for independent measurements.
     window
-        Where pyerrors ends the sum.
+        Where the sum ends, in units of the spacing.
     rho, rho_error
-        Normalised autocorrelation function at lags 0, 1, ..., a little beyond the window.
+        Normalised autocorrelation function at lags 0, 1, ..., a little beyond the window; NaN at lags that
+        hardly any measurements have.
+    significant
+        Whether tau_int exceeds 1/2 by more than its error. For irregular numbers: whether the variance
+        exceeds that of independent measurements by more than its error.
     """
 
     name: str
@@ -67,16 +71,12 @@ class Autocorrelation:
     window: int
     rho: NDArray
     rho_error: NDArray
+    significant: bool
 
     @property
     def variance_factor(self) -> float:
-        """Variance of the mean over that of independent measurements: 2 tau_int, less with gaps."""
+        """Variance of the mean over that of independent measurements: 2 tau_int where numbers are regular."""
         return (self.error / self.naive_error) ** 2
-
-    @property
-    def significant(self) -> bool:
-        """tau_int exceeds 1/2 by more than its error."""
-        return self.tau_int - self.tau_int_error > 0.5
 
 
 def autocorrelation(name: str, values: NDArray, trajectories: NDArray) -> Autocorrelation | None:
@@ -85,49 +85,106 @@ def autocorrelation(name: str, values: NDArray, trajectories: NDArray) -> Autoco
     Parameters
     ----------
     values, trajectories
-        Same length, trajectories ascending. Gaps that are multiples of the spacing are taken into account.
+        Same length. Trajectories are integers and ascend; they need not be regular.
+
+    Raises
+    ------
+    ValueError
+        The numbers do not ascend, are not integers, or are not as many as the values.
     """
     values = np.asarray(values, dtype=float)
+    numbers = _checked_numbers(name, trajectories, len(values))
     if len(values) < MINIMUM_SAMPLES or is_constant(values):
         return None
-    steps = np.diff(trajectories)
-    spacing = int(np.gcd.reduce(steps))
-    numbers = (np.asarray(trajectories) - trajectories[0]) // spacing + 1
-    if (
-        len(numbers) * 20 < numbers[-1] - numbers[0]
-    ):  # hardly any neighbours: count measurements, not trajectories
-        numbers = np.arange(1, len(values) + 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        observable = pyerrors.Obs([values], ["ensemble"], idl=[numbers.tolist()])
-        observable.gamma_method(S=2.0)
-    key = "ensemble"
-    window = int(observable.e_windowsize[key])
-    shown = min(len(observable.e_rho[key]), max(3 * window + 2, 12), len(values) // 2 + 1)
+    return gamma_method(name, observable_of(values, numbers), float(values.std(ddof=1)))
+
+
+def _checked_numbers(name: str, trajectories: NDArray, count: int) -> NDArray:
+    numbers = np.asarray(trajectories)
+    if numbers.shape != (count,):
+        raise ValueError(f"{name}: expected {count} trajectory numbers, one a value, found {numbers.shape}")
+    whole = numbers.astype(np.int64)
+    if np.any(whole != numbers):
+        raise ValueError(f"{name}: expected trajectory numbers that are integers, found {numbers}")
+    falls = np.flatnonzero(np.diff(whole) <= 0)
+    if len(falls):
+        k = int(falls[0])
+        raise ValueError(
+            f"{name}: expected trajectory numbers that ascend, found {whole[k + 1]} after {whole[k]}; sort "
+            "the measurements and give each number once"
+        )
+    return whole
+
+
+def observable_of(values: NDArray, numbers: NDArray, name: str = _ENSEMBLE) -> pyerrors.Obs:
+    """The mean of a series as pyerrors has it, for functions of several means."""
+    return pyerrors.Obs([np.asarray(values, dtype=float)], [name], idl=[np.asarray(numbers).tolist()])
+
+
+def gamma_method(name: str, observable: pyerrors.Obs, deviation: float | None = None) -> Autocorrelation:
+    """Gamma method on an observable of one ensemble; `observable.dvalue` becomes the error.
+
+    Parameters
+    ----------
+    observable
+        A mean or a function of means, with fluctuations on one ensemble.
+    deviation
+        Standard deviation of one measurement; default: from the fluctuations.
+    """
+    (key,) = observable.idl
+    deltas, numbers = observable.deltas[key], np.asarray(observable.idl[key], dtype=np.int64)
+    count = len(deltas)
+    deviation = float(np.std(deltas, ddof=1)) if deviation is None else deviation
+    if is_regular(numbers):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            observable.gamma_method(S=2.0)
+        spacing = int(numbers[1] - numbers[0])
+        window, tau, tau_error = (
+            found[key] for found in (observable.e_windowsize, observable.e_tauint, observable.e_dtauint)
+        )
+        rho, rho_error = observable.e_rho[key], observable.e_drho[key]
+        significant = tau - tau_error > 0.5
+    else:
+        sums = separation_sums(deltas, numbers)
+        observable._dvalue = sums.error  # pyerrors has no other way to be told
+        spacing, window, tau, tau_error = sums.spacing, sums.window, sums.tau_int, sums.tau_int_error
+        rho, rho_error = sums.rho, sums.rho_error
+        significant = sums.factor - sums.factor_error > 1
+    shown = min(len(rho), max(3 * int(window) + 2, 12), count // 2 + 1)
     return Autocorrelation(
         name=name,
-        count=len(values),
+        count=count,
         spacing=spacing,
         mean=float(observable.value),
-        error=float(observable.dvalue) * _with_gaps(numbers, observable.e_rho[key][: window + 1]),
-        naive_error=float(values.std(ddof=1) / np.sqrt(len(values))),
-        tau_int=float(observable.e_tauint[key]),
-        tau_int_error=float(observable.e_dtauint[key]),
-        window=window,
-        rho=np.asarray(observable.e_rho[key][:shown], dtype=float),
-        rho_error=np.asarray(observable.e_drho[key][:shown], dtype=float),
+        error=float(observable.dvalue),
+        naive_error=deviation / float(np.sqrt(count)),
+        tau_int=float(tau),
+        tau_int_error=float(tau_error),
+        window=int(window),
+        rho=np.asarray(rho[:shown], dtype=float),
+        rho_error=np.asarray(rho_error[:shown], dtype=float),
+        significant=bool(significant),
     )
 
 
-def _with_gaps(numbers: NDArray, rho: NDArray) -> float:
-    """Factor on the error, 1 without gaps; rho(t) at t = 0 ... window, `numbers` from 1."""
-    count, is_there = len(numbers), np.zeros(int(numbers[-1]) + len(rho), dtype=bool)
-    is_there[numbers] = True
-    lags = range(1, min(len(rho), count))
-    shares = [min(1.0, float(is_there[numbers + t].sum()) / (count - t)) for t in lags]
-    all_pairs = 1 + 2 * float(np.sum(rho[1 : 1 + len(shares)]))
-    pairs = 1 + 2 * float(np.dot(rho[1 : 1 + len(shares)], shares))
-    return float(np.sqrt(pairs / all_pairs)) if pairs > 0 and all_pairs > 0 else 1.0
+def is_regular(numbers: NDArray) -> bool:
+    """Whether neighbouring numbers are one step apart everywhere."""
+    steps = np.diff(numbers)
+    return len(steps) == 0 or bool(np.all(steps == steps[0]))
+
+
+def numbering_note(what: str, numbers: NDArray) -> str | None:
+    """How errors of irregular measurements are found; None for regular numbers, and too few for an error."""
+    numbers = np.asarray(numbers)
+    if len(numbers) < MINIMUM_SAMPLES or is_regular(numbers):
+        return None
+    steps = np.diff(numbers)
+    return (
+        f"{what}: {len(numbers)} numbers from {numbers[0]} to {numbers[-1]} are irregular (steps of "
+        f"{steps.min()} to {steps.max()}): autocorrelations are summed over the separations that pairs of "
+        f"them have, and tau_int is in units of {typical_spacing(numbers)} trajectories"
+    )
 
 
 def error_factor(

@@ -11,6 +11,7 @@ import pyerrors as pe
 from numpy.typing import NDArray
 
 from ..scales import reference_time, w0_scale
+from .autocorrelation import gamma_method, observable_of
 from .hdf5_files import open_hdf5
 from .root_attributes import numbers_of
 
@@ -30,7 +31,12 @@ def _gradient(function: Callable[[NDArray], np.float64], at: NDArray) -> list[fl
 
 @dataclass(frozen=True)
 class FlowScales:
-    """t0 / a^2, sqrt(8 t0) / a and w0 / a with errors (Gamma method), and their configurations."""
+    """t0 / a^2, sqrt(8 t0) / a and w0 / a with errors (Gamma method), and their configurations.
+
+    `dvalue` of each is its error, right for irregular configuration numbers too. What is derived from them
+    has to go through :func:`trellis.analysis.autocorrelation.gamma_method`: the method of pyerrors takes
+    every separation for one that all configurations have.
+    """
 
     t0: pe.Obs
     sqrt_8t0: pe.Obs
@@ -90,13 +96,18 @@ def ensemble_scales(
         reached[text] = observable
     t0, w0 = reached["t0"], reached["w0"]
     root = (8 * t0) ** 0.5
-    for observable in (t0, w0, root):
-        observable.gamma_method()
+    for text, observable in (("t0", t0), ("w0", w0), ("sqrt(8 t0)", root)):
+        gamma_method(text, observable)
     return FlowScales(t0, root, w0, numbers)
 
 
 def scales_of(
-    times: NDArray, numbers: Sequence[int] | NDArray, energies: NDArray, *, target: float = 0.3, name: str
+    times: NDArray,
+    numbers: Sequence[int] | NDArray,
+    energies: NDArray,
+    *,
+    target: float = 0.3,
+    name: str = "ensemble",
 ) -> dict[str, pe.Obs | None]:
     """t0 / a^2 and w0 / a from E(t) of an ensemble; None where the mean does not reach the target.
 
@@ -109,8 +120,7 @@ def scales_of(
     energies
         float, shape [configuration, time].
     """
-    idl = np.asarray(numbers).tolist()
-    observables = [pe.Obs([energies[:, i]], [name], idl=[idl]) for i in range(len(times))]
+    observables = [observable_of(energies[:, i], np.asarray(numbers), name) for i in range(len(times))]
     mean = energies.mean(axis=0)
     scales: dict[str, pe.Obs | None] = {}
     for text, scale in (("t0", reference_time), ("w0", w0_scale)):

@@ -14,7 +14,7 @@ import numpy as np
 from ..durable import make_folder
 from ..errors import FileError
 from ..run_files.loading import validate_run
-from .assemble import observable_results, particle_result, plain_series, solver_result
+from .assemble import numbering_notes, observable_results, particle_result, plain_series, solver_result
 from .charge_quality import charge_notes, charge_warnings
 from .correlators import Correlator, particle_correlators
 from .errors import AnalysisError, FitFailed, TooFewConfigurations
@@ -116,7 +116,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         shown = plain_series(early)
         warnings += [f"{note}: series are shown, and no means are formed" for note in measurements.notes]
         measurements.notes.clear()
-    notes = list(measurements.notes)
+    notes = list(measurements.notes) + numbering_notes(measurements, options.bin_size)
     particles = {name: particle_result(fit, options) for name, fit in fits.items()}
     particles = dict(sorted(particles.items(), key=lambda item: item[1].mass))
     tau_int = {name: (o.tau_int, o.tau_int_error) for name, o in observables.items()}

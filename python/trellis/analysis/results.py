@@ -119,7 +119,10 @@ class ParticleResult(_Record):
 
 
 class AutocorrelationResult(_Record):
-    """Gamma method of one series; tau_int in units of `spacing` trajectories, 1/2 if independent."""
+    """Gamma method of one series; tau_int in units of `spacing` trajectories, 1/2 if independent.
+
+    The spacing is the step between measurements, or of irregular ones the smallest common step.
+    """
 
     mean: float
     error: float
@@ -305,7 +308,7 @@ class NucleonCharges(_Record):
 
 
 class ValueRecord(_Record):
-    """A number with its Gamma-method error; tau_int of the fluctuations it comes from, in measurements."""
+    """A number with its Gamma-method error; tau_int of the fluctuations it comes from, 1/2 if independent."""
 
     value: float
     error: float

@@ -362,7 +362,7 @@ def starting_point(model: SpectralModel, windows: list[NDArray], means: NDArray)
 
 
 def _inflation(tau: Autocorrelation | None, options: AnalysisOptions) -> float:
-    """2 tau_int (less with gaps) where it counts, else 1."""
+    """Variance factor of the mean (2 tau_int of regular numbers) where it counts, else 1."""
     if tau is None or options.autocorrelation == "none":
         return 1.0
     if tau.significant or options.autocorrelation == "gamma":
@@ -371,9 +371,11 @@ def _inflation(tau: Autocorrelation | None, options: AnalysisOptions) -> float:
 
 
 def _in_words(tau: Autocorrelation, inflation: float) -> str:
-    no_gaps = 2 * tau.tau_int * (1 - 1 / tau.count**2)  # the errors are those of pyerrors
-    if inflation < 0.99 * no_gaps:
+    regular = 2 * tau.tau_int * (1 - 1 / tau.count**2)  # the errors are those of pyerrors
+    if inflation < 0.99 * regular:
         return f"{inflation:.2f}, less than 2 tau_int for the configurations that are missing"
+    if inflation > 1.01 * max(1.0, regular):
+        return f"{inflation:.2f}, more than 2 tau_int for configurations that are nearer than {tau.spacing}"
     return f"2 tau_int = {inflation:.2f}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import reduce
 
 import numpy as np
@@ -11,12 +10,11 @@ from numpy.typing import NDArray
 
 from ..scales import reference_time
 from .assemble import series
-from .autocorrelation import is_constant
+from .autocorrelation import gamma_method, is_constant, observable_of
 from .flow_scales import scales_of
 from .measurements import ArraySeries, Measurements
 from .results import FlowResult, LoopResult, StreamResult, ValueRecord
 
-_ENSEMBLE = "ensemble"
 #: pyerrors' Gamma method needs a few measurements.
 _FEWEST = 5
 
@@ -49,16 +47,9 @@ def _that_move(arrays: dict[str, ArraySeries], notes: list[str]) -> dict[str, Ar
     return {name: array for name, array in arrays.items() if name not in still}
 
 
-def _observable(values: NDArray, numbers: NDArray) -> pe.Obs:
-    return pe.Obs([np.asarray(values, dtype=float)], [_ENSEMBLE], idl=[np.asarray(numbers).tolist()])
-
-
 def _record(observable: pe.Obs) -> ValueRecord:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        observable.gamma_method()
-    tau = float(observable.e_tauint.get(_ENSEMBLE, 0.5)) if observable.e_tauint else None
-    return ValueRecord(value=float(observable.value), error=float(observable.dvalue), tau_int=tau)
+    found = gamma_method("", observable)
+    return ValueRecord(value=found.mean, error=found.error, tau_int=found.tau_int)
 
 
 def _flow(arrays: dict[str, ArraySeries], lattice: tuple | None, notes: list[str]) -> FlowResult | None:
@@ -67,13 +58,13 @@ def _flow(arrays: dict[str, ArraySeries], lattice: tuple | None, notes: list[str
         return None
     times, numbers = found.axis, found.trajectories
     t2E = times**2 * found.values
-    columns = [_observable(t2E[:, i], numbers) if times[i] > 0 else None for i in range(len(times))]
+    columns = [observable_of(t2E[:, i], numbers) if times[i] > 0 else None for i in range(len(times))]
     records = [ValueRecord(value=0.0, error=0.0) if c is None else _record(c) for c in columns]
     result = FlowResult(
         count=len(numbers),
         t2_energy=series(times, np.array([r.value for r in records]), np.array([r.error for r in records])),
     )
-    scales = scales_of(times, numbers, found.values, name=_ENSEMBLE)
+    scales = scales_of(times, numbers, found.values)
     for name, observable in scales.items():
         if observable is None:
             notes.append(
@@ -105,7 +96,7 @@ def _add_charge(
     Q = charge.values[:, at]
     if is_constant(Q):
         return
-    squared = _observable(Q**2, numbers)
+    squared = observable_of(Q**2, numbers)
     result.charge_time = float(times[at])
     result.charge_squared = _record(squared)
     result.topological_susceptibility = _record(squared / float(np.prod(lattice)))
@@ -117,7 +108,7 @@ def _loops(found: ArraySeries | None, notes: list[str]) -> LoopResult | None:
         return None
     _, R_end, T_end = found.values.shape
     W = {
-        (R, T): _observable(found.values[:, R - 1, T - 1], found.trajectories)
+        (R, T): observable_of(found.values[:, R - 1, T - 1], found.trajectories)
         for R in range(1, R_end + 1)
         for T in range(1, T_end + 1)
     }
@@ -171,8 +162,8 @@ def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
             v, n = vectors.values, vectors.values.shape[1]
             pairs = (v.sum(axis=1) ** 2 - (v**2).sum(axis=1)) / (n * (n - 1))
             if not is_constant(pairs):
-                mean = _observable(v.mean(axis=1), vectors.trajectories)
-                squares = _observable(pairs, vectors.trajectories)
+                mean = observable_of(v.mean(axis=1), vectors.trajectories)
+                squares = observable_of(pairs, vectors.trajectories)
                 found[f"chiral_susceptibility_disconnected.{name}"] = _record(volume * (squares - mean**2))
         parts = [f"{p}.{name}" for p in ("susceptibility_connected", "susceptibility_disconnected")]
         density = series_of.get(f"number_density.{name}")
@@ -185,9 +176,9 @@ def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
             continue
         n, connected, disconnected = (s.values[np.isin(s.trajectories, numbers)] for s in every)
         whole = connected + disconnected
-        re, im = _observable(n.real, numbers), _observable(n.imag, numbers)
+        re, im = observable_of(n.real, numbers), observable_of(n.imag, numbers)
         # n carries 1 / (V_3 T^3): n^2 (V_3 T^3) has the weight of the disconnected part
-        total = _observable(whole.real, numbers) - cells * (re**2 - im**2)
+        total = observable_of(whole.real, numbers) - cells * (re**2 - im**2)
         found[f"quark_number_susceptibility.{name}"] = _record(total)
     return found
 
@@ -204,7 +195,7 @@ def _check_dynamics(measurements: Measurements, warns: list[str]) -> None:
     found = measurements.observables.get("exp_minus_dH")
     if found is None or len(found.values) < 20 or is_constant(found.values):
         return
-    record = _record(_observable(found.values, found.trajectories))
+    record = _record(observable_of(found.values, found.trajectories))
     if abs(record.value - 1) > 4 * record.error:
         warns.append(
             f"<exp(-dH)> = {record.value:.4g} +- {record.error:.2g} is "

@@ -1,0 +1,213 @@
+"""The Gamma method for measurements whose numbers are irregular: sums over real separations.
+
+With numbers n_i of N measurements and deviations d_i from their mean,
+
+    variance of the mean = 1/N^2 sum_ij Gamma(|n_i - n_j|),
+
+and the products d_i d_j of all pairs that are at most a window apart estimate the sum. A separation that few
+pairs have thus counts as often as it occurs. Separations go into bins, one spacing wide and centred on its
+multiples; S_k is the sum of the products of bin k, N_k the number of its pairs, and bin 0 holds pairs that
+are nearer than half a spacing. With the length L of the chain in spacings,
+
+    rho_k = (S_k / N_k) / Gamma(0),     tau_int = 1/2 + sum_k rho_k,
+    factor = 1 + 2 sum_k S_k / (1 - k / L) / (N Gamma(0)),     variance of the mean = factor Gamma(0) / N.
+
+The end of the sums is that of Wolff (hep-lat/0306017, section 3.3), and so is the correction of the mean:
+deviations from the sample's own mean make every product too small by the variance of the mean. For a regular
+chain every formula is the one of pyerrors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: A step, or a separation, is common where one in so many measurements has it.
+_COMMON = 20
+#: Bins are summed so many at a time.
+_CHUNK = 64
+
+
+@dataclass(frozen=True)
+class SeparationSums:
+    """What the sums of one series give; tau_int, window and rho in units of the spacing.
+
+    Attributes
+    ----------
+    spacing
+        Unit of the separations, trajectories.
+    factor, factor_error
+        Variance of the mean over Gamma(0) / N, and its own error.
+    error
+        Of the mean.
+    rho
+        NaN where hardly a pair has that separation.
+    """
+
+    spacing: int
+    factor: float
+    factor_error: float
+    error: float
+    tau_int: float
+    tau_int_error: float
+    window: int
+    rho: NDArray
+    rho_error: NDArray
+
+
+def _pairs(numbers: NDArray, deviations: NDArray, edges: NDArray) -> tuple[NDArray, NDArray]:
+    """Products and number of the pairs i < j with edges[k] < 2 (n_j - n_i) <= edges[k + 1]."""
+    ends = np.searchsorted(2 * numbers, 2 * numbers + edges[:, None], side="right")
+    sums = np.concatenate([[0.0], np.cumsum(deviations)])[ends]
+    return np.diff(sums, axis=0) @ deviations, np.diff(ends, axis=0).sum(axis=1)
+
+
+def _edges(first: int, last: int, spacing: int) -> NDArray:
+    """Twice the edges of the bins first ... last; bin 0 begins above 0."""
+    return np.maximum((2 * np.arange(first, last + 2) - 1) * spacing, 0)
+
+
+def _fills_bins(numbers: NDArray, spacing: int, reach: int) -> bool:
+    """Whether separations up to `reach` are common in every bin."""
+    last, zeros = max(1, -(-reach // spacing)), np.zeros(len(numbers))
+    for first in range(1, last + 1, _CHUNK):
+        chunk = _edges(first, min(first + _CHUNK - 1, last), spacing)
+        if np.any(_pairs(numbers, zeros, chunk)[1] * _COMMON < len(numbers)):
+            return False
+    return True
+
+
+def typical_spacing(numbers: NDArray) -> int:
+    """The step of regular numbers; else the smallest common step whose multiples are common separations.
+
+    Parameters
+    ----------
+    numbers
+        int, ascending, shape [measurement], at least two.
+    """
+    steps = np.diff(numbers)
+    values, counts = np.unique(steps, return_counts=True)
+    if len(values) == 1:
+        return int(values[0])
+    common = values[(counts * _COMMON >= len(steps)) & (counts > 1)].tolist()
+    median, reach = (int(np.quantile(steps, q, method="lower")) for q in (0.5, 1 - 1 / _COMMON))
+    candidates = sorted({*common, median, reach})
+    return next((c for c in candidates if _fills_bins(numbers, c, reach)), candidates[-1])
+
+
+class _Bins:
+    """Sums over bins, as many as have been asked for."""
+
+    def __init__(self, deviations: NDArray, numbers: NDArray, spacing: int) -> None:
+        self.deviations, self.numbers, self.spacing = deviations, numbers, spacing
+        self.count = len(numbers)
+        self.length = float(numbers[-1] - numbers[0]) / spacing + 1
+        self.last = max(2, min(int(self.length) // 2, self.count)) - 1
+        self.gamma = float(deviations @ deviations) / self.count
+        self.products, self.pairs = np.zeros(0), np.zeros(0)
+        self.extend(0)
+
+    def extend(self, to: int) -> None:
+        """Fill the bins up to `to` and a few more, at most all."""
+        while len(self.pairs) <= min(to, self.last):
+            first = len(self.pairs)
+            last = min(first + _CHUNK - 1, self.last)
+            products, pairs = _pairs(self.numbers, self.deviations, _edges(first, last, self.spacing))
+            # ends of the chain have fewer neighbours, whatever is missing
+            inside = 1 - np.arange(first, last + 1) / self.length
+            self.products = np.concatenate([self.products, products / inside])
+            self.pairs = np.concatenate([self.pairs, pairs / inside])
+
+    @property
+    def is_common(self) -> NDArray:
+        """Bins with enough pairs; the separation 0 is one."""
+        found = self.pairs * _COMMON >= self.count
+        found[0] = True
+        return found
+
+    def rho(self) -> NDArray:
+        """Between bins with pairs a straight line."""
+        known = np.flatnonzero(self.is_common)
+        values = self.products[known] / np.maximum(self.pairs[known], 1) / self.gamma
+        values[0] = 1.0
+        return np.interp(np.arange(len(self.pairs)), known, values)
+
+
+def _running_tau(rho: NDArray) -> NDArray:
+    """tau_int for every end of the sum, not below 1/2."""
+    tau = 0.5 + np.cumsum(np.concatenate([[0.0], rho[1:]]))
+    return np.where(tau <= 0.5, 0.5 + np.finfo(float).eps, tau)
+
+
+def _window(bins: _Bins, S: float) -> int:
+    """Where exp(-W / tau) - tau / sqrt(W N / p) becomes negative.
+
+    tau = S / log[(2 tau_int + 1) / (2 tau_int - 1)]; p is the share of the measurements that have a neighbour
+    at a separation of the window, 1 if none is missing: the variance is known to 2 sqrt(p W / N) of itself.
+    """
+    to = 0
+    while True:
+        bins.extend(to)
+        known = int(np.flatnonzero(bins.is_common)[-1])
+        tau = _running_tau(bins.rho())[1 : known + 1]
+        W = np.arange(1, known + 1)
+        tau = S / np.log((2 * tau + 1) / (2 * tau - 1))
+        share = np.cumsum(bins.pairs[1 : known + 1]) / (W * bins.count)
+        ends = np.flatnonzero(np.exp(-W / tau) - tau / np.sqrt(W * bins.count / share) < 0)
+        if len(ends):
+            return int(W[ends[0]])
+        if len(bins.pairs) > bins.last:
+            return max(1, known)
+        to = len(bins.pairs)
+
+
+def _rho_error(rho: NDArray, window: int, pairs: float) -> NDArray:
+    """Wolff's equation (E.11), for lags up to the window; 0 beyond."""
+    error = np.zeros(len(rho))
+    for lag in range(1, min(window, len(rho) - 1) + 1):
+        k = np.arange(1, len(rho) - lag)
+        terms = rho[k + lag] + rho[np.abs(k - lag)] - 2 * rho[lag] * rho[k]
+        error[lag] = np.sqrt(np.sum(terms**2) / pairs)
+    return error
+
+
+def separation_sums(deviations: NDArray, numbers: NDArray, S: float = 2.0) -> SeparationSums:
+    """Error of the mean and autocorrelation time from real separations.
+
+    Parameters
+    ----------
+    deviations
+        Of a real series from its mean, shape [measurement].
+    numbers
+        int, ascending, same shape.
+    S
+        Wolff's: how many times the exponential autocorrelation time is longer than tau_int.
+    """
+    bins = _Bins(np.asarray(deviations, dtype=float), numbers, typical_spacing(numbers))
+    if bins.gamma < 10 * np.finfo(float).tiny:
+        return SeparationSums(bins.spacing, 1.0, 0.0, 0.0, 0.5, 0.0, 0, np.ones(1), np.zeros(1))
+    N, W = bins.count, _window(bins, S)
+    bins.extend(3 * W + 2)
+    rho = bins.rho()
+    tau = float(_running_tau(rho)[W])
+    neighbours = float(bins.pairs[1 : W + 1].sum()) / N
+    pairs = min(1.0, max(neighbours / W, 1 / _COMMON)) * N
+    # an error is at least that of independent measurements, as tau_int is at least 1/2
+    raw = max(1.0, 1 + 2 * float(bins.products[: W + 1].sum()) / (N * bins.gamma))
+    mean_removed = (1 + 2 * (neighbours + bins.pairs[0] / N)) / N
+    factor = raw * (1 + mean_removed)
+    shown = min(len(rho), max(3 * W + 2, 12), N // 2 + 1)
+    is_common = bins.is_common
+    return SeparationSums(
+        spacing=bins.spacing,
+        factor=factor,
+        factor_error=factor * 2 * float(np.sqrt(abs(neighbours + 0.5 - raw / 2) / N)),
+        error=float(np.sqrt(factor * bins.gamma / N)),
+        tau_int=(tau + (2 * W + 1) * raw / (2 * N)) / (1 + 1 / N),
+        tau_int_error=tau * 2 * float(np.sqrt(abs(W + 0.5 - tau) / pairs)),
+        window=W,
+        rho=np.where(is_common, rho, np.nan)[:shown],
+        rho_error=_rho_error(rho, W, pairs)[:shown],
+    )
