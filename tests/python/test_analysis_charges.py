@@ -659,7 +659,8 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
             for current, name in (("A3", "A"), ("V4", "V")):
                 sets[f"fh_{current}_UU"] = 1.5 * numerators[name][k]
                 sets[f"fh_{current}_DD"] = 0.5 * numerators[name][k]
-            sets["midpoint"], sets["midpoint_pion"] = 2e-3 * two_point[k], two_point[k]
+            pion = two_point[k] + np.roll(two_point[k][::-1], 1)  # mesons are symmetric in time
+            sets["midpoint"], sets["midpoint_pion"] = 2e-3 * pion, pion
             for t in (4, 5):
                 for current, g in (("A3", G_A), ("V4", G_V)):
                     sets[f"three_point_{current}_t{t:02d}"] = plateau(t, g) * two_point[k, t]
@@ -712,7 +713,10 @@ def test_files_of_measurements_end_in_a_report(tmp_path: Path) -> None:
     ("change", "words"),
     [
         (lambda C, N: (0 * C, N), "C: expected configurations that differ, found 12 equal ones"),
-        (lambda C, N: (C * (np.arange(EXTENT) != 9), N), "without zeros, found 0 at t = 9"),
+        (
+            lambda C, N: (C * (np.arange(EXTENT) != 9), N),
+            "C: expected numbers at every time, found 0 on all 12",
+        ),
         (lambda C, N: (np.ones_like(C), N), "C: expected configurations that differ"),
         (lambda C, N: (C, np.ones_like(N)), "N of A: expected configurations that differ"),
         (lambda C, N: (1e300 * C, N), "C: expected numbers between 1e-140 and 1e140, found"),

@@ -38,9 +38,9 @@ def noise(values: np.ndarray) -> np.ndarray:
 
 
 def lost_after(values: np.ndarray, t: int) -> np.ndarray:
-    """Large at the source, noise of mean zero from there on."""
-    result = values.copy()
-    result[..., t:] = 1e-3 * noise(values[..., t:])
+    """Large at the source, noise of mean zero from there on, from both sides."""
+    result, end = values.copy(), values.shape[-1] - t + 1
+    result[..., t:end] = 1e-3 * noise(values[..., t:end])
     return result
 
 
@@ -70,6 +70,7 @@ ODD: dict[str, tuple[Callable[[np.ndarray], np.ndarray], dict, str]] = {
     "lost at 3": (lambda v: lost_after(v, 3), {}, "the signal ends at t = 2;"),
     "alternating": (lambda v: v * (-1.0) ** np.arange(v.shape[-1]), {}, "the signal ends at t = 1"),
     "T = 4": (lambda v: v, {"lattice": (4, 4, 4, 4)}, "t = 2, the last that fits use of 4 times"),
+    "T = 3": (lambda v: v, {"lattice": (4, 4, 4, 3)}, "t = 1, the last that fits use of 3 times"),
     "T = 2": (lambda v: v, {"lattice": (4, 4, 4, 2)}, "t = 1, the last that fits use of 2 times"),
 }
 
@@ -103,6 +104,47 @@ def test_the_same_number_on_all_configurations(tmp_path: Path) -> None:
 
     results = analyze(edited(tmp_path / "odd.h5", frozen))
     assert "the same on all 60 at t = 3" in results.not_fitted["nucleon"]
+    with h5py.File(tmp_path / "odd.h5", "a") as file:
+        for dataset in file["correlators"].values():
+            dataset[..., 0] = 0
+    results = analyze(tmp_path / "odd.h5", options={"t_min_first": 0})
+    assert "the same on all 60 at t = 0" in results.not_fitted["nucleon"]
+
+
+def test_a_single_time_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """It was an IndexError."""
+    write_synthetic_measurements(tmp_path / "one.h5", lattice=(4, 4, 4, 1))
+    assert run(tmp_path / "one.h5", tmp_path / "out") == 1
+    assert "expected a correlator of at least 2 times, found T = 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("t", [1, 3, 5, 8, 11, 15])
+def test_a_time_without_numbers_is_named(tmp_path: Path, t: int) -> None:
+    """Zeros at one time on all configurations made windows end there, or halved the folded correlator."""
+
+    def cleared(values: np.ndarray) -> np.ndarray:
+        values[..., t] = 0
+        return values
+
+    results = analyze(edited(tmp_path / "odd.h5", cleared))
+    said = f"expected numbers at every time, found 0 on all 60 configurations at t = {t}"
+    assert results.not_fitted["pion"] == said
+    assert results.not_fitted["rho"] == f"rho_x: {said}"
+    if t < 15:  # files of forward states have zeros at the end
+        assert results.not_fitted["nucleon"] == said
+
+
+def test_one_member_of_an_average_without_numbers_is_named(tmp_path: Path) -> None:
+    write_synthetic_measurements(tmp_path / "odd.h5")
+    with h5py.File(tmp_path / "odd.h5", "a") as file:
+        file["correlators/rho_y"][..., 5] = 0
+        file["correlators/pion"][:3, ..., 6] = 0
+        file["correlators/nucleon"][..., 12:] = 0
+    results = analyze(tmp_path / "odd.h5")
+    assert results.not_fitted["rho"].startswith("rho_y: expected numbers at every time")
+    (said,) = [text for text in results.warnings if "pion" in text]
+    assert said.startswith("pion: exactly 0 at t = 6 on 3 of 60 configurations")
+    assert "nucleon" in results.particles
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -221,13 +263,23 @@ def with_currents(folder: Path, count: int, change: Callable[[str, np.ndarray], 
         ("", 0.0, "m_res", "expected a pion without zeros, found 0 at t = 2"),
         ("", 0.0, "nucleon charges", "C: expected configurations that differ, found 40 equal ones"),
         ("midpoint", 2.0, "m_res", "expected configurations that differ, found 1 on each"),
+        ("nucleon", None, "nucleon charges", "C: expected numbers at every time, found 0 on all 40"),
+        ("fh_A3", None, "nucleon charges", "N of A: expected numbers at every time, found 0 on all 40"),
+        ("midpoint$", None, "m_res", "midpoint: expected numbers at every time, found 0"),
+        ("three_point", None, "three-point functions of A", "0 on all 40 configurations at t = 2"),
         ("three_point", 0.0, "three-point functions of A", "expected configurations that differ"),
     ],
 )
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_charges_of_odd_data(tmp_path: Path, part: str, value: float, name: str, reason: str) -> None:
+def test_charges_of_odd_data(tmp_path: Path, part: str, value: float | None, name: str, reason: str) -> None:
     """What has no error by it is left out with its reason; the report with its figures is made."""
-    path = with_currents(tmp_path, 40, lambda name, v: np.full_like(v, value) if name.startswith(part) else v)
+
+    def change(name: str, values: np.ndarray) -> np.ndarray:
+        if not re.match(part, name):
+            return values
+        return np.full_like(values, value) if value is not None else np.where(np.arange(16) == 2, 0, values)
+
+    path = with_currents(tmp_path, 40, change)
     results = analyze(path, output=tmp_path / "out")
     assert reason in results.not_fitted[name]
     assert not list(errors_without_size(json.loads(results.to_json())))

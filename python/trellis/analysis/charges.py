@@ -52,6 +52,7 @@ from .charge_results import (
     neutron_lifetime,
 )
 from .errors import AnalysisError, FitFailed
+from .zero_times import missing_times, of_zeros
 
 __all__ = [
     "LIFETIME_CONSTANT",
@@ -111,9 +112,10 @@ def fit_charges(
     for name, N in numerators.items():
         if np.shape(N) != two_point.shape:
             raise AnalysisError(f"charge {name}: expected shape {two_point.shape}, found {np.shape(N)}")
-    require_usable("C", two_point)
-    for name, N in numerators.items():
-        require_usable(f"N of {name}", np.asarray(N, dtype=float))
+    samples = {k: np.asarray(N, dtype=float) for k, N in numerators.items()}
+    for what, values in {"C": two_point, **{f"N of {name}": N for name, N in samples.items()}}.items():
+        require_usable(what, values)
+        require_all_times(what, values)
     if np.any(two_point.mean(axis=0) == 0):
         raise FitFailed(
             "charges: expected a two-point function without zeros, found 0 at "
@@ -121,7 +123,6 @@ def fit_charges(
         )
     if trajectories is None:
         trajectories = np.arange(count)
-    samples = {k: np.asarray(N, dtype=float) for k, N in numerators.items()}
     data = ChargeData(two_point, samples, options, is_open=boundary_t == "dirichlet")
     return fit_data(data, trajectories, autocorrelations)
 
@@ -145,6 +146,13 @@ def require_usable(what: str, samples: NDArray) -> None:
         raise FitFailed(
             f"charges: {what}: expected configurations that differ, found {len(samples)} equal ones"
         )
+
+
+def require_all_times(what: str, samples: NDArray, *, to_the_end: bool = False) -> None:
+    """Refuse times that are 0 on all configurations (:func:`missing_times`)."""
+    times = missing_times(samples, to_the_end=to_the_end)
+    if times:
+        raise FitFailed(f"charges: {what}: {of_zeros(times, len(samples))}")
 
 
 #: Windows that cannot reach a weight of exp(-this / 2) of the best one are left out.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .errors import AnalysisError
 from .measurements import CorrelatorData, Measurements
 from .options import AnalysisOptions
+from .zero_times import missing_times, of_zeros, partly_zero
 
 _POLARISATION = re.compile(r"^(?P<stem>.+)_[xyz]$")
 
@@ -29,6 +30,8 @@ class Correlator:
         +1 or -1: C(T - t) = +- C(t) holds in the mean (mesons on a periodic lattice); 0: no such symmetry.
     members
         Names of the datasets that were averaged.
+    flaw
+        Why it cannot be fitted, if that is known beforehand.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Correlator:
     momentum_squared: int = 0
     attributes: dict = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    flaw: str | None = None
 
     @property
     def has_backward_baryon(self) -> bool:
@@ -83,6 +87,7 @@ class Correlator:
             self.members,
             self.momentum_squared,
             self.attributes,
+            flaw=self.flaw,
         )
 
     def fit_samples(self) -> NDArray:
@@ -185,7 +190,18 @@ def particle_correlators(measurements: Measurements, options: AnalysisOptions) -
     """All correlators to analyse: averaged over polarisations and equal |n|^2, real, positive.
 
     Without `options.particles`, datasets that carry no attribute `particle` are left out.
+
+    Raises
+    ------
+    AnalysisError
+        Names that are not there, members that do not belong together, or a single time.
     """
+    for name, c in measurements.correlators.items():
+        if c.values.shape[2] < 2:
+            raise AnalysisError(
+                f"{name}: expected a correlator of at least 2 times, found T = {c.values.shape[2]}: there is "
+                "no energy in it"
+            )
     groups = _groups(measurements, options)
     wanted = options.particles
     result = []
@@ -216,6 +232,7 @@ def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -
     images = {_image(d, p, notes) for d, p in zip(data, parts, strict=True)}
     if len(images) != 1:
         raise AnalysisError(f"{name}: expected members with one symmetry in time, found {sorted(images)}")
+    flaws = [_zeros(d, p, notes) for d, p in zip(data, parts, strict=True)]
     samples = np.mean(parts, axis=0)
     head = samples[:, 1 : max(2, samples.shape[1] // 4 + 1)].mean(axis=0)
     if head.sum() < 0:
@@ -233,4 +250,17 @@ def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -
         momentum_squared=squared,
         attributes=data[0].attributes,
         notes=notes,
+        flaw=next((flaw for flaw in flaws if flaw), None),
     )
+
+
+def _zeros(data: CorrelatorData, values: NDArray, notes: list[str]) -> str | None:
+    """Why a correlator with times without numbers cannot be fitted; a note of a few such numbers."""
+    runs_round = data.attributes["type"] == "meson" and data.attributes["boundary_t"] != "dirichlet"
+    times = missing_times(values, to_the_end=runs_round)
+    if times:
+        return f"{data.name}: {of_zeros(times, len(values))}"
+    partly = partly_zero(values)
+    if partly is not None:
+        notes.append(f"{data.name}: {partly}, which look like numbers that were not written")
+    return None

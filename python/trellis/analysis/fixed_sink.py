@@ -32,7 +32,7 @@ from ..run_files.loading import validate_run
 from .charge_data import Curves, FitData
 from .charge_model import ChargeModel, FixedSinkModel
 from .charge_results import ChargeOptions, ChargeResult
-from .charges import fit_data, require_usable
+from .charges import fit_data, require_all_times, require_usable
 from .errors import AnalysisError, FitFailed
 
 #: Separations without which nothing is fitted.
@@ -197,6 +197,7 @@ def fit_fixed_sinks(
             f"fixed sinks: expected at least {_LEAST_CONFIGURATIONS} configurations, found {len(C)}"
         )
     require_usable("C", C)
+    require_all_times("C", C)
     samples = {
         name: {t: np.asarray(C3, dtype=float) for t, C3 in by_separation.items()}
         for name, by_separation in three_point.items()
@@ -205,5 +206,6 @@ def fit_fixed_sinks(
         for t, C3 in by_separation.items():
             if t >= 2:  # an inner time there is
                 require_usable(f"C3 of {name} at t = {t}", C3[:, 1:t])
+                require_all_times(f"C3 of {name} at separation {t}", C3[:, :t], to_the_end=True)
     data = FixedSinkData(C, samples, options, is_open=boundary_t == "dirichlet", is_symmetric=is_symmetric)
     return fit_data(data, np.arange(len(C)) if trajectories is None else trajectories, autocorrelations)

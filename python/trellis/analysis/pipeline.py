@@ -134,7 +134,7 @@ def _analyze(measurements: Measurements, title: str | None, options: AnalysisOpt
         notes += charge_notes(charges)
     m_res = None
     try:
-        m_res = residual_mass(measurements, options)
+        m_res = residual_mass(measurements, options, warnings)
         warnings += [] if m_res is None else plateau_warning(m_res)
     except FitFailed as error:
         not_fitted["m_res"] = str(error).removeprefix("m_res: ")
@@ -304,6 +304,7 @@ def _simultaneous(name: str, members: list[Correlator]) -> list[Correlator]:
         first.momentum_squared,
         first.attributes,
         first.notes,
+        first.flaw,
     )
     return [renamed, *members[1:]]
 

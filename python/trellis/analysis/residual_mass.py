@@ -19,7 +19,9 @@ from .measurements import Measurements
 from .options import AnalysisOptions
 from .results import ResidualMassRecord
 from .three_point import at_rest
+from .time_symmetry import check_time_symmetry
 from .window_fit import chi2_spectrum, p_value
+from .zero_times import missing_times, of_zeros
 
 #: The first window; the current and the source touch at smaller times.
 FIRST = 2
@@ -28,14 +30,22 @@ POOR_PLATEAU = 0.05
 
 
 def residual_mass(
-    measurements: Measurements, options: AnalysisOptions | None = None
+    measurements: Measurements,
+    options: AnalysisOptions | None = None,
+    warnings: list[str] | None = None,
 ) -> ResidualMassRecord | None:
     """m_res and its error; None without its correlators.
+
+    Parameters
+    ----------
+    warnings
+        Gets a line where the pion is not symmetric in time.
 
     Raises
     ------
     FitFailed
-        A single configuration, a pion of 0, or no differences between configurations.
+        A single configuration, zeros, a pion whose time does not count from the source, or no differences
+        between configurations.
     """
     options = options or AnalysisOptions()
     numerator, denominator = (measurements.correlators.get(name) for name in ("midpoint", "midpoint_pion"))
@@ -54,6 +64,14 @@ def residual_mass(
         raise FitFailed(
             f"m_res: expected a pion without zeros, found 0 at t = {used[np.flatnonzero(P == 0)[0]]}"
         )
+    missing = [t for t in missing_times(midpoint, to_the_end=True) if t in used]
+    if missing:
+        raise FitFailed(f"m_res: midpoint: {of_zeros(missing, count)}")
+    if denominator.attributes.get("boundary_t") != "dirichlet":
+        said: list[str] = []
+        check_time_symmetry("m_res: midpoint_pion", at_rest(denominator), 1, numbers, said)
+        if warnings is not None:
+            warnings += said
     R = midpoint.mean(axis=0)[used] / P
     influence = (midpoint[:, used] - pion[:, used] * R) / P
     covariance = influence.T @ influence / (count * (count - 1))

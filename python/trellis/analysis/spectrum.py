@@ -14,6 +14,7 @@ from .errors import FitFailed, TooFewConfigurations
 from .models import BackwardState, SpectralModel
 from .options import AnalysisOptions
 from .spectrum_start import window_masses
+from .time_symmetry import check_time_symmetry
 from .weights import Weights, make_weights, samples_needed
 from .window_fit import WindowFit, fit_window
 
@@ -85,7 +86,7 @@ def fit_particle(
     TooFewConfigurations
         Fewer (binned) configurations than `options.minimum_configurations`.
     FitFailed
-        The signal is too short, or no fit converged.
+        The signal is too short, no fit converged, or the correlator lacks times or its symmetry in time.
     """
     samples = [c.fit_samples() for c in correlators]
     binned = [bin_series(s, configurations, options.bin_size) for s in samples]
@@ -101,6 +102,9 @@ def fit_particle(
             found=len(numbers),
             option=f"options.minimum_configurations = {options.minimum_configurations}",
         )
+    flaw = next((c.flaw for c in correlators if c.flaw), None)
+    if flaw is not None:
+        raise FitFailed(flaw)
     data = [b[0] for b in binned]
     normalisation = [_normalisation(d, c) for d, c in zip(data, correlators, strict=True)]
     data = [d / n for d, n in zip(data, normalisation, strict=True)]
@@ -112,6 +116,8 @@ def fit_particle(
     ]
     for values, correlator, last in zip(data, correlators, t_last, strict=True):
         _require_variation(values, correlator, last, options)
+        if correlator.image:
+            check_time_symmetry(correlator.name, correlator.samples, correlator.image, configurations, notes)
     if options.autocorrelation == "none":
         notes.append(f"{name}: autocorrelation ignored, as asked for")
     result = _scan_and_average(data, correlators, numbers, t_last, options, 1.0, list(notes), behind)
@@ -154,7 +160,8 @@ def _require_variation(data: NDArray, correlator: Correlator, last: int, options
     """Errors come from differences between configurations: copies of a few have none of their own."""
     if last < 2:  # too short for a fit, whatever it does
         return
-    used = data[:, 1 : last + 1]
+    first = min(1, options.t_min_first)
+    used = data[:, first : last + 1]
     different = len(np.unique(used, axis=0))
     if different < options.minimum_configurations:
         raise FitFailed(
@@ -165,14 +172,14 @@ def _require_variation(data: NDArray, correlator: Correlator, last: int, options
     if len(same):
         raise FitFailed(
             f"{correlator.name}: expected numbers that differ between configurations, found the same on all "
-            f"{len(data)} at t = {same[0] + 1}"
+            f"{len(data)} at t = {same[0] + first}"
         )
     moves = (used - used.mean(axis=0)) / used.std(axis=0)
     rank, expected = int(np.linalg.matrix_rank(moves, rtol=_SAME)), min(len(used) - 1, used.shape[1])
     if rank < expected:
         raise FitFailed(
-            f"{correlator.name}: expected {last} time slices to vary in {expected} ways, found {rank}: the "
-            "configurations are sums of a few, and errors would be those of these few"
+            f"{correlator.name}: expected {last - first + 1} time slices to vary in {expected} ways, found "
+            f"{rank}: the configurations are sums of a few, and errors would be those of these few"
         )
 
 

@@ -13,6 +13,7 @@ from .measurements import CorrelatorData
 from .options import AnalysisOptions
 from .results import Series, ThreePointRecord
 from .three_point import AT_REST, Momentum, Sampled, ThreePointCharge, at_momentum, three_point_charge
+from .zero_times import missing_times, of_zeros
 
 
 def charges_at_sinks(
@@ -41,6 +42,11 @@ def charges_at_sinks(
         momenta = sorted(set(sinks[name].values()))
         if any(np.ptp(C3, axis=0).max() == 0 for C3 in by_separation.values()):
             reasons[key] = "expected configurations that differ, found equal ones"
+            continue
+        zeros = {t: missing_times(C3[:, :t], to_the_end=True) for t, C3 in by_separation.items()}
+        t, times = next(((t, times) for t, times in zeros.items() if times), (0, []))
+        if times:
+            reasons[key] = f"separation {t}: {of_zeros(times, len(by_separation[t]))}"
             continue
         if len(momenta) > 1:
             reasons[key] = (

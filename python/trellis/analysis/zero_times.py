@@ -1,0 +1,46 @@
+"""Times at which a correlator is exactly 0: numbers that were not written, which a fit takes for data."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def missing_times(samples: NDArray, *, to_the_end: bool = False) -> list[int]:
+    """Times t >= 1 that are 0 on all configurations, though a later time is not.
+
+    Parameters
+    ----------
+    samples
+        Shape [configuration, time].
+    to_the_end
+        Also those after which nothing comes: for correlators that run round the lattice. Files of forward
+        states may have zeros there.
+
+    Returns
+    -------
+    list of int
+        Empty where all is 0, which has no correlator in it at all.
+    """
+    zero = np.all(samples == 0, axis=0)
+    (numbers,) = np.nonzero(~zero)
+    if len(numbers) == 0 or numbers[-1] == 0:
+        return []
+    last = len(zero) - 1 if to_the_end else int(numbers[-1])
+    return [t for t in range(1, last + 1) if zero[t]]
+
+
+def of_zeros(times: list[int], count: int) -> str:
+    """What is said of missing times."""
+    shown = ", ".join(map(str, times[:5])) + (f" and {len(times) - 5} more" if len(times) > 5 else "")
+    return f"expected numbers at every time, found 0 on all {count} configurations at t = {shown}"
+
+
+def partly_zero(samples: NDArray) -> str | None:
+    """Times t >= 1 that are exactly 0 on some configurations, in words; None without any."""
+    zero = (samples == 0)[:, 1:]
+    some = zero.any(axis=0) & ~zero.all(axis=0)
+    if not some.any():
+        return None
+    t = int(np.flatnonzero(some)[0]) + 1
+    return f"exactly 0 at t = {t} on {int(zero[:, t - 1].sum())} of {len(samples)} configurations"
