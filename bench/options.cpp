@@ -7,12 +7,13 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/comm/communicator.hpp"
+#include "trellis/device/thread_limit.hpp"
 #include "trellis/field/hop_links.hpp"
 
 namespace trellis::bench {
 
 namespace {
-constexpr int most_threads = 1024, most_rounds = 1000, most_rhs = 256, most_extent = 512;
+constexpr int most_rounds = 1000, most_rhs = 256, most_extent = 512;
 constexpr int least_Ls = 2, most_Ls = 32;
 constexpr double most_seconds = 3600;
 
@@ -112,7 +113,7 @@ void set_option(Options& options, const std::string& name, const std::string& va
   else if (name == "--ls")
     set_list(options.Ls, name, value, integer(least_Ls, most_Ls));
   else if (name == "--threads")
-    options.threads = to_int(value, name, 1, most_threads);
+    options.threads = to_int(value, name, 1, most_threads());
   else if (name == "--rounds")
     options.rounds = to_int(value, name, 1, most_rounds);
   else if (name == "--seconds")

@@ -9,6 +9,7 @@
 #include "trellis/device/gpu.hpp"
 #include "trellis/device/machine_speed.hpp"
 #include "trellis/device/memory.hpp"
+#include "trellis/device/thread_limit.hpp"
 #include "trellis/device/threads.hpp"
 
 namespace trellis::bindings {
@@ -102,6 +103,7 @@ void bind_machine(nb::module_& m) {
       "Ends the job on all ranks at once; for the command line only.");
   m.def("thread_count", &thread_count);
   m.def("usable_cores", &usable_cores);
+  m.def("most_threads", &most_threads, "Eight for each core of the machine.");
   m.def("set_thread_count", &set_thread_count, "threads"_a);
   m.def("memory_in_use", &memory_in_use);
   m.def("memory_peak", &memory_peak);

@@ -47,11 +47,10 @@ def set_threads(machine: MachineTable, output: Output) -> None:
         So many threads that the machine would do little but change between them.
     """
     if machine.threads is not None:
-        cores = os.cpu_count() or 1
-        most = max(16, 4 * cores)
+        most = load().most_threads()
         if machine.threads > most:
             raise BadArgument(
-                f"machine.threads: expected at most {most} (this machine has {cores} cores), "
+                f"machine.threads: expected at most {most} (this machine has {os.cpu_count()} cores), "
                 f"found {machine.threads}"
             )
         load().set_thread_count(machine.threads)

@@ -1,8 +1,10 @@
 /// Communicator over MPI: persistent requests, exact sums by a user-defined reduction.
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 
+#include "trellis/base/environment.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/comm/exchange_policy.hpp"
 #include "trellis/comm/message_memory.hpp"
@@ -76,12 +78,8 @@ std::vector<int> find_nodes(MPI_Comm comm) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   int first = rank;
-  if (const char* text = std::getenv("TRELLIS_RANKS_PER_NODE")) {
-    char* end = nullptr;
-    const int ranks = int(std::strtol(text, &end, 10));
-    TRELLIS_REQUIRE(end != text && *end == 0 && ranks >= 1, "TRELLIS_RANKS_PER_NODE = ", text,
-                    ": expected a whole number from 1 on");
-    first = rank - rank % ranks;
+  if (const auto ranks = environment_number("TRELLIS_RANKS_PER_NODE", 1, INT_MAX)) {
+    first = rank - rank % *ranks;
   } else {
     MPI_Comm node;
     check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");

@@ -1,8 +1,9 @@
 /// The GPUs of this machine, streams and page-locked memory.
 #include "trellis/device/gpu.hpp"
 
-#include <cstdlib>
+#include <climits>
 
+#include "trellis/base/environment.hpp"
 #include "trellis/device/cuda/check.hpp"
 #include "trellis/device/cuda/stream.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 int local_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
                            "PMI_LOCAL_RANK", "SLURM_LOCALID"})
-    if (const char* value = std::getenv(name)) return std::atoi(value);
+    if (const auto rank = environment_number(name, 0, INT_MAX)) return *rank;
   return 0;
 }
 
