@@ -6,6 +6,7 @@
 #include "trellis/base/instruction_set.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/comm/exchange_policy.hpp"
+#include "trellis/comm/launcher.hpp"
 #include "trellis/device/gpu.hpp"
 #include "trellis/device/machine_speed.hpp"
 #include "trellis/device/memory.hpp"
@@ -79,6 +80,7 @@ void bind_machine(nb::module_& m) {
         return measure_fma_peak(precision_by_name(precision), threads, seconds);
       },
       "precision"_a, "threads"_a, "seconds"_a, release_gil(), "Flops per second.");
+  m.def("launcher_variables", &launcher_variables);
   m.def("rank", [] { return world()->rank(); });
   m.def("size", [] { return world()->size(); });
   m.def("nodes", [] {

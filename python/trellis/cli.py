@@ -209,7 +209,7 @@ def _with_run_file(
 def _print_schema(model) -> None:
     import json
 
-    from .parallel import launched_rank
+    from .launchers import launched_rank
 
     if launched_rank() == 0:
         print(json.dumps(model.model_json_schema(), indent=2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,14 +10,6 @@ from .core import load
 from .errors import Error, NotAvailable
 
 T = TypeVar("T")
-
-#: What mpirun, srun and their like set in the environment of more than one process.
-_RANK_VARIABLES = (
-    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
-    ("PMI_SIZE", "PMI_RANK"),
-    ("PMIX_SIZE", "PMIX_RANK"),
-    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
-)
 
 
 def rank() -> int:
@@ -57,26 +48,6 @@ def on_root(work: Callable[[], T]) -> T:
     if failure is not None:
         raise failure
     return made[0]
-
-
-def launched_rank() -> int:
-    """Rank by the launcher's environment; 0 in a single process. Does not load the compiled part."""
-    for size, number in _RANK_VARIABLES:
-        if os.environ.get(size, "1") != "1" and number in os.environ:
-            return int(os.environ[number])
-    return 0
-
-
-def was_launched() -> bool:
-    """Whether a launcher of ranks started this process, be it as the only one."""
-    names = ("OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK")
-    return any(name in os.environ for name in names)
-
-
-def launched_ranks() -> int:
-    """Number of ranks by the launcher's environment. Does not load the compiled part."""
-    found = (os.environ.get(size, "1") for size, number in _RANK_VARIABLES if number in os.environ)
-    return max((int(size) for size in found if size.isdigit()), default=1)
 
 
 def abort(status: int = 1) -> None:

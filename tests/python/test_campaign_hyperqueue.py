@@ -76,6 +76,14 @@ def test_threads_are_those_of_a_rank(one, monkeypatch):
     assert one.text(handle) == ["1"] * 4
 
 
+def test_programs_are_none_of_the_workers_that_were_started_together(one, monkeypatch):
+    """They get the step of one task from the manager, also where its own environment has the same."""
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "1")
+    handle = one.begin("sh", "-c", "echo $SLURM_STEP_NUM_TASKS")
+    assert one.end(handle) == Ended(0)
+    assert one.text(handle) == ["1"]
+
+
 def test_a_server_that_dies(one, tmp_path):
     """Clients end with 0 then, too; the workers end what they run, and no node is left."""
     handle = one.begin("sh", "-c", "echo $$ > pid; exec sleep 300")

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "trellis/base/error.hpp"
-#include "trellis/comm/single/launcher.hpp"
+#include "trellis/comm/launcher.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
 
 namespace trellis {
@@ -76,51 +76,78 @@ TEST(SingleCommunicator, messages_that_do_not_match_are_refused) {
 /// Of every launcher nothing, and what it had before at the end.
 class WithoutLauncher {
  public:
-  WithoutLauncher() {
-    for (const char* name : names) {
-      const char* value = std::getenv(name);
+  WithoutLauncher() : names_{"TRELLIS_SINGLETONS"} {
+    for (const auto& [size, number] : launcher_variables()) {
+      names_.push_back(size);
+      names_.push_back(number);
+    }
+    for (const std::string& name : names_) {
+      const char* value = std::getenv(name.c_str());
       before_.emplace_back(value == nullptr ? "" : value);
-      unsetenv(name);
+      unsetenv(name.c_str());
     }
   }
   ~WithoutLauncher() {
     for (size_t i = 0; i < before_.size(); ++i)
-      before_[i].empty() ? unsetenv(names[i]) : setenv(names[i], before_[i].c_str(), 1);
+      before_[i].empty() ? unsetenv(names_[i].c_str()) : setenv(names_[i].c_str(), before_[i].c_str(), 1);
   }
 
  private:
-  static constexpr const char* names[] = {
-      "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK", "PMIX_SIZE", "PMIX_RANK",
-      "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"};
-  std::vector<std::string> before_;
+  std::vector<std::string> names_, before_;
 };
+
+std::string refusal(void (*require)()) {
+  try {
+    require();
+  } catch (const NotAvailable& error) {
+    return error.what();
+  }
+  return "";
+}
+void require_ranks_of_mpi() { require_all_processes(1); }
 
 TEST(Launcher, one_of_several_processes_is_told_by_the_environment) {
   const WithoutLauncher nothing;
   EXPECT_EQ(launched_processes(), 1);
-  EXPECT_NO_THROW(require_single_process());
-  for (const auto& [size, number] :
-       {std::pair("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), std::pair("PMI_SIZE", "PMI_RANK"),
-        std::pair("PMIX_SIZE", "PMIX_RANK"), std::pair("SLURM_STEP_NUM_TASKS", "SLURM_PROCID")}) {
+  EXPECT_EQ(refusal(require_single_process), "");
+  EXPECT_EQ(refusal(require_ranks_of_mpi), "");
+  for (const auto& [size, number] : launcher_variables()) {
     const WithoutLauncher others;
-    setenv(size, "3", 1);
+    setenv(size.c_str(), "3", 1);
     EXPECT_EQ(launched_processes(), 1) << size << " alone: of a job, say";
-    setenv(number, "0", 1);
+    setenv(number.c_str(), "0", 1);
     EXPECT_EQ(launched_processes(), 3) << size;
-    try {
-      require_single_process();
-      ADD_FAILURE() << size;
-    } catch (const NotAvailable& error) {
-      EXPECT_NE(
-          std::string(error.what()).find("3 processes were started together, but this build has no MPI"),
-          std::string::npos)
-          << error.what();
+    EXPECT_EQ(
+        refusal(require_single_process).find("3 processes were started together, but this build has no MPI"),
+        0u);
+    EXPECT_EQ(refusal(require_ranks_of_mpi).find("3 processes were started together, but MPI sees 1 in each"),
+              0u);
+    EXPECT_NO_THROW(require_all_processes(3));
+    setenv("TRELLIS_SINGLETONS", "1", 1);
+    EXPECT_EQ(refusal(require_single_process), "");
+    EXPECT_EQ(refusal(require_ranks_of_mpi), "");
+    EXPECT_THROW(require_all_processes(3), BadArgument);
+    unsetenv("TRELLIS_SINGLETONS");
+    setenv(size.c_str(), "1", 1);
+    EXPECT_EQ(refusal(require_single_process), "");
+    for (const char* text : {"4294967298", "0", "many"}) {
+      setenv(size.c_str(), text, 1);
+      EXPECT_THROW(launched_processes(), BadArgument) << size << "=" << text;
     }
-    setenv(size, "1", 1);
-    EXPECT_NO_THROW(require_single_process());
-    unsetenv(size);
-    unsetenv(number);
   }
+}
+
+TEST(Launcher, the_innermost_launcher_counts) {
+  const WithoutLauncher nothing;
+  int processes = 9;  // from the outermost to the innermost
+  const auto& variables = launcher_variables();
+  for (auto pair = variables.rbegin(); pair != variables.rend(); ++pair, --processes) {
+    setenv(pair->first.c_str(), std::to_string(processes).c_str(), 1);
+    setenv(pair->second.c_str(), "2", 1);
+    EXPECT_EQ(launched_processes(), processes) << pair->first;
+  }
+  setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+  EXPECT_EQ(refusal(require_ranks_of_mpi), "") << "mpirun -n 1 in a step of several tasks";
 }
 
 TEST(Communicator, agreed_errors_carry_the_message) {

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..durable import make_folder
+from ..launchers import without_launcher
 from .formats import SHELL, fill_at_launch
 from .launchers.base import MANAGER, MARKER, Ended, Handle, Launch
 from .model import Campaign, Failure, Machine, Output, Placement, Task
@@ -155,7 +156,7 @@ def environment_of(attempt: Attempt, campaign: Campaign, machine: Machine, manag
     task, places = attempt.task, attempt.placement.places
     way = task.alternatives[attempt.placement.alternative]
     first = next(node for node in machine.nodes if node.name == places[0].node)
-    environment = dict(os.environ)
+    environment = without_launcher(os.environ)
     environment.update(first.environment)
     environment.update(_joined(first.gpus[gpu].environment for gpu in places[0].gpus))
     if any(node.gpus for node in machine.nodes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ..parallel import launched_rank
+from ..launchers import launched_rank
 from ..run_files.loading import load_run_file
 from .console import naming_standard_output
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from ..errors import NotAvailable
-from ..parallel import launched_rank
+from ..launchers import launched_rank
 
 
 def programs() -> dict[str, Path]:

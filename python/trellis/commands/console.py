@@ -27,7 +27,7 @@ from rich.table import Column
 from rich.text import Text
 
 from ..errors import Error, FileError
-from ..parallel import launched_rank, was_launched
+from ..launchers import launched_rank, was_launched
 from .streams import UNREAD, GuardedConsole, loss, set_last_words, silence
 
 

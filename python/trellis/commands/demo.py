@@ -14,7 +14,7 @@ from ..campaign.attempt import log_tail, safe_name
 from ..campaign.manager import Manager, Result
 from ..durable import make_folder, write_json
 from ..errors import BadArgument, Error
-from ..parallel import launched_ranks
+from ..launchers import launched_ranks
 from .campaign_view import CampaignView
 from .console import Output
 from .demo_campaign import FILE, Chain, demo_campaign, this_machine

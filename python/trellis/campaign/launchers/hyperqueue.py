@@ -209,7 +209,9 @@ class HyperQueueLauncher(ClientLauncher):
 
     def _must_send(self, name: str, value: str) -> bool:
         """Programs have their worker's environment, which is this process's if it was started here."""
-        if name == "OMP_NUM_THREADS":  # else HyperQueue sets it, to the number of cores of all ranks
+        # HyperQueue would set the one to the number of cores of all ranks; the other would make the program
+        # one of the workers that srun started together.
+        if name in ("OMP_NUM_THREADS", "SLURM_STEP_NUM_TASKS"):
             return True
         if self.words == []:
             return not name.startswith(("SLURM", "HQ_")) and name != "HOSTNAME"

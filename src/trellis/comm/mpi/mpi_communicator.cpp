@@ -7,6 +7,7 @@
 #include "trellis/base/environment.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/comm/exchange_policy.hpp"
+#include "trellis/comm/launcher.hpp"
 #include "trellis/comm/message_memory.hpp"
 #include "trellis/comm/mpi/shared_exchange.hpp"
 
@@ -183,6 +184,9 @@ CommunicatorPtr make_world() {
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     std::atexit(finalize_at_exit);
   }
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  require_all_processes(ranks);
   return std::make_shared<MpiCommunicator>(MPI_COMM_WORLD);
 }
 

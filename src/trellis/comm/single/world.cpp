@@ -1,7 +1,7 @@
 /// world() of a build without MPI.
 #ifndef TRELLIS_WITH_MPI
 #include "trellis/comm/exchange_policy.hpp"
-#include "trellis/comm/single/launcher.hpp"
+#include "trellis/comm/launcher.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
 
 namespace trellis {

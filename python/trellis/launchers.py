@@ -1,0 +1,62 @@
+"""What a launcher of ranks (mpirun, srun) has told this process; nothing here loads the compiled part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+#: Number of processes and of this one, the innermost launcher first: mpirun inside a job step leaves those of
+#: the step. src/trellis/comm/launcher.cpp has the same list; tests/python/test_launchers.py compares the two.
+VARIABLES = (
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMIX_SIZE", "PMIX_RANK"),
+    ("PMI_SIZE", "PMI_RANK"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+)
+#: With the value 1: processes that were started together work each for itself.
+SINGLETONS = "TRELLIS_SINGLETONS"
+
+
+def _of_launcher() -> tuple[int, int]:
+    """Number of processes, and of this one, as the innermost launcher says; (1, 0) without one."""
+    if os.environ.get(SINGLETONS, "").strip() == "1":
+        return 1, 0
+    for size, number in VARIABLES:
+        processes, own = _whole(size), _whole(number)
+        if processes is not None and own is not None:
+            return (processes, own) if processes > 1 else (1, 0)
+    return 1, 0
+
+
+def _whole(name: str) -> int | None:
+    """Other texts are passed over here; the first use of MPI refuses them."""
+    text = os.environ.get(name, "").strip()
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def launched_rank() -> int:
+    """Rank by the launcher's environment; 0 in a single process."""
+    return _of_launcher()[1]
+
+
+def launched_ranks() -> int:
+    """Number of ranks by the launcher's environment; 1 in a single process."""
+    return _of_launcher()[0]
+
+
+def was_launched() -> bool:
+    """Whether a launcher of ranks started this process, be it as the only one."""
+    names = ("OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK")
+    return any(name in os.environ for name in names)
+
+
+def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a process that is none of those which were started together with this one.
+
+    A launcher that starts the process sets its own variables. A job step of Slurm is made one of a single
+    task, and not forgotten: what passes the environment on by differences (HyperQueue) has the step of its
+    workers.
+    """
+    sizes = {size for size, _ in VARIABLES}
+    kept = {name: value for name, value in environment.items() if name not in sizes}
+    return kept | {"SLURM_STEP_NUM_TASKS": "1"}
