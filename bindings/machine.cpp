@@ -5,6 +5,7 @@
 #include "trellis/base/build_configuration.hpp"
 #include "trellis/base/instruction_set.hpp"
 #include "trellis/comm/communicator.hpp"
+#include "trellis/comm/end_of_job.hpp"
 #include "trellis/comm/exchange_policy.hpp"
 #include "trellis/comm/launcher.hpp"
 #include "trellis/device/gpu.hpp"
@@ -103,6 +104,8 @@ void bind_machine(nb::module_& m) {
   m.def(
       "abort", [](int status) { abort_all_ranks(status); }, "status"_a,
       "Ends the job on all ranks at once; for the command line only.");
+  m.def("is_one_of_several_ranks", &is_one_of_several_ranks, "Starts nothing.");
+  m.def("end_rank", &end_rank, "status"_a, release_gil(), "Waits for the end of all ranks, or ends the job.");
   m.def("thread_count", &thread_count);
   m.def("usable_cores", &usable_cores);
   m.def("most_threads", &most_threads, "Eight for each core of the machine.");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from . import uncaught
 from .errors import NotAvailable
 
 
@@ -21,4 +22,5 @@ def load() -> ModuleType:
         raise NotAvailable(
             f"the compiled part of trellis cannot be loaded ({error}); build it with ./bootstrap build"
         ) from error
+    uncaught.watch(_core)
     return _core

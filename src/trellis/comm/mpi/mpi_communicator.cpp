@@ -9,6 +9,7 @@
 #include "trellis/comm/exchange_policy.hpp"
 #include "trellis/comm/launcher.hpp"
 #include "trellis/comm/message_memory.hpp"
+#include "trellis/comm/mpi/end_of_job.hpp"
 #include "trellis/comm/mpi/shared_exchange.hpp"
 
 namespace trellis {
@@ -170,20 +171,16 @@ bool lines_return_fast() {
 #endif
 }
 
-void finalize_at_exit() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (!finalized) MPI_Finalize();
-}
-
 CommunicatorPtr make_world() {
+  static bool is_prepared = false;  // what is refused may be tried again
   int initialized = 0;
   MPI_Initialized(&initialized);
   if (!initialized) {
     int provided = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
-    std::atexit(finalize_at_exit);
   }
+  if (!is_prepared) prepare_end_of_job(MPI_COMM_WORLD, !initialized);
+  is_prepared = true;
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   require_all_processes(ranks);
@@ -217,7 +214,5 @@ std::string communication_library() {
   const std::string all(text, size_t(length));
   return all.substr(0, all.find_first_of(",\n"));
 }
-
-void abort_all_ranks(int status) { MPI_Abort(MPI_COMM_WORLD, status); }
 
 }  // namespace trellis
