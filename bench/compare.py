@@ -6,8 +6,8 @@ usage: bench/compare.py BEFORE AFTER [WHAT ...] [--pairs 9] [--ranks N] [-- OPTI
 BEFORE and AFTER are folders with bench_* programs (build/release/bench). Each pair runs both, the first in
 turn, so that a drift of the machine meets both alike. The figure of a row is the ratio of rates, after over
 before; its interval holds the median with 95 % by order statistics (the binomial distribution; no shape is
-assumed). Status 1: the interval of some row lies wholly below --least. Rows with an interval wider than 6 % are
-undecided.
+assumed). Status 1: the interval of some row lies wholly below --least. Rows whose interval is wider than 6 %
+are undecided.
 """
 
 from __future__ import annotations
