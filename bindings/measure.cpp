@@ -219,9 +219,6 @@ void bind_baryons(nb::module_& m) {
 }
 
 void bind_propagator(nb::module_& m) {
-  nb::class_<PropagatorReport>(m, "PropagatorReport")
-      .def_ro("solve", &PropagatorReport::solve)
-      .def_ro("true_residual", &PropagatorReport::true_residual);
   nb::class_<Propagator>(m, "Propagator")
       .def_static("from_numpy", propagator_from_numpy, "lattice"_a, "values"_a, "source_at"_a, "boundary"_a)
       .def_static("read_hdf5", read_propagator_sites, "group"_a, "name"_a, "lattice"_a, "source_at"_a,

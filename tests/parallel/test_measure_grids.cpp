@@ -44,7 +44,7 @@ Result measure(const LatticePtr& lattice, const reference::Gauge& U, const Coord
         projected_correlators(quarks, baryon_states({"proton", "xi_star_zero"}), momenta, -1)})
     r.correlators.insert(r.correlators.end(), table.values.begin(), table.values.end());
   r.norm = propagator_norm(S);
-  r.residual = S.report().true_residual;
+  r.residual = S.report().relative_residual;
   return r;
 }
 

@@ -23,7 +23,7 @@ struct FieldA {
     const auto matrix = std::make_shared<WilsonMatrix>(U, params, KernelChoice{});
     const Propagator S = solve_propagator(matrix, CgSpec{.tolerance = tolerance},
                                           smeared(point_source(lattice, at), U, shell));
-    EXPECT_TRUE(S.report().solve.converged) << S.report().solve.summary();
+    EXPECT_TRUE(S.report().converged) << S.report().summary();
     return S;
   }
 };

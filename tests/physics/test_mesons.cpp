@@ -64,7 +64,7 @@ void expect_pion(const std::string& id, const reference::Gauge& U, double csw, d
   const double mass = kappa_to_mass(0.13);
   const Source source = point_source(lattice, {0, 0, 0, 0});
   const Propagator S = solve_propagator(wilson(lattice, U, mass, csw, mu), accurate, source);
-  ASSERT_TRUE(S.report().solve.converged) << S.report().solve.summary();
+  ASSERT_TRUE(S.report().converged) << S.report().summary();
   const auto expected = test::gold(id).at(key).get<std::vector<double>>();
   const auto C = meson_correlator(S, S, "gamma5", "gamma5");
   ASSERT_EQ(C.times, int(expected.size()));

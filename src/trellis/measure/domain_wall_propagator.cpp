@@ -7,7 +7,7 @@
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/axial_current.hpp"
-#include "trellis/measure/even_odd_solve.hpp"
+#include "trellis/solver/even_odd_solve.hpp"
 
 namespace trellis {
 
@@ -20,31 +20,6 @@ void for_each_local(const Geometry& g, const F& f) {
   for_each_index(int(g.local_volume()), [&](int site) { f(site_coord(site, g.local())); });
 }
 
-/// The report of all batches as one: sums, and the worst.
-void merge(PropagatorReport& all, const PropagatorReport& one) {
-  const SolveReport& solve = one.solve;
-  SolveReport& r = all.solve;
-  const bool is_first = all.true_residual.empty();
-  r.method = solve.method;
-  r.iterations = std::max(r.iterations, solve.iterations);
-  r.relative_residual.insert(r.relative_residual.end(), solve.relative_residual.begin(),
-                             solve.relative_residual.end());
-  r.converged = solve.converged && (is_first || r.converged);
-  // a zero column is not the reason of a batch of several
-  const bool is_zero = solve.reason == StopReason::zero_source;
-  if (is_first)
-    r.reason = solve.reason;
-  else if (r.reason == StopReason::zero_source || !is_zero)
-    r.reason = r.reason == StopReason::zero_source ? solve.reason : std::max(r.reason, solve.reason);
-  r.reliable_updates = std::max(r.reliable_updates, solve.reliable_updates);
-  r.restarts += solve.restarts;
-  r.seconds += solve.seconds;
-  r.flops += solve.flops;
-  r.conventional_flops += solve.conventional_flops;
-  r.bytes += solve.bytes;
-  all.true_residual.insert(all.true_residual.end(), one.true_residual.begin(), one.true_residual.end());
-}
-
 SpinorField four_dimensional(const LatticePtr& lattice) {
   FieldSpec spec;
   spec.rhs = column_count;
@@ -54,33 +29,24 @@ SpinorField four_dimensional(const LatticePtr& lattice) {
 /// Solves D5 psi = b through one form; psi is the first guess.
 class BatchSolver {
  public:
-  BatchSolver(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how)
-      : how_{how}, full_{matrix}, is_even_odd_{how.even_odd.has_value()} {
-    if (is_even_odd_) schur_.emplace(matrix, *how.even_odd);
+  BatchSolver(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how) : how_{how}, full_{matrix} {
+    if (how.even_odd) schur_.emplace(matrix, *how.even_odd);
     if (const auto precision = inner_precision(how.solver)) inner_ = system().converted(*precision);
   }
 
-  PropagatorReport solve(SpinorField& psi, const SpinorField& b) const {
-    if (!is_even_odd_) {
-      PropagatorReport report;
-      report.solve = trellis::solve(how_.solver, full_, psi, b, inner_);
-      report.true_residual = relative_residual(full_, psi, b);
-      return report;
-    }
-    SpinorField solution = schur_->make_field(b.rhs());
-    if (how_.guess) schur_->prepare_guess(solution, psi);
-    return solve_even_odd(how_.solver, full_, *schur_, psi, solution, b, inner_);
+  SolveReport solve(SpinorField& psi, const SpinorField& b) const {
+    if (schur_) return solve_even_odd(how_.solver, *schur_, psi, b, inner_);
+    return trellis::solve(how_.solver, full_, psi, b, inner_);
   }
   const DomainWallOperator& full() const { return full_; }
 
  private:
   const LinearOperator& system() const {
-    if (is_even_odd_) return *schur_;
+    if (schur_) return *schur_;
     return full_;
   }
   const DomainWallSolve& how_;
   DomainWallOperator full_;
-  bool is_even_odd_;
   std::optional<DomainWallSchur> schur_;
   LinearOperatorPtr inner_;
 };
@@ -167,13 +133,17 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
   SpinorField quark = four_dimensional(matrix->hop().lattice_ptr());
   std::optional<SpinorField> midpoint;
   if (Ls % 2 == 0) midpoint.emplace(SpinorField::like(quark));
-  PropagatorReport report;
+  SolveReport report;
   std::vector<SpinorField> five;
   for (int first = 0; first < column_count; first += batch) {
     SpinorField b = solver.full().make_field(batch), psi = SpinorField::like(b);
     set_source(b, first);
     if (how.guess) copy(psi, (*how.guess)[size_t(first / batch)]);
-    merge(report, solver.solve(psi, b));
+    const SolveReport one = solver.solve(psi, b);
+    if (first == 0)
+      report = one;
+    else
+      report.add_columns(one);
     set_chiral_quark(quark, first, psi, 0, Ls - 1);
     if (midpoint) set_chiral_quark(*midpoint, first, psi, Ls / 2, Ls / 2 - 1);
     if (use) use(psi, first);

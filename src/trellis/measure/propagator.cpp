@@ -7,7 +7,7 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
-#include "trellis/measure/even_odd_solve.hpp"
+#include "trellis/solver/even_odd_solve.hpp"
 
 namespace trellis {
 
@@ -54,14 +54,8 @@ SpinorField spin_multiplied(const SpinorField& in, const GammaMatrix& gamma) {
   return out;
 }
 
-double PropagatorReport::largest_true_residual() const {
-  double largest = 0;
-  for (const double r : true_residual) largest = r <= largest ? largest : r;
-  return largest;
-}
-
 Propagator::Propagator(SpinorField columns, const Coord& source_at, const BoundaryPhases& boundary,
-                       PropagatorReport report, std::string description)
+                       SolveReport report, std::string description)
     : columns_{std::move(columns)},
       source_at_{source_at},
       boundary_{boundary},
@@ -119,19 +113,10 @@ Propagator Propagator::multiplied(const GammaMatrix& gamma) const {
   return Propagator(spin_multiplied(columns_, gamma), source_at_, boundary_, report_, description_);
 }
 
-PropagatorReport solve_wilson(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
-                              const SpinorField& b, std::optional<SchurForm> even_odd) {
-  const WilsonOperator M(matrix);
-  if (even_odd) {
-    const WilsonSchur S(matrix, *even_odd);
-    SpinorField solution = S.make_field(b.rhs());
-    extract_parity(solution, x);
-    return solve_even_odd(solver, M, S, x, solution, b);
-  }
-  PropagatorReport report;
-  report.solve = solve(solver, M, x, b);
-  report.true_residual = relative_residual(M, x, b);
-  return report;
+SolveReport solve_wilson(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
+                         const SpinorField& b, std::optional<SchurForm> even_odd) {
+  if (even_odd) return solve_even_odd(solver, WilsonSchur(matrix, *even_odd), x, b);
+  return solve(solver, WilsonOperator(matrix), x, b);
 }
 
 Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& solver, const Source& source,
@@ -146,7 +131,7 @@ Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& sol
   SpinorField b = matrix->hop().make_field(Subset::full, source.columns.rhs()), x = SpinorField::like(b);
   convert(b, source.columns);
   if (guess) convert(x, guess->columns());
-  PropagatorReport report = solve_wilson(matrix, solver, x, b, even_odd);
+  SolveReport report = solve_wilson(matrix, solver, x, b, even_odd);
   return Propagator(std::move(x), source.at, matrix->params().boundary, std::move(report),
                     source.description);
 }

@@ -9,14 +9,6 @@
 
 namespace trellis {
 
-/// What the solves of a propagator did.
-struct PropagatorReport {
-  SolveReport solve;  ///< of the system that was solved: even-odd or full
-  /// |b - M x| / |b| of the full system for each column, recomputed in double; 0 for a zero column.
-  std::vector<double> true_residual;
-  double largest_true_residual() const;
-};
-
 class Propagator {
  public:
   static constexpr int columns_per_propagator = 12;
@@ -24,7 +16,7 @@ class Propagator {
   /// @pre columns: full, 24 reals, 12 right-hand sides (column = 3 source spin + source colour), double or
   /// single
   Propagator(SpinorField columns, const Coord& source_at, const BoundaryPhases& boundary,
-             PropagatorReport report = {}, std::string description = {});
+             SolveReport report = {}, std::string description = {});
 
   const SpinorField& columns() const { return columns_; }
   const LatticePtr& lattice_ptr() const { return columns_.lattice_ptr(); }
@@ -34,7 +26,8 @@ class Propagator {
   /// Global coordinates from which times and momenta count.
   const Coord& source_at() const { return source_at_; }
   const BoundaryPhases& boundary() const { return boundary_; }
-  const PropagatorReport& report() const { return report_; }
+  /// Of its solves; residuals are |b - M x| / |b| of each column.
+  const SolveReport& report() const { return report_; }
   const std::string& description() const { return description_; }
   size_t bytes() const { return columns_.bytes(); }
 
@@ -57,15 +50,15 @@ class Propagator {
   SpinorField columns_;
   Coord source_at_;
   BoundaryPhases boundary_;
-  PropagatorReport report_;
+  SolveReport report_;
   std::string description_;
 };
 
 /// M x = b for full spinor fields in double with any number of right-hand sides, through S where a form is
 /// given; x is the first guess. Collective.
 /// @pre matrix in double
-PropagatorReport solve_wilson(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
-                              const SpinorField& b, std::optional<SchurForm> even_odd);
+SolveReport solve_wilson(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
+                         const SpinorField& b, std::optional<SchurForm> even_odd);
 
 /// (Gamma psi): the spin matrix acts on every column.
 SpinorField spin_multiplied(const SpinorField& psi, const GammaMatrix& gamma);

@@ -5,18 +5,13 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/solver/even_odd_solve.hpp"
 
 namespace trellis {
 
 SolveReport solve_staggered(const StaggeredMatrixPtr& matrix, SpinorField& x, const SpinorField& b,
                             const SolverSpec& spec) {
-  const StaggeredSchur S(matrix);
-  SpinorField source = S.make_field(b.rhs()), even = S.make_field(b.rhs());
-  S.prepare_source(source, b);
-  SolveReport report = solve(spec, S, even, source);
-  S.reconstruct(x, even, b);
-  report.relative_residual = relative_residual(StaggeredOperator(matrix), x, b);
-  return report;
+  return solve_even_odd(spec, StaggeredSchur(matrix), x, b);
 }
 
 SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, int count) {

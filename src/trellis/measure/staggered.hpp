@@ -7,8 +7,7 @@
 
 namespace trellis {
 
-/// Solves M x = b for full colour vectors through the even sites. relative_residual is |b - M x| / |b|, in
-/// double; converged says whether the solve on the even sites reached the spec's tolerance there.
+/// Solves M x = b for full colour vectors through the even sites (even_odd_solve.hpp); x is the first guess.
 /// @pre the matrix is in double, m != 0
 SolveReport solve_staggered(const StaggeredMatrixPtr& matrix, SpinorField& x, const SpinorField& b,
                             const SolverSpec& spec);

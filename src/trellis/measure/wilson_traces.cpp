@@ -13,10 +13,9 @@ SolveReport solve_columns(const WilsonMatrixPtr& matrix, const SolverSpec& solve
                           const SpinorField& b, std::optional<SchurForm> even_odd) {
   SpinorField right = matrix->hop().make_field(Subset::full, b.rhs()), solution = SpinorField::like(right);
   convert(right, b);
-  PropagatorReport report = solve_wilson(matrix, solver, solution, right, even_odd);
+  SolveReport report = solve_wilson(matrix, solver, solution, right, even_odd);
   convert(x, solution);
-  report.solve.relative_residual = std::move(report.true_residual);
-  return std::move(report.solve);
+  return report;
 }
 }  // namespace
 

@@ -93,7 +93,7 @@ class DomainWallOperator final : public LinearOperator {
 
 /// The Schur complement on the sites of one parity, with the preparation and reconstruction that solve
 /// D5 x = b.
-class DomainWallSchur final : public LinearOperator {
+class DomainWallSchur final : public SchurOperator {
  public:
   DomainWallSchur(DomainWallMatrixPtr matrix, SchurForm form, int parity = 0);
 
@@ -110,11 +110,12 @@ class DomainWallSchur final : public LinearOperator {
   std::string name() const override;
 
   /// b_e + 1/2 H_eo K b_o
-  void prepare_source(SpinorField& schur_source, const SpinorField& b) const;
-  /// The Schur system's guess from one of D5 x = b (full): M x_e (symmetric) or x_e.
-  void prepare_guess(SpinorField& schur_guess, const SpinorField& x) const;
-  /// x (full) from the Schur solution y: x_e = M^-1 y (symmetric) or y, x_o = M^-1 (b_o + 1/2 H_oe B x_e).
-  void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const;
+  void prepare_source(SpinorField& schur_source, const SpinorField& b) const override;
+  /// M x_e (symmetric) or x_e
+  void prepare_guess(SpinorField& schur_guess, const SpinorField& x) const override;
+  /// x_e = M^-1 y (symmetric) or y, with y the Schur solution; x_o = M^-1 (b_o + 1/2 H_oe B x_e)
+  void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const override;
+  LinearOperatorPtr full() const override { return std::make_shared<DomainWallOperator>(matrix_); }
 
  private:
   SpinorField& workspace(int which, int parity, int rhs) const;

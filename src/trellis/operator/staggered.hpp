@@ -4,6 +4,7 @@
 ///   M = m + D,  D = 1/2 H anti-hermitian         (doc/conventions.md, Staggered fermions)
 ///   M^dagger M on the even sites: m^2 - D_eo D_oe
 #include "trellis/field/energy.hpp"
+#include "trellis/field/schur_operator.hpp"
 #include "trellis/operator/staggered_hopping.hpp"
 
 namespace trellis {
@@ -56,7 +57,7 @@ class StaggeredOperator final : public LinearOperator {
 
 /// M^dagger M + shift = m^2 + shift - D_eo D_oe on the even sites, in two passes; positive for m != 0 and no
 /// shift.
-class StaggeredSchur final : public LinearOperator, public EnergySum {
+class StaggeredSchur final : public SchurOperator, public EnergySum {
  public:
   explicit StaggeredSchur(StaggeredMatrixPtr matrix, double shift = 0);
 
@@ -78,9 +79,11 @@ class StaggeredSchur final : public LinearOperator, public EnergySum {
   double shift() const { return shift_; }
 
   /// The right-hand side of M^dagger M x_e = c for M x = b: c = m b_e - D_eo b_o. @pre shift() == 0
-  void prepare_source(SpinorField& even_source, const SpinorField& b) const;
-  /// x (full) from the even solution: x_o = (b_o - D_oe x_e) / m. @pre m != 0
-  void reconstruct(SpinorField& x, const SpinorField& even_solution, const SpinorField& b) const;
+  void prepare_source(SpinorField& even_source, const SpinorField& b) const override;
+  void prepare_guess(SpinorField& guess, const SpinorField& x) const override { extract_parity(guess, x); }
+  /// x_o = (b_o - D_oe x_e) / m. @pre m != 0
+  void reconstruct(SpinorField& x, const SpinorField& even_solution, const SpinorField& b) const override;
+  LinearOperatorPtr full() const override { return std::make_shared<StaggeredOperator>(matrix_); }
   /// z (full): z_e = x, z_o = D_oe x. What the link derivative takes.
   void extend(SpinorField& z, const SpinorField& x) const;
 

@@ -5,7 +5,7 @@
 ///   M = A - 1/2 H,  A = 1 + 3 nu/xi0 + m + clover term + i mu gamma5        (doc/conventions.md)
 ///   asymmetric  S = A_ee - 1/4 H_eo A_oo^-1 H_oe
 ///   symmetric   S = 1 - 1/4 A_ee^-1 H_eo A_oo^-1 H_oe
-#include "trellis/field/linear_operator.hpp"
+#include "trellis/field/schur_operator.hpp"
 #include "trellis/operator/hopping_term.hpp"
 
 namespace trellis {
@@ -96,7 +96,7 @@ enum class SchurForm { asymmetric, symmetric };
 
 /// The Schur complement on the sites of one parity, with the preparation and reconstruction that solve M x =
 /// b.
-class WilsonSchur final : public LinearOperator {
+class WilsonSchur final : public SchurOperator {
  public:
   /// parity: of the sites that remain (0 = even, the default).
   WilsonSchur(WilsonMatrixPtr matrix, SchurForm form, int parity = 0);
@@ -114,9 +114,11 @@ class WilsonSchur final : public LinearOperator {
   std::string name() const override;
 
   /// The right-hand side of the Schur system: b_e + 1/2 H_eo A_oo^-1 b_o (symmetric: times A_ee^-1).
-  void prepare_source(SpinorField& schur_source, const SpinorField& b) const;
-  /// x (full) from the Schur solution: x_o = A_oo^-1 (b_o + 1/2 H_oe x_e).
-  void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const;
+  void prepare_source(SpinorField& schur_source, const SpinorField& b) const override;
+  void prepare_guess(SpinorField& guess, const SpinorField& x) const override { extract_parity(guess, x); }
+  /// x_o = A_oo^-1 (b_o + 1/2 H_oe x_e)
+  void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const override;
+  LinearOperatorPtr full() const override { return std::make_shared<WilsonOperator>(matrix_); }
   int parity() const { return parity_; }
   SchurForm form() const { return form_; }
 

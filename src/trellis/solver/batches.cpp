@@ -7,33 +7,6 @@
 
 namespace trellis {
 
-namespace {
-/// The largest residual after each iteration; a batch that is done keeps its last.
-void merge_histories(std::vector<double>& all, const std::vector<double>& one) {
-  if (one.empty()) return;
-  const double last = all.empty() ? 0.0 : all.back();
-  if (all.size() < one.size()) all.resize(one.size(), last);
-  for (size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], one[std::min(i, one.size() - 1)]);
-}
-
-void merge(SolveReport& all, const SolveReport& one) {
-  const bool all_zero = all.reason == StopReason::zero_source,
-             one_zero = one.reason == StopReason::zero_source;
-  all.reason = all_zero ? one.reason : one_zero ? all.reason : std::max(all.reason, one.reason);
-  all.converged = all.converged && one.converged;
-  all.iterations = std::max(all.iterations, one.iterations);
-  all.relative_residual.insert(all.relative_residual.end(), one.relative_residual.begin(),
-                               one.relative_residual.end());
-  all.reliable_updates = std::max(all.reliable_updates, one.reliable_updates);
-  all.restarts += one.restarts;
-  all.seconds += one.seconds;
-  all.flops += one.flops;
-  all.conventional_flops += one.conventional_flops;
-  all.bytes += one.bytes;
-  merge_histories(all.history, one.history);
-}
-}  // namespace
-
 int columns_per_batch(const LinearOperator& A) {
   constexpr double nominal_cache = 2.5e6, far_out = 100e6;
   constexpr int recursion_fields = 7;  // of CG on the normal equations, with the operator's own two
@@ -64,7 +37,7 @@ SolveReport solve_in_batches(int size, SpinorField& x, const SpinorField& b,
     if (batch == 0)
       all = one;
     else
-      merge(all, one);
+      all.add_columns(one);
   }
   return all;
 }

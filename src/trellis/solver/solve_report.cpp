@@ -1,5 +1,6 @@
 #include "trellis/solver/solve_report.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "trellis/base/error.hpp"
@@ -16,6 +17,8 @@ const char* name_of(StopReason reason) {
       return "iterations ran out";
     case StopReason::stagnated:
       return "stagnated";
+    case StopReason::full_system_stagnated:
+      return "converged on the Schur complement, but M x = b stagnated";
     case StopReason::broke_down:
       return "broke down";
     case StopReason::not_finite:
@@ -49,6 +52,34 @@ void SolveReport::add(const SolveReport& next) {
   restarts = before.restarts + next.restarts;
   converged = before.converged && next.converged;
   reason = std::max(before.reason, next.reason);
+}
+
+namespace {
+/// The largest residual after each iteration; a batch that is done keeps its last.
+void merge_histories(std::vector<double>& all, const std::vector<double>& one) {
+  if (one.empty()) return;
+  const double last = all.empty() ? 0.0 : all.back();
+  if (all.size() < one.size()) all.resize(one.size(), last);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], one[std::min(i, one.size() - 1)]);
+}
+}  // namespace
+
+void SolveReport::add_columns(const SolveReport& others) {
+  // a zero column is not the reason of several
+  const bool is_zero = reason == StopReason::zero_source,
+             others_are_zero = others.reason == StopReason::zero_source;
+  reason = is_zero ? others.reason : others_are_zero ? reason : std::max(reason, others.reason);
+  converged = converged && others.converged;
+  iterations = std::max(iterations, others.iterations);
+  relative_residual.insert(relative_residual.end(), others.relative_residual.begin(),
+                           others.relative_residual.end());
+  reliable_updates = std::max(reliable_updates, others.reliable_updates);
+  restarts += others.restarts;
+  seconds += others.seconds;
+  flops += others.flops;
+  conventional_flops += others.conventional_flops;
+  bytes += others.bytes;
+  merge_histories(history, others.history);
 }
 
 std::string SolveReport::summary() const {

@@ -11,8 +11,9 @@ enum class StopReason {
   zero_source,     ///< every right-hand side is zero, and so is the solution
   max_iterations,  ///< the iterations ran out
   stagnated,  ///< restarts from the true residual no longer reduce it (the limit of double, or of the method)
-  broke_down,  ///< a coefficient of the recursion has a vanishing or (CG) non-positive denominator
-  not_finite   ///< the operator returned NaN or Inf; the solution is what was reached before
+  full_system_stagnated,  ///< S converged, and M x = b, whose Schur complement it is, cannot follow
+  broke_down,             ///< a coefficient of the recursion has a vanishing or (CG) non-positive denominator
+  not_finite              ///< the operator returned NaN or Inf; the solution is what was reached before
 };
 const char* name_of(StopReason reason);
 
@@ -38,6 +39,8 @@ struct SolveReport {
   void continues(const SolveReport& before);
   /// Adds another solve of the same task: the worse of both endings, the residuals of the last.
   void add(const SolveReport& next);
+  /// Adds the solve of further columns of the same task, which was done after this one.
+  void add_columns(const SolveReport& others);
   double gflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0.0; }
   double gbytes_per_second() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0.0; }
   /// One line for logs.

@@ -1,0 +1,19 @@
+#pragma once
+/// A system on the sites of one parity whose solution gives that of M x = b (even-odd preconditioning).
+#include "trellis/field/linear_operator.hpp"
+
+namespace trellis {
+
+class SchurOperator : public LinearOperator {
+ public:
+  /// M, on all sites.
+  virtual std::shared_ptr<const LinearOperator> full() const = 0;
+  /// The right-hand side of the Schur system of M x = b. @pre b is full, source is of make_field()'s kind
+  virtual void prepare_source(SpinorField& source, const SpinorField& b) const = 0;
+  /// The first guess of the Schur system from one of M x = b.
+  virtual void prepare_guess(SpinorField& guess, const SpinorField& x) const = 0;
+  /// x (full) from the solution of the Schur system.
+  virtual void reconstruct(SpinorField& x, const SpinorField& solution, const SpinorField& b) const = 0;
+};
+
+}  // namespace trellis
