@@ -57,7 +57,9 @@ void bind_solver(nb::module_& m) {
       .def_ro("flops", &SolveReport::flops)
       .def_ro("conventional_flops", &SolveReport::conventional_flops)
       .def_ro("bytes", &SolveReport::bytes)
+      .def_ro("history", &SolveReport::history)
       .def_prop_ro("summary", &SolveReport::summary);
+  m.def("with_history", &with_history, "solver"_a);
   m.def(
       "solve",
       [](const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b) {

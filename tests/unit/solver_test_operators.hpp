@@ -130,6 +130,10 @@ inline std::shared_ptr<const KnownOperator> make_disc(const LatticePtr& lattice,
   const auto eigenvalue = [=](double t) { return 1.0 + std::polar(radius * std::sqrt(t), 200.0 * t); };
   return make_known(lattice, eigenvalue, true, spec);
 }
+/// Normal with eigenvalues all around zero, their moduli from 1 / condition to 1.
+inline std::shared_ptr<const KnownOperator> make_around_zero(const LatticePtr& lattice, double condition) {
+  return make_known(lattice, [=](double t) { return std::polar(std::pow(condition, -t), 200.0 * t); });
+}
 /// Far from normal, singular values from 1 / condition to 1, eigenvalues anywhere.
 inline std::shared_ptr<const KnownOperator> make_general(const LatticePtr& lattice, double condition,
                                                          FieldSpec spec = {}) {

@@ -106,8 +106,8 @@ void Bicgstab::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
 SolveReport bicgstab(const LinearOperator& A, SpinorField& x, const SpinorField& b,
                      const BicgstabSpec& spec) {
   Bicgstab method(A, b.rhs());
-  SolveReport report =
-      correct_residual(A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history});
+  SolveReport report = correct_residual(
+      A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history, unsure_method});
   report.method = "bicgstab";
   return report;
 }

@@ -99,8 +99,8 @@ void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
 
 SolveReport gcr(const LinearOperator& A, SpinorField& x, const SpinorField& b, const GcrSpec& spec) {
   Gcr method(A, b.rhs(), std::min(spec.restart_length, spec.max_iterations));
-  SolveReport report =
-      correct_residual(A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history});
+  SolveReport report = correct_residual(
+      A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history, unsure_method});
   report.method = message("gcr(", spec.restart_length, ")");
   return report;
 }

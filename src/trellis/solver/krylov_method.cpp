@@ -26,8 +26,13 @@ void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double f
   bytes += sites * fields * (double(f.reals()) * double(element_bytes(f.precision())) + scale);
 }
 
-SolveProgress::SolveProgress(int rhs, int max_iterations, bool records_history)
-    : columns(size_t(rhs)), max_iterations_{max_iterations}, records_history_{records_history} {}
+SolveProgress::SolveProgress(int rhs, int max_iterations, bool records_history, double tolerance,
+                             const StagnationRule& rule)
+    : columns(size_t(rhs)),
+      max_iterations_{max_iterations},
+      records_history_{records_history},
+      tolerance_{tolerance},
+      rule_{rule} {}
 
 bool SolveProgress::any_active() const {
   return std::any_of(columns.begin(), columns.end(), [](const SolveColumn& c) { return c.is_active; });
@@ -59,6 +64,11 @@ void SolveProgress::record(const Coefficients& residual2) {
         fail(i, StopReason::broke_down);
       else if (c.residual2 <= c.target2 || c.iterations >= max_iterations_)
         c.is_active = false;
+      c.record.add(c.unit2 * c.residual2);
+      if (c.is_active && c.record.is_stuck(rule_, tolerance_, max_iterations_)) {
+        fail(i, StopReason::stagnated);
+        c.is_stuck = true;
+      }
     }
     largest2 = std::max(largest2, c.unit2 * c.residual2);
   }

@@ -8,6 +8,7 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/linear_operator.hpp"
 #include "trellis/solver/solve_report.hpp"
+#include "trellis/solver/stagnation.hpp"
 
 namespace trellis {
 
@@ -41,13 +42,17 @@ struct SolveColumn {
   int iterations = 0;      ///< in all runs
   bool is_active = false;  ///< iterates; inactive columns have zero coefficients and keep their bits
   bool failed = false;     ///< this run ended with `failure`
+  bool is_stuck = false;   ///< and goes nowhere: no further run
+  ResidualRecord record;
   StopReason failure = StopReason::converged;
 };
 
 /// All right-hand sides of a solve, and the rules by which they stop.
 class SolveProgress {
  public:
-  SolveProgress(int rhs, int max_iterations, bool records_history);
+  /// `tolerance` and `rule`: columns that are stuck (stagnation.hpp) stop.
+  SolveProgress(int rhs, int max_iterations, bool records_history, double tolerance = 0,
+                const StagnationRule& rule = {});
 
   int rhs() const { return int(columns.size()); }
   bool any_active() const;
@@ -70,6 +75,8 @@ class SolveProgress {
  private:
   int max_iterations_;
   bool records_history_;
+  double tolerance_;
+  StagnationRule rule_;
 };
 
 class KrylovMethod {

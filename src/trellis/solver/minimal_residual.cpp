@@ -52,8 +52,8 @@ void MinimalResidual::run(SpinorField& x, SpinorField& r, SolveProgress& progres
 SolveReport minimal_residual(const LinearOperator& A, SpinorField& x, const SpinorField& b,
                              const MrSpec& spec) {
   MinimalResidual method(A, b.rhs(), spec.relaxation);
-  SolveReport report =
-      correct_residual(A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history});
+  SolveReport report = correct_residual(
+      A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history, unsure_method});
   report.method = "mr";
   return report;
 }

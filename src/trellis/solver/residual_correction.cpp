@@ -54,7 +54,8 @@ class ResidualCorrection {
         x_{x},
         b_{b},
         params_{params},
-        progress_(b.rhs(), params.max_iterations, params.records_history),
+        progress_(b.rhs(), params.max_iterations, params.records_history, params.tolerance,
+                  params.stagnation),
         claimed2_(size_t(b.rhs()), 0.0),
         idle_runs_(size_t(b.rhs()), 0),
         failures_(size_t(b.rhs()), 0),
@@ -138,7 +139,10 @@ void ResidualCorrection::compute_true_residual() {
     residual2 = combine_norm2(residual_, inverse_norm_, b_, minus, work_);
   }
   progress_.cost.add_linear_algebra(b_, 3, 5);
-  for (size_t i = 0; i < residual2.size(); ++i) progress_.columns[i].residual2 = residual2[i];
+  for (size_t i = 0; i < residual2.size(); ++i) {
+    progress_.columns[i].residual2 = residual2[i];
+    if (std::isfinite(residual2[i])) progress_.columns[i].record.correct(residual2[i]);
+  }
 }
 
 /// The recursion of the last run was done, or claims progress.
@@ -184,6 +188,7 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
   if (norm_[i] == 0) return finish(StopReason::zero_source);
   if (!std::isfinite(c.residual2)) return finish(StopReason::not_finite);
   if (c.residual2 <= params_.tolerance * params_.tolerance) return finish(StopReason::converged);
+  if (c.is_stuck) return finish(StopReason::stagnated);
   if (c.failed) {
     // not finite: numbers may have left the range of the storage inside, which a new beginning can help
     if (++failures_[i] > failures_allowed) return finish(c.failure);

@@ -16,6 +16,8 @@ struct CorrectionParams {
   double tolerance = 1e-10;
   int max_iterations = 10000;
   bool records_history = false;
+  /// When columns are given up before their iterations run out.
+  StagnationRule stagnation = {};
   /// A run may stop once it has reduced the residual by this factor (0: only at the tolerance).
   double reduction_per_run = 0;
   /// Reliable updates of a method that has them: when the residual has dropped by this factor (0: none).

@@ -76,28 +76,37 @@ SolveReport run(const DeflatedSpec& spec, const LinearOperator& A, const LinearO
 }  // namespace
 
 namespace {
-/// The tolerance of the innermost method.
-template <class Spec>
-auto& tolerance_in(Spec& spec) {
+/// f(spec of the innermost method)
+template <class Spec, class F>
+auto visit_method(Spec& spec, const F& f) {
   using Plain = std::remove_const_t<Spec>;
+  const auto deeper = [&](auto& inside) { return visit_method(inside, f); };
   if constexpr (std::is_same_v<Plain, MixedPrecisionSpec>)
-    return std::visit(
-        [](auto& s) -> auto& { return s.tolerance; }, spec.inner);
+    return std::visit(deeper, spec.inner);
   else if constexpr (std::is_same_v<Plain, DeflatedSpec>)
-    return std::visit(
-        [](auto& s) -> auto& { return tolerance_in(s); }, spec.solver);
+    return std::visit(deeper, spec.solver);
   else
-    return spec.tolerance;
+    return f(spec);
+}
+template <class F>
+SolverSpec with_method(SolverSpec spec, const F& change) {
+  std::visit([&](auto& s) { visit_method(s, change); }, spec);
+  return spec;
 }
 }  // namespace
 
 double tolerance_of(const SolverSpec& spec) {
-  return std::visit([](const auto& s) { return tolerance_in(s); }, spec);
+  return std::visit(
+      [](const auto& s) { return visit_method(s, [](const auto& method) { return method.tolerance; }); },
+      spec);
 }
 
 SolverSpec with_tolerance(SolverSpec spec, double tolerance) {
-  std::visit([&](auto& s) { tolerance_in(s) = tolerance; }, spec);
-  return spec;
+  return with_method(std::move(spec), [&](auto& method) { method.tolerance = tolerance; });
+}
+
+SolverSpec with_history(SolverSpec spec) {
+  return with_method(std::move(spec), [](auto& method) { method.records_history = true; });
 }
 
 std::optional<Precision> inner_precision(const SolverSpec& spec) {
@@ -107,8 +116,11 @@ std::optional<Precision> inner_precision(const SolverSpec& spec) {
   return std::nullopt;
 }
 
-SolveReport solve(const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b,
-                  const LinearOperatorPtr& inner) {
+namespace {
+
+/// One stage: no fallback.
+SolveReport solve_stage(const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b,
+                        const LinearOperatorPtr& inner) {
   LinearOperatorPtr low = inner;
   if (const auto precision = inner_precision(spec); precision && !low)
     low = A.converted(*precision);  // once for all batches
@@ -120,6 +132,69 @@ SolveReport solve(const SolverSpec& spec, const LinearOperator& A, SpinorField& 
   return solve_in_batches(size, x, b, [&](SpinorField& part_x, const SpinorField& part_b) {
     return std::visit([&](const auto& s) { return run(s, A, low, part_x, part_b); }, spec);
   });
+}
+
+/// Conjugate gradients with the limits of a method.
+template <class Method>
+CgSpec cg_like(const Method& m) {
+  return {m.tolerance, m.max_iterations, m.records_history, m.fallback};
+}
+
+/// The next surer solver: CG in the same storage, then in the next wider one; none beyond CG in double.
+template <class Method>
+std::optional<SolverSpec> surer(const Method& spec) {
+  if constexpr (std::is_same_v<Method, CgSpec>)
+    return std::nullopt;
+  else
+    return cg_like(spec);
+}
+std::optional<SolverSpec> surer(const MixedPrecisionSpec& spec) {
+  const CgSpec cg = std::visit([](const auto& m) { return cg_like(m); }, spec.inner);
+  if (!std::holds_alternative<CgSpec>(spec.inner)) return MixedPrecisionSpec{cg, spec.precision};
+  if (is_16_bit(spec.precision)) return MixedPrecisionSpec{cg, Precision::single_precision};
+  return cg;
+}
+std::optional<SolverSpec> surer(const DeflatedSpec& spec) {
+  const auto inside = std::visit([](const auto& s) { return surer(s); }, spec.solver);
+  if (!inside) return std::nullopt;
+  DeflatedSpec result = spec;
+  std::visit(
+      [&](const auto& s) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(s)>, DeflatedSpec>) result.solver = s;
+      },
+      *inside);
+  return result;
+}
+
+bool falls_back(const SolverSpec& spec) {
+  return std::visit(
+      [](const auto& s) { return visit_method(s, [](const auto& method) { return method.fallback; }); },
+      spec);
+}
+
+bool got_stuck(const SolveReport& report) {
+  return report.reason == StopReason::stagnated || report.reason == StopReason::broke_down ||
+         report.reason == StopReason::not_finite;
+}
+
+}  // namespace
+
+SolveReport solve(const SolverSpec& spec, const LinearOperator& A, SpinorField& x, const SpinorField& b,
+                  const LinearOperatorPtr& inner) {
+  SolveReport report = solve_stage(spec, A, x, b, inner);
+  SolverSpec now = spec;
+  while (got_stuck(report) && falls_back(spec)) {
+    const auto next = std::visit([](const auto& s) { return surer(s); }, now);
+    if (!next) break;
+    if (report.stages.empty()) report.stages.push_back(report.stage());
+    SolveReport further =
+        solve_stage(*next, A, x, b, inner_precision(*next) == inner_precision(spec) ? inner : nullptr);
+    further.stages.push_back(further.stage());
+    further.continues(report);
+    report = std::move(further);
+    now = *next;
+  }
+  return report;
 }
 
 SolveReport solve_mixed_precision(const MixedPrecisionSpec& spec, const LinearOperator& A,
@@ -139,9 +214,13 @@ SolveReport solve_mixed_precision(const MixedPrecisionSpec& spec, const LinearOp
   return std::visit(
       [&](const auto& inner_spec) {
         const InnerMethod method = make_method(inner_spec, *low, b.rhs());
-        const CorrectionParams params{inner_spec.tolerance,       inner_spec.max_iterations,
-                                      inner_spec.records_history, is_cg ? 0.0 : threshold,
-                                      is_cg ? threshold : 0.0,    spec.update_threshold == 0};
+        const CorrectionParams params{.tolerance = inner_spec.tolerance,
+                                      .max_iterations = inner_spec.max_iterations,
+                                      .records_history = inner_spec.records_history,
+                                      .stagnation = is_cg ? low_storage_cg : unsure_method,
+                                      .reduction_per_run = is_cg ? 0.0 : threshold,
+                                      .update_threshold = is_cg ? threshold : 0.0,
+                                      .is_threshold_adapted = spec.update_threshold == 0};
         SolveReport report = correct_residual(A, *low, *method.method, x, b, params);
         report.method = message(method.name, ", ", name_of(spec.precision), " inside");
         return report;

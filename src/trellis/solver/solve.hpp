@@ -22,6 +22,8 @@ SolveReport solve(const SolverSpec& spec, const LinearOperator& A, SpinorField& 
 /// |b - A x| / |b| that a spec asks for.
 double tolerance_of(const SolverSpec& spec);
 SolverSpec with_tolerance(SolverSpec spec, double tolerance);
+/// The same solver, which records SolveReport::history.
+SolverSpec with_history(SolverSpec spec);
 
 /// The storage of the inner operator that solve() takes, where the spec has one.
 std::optional<Precision> inner_precision(const SolverSpec& spec);

@@ -43,6 +43,7 @@ void SolveReport::continues(const SolveReport& before) {
   conventional_flops += before.conventional_flops;
   bytes += before.bytes;
   history.insert(history.begin(), before.history.begin(), before.history.end());
+  stages.insert(stages.begin(), before.stages.begin(), before.stages.end());
 }
 
 void SolveReport::add(const SolveReport& next) {
@@ -80,6 +81,7 @@ void SolveReport::add_columns(const SolveReport& others) {
   conventional_flops += others.conventional_flops;
   bytes += others.bytes;
   merge_histories(history, others.history);
+  stages.insert(stages.end(), others.stages.begin(), others.stages.end());
 }
 
 std::string SolveReport::summary() const {

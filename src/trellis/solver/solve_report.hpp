@@ -17,6 +17,14 @@ enum class StopReason {
 };
 const char* name_of(StopReason reason);
 
+/// A part of a solve that went on with another method.
+struct SolveStage {
+  std::string method;
+  int iterations = 0;
+  double residual = 0;  ///< the largest |b - A x| / |b| at its end
+  StopReason reason = StopReason::converged;
+};
+
 struct SolveReport {
   std::string method;  ///< in words, e.g. "cg on the normal equations, half precision inside"
   int iterations = 0;  ///< of the right-hand side that took most
@@ -27,6 +35,8 @@ struct SolveReport {
   int reliable_updates = 0;  ///< residuals recomputed in double on the way (first and last check not counted)
   double mean_active_shifts = 0;  ///< multi-shift solves: updated in an iteration, on average
   int restarts = 0;               ///< search spaces that were thrown away and begun anew
+  /// Of a solve that was stuck and went on with surer methods: all of them in order; else empty.
+  std::vector<SolveStage> stages;
   double seconds = 0;
   double flops = 0;               ///< of all ranks: operators and linear algebra
   double conventional_flops = 0;  ///< as papers count operators (domain wall: dense fifth dimension)
@@ -35,6 +45,8 @@ struct SolveReport {
   std::vector<double> history;
 
   double largest_residual() const;  ///< NaN if any is
+  /// This solve as a stage of another.
+  SolveStage stage() const { return {method, iterations, largest_residual(), reason}; }
   /// Adds what a solve that this one went on from took.
   void continues(const SolveReport& before);
   /// Adds another solve of the same task: the worse of both endings, the residuals of the last.

@@ -4,6 +4,10 @@
 ///   solve(MixedPrecisionSpec{CgSpec{.tolerance = 1e-10}, Precision::half_precision}, A, x, b)
 ///
 /// A tolerance is |b - A x| / |b| of every right-hand side, always of the true residual in double.
+///
+/// A solve that is stuck ends as stagnated, long before its iterations run out (stagnation.hpp). The
+/// outermost solve then goes on from the best solution so far with a surer method: conjugate gradients in the
+/// same storage, then in the next wider one, each with max_iterations of its own, unless `fallback` is false.
 #include <memory>
 #include <variant>
 
@@ -17,6 +21,7 @@ struct CgSpec {
   double tolerance = 1e-10;
   int max_iterations = 10000;
   bool records_history = false;
+  bool fallback = true;  ///< see above
 };
 
 /// BiCGStab (van der Vorst 1992); an iteration applies A twice.
@@ -24,6 +29,7 @@ struct BicgstabSpec {
   double tolerance = 1e-10;
   int max_iterations = 10000;
   bool records_history = false;
+  bool fallback = true;  ///< see above
 };
 
 /// GCR, restarted every `restart_length` steps; the iterates are those of restarted (F)GMRES.
@@ -32,6 +38,7 @@ struct GcrSpec {
   int max_iterations = 10000;
   int restart_length = 16;
   bool records_history = false;
+  bool fallback = true;  ///< see above
 };
 
 /// Minimal residual: x += relaxation (<Ar, r> / |Ar|^2) r. Needs a positive hermitian part; a smoother more
@@ -41,6 +48,7 @@ struct MrSpec {
   int max_iterations = 10000;
   double relaxation = 1.0;
   bool records_history = false;
+  bool fallback = true;  ///< see above
 };
 
 using KrylovSpec = std::variant<CgSpec, BicgstabSpec, GcrSpec, MrSpec>;

@@ -13,6 +13,7 @@ SolverSpec stage(const DeflatedSpec& spec, double tolerance, int iterations) {
   const auto limit = [&](auto krylov) {
     krylov.tolerance = tolerance;
     krylov.max_iterations = iterations;
+    krylov.fallback = false;  // the outermost solve alone goes on with another method
     return krylov;
   };
   return std::visit(
