@@ -5,32 +5,26 @@
 #include "bindings.hpp"
 #include "eigenvector_file.hpp"
 #include "schur_form.hpp"
-#include "trellis/operator/domain_wall.hpp"
 #include "trellis/solver/eigen/block_lanczos.hpp"
 #include "trellis/solver/solver_spec.hpp"
 
 namespace trellis::bindings {
 
 namespace {
-LinearOperatorPtr system(const WilsonOperator& M, const std::string& form) {
-  if (const auto schur = schur_form_by_name(form)) return std::make_shared<WilsonSchur>(M.matrix(), *schur);
-  return std::make_shared<WilsonOperator>(M.matrix());
-}
-LinearOperatorPtr system(const DomainWallOperator& D, const std::string& form) {
-  if (const auto schur = schur_form_by_name(form))
-    return std::make_shared<DomainWallSchur>(D.matrix(), *schur);
-  return std::make_shared<DomainWallOperator>(D.matrix());
+/// The system that a form names: M itself or its Schur complement.
+LinearOperatorPtr system(const LinearOperatorPtr& M, const std::string& form) {
+  const auto schur = schur_form_by_name(form);
+  return schur ? LinearOperatorPtr(require_schur(*M, *schur)) : M;
 }
 
-template <class Operator>
-std::shared_ptr<Eigenvectors> find(const Operator& M, const std::string& form, const LanczosSpec& spec) {
+std::shared_ptr<Eigenvectors> find(std::shared_ptr<LinearOperator> M, const std::string& form,
+                                   const LanczosSpec& spec) {
   return std::make_shared<Eigenvectors>(lanczos(system(M, form), spec));
 }
 
 /// The modes and warnings.
-template <class Operator>
 std::pair<std::shared_ptr<Eigenvectors>, std::vector<std::string>> read(const hdf5::Group& group,
-                                                                        const Operator& M,
+                                                                        std::shared_ptr<LinearOperator> M,
                                                                         const std::string& form,
                                                                         const std::string& storage) {
   std::vector<std::string> warnings;
@@ -74,12 +68,8 @@ void bind_eigen(nb::module_& m) {
           },
           "group"_a, "precision_bits"_a, release_gil())
       .def_prop_ro("bytes", &Eigenvectors::memory);
-  m.def("lanczos", find<WilsonOperator>, "operator"_a, "even_odd"_a, "spec"_a, release_gil());
-  m.def("lanczos", find<DomainWallOperator>, "operator"_a, "even_odd"_a, "spec"_a, release_gil());
-  m.def("read_eigenvectors", read<WilsonOperator>, "group"_a, "operator"_a, "even_odd"_a, "storage"_a,
-        release_gil());
-  m.def("read_eigenvectors", read<DomainWallOperator>, "group"_a, "operator"_a, "even_odd"_a, "storage"_a,
-        release_gil());
+  m.def("lanczos", find, "operator"_a, "even_odd"_a, "spec"_a, release_gil());
+  m.def("read_eigenvectors", read, "group"_a, "operator"_a, "even_odd"_a, "storage"_a, release_gil());
   nb::class_<DeflatedSpec>(m, "DeflatedSpec")
       .def(
           "__init__",

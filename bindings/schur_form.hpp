@@ -4,7 +4,7 @@
 #include <string>
 
 #include "trellis/base/error.hpp"
-#include "trellis/operator/wilson.hpp"
+#include "trellis/field/schur_operator.hpp"
 
 namespace trellis::bindings {
 
@@ -13,6 +13,13 @@ inline std::optional<SchurForm> schur_form_by_name(const std::string& name) {
   if (name == "symmetric") return SchurForm::symmetric;
   if (name == "asymmetric") return SchurForm::asymmetric;
   throw BadArgument(message("unknown even-odd form '", name, "'; legal: none, symmetric, asymmetric"));
+}
+
+/// The Schur complement of M, or BadArgument.
+inline std::shared_ptr<const SchurOperator> require_schur(const LinearOperator& M, SchurForm form) {
+  auto S = M.schur(form);
+  if (!S) throw BadArgument(message(M.name(), " has no even-odd form"));
+  return S;
 }
 
 }  // namespace trellis::bindings

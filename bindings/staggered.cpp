@@ -82,11 +82,6 @@ void bind_staggered(nb::module_& m) {
             new (self) StaggeredOperator(std::move(matrix));
           },
           "matrix"_a);
-  m.def(
-      "solve_staggered",
-      [](std::shared_ptr<StaggeredMatrix> matrix, SpinorField& x, const SpinorField& b,
-         const SolverSpec& spec) { return solve_staggered(matrix, x, b, spec); },
-      "matrix"_a, "x"_a, "b"_a, "solver"_a, release_gil());
 
   nb::class_<StaggeredTraces>(m, "StaggeredTraces")
       .def_ro("inverse", &StaggeredTraces::inverse)

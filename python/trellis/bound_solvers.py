@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,28 +14,27 @@ from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
 from .machine import peak_gflops, roof_gflops
 from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
-from .operators import QuarkOperator
+from .operators import QuarkOperator, WilsonClover
 from .propagators import Propagator
 from .solvers import MixedPrecision, SolveReport
 from .sources import Source
 
 if TYPE_CHECKING:
     from . import _core
-    from .operators import WilsonClover
     from .solvers import Solver
 
 
 class BoundSolver(SharedByCopies):
     """A solver of M x = b: what `solver(M)` returns."""
 
-    def __init__(self, solver: Solver, M: WilsonClover | MoebiusDomainWall) -> None:
+    def __init__(self, solver: Solver, M: QuarkOperator) -> None:
         if not isinstance(M, QuarkOperator):
             raise BadArgument(
-                "a solver is bound to an operator, WilsonClover or MoebiusDomainWall (staggered ones take it "
-                f"as an argument: M.solve(b, solver=...)), found {M!r}"
+                "a solver is bound to an operator, WilsonClover, MoebiusDomainWall, Staggered or HISQ, "
+                f"found {M!r}"
             )
         self.solver = solver
-        self.operator = M
+        self.operator: Any = M
         solver._require_operator(M)
 
     def __repr__(self) -> str:
@@ -50,6 +48,7 @@ class BoundSolver(SharedByCopies):
         keep_fields: bool = False,
         axial_current: bool = False,
         allow_not_converged: bool = False,
+        history: bool = False,
     ) -> Propagator:
         """S = M^-1 source, all twelve columns in one batch. Collective.
 
@@ -68,6 +67,8 @@ class BoundSolver(SharedByCopies):
             with an even Ls and one real b5 and c5 for all slices.
         allow_not_converged
             Return what was reached instead of raising; ``S.report`` tells how far it is.
+        history
+            Record the residual after each iteration (``S.report.history``).
 
         Raises
         ------
@@ -81,8 +82,10 @@ class BoundSolver(SharedByCopies):
         instance("source", source, Source)
         if guess is not None:
             instance("guess", guess, Propagator)
-        spec, form = self.solver._spec(), self.solver._schur_form()
+        spec, form = self._spec(history), self.solver._schur_form()
         M = self.operator
+        if not M._has_spin:
+            raise BadArgument(f"propagator() is for quarks with spin, found {M!r}: use solve()")
         if isinstance(M, MoebiusDomainWall):
             if guess is not None and guess.fields is None:
                 raise BadArgument("the guess of a domain-wall solve needs its 5-D fields: keep_fields=True")
@@ -144,19 +147,17 @@ class BoundSolver(SharedByCopies):
             Another noise, a number outside its range, a domain-wall operator.
         """
         M = self.operator
-        if isinstance(M, MoebiusDomainWall):
-            raise BadArgument("observables() is for Wilson-type quarks, found a domain-wall operator")
+        if not isinstance(M, WilsonClover):
+            raise BadArgument(f"observables() is for Wilson-type quarks, found {M!r}")
         key = noise_key(
             noise, seed=seed, stream=stream, configuration=configuration, first=first, vectors=vectors
         )
-        n_f, twisted_mass = real("n_f", n_f, above=0), M._parameters()["twisted_mass"]
+        n_f, twisted_mass = real("n_f", n_f, above=0), M._params.twisted_mass
         form = self.solver._schur_form()
         traces = load().wilson_noise_traces(
             M._core, M._links.to("cpu")._core, *key, susceptibility, self.solver._spec(), form
         )
-        report = self._report(traces.report, traces.report.relative_residual, form)
-        if not report.converged:
-            raise NotConverged(_not_converged_message(report), report)
+        report = require_converged(self._report(traces.report))
         return wilson_observables(
             traces, extents=M.geometry.extents, n_f=n_f, is_twisted=twisted_mass != 0, report=report
         )
@@ -169,9 +170,9 @@ class BoundSolver(SharedByCopies):
         fields: _core.DomainWallFields | None = None,
     ) -> Propagator:
         """With its report; NotConverged where the tolerance was missed."""
-        report = self._report(S.report, S.report.relative_residual, self.solver._schur_form())
-        if not report.converged and not allow_not_converged:
-            raise NotConverged(_not_converged_message(report), report)
+        report = self._report(S.report)
+        if not allow_not_converged:
+            require_converged(report)
         return Propagator(S, report, midpoint, fields, self.operator._record)
 
     def _require_own(self, S: Propagator, name: str = "S") -> None:
@@ -189,19 +190,26 @@ class BoundSolver(SharedByCopies):
             )
 
     def solve(
-        self, b: ArrayLike, *, guess: ArrayLike | None = None, allow_not_converged: bool = False
+        self,
+        b: ArrayLike,
+        *,
+        guess: ArrayLike | None = None,
+        allow_not_converged: bool = False,
+        history: bool = False,
     ) -> tuple[NDArray[np.complex128], SolveReport]:
-        """x with M x = b for one field; without even-odd preconditioning only. Collective.
+        """x with M x = b for one field. Collective.
 
         Parameters
         ----------
         b
             complex, this rank's part; of the shape that ``M.apply`` takes, [t, z, y, x, spin, colour], for
-            domain-wall operators [s, t, z, y, x, spin, colour].
+            domain-wall operators [s, t, z, y, x, spin, colour], for staggered ones [t, z, y, x, colour].
         guess
             Where x starts, of the shape of `b`; zero without it.
         allow_not_converged
             Return what was reached instead of raising; the report tells how far it is.
+        history
+            Record the residual after each iteration (``report.history``).
 
         Returns
         -------
@@ -212,22 +220,24 @@ class BoundSolver(SharedByCopies):
         NotConverged
             The tolerance was missed.
         BadArgument
-            A solver with even-odd preconditioning, another shape, or no numbers.
+            Another shape, or no numbers.
         """
-        if self.solver._schur_form() != "none":
-            raise BadArgument("solve() takes a solver without even_odd; propagator() takes both")
-        M = self.operator
+        M, form = self.operator, self.solver._schur_form()
         right = M._field("b", b)
-        x = M._field("guess", np.zeros_like(right.to_numpy()) if guess is None else guess)
-        found = load().solve(self.solver._spec(), M._core, x, right)
-        report = self._report(found, found.relative_residual, "none")
-        if not report.converged and not allow_not_converged:
-            raise NotConverged(_not_converged_message(report), report)
-        return x.to_numpy(), report
+        x = M._field("guess", np.zeros(np.shape(b)) if guess is None else guess)
+        report = self._report(load().solve(self._spec(history), M._core, x, right, form))
+        if not allow_not_converged:
+            require_converged(report)
+        return M._to_numpy(x), report
 
-    def _report(self, found: _core.SolveReport, true_residuals: Sequence[float], form: str) -> SolveReport:
+    def _spec(self, history: bool) -> Any:
+        spec = self.solver._spec()
+        return load().with_history(spec) if instance("history", history, bool) else spec
+
+    def _report(self, found: _core.SolveReport) -> SolveReport:
         """The report with the roof of this machine for the solve's working set."""
-        method = found.method if form == "none" else f"even-odd ({form}) {found.method}"
+        form = self.solver._schur_form()
+        method = found.method if form == "none" else f"{self.operator._schur_words(form)} {found.method}"
         seconds = max(found.seconds, 1e-12)
         inner: Any = self.solver
         while not isinstance(inner, MixedPrecision) and hasattr(inner, "solver"):
@@ -237,7 +247,7 @@ class BoundSolver(SharedByCopies):
         report = SolveReport(
             method=method,
             iterations=found.iterations,
-            relative_residuals=tuple(true_residuals),
+            relative_residuals=tuple(found.relative_residual),
             converged=found.converged,
             reason=found.reason.replace("_", " "),
             seconds=found.seconds,
@@ -245,6 +255,8 @@ class BoundSolver(SharedByCopies):
             gbytes_per_second=found.bytes / seconds * 1e-9,
             conventional_gflops=found.conventional_flops / seconds * 1e-9,
             peak_gflops=None if on_gpu else peak_gflops(precision),
+            stages=tuple(found.stages),
+            history=tuple(found.history),
         )
         if on_gpu:  # the peak and the bandwidth that are measured are the processor's
             return report
@@ -263,8 +275,13 @@ def bound_solver(name: str, value: Any) -> BoundSolver:
     return value
 
 
-def _not_converged_message(report: SolveReport) -> str:
-    return (
-        f"{report.method}: {report.reason} after {report.iterations} iterations; the largest true residual "
-        f"is {report.largest_residual:.3e}"
+def require_converged(report: SolveReport) -> SolveReport:
+    """The report itself, or NotConverged."""
+    if report.converged:
+        return report
+    before = "".join(f"{stage}; then " for stage in report.stages[:-1])
+    raise NotConverged(
+        f"{before}{report.method}: {report.reason} after {report.iterations} iterations; the largest true "
+        f"residual is {report.largest_residual:.3e}",
+        report,
     )

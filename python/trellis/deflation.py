@@ -19,10 +19,9 @@ from .arguments import choice, instance, integer, real
 from .arguments import seed as seed_of
 from .copies import NoArray, SharedByCopies
 from .core import load
-from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument, NotConverged
 from .operator_records import OperatorRecord
-from .operators import WilsonClover
+from .operators import QuarkOperator
 from .solvers import Solver
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ class Eigenvectors(SharedByCopies, NoArray):
 
 
 def lanczos(
-    M: WilsonClover | MoebiusDomainWall,
+    M: QuarkOperator,
     *,
     count: int = 16,
     even_odd: Literal["symmetric", "asymmetric", "none"] = "symmetric",
@@ -144,7 +143,7 @@ def lanczos(
     Parameters
     ----------
     M
-        Wilson, clover, twisted-mass or domain-wall operator.
+        Any operator: Wilson, clover, twisted mass, domain wall, staggered or HISQ.
     count
         Eigenvectors wanted.
     even_odd
@@ -188,7 +187,7 @@ def lanczos(
         if limit is not None:
             setattr(spec, name, real(name, limit, above=0))
     spec.set_storage(instance("storage", storage, str))
-    instance("M", M, WilsonClover, MoebiusDomainWall)
+    instance("M", M, QuarkOperator)
     choice("even_odd", even_odd, "symmetric", "asymmetric", "none")
     found = core.lanczos(M._core, even_odd, spec)
     modes = Eigenvectors(found, even_odd, storage, M._record, M.geometry.extents, spec.tolerance)
@@ -214,7 +213,7 @@ class Deflated(Solver):
     def _schur_form(self) -> str:
         return self.solver._schur_form()
 
-    def _require_operator(self, M: WilsonClover | MoebiusDomainWall) -> None:
+    def _require_operator(self, M: QuarkOperator) -> None:
         difference = self.eigenvectors.operator.difference(M._record)
         if difference:
             raise BadArgument(f"the eigenvectors do not belong to {M!r}: they are those of {difference}")

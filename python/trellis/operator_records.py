@@ -14,8 +14,10 @@ Parameter = float | tuple[complex, ...]
 _PARAMETERS = {
     "WilsonClover": ("mass", "csw", "csw_temporal", "nu", "xi0", "twisted_mass", "boundary"),
     "MoebiusDomainWall": ("mass", "M5", "Ls", "b5", "c5", "boundary"),
+    "Staggered": ("mass", "mu_over_ipiT", "flux", "boundary"),
+    "HISQ": ("mass", "mu_over_ipiT", "flux", "boundary", "epsilon"),
 }
-_LISTS = ("b5", "c5", "boundary")
+_LISTS = ("b5", "c5", "boundary", "flux")
 #: kappa and mass are the same number up to rounding.
 _ROUNDING = 1e-12
 #: Links that were stored in 32 bits are still the same links.
@@ -61,7 +63,7 @@ class OperatorRecord:
     Attributes
     ----------
     name : str
-        "WilsonClover" or "MoebiusDomainWall".
+        "WilsonClover", "MoebiusDomainWall", "Staggered" or "HISQ".
     parameters : dict
         Those that change its solutions, by the names of its arguments.
     plaquette : float
@@ -139,6 +141,8 @@ def is_gamma5_hermitian(name: str, parameters: dict[str, Parameter]) -> bool:
     """Whether S^dagger = gamma5 S gamma5 for one and the same flavour of this operator."""
     if name == "WilsonClover":
         return parameters["twisted_mass"] == 0
+    if name != "MoebiusDomainWall":
+        return False
     b5, c5, Ls = (parameters[key] for key in ("b5", "c5", "Ls"))
     assert isinstance(b5, tuple)
     assert isinstance(c5, tuple)

@@ -70,6 +70,8 @@ class QuarkOperator(OnLinks):
 
     #: Of the fields that it acts on; 1: they have no fifth dimension.
     _slices: int = 1
+    #: Its propagators have spin and twelve columns.
+    _has_spin: bool = True
 
     def _parameters(self) -> dict[str, Parameter]:
         """What changes solutions, by the names of arguments."""
@@ -79,10 +81,18 @@ class QuarkOperator(OnLinks):
         """The compiled part's field; BadArgument for another shape."""
         return load().SpinorField.from_numpy(self.geometry._core, complex_array(name, values), self._slices)
 
+    @staticmethod
+    def _to_numpy(field: Any) -> NDArray[np.complex128]:
+        """What `_field` was made of."""
+        return field.to_numpy()
+
+    def _schur_words(self, form: str) -> str:
+        """The even-odd form in the words of reports."""
+        return f"even-odd ({form})"
+
     def _applied(self, psi: ArrayLike, dagger: bool) -> NDArray[np.complex128]:
         field = self._field("psi", psi)
-        out = self._core.apply_dagger(field) if dagger else self._core.apply(field)
-        return out.to_numpy()
+        return self._to_numpy(self._core.apply_dagger(field) if dagger else self._core.apply(field))
 
     @property
     def is_gamma5_hermitian(self) -> bool:

@@ -9,17 +9,17 @@ Tolerances are |b - A x| / |b| of every right-hand side, of the true residual co
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from .arguments import choice, integer, real
+from .arguments import choice, instance, integer, real
 from .core import load
 from .errors import BadArgument
 
 if TYPE_CHECKING:
     from .bound_solvers import BoundSolver
-    from .domain_wall import MoebiusDomainWall
-    from .operators import WilsonClover
+    from .operators import QuarkOperator
 
 InnerPrecision = Literal["float", "single", "half", "fp16"]
 SchurForm = Literal["symmetric", "asymmetric"]
@@ -28,7 +28,7 @@ SchurForm = Literal["symmetric", "asymmetric"]
 class Solver:
     """Base of all solver values. Calling one with an operator binds it: ``solve(M)``."""
 
-    def __call__(self, M: WilsonClover | MoebiusDomainWall) -> BoundSolver:
+    def __call__(self, M: QuarkOperator) -> BoundSolver:
         """The solver of M x = b."""
         from .bound_solvers import BoundSolver
 
@@ -47,7 +47,7 @@ class Solver:
         """ "none", "symmetric" or "asymmetric"."""
         return "none"
 
-    def _require_operator(self, M: WilsonClover | MoebiusDomainWall) -> None:
+    def _require_operator(self, M: QuarkOperator) -> None:
         """BadArgument where the solver holds something of another operator."""
 
 
@@ -64,9 +64,10 @@ class Cg(Solver):
 
     tolerance: float
     max_iterations: int
+    fallback: bool = True
 
     def _spec(self) -> Any:
-        return load().CgSpec(self.tolerance, self.max_iterations)
+        return load().CgSpec(self.tolerance, self.max_iterations, self.fallback)
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,10 @@ class Bicgstab(Solver):
 
     tolerance: float
     max_iterations: int
+    fallback: bool = True
 
     def _spec(self) -> Any:
-        return load().BicgstabSpec(self.tolerance, self.max_iterations)
+        return load().BicgstabSpec(self.tolerance, self.max_iterations, self.fallback)
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,10 @@ class Gcr(Solver):
     tolerance: float
     max_iterations: int
     restart_length: int
+    fallback: bool = True
 
     def _spec(self) -> Any:
-        return load().GcrSpec(self.tolerance, self.max_iterations, self.restart_length)
+        return load().GcrSpec(self.tolerance, self.max_iterations, self.restart_length, self.fallback)
 
 
 @dataclass(frozen=True)
@@ -99,9 +102,10 @@ class Mr(Solver):
     tolerance: float
     max_iterations: int
     relaxation: float
+    fallback: bool = True
 
     def _spec(self) -> Any:
-        return load().MrSpec(self.tolerance, self.max_iterations, self.relaxation)
+        return load().MrSpec(self.tolerance, self.max_iterations, self.relaxation, self.fallback)
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ class MixedPrecision(Solver):
 class EvenOdd(Solver):
     """See :func:`even_odd`."""
 
-    solver: Cg | Bicgstab | Gcr | Mr | MixedPrecision
+    solver: Solver
     form: SchurForm
 
     def _spec(self) -> Any:
@@ -130,8 +134,8 @@ class EvenOdd(Solver):
         return self.form
 
 
-def cg(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Cg:
-    """Conjugate gradients on the normal equations M^dagger M x = M^dagger b.
+def cg(*, tolerance: float = 1e-10, max_iterations: int = 10000, fallback: bool = True) -> Cg:
+    """Conjugate gradients: of A itself where A is hermitian, else on A^dagger A x = A^dagger b.
 
     Parameters
     ----------
@@ -139,21 +143,25 @@ def cg(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Cg:
         Of |b - A x| / |b|, between 0 and 1.
     max_iterations
         The solve ends there, converged or not.
+    fallback
+        A solve that is stuck goes on from its best x with a surer method: with cg, and in low storage then
+        with the next wider one, each with `max_iterations` of its own (``report.stages``). False: it ends
+        as stagnated.
 
     Raises
     ------
     BadArgument
-        A tolerance outside (0, 1), or no iteration.
+        A tolerance outside (0, 1), no iteration, or a fallback that is not True or False.
     """
-    return Cg(*_checked(tolerance, max_iterations))
+    return Cg(*_checked(tolerance, max_iterations), instance("fallback", fallback, bool))
 
 
-def bicgstab(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Bicgstab:
+def bicgstab(*, tolerance: float = 1e-10, max_iterations: int = 10000, fallback: bool = True) -> Bicgstab:
     """BiCGStab (van der Vorst, 1992); an iteration applies the operator twice.
 
     Parameters
     ----------
-    tolerance, max_iterations
+    tolerance, max_iterations, fallback
         As for :func:`cg`.
 
     Raises
@@ -161,15 +169,17 @@ def bicgstab(*, tolerance: float = 1e-10, max_iterations: int = 10000) -> Bicgst
     BadArgument
         A tolerance outside (0, 1), or no iteration.
     """
-    return Bicgstab(*_checked(tolerance, max_iterations))
+    return Bicgstab(*_checked(tolerance, max_iterations), instance("fallback", fallback, bool))
 
 
-def gcr(*, tolerance: float = 1e-10, max_iterations: int = 10000, restart_length: int = 16) -> Gcr:
+def gcr(
+    *, tolerance: float = 1e-10, max_iterations: int = 10000, restart_length: int = 16, fallback: bool = True
+) -> Gcr:
     """GCR (the iterates of GMRES; Eisenstat, Elman and Schultz, 1983), restarted.
 
     Parameters
     ----------
-    tolerance, max_iterations
+    tolerance, max_iterations, fallback
         As for :func:`cg`.
     restart_length
         Steps between restarts: so many vectors are kept.
@@ -179,15 +189,18 @@ def gcr(*, tolerance: float = 1e-10, max_iterations: int = 10000, restart_length
     BadArgument
         A tolerance outside (0, 1), no iteration, or no step.
     """
-    return Gcr(*_checked(tolerance, max_iterations), integer("restart_length", restart_length, least=1))
+    steps = integer("restart_length", restart_length, least=1)
+    return Gcr(*_checked(tolerance, max_iterations), steps, instance("fallback", fallback, bool))
 
 
-def mr(*, tolerance: float = 1e-10, max_iterations: int = 10000, relaxation: float = 1.0) -> Mr:
+def mr(
+    *, tolerance: float = 1e-10, max_iterations: int = 10000, relaxation: float = 1.0, fallback: bool = True
+) -> Mr:
     """Minimal residual, a smoother more than a solver.
 
     Parameters
     ----------
-    tolerance, max_iterations
+    tolerance, max_iterations, fallback
         As for :func:`cg`.
     relaxation
         Factor of each step, between 0 and 2.
@@ -197,7 +210,8 @@ def mr(*, tolerance: float = 1e-10, max_iterations: int = 10000, relaxation: flo
     BadArgument
         A tolerance outside (0, 1), no iteration, or a factor outside (0, 2).
     """
-    return Mr(*_checked(tolerance, max_iterations), real("relaxation", relaxation, above=0, below=2))
+    factor = real("relaxation", relaxation, above=0, below=2)
+    return Mr(*_checked(tolerance, max_iterations), factor, instance("fallback", fallback, bool))
 
 
 def mixed_precision(
@@ -228,7 +242,7 @@ def mixed_precision(
     return MixedPrecision(solver, inner, real("update_threshold", update_threshold, least=0, below=1))
 
 
-def even_odd(solver: Cg | Bicgstab | Gcr | Mr | MixedPrecision, *, form: SchurForm = "symmetric") -> EvenOdd:
+def even_odd(solver: Solver, *, form: SchurForm = "symmetric") -> EvenOdd:
     """Solve the Schur complement on the even sites instead of M, and reconstruct the odd ones.
 
     Parameters
@@ -263,6 +277,11 @@ class SolveReport:
         |b - M x| / |b| of each right-hand side, recomputed in double from the final x.
     converged, reason
         Whether every tolerance was met, and why the solve stopped.
+    stages
+        A line for each part of a solve that was stuck and went on with a surer method; else empty.
+    history
+        The largest |r| / |b| of the recursion after each iteration, where the solve was asked for it; else
+        empty.
     seconds
         Wall clock.
     gflops, gbytes_per_second
@@ -288,6 +307,8 @@ class SolveReport:
     roof_gflops: float | None = None
     conventional_gflops: float | None = None
     peak_gflops: float | None = None
+    stages: tuple[str, ...] = ()
+    history: tuple[float, ...] = ()
 
     @property
     def intensity(self) -> float:
@@ -333,8 +354,39 @@ class SolveReport:
                 f"\n{self.intensity:.2f} flop/byte; {self.conventional_gflops:.1f} GF/s as papers count, "
                 f"{100 * self.share_of_peak:.1f} % of the peak ({self.peak_gflops:.0f} GF/s)"
             )
+        stages = "".join(f"\n  {stage}" for stage in self.stages)
         return (
             f"{self.method}: {self.reason} after {self.iterations} iterations, "
             f"{len(self.relative_residuals)} right-hand sides\n"
-            f"true residuals {residuals}; {self.seconds:.3g} s; {speed}"
+            f"true residuals {residuals}; {self.seconds:.3g} s; {speed}{stages}"
         )
+
+    def plot(self, path: str | os.PathLike | None = None) -> Any:
+        """Draw the residual after each iteration.
+
+        Parameters
+        ----------
+        path
+            Where the picture is saved (PNG, PDF or SVG, by the ending); without it nothing is saved.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        BadArgument
+            The solve was not asked for its history.
+        """
+        if not self.history:
+            raise BadArgument("this solve has no history: ask for it with solve(..., history=True)")
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 4), layout="constrained")
+        axes = figure.add_subplot()
+        axes.semilogy(range(1, len(self.history) + 1), self.history)
+        axes.set(xlabel="iteration", ylabel="largest |r| / |b| of the recursion", title=self.method)
+        axes.grid(alpha=0.3)
+        if path is not None:
+            figure.savefig(path)
+        return figure

@@ -4,59 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arguments import complex_array, instance, integer, integers, real
 from .arguments import phases as phases_of
+from .bound_solvers import BoundSolver, require_converged
 from .core import load
-from .errors import BadArgument, NotConverged
+from .errors import BadArgument
 from .gauge import GaugeField
 from .noise_traces import disconnected_susceptibility, noise_key, thermal_factor
-from .operators import ANTIPERIODIC_IN_TIME, OnLinks, legal_link_reals, plain_phases, with_changes
-from .solvers import EvenOdd, Solver, SolveReport, cg
-
-if TYPE_CHECKING:
-    from . import _core
+from .operator_records import Parameter
+from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, plain_phases, with_changes
+from .solvers import Solver, SolveReport, cg, even_odd
 
 #: Planes of the electromagnetic flux in the order of trellis._core.
 FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
 
 
-def _solve_report(found: _core.SolveReport) -> SolveReport:
-    seconds = max(found.seconds, 1e-12)
-    return SolveReport(
-        method=f"even-odd {found.method}",
-        iterations=found.iterations,
-        relative_residuals=tuple(found.relative_residual),
-        converged=found.converged,
-        reason=found.reason.replace("_", " "),
-        seconds=found.seconds,
-        gflops=found.flops / seconds * 1e-9,
-        gbytes_per_second=found.bytes / seconds * 1e-9,
-    )
-
-
-def _require_converged(report: SolveReport) -> SolveReport:
-    if not report.converged:
-        raise NotConverged(
-            f"{report.method}: {report.reason} after {report.iterations} iterations; the largest true "
-            f"residual is {report.largest_residual:.3e}",
-            report,
-        )
-    return report
-
-
-def _spec(solver: Solver | None) -> Any:
+def _bound(M: _StaggeredBase, solver: Solver | None) -> BoundSolver:
+    """The even-odd solver of an operator that a method's argument means."""
     if solver is None:
         solver = cg(tolerance=1e-10)
-    if isinstance(solver, EvenOdd):
-        raise BadArgument("staggered solves are always even-odd: give the solver without even_odd")
     if not isinstance(solver, Solver):
         raise BadArgument(f"solver must be tr.cg(), bicgstab, gcr, mr or mixed_precision, found {solver!r}")
-    return solver._spec()
+    return BoundSolver(solver if solver._schur_form() != "none" else even_odd(solver), M)
 
 
 @dataclass(frozen=True)
@@ -89,8 +63,10 @@ class StaggeredObservables:
     report: SolveReport
 
 
-class _StaggeredBase(OnLinks):
+class _StaggeredBase(QuarkOperator):
     """What naive and improved staggered operators share."""
+
+    _has_spin = False
 
     def __init__(
         self,
@@ -132,8 +108,24 @@ class _StaggeredBase(OnLinks):
         boundary = plain_phases(self._phases.boundary)
         return {"boundary": (boundary, ANTIPERIODIC_IN_TIME), "flux": (flux, {})}
 
-    def _vector(self, values: ArrayLike) -> Any:
-        return self._matrix.vector(complex_array("the colour vector", values))
+    @property
+    def is_gamma5_hermitian(self) -> bool:
+        """False: S^dagger = epsilon S epsilon, with the parity epsilon of a site instead of gamma5."""
+        return False
+
+    def _parameters(self) -> dict[str, Parameter]:
+        flux = tuple(complex(quanta) for quanta in self._phases.flux)
+        phases = {"mu_over_ipiT": self._phases.mu_over_ipiT, "flux": flux}
+        return {"mass": self.mass, **phases, "boundary": tuple(self._phases.boundary)}
+
+    def _field(self, name: str, values: ArrayLike) -> Any:
+        return self._matrix.vector(complex_array(name, values))
+
+    def _to_numpy(self, field: Any) -> NDArray[np.complex128]:  # type: ignore[override]
+        return self._matrix.to_numpy(field)
+
+    def _schur_words(self, form: str) -> str:
+        return "even-odd"
 
     def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
         """M psi, or M^dagger psi. Collective.
@@ -150,9 +142,7 @@ class _StaggeredBase(OnLinks):
         BadArgument
             Another shape, or no numbers.
         """
-        field = self._vector(psi)
-        out = self._core.apply_dagger(field) if dagger else self._core.apply(field)
-        return self._matrix.to_numpy(out)
+        return self._applied(psi, dagger)
 
     def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
         """M psi; see :meth:`apply`."""
@@ -168,18 +158,15 @@ class _StaggeredBase(OnLinks):
         b
             complex, shape [t, z, y, x, colour], this rank's part.
         solver
-            :func:`cg` or :func:`mixed_precision` of it; default cg(tolerance=1e-10). Its tolerance holds on
-            the even sites; the report has |b - M x| / |b|.
+            Any solver; default cg(tolerance=1e-10). Its tolerance is one of M x = b.
+            ``M.solve(b, solver=s)`` is ``tr.even_odd(s)(M).solve(b)``.
 
         Raises
         ------
         NotConverged
             The tolerance was missed.
         """
-        right = self._vector(b)
-        x = self._vector(np.zeros(np.shape(b)))
-        found = load().solve_staggered(self._matrix, x, right, _spec(solver))
-        return self._matrix.to_numpy(x), _require_converged(_solve_report(found))
+        return _bound(self, solver).solve(b)
 
     def pion(
         self, *, source: Sequence[int] = (0, 0, 0, 0), solver: Solver | None = None
@@ -200,8 +187,9 @@ class _StaggeredBase(OnLinks):
         BadArgument
             A source that is not four integers on the lattice.
         """
-        found = load().goldstone_pion(self._matrix, integers("source", source, 4), _spec(solver))
-        _require_converged(_solve_report(found.report))
+        bound = _bound(self, solver)
+        found = load().goldstone_pion(self._matrix, integers("source", source, 4), bound.solver._spec())
+        require_converged(bound._report(found.report))
         return np.array(found.correlator)
 
     def observables(
@@ -250,14 +238,15 @@ class _StaggeredBase(OnLinks):
         for plane in planes:
             if plane not in FLUX_PLANES:
                 raise BadArgument(f"plane must be one of {', '.join(FLUX_PLANES)}, found {plane!r}")
+        bound = _bound(self, solver)
         traces = load().staggered_noise_traces(
             self._matrix,
             *key,
             susceptibility,
             [FLUX_PLANES.index(plane) for plane in planes],
-            _spec(solver),
+            bound.solver._spec(),
         )
-        report = _require_converged(_solve_report(traces.report))
+        report = require_converged(bound._report(traces.report))
         lx, ly, lz, lt = self.geometry.extents
         weight = real("n_f", n_f, above=0) / 4
         volume, thermal = lx * ly * lz * lt, thermal_factor(self.geometry.extents)
@@ -386,6 +375,9 @@ class HISQ(_StaggeredBase):
             b=b,
             e=e,
         )
+
+    def _parameters(self) -> dict[str, Parameter]:
+        return super()._parameters() | {"epsilon": self.epsilon}
 
     def flavour(self, *, mass: float, **parameters: Any) -> HISQ:
         """Another flavour on the same smeared links.

@@ -56,8 +56,15 @@ def test_solve(U, kind):
         assert np.linalg.norm(M(x) - b) < 1e-8 * np.linalg.norm(b)
     with pytest.raises(tr.NotConverged):
         M.solve(b, solver=tr.cg(tolerance=1e-10, max_iterations=2))
-    with pytest.raises(tr.BadArgument, match="even-odd"):
-        M.solve(b, solver=tr.even_odd(tr.cg()))
+    x, report = M.solve(b)
+    y, bound = tr.even_odd(tr.cg(tolerance=1e-10))(M).solve(b)
+    assert np.array_equal(x, y)
+    assert (bound.method, bound.iterations) == (report.method, report.iterations)
+    z, whole = tr.cg(tolerance=1e-10)(M).solve(b)
+    assert np.linalg.norm(x - z) < 1e-8 * np.linalg.norm(x)
+    assert "even-odd" not in whole.method
+    with pytest.raises(tr.BadArgument, match="quarks with spin"):
+        tr.cg()(M).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
 
 
 def test_hisq_flavours_share_links(U):

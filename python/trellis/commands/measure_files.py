@@ -266,6 +266,9 @@ def _write_solves(group: Any, measured: Measured) -> None:
     for name, column in speed_columns(reports).items():
         group.set_reals(name, column)
     group.set_text("solver", reports[0].method)
+    stages = [f"source {i}: {stage}" for i, report in enumerate(reports) for stage in report.stages]
+    if stages:
+        group.set_text("stages", "\n".join(stages))
     if any(measured.are_read):
         group.set_integers("stored", list(map(int, measured.are_read)))
 

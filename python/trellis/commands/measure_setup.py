@@ -140,7 +140,8 @@ def make_solver(table: SolverTable) -> Solver:
     """The solver that a run file describes."""
     method: Any = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr, "mr": mr}[table.type]
     own = {"restart_length": table.restart_length, "relaxation": table.relaxation}
-    given = {key: value for key, value in own.items() if value is not None}
+    given: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
+    given["fallback"] = table.fallback
     solver = method(tolerance=table.tolerance, max_iterations=table.max_iterations, **given)
     if table.inner_precision != "double":
         solver = mixed_precision(

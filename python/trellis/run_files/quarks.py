@@ -252,6 +252,12 @@ class SolverTable(Table):
         description="Mixed precision: the residual is recomputed in double when it has dropped by this "
         "factor; default: by type and inner_precision.",
     )
+    fallback: bool = Field(
+        default=True,
+        exclude=True,  # another way to the same residual
+        description="A solve that is stuck goes on with a surer method (cg, then wider storage inside), "
+        "and the results list its stages; false: it is an error.",
+    )
     columns_per_solve: Literal[1, 2, 3, 4, 6, 12] | None = Field(
         default=None,
         description="moebius: how many of a propagator's twelve columns are solved together; default: 1. 12 "

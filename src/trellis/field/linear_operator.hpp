@@ -7,6 +7,11 @@
 
 namespace trellis {
 
+class SchurOperator;  // field/schur_operator.hpp
+
+/// Of M = A - H/2: A_ee - 1/4 H_eo A_oo^-1 H_oe, or 1 - 1/4 A_ee^-1 H_eo A_oo^-1 H_oe.
+enum class SchurForm { asymmetric, symmetric };
+
 class LinearOperator {
  public:
   virtual ~LinearOperator() = default;
@@ -37,6 +42,9 @@ class LinearOperator {
   virtual std::shared_ptr<const LinearOperator> converted(Precision precision) const = 0;
   /// A + shift where that costs no more than A itself, else null (solvers then add shift times the field).
   virtual std::shared_ptr<const LinearOperator> with_shift(double /*shift*/) const { return nullptr; }
+  /// The system on the even sites whose solution gives that of A x = b; null where there is none. Staggered
+  /// operators have one for both forms.
+  virtual std::shared_ptr<const SchurOperator> schur(SchurForm /*form*/) const { return nullptr; }
   virtual std::string name() const = 0;
 };
 

@@ -59,6 +59,10 @@ LinearOperatorPtr DomainWallOperator::converted(Precision precision) const {
   return std::make_shared<DomainWallOperator>(matrix_->converted(precision));
 }
 
+std::shared_ptr<const SchurOperator> DomainWallOperator::schur(SchurForm form) const {
+  return std::make_shared<DomainWallSchur>(matrix_, form);
+}
+
 std::string DomainWallOperator::name() const { return describe(matrix_->params()); }
 
 DomainWallSchur::DomainWallSchur(DomainWallMatrixPtr matrix, SchurForm form, int parity)

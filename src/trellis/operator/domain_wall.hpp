@@ -82,6 +82,7 @@ class DomainWallOperator final : public LinearOperator {
   double flops() const override;
   double bytes(int rhs) const override;
   LinearOperatorPtr converted(Precision precision) const override;
+  std::shared_ptr<const SchurOperator> schur(SchurForm form) const override;
   std::string name() const override;
   const DomainWallMatrixPtr& matrix() const { return matrix_; }
 

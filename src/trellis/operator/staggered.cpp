@@ -43,6 +43,10 @@ double StaggeredOperator::bytes(int rhs) const {
   return double(matrix_->lattice().volume()) * (matrix_->hopping().bytes_per_site(rhs) + rhs * vector);
 }
 
+std::shared_ptr<const SchurOperator> StaggeredOperator::schur(SchurForm) const {
+  return std::make_shared<StaggeredSchur>(matrix_);
+}
+
 LinearOperatorPtr StaggeredOperator::converted(Precision precision) const {
   return std::make_shared<StaggeredOperator>(matrix_->converted(precision));
 }

@@ -47,6 +47,7 @@ class StaggeredOperator final : public LinearOperator {
   double flops() const override;
   double bytes(int rhs) const override;
   LinearOperatorPtr converted(Precision precision) const override;
+  std::shared_ptr<const SchurOperator> schur(SchurForm form) const override;
   std::string name() const override { return "staggered"; }
   const StaggeredMatrixPtr& matrix() const { return matrix_; }
 

@@ -37,6 +37,10 @@ std::string describe(const WilsonParams& p) {
 }
 }  // namespace
 
+std::shared_ptr<const SchurOperator> WilsonOperator::schur(SchurForm form) const {
+  return std::make_shared<WilsonSchur>(matrix_, form);
+}
+
 std::string WilsonOperator::name() const { return describe(matrix_->params()); }
 
 WilsonSchur::WilsonSchur(WilsonMatrixPtr matrix, SchurForm form, int parity)

@@ -84,6 +84,7 @@ class WilsonOperator final : public LinearOperator {
   double flops() const override;
   double bytes(int rhs) const override;
   LinearOperatorPtr converted(Precision precision) const override;
+  std::shared_ptr<const SchurOperator> schur(SchurForm form) const override;
   std::string name() const override;
   const WilsonMatrixPtr& matrix() const { return matrix_; }
 
@@ -91,8 +92,6 @@ class WilsonOperator final : public LinearOperator {
   void apply_signed(SpinorField& out, const SpinorField& in, bool is_dagger) const;
   WilsonMatrixPtr matrix_;
 };
-
-enum class SchurForm { asymmetric, symmetric };
 
 /// The Schur complement on the sites of one parity, with the preparation and reconstruction that solve M x =
 /// b.

@@ -59,8 +59,8 @@ SolveReport EvenOddSolve::solve_through_schur(SpinorField& x, const SpinorField&
   }
   const double ratio = largest(relative_residual(*full_, x, b));
   const double wanted = tolerance / (std::isfinite(ratio) ? std::max(1.0, ratio) : 1.0);
-  const double asked = std::max(wanted, std::min(tolerance, least_tolerance));
-  SolveReport report = solve(with_tolerance(spec_, asked), S_, solution_, source_, inner_);
+  SolveReport report =
+      solve(with_tolerance(spec_, std::max(wanted, least_tolerance)), S_, solution_, source_, inner_);
   S_.reconstruct(x, solution_, b);
   return report;
 }
