@@ -254,8 +254,8 @@ def test_numbers_of_files_without_and_with_too_many_digits(tmp_path: Path) -> No
     (tmp_path / "hot").rename(tmp_path / f"h.{10**19}")
     found = run("measure", "run.toml", "--resume", cwd=tmp_path, status=1)
     assert found.stderr == (
-        f"error: run.toml:2: configurations.files: h.{10**19}: expected a number of at most {2**63 - 1} in the "
-        f"file's name, found {10**19}; rename the file, or link it under another name\n"
+        f"error: run.toml:2: configurations.files: h.{10**19}: expected a number of at most {2**63 - 1} in "
+        f"the file's name, found {10**19}; rename the file, or link it under another name\n"
     )
     (tmp_path / f"h.{10**19}").rename(tmp_path / f"h.{2**63 - 1}")
     run("measure", "run.toml", "--resume", cwd=tmp_path)
