@@ -278,7 +278,7 @@ command = "true"
         assert time.monotonic() < deadline
         time.sleep(0.1)
     cluster.call("scancel", first)
-    while cluster.output("squeue", "-h", "-n", "trellis-renewed", "-o", "%i"):
+    while "trellis-renewed" in cluster.output("squeue", "-h", "-o", "%j"):
         assert time.monotonic() < deadline, "jobs are left"
         time.sleep(0.5)
     jobs = {(tmp_path / f"out.{i}").read_text().strip() for i in range(1, 9)}
