@@ -124,7 +124,7 @@ REFUSED: dict[str, list[Call]] = {
         lambda f, M=M: tr.cg()(M)
         for M in (3, None, tr.cg(), tr.quenched)  # no operators
     ]
-    + [lambda f: tr.cg()(f.U), lambda f: tr.cg()(tr.Staggered(f.U, mass=0.1))],
+    + [lambda f: tr.cg()(f.U)],
     "solver must be tr.cg": [
         lambda f, call=call, s=s: call(tr.Staggered(f.U, mass=0.1), s)
         for call in (
