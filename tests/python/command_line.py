@@ -117,6 +117,7 @@ def stopped_by_signal(
         env=environment(),
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(by, signal.SIG_DFL),  # the tests may run under nohup
     )
     deadline = time.monotonic() + 60
     while not when() and time.monotonic() < deadline:

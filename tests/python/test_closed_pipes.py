@@ -113,6 +113,7 @@ def test_a_hang_up_ends_a_campaign_in_good_order(tmp_path: Path) -> None:
         env=environment(),
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the tests may run under nohup
     )
     wait_for((tmp_path / "work/begun").exists)
     process.send_signal(signal.SIGHUP)
