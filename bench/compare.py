@@ -21,7 +21,7 @@ from math import comb
 from pathlib import Path
 from statistics import median
 
-#: What names a row; everything else in it is measured.
+#: These keys name a row; everything else in it is measured.
 _NAMES = (
     "kernel",
     "backend",

@@ -1,5 +1,5 @@
 #pragma once
-/// What the sections of gpu_bench share: timing, a limit of time, fields on a GPU, comparison with the CPU.
+/// The sections of gpu_bench share this: timing, a limit of time, fields on a GPU, comparison with the CPU.
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ class Section {
   void print(const Row& row) { lines_.print(row); }
   /// Counts a result that is not what the CPU has.
   void differs(const std::string& what, double error, double allowed);
-  /// Whether results are compared with the CPU, which takes long on larger lattices.
+  /// Results are compared with the CPU, which takes long on larger lattices.
   static bool is_compared(const Geometry& geometry) { return geometry.volume() <= 16 * 16 * 16 * 16; }
   /// Tells how many cases ran; returns the exit status.
   int finish();
@@ -42,7 +42,7 @@ class Section {
                               const std::vector<double>&, double);
 };
 
-/// Whether the GPU is one that the host simulates: its times say nothing.
+/// The GPU is one that the host simulates: its times say nothing.
 bool is_simulated();
 /// Calls in a row, waited for at the end of each round. The first call, which may allocate, does not count.
 Times time_of(const std::function<void()>& call);

@@ -1,4 +1,4 @@
-/// What gauge fields go through, and what is set up once for each of them.
+/// This section times what gauge fields go through, and what is set up once for each of them.
 #include "bench/fields.hpp"
 #include "bench/gpu/cases.hpp"
 #include "trellis/base/error.hpp"

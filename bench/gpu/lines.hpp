@@ -1,5 +1,5 @@
 #pragma once
-/// What the programs of the GPU check print: each result is a JSON object on a line of its own and a row of a
+/// The programs of the GPU check print this: each result is a JSON object on a line of its own and a row of a
 /// Markdown table. tools/gpu_check_run.sh collects the lines that begin with "{", and those that begin with
 /// "#" or "|". Standard library only: the probe, which nvcc compiles, has it too.
 #include <cmath>

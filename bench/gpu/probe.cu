@@ -1,5 +1,6 @@
-/// What a GPU gives, whatever runs on it: rates of memory, latencies of launches and copies; and two
-/// experiments on layouts. Times are CUDA events', or the host's between two synchronisations; medians.
+/// This program measures what a GPU gives, whatever runs on it: rates of memory, latencies of launches and
+/// copies; and two experiments on layouts. Times are CUDA events', or the host's between two
+/// synchronisations; medians.
 #include <cuda_runtime.h>
 
 #include <algorithm>

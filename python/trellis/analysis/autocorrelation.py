@@ -169,7 +169,7 @@ def gamma_method(name: str, observable: pyerrors.Obs, deviation: float | None = 
 
 
 def is_regular(numbers: NDArray) -> bool:
-    """Whether neighbouring numbers are one step apart everywhere."""
+    """Neighbouring numbers are one step apart everywhere."""
     steps = np.diff(numbers)
     return len(steps) == 0 or bool(np.all(steps == steps[0]))
 

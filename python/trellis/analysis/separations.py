@@ -32,7 +32,7 @@ _CHUNK = 64
 
 @dataclass(frozen=True)
 class SeparationSums:
-    """What the sums of one series give; tau_int, window and rho in units of the spacing.
+    """The sums of one series give this; tau_int, window and rho in units of the spacing.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def _edges(first: int, last: int, spacing: int) -> NDArray:
 
 
 def _fills_bins(numbers: NDArray, spacing: int, reach: int) -> bool:
-    """Whether separations up to `reach` are common in every bin."""
+    """Separations up to `reach` are common in every bin."""
     last, zeros = max(1, -(-reach // spacing)), np.zeros(len(numbers))
     for first in range(1, last + 1, _CHUNK):
         chunk = _edges(first, min(first + _CHUNK - 1, last), spacing)
