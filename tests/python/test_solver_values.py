@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 import pytest
+from command_line import run, write_run_file
 
 import trellis as tr
 
@@ -76,3 +78,21 @@ def test_a_solve_that_is_stuck_goes_on_with_cg(U):
         tr.mr(tolerance=1e-8, max_iterations=20000, fallback=False)(M).solve(b)
     assert caught.value.report.iterations < 20000
     assert caught.value.report.stages == ()
+
+
+def test_results_list_the_stages_of_a_solve_that_was_stuck(U, tmp_path):
+    U.write(tmp_path / "conf.1.ildg", "ildg")
+    text = (
+        '[configurations]\nfiles = "conf.1.ildg"\n[fermion]\nkappa = 0.17\n[solver]\ntype = "mr"\n{}'
+        'tolerance = 1e-8\n[source]\ntype = "point"\npositions = [[0, 0, 0, 0]]\n'
+        '[correlators]\nmesons = ["pion"]\nbaryons = []\n[output]\ndirectory = "out"\n'
+    )
+    folder = write_run_file(tmp_path, text.format("fallback = false\n"))
+    assert "mr, half inside: stagnated" in run("measure", "run.toml", cwd=folder, status=1).stderr
+    write_run_file(tmp_path, text.format(""))
+    run("measure", "run.toml", cwd=folder)
+    with h5py.File(folder / "out" / "correlators.000001.h5") as file:
+        stages = file["solves"].attrs["stages"].splitlines()
+        assert file["solves/relative_residual"][()].max() <= 1e-8
+    assert stages[0].startswith("source 0: mr, half inside: stagnated after ")
+    assert stages[-1].startswith("source 0: cg")
