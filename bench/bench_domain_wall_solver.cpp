@@ -9,6 +9,8 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/domain_wall_propagator.hpp"
 #include "trellis/measure/source.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/solve.hpp"
 #include "trellis/update/heatbath.hpp"
 

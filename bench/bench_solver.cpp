@@ -10,6 +10,9 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/wilson.hpp"
+#include "trellis/solver/methods/bicgstab.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/solve.hpp"
 #include "trellis/update/heatbath.hpp"
 

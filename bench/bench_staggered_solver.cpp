@@ -11,6 +11,7 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/gauge/hisq.hpp"
 #include "trellis/operator/staggered.hpp"
+#include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/multi_shift_cg.hpp"
 #include "trellis/solver/solve.hpp"
 #include "trellis/update/heatbath.hpp"

@@ -34,6 +34,7 @@ void bind_hmc(nb::module_& m);
 void bind_fermion_monomials(nb::module_& m);
 void bind_operator(nb::module_& m);
 void bind_solver(nb::module_& m);
+void bind_custom_operator(nb::module_& m);
 void bind_eigen(nb::module_& m);
 void bind_staggered(nb::module_& m);
 void bind_measure(nb::module_& m);

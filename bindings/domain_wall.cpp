@@ -2,7 +2,6 @@
 #include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"
-#include "schur_form.hpp"
 #include "trellis/measure/conserved_three_point.hpp"
 
 namespace trellis::bindings {
@@ -23,10 +22,9 @@ struct Solved {
 };
 
 Solved solve(const DomainWallOperator& D, const SolverSpec& solver, const Source& source,
-             const std::string& even_odd, int columns_per_solve, bool axial_current, bool keeps_fields,
-             const KeptFields* guess) {
-  const DomainWallSolve how{solver,        schur_form_by_name(even_odd),    columns_per_solve, keeps_fields,
-                            axial_current, guess ? &guess->S.five : nullptr};
+             int columns_per_solve, bool axial_current, bool keeps_fields, const KeptFields* guess) {
+  const DomainWallSolve how{solver, columns_per_solve, keeps_fields, axial_current,
+                            guess ? &guess->S.five : nullptr};
   DomainWallPropagator S = solve_domain_wall(D.matrix(), how, source);
   if (!keeps_fields) return {std::move(S.quark), std::move(S.midpoint), std::move(S.axial_current), nullptr};
   Solved result{S.quark, S.midpoint, S.axial_current, nullptr};
@@ -41,13 +39,11 @@ CurrentKind current_kind_by_name(const std::string& kind) {
 }
 
 /// The current in direction mu with a momentum, inserted into the propagator that was kept.
-Solved insert_current(const DomainWallOperator& D, const SolverSpec& solver, const std::string& even_odd,
-                      const KeptFields& kept, const std::string& kind, int mu, const Momentum& n,
-                      std::optional<int> time) {
+Solved insert_current(const DomainWallOperator& D, const SolverSpec& solver, const KeptFields& kept,
+                      const std::string& kind, int mu, const Momentum& n, std::optional<int> time) {
   const LinkWeights weights = current_weights(mu, n, kept.source.at, D.matrix()->lattice().extents(), time);
-  DomainWallPropagator F =
-      conserved_current_propagator(D.matrix(), {solver, schur_form_by_name(even_odd), kept.columns_per_solve},
-                                   kept.S, kept.source, weights, current_kind_by_name(kind));
+  DomainWallPropagator F = conserved_current_propagator(D.matrix(), {solver, kept.columns_per_solve}, kept.S,
+                                                        kept.source, weights, current_kind_by_name(kind));
   return {std::move(F.quark), std::move(F.midpoint), {}, nullptr};
 }
 
@@ -89,10 +85,10 @@ void bind_domain_wall(nb::module_& m) {
       .def_ro("midpoint", &Solved::midpoint)
       .def_ro("axial_current", &Solved::axial_current)
       .def_ro("fields", &Solved::fields);
-  m.def("solve_domain_wall", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a, "columns_per_solve"_a,
+  m.def("solve_domain_wall", solve, "operator"_a, "solver"_a, "source"_a, "columns_per_solve"_a,
         "axial_current"_a = false, "keeps_fields"_a = false, "guess"_a.none() = nb::none(), release_gil());
-  m.def("conserved_current_domain_wall", insert_current, "operator"_a, "solver"_a, "even_odd"_a, "fields"_a,
-        "kind"_a, "mu"_a, "momentum"_a, "time"_a.none() = nb::none(), release_gil());
+  m.def("conserved_current_domain_wall", insert_current, "operator"_a, "solver"_a, "fields"_a, "kind"_a,
+        "mu"_a, "momentum"_a, "time"_a.none() = nb::none(), release_gil());
   m.def("conserved_three_point_domain_wall", three_point, "operator"_a, "sequential"_a, "fields"_a,
         "currents"_a, "momentum_transfers"_a);
   m.def("propagator_norm", &propagator_norm, "S"_a, release_gil());

@@ -1,24 +1,23 @@
 /// Low modes of fermion operators and solvers that are deflated with them.
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/variant.h>
 
 #include "bindings.hpp"
 #include "eigenvector_file.hpp"
 #include "schur_form.hpp"
 #include "trellis/solver/eigen/block_lanczos.hpp"
-#include "trellis/solver/solver_spec.hpp"
 
 namespace trellis::bindings {
 
 namespace {
 /// The system that a form names: M itself or its Schur complement.
 LinearOperatorPtr system(const LinearOperatorPtr& M, const std::string& form) {
-  const auto schur = schur_form_by_name(form);
+  const auto schur = form_by_name(form);
   return schur ? LinearOperatorPtr(require_schur(*M, *schur)) : M;
 }
 
 std::shared_ptr<Eigenvectors> find(std::shared_ptr<LinearOperator> M, const std::string& form,
-                                   const LanczosSpec& spec) {
+                                   LanczosSpec spec, const Eigenvectors* start) {
+  spec.start = start;
   return std::make_shared<Eigenvectors>(lanczos(system(M, form), spec));
 }
 
@@ -32,8 +31,6 @@ std::pair<std::shared_ptr<Eigenvectors>, std::vector<std::string>> read(const hd
       read_eigenvectors(group, *system(M, form), precision_by_name(storage), warnings));
   return {std::move(modes), std::move(warnings)};
 }
-
-using UndeflatedSpec = decltype(DeflatedSpec::solver);
 }  // namespace
 
 void bind_eigen(nb::module_& m) {
@@ -50,7 +47,16 @@ void bind_eigen(nb::module_& m) {
       .def_rw("seed", &LanczosSpec::seed)
       .def("set_storage",
            [](LanczosSpec& spec, const std::string& name) { spec.storage = precision_by_name(name); });
-  nb::class_<Eigenvectors>(m, "Eigenvectors")
+  nb::class_<Prepared>(m, "Prepared")
+      .def_prop_ro("name", &Prepared::name)
+      .def_prop_ro("bytes", &Prepared::memory)
+      .def(
+          "require_belong_to",
+          [](const Prepared& p, std::shared_ptr<LinearOperator> M, const std::string& form) {
+            p.require_belong_to(*system(M, form));
+          },
+          "operator"_a, "even_odd"_a, release_gil());
+  nb::class_<Eigenvectors, Prepared>(m, "Eigenvectors")
       .def_ro("values", &Eigenvectors::values)
       .def_ro("relative_residual", &Eigenvectors::relative_residual)
       .def_rw("upper", &Eigenvectors::upper)
@@ -66,18 +72,9 @@ void bind_eigen(nb::module_& m) {
           [](const Eigenvectors& modes, hdf5::Group& group, int bits) {
             write_eigenvectors(group, modes, bits);
           },
-          "group"_a, "precision_bits"_a, release_gil())
-      .def_prop_ro("bytes", &Eigenvectors::memory);
-  m.def("lanczos", find, "operator"_a, "even_odd"_a, "spec"_a, release_gil());
+          "group"_a, "precision_bits"_a, release_gil());
+  m.def("lanczos", find, "operator"_a, "even_odd"_a, "spec"_a, "start"_a.none() = nb::none(), release_gil());
   m.def("read_eigenvectors", read, "group"_a, "operator"_a, "even_odd"_a, "storage"_a, release_gil());
-  nb::class_<DeflatedSpec>(m, "DeflatedSpec")
-      .def(
-          "__init__",
-          [](DeflatedSpec* self, const UndeflatedSpec& solver, std::shared_ptr<Eigenvectors> vectors,
-             double reduction) {
-            new (self) DeflatedSpec{solver, std::move(vectors), reduction};
-          },
-          "solver"_a, "vectors"_a, "reduction"_a);
 }
 
 }  // namespace trellis::bindings

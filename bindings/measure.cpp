@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "bindings.hpp"
-#include "schur_form.hpp"
 #include "trellis/io/hdf5.hpp"
 #include "trellis/io/lime.hpp"
 #include "trellis/io/site_field_file.hpp"
@@ -22,8 +21,8 @@ namespace {
 const std::initializer_list<size_t> propagator_inner{4, 4, 3, 3};
 
 Propagator solve(const WilsonOperator& M, const SolverSpec& solver, const Source& source,
-                 const std::string& form, const Propagator* guess) {
-  return solve_propagator(M.matrix(), solver, source, schur_form_by_name(form), guess);
+                 const Propagator* guess) {
+  return solve_propagator(M.matrix(), solver, source, guess);
 }
 
 /// Gamma_w S of the conserved vector current in direction mu, with a momentum.
@@ -243,8 +242,8 @@ void bind_propagator(nb::module_& m) {
       .def_prop_ro("description", &Propagator::description)
       .def_prop_ro("report", &Propagator::report)
       .def_prop_ro("bytes", &Propagator::bytes);
-  m.def("solve_propagator", solve, "operator"_a, "solver"_a, "source"_a, "even_odd"_a,
-        "guess"_a.none() = nb::none(), release_gil());
+  m.def("solve_propagator", solve, "operator"_a, "solver"_a, "source"_a, "guess"_a.none() = nb::none(),
+        release_gil());
   nb::class_<WilsonTraces>(m, "WilsonTraces")
       .def_ro("inverse", &WilsonTraces::inverse)
       .def_ro("gamma5", &WilsonTraces::gamma5)
@@ -254,14 +253,13 @@ void bind_propagator(nb::module_& m) {
   m.def(
       "wilson_noise_traces",
       [](const WilsonOperator& M, const GaugeField& U, bool is_z2, uint64_t seed, uint64_t stream,
-         uint32_t configuration, uint32_t first, int count, bool has_curvature, const SolverSpec& solver,
-         const std::string& form) {
+         uint32_t configuration, uint32_t first, int count, bool has_curvature, const SolverSpec& solver) {
         const Noise noise{is_z2 ? NoiseKind::z2 : NoiseKind::z4, seed, stream, configuration, first};
         return wilson_traces(M.matrix(), U, noise_vectors(U.lattice_ptr(), noise, count), has_curvature,
-                             solver, schur_form_by_name(form));
+                             solver);
       },
       "operator"_a, "links"_a, "is_z2"_a, "seed"_a, "stream"_a, "configuration"_a, "first"_a, "count"_a,
-      "has_curvature"_a, "solver"_a, "even_odd"_a, release_gil());
+      "has_curvature"_a, "solver"_a, release_gil());
   m.def("conserved_current_source", conserved_source, "S"_a, "links"_a, "mu"_a, "momentum"_a,
         "time"_a.none() = nb::none(), release_gil());
   m.def(

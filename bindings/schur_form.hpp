@@ -5,14 +5,14 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/field/schur_operator.hpp"
+#include "trellis/solver/solver_methods.hpp"
 
 namespace trellis::bindings {
 
-inline std::optional<SchurForm> schur_form_by_name(const std::string& name) {
+/// Nothing for "none".
+inline std::optional<SchurForm> form_by_name(const std::string& name) {
   if (name == "none") return std::nullopt;
-  if (name == "symmetric") return SchurForm::symmetric;
-  if (name == "asymmetric") return SchurForm::asymmetric;
-  throw BadArgument(message("unknown even-odd form '", name, "'; legal: none, symmetric, asymmetric"));
+  return schur_form_by_name(name);
 }
 
 /// The Schur complement of M, or BadArgument.

@@ -1,69 +1,60 @@
-/// Solver specs (values), solves and their reports.
-#include <nanobind/stl/variant.h>
-
+/// Solver values by name and parameters, solves and their reports.
 #include "bindings.hpp"
-#include "schur_form.hpp"
 #include "trellis/field/linear_algebra.hpp"
-#include "trellis/solver/even_odd_solve.hpp"
+#include "trellis/solver/solve.hpp"
+#include "trellis/solver/solver_methods.hpp"
+#include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis::bindings {
 
 namespace {
-/// A x = b through an even-odd form, or without one ("none").
-SolveReport solve_through_form(const SolverSpec& spec, const LinearOperator& A, SpinorField& x,
-                               const SpinorField& b, const std::string& form) {
-  const auto run = [&](SpinorField& solution, const SpinorField& source) {
-    if (const auto schur = schur_form_by_name(form))
-      return solve_even_odd(spec, *require_schur(A, *schur), solution, source);
-    return solve(spec, A, solution, source);
-  };
-  if (A.make_field(1).spec().backend == b.spec().backend) return run(x, b);
+using Parameters = std::map<std::string, SolverParameters::Value>;
+
+/// A value of a solver's parameter: a solver or a pair (solver, operator) is a preconditioner as it stands.
+SolverParameters::Value parameter(const std::string& name, nb::handle value) {
+  if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
+  if (nb::isinstance<nb::int_>(value)) return nb::cast<int64_t>(value);
+  if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  if (nb::isinstance<SolverSpec>(value)) return nb::cast<SolverSpec>(value);
+  if (nb::isinstance<LinearOperator>(value))
+    return Preconditioner(LinearOperatorPtr(nb::cast<std::shared_ptr<LinearOperator>>(value)));
+  if (nb::isinstance<Prepared>(value)) return PreparedPtr(nb::cast<std::shared_ptr<Prepared>>(value));
+  if (nb::isinstance<nb::tuple>(value) && nb::len(value) == 2)
+    return Preconditioner(SolverOfOperator{nb::cast<SolverSpec>(value[0]),
+                                           nb::cast<std::shared_ptr<LinearOperator>>(value[1])});
+  throw BadArgument(message("the solver's ", name, " is of an unknown kind"));
+}
+
+SolverSpec solver_of(const std::string& method, const nb::dict& values) {
+  Parameters parameters;
+  for (const auto& [key, value] : values) {
+    const std::string name = nb::cast<std::string>(key);
+    parameters.emplace(name, parameter(name, value));
+  }
+  return solver_by_name(method, std::move(parameters));
+}
+
+/// A x = b for fields on the host.
+SolveReport solve_on_host_fields(const SolverSpec& spec, const LinearOperator& A, SpinorField& x,
+                                 const SpinorField& b) {
+  if (A.make_field(1).spec().backend == b.spec().backend) return solve(spec, A, x, b);
   SpinorField solution = A.make_field(b.rhs()), source = A.make_field(b.rhs());
   convert(source, b);
   convert(solution, x);
-  const SolveReport report = run(solution, source);
+  const SolveReport report = solve(spec, A, solution, source);
   convert(x, solution);
   return report;
 }
 }  // namespace
 
 void bind_solver(nb::module_& m) {
-  nb::class_<CgSpec>(m, "CgSpec")
+  nb::class_<SolverSpec>(m, "SolverSpec")
+      .def("with_history", &SolverSpec::with_history)
+      .def_prop_ro("tolerance", [](const SolverSpec& s) { return s.limits().tolerance; })
       .def(
-          "__init__",
-          [](CgSpec* self, double tolerance, int max_iterations, bool fallback) {
-            new (self) CgSpec{tolerance, max_iterations, false, fallback};
-          },
-          "tolerance"_a, "max_iterations"_a, "fallback"_a);
-  nb::class_<BicgstabSpec>(m, "BicgstabSpec")
-      .def(
-          "__init__",
-          [](BicgstabSpec* self, double tolerance, int max_iterations, bool fallback) {
-            new (self) BicgstabSpec{tolerance, max_iterations, false, fallback};
-          },
-          "tolerance"_a, "max_iterations"_a, "fallback"_a);
-  nb::class_<GcrSpec>(m, "GcrSpec")
-      .def(
-          "__init__",
-          [](GcrSpec* self, double tolerance, int max_iterations, int restart_length, bool fallback) {
-            new (self) GcrSpec{tolerance, max_iterations, restart_length, false, fallback};
-          },
-          "tolerance"_a, "max_iterations"_a, "restart_length"_a, "fallback"_a);
-  nb::class_<MrSpec>(m, "MrSpec")
-      .def(
-          "__init__",
-          [](MrSpec* self, double tolerance, int max_iterations, double relaxation, bool fallback) {
-            new (self) MrSpec{tolerance, max_iterations, relaxation, false, fallback};
-          },
-          "tolerance"_a, "max_iterations"_a, "relaxation"_a, "fallback"_a);
-  nb::class_<MixedPrecisionSpec>(m, "MixedPrecisionSpec")
-      .def(
-          "__init__",
-          [](MixedPrecisionSpec* self, const KrylovSpec& inner, const std::string& precision,
-             double threshold) {
-            new (self) MixedPrecisionSpec{inner, precision_by_name(precision), threshold};
-          },
-          "inner"_a, "precision"_a, "update_threshold"_a);
+          "name", [](const SolverSpec& s, const LinearOperator& A) { return s->name(A); }, "A"_a);
+  m.def("solver", solver_of, "method"_a, "parameters"_a);
 
   nb::class_<SolveReport>(m, "SolveReport")
       .def_ro("method", &SolveReport::method)
@@ -87,8 +78,7 @@ void bind_solver(nb::module_& m) {
                      return texts;
                    })
       .def_prop_ro("summary", &SolveReport::summary);
-  m.def("with_history", &with_history, "solver"_a);
-  m.def("solve", solve_through_form, "solver"_a, "A"_a, "x"_a, "b"_a, "even_odd"_a, release_gil());
+  m.def("solve", solve_on_host_fields, "solver"_a, "A"_a, "x"_a, "b"_a, release_gil());
 }
 
 }  // namespace trellis::bindings

@@ -189,3 +189,31 @@ function(trellis_folder_defines name)
     target_compile_definitions(trellis_${name}_cuda PRIVATE ${ARGN})
   endif()
 endfunction()
+
+# trellis_list_solver_methods(): the table of solver/solver_methods.hpp, one entry for each file in solver/methods.
+function(trellis_list_solver_methods)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/trellis/solver/methods/*.cpp)
+  set(declarations "")
+  set(entries "")
+  foreach(file ${files})
+    get_filename_component(name ${file} NAME_WE)
+    string(APPEND declarations "extern const SolverMethod ${name}_method;\n")
+    string(APPEND entries "      &${name}_method,\n")
+  endforeach()
+  set(table ${CMAKE_BINARY_DIR}/generated/solver_method_table.cpp)
+  file(CONFIGURE OUTPUT ${table} @ONLY CONTENT
+"#include \"trellis/solver/solver_methods.hpp\"
+
+namespace trellis {
+
+@declarations@
+const std::vector<const SolverMethod*>& solver_methods() {
+  static const std::vector<const SolverMethod*> methods{
+@entries@  };
+  return methods;
+}
+
+}  // namespace trellis
+")
+  target_sources(trellis_solver PRIVATE ${table})
+endfunction()

@@ -6,6 +6,8 @@
 #include "trellis/gauge/action.hpp"
 #include "trellis/operator/staggered.hpp"
 #include "trellis/operator/wilson.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/solve.hpp"
 #include "trellis/update/gauge_monomial.hpp"

@@ -10,6 +10,8 @@
 #include "lab/wilson_cg/timing.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/operator/wilson.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/solve.hpp"
 #include "trellis/update/heatbath.hpp"
 

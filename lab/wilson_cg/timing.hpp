@@ -5,7 +5,7 @@
 #include <ctime>
 #include <vector>
 
-#include "trellis/solver/conjugate_gradient.hpp"
+#include "trellis/solver/methods/cg.hpp"
 
 namespace trellis::lab {
 

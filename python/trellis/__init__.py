@@ -31,6 +31,7 @@ __all__ = [
     "BadArgument",
     "ChecksumError",
     "ConservedCurrent",
+    "CustomOperator",
     "Eigenvectors",
     "Error",
     "FileError",
@@ -58,6 +59,7 @@ __all__ = [
     "cg",
     "cold",
     "conserved_current_propagator",
+    "custom_operator",
     "deflated",
     "even_odd",
     "feynman_hellmann_propagator",
@@ -122,7 +124,7 @@ _SUBMODULE_OF = {
     "WilsonClover": "operators",
     "WilsonObservables": "noise_traces",
     **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "staggered"),
-    **dict.fromkeys(["Eigenvectors", "deflated", "lanczos"], "deflation"),
+    **dict.fromkeys(["Eigenvectors", "lanczos"], "deflation"),
     "read_eigenvectors": "eigenvector_files",
     **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "domain_wall"),
     **dict.fromkeys(
@@ -137,7 +139,12 @@ _SUBMODULE_OF = {
     ),
     **dict.fromkeys(["ConservedCurrent", "nucleon_conserved_three_point"], "conserved_three_point"),
     **dict.fromkeys(["nucleon_sequential_source", "nucleon_three_point", "three_point"], "sequential"),
-    **dict.fromkeys(["bicgstab", "cg", "even_odd", "gcr", "mr", "mixed_precision", "SolveReport"], "solvers"),
+    **{
+        name: f"solve.{name}"
+        for name in ("bicgstab", "cg", "deflated", "even_odd", "gcr", "mr", "mixed_precision")
+    },
+    "SolveReport": "solve.report",
+    **dict.fromkeys(["CustomOperator", "custom_operator"], "solve.custom_operator"),
     **dict.fromkeys(["gaussian_source", "noise_source", "point_source", "wall_source"], "sources"),
     "Propagator": "propagators",
     **dict.fromkeys(["read_propagator", "read_scidac_propagator"], "propagator_files"),
@@ -149,7 +156,7 @@ _SUBMODULES = ("analysis", "errors", "report", "run_files")
 if TYPE_CHECKING:
     from .conserved_three_point import ConservedCurrent, nucleon_conserved_three_point
     from .correlators import all_mesons, baryon, meson, mesons, momenta_up_to, nucleon
-    from .deflation import Eigenvectors, deflated, lanczos
+    from .deflation import Eigenvectors, lanczos
     from .domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
     from .eigenvector_files import read_eigenvectors
     from .errors import (
@@ -181,7 +188,15 @@ if TYPE_CHECKING:
     from .propagators import Propagator
     from .scales import reference_time, w0_scale
     from .sequential import nucleon_sequential_source, nucleon_three_point, three_point
-    from .solvers import SolveReport, bicgstab, cg, even_odd, gcr, mixed_precision, mr
+    from .solve.bicgstab import bicgstab
+    from .solve.cg import cg
+    from .solve.custom_operator import CustomOperator, custom_operator
+    from .solve.deflated import deflated
+    from .solve.even_odd import even_odd
+    from .solve.gcr import gcr
+    from .solve.mixed_precision import mixed_precision
+    from .solve.mr import mr
+    from .solve.report import SolveReport
     from .sources import gaussian_source, noise_source, point_source, wall_source
     from .staggered import HISQ, Staggered, StaggeredObservables
     from .starts import cold, hot, weak_field

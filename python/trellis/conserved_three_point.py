@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from .arguments import choice, instance, listed
 from .arguments import momenta as momentum_list
-from .bound_solvers import BoundSolver, bound_solver
 from .core import load
 from .correlators import ZERO_MOMENTUM
 from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument
 from .feynman_hellmann import DIRECTIONS, require_conserved, require_fields
 from .propagators import Propagator, require_conjugate
+from .solve.bound import BoundSolver, bound_solver
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Low modes of Dirac operators, and solvers deflated with them.
+"""Low modes of Dirac operators, with which solvers are deflated.
 
 >>> import trellis as tr
 >>> modes = tr.lanczos(M, count=24)                                             # doctest: +SKIP
@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +18,10 @@ from .arguments import choice, instance, integer, real
 from .arguments import seed as seed_of
 from .copies import NoArray, SharedByCopies
 from .core import load
-from .errors import BadArgument, NotConverged
+from .errors import NotConverged
 from .operator_records import OperatorRecord
 from .operators import QuarkOperator
-from .solvers import Solver
+from .solve.prepared import Prepared
 
 if TYPE_CHECKING:
     from . import _core
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 Storage = Literal["double", "float", "single", "half"]
 
 
-class Eigenvectors(SharedByCopies, NoArray):
+class Eigenvectors(Prepared, SharedByCopies, NoArray):
     """The lowest eigenvectors of A^dagger A, A the operator or its even-odd Schur complement.
 
     Made by :func:`lanczos` or read by :func:`read_eigenvectors`; they belong to the links, the parameters and
@@ -62,6 +61,7 @@ class Eigenvectors(SharedByCopies, NoArray):
         Memory of the stored vectors on this rank.
     """
 
+    _what = "eigenvectors"
     _instead = "write them to files (modes.write), which tr.read_eigenvectors reads"
     _no_array = "eigenvalues are in .values, and .write() makes an HDF5 file with the vectors"
 
@@ -107,6 +107,32 @@ class Eigenvectors(SharedByCopies, NoArray):
         from .eigenvector_files import write_eigenvectors
 
         write_eigenvectors(self, path, run_file=run_file)
+
+    def update(self, M: QuarkOperator, *, allow_not_converged: bool = False) -> Eigenvectors:
+        """As many modes of another operator, searched from mixtures of these: for one that changed a little.
+
+        Collective.
+
+        Parameters
+        ----------
+        M
+            An operator on the same lattice, of the same kind of fields.
+        allow_not_converged
+            Return what there is where a residual missed the tolerance.
+
+        Raises
+        ------
+        NotConverged
+            A residual missed the tolerance, unless `allow_not_converged`.
+        BadArgument
+            The operator acts on other fields.
+        """
+        spec = load().LanczosSpec()
+        spec.count, spec.tolerance = len(self), self.tolerance
+        spec.set_storage(self.storage)
+        return _found(
+            instance("M", M, QuarkOperator), self.even_odd, self.storage, spec, allow_not_converged, self
+        )
 
     def __repr__(self) -> str:
         lattice = "x".join(map(str, self.extents))
@@ -189,64 +215,23 @@ def lanczos(
     spec.set_storage(instance("storage", storage, str))
     instance("M", M, QuarkOperator)
     choice("even_odd", even_odd, "symmetric", "asymmetric", "none")
-    found = core.lanczos(M._core, even_odd, spec)
+    return _found(M, even_odd, storage, spec, allow_not_converged)
+
+
+def _found(
+    M: QuarkOperator,
+    even_odd: str,
+    storage: str,
+    spec: _core.LanczosSpec,
+    allow_not_converged: bool,
+    start: Eigenvectors | None = None,
+) -> Eigenvectors:
+    """The modes of a search, or NotConverged."""
+    found = load().lanczos(M._core, even_odd, spec, None if start is None else start._core)
     modes = Eigenvectors(found, even_odd, storage, M._record, M.geometry.extents, spec.tolerance)
     if not modes.converged and not allow_not_converged:
         raise NotConverged(
-            f"lanczos: {len(modes)} modes after {max_restarts} restarts with residuals up to "
-            f"{modes.residuals.max():.1e}, wanted {tolerance:.1e}"
+            f"lanczos: {len(modes)} modes after {spec.max_restarts} restarts with residuals up to "
+            f"{modes.residuals.max():.1e}, wanted {spec.tolerance:.1e}"
         )
     return modes
-
-
-@dataclass(frozen=True)
-class Deflated(Solver):
-    """See :func:`deflated`."""
-
-    solver: Any
-    eigenvectors: Eigenvectors
-    reduction: float
-
-    def _spec(self) -> Any:
-        return load().DeflatedSpec(self.solver._spec(), self.eigenvectors._core, self.reduction)
-
-    def _schur_form(self) -> str:
-        return self.solver._schur_form()
-
-    def _require_operator(self, M: QuarkOperator) -> None:
-        difference = self.eigenvectors.operator.difference(M._record)
-        if difference:
-            raise BadArgument(f"the eigenvectors do not belong to {M!r}: they are those of {difference}")
-
-
-def deflated(solver: Solver, eigenvectors: Eigenvectors, *, reduction: float = 0.0) -> Deflated:
-    """A solver that takes low modes out of the residual before it starts, and again on the way.
-
-    x += V lambda^-1 V^dagger A^dagger (b - A x), with the eigenvectors V of A^dagger A.
-
-    Parameters
-    ----------
-    solver
-        Any, with or without ``tr.even_odd``.
-    eigenvectors
-        Of the same operator and even-odd form; binding the solver to an operator with other parameters or
-        links is a BadArgument.
-    reduction
-        The residual is deflated anew when it has dropped by this factor; 0 chooses by the storage of the
-        vectors.
-
-    Raises
-    ------
-    BadArgument
-        The eigenvectors are those of another even-odd form, the solver is deflated already, or either is
-        something else.
-    """
-    if isinstance(solver, Deflated) or not isinstance(solver, Solver):
-        raise BadArgument(f"deflated takes a solver that is not deflated yet, found {solver!r}")
-    instance("eigenvectors", eigenvectors, Eigenvectors)
-    if solver._schur_form() != eigenvectors.even_odd:
-        raise BadArgument(
-            f"the solver's even-odd form is {solver._schur_form()!r}, the eigenvectors' is "
-            f"{eigenvectors.even_odd!r}"
-        )
-    return Deflated(solver, eigenvectors, real("reduction", reduction, least=0, below=1))

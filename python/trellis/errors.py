@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .solvers import SolveReport
+    from .solve.report import SolveReport
 
 
 class Error(Exception):

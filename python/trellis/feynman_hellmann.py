@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from .arguments import choice, instance, integer
 from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
-from .bound_solvers import BoundSolver, bound_solver
 from .core import load
 from .correlators import ZERO_MOMENTUM, warn_if_one_twisted_flavour
 from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument
 from .propagators import Propagator
+from .solve.bound import BoundSolver, bound_solver
 from .sources import Source
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ def conserved_current_propagator(
         return solve.propagator(source, allow_not_converged=allow_not_converged)
     require_fields(S)
     solve._require_own(S)
-    spec, form = solve.solver._spec(), solve.solver._schur_form()
-    solved = core.conserved_current_domain_wall(M._core, spec, form, S.fields, current, mu, n, time)
+    spec = solve.solver._spec()
+    solved = core.conserved_current_domain_wall(M._core, spec, S.fields, current, mu, n, time)
     return solve._checked(solved.quark, allow_not_converged, solved.midpoint)
 
 

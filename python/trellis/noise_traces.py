@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .arguments import choice, integer
 from .arguments import seed as seed_of
-from .solvers import SolveReport
+from .solve.report import SolveReport
 
 Noise = Literal["z2", "z4"]
 

@@ -12,7 +12,9 @@ import numpy as np
 from .errors import BadArgument, NotConverged
 from .flow import flow_history
 from .operators import WilsonClover
-from .solvers import cg, even_odd, mixed_precision
+from .solve.cg import cg
+from .solve.even_odd import even_odd
+from .solve.mixed_precision import mixed_precision
 from .staggered import HISQ, Staggered, StaggeredObservables
 
 if TYPE_CHECKING:

@@ -96,6 +96,10 @@ class OperatorRecord:
         for key, value in self.parameters.items():
             if not _agree(value, other.parameters[key]):
                 return f"{key} = {_shown(value)}, not {_shown(other.parameters[key])}"
+        return self.links_difference(other)
+
+    def links_difference(self, other: OperatorRecord) -> str:
+        """ "links of plaquette 0.58, not 0.59"; nothing where the links are the same."""
         if not abs(self.plaquette - other.plaquette) <= _PLAQUETTE_ROUNDING:
             return f"links of plaquette {self.plaquette:.9f}, not {other.plaquette:.9f}"
         return ""

@@ -86,10 +86,6 @@ class QuarkOperator(OnLinks):
         """What `_field` was made of."""
         return field.to_numpy()
 
-    def _schur_words(self, form: str) -> str:
-        """The even-odd form in the words of reports."""
-        return f"even-odd ({form})"
-
     def _applied(self, psi: ArrayLike, dagger: bool) -> NDArray[np.complex128]:
         field = self._field("psi", psi)
         return self._to_numpy(self._core.apply_dagger(field) if dagger else self._core.apply(field))

@@ -16,7 +16,7 @@ from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField, Geometry, in_four_directions, require_device
 from .operator_records import NEEDS_GAMMA5_HERMITICITY, OperatorRecord
-from .solvers import SolveReport
+from .solve.report import SolveReport
 from .sources import MOST_WIDTH, warn_if_amplifying
 
 if TYPE_CHECKING:

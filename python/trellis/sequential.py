@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from .arguments import choice, instance, integer, listed, real
 from .arguments import momenta as momentum_list
 from .arguments import momentum as momentum_of
-from .bound_solvers import BoundSolver, bound_solver
 from .conserved_three_point import ConservedCurrent, nucleon_conserved_three_point, require_insertable
 from .core import load
 from .correlators import ZERO_MOMENTUM
@@ -20,6 +19,7 @@ from .domain_wall import MoebiusDomainWall
 from .errors import BadArgument
 from .gauge import GaugeField
 from .propagators import Propagator, require_conjugate
+from .solve.bound import BoundSolver, bound_solver
 from .sources import Source
 
 #: Weights of up and down lines.

@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from .arguments import complex_array, instance, integer, integers, real
 from .arguments import phases as phases_of
-from .bound_solvers import BoundSolver, require_converged
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
 from .noise_traces import disconnected_susceptibility, noise_key, thermal_factor
 from .operator_records import Parameter
 from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, plain_phases, with_changes
-from .solvers import Solver, SolveReport, cg, even_odd
+from .solve.bound import BoundSolver, require_converged
+from .solve.cg import cg
+from .solve.even_odd import even_odd
+from .solve.report import SolveReport
+from .solve.values import Solver
 
 #: Planes of the electromagnetic flux in the order of trellis._core.
 FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
@@ -123,9 +126,6 @@ class _StaggeredBase(QuarkOperator):
 
     def _to_numpy(self, field: Any) -> NDArray[np.complex128]:  # type: ignore[override]
         return self._matrix.to_numpy(field)
-
-    def _schur_words(self, form: str) -> str:
-        return "even-odd"
 
     def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
         """M psi, or M^dagger psi. Collective.

@@ -25,6 +25,9 @@
 #include "trellis/gauge/wilson_loops.hpp"
 #include "trellis/measure/baryons.hpp"
 #include "trellis/measure/mesons.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/multi_shift_cg.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/update/heatbath.hpp"
@@ -278,7 +281,7 @@ TEST_F(Cuda, the_whole_chain) {
     params.csw_spatial = params.csw_temporal = 1.0;
     const auto matrix = std::make_shared<WilsonMatrix>(
         V, params, KernelChoice{Precision::double_precision, 12, V.backend(), 0});
-    const SolverSpec solver = MixedPrecisionSpec{CgSpec{1e-9}, Precision::single_precision};
+    const SolverSpec solver = EvenOddSpec{MixedPrecisionSpec{CgSpec{1e-9}, Precision::single_precision}};
     const Propagator S = solve_propagator(matrix, solver, source);
     EXPECT_LT(S.report().largest_residual(), 1e-8);
     EXPECT_EQ(S.columns().spec().backend, V.backend());

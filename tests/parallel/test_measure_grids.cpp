@@ -11,6 +11,8 @@
 #include "trellis/measure/baryons.hpp"
 #include "trellis/measure/mesons.hpp"
 #include "trellis/measure/noise.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
@@ -32,7 +34,7 @@ Result measure(const LatticePtr& lattice, const reference::Gauge& U, const Coord
   const auto matrix = std::make_shared<WilsonMatrix>(
       links, params, KernelChoice{Precision::double_precision, 18, Backend::cpu, lanes});
   const Source source = with_momentum(smeared(point_source(lattice, at), links, {1.5, 3}), {1, 0, 0});
-  const Propagator S = solve_propagator(matrix, CgSpec{.tolerance = 1e-6}, source);
+  const Propagator S = solve_propagator(matrix, EvenOddSpec{CgSpec{.tolerance = 1e-6}}, source);
   const Propagator smeared_S = sink_smeared(S, links, {1.0, 2});
   Result r;
   r.propagator.resize(Propagator::canonical_size(S.geometry()));

@@ -8,17 +8,19 @@
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/axial_current.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
 
 const Coord extents{2, 2, 2, 6}, at{1, 0, 1, 2};
-const CgSpec accurate{.tolerance = 1e-13, .max_iterations = 5000};
+const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
 
 GaugeField links() { return test::to_product(make_lattice(extents), test::random_gauge(extents, 81, 0.5)); }
 
 DomainWallSolve with_axial() {
-  DomainWallSolve how{accurate, SchurForm::symmetric, 6, true, true};
+  DomainWallSolve how{accurate, 6, true, true};
   return how;
 }
 
@@ -75,7 +77,7 @@ TEST(AxialCurrent, contraction_is_the_insertion_seen_at_the_source) {
   const auto matrix = std::make_shared<DomainWallMatrix>(U, test::moebius(0.1, 4, 1.5, 0.5));
   const Source source = point_source(U.lattice_ptr(), at);
   const DomainWallPropagator S = solve_domain_wall(matrix, with_axial(), source);
-  DomainWallSolve how{accurate, SchurForm::symmetric, 6, true};
+  DomainWallSolve how{accurate, 6, true};
   for (const int t : {0, 3, 5}) {
     const int time = (at[3] + t) % extents[3];
     const LinkWeights slice = [=](const Coord& x, int mu) { return mu == 3 && x[3] == time ? 1.0 : 0.0; };
@@ -113,7 +115,7 @@ TEST(AxialCurrent, divergence_inserted_at_a_site) {
                              std::pair{test::moebius(0.1, 4, 1.5, 0.5), Coord{1, 0, 1, 1}}}) {
     const auto matrix = std::make_shared<DomainWallMatrix>(U, p);
     const Source source = point_source(U.lattice_ptr(), at);
-    const DomainWallSolve how{accurate, SchurForm::symmetric, 6, true};
+    const DomainWallSolve how{accurate, 6, true};
     const DomainWallPropagator S = solve_domain_wall(matrix, how, source);
     const auto left = conserved_current_propagator(matrix, how, S, source, divergence_weights(y, extents),
                                                    CurrentKind::axial);

@@ -9,12 +9,14 @@
 #include "tests/support/tolerance.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/baryons.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
 
 using Correlator = std::vector<std::complex<double>>;
-const SolverSpec accurate = CgSpec{.tolerance = 1e-13, .max_iterations = 5000};
+const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
 
 WilsonMatrixPtr clover(const LatticePtr& lattice, const reference::Gauge& U, double mass, double csw,
                        std::complex<double> boundary_t = -1.0) {

@@ -8,12 +8,14 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/baryons.hpp"
 #include "trellis/measure/conserved_current.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
 
 const Coord extents{2, 2, 2, 6}, at{1, 0, 1, 2};
-const CgSpec accurate{.tolerance = 1e-13, .max_iterations = 5000};
+const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
 
 /// S, and the propagator with the current inserted.
 using Inserted = std::function<std::pair<Propagator, Propagator>(const BoundaryPhases&, const LinkWeights&)>;
@@ -38,7 +40,7 @@ Inserted domain_wall(double b5, double c5) {
     DomainWallParams p = test::moebius(0.1, 4, b5, c5);
     p.boundary = boundary;
     const auto matrix = std::make_shared<DomainWallMatrix>(U, p);
-    const DomainWallSolve how{accurate, SchurForm::symmetric, 6, true};
+    const DomainWallSolve how{accurate, 6, true};
     const Source source = point_source(U.lattice_ptr(), at);
     const DomainWallPropagator S = solve_domain_wall(matrix, how, source);
     return std::pair{S.quark, conserved_current_propagator(matrix, how, S, source, weights).quark};
@@ -100,7 +102,7 @@ TEST(ConservedCurrent, needs_the_five_dimensional_fields) {
   const GaugeField U = links();
   const auto matrix = std::make_shared<DomainWallMatrix>(U, test::moebius(0.1, 4, 1.5, 0.5));
   const Source source = point_source(U.lattice_ptr(), at);
-  const DomainWallSolve how{CgSpec{.tolerance = 1e-3}, SchurForm::symmetric, 12, false};
+  const DomainWallSolve how{EvenOddSpec{CgSpec{.tolerance = 1e-3}}, 12, false};
   const DomainWallPropagator S = solve_domain_wall(matrix, how, source);
   EXPECT_THROW(conserved_current_propagator(matrix, how, S, source, charge_weights()), BadArgument);
 }

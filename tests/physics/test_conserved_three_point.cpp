@@ -9,12 +9,14 @@
 #include "trellis/base/error.hpp"
 #include "trellis/measure/conserved_three_point.hpp"
 #include "trellis/measure/three_point.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
 
 const Coord extents{2, 4, 2, 6}, at{1, 3, 0, 2};
-const CgSpec accurate{.tolerance = 1e-13, .max_iterations = 5000};
+const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
 const BoundaryPhases antiperiodic{1.0, 1.0, 1.0, -1.0}, dirichlet{1.0, 1.0, 1.0, 0.0};
 
 GaugeField links() { return test::to_product(make_lattice(extents), test::random_gauge(extents, 82, 0.5)); }
@@ -80,7 +82,7 @@ class DomainWallQuark : public Quark {
     p.boundary = boundary;
     return std::make_shared<DomainWallMatrix>(links(), p);
   }
-  const DomainWallSolve how_{accurate, SchurForm::symmetric, 6, true};
+  const DomainWallSolve how_{accurate, 6, true};
   DomainWallMatrixPtr matrix_;
   Source source_;
   DomainWallPropagator S_;
@@ -183,11 +185,10 @@ TEST(ConservedThreePoint, mistakes_are_refused) {
   const Source other = point_source(U.lattice_ptr(), {0, 0, 0, 0});
   const CgSpec loose{.tolerance = 1e-2};
   const auto matrix = std::make_shared<DomainWallMatrix>(U, test::moebius(0.5, 3, 1.5, 0.5));
-  const DomainWallSolve how{loose, SchurForm::symmetric, 12, true};
+  const DomainWallSolve how{EvenOddSpec{loose}, 12, true};
   const DomainWallPropagator S = solve_domain_wall(matrix, how, source);
   const DomainWallPropagator elsewhere = solve_domain_wall(matrix, how, other);
-  const DomainWallPropagator without =
-      solve_domain_wall(matrix, {loose, SchurForm::symmetric, 12, false}, source);
+  const DomainWallPropagator without = solve_domain_wall(matrix, {EvenOddSpec{loose}, 12, false}, source);
   const std::vector<ConservedInsertion> V4{{CurrentKind::vector, 3}};
   EXPECT_NO_THROW(conserved_three_point(matrix, {S, source}, {S, source}, V4));
   EXPECT_THROW(conserved_three_point(matrix, {without, source}, {S, source}, V4), BadArgument);

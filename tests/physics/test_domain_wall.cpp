@@ -10,6 +10,8 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/domain_wall_propagator.hpp"
 #include "trellis/measure/mesons.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 
 namespace trellis {
 namespace {
@@ -33,7 +35,7 @@ void expect_gold(const std::string& id, const reference::Gauge& U) {
   const auto lattice = make_lattice(U.extents);
   const auto matrix = std::make_shared<DomainWallMatrix>(test::to_product(lattice, U), params);
   DomainWallSolve how;
-  how.solver = MixedPrecisionSpec{CgSpec{.tolerance = 2e-12}, Precision::half_precision};
+  how.solver = EvenOddSpec{MixedPrecisionSpec{CgSpec{.tolerance = 2e-12}, Precision::half_precision}};
   how.columns_per_solve = 4;
   const DomainWallPropagator S = solve_domain_wall(matrix, how, point_source(lattice, {0, 0, 0, 0}));
   EXPECT_TRUE(S.quark.report().converged) << S.quark.report().summary();
@@ -91,11 +93,10 @@ TEST(DomainWallPropagator, equals_reference_for_every_form_and_solver) {
   const SolverSpec solvers[] = {CgSpec{.tolerance = 1e-12},
                                 MixedPrecisionSpec{CgSpec{.tolerance = 1e-12}, Precision::single_precision},
                                 MixedPrecisionSpec{CgSpec{.tolerance = 1e-12}, Precision::half_precision}};
-  for (const SolverSpec& solver : solvers)
-    for (const std::optional<SchurForm> form :
-         {std::optional(SchurForm::symmetric), std::optional(SchurForm::asymmetric),
-          std::optional<SchurForm>{}}) {
-      DomainWallSolve how{solver, form, 12, true};
+  for (const SolverSpec& method : solvers)
+    for (const SolverSpec& solver : {SolverSpec(EvenOddSpec{method, SchurForm::symmetric}),
+                                     SolverSpec(EvenOddSpec{method, SchurForm::asymmetric}), method}) {
+      DomainWallSolve how{solver, 12, true};
       const DomainWallPropagator S = solve_domain_wall(matrix, how, point_source(lattice, at));
       EXPECT_TRUE(S.quark.report().converged) << S.quark.report().summary();
       EXPECT_GT(S.quark.report().largest_residual(), 0.0);
@@ -118,7 +119,7 @@ TEST(DomainWallPropagator, report_tells_the_truth_and_wrong_batches_are_refused)
   const auto matrix =
       std::make_shared<DomainWallMatrix>(test::to_product(lattice, U), test::moebius(0.1, 5, 1.5, 0.5));
   DomainWallSolve how;
-  how.solver = CgSpec{.tolerance = 1e-12, .max_iterations = 3};
+  how.solver = EvenOddSpec{CgSpec{.tolerance = 1e-12, .max_iterations = 3}};
   const DomainWallPropagator S = solve_domain_wall(matrix, how, point_source(lattice, {0, 0, 0, 0}));
   EXPECT_FALSE(S.quark.report().converged);
   EXPECT_GT(S.quark.report().largest_residual(), 1e-6);

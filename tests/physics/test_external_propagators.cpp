@@ -8,6 +8,8 @@
 #include "trellis/base/error.hpp"
 #include "trellis/measure/baryons.hpp"
 #include "trellis/measure/mesons.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
@@ -21,7 +23,7 @@ struct FieldA {
 
   Propagator solve(const WilsonParams& params, const Coord& at, double tolerance) const {
     const auto matrix = std::make_shared<WilsonMatrix>(U, params, KernelChoice{});
-    const Propagator S = solve_propagator(matrix, CgSpec{.tolerance = tolerance},
+    const Propagator S = solve_propagator(matrix, EvenOddSpec{CgSpec{.tolerance = tolerance}},
                                           smeared(point_source(lattice, at), U, shell));
     EXPECT_TRUE(S.report().converged) << S.report().summary();
     return S;

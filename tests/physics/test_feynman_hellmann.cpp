@@ -11,12 +11,14 @@
 #include "trellis/base/error.hpp"
 #include "trellis/measure/domain_wall_propagator.hpp"
 #include "trellis/measure/three_point.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
 
 using Correlator = std::vector<std::complex<double>>;
-const SolverSpec accurate = CgSpec{.tolerance = 1e-13, .max_iterations = 5000};
+const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
 
 WilsonMatrixPtr clover(const GaugeField& U, double mass, double csw) {
   WilsonParams p;
@@ -169,7 +171,7 @@ TEST(FeynmanHellmann, is_the_sum_of_sequential_three_point_functions_domain_wall
   const auto matrix = std::make_shared<DomainWallMatrix>(
       test::to_product(lattice, test::random_gauge(extents, 73, 0.5)), test::moebius(0.1, 4, 1.5, 0.5));
   DomainWallSolve how;
-  how.solver = CgSpec{.tolerance = 1e-13, .max_iterations = 5000};
+  how.solver = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
   how.columns_per_solve = 12;
   const auto solve = [&](const Source& b) { return solve_domain_wall(matrix, how, b).quark; };
   expect_sum_of_three_points(solve(point_source(lattice, at)), solve);
@@ -179,8 +181,9 @@ TEST(FeynmanHellmann, mistakes_are_refused) {
   const Coord extents{2, 2, 2, 4};
   const auto lattice = make_lattice(extents);
   const auto matrix = clover(test::to_product(lattice, reference::unit_gauge(extents)), 0.5, 0.0);
-  const Propagator S = solve_propagator(matrix, CgSpec{}, point_source(lattice, {0, 0, 0, 0}));
-  const Propagator other = solve_propagator(matrix, CgSpec{}, point_source(lattice, {0, 0, 0, 1}));
+  const Propagator S = solve_propagator(matrix, EvenOddSpec{CgSpec{}}, point_source(lattice, {0, 0, 0, 0}));
+  const Propagator other =
+      solve_propagator(matrix, EvenOddSpec{CgSpec{}}, point_source(lattice, {0, 0, 0, 1}));
   const Insertion wrong{Flavour::up, &other}, missing{Flavour::up, nullptr};
   for (const Insertion* insertion : {&wrong, &missing})
     EXPECT_THROW(octet_correlators({&S, &S, nullptr}, {"proton"}, {parity_projector(1)}, zero_momentum,

@@ -11,6 +11,9 @@
 #include "trellis/operator/domain_wall.hpp"
 #include "trellis/solver/eigen/block_lanczos.hpp"
 #include "trellis/solver/eigen/hermitian_matrix.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/deflated.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
@@ -121,8 +124,7 @@ void expect_low_modes(const LinearOperatorPtr& A, const LanczosSpec& spec, doubl
     const SolveReport without = solve(plain, *A, x, b);
     DeflatedSpec deflated;
     deflated.vectors = std::make_shared<Eigenvectors>(modes);
-    if (const auto* cg = std::get_if<CgSpec>(&plain)) deflated.solver = *cg;
-    if (const auto* mixed = std::get_if<MixedPrecisionSpec>(&plain)) deflated.solver = *mixed;
+    deflated.solver = plain;
     const SolveReport with = solve(deflated, *A, y, b);
     EXPECT_TRUE(with.converged) << with.summary();
     EXPECT_LE(relative_residual(*A, y, b)[1], 1e-11);

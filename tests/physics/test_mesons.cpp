@@ -7,11 +7,13 @@
 #include "tests/support/random_fields.hpp"
 #include "tests/support/tolerance.hpp"
 #include "trellis/measure/mesons.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
 
-const SolverSpec accurate = CgSpec{.tolerance = 1e-13, .max_iterations = 5000};
+const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iterations = 5000}};
 
 WilsonMatrixPtr wilson(const LatticePtr& lattice, const reference::Gauge& U, double mass, double csw,
                        double mu = 0) {

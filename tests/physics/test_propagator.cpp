@@ -8,6 +8,10 @@
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/propagator.hpp"
+#include "trellis/solver/methods/bicgstab.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 
 namespace trellis {
 namespace {
@@ -53,11 +57,10 @@ TEST(Propagator, equals_reference_for_every_form_and_solver) {
       CgSpec{.tolerance = 1e-12}, BicgstabSpec{.tolerance = 1e-12},
       MixedPrecisionSpec{CgSpec{.tolerance = 1e-12}, Precision::single_precision},
       MixedPrecisionSpec{BicgstabSpec{.tolerance = 1e-12}, Precision::half_precision}};
-  for (const SolverSpec& solver : solvers)
-    for (const std::optional<SchurForm> form :
-         {std::optional(SchurForm::symmetric), std::optional(SchurForm::asymmetric),
-          std::optional<SchurForm>{}}) {
-      const Propagator S = solve_propagator(s.matrix, solver, source, form);
+  for (const SolverSpec& method : solvers)
+    for (const SolverSpec& solver : {SolverSpec(EvenOddSpec{method, SchurForm::symmetric}),
+                                     SolverSpec(EvenOddSpec{method, SchurForm::asymmetric}), method}) {
+      const Propagator S = solve_propagator(s.matrix, solver, source);
       EXPECT_TRUE(S.report().converged) << S.report().summary();
       ASSERT_EQ(S.report().relative_residual.size(), 12u);
       EXPECT_LE(S.report().largest_residual(), 1e-12);
@@ -69,8 +72,9 @@ TEST(Propagator, equals_reference_for_every_form_and_solver) {
 
 TEST(Propagator, report_tells_the_truth_when_iterations_run_out) {
   const SmallLattice& s = small_lattice();
-  const Propagator S = solve_propagator(s.matrix, CgSpec{.tolerance = 1e-12, .max_iterations = 3},
-                                        point_source(s.lattice, source_at));
+  const Propagator S =
+      solve_propagator(s.matrix, EvenOddSpec{CgSpec{.tolerance = 1e-12, .max_iterations = 3}},
+                       point_source(s.lattice, source_at));
   EXPECT_FALSE(S.report().converged);
   EXPECT_GT(S.report().largest_residual(), 1e-6);
 }
@@ -78,7 +82,7 @@ TEST(Propagator, report_tells_the_truth_when_iterations_run_out) {
 TEST(Propagator, canonical_order_is_sink_then_source_in_spin_then_colour) {
   const SmallLattice& s = small_lattice();
   const Propagator S =
-      solve_propagator(s.matrix, CgSpec{.tolerance = 1e-13}, point_source(s.lattice, source_at));
+      solve_propagator(s.matrix, EvenOddSpec{CgSpec{.tolerance = 1e-13}}, point_source(s.lattice, source_at));
   std::vector<std::complex<double>> array(Propagator::canonical_size(S.geometry()));
   S.to_canonical(array.data());
   double worst = 0;
@@ -108,13 +112,13 @@ TEST(Propagator, memory_estimate_bounds_what_is_allocated) {
   const size_t before_source = memory_in_use();
   const Source source = point_source(lattice, source_at);
   EXPECT_EQ(memory_in_use() - before_source, propagator_bytes(g));
-  for (const std::optional<SchurForm> form :
-       {std::optional(SchurForm::symmetric), std::optional<SchurForm>{}}) {
-    const Propagator S = solve_propagator(matrix, CgSpec{.tolerance = 1e-6}, source, form);
+  const SolverSpec on_M = CgSpec{.tolerance = 1e-6};
+  for (const bool is_even_odd : {true, false}) {
+    const Propagator S = solve_propagator(matrix, is_even_odd ? SolverSpec(EvenOddSpec{on_M}) : on_M, source);
     EXPECT_EQ(S.bytes(), propagator_bytes(g));
-    const size_t used = memory_peak() - before_source, estimate = propagator_solve_bytes(g, form.has_value());
-    EXPECT_LE(used, estimate) << form.has_value();
-    EXPECT_GT(used, estimate * 6 / 10) << form.has_value();
+    const size_t used = memory_peak() - before_source, estimate = propagator_solve_bytes(g, is_even_odd);
+    EXPECT_LE(used, estimate) << is_even_odd;
+    EXPECT_GT(used, estimate * 6 / 10) << is_even_odd;
   }
 }
 
@@ -122,9 +126,10 @@ TEST(Propagator, memory_estimate_bounds_what_is_allocated) {
 TEST(Propagator, as_source_of_feynman_hellmann) {
   const SmallLattice& s = small_lattice();
   const Propagator S =
-      solve_propagator(s.matrix, CgSpec{.tolerance = 1e-13}, point_source(s.lattice, source_at));
+      solve_propagator(s.matrix, EvenOddSpec{CgSpec{.tolerance = 1e-13}}, point_source(s.lattice, source_at));
   const GammaMatrix gamma = gamma_by_name("gamma_z gamma5");
-  const Propagator F = solve_propagator(s.matrix, CgSpec{.tolerance = 1e-13}, propagator_as_source(S, gamma));
+  const Propagator F =
+      solve_propagator(s.matrix, EvenOddSpec{CgSpec{.tolerance = 1e-13}}, propagator_as_source(S, gamma));
   reference::Propagator source = s.expected;
   for (auto& column : source.columns) column = reference::multiply(gamma, column);
   const auto expected =
@@ -138,7 +143,7 @@ TEST(Propagator, as_source_of_feynman_hellmann) {
 TEST(Propagator, sink_smearing_equals_reference) {
   const SmallLattice& s = small_lattice();
   const Propagator S =
-      solve_propagator(s.matrix, CgSpec{.tolerance = 1e-13}, point_source(s.lattice, source_at));
+      solve_propagator(s.matrix, EvenOddSpec{CgSpec{.tolerance = 1e-13}}, point_source(s.lattice, source_at));
   const Propagator smeared = sink_smeared(S, test::to_product(s.lattice, s.U), {2.0, 5});
   const auto expected = reference::gaussian_smeared(s.U, s.expected, 2.0, 5);
   for (int c = 0; c < 12; ++c)
@@ -152,7 +157,7 @@ TEST(Propagator, zero_columns_stay_zero) {
   Source source = point_source(s.lattice, source_at);
   const std::vector<double> zero(size_t(s.lattice->geometry().local_volume()) * 24, 0.0);
   for (int c = 0; c < 12; c += 2) source.columns.from_canonical(zero.data(), c);
-  const Propagator S = solve_propagator(s.matrix, CgSpec{.tolerance = 1e-12}, source);
+  const Propagator S = solve_propagator(s.matrix, EvenOddSpec{CgSpec{.tolerance = 1e-12}}, source);
   for (int c = 0; c < 12; ++c) {
     if (c % 2 == 0) {
       EXPECT_EQ(test::canonical_part(S.columns(), c), zero);
@@ -167,9 +172,10 @@ TEST(Propagator, zero_columns_stay_zero) {
 TEST(Propagator, refuses_what_is_not_one) {
   const SmallLattice& s = small_lattice();
   EXPECT_THROW(Propagator(SpinorField(s.lattice), source_at, clover().boundary), BadArgument);
-  EXPECT_THROW(solve_propagator(s.matrix, CgSpec{}, point_source(make_lattice({4, 2, 4, 8}), source_at)),
-               BadArgument);
-  EXPECT_THROW(solve_propagator(s.matrix->converted(Precision::single_precision), CgSpec{},
+  EXPECT_THROW(
+      solve_propagator(s.matrix, EvenOddSpec{CgSpec{}}, point_source(make_lattice({4, 2, 4, 8}), source_at)),
+      BadArgument);
+  EXPECT_THROW(solve_propagator(s.matrix->converted(Precision::single_precision), EvenOddSpec{CgSpec{}},
                                 point_source(s.lattice, source_at)),
                BadArgument);
 }

@@ -7,6 +7,11 @@
 #include "tests/support/tolerance.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/wilson.hpp"
+#include "trellis/solver/methods/bicgstab.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/gcr.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
+#include "trellis/solver/methods/mr.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/solve.hpp"
 

@@ -11,7 +11,7 @@
 #include "tests/support/tolerance.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/staggered_derivative.hpp"
-#include "trellis/solver/conjugate_gradient.hpp"
+#include "trellis/solver/methods/cg.hpp"
 
 namespace trellis {
 namespace {

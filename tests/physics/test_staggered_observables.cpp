@@ -10,12 +10,14 @@
 #include "tests/support/tolerance.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/measure/staggered.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
 
 constexpr double mass = 0.3;
-const SolverSpec exact_solver = CgSpec{1e-13};
+const SolverSpec exact_solver = EvenOddSpec{CgSpec{1e-13}};
 
 /// All unit vectors as right-hand sides.
 SpinorField unit_vectors(const StaggeredMatrix& matrix) {
@@ -100,7 +102,8 @@ TEST(StaggeredTraces, condensate_and_pion_on_F4) {
     noise.kind = kind;
     noise.seed = 7;
     const int n = 64;
-    const auto noisy = staggered_traces(matrix, staggered_noise(*matrix, noise, n), {}, CgSpec{1e-8});
+    const auto noisy =
+        staggered_traces(matrix, staggered_noise(*matrix, noise, n), {}, EvenOddSpec{CgSpec{1e-8}});
     double mean = 0, square = 0;
     for (const auto& v : noisy.inverse) {
       mean += v.real() / 256 / n;

@@ -9,12 +9,15 @@
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/wilson_traces.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 
 namespace trellis {
 namespace {
 
 const Coord extents{2, 2, 2, 4};
-const SolverSpec exact_solver = CgSpec{.tolerance = 1e-13, .max_iterations = 5000};
+const SolverSpec exact_on_M = CgSpec{.tolerance = 1e-13, .max_iterations = 5000};
+const SolverSpec exact_solver = EvenOddSpec{exact_on_M};
 
 struct Case {
   const char* name;
@@ -93,11 +96,10 @@ TEST(WilsonTraces, equal_dense_traces) {
     std::complex<double> gamma5 = 0;
     for (int k = 0; k < M.rows(); ++k) gamma5 += (k % 12 < 6 ? 1.0 : -1.0) * inverse(k, k);
     const double scale = std::abs(inverse.trace());
-    const std::vector<std::optional<SchurForm>> all{SchurForm::symmetric, SchurForm::asymmetric, {}};
-    const std::vector<std::optional<SchurForm>> one{SchurForm::symmetric};
-    for (const auto form : c.csw != 0 && c.twisted_mass != 0 ? all : one) {
-      const WilsonTraces traces =
-          wilson_traces(make_matrix(U, c), U, unit_vectors(lattice), true, exact_solver, form);
+    const std::vector<SolverSpec> one{exact_solver},
+        all{exact_solver, EvenOddSpec{exact_on_M, SchurForm::asymmetric}, exact_on_M};
+    for (const SolverSpec& solver : c.csw != 0 && c.twisted_mass != 0 ? all : one) {
+      const WilsonTraces traces = wilson_traces(make_matrix(U, c), U, unit_vectors(lattice), true, solver);
       ASSERT_TRUE(traces.report.converged);
       EXPECT_LT(std::abs(sum(traces.inverse) - inverse.trace()), 1e-11 * scale);
       EXPECT_LT(std::abs(sum(traces.gamma5) - gamma5), 1e-11 * scale);
@@ -119,8 +121,8 @@ TEST(WilsonTraces, noise_estimates_them) {
     noise.kind = kind;
     noise.seed = 3;
     const int n = 48;
-    const auto found =
-        wilson_traces(make_matrix(U, c), U, noise_vectors(lattice, noise, n), false, CgSpec{1e-9});
+    const auto found = wilson_traces(make_matrix(U, c), U, noise_vectors(lattice, noise, n), false,
+                                     EvenOddSpec{CgSpec{1e-9}});
     EXPECT_TRUE(found.curvature.empty());
     double mean = 0, square = 0;
     for (const auto& v : found.inverse) {
@@ -138,9 +140,11 @@ TEST(WilsonTraces, have_the_same_bits_on_all_lanes) {
   const auto lattice = make_lattice(wide);
   const GaugeField U = test::to_product(lattice, test::random_gauge(wide, 93, 0.6));
   const SpinorField eta = noise_vectors(lattice, {.seed = 4}, 2);
-  const WilsonTraces first = wilson_traces(make_matrix(U, cases[1], 1), U, eta, true, CgSpec{1e-8});
+  const WilsonTraces first =
+      wilson_traces(make_matrix(U, cases[1], 1), U, eta, true, EvenOddSpec{CgSpec{1e-8}});
   for (const int lanes : {4, 8}) {
-    const WilsonTraces other = wilson_traces(make_matrix(U, cases[1], lanes), U, eta, true, CgSpec{1e-8});
+    const WilsonTraces other =
+        wilson_traces(make_matrix(U, cases[1], lanes), U, eta, true, EvenOddSpec{CgSpec{1e-8}});
     EXPECT_EQ(first.inverse, other.inverse);
     EXPECT_EQ(first.gamma5, other.gamma5);
     EXPECT_EQ(first.density, other.density);

@@ -162,7 +162,7 @@ SOLVES = 8
 # A run that gets a signal in the middle of its solve of this number, and tells how many it began.
 STOPPED = """
 import os, signal, sys
-from trellis.bound_solvers import BoundSolver
+from trellis.solve.bound import BoundSolver
 from trellis.cli import main
 from trellis.core import load
 solve, begun = BoundSolver.propagator, 0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import trellis as tr
-from trellis.bound_solvers import BoundSolver
+from trellis.solve.bound import BoundSolver
 
 #: Without a name in the package: what its functions return.
 HANDED_OUT = {"BoundSolver": BoundSolver}

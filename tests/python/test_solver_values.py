@@ -94,5 +94,118 @@ def test_results_list_the_stages_of_a_solve_that_was_stuck(U, tmp_path):
     with h5py.File(folder / "out" / "correlators.000001.h5") as file:
         stages = file["solves"].attrs["stages"].splitlines()
         assert file["solves/relative_residual"][()].max() <= 1e-8
-    assert stages[0].startswith("source 0: mr, half inside: stagnated after ")
-    assert stages[-1].startswith("source 0: cg")
+    assert stages[0].startswith("source 0: even-odd (symmetric) mr, half inside: stagnated after ")
+    assert stages[-1].startswith("source 0: even-odd (symmetric) cg")
+
+
+@pytest.mark.parametrize("name", ["clover", "domain wall", "staggered", "HISQ"])
+def test_solvers_stand_inside_solvers_of_every_quark(U, name):
+    M = quark(U, name)
+    b = source(M)
+    inside = tr.mixed_precision(tr.cg(iterations=8), inner="half")
+    for solver in (
+        tr.gcr(tolerance=1e-9, preconditioner=inside),
+        tr.even_odd(tr.mixed_precision(tr.gcr(tolerance=1e-9, preconditioner=tr.cg(iterations=6)))),
+        tr.gcr(tolerance=1e-9, preconditioner=tr.even_odd(tr.gcr(tolerance=0.1, preconditioner=inside))),
+        tr.gcr(tolerance=1e-9, preconditioner=tr.even_odd(inside)(M)),
+    ):
+        x, report = solver(M).solve(b)
+        assert not report.stages
+        assert "preconditioned by" in report.method
+        assert np.linalg.norm(M(x) - b) <= 1.001e-9 * np.linalg.norm(b)
+
+
+def test_a_smoother_saves_steps_of_gcr(U):
+    M = quark(U, "clover")
+    _, plain = tr.gcr()(M).solve(source(M))
+    _, smoothed = tr.gcr(preconditioner=tr.mr(iterations=8))(M).solve(source(M))
+    assert 3 * smoothed.iterations < plain.iterations
+    assert smoothed.method == "gcr(16), preconditioned by (mr, 8 iterations)"
+
+
+def test_a_fixed_number_of_iterations_does_not_say_that_it_converged(U):
+    M = quark(U, "clover")
+    solver = tr.mr(iterations=8)(M)
+    with pytest.raises(tr.NotConverged, match="fixed number of iterations after 8 iterations"):
+        solver.solve(source(M))
+    _, report = solver.solve(source(M), allow_not_converged=True)
+    assert (report.converged, report.iterations) == (False, 8)
+
+
+def test_python_functions_are_preconditioners(U):
+    M = quark(U, "clover")
+    b = source(M)
+    calls = []
+
+    def jacobi(psi: np.ndarray) -> np.ndarray:
+        calls.append(psi.shape)
+        return 0.2 * psi
+
+    K = tr.custom_operator(M, jacobi, hermitian=True, positive=True, name="Jacobi")
+    for solver in (
+        tr.gcr(preconditioner=K),
+        tr.cg(preconditioner=K),
+        tr.mixed_precision(tr.gcr(preconditioner=K)),
+    ):
+        x, report = solver(M).solve(b)
+        assert "preconditioned by (Jacobi)" in report.method
+        assert np.linalg.norm(M(x) - b) <= 1.001e-10 * np.linalg.norm(b)
+    assert set(calls) == {b.shape}
+    with pytest.raises(tr.BadArgument, match="linear, hermitian and positive, and Jacobi is not declared"):
+        tr.cg(preconditioner=tr.custom_operator(M, jacobi, name="Jacobi"))(M).solve(b)
+    with pytest.raises(ZeroDivisionError):
+        tr.gcr(preconditioner=tr.custom_operator(M, lambda psi: psi * (1 / 0)))(M).solve(b)
+    nan = tr.custom_operator(M, lambda psi: psi * np.nan)
+    with pytest.raises(tr.NotConverged, match="the preconditioner returned NaN"):
+        tr.gcr(preconditioner=nan, fallback=False)(M).solve(b)
+    x, report = tr.gcr(preconditioner=nan)(M).solve(b)
+    assert "the preconditioner returned NaN or Inf after 0 iterations" in report.stages[0]
+
+
+def test_what_does_not_fit_inside_is_refused(U):
+    M = quark(U, "clover")
+    b = source(M)
+    mr = tr.mr(iterations=4)
+    other = tr.WilsonClover(tr.weak_field(LATTICE, seed=5), kappa=0.12)
+    for preconditioner in (mr(other), other):
+        with pytest.raises(tr.BadArgument, match="made for other links"):
+            tr.gcr(preconditioner=preconditioner)(M)
+    for preconditioner in (quark(U, "staggered"), mr(quark(U, "domain wall"))):
+        with pytest.raises(tr.BadArgument, match="cannot precondition Wilson-clover"):
+            tr.gcr(preconditioner=preconditioner)(M).solve(b)
+    with pytest.raises(
+        tr.BadArgument, match=r"on all sites .* cannot precondition even-odd .* on even sites"
+    ):
+        tr.even_odd(tr.gcr(preconditioner=M))(M).solve(b)
+    with pytest.raises(tr.BadArgument, match="even_odd stands inside another even_odd"):
+        tr.even_odd(tr.gcr(preconditioner=tr.even_odd(mr)))(M)
+    with pytest.raises(tr.BadArgument, match="linear, hermitian and positive, and mr, 4 iterations is not"):
+        tr.cg(preconditioner=mr)(M).solve(b)
+    with pytest.raises(tr.BadArgument, match="a preconditioner is a solver"):
+        tr.gcr(preconditioner=3)
+    with pytest.raises(tr.BadArgument, match="iterations must be"):
+        tr.mr(iterations=0)
+    with pytest.raises(tr.BadArgument, match="declare that, too"):
+        tr.custom_operator(M, abs, positive=True)
+    modes = tr.lanczos(M, count=4)
+    with pytest.raises(tr.BadArgument, match="form is 'none', that of the eigenvectors is 'symmetric'"):
+        tr.gcr(preconditioner=tr.deflated(mr, modes))(M)
+    cycle = tr.gcr(preconditioner=mr)
+    object.__setattr__(cycle, "preconditioner", tr.even_odd(cycle))
+    with pytest.raises(tr.BadArgument, match="stands inside itself"):
+        cycle(M)
+
+
+def test_low_modes_are_updated_for_changed_links(U):
+    M = quark(U, "clover")
+    modes = tr.lanczos(M, count=6)
+    changed = tr.WilsonClover(U, kappa=0.121, csw=1.0)
+    updated = modes.update(changed)
+    np.testing.assert_allclose(updated.values, tr.lanczos(changed, count=6).values, rtol=1e-7)
+    assert updated.operator.parameters["mass"] == changed.mass
+    solver = tr.deflated(tr.even_odd(tr.cg()), updated)
+    solver(changed).solve(source(M))
+    with pytest.raises(tr.BadArgument, match="do not belong"):
+        solver(M)
+    with pytest.raises(tr.BadArgument, match="another lattice"):
+        modes.update(quark(U, "staggered"))

@@ -10,6 +10,7 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/wilson.hpp"
 #include "trellis/solver/batches.hpp"
+#include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {

@@ -5,8 +5,11 @@
 
 #include "tests/unit/solver_test_operators.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/solver/bicgstab.hpp"
-#include "trellis/solver/conjugate_gradient.hpp"
+#include "trellis/solver/methods/bicgstab.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/gcr.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
+#include "trellis/solver/methods/mr.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/solve.hpp"
 
@@ -28,7 +31,7 @@ std::shared_ptr<const KnownOperator> disc(const LatticePtr& l) { return test::ma
 std::shared_ptr<const KnownOperator> general(const LatticePtr& l) { return test::make_general(l, 20.0); }
 
 constexpr double tolerance = 1e-10;
-MixedPrecisionSpec mixed(KrylovSpec inner, Precision precision) { return {inner, precision, 0}; }
+MixedPrecisionSpec mixed(const SolverSpec& inner, Precision precision) { return {inner, precision, 0}; }
 
 const Case cases[] = {
     {"cg", CgSpec{tolerance, 2000}, positive, 50},
@@ -127,13 +130,9 @@ TEST_P(SolverTest, good_guess_saves_iterations) {
 }
 
 TEST_P(SolverTest, iterations_run_out_with_an_honest_residual) {
-  SolverSpec spec = GetParam().spec;
-  const auto limit = [](auto& s) { s.max_iterations = 3, s.records_history = true; };
-  if (auto* m = std::get_if<MixedPrecisionSpec>(&spec)) std::visit(limit, m->inner);
-  if (auto* s = std::get_if<CgSpec>(&spec)) limit(*s);
-  if (auto* s = std::get_if<BicgstabSpec>(&spec)) limit(*s);
-  if (auto* s = std::get_if<GcrSpec>(&spec)) limit(*s);
-  if (auto* s = std::get_if<MrSpec>(&spec)) limit(*s);
+  SolveLimits limits = GetParam().spec.limits();
+  limits.max_iterations = 3;
+  const SolverSpec spec = GetParam().spec.limited(limits).with_history();
   const SpinorField b = test::random_source(*A, 2);
   SpinorField x = A->make_field(2);
   const SolveReport report = solve(spec, *A, x, b);
@@ -260,7 +259,7 @@ TEST(SolverBreakdown, unreachable_tolerance_stagnates) {
   for (auto [spec, op] : solvers)
     for (const double tolerance : {1e-17, 1e-200}) {
       SpinorField x = op->make_field(2);
-      spec = with_tolerance(spec, tolerance);
+      spec = spec.with_tolerance(tolerance);
       const SolveReport report = solve(spec, *op, x, b);
       EXPECT_FALSE(report.converged);
       EXPECT_EQ(report.reason, StopReason::stagnated) << report.summary();
@@ -276,7 +275,7 @@ TEST(SolverRefusals, preconditions) {
   const auto A = test::make_positive(lattice, 5), D = test::make_disc(lattice, 0.5);
   const SpinorField b = test::random_source(*A, 1);
   SpinorField x = A->make_field(1), two = A->make_field(2), odd(lattice, FieldSpec{.subset = Subset::odd});
-  EXPECT_THROW(conjugate_gradient(*D, x, b, {}), BadArgument);
+  EXPECT_THROW(ConjugateGradient(*D, 1, CgForm::hermitian, false), BadArgument);
   EXPECT_THROW(solve(CgSpec{.tolerance = 0}, *A, x, b), BadArgument);
   EXPECT_THROW(solve(CgSpec{.tolerance = 1}, *A, x, b), BadArgument);
   EXPECT_THROW(solve(CgSpec{.max_iterations = 0}, *A, x, b), BadArgument);
@@ -285,8 +284,7 @@ TEST(SolverRefusals, preconditions) {
   EXPECT_THROW(solve(CgSpec{}, *A, two, b), BadArgument);
   EXPECT_THROW(solve(CgSpec{}, *A, odd, odd), BadArgument);
   EXPECT_THROW(solve(MixedPrecisionSpec{.update_threshold = 1}, *A, x, b), BadArgument);
-  EXPECT_THROW(solve(MixedPrecisionSpec{}, *A, x, b, A->converted(Precision::half_precision)), BadArgument);
-  EXPECT_THROW(solve(MixedPrecisionSpec{}, *A, x, b, D->converted(Precision::single_precision)), BadArgument);
+  EXPECT_THROW(OperatorCopies(*A).provide(D->converted(Precision::single_precision)), BadArgument);
   const auto low = A->converted(Precision::single_precision);
   SpinorField low_x = low->make_field(1);
   const SpinorField low_b = low->make_field(1);

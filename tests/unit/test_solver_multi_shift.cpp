@@ -6,6 +6,7 @@
 #include "tests/unit/solver_test_operators.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/solver/batches.hpp"
+#include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/multi_shift_cg.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/solve.hpp"

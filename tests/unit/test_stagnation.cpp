@@ -7,6 +7,9 @@
 #include <functional>
 
 #include "tests/unit/solver_test_operators.hpp"
+#include "trellis/solver/methods/gcr.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
+#include "trellis/solver/methods/mr.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bound_solvers import BoundSolver
 from ..channels import NAMED_BARYONS, meson_channels
 from ..core import load
 from ..correlators import contract_baryon, contract_mesons, momenta_up_to
@@ -27,7 +26,9 @@ from ..propagators import Propagator
 from ..run_files import MeasureRun
 from ..run_files.loading import line_of
 from ..sequential import QuarkLine
-from ..solvers import Solver, SolveReport
+from ..solve.bound import BoundSolver
+from ..solve.report import SolveReport
+from ..solve.values import Solver
 from ..sources import AMPLIFYING, Source
 from .console import Output, counted
 from .folder_lock import FolderLock

@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bound_solvers import BoundSolver
 from ..conserved_three_point import ConservedCurrent
 from ..errors import BadArgument, NotConverged
 from ..feynman_hellmann import (
@@ -29,7 +28,8 @@ from ..sequential import (
     needs_fields,
     nucleon_sequential_source,
 )
-from ..solvers import SolveReport
+from ..solve.bound import BoundSolver
+from ..solve.report import SolveReport
 
 Tables = dict[str, NDArray[np.complex128]]
 

@@ -22,7 +22,7 @@ from ..provenance import write_root_attributes
 from ..run_files import MeasureRun
 from ..run_files.contractions import STRANGE
 from ..run_files.quarks import Coefficients
-from ..solvers import SolveReport
+from ..solve.report import SolveReport
 from .changed_keys import different_keys, differing_keys
 from .measure_inputs import FileStamp, write_input
 from .measure_setup import bare_mass, coefficients, describe_smearing, strange_table

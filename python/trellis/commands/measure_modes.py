@@ -6,14 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..deflation import Eigenvectors, deflated, lanczos
+from ..deflation import Eigenvectors, lanczos
 from ..domain_wall import MoebiusDomainWall
 from ..eigenvector_files import read_eigenvectors
 from ..errors import BadArgument
 from ..operators import WilsonClover
 from ..parallel import on_root
 from ..run_files.quarks import DeflationTable
-from ..solvers import Solver
+from ..solve.deflated import deflated
+from ..solve.values import Solver
 from .setup import make_output_folder
 
 

@@ -21,7 +21,13 @@ from ..operator_records import MIRRORED_MESONS
 from ..operators import WilsonClover
 from ..run_files.measure import ConfigurationsTable, MeasureRun, SmearingTable, SourceTable
 from ..run_files.quarks import Coefficients, DeflationTable, FermionTable, SolverTable
-from ..solvers import Solver, bicgstab, cg, even_odd, gcr, mixed_precision, mr
+from ..solve.bicgstab import bicgstab
+from ..solve.cg import cg
+from ..solve.even_odd import even_odd
+from ..solve.gcr import gcr
+from ..solve.mixed_precision import mixed_precision
+from ..solve.mr import mr
+from ..solve.values import Solver
 from ..sources import Source, gaussian_source, noise_source, point_source, wall_source
 
 _PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}

@@ -22,7 +22,7 @@ from ..errors import BadArgument
 from ..gauge import GaugeField
 from ..parallel import on_root
 from ..run_files import MeasureRun
-from ..solvers import SolveReport
+from ..solve.report import SolveReport
 from .measure_files import Measured, physics, require_same_physics, result_file
 from .measure_inputs import Content
 

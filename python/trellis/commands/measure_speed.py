@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from ..solvers import SolveReport
+from ..solve.report import SolveReport
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ..bound_solvers import BoundSolver
 from ..core import load
 from ..errors import BadArgument, ChecksumError, FileError
 from ..gauge import GaugeField
@@ -23,7 +22,8 @@ from ..propagator_files import measurement_text, read_propagator, read_scidac_pr
 from ..propagators import Propagator
 from ..run_files import MeasureRun
 from ..run_files.stored import StoredPropagatorsTable
-from ..solvers import SolveReport
+from ..solve.bound import BoundSolver
+from ..solve.report import SolveReport
 from ..sources import Source
 from .measure_inputs import Content
 from .propagator_records import PropagatorRecord, expected_record

@@ -19,7 +19,7 @@ from ..gauge import GaugeField
 from ..operator_records import OperatorRecord
 from ..run_files import MeasureRun
 from ..run_files.measure import SmearingTable
-from ..solvers import SolveReport
+from ..solve.report import SolveReport
 from .changed_keys import differing_keys
 from .measure_inputs import Content
 

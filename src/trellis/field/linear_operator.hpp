@@ -30,6 +30,12 @@ class LinearOperator {
     return norm2_each(out);
   }
   virtual bool is_hermitian() const { return false; }
+  /// It is declared to have no eigenvalue below 0. @pre is_hermitian()
+  virtual bool is_positive() const { return false; }
+  /// A (x + c y) = A x + c A y, up to rounding; not for solvers that are used as operators.
+  virtual bool is_linear() const { return true; }
+  /// The only number of right-hand sides that it takes; 0: any.
+  virtual int columns() const { return 0; }
   /// A zero field of the operator's domain, in its storage.
   virtual SpinorField make_field(int rhs = 1) const = 0;
   /// Floating-point operations of one apply, all ranks, one right-hand side.

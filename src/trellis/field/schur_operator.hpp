@@ -14,6 +14,8 @@ class SchurOperator : public LinearOperator {
   virtual void prepare_guess(SpinorField& guess, const SpinorField& x) const = 0;
   /// x (full) from the solution of the Schur system.
   virtual void reconstruct(SpinorField& x, const SpinorField& solution, const SpinorField& b) const = 0;
+  /// "even-odd (symmetric)", for reports.
+  virtual std::string form_in_words() const = 0;
 };
 
 }  // namespace trellis

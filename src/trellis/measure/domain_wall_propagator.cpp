@@ -7,7 +7,7 @@
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/measure/axial_current.hpp"
-#include "trellis/solver/even_odd_solve.hpp"
+#include "trellis/solver/solve.hpp"
 
 namespace trellis {
 
@@ -26,30 +26,6 @@ SpinorField four_dimensional(const LatticePtr& lattice) {
   return SpinorField(lattice, spec);
 }
 
-/// Solves D5 psi = b through one form; psi is the first guess.
-class BatchSolver {
- public:
-  BatchSolver(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how) : how_{how}, full_{matrix} {
-    if (how.even_odd) schur_.emplace(matrix, *how.even_odd);
-    if (const auto precision = inner_precision(how.solver)) inner_ = system().converted(*precision);
-  }
-
-  SolveReport solve(SpinorField& psi, const SpinorField& b) const {
-    if (schur_) return solve_even_odd(how_.solver, *schur_, psi, b, inner_);
-    return trellis::solve(how_.solver, full_, psi, b, inner_);
-  }
-  const DomainWallOperator& full() const { return full_; }
-
- private:
-  const LinearOperator& system() const {
-    if (schur_) return *schur_;
-    return full_;
-  }
-  const DomainWallSolve& how_;
-  DomainWallOperator full_;
-  std::optional<DomainWallSchur> schur_;
-  LinearOperatorPtr inner_;
-};
 }  // namespace
 
 void set_walls(SpinorField& eta, const SpinorField& columns, int first) {
@@ -129,17 +105,18 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
                   "columns per solve: ", how.columns_per_solve, " does not divide ", column_count);
   const int Ls = matrix->params().Ls, batch = how.columns_per_solve;
   require_guess(how, matrix);
-  const BatchSolver solver(matrix, how);
+  const auto D5 = std::make_shared<DomainWallOperator>(matrix);
+  const OperatorCopies copies{LinearOperatorPtr(D5)};  // shared by all solves
   SpinorField quark = four_dimensional(matrix->hop().lattice_ptr());
   std::optional<SpinorField> midpoint;
   if (Ls % 2 == 0) midpoint.emplace(SpinorField::like(quark));
   SolveReport report;
   std::vector<SpinorField> five;
   for (int first = 0; first < column_count; first += batch) {
-    SpinorField b = solver.full().make_field(batch), psi = SpinorField::like(b);
+    SpinorField b = D5->make_field(batch), psi = SpinorField::like(b);
     set_source(b, first);
     if (how.guess) copy(psi, (*how.guess)[size_t(first / batch)]);
-    const SolveReport one = solver.solve(psi, b);
+    const SolveReport one = solve(how.solver, copies, psi, b);
     if (first == 0)
       report = one;
     else

@@ -6,12 +6,13 @@
 
 #include "trellis/measure/propagator.hpp"
 #include "trellis/operator/domain_wall.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 
 namespace trellis {
 
 struct DomainWallSolve {
-  SolverSpec solver = MixedPrecisionSpec{CgSpec{}, Precision::half_precision};
-  std::optional<SchurForm> even_odd = SchurForm::symmetric;  ///< none: D5 itself
+  SolverSpec solver = EvenOddSpec{MixedPrecisionSpec{CgSpec{}, Precision::half_precision}};
   int columns_per_solve = 1;  ///< links are shared by the slices already; more columns need more memory
   bool keeps_five = false;    ///< for conserved currents
   bool measures_axial_current = false;  ///< A_4(t) with the source's pion (axial_current.hpp)

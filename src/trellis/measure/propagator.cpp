@@ -7,7 +7,7 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
-#include "trellis/solver/even_odd_solve.hpp"
+#include "trellis/solver/solve.hpp"
 
 namespace trellis {
 
@@ -113,14 +113,8 @@ Propagator Propagator::multiplied(const GammaMatrix& gamma) const {
   return Propagator(spin_multiplied(columns_, gamma), source_at_, boundary_, report_, description_);
 }
 
-SolveReport solve_wilson(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
-                         const SpinorField& b, std::optional<SchurForm> even_odd) {
-  if (even_odd) return solve_even_odd(solver, WilsonSchur(matrix, *even_odd), x, b);
-  return solve(solver, WilsonOperator(matrix), x, b);
-}
-
 Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& solver, const Source& source,
-                            std::optional<SchurForm> even_odd, const Propagator* guess) {
+                            const Propagator* guess) {
   TRELLIS_REQUIRE(
       matrix->choice().precision == Precision::double_precision,
       "propagators are solved with an operator in double (its inner precision is part of the solver)");
@@ -131,7 +125,7 @@ Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& sol
   SpinorField b = matrix->hop().make_field(Subset::full, source.columns.rhs()), x = SpinorField::like(b);
   convert(b, source.columns);
   if (guess) convert(x, guess->columns());
-  SolveReport report = solve_wilson(matrix, solver, x, b, even_odd);
+  SolveReport report = solve(solver, WilsonOperator(matrix), x, b);
   return Propagator(std::move(x), source.at, matrix->params().boundary, std::move(report),
                     source.description);
 }

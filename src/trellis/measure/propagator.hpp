@@ -54,22 +54,14 @@ class Propagator {
   std::string description_;
 };
 
-/// M x = b for full spinor fields in double with any number of right-hand sides, through S where a form is
-/// given; x is the first guess. Collective.
-/// @pre matrix in double
-SolveReport solve_wilson(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
-                         const SpinorField& b, std::optional<SchurForm> even_odd);
-
 /// (Gamma psi): the spin matrix acts on every column.
 SpinorField spin_multiplied(const SpinorField& psi, const GammaMatrix& gamma);
 
-/// All twelve columns in one batched solve. With a Schur form the even-odd system is solved and the odd sites
-/// rebuilt; without, M itself. `guess`: the first guess, zero without one. A missed tolerance is no error: it
-/// is in the report. Collective.
+/// All twelve columns in one batched solve. `guess`: the first guess, zero without one. A missed tolerance is
+/// no error: it is in the report. Collective.
 /// @pre matrix in double (the solver's inner precision is the spec's business); source and guess on its
 /// lattice
 Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& solver, const Source& source,
-                            std::optional<SchurForm> even_odd = SchurForm::symmetric,
                             const Propagator* guess = nullptr);
 
 /// The source Gamma S, whose propagator is sum_z S(x, z) Gamma S(z, source) (Feynman-Hellmann).

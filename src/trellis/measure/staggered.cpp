@@ -5,14 +5,9 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
-#include "trellis/solver/even_odd_solve.hpp"
+#include "trellis/solver/solve.hpp"
 
 namespace trellis {
-
-SolveReport solve_staggered(const StaggeredMatrixPtr& matrix, SpinorField& x, const SpinorField& b,
-                            const SolverSpec& spec) {
-  return solve_even_odd(spec, StaggeredSchur(matrix), x, b);
-}
 
 SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, int count) {
   TRELLIS_REQUIRE(count >= 1, "the number of noise vectors is ", count);
@@ -89,7 +84,7 @@ StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorF
   const auto potential = [Lt](const Coord&, int mu) { return mu == 3 ? 1.0 / Lt : 0.0; };
   StaggeredTraces traces;
   SpinorField X = SpinorField::like(columns), MX = X;
-  traces.report = solve_staggered(matrix, X, columns, solver);
+  traces.report = solve(solver, StaggeredOperator(matrix), X, columns);
   traces.inverse = dot_each(columns, X);
   const HopTables first = derivative_tables(hopping, potential, 1.0, 1);
   apply_derivative(hopping, first, MX, X);
@@ -105,7 +100,7 @@ StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorF
   SpinorField second = SpinorField::like(columns), Y = SpinorField::like(columns);
   apply_derivative(hopping, derivative_tables(hopping, potential, 1.0, 2), second, X);
   traces.curvature = dot_each(columns, second);
-  traces.report.add(solve_staggered(matrix, Y, MX, solver));
+  traces.report.add(solve(solver, StaggeredOperator(matrix), Y, MX));
   apply_derivative(hopping, first, second, Y);
   const auto loop = dot_each(columns, second);
   for (size_t i = 0; i < loop.size(); ++i) traces.curvature[i] -= loop[i];
@@ -129,7 +124,7 @@ GoldstonePion goldstone_pion(const StaggeredMatrixPtr& matrix, const Coord& sour
       });
     }
   GoldstonePion pion;
-  pion.report = solve_staggered(matrix, x, b, solver);
+  pion.report = solve(solver, StaggeredOperator(matrix), x, b);
   const int Lt = lattice.extents()[3];
   std::vector<ExactSum> sums{size_t(Lt)};
   std::vector<double> values(size_t(g.local_volume()) * 6);

@@ -1,16 +1,11 @@
 #pragma once
-/// Staggered measurements: solutions of M x = b, traces for the chiral condensate, quark-number density and
+/// Staggered measurements: traces for the chiral condensate, quark-number density and
 /// susceptibility and the magnetisation, Goldstone-pion correlators (doc/operators/staggered.md).
 #include "trellis/measure/noise.hpp"
 #include "trellis/operator/staggered.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
-
-/// Solves M x = b for full colour vectors through the even sites (even_odd_solve.hpp); x is the first guess.
-/// @pre the matrix is in double, m != 0
-SolveReport solve_staggered(const StaggeredMatrixPtr& matrix, SpinorField& x, const SpinorField& b,
-                            const SolverSpec& spec);
 
 /// `count` noise fields of colour vectors, numbers index, index + 1, ..., as right-hand sides of a full field
 /// in the storage of the matrix. Purpose trace_noise, draw = 3 index + colour.

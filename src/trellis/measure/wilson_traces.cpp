@@ -10,17 +10,17 @@ namespace trellis {
 namespace {
 /// x = M^-1 b for fields on the host, with true residuals in the report.
 SolveReport solve_columns(const WilsonMatrixPtr& matrix, const SolverSpec& solver, SpinorField& x,
-                          const SpinorField& b, std::optional<SchurForm> even_odd) {
+                          const SpinorField& b) {
   SpinorField right = matrix->hop().make_field(Subset::full, b.rhs()), solution = SpinorField::like(right);
   convert(right, b);
-  SolveReport report = solve_wilson(matrix, solver, solution, right, even_odd);
+  SolveReport report = solve(solver, WilsonOperator(matrix), solution, right);
   convert(x, solution);
   return report;
 }
 }  // namespace
 
 WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, const SpinorField& columns,
-                           bool has_curvature, const SolverSpec& solver, std::optional<SchurForm> even_odd) {
+                           bool has_curvature, const SolverSpec& solver) {
   TRELLIS_REQUIRE(columns.subset() == Subset::full && columns.precision() == Precision::double_precision &&
                       matrix->choice().precision == Precision::double_precision,
                   "traces take full columns and an operator in double");
@@ -28,7 +28,7 @@ WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, c
   const BoundaryPhases& boundary = matrix->params().boundary;
   SpinorField X = SpinorField::like(columns), MX = X;
   WilsonTraces traces;
-  traces.report = solve_columns(matrix, solver, X, columns, even_odd);
+  traces.report = solve_columns(matrix, solver, X, columns);
   traces.inverse = dot_each(columns, X);
   traces.gamma5 = dot_each(columns, spin_multiplied(X, gamma_product(15)));
   // mu/T = mu Lt is shared by Lt links: M' = Gamma / Lt, M'' = -1/2 (temporal hop) / Lt^2
@@ -43,7 +43,7 @@ WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, c
   SpinorField second = SpinorField::like(columns), Y = X;
   for (int parity = 0; parity < 2; ++parity) temporal_hop.apply(second, parity, X, HopTask{});
   traces.curvature = dot_each(columns, second);
-  traces.report.add(solve_columns(matrix, solver, Y, MX, even_odd));
+  traces.report.add(solve_columns(matrix, solver, Y, MX));
   charge.apply(second, Y);
   const auto loop = dot_each(columns, second);
   for (size_t i = 0; i < loop.size(); ++i)

@@ -2,7 +2,6 @@
 /// Traces of Wilson, clover and twisted-mass quarks with noise vectors: chiral and pseudoscalar condensate,
 /// quark-number density and susceptibility (doc/operators/wilson.md).
 #include <complex>
-#include <optional>
 #include <vector>
 
 #include "trellis/measure/noise.hpp"
@@ -26,7 +25,6 @@ struct WilsonTraces {
 /// @pre U: the links of `matrix`, on the host; columns: full spinor fields in double, in the host's layout;
 /// matrix in double
 WilsonTraces wilson_traces(const WilsonMatrixPtr& matrix, const GaugeField& U, const SpinorField& columns,
-                           bool has_curvature, const SolverSpec& solver,
-                           std::optional<SchurForm> even_odd = SchurForm::symmetric);
+                           bool has_curvature, const SolverSpec& solver);
 
 }  // namespace trellis

@@ -117,6 +117,9 @@ class DomainWallSchur final : public SchurOperator {
   /// x_e = M^-1 y (symmetric) or y, with y the Schur solution; x_o = M^-1 (b_o + 1/2 H_oe B x_e)
   void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const override;
   LinearOperatorPtr full() const override { return std::make_shared<DomainWallOperator>(matrix_); }
+  std::string form_in_words() const override {
+    return form_ == SchurForm::symmetric ? "even-odd (symmetric)" : "even-odd (asymmetric)";
+  }
 
  private:
   SpinorField& workspace(int which, int parity, int rhs) const;

@@ -65,6 +65,7 @@ class StaggeredSchur final : public SchurOperator, public EnergySum {
   void apply(SpinorField& out, const SpinorField& in) const override;
   void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
   bool is_hermitian() const override { return true; }
+  bool is_positive() const override { return shift_ >= 0; }
   /// The energy is summed by the second hop, where that can.
   Coefficients apply_with_energy(SpinorField& out, const SpinorField& in) const override;
   int energy_fields() const override { return 0; }
@@ -85,6 +86,7 @@ class StaggeredSchur final : public SchurOperator, public EnergySum {
   /// x_o = (b_o - D_oe x_e) / m. @pre m != 0
   void reconstruct(SpinorField& x, const SpinorField& even_solution, const SpinorField& b) const override;
   LinearOperatorPtr full() const override { return std::make_shared<StaggeredOperator>(matrix_); }
+  std::string form_in_words() const override { return "even-odd"; }
   /// z (full): z_e = x, z_o = D_oe x. What the link derivative takes.
   void extend(SpinorField& z, const SpinorField& x) const;
 

@@ -120,6 +120,9 @@ class WilsonSchur final : public SchurOperator {
   LinearOperatorPtr full() const override { return std::make_shared<WilsonOperator>(matrix_); }
   int parity() const { return parity_; }
   SchurForm form() const { return form_; }
+  std::string form_in_words() const override {
+    return form_ == SchurForm::symmetric ? "even-odd (symmetric)" : "even-odd (asymmetric)";
+  }
 
  private:
   void run(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const;

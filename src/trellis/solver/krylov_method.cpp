@@ -26,6 +26,13 @@ void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double f
   bytes += sites * fields * (double(f.reals()) * double(element_bytes(f.precision())) + scale);
 }
 
+SolveCost& SolveCost::operator+=(const SolveCost& other) {
+  flops += other.flops;
+  bytes += other.bytes;
+  conventional_flops += other.conventional_flops;
+  return *this;
+}
+
 SolveProgress::SolveProgress(int rhs, int max_iterations, bool records_history, double tolerance,
                              const StagnationRule& rule)
     : columns(size_t(rhs)),
@@ -45,9 +52,13 @@ void SolveProgress::fail(int column, StopReason reason) {
   c.failure = reason;
 }
 
-void SolveProgress::fail_all_not_finite() {
+void SolveProgress::fail_all_not_finite(const SpinorField* step) {
+  StopReason reason = StopReason::not_finite;
+  if (step)
+    for (const double norm : norm_each(*step))
+      if (!std::isfinite(norm)) reason = StopReason::preconditioner_not_finite;
   for (int i = 0; i < rhs(); ++i)
-    if (columns[size_t(i)].is_active) fail(i, StopReason::not_finite);
+    if (columns[size_t(i)].is_active) fail(i, reason);
 }
 
 void SolveProgress::record(const Coefficients& residual2) {

@@ -12,6 +12,8 @@
 
 namespace trellis {
 
+/// Numbers of fp16 are best where they are about 1: residuals get this norm there.
+inline constexpr double fp16_norm = 256;
 /// A coefficient that float storage can take.
 inline bool is_usable(std::complex<double> c) {
   return std::isfinite(float(c.real())) && std::isfinite(float(c.imag()));
@@ -30,6 +32,7 @@ struct SolveCost {
   void add_applications(const LinearOperator& A, int rhs, int count);
   /// `fields` reads and writes of a field like `f`, `flops_per_real` operations on each of its reals.
   void add_linear_algebra(const SpinorField& f, double fields, double flops_per_real);
+  SolveCost& operator+=(const SolveCost& other);
 };
 
 /// One right-hand side on its way; residuals are in the units of the run.
@@ -59,8 +62,9 @@ class SolveProgress {
   /// Books |r|^2 of an iteration: pauses columns at their target, at the last iteration or out of bounds.
   void record(const Coefficients& residual2);
   void fail(int column, StopReason reason);
-  /// NaN or Inf: all columns stop, as the operator is not what it should be.
-  void fail_all_not_finite();
+  /// NaN or Inf: all columns stop, as the operator or the preconditioner is not what it should be.
+  /// `step`: what a preconditioner returned, where there is one; NaN in it is its fault. Collective then.
+  void fail_all_not_finite(const SpinorField* step = nullptr);
   /// Some active column has dropped by update_threshold since this run began.
   bool wants_reliable_update() const;
   /// 1 for active columns, 0 for the others.

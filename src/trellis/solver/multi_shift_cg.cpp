@@ -7,10 +7,11 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/field/columns.hpp"
-#include "trellis/solver/conjugate_gradient.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/shared_krylov_space.hpp"
 #include "trellis/solver/solve.hpp"
+#include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis {
 
@@ -60,7 +61,7 @@ SolveReport check_or_finish(const LinearOperator& A, SpinorField& x, const Spino
   report.converged = report.largest_residual() <= spec.tolerance;
   report.reason = report.converged ? StopReason::converged : StopReason::max_iterations;
   if (report.converged || !may_finish) return report;
-  SolveReport finished = conjugate_gradient(A, x, b, {spec.tolerance, spec.max_iterations});
+  SolveReport finished = SolverSpec(CgSpec{spec.tolerance, spec.max_iterations})->solve(A, x, b);
   finished.flops += cost.flops;
   finished.conventional_flops += cost.conventional_flops;
   finished.bytes += cost.bytes;
@@ -169,10 +170,11 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
       column_shifts.insert(column_shifts.end(), n, shifts[order[first + k]]);
     }
     // Not solve(), which may split the columns: each has its own shift.
-    const SolveReport part = solve_mixed_precision(
-        MixedPrecisionSpec{CgSpec{spec.tolerance, spec.max_iterations}, spec.precision, finishing_threshold},
-        ShiftedColumns(A, column_shifts), std::make_shared<ShiftedColumns>(low, column_shifts), columns,
-        sources);
+    const SolverSpec finish =
+        MixedPrecisionSpec{CgSpec{spec.tolerance, spec.max_iterations}, spec.precision, finishing_threshold};
+    OperatorCopies system(std::make_shared<ShiftedColumns>(A, column_shifts));
+    system.provide(std::make_shared<ShiftedColumns>(low, column_shifts));
+    const SolveReport part = finish->solve(system, columns, sources);
     for (size_t k = 0; k < count; ++k) {
       copy_columns(x[order[first + k]], 0, columns, int(k * n), int(n));
       std::copy_n(part.relative_residual.begin() + std::ptrdiff_t(k * n), n,

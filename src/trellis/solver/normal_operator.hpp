@@ -19,6 +19,7 @@ class NormalOperator final : public LinearOperator, public EnergySum {
   Coefficients apply_with_energy(SpinorField& out, const SpinorField& in) const override;
   int energy_fields() const override { return 0; }
   bool is_hermitian() const override { return true; }
+  bool is_positive() const override { return true; }
   SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
   double flops() const override { return 2 * A_->flops(); }
   double conventional_flops() const override { return 2 * A_->conventional_flops(); }
@@ -42,6 +43,7 @@ class ShiftedOperator final : public LinearOperator, public EnergySum {
   void apply(SpinorField& out, const SpinorField& in) const override;
   void apply_dagger(SpinorField& out, const SpinorField& in) const override;
   bool is_hermitian() const override { return A_->is_hermitian(); }
+  bool is_positive() const override { return shift_ >= 0 && A_->is_positive(); }
   SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
   double flops() const override;
   double bytes(int rhs) const override { return A_->bytes(rhs); }
@@ -66,6 +68,7 @@ class ShiftedColumns final : public LinearOperator {
   void apply(SpinorField& out, const SpinorField& in) const override;
   void apply_dagger(SpinorField& out, const SpinorField& in) const override;
   bool is_hermitian() const override { return A_->is_hermitian(); }
+  int columns() const override { return int(shifts_.size()); }
   SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
   double flops() const override;
   double bytes(int rhs) const override { return A_->bytes(rhs); }

@@ -21,9 +21,22 @@ constexpr double least_reduction = 1e-18;   // per run: below, a recursion in do
 constexpr double threshold_over_drift = 8;  // a run ends where rounding is an eighth of what is left
 constexpr double threshold_range = 10, largest_threshold = 0.3;
 
+}  // namespace
+
+CorrectionParams::CorrectionParams(const SolveLimits& limits, const StagnationRule& rule)
+    : tolerance{limits.iterations > 0 ? 0 : limits.tolerance},
+      max_iterations{limits.iterations > 0 ? limits.iterations : limits.max_iterations},
+      records_history{limits.records_history},
+      is_fixed{limits.iterations > 0},
+      stagnation{limits.iterations > 0 ? StagnationRule{} : rule} {
+  TRELLIS_REQUIRE(limits.iterations >= 0, "a solver does a number of iterations, not ", limits.iterations);
+}
+
+namespace {
+
 void require_valid(const LinearOperator& A, const SpinorField& x, const SpinorField& b,
                    const CorrectionParams& params) {
-  TRELLIS_REQUIRE(params.tolerance > 0 && params.tolerance < 1,
+  TRELLIS_REQUIRE(params.is_fixed || (params.tolerance > 0 && params.tolerance < 1),
                   "a solver's tolerance lies between 0 and 1, not ", params.tolerance);
   TRELLIS_REQUIRE(params.max_iterations >= 1, "a solver needs at least one iteration, not ",
                   params.max_iterations);
@@ -187,14 +200,16 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
   };
   if (norm_[i] == 0) return finish(StopReason::zero_source);
   if (!std::isfinite(c.residual2)) return finish(StopReason::not_finite);
-  if (c.residual2 <= params_.tolerance * params_.tolerance) return finish(StopReason::converged);
+  if (c.residual2 <= params_.tolerance * params_.tolerance)
+    return finish(params_.is_fixed ? StopReason::fixed_iterations : StopReason::converged);
   if (c.is_stuck) return finish(StopReason::stagnated);
   if (c.failed) {
     // not finite: numbers may have left the range of the storage inside, which a new beginning can help
     if (++failures_[i] > failures_allowed) return finish(c.failure);
     method.forget(column);
   }
-  if (c.iterations >= params_.max_iterations) return finish(StopReason::max_iterations);
+  if (c.iterations >= params_.max_iterations)
+    return finish(params_.is_fixed ? StopReason::fixed_iterations : StopReason::max_iterations);
   if (is_idle(i)) {
     if (++idle_runs_[i] >= idle_runs_allowed) return finish(StopReason::stagnated);
     method.forget(column);
@@ -234,9 +249,6 @@ void ResidualCorrection::judge(KrylovMethod& method) {
   }
   is_first_check_ = false;
 }
-
-/// Numbers of fp16 are best where they are about 1: residuals of columns that run get this norm there.
-constexpr double fp16_norm = 256;
 
 /// Changes the unit of a column's residuals.
 void change_unit(SolveColumn& c, double unit2) {
@@ -295,6 +307,7 @@ SolveReport ResidualCorrection::report() const {
     if (norm_[i] != 0) report.reason = std::max(report.reason, outcome_[i]);
   }
   if (!all_zero && report.reason == StopReason::zero_source) report.reason = StopReason::converged;
+  if (params_.is_fixed) report.reason = std::max(report.reason, StopReason::fixed_iterations);
   report.converged = report.reason == StopReason::converged || report.reason == StopReason::zero_source;
   report.reliable_updates = std::max(runs_ - 1, 0);
   report.restarts = progress_.restarts;

@@ -9,15 +9,19 @@
 /// With the method in double this is one pass, and the restart from the true residual where the recursion had
 /// drifted; with the method in float or half it is the mixed-precision solver.
 #include "trellis/solver/krylov_method.hpp"
+#include "trellis/solver/solver_spec.hpp"
 
 namespace trellis {
 
 struct CorrectionParams {
-  double tolerance = 1e-10;
-  int max_iterations = 10000;
-  bool records_history = false;
+  explicit CorrectionParams(const SolveLimits& limits, const StagnationRule& stagnation = {});
+
+  double tolerance;
+  int max_iterations;
+  bool records_history;
+  bool is_fixed;  ///< the iterations are all done, and no tolerance is aimed at
   /// When columns are given up before their iterations run out.
-  StagnationRule stagnation = {};
+  StagnationRule stagnation;
   /// A run may stop once it has reduced the residual by this factor (0: only at the tolerance).
   double reduction_per_run = 0;
   /// Reliable updates of a method that has them: when the residual has dropped by this factor (0: none).

@@ -13,6 +13,8 @@ const char* name_of(StopReason reason) {
       return "converged";
     case StopReason::zero_source:
       return "zero source";
+    case StopReason::fixed_iterations:
+      return "fixed number of iterations";
     case StopReason::max_iterations:
       return "iterations ran out";
     case StopReason::stagnated:
@@ -23,6 +25,8 @@ const char* name_of(StopReason reason) {
       return "broke down";
     case StopReason::not_finite:
       return "not finite";
+    case StopReason::preconditioner_not_finite:
+      return "the preconditioner returned NaN or Inf";
   }
   throw BadArgument(message("no stop reason has the number ", int(reason)));
 }

@@ -7,13 +7,15 @@ namespace trellis {
 
 /// Why a solve stopped. For many right-hand sides: of the worst of them, in the order of this list.
 enum class StopReason {
-  converged,       ///< every true residual is at or below the tolerance
-  zero_source,     ///< every right-hand side is zero, and so is the solution
-  max_iterations,  ///< the iterations ran out
+  converged,         ///< every true residual is at or below the tolerance
+  zero_source,       ///< every right-hand side is zero, and so is the solution
+  fixed_iterations,  ///< the iterations asked for were done: a solve without a tolerance
+  max_iterations,    ///< the iterations ran out
   stagnated,  ///< restarts from the true residual no longer reduce it (the limit of double, or of the method)
   full_system_stagnated,  ///< S converged, and M x = b, whose Schur complement it is, cannot follow
   broke_down,             ///< a coefficient of the recursion has a vanishing or (CG) non-positive denominator
-  not_finite              ///< the operator returned NaN or Inf; the solution is what was reached before
+  not_finite,             ///< the operator returned NaN or Inf; the solution is what was reached before
+  preconditioner_not_finite  ///< the same of the preconditioner
 };
 const char* name_of(StopReason reason);
 

@@ -5,6 +5,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/solve.hpp"
 
@@ -27,9 +28,9 @@ void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& 
   const MixedPrecisionSpec spec{CgSpec{tolerance, params_.max_iterations}, Precision::single_precision};
   const LinearOperatorPtr A = fermion_->op(), inner = fermion_->converted_op(Precision::single_precision);
   set_zero(x);
-  const SolveReport report = shift == 0 ? trellis::solve(spec, *A, x, b, inner)
-                                        : trellis::solve(spec, ShiftedOperator(A, shift), x, b,
-                                                         std::make_shared<ShiftedOperator>(inner, shift));
+  OperatorCopies system(shift == 0 ? A : std::make_shared<ShiftedOperator>(A, shift));
+  system.provide(shift == 0 ? inner : std::make_shared<ShiftedOperator>(inner, shift));
+  const SolveReport report = trellis::solve(spec, system, x, b);
   costs()[Part::solver].flops += report.flops;
   costs()[Part::solver].bytes += report.bytes;
   ++solve_count().solves;

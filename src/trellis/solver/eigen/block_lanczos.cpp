@@ -60,6 +60,10 @@ class Lanczos {
                     "lanczos: a basis of ", spec_.basis,
                     " vectors is not between count + 2 block = ", spec.count + 2 * spec.block,
                     " and half the dimension, ", dimension / 2);
+    TRELLIS_REQUIRE(!spec.start || (spec.start->count() >= 1 && spec.start->are_like_fields_of(*A)),
+                    "lanczos: the vectors to begin with live on another lattice, parity or number of slices "
+                    "than fields of ",
+                    A->name());
     name_ = A->name();
   }
 
@@ -69,6 +73,7 @@ class Lanczos {
   void estimate_upper();
   ChebyshevFilter make_filter(double cutoff) const;
   bool refine_filter(std::optional<ChebyshevFilter>& filter, const Quality& quality, int keep);
+  void begin_from(const Eigenvectors& start);
   Eigenvectors finish();
 
   NormalOperator normal_;
@@ -122,10 +127,27 @@ bool Lanczos::refine_filter(std::optional<ChebyshevFilter>& filter, const Qualit
   return true;
 }
 
+/// Blocks of mixtures: each vector of the block has every block-th of the modes.
+void Lanczos::begin_from(const Eigenvectors& start) {
+  Vectors block;
+  SpinorField single = normal_.make_field(1);
+  for (int c = 0; c < spec_.block; ++c) {
+    block.push_back(normal_.make_field(1));
+    for (int i = c % start.count(); i < start.count(); i += spec_.block) {
+      convert(single, start.vectors[size_t(i)]);
+      subtract(block.back(), -1.0, single);
+    }
+  }
+  basis_.begin(std::move(block));
+}
+
 Eigenvectors Lanczos::run() {
   const auto start = std::chrono::steady_clock::now();
   estimate_upper();
-  std::optional<ChebyshevFilter> filter(make_filter(spec_.cutoff > 0 ? spec_.cutoff : upper_ / 20));
+  const double known_cutoff = spec_.start ? spec_.start->cutoff : 0;
+  const double cutoff = spec_.cutoff > 0 ? spec_.cutoff : known_cutoff > 0 ? known_cutoff : upper_ / 20;
+  if (spec_.start) begin_from(*spec_.start);
+  std::optional<ChebyshevFilter> filter(make_filter(cutoff));
   const int keep = std::min(spec_.count + spec_.block, spec_.basis - spec_.block);
   bool converged = false;
   int restarts = 0;
@@ -169,6 +191,7 @@ Eigenvectors Lanczos::finish() {
   Eigenvectors result;
   result.values = quality.values;
   result.upper = upper_;
+  result.tolerance = spec_.tolerance;
   result.operator_name = name_;
   for (const double r : quality.residuals) result.relative_residual.push_back(r / upper_);
   for (SpinorField& v : rotated) {

@@ -18,6 +18,7 @@ struct LanczosSpec {
   double upper = 0;   ///< bound of the spectrum; 0: estimated
   Precision storage = Precision::single_precision;  ///< in which the vectors are kept
   uint64_t seed = 1;                                ///< of the first block
+  const Eigenvectors* start = nullptr;  ///< of a similar operator: the search begins with mixtures of them
 };
 
 /// The `count` lowest eigenvectors of A^dagger A (K. Wu, H. Simon, SIAM J. Matrix Anal. Appl. 22 (2000) 602

@@ -4,6 +4,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/field/columns.hpp"
+#include "trellis/solver/eigen/block_lanczos.hpp"
 
 namespace trellis {
 
@@ -14,6 +15,18 @@ void spread(SpinorField& out, SpinorField& single, const SpinorField& vector) {
   for (int r = 0; r < out.rhs(); ++r) copy_columns(out, r, single, 0, 1);
 }
 }  // namespace
+
+std::string Eigenvectors::name() const { return message(count(), " eigenvectors of ", operator_name); }
+
+PreparedPtr Eigenvectors::updated(const LinearOperatorPtr& A) const {
+  TRELLIS_REQUIRE(!vectors.empty(), "there are no eigenvectors to begin with");
+  LanczosSpec spec;
+  spec.count = count();
+  spec.tolerance = tolerance;
+  spec.storage = vectors.front().precision();
+  spec.start = this;
+  return std::make_shared<Eigenvectors>(lanczos(A, spec));
+}
 
 size_t Eigenvectors::memory() const {
   size_t sum = 0;
@@ -40,15 +53,19 @@ void Eigenvectors::deflate(const LinearOperator& A, SpinorField& x, const Spinor
   cost.add_linear_algebra(b, 3 + 6.0 * count(), 2 + 16.0 * count());
 }
 
-void Eigenvectors::require_belong_to(const LinearOperator& A) const {
-  TRELLIS_REQUIRE(!vectors.empty(), "there are no eigenvectors to deflate with");
+bool Eigenvectors::are_like_fields_of(const LinearOperator& A) const {
   const SpinorField probe = A.make_field(1);
   FieldSpec spec = vectors.front().spec();
   spec.precision = probe.precision();
   spec.lanes = probe.spec().lanes;
-  TRELLIS_REQUIRE(vectors.front().lattice_ptr() == probe.lattice_ptr() && spec == probe.spec(),
-                  "eigenvectors of ", operator_name, " cannot deflate ", A.name(),
+  return vectors.front().lattice_ptr() == probe.lattice_ptr() && spec == probe.spec();
+}
+
+void Eigenvectors::require_belong_to(const LinearOperator& A) const {
+  TRELLIS_REQUIRE(!vectors.empty(), "there are no eigenvectors to deflate with");
+  TRELLIS_REQUIRE(are_like_fields_of(A), "eigenvectors of ", operator_name, " cannot deflate ", A.name(),
                   ": they live on another lattice, parity or number of slices");
+  const SpinorField probe = A.make_field(1);
   SpinorField v = SpinorField::like(probe), image = SpinorField::like(probe);
   convert(v, vectors.front());
   A.apply(image, v);

@@ -5,10 +5,11 @@
 
 #include "trellis/field/linear_operator.hpp"
 #include "trellis/solver/krylov_method.hpp"
+#include "trellis/solver/prepared.hpp"
 
 namespace trellis {
 
-class Eigenvectors {
+class Eigenvectors final : public Prepared {
  public:
   std::vector<double> values;             ///< of A^dagger A, ascending
   std::vector<double> relative_residual;  ///< |A^dagger A v - lambda v| / upper, in double before compression
@@ -18,15 +19,21 @@ class Eigenvectors {
   bool converged = false;
   int restarts = 0, degree = 0;
   double cutoff = 0;
+  double tolerance = 1e-8;  ///< that the search asked for
   double seconds = 0, flops = 0, bytes = 0;
 
   int count() const { return int(values.size()); }
-  size_t memory() const;  ///< bytes of this rank
+  std::string name() const override;
+  size_t memory() const override;
 
   /// x += sum_i v_i <v_i, A^dagger (b - A x)> / lambda_i for every right-hand side, A in double.
   void deflate(const LinearOperator& A, SpinorField& x, const SpinorField& b, SolveCost& cost) const;
   /// Throws BadArgument unless these can be vectors of A: its domain, and |A v_0|^2 = lambda_0 to 5 %.
-  void require_belong_to(const LinearOperator& A) const;
+  void require_belong_to(const LinearOperator& A) const override;
+  /// They have the lattice, parity and slices of A's fields, in whatever storage. @pre count() >= 1
+  bool are_like_fields_of(const LinearOperator& A) const;
+  /// As many modes of A, searched from mixtures of these to the same tolerance and kept in the same storage.
+  PreparedPtr updated(const LinearOperatorPtr& A) const override;
 };
 
 }  // namespace trellis

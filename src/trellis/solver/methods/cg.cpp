@@ -1,19 +1,22 @@
-#include "trellis/solver/conjugate_gradient.hpp"
+#include "trellis/solver/methods/cg.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "trellis/base/error.hpp"
 #include "trellis/field/energy.hpp"
-#include "trellis/solver/residual_correction.hpp"
+#include "trellis/solver/krylov_recipe.hpp"
+#include "trellis/solver/solver_methods.hpp"
 
 namespace trellis {
 
-ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm form, bool is_updated)
+ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm form, bool is_updated,
+                                     std::unique_ptr<ApproximateInverse> K)
     : A_{A},
       form_{form},
       direction_{A.make_field(rhs)},
       product_{SpinorField::like(direction_)},
+      K_{std::move(K)},
       energy_(size_t(rhs), 0.0),
       has_direction_(size_t(rhs), false) {
   TRELLIS_REQUIRE(form == CgForm::normal_equations || A.is_hermitian(),
@@ -21,6 +24,7 @@ ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm fo
                   " is not; the normal equations do not");
   if (form == CgForm::normal_equations) gradient_.emplace(SpinorField::like(direction_));
   if (is_updated) resumed_.emplace(SpinorField::like(direction_));
+  if (K_) step_.emplace(SpinorField::like(direction_));
 }
 
 /// s from r; returns |s|^2.
@@ -30,6 +34,15 @@ Coefficients ConjugateGradient::update_gradient(const SpinorField& r, const Coef
   cost.add_applications(A_, r.rhs(), 1);
   cost.add_linear_algebra(r, 0, 2);
   return A_.apply_dagger_norm2(*gradient_, r);
+}
+
+/// z = K s; returns <s, z>. `gradient2`: |s|^2, which it is without a preconditioner.
+Coefficients ConjugateGradient::precondition(const SpinorField& r, const Coefficients& gradient2,
+                                             SolveCost& cost) {
+  if (!K_) return gradient2;
+  K_->apply(*step_, gradient(r), cost);
+  cost.add_linear_algebra(r, 2, 2);
+  return real_dot_each(gradient(r), *step_);
 }
 
 /// E from p and q.
@@ -53,18 +66,18 @@ Coefficients ConjugateGradient::apply_to_direction(SolveCost& cost) {
   return A_.apply_norm2(product_, direction_);
 }
 
-/// p, q = A p and E of a run that continues: p is conjugate to the last p where there is one, else s. Returns
+/// p, q = A p and E of a run that continues: p is conjugate to the last p where there is one, else z. Returns
 /// <s, p>.
-Coefficients ConjugateGradient::resume(const SpinorField& s, SolveProgress& progress) {
+Coefficients ConjugateGradient::resume(const SpinorField& s, const SpinorField& z, SolveProgress& progress) {
   const size_t n = has_direction_.size();
-  SpinorField& A_s = *resumed_;
-  A_.apply(A_s, s);
-  const Coefficients overlap = real_dot_each(product_, form_ == CgForm::hermitian ? s : A_s);
+  SpinorField& A_z = *resumed_;
+  A_.apply(A_z, z);
+  const Coefficients overlap = real_dot_each(product_, form_ == CgForm::hermitian ? z : A_z);
   Coefficients c(n, 0.0);
   for (size_t i = 0; i < n; ++i)
     if (has_direction_[i] && progress.columns[i].is_active) c[i] = -overlap[i] / energy_[i];
-  combine(direction_, Coefficients(n, 1.0), s, c, direction_);
-  combine(product_, Coefficients(n, 1.0), A_s, c, product_);
+  combine(direction_, Coefficients(n, 1.0), z, c, direction_);
+  combine(product_, Coefficients(n, 1.0), A_z, c, product_);
   energy_ = energy(progress.cost);
   progress.cost.add_applications(A_, s.rhs(), 1);
   progress.cost.add_linear_algebra(s, 10, 14);
@@ -77,7 +90,7 @@ Coefficients ConjugateGradient::step_lengths(const Coefficients& numerator, Solv
   for (size_t i = 0; i < alpha.size(); ++i) {
     if (!progress.columns[i].is_active) continue;
     if (!std::isfinite(energy_[i])) {
-      progress.fail_all_not_finite();
+      progress.fail_all_not_finite(K_ ? &*step_ : nullptr);
       return Coefficients(alpha.size(), 0.0);
     }
     const double step = numerator[i] / energy_[i];
@@ -93,13 +106,14 @@ void ConjugateGradient::run(SpinorField& x, SpinorField& r, SolveProgress& progr
   const size_t n = progress.columns.size();
   const Coefficients one(n, 1.0);
   gradient2_ = update_gradient(r, form_ == CgForm::hermitian ? norm2_each(r) : Coefficients(), progress.cost);
-  const SpinorField& s = gradient(r);
+  gradient2_ = precondition(r, gradient2_, progress.cost);
+  const SpinorField &s = gradient(r), &z = direction_part(s);
   Coefficients numerator = gradient2_, alpha(n, 0.0), beta(n, 0.0);
   const bool resumes = std::find(has_direction_.begin(), has_direction_.end(), true) != has_direction_.end();
   if (resumes)
-    numerator = resume(s, progress);
+    numerator = resume(s, z, progress);
   else
-    copy(direction_, s);
+    copy(direction_, z);
   for (bool has_product = resumes;; has_product = false) {
     if (!has_product) energy_ = apply_to_direction(progress.cost);
     alpha = step_lengths(numerator, progress);
@@ -112,10 +126,10 @@ void ConjugateGradient::run(SpinorField& x, SpinorField& r, SolveProgress& progr
       progress.cost.add_linear_algebra(x, 3, 2);
       break;
     }
-    numerator = update_gradient(r, residual2, progress.cost);
+    numerator = precondition(r, update_gradient(r, residual2, progress.cost), progress.cost);
     for (size_t i = 0; i < n; ++i)
       beta[i] = progress.columns[i].is_active ? numerator[i] / gradient2_[i] : 0.0;
-    update_solution_and_direction(x, alpha, direction_, beta, s);
+    update_solution_and_direction(x, alpha, direction_, beta, z);
     progress.cost.add_linear_algebra(x, 5, 4);
     gradient2_ = numerator;
   }
@@ -123,24 +137,44 @@ void ConjugateGradient::run(SpinorField& x, SpinorField& r, SolveProgress& progr
 }
 
 namespace {
-SolveReport solve_by_cg(const LinearOperator& A, CgForm form, SpinorField& x, const SpinorField& b,
-                        const CgSpec& spec) {
-  ConjugateGradient method(A, b.rhs(), form, false);
-  SolveReport report =
-      correct_residual(A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history});
-  report.method = form == CgForm::hermitian ? "cg" : "cg on the normal equations";
-  return report;
-}
+class CgRecipe final : public KrylovRecipe {
+ public:
+  explicit CgRecipe(CgSpec spec) : spec_{std::move(spec)} {}
+  std::string name(const LinearOperator& A) const override {
+    return (A.is_hermitian() ? "cg" : "cg on the normal equations") + iterations_in_words() +
+           spec_.preconditioner.words(A);
+  }
+  SolveLimits limits() const override { return limits_of(spec_); }
+  SolverSpec limited(const SolveLimits& limits) const override { return with_limits(spec_, limits); }
+  std::unique_ptr<KrylovMethod> make_method(const OperatorCopies& A, int columns,
+                                            bool is_updated) const override {
+    spec_.preconditioner.require_fit_for_cg(*A);
+    const CgForm form = A->is_hermitian() ? CgForm::hermitian : CgForm::normal_equations;
+    return std::make_unique<ConjugateGradient>(*A, columns, form, is_updated,
+                                               spec_.preconditioner.bind(A, columns));
+  }
+  bool has_reliable_updates() const override { return true; }
+  StagnationRule stagnation(bool is_low) const override { return is_low ? low_storage_cg : StagnationRule{}; }
+  /// With a preconditioner CG without it is the surer one.
+  std::optional<SolverSpec> surer() const override {
+    if (!spec_.preconditioner) return std::nullopt;
+    CgSpec plain = spec_;
+    plain.preconditioner = {};
+    return plain;
+  }
+
+ private:
+  CgSpec spec_;
+};
 }  // namespace
 
-SolveReport conjugate_gradient(const LinearOperator& A, SpinorField& x, const SpinorField& b,
-                               const CgSpec& spec) {
-  return solve_by_cg(A, CgForm::hermitian, x, b, spec);
-}
+CgSpec::operator SolverSpec() const { return SolverSpec(std::make_shared<CgRecipe>(*this)); }
 
-SolveReport conjugate_gradient_normal(const LinearOperator& A, SpinorField& x, const SpinorField& b,
-                                      const CgSpec& spec) {
-  return solve_by_cg(A, CgForm::normal_equations, x, b, spec);
-}
+extern const SolverMethod cg_method{"cg", [](const SolverParameters& p) -> SolverSpec {
+                                      CgSpec spec;
+                                      p.take_limits(spec);
+                                      p.take("preconditioner", spec.preconditioner);
+                                      return spec;
+                                    }};
 
 }  // namespace trellis

@@ -1,10 +1,11 @@
-#include "trellis/solver/gcr.hpp"
+#include "trellis/solver/methods/gcr.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "trellis/base/error.hpp"
-#include "trellis/solver/residual_correction.hpp"
+#include "trellis/solver/krylov_recipe.hpp"
+#include "trellis/solver/solver_methods.hpp"
 
 namespace trellis {
 
@@ -13,7 +14,8 @@ namespace {
 constexpr double most_left_by_cycle = 1 - 1e-6;
 }  // namespace
 
-Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length) : A_{A} {
+Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K)
+    : A_{A}, K_{std::move(K)} {
   TRELLIS_REQUIRE(restart_length >= 1, "gcr restarts after at least one step, not ", restart_length);
   for (int k = 0; k < restart_length; ++k) {
     directions_.push_back(A.make_field(rhs));
@@ -43,10 +45,14 @@ Coefficients Gcr::orthogonalise(int k, SolveCost& cost) {
   return norms;
 }
 
-/// One step; false if the operator returned NaN or Inf, and then x must not see this step.
+/// One step; false if the operator or the preconditioner returned NaN or Inf, and then x must not see this
+/// step.
 bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
   const size_t step = size_t(k), n = progress.columns.size();
-  copy(directions_[step], r);
+  if (K_)
+    K_->apply(directions_[step], r, progress.cost);
+  else
+    copy(directions_[step], r);
   A_.apply(images_[step], directions_[step]);
   image2_[step] = orthogonalise(k, progress.cost);
   const ComplexCoefficients overlap = dot_each(images_[step], r);
@@ -54,7 +60,7 @@ bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
   for (size_t i = 0; i < n; ++i) {
     if (!progress.columns[i].is_active) continue;
     if (!std::isfinite(image2_[step][i])) {
-      progress.fail_all_not_finite();
+      progress.fail_all_not_finite(K_ ? &directions_[step] : nullptr);
       return false;
     }
     const std::complex<double> alpha = overlap[i] / image2_[step][i];
@@ -97,12 +103,34 @@ void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
   }
 }
 
-SolveReport gcr(const LinearOperator& A, SpinorField& x, const SpinorField& b, const GcrSpec& spec) {
-  Gcr method(A, b.rhs(), std::min(spec.restart_length, spec.max_iterations));
-  SolveReport report = correct_residual(
-      A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history, unsure_method});
-  report.method = message("gcr(", spec.restart_length, ")");
-  return report;
-}
+namespace {
+class GcrRecipe final : public KrylovRecipe {
+ public:
+  explicit GcrRecipe(GcrSpec spec) : spec_{std::move(spec)} {}
+  std::string name(const LinearOperator& A) const override {
+    return message("gcr(", spec_.restart_length, ")") + iterations_in_words() + spec_.preconditioner.words(A);
+  }
+  SolveLimits limits() const override { return limits_of(spec_); }
+  SolverSpec limited(const SolveLimits& limits) const override { return with_limits(spec_, limits); }
+  std::unique_ptr<KrylovMethod> make_method(const OperatorCopies& A, int columns, bool) const override {
+    const int most = spec_.iterations > 0 ? spec_.iterations : spec_.max_iterations;
+    return std::make_unique<Gcr>(*A, columns, std::min(spec_.restart_length, most),
+                                 spec_.preconditioner.bind(A, columns));
+  }
+
+ private:
+  GcrSpec spec_;
+};
+}  // namespace
+
+GcrSpec::operator SolverSpec() const { return SolverSpec(std::make_shared<GcrRecipe>(*this)); }
+
+extern const SolverMethod gcr_method{"gcr", [](const SolverParameters& p) -> SolverSpec {
+                                       GcrSpec spec;
+                                       p.take_limits(spec);
+                                       p.take("restart_length", spec.restart_length);
+                                       p.take("preconditioner", spec.preconditioner);
+                                       return spec;
+                                     }};
 
 }  // namespace trellis

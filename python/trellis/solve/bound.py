@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import instance, real
-from .copies import SharedByCopies
-from .core import load
-from .domain_wall import MoebiusDomainWall
-from .errors import BadArgument, NotConverged
-from .machine import peak_gflops, roof_gflops
-from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
-from .operators import QuarkOperator, WilsonClover
-from .propagators import Propagator
-from .solvers import MixedPrecision, SolveReport
-from .sources import Source
+from ..arguments import instance, real
+from ..copies import SharedByCopies
+from ..core import load
+from ..domain_wall import MoebiusDomainWall
+from ..errors import BadArgument, NotConverged
+from ..machine import peak_gflops, roof_gflops
+from ..noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
+from ..operators import QuarkOperator, WilsonClover
+from ..propagators import Propagator
+from ..sources import Source
+from .report import SolveReport
 
 if TYPE_CHECKING:
-    from . import _core
-    from .solvers import Solver
+    from .. import _core
+    from .values import Solver
 
 
 class BoundSolver(SharedByCopies):
@@ -35,7 +35,8 @@ class BoundSolver(SharedByCopies):
             )
         self.solver = solver
         self.operator: Any = M
-        solver._require_operator(M)
+        solver._require_no_cycle(())
+        solver._require_operator(M, "none")
 
     def __repr__(self) -> str:
         return f"{self.solver!r}({self.operator!r})"
@@ -82,7 +83,7 @@ class BoundSolver(SharedByCopies):
         instance("source", source, Source)
         if guess is not None:
             instance("guess", guess, Propagator)
-        spec, form = self._spec(history), self.solver._schur_form()
+        spec = self._spec(history)
         M = self.operator
         if not M._has_spin:
             raise BadArgument(f"propagator() is for quarks with spin, found {M!r}: use solve()")
@@ -95,7 +96,6 @@ class BoundSolver(SharedByCopies):
                 M._core,
                 spec,
                 source._core,
-                form,
                 M._columns_per_solve,
                 axial_current,
                 keep_fields,
@@ -109,7 +109,7 @@ class BoundSolver(SharedByCopies):
             raise BadArgument("the conserved axial current is one of domain-wall fermions")
         if keep_fields:
             raise BadArgument("keep_fields is for domain-wall fermions: this operator's fields are 4-D")
-        S = core.solve_propagator(M._core, spec, source._core, form, None if guess is None else guess._core)
+        S = core.solve_propagator(M._core, spec, source._core, None if guess is None else guess._core)
         return self._checked(S, allow_not_converged)
 
     def observables(
@@ -153,9 +153,8 @@ class BoundSolver(SharedByCopies):
             noise, seed=seed, stream=stream, configuration=configuration, first=first, vectors=vectors
         )
         n_f, twisted_mass = real("n_f", n_f, above=0), M._params.twisted_mass
-        form = self.solver._schur_form()
         traces = load().wilson_noise_traces(
-            M._core, M._links.to("cpu")._core, *key, susceptibility, self.solver._spec(), form
+            M._core, M._links.to("cpu")._core, *key, susceptibility, self.solver._spec()
         )
         report = require_converged(self._report(traces.report))
         return wilson_observables(
@@ -222,30 +221,25 @@ class BoundSolver(SharedByCopies):
         BadArgument
             Another shape, or no numbers.
         """
-        M, form = self.operator, self.solver._schur_form()
+        M = self.operator
         right = M._field("b", b)
         x = M._field("guess", np.zeros(np.shape(b)) if guess is None else guess)
-        report = self._report(load().solve(self._spec(history), M._core, x, right, form))
+        report = self._report(load().solve(self._spec(history), M._core, x, right))
         if not allow_not_converged:
             require_converged(report)
         return M._to_numpy(x), report
 
     def _spec(self, history: bool) -> Any:
         spec = self.solver._spec()
-        return load().with_history(spec) if instance("history", history, bool) else spec
+        return spec.with_history() if instance("history", history, bool) else spec
 
     def _report(self, found: _core.SolveReport) -> SolveReport:
         """The report with the roof of this machine for the solve's working set."""
-        form = self.solver._schur_form()
-        method = found.method if form == "none" else f"{self.operator._schur_words(form)} {found.method}"
         seconds = max(found.seconds, 1e-12)
-        inner: Any = self.solver
-        while not isinstance(inner, MixedPrecision) and hasattr(inner, "solver"):
-            inner = inner.solver
-        precision = inner.inner if isinstance(inner, MixedPrecision) else "double"
+        precision = self.solver._storage()
         on_gpu = self.operator.device == "cuda"
         report = SolveReport(
-            method=method,
+            method=found.method,
             iterations=found.iterations,
             relative_residuals=tuple(found.relative_residual),
             converged=found.converged,

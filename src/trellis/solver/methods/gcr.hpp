@@ -1,23 +1,33 @@
 #pragma once
 /// Generalised conjugate residuals with restarts, for many right-hand sides.
-#include "trellis/solver/krylov_method.hpp"
-#include "trellis/solver/solver_spec.hpp"
+#include "trellis/solver/preconditioner.hpp"
 
 namespace trellis {
 
-/// A x = b with any A whose hermitian part is definite (else it may stagnate, and says so).
+/// A x = b with any A whose hermitian part is definite (else it may stagnate, and says so); the iterates are
+/// those of restarted (F)GMRES. A preconditioner may be another one at each step, a solver for example.
 ///   Traffic of step k of a cycle (k from 0): 1 apply + 7 + 5 k fields, and 3 fields a step for x at the
 ///   cycle's end. Workspace: 2 restart_length fields.
-SolveReport gcr(const LinearOperator& A, SpinorField& x, const SpinorField& b, const GcrSpec& spec);
+struct GcrSpec {
+  double tolerance = 1e-10;
+  int max_iterations = 10000;
+  int restart_length = 16;
+  bool records_history = false;
+  bool fallback = true;
+  int iterations = 0;
+  Preconditioner preconditioner = {};
+
+  operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
+};
 
 /// The recursion, in the storage of A (S. C. Eisenstat, H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20
-/// (1983) 345, with x formed at the end of a cycle):
-///   p_k = r;  z_k = A p_k - sum_{j<k} c_jk z_j,  c_jk = <z_j, z> / |z_j|^2  one after the other
+/// (1983) 345, with x formed at the end of a cycle; K is the preconditioner):
+///   p_k = K r;  z_k = A p_k - sum_{j<k} c_jk z_j,  c_jk = <z_j, z> / |z_j|^2  one after the other
 ///   alpha_k = <z_k, r> / |z_k|^2;  r -= alpha_k z_k
 ///   x += sum_k y_k p_k,  y_j = alpha_j - sum_{k>j} c_jk y_k
 class Gcr final : public KrylovMethod {
  public:
-  Gcr(const LinearOperator& A, int rhs, int restart_length);
+  Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K = nullptr);
   void run(SpinorField& x, SpinorField& r, SolveProgress& progress) override;
 
  private:
@@ -25,6 +35,7 @@ class Gcr final : public KrylovMethod {
   Coefficients orthogonalise(int k, SolveCost& cost);
   void update_solution(int steps, SpinorField& x, SolveCost& cost) const;
   const LinearOperator& A_;
+  std::unique_ptr<ApproximateInverse> K_;
   std::vector<SpinorField> directions_, images_;           ///< p_k, z_k
   std::vector<Coefficients> image2_;                       ///< |z_k|^2
   std::vector<ComplexCoefficients> alpha_;                 ///< [k][rhs]

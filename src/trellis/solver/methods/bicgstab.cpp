@@ -1,9 +1,10 @@
-#include "trellis/solver/bicgstab.hpp"
+#include "trellis/solver/methods/bicgstab.hpp"
 
 #include <cmath>
 
 #include "trellis/base/error.hpp"
-#include "trellis/solver/residual_correction.hpp"
+#include "trellis/solver/krylov_recipe.hpp"
+#include "trellis/solver/solver_methods.hpp"
 
 namespace trellis {
 
@@ -12,23 +13,30 @@ namespace {
 constexpr double least_overlap = 1e-12;
 }  // namespace
 
-Bicgstab::Bicgstab(const LinearOperator& A, int rhs)
+Bicgstab::Bicgstab(const LinearOperator& A, int rhs, std::unique_ptr<ApproximateInverse> K)
     : A_{A},
       shadow_{A.make_field(rhs)},
       direction_{SpinorField::like(shadow_)},
       product_{SpinorField::like(shadow_)},
       image_{SpinorField::like(shadow_)},
+      K_{std::move(K)},
       alpha_(size_t(rhs)),
-      omega_(size_t(rhs)) {}
+      omega_(size_t(rhs)) {
+  if (!K_) return;
+  K_direction_.emplace(SpinorField::like(shadow_));
+  K_residual_.emplace(SpinorField::like(shadow_));
+}
 
-/// v = A p, alpha, r becomes s = r - alpha v.
+/// v = A K p, alpha, r becomes s = r - alpha v.
 void Bicgstab::half_step(SpinorField& r, SolveProgress& progress) {
-  A_.apply(product_, direction_);
+  if (K_) K_->apply(*K_direction_, direction_, progress.cost);
+  A_.apply(product_, K_ ? *K_direction_ : direction_);
   const ComplexCoefficients overlap = dot_each(shadow_, product_);
   for (size_t i = 0; i < alpha_.size(); ++i) {
     alpha_[i] = 0;
     if (!progress.columns[i].is_active) continue;
-    if (!std::isfinite(std::abs(overlap[i]))) return progress.fail_all_not_finite();
+    if (!std::isfinite(std::abs(overlap[i])))
+      return progress.fail_all_not_finite(K_ ? &*K_direction_ : nullptr);
     const std::complex<double> step = rho_[i] / overlap[i];
     if (overlap[i] != 0.0 && is_usable(step))
       alpha_[i] = step;
@@ -39,9 +47,12 @@ void Bicgstab::half_step(SpinorField& r, SolveProgress& progress) {
   intermediate2_ = combine_norm2(r, one, r, negative(alpha_), product_);
 }
 
-/// t = A s, omega, x += alpha p + omega s, r = s - omega t. A column whose s is small enough is left there.
+/// t = A K s, omega, x += alpha K p + omega K s, r = s - omega t. A column whose s is small enough is left
+/// there.
 void Bicgstab::stabilise(SpinorField& x, SpinorField& r, SolveProgress& progress) {
-  A_.apply(image_, r);
+  if (K_) K_->apply(*K_residual_, r, progress.cost);
+  const SpinorField& step = K_ ? *K_residual_ : r;
+  A_.apply(image_, step);
   const ComplexCoefficients overlap = dot_each(image_, r);
   const Coefficients image2 = norm2_each(image_);
   bool is_finite = true;
@@ -53,9 +64,9 @@ void Bicgstab::stabilise(SpinorField& x, SpinorField& r, SolveProgress& progress
     if (image2[i] > 0 && is_usable(overlap[i] / image2[i])) omega_[i] = overlap[i] / image2[i];
   }
   const ComplexCoefficients one(alpha_.size(), 1.0);
-  combine(x, one, x, alpha_, direction_);
-  if (!is_finite) return progress.fail_all_not_finite();
-  combine(x, one, x, omega_, r);
+  combine(x, one, x, alpha_, K_ ? *K_direction_ : direction_);
+  if (!is_finite) return progress.fail_all_not_finite(K_ ? &step : nullptr);
+  combine(x, one, x, omega_, step);
   progress.record(combine_norm2(r, one, r, negative(omega_), image_));
 }
 
@@ -103,13 +114,31 @@ void Bicgstab::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
   }
 }
 
-SolveReport bicgstab(const LinearOperator& A, SpinorField& x, const SpinorField& b,
-                     const BicgstabSpec& spec) {
-  Bicgstab method(A, b.rhs());
-  SolveReport report = correct_residual(
-      A, A, method, x, b, {spec.tolerance, spec.max_iterations, spec.records_history, unsure_method});
-  report.method = "bicgstab";
-  return report;
-}
+namespace {
+class BicgstabRecipe final : public KrylovRecipe {
+ public:
+  explicit BicgstabRecipe(BicgstabSpec spec) : spec_{std::move(spec)} {}
+  std::string name(const LinearOperator& A) const override {
+    return "bicgstab" + iterations_in_words() + spec_.preconditioner.words(A);
+  }
+  SolveLimits limits() const override { return limits_of(spec_); }
+  SolverSpec limited(const SolveLimits& limits) const override { return with_limits(spec_, limits); }
+  std::unique_ptr<KrylovMethod> make_method(const OperatorCopies& A, int columns, bool) const override {
+    return std::make_unique<Bicgstab>(*A, columns, spec_.preconditioner.bind(A, columns));
+  }
+
+ private:
+  BicgstabSpec spec_;
+};
+}  // namespace
+
+BicgstabSpec::operator SolverSpec() const { return SolverSpec(std::make_shared<BicgstabRecipe>(*this)); }
+
+extern const SolverMethod bicgstab_method{"bicgstab", [](const SolverParameters& p) -> SolverSpec {
+                                            BicgstabSpec spec;
+                                            p.take_limits(spec);
+                                            p.take("preconditioner", spec.preconditioner);
+                                            return spec;
+                                          }};
 
 }  // namespace trellis

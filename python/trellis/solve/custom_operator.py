@@ -1,0 +1,69 @@
+"""Linear operators that a user writes in Python, as preconditioners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import instance
+from ..core import load
+from ..errors import BadArgument
+from ..operators import QuarkOperator
+
+Function = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
+
+
+class CustomOperator:
+    """See :func:`custom_operator`."""
+
+    def __init__(self, M: QuarkOperator, apply: Function, name: str, flags: tuple[bool, bool, bool]) -> None:
+        self.operator_like, self.name = M, name
+        self.is_linear, self.is_hermitian, self.is_positive = flags
+
+        def call(field: Any) -> Any:
+            return M._field(f"what {name} returns", apply(M._to_numpy(field)))
+
+        self._core = load().CustomOperator(M._core, call, name, *flags)
+
+    def __repr__(self) -> str:
+        return f"<CustomOperator {self.name} on fields of {self.operator_like!r}>"
+
+
+def custom_operator(
+    M: QuarkOperator,
+    apply: Function,
+    *,
+    linear: bool = True,
+    hermitian: bool = False,
+    positive: bool = False,
+    name: str = "custom operator",
+) -> CustomOperator:
+    """A linear operator on the fields of M that is a Python function: a preconditioner to try an idea with.
+
+    Parameters
+    ----------
+    M
+        The operator whose fields it acts on.
+    apply
+        ``apply(psi)`` returns a new array of the shape of psi, which is that of ``M.apply``: this rank's part
+        of one right-hand side. It is called on all ranks at the same time.
+    linear, hermitian, positive
+        What is declared of it; tr.cg takes it as a preconditioner only where all three hold.
+    name
+        For messages and reports.
+
+    Raises
+    ------
+    BadArgument
+        `M` is no operator, `apply` cannot be called, or positive is declared without hermitian.
+    """
+    instance("M", M, QuarkOperator)
+    if not callable(apply):
+        raise BadArgument(f"apply must be a function of an array, found {apply!r}")
+    flags = (instance("linear", linear, bool), instance("hermitian", hermitian, bool))
+    if instance("positive", positive, bool) and not hermitian:
+        raise BadArgument("an operator that is positive is hermitian: declare that, too")
+    return CustomOperator(M, apply, instance("name", name, str), (*flags, positive))

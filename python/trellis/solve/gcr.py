@@ -1,0 +1,60 @@
+"""Generalised conjugate residuals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..arguments import integer
+from ..operators import QuarkOperator
+from .custom_operator import CustomOperator
+from .values import Krylov, Solver, limits
+
+if TYPE_CHECKING:
+    from .bound import BoundSolver
+
+
+@dataclass(frozen=True)
+class Gcr(Krylov):
+    """See :func:`gcr`."""
+
+    _method = "gcr"
+
+    restart_length: int
+
+
+def gcr(
+    *,
+    tolerance: float = 1e-10,
+    max_iterations: int = 10000,
+    restart_length: int = 16,
+    fallback: bool = True,
+    iterations: int | None = None,
+    preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | None = None,
+) -> Gcr:
+    """Flexible GCR (the iterates of FGMRES; Eisenstat, Elman and Schultz, 1983), restarted.
+
+    >>> import trellis as tr
+    >>> solve = tr.gcr(tolerance=1e-10, preconditioner=tr.mr(iterations=8))
+
+
+    Parameters
+    ----------
+    tolerance, max_iterations, fallback, iterations
+        As for :func:`cg`.
+    restart_length
+        Steps between restarts: so many vectors are kept, twice.
+    preconditioner
+        What is applied to residuals, approximately the inverse of the operator that is solved: a solver (of
+        that operator, inside ``tr.even_odd`` of its system), a solver bound to another operator of the same
+        links, or an operator. It need not be linear.
+
+    Raises
+    ------
+    BadArgument
+        A value outside its range, or another kind of preconditioner.
+    """
+    steps = integer("restart_length", restart_length, least=1)
+    return Gcr(
+        **limits(tolerance, max_iterations, fallback, iterations, preconditioner), restart_length=steps
+    )

@@ -1,0 +1,54 @@
+"""Minimal residual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..arguments import real
+from ..operators import QuarkOperator
+from .custom_operator import CustomOperator
+from .values import Krylov, Solver, limits
+
+if TYPE_CHECKING:
+    from .bound import BoundSolver
+
+
+@dataclass(frozen=True)
+class Mr(Krylov):
+    """See :func:`mr`."""
+
+    _method = "mr"
+
+    relaxation: float
+
+
+def mr(
+    *,
+    tolerance: float = 1e-10,
+    max_iterations: int = 10000,
+    relaxation: float = 1.0,
+    fallback: bool = True,
+    iterations: int | None = None,
+    preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | None = None,
+) -> Mr:
+    """Minimal residual, a smoother more than a solver.
+
+    Parameters
+    ----------
+    tolerance, max_iterations, fallback, iterations
+        As for :func:`cg`.
+    relaxation
+        Factor of each step, between 0 and 2.
+    preconditioner
+        What is applied to residuals, approximately the inverse of the operator that is solved: a solver (of
+        that operator, inside ``tr.even_odd`` of its system), a solver bound to another operator of the same
+        links, or an operator. It need not be linear.
+
+    Raises
+    ------
+    BadArgument
+        A value outside its range, or another kind of preconditioner.
+    """
+    factor = real("relaxation", relaxation, above=0, below=2)
+    return Mr(**limits(tolerance, max_iterations, fallback, iterations, preconditioner), relaxation=factor)

@@ -1,0 +1,149 @@
+"""What all solver values share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..arguments import instance, integer, real
+from ..core import load
+from ..errors import BadArgument
+from ..operators import QuarkOperator
+from .custom_operator import CustomOperator
+
+if TYPE_CHECKING:
+    from .bound import BoundSolver
+
+#: Solvers inside solvers: deeper ones are taken for a mistake.
+_MOST_LEVELS = 32
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Base of all solver values. Calling one with an operator binds it: ``solve(M)``."""
+
+    #: The name by which the compiled part knows the method.
+    _method: ClassVar[str] = ""
+
+    def __call__(self, M: QuarkOperator) -> BoundSolver:
+        """The solver of M x = b."""
+        from .bound import BoundSolver
+
+        return BoundSolver(self, M)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("observables", "propagator", "solve"):
+            raise AttributeError(f"a solver is bound to an operator by a call first: solver(M).{name}(...)")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def _parameters(self) -> dict[str, Any]:
+        """Its parameters by the names of the compiled part."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def _spec(self) -> Any:
+        """The compiled part's value."""
+        self._require_no_cycle(())
+        return load().solver(
+            self._method, {k: _compiled(v) for k, v in self._parameters().items() if v is not None}
+        )
+
+    def _inside(self) -> Iterator[Solver]:
+        """The solvers among its parameters."""
+        for value in self._parameters().values():
+            solver = value if isinstance(value, Solver) else getattr(value, "solver", None)
+            if isinstance(solver, Solver):
+                yield solver
+
+    def _require_no_cycle(self, outside: tuple[Solver, ...]) -> None:
+        if any(solver is self for solver in outside) or len(outside) > _MOST_LEVELS:
+            raise BadArgument(
+                f"a solver stands inside itself: {type(self).__name__} in {len(outside)} others"
+            )
+        for solver in self._inside():
+            solver._require_no_cycle((*outside, self))
+
+    def _schur_form(self) -> str:
+        """The even-odd form that it solves through: "none", "symmetric" or "asymmetric"."""
+        return "none"
+
+    def _storage(self) -> str:
+        """The precision in which it iterates."""
+        return "double"
+
+    def _require_operator(self, M: QuarkOperator, form: str) -> None:
+        """BadArgument where it holds something of another operator than M, or its system (of a form)."""
+        for solver in self._inside():
+            solver._require_operator(M, form)
+
+
+@dataclass(frozen=True)
+class Krylov(Solver):
+    """Base of the methods that iterate."""
+
+    tolerance: float
+    max_iterations: int
+    fallback: bool
+    iterations: int
+    preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | None
+
+    def _require_operator(self, M: QuarkOperator, form: str) -> None:
+        K: Any = self.preconditioner
+        if isinstance(K, Solver):
+            K._require_operator(M, form)
+        elif K is not None:
+            _require_same_links(K, M)
+
+
+def limits(
+    tolerance: float, max_iterations: int, fallback: bool, iterations: int | None, preconditioner: Any
+) -> dict[str, Any]:
+    """The checked arguments that all methods have, by the names of :class:`Krylov`."""
+    from .bound import BoundSolver
+
+    tolerance = real("tolerance", tolerance, above=0)
+    if not tolerance < 1:
+        raise BadArgument(f"tolerance must lie between 0 and 1, found {tolerance}")
+    if preconditioner is not None and not isinstance(
+        preconditioner, Solver | BoundSolver | QuarkOperator | CustomOperator
+    ):
+        raise BadArgument(
+            "a preconditioner is a solver, a solver bound to an operator, or an operator, found "
+            f"{preconditioner!r}"
+        )
+    return {
+        "tolerance": tolerance,
+        "max_iterations": integer("max_iterations", max_iterations, least=1),
+        "fallback": instance("fallback", fallback, bool),
+        "iterations": 0 if iterations is None else integer("iterations", iterations, least=1),
+        "preconditioner": preconditioner,
+    }
+
+
+def solver_value(name: str, value: Any) -> Solver:
+    """The value itself, if it is a solver that is not bound to an operator."""
+    if not isinstance(value, Solver):
+        raise BadArgument(f"{name} takes a solver like tr.cg(), found {value!r}")
+    return value
+
+
+def _compiled(value: Any) -> Any:
+    """A parameter as the compiled part takes it."""
+    if isinstance(value, Solver):
+        return value._spec()
+    operator = getattr(value, "operator", None)
+    if (
+        isinstance(getattr(value, "solver", None), Solver) and operator is not None
+    ):  # a solver of its own operator
+        return value.solver._spec(), operator._core
+    return getattr(value, "_core", value)
+
+
+def _require_same_links(K: Any, M: QuarkOperator) -> None:
+    """BadArgument where a preconditioner was made for other links than M."""
+    own = getattr(K, "operator", K)
+    if not isinstance(own, QuarkOperator):
+        return
+    difference = own._record.links_difference(M._record)
+    if difference:
+        raise BadArgument(f"the preconditioner {K!r} was made for other links than {M!r}: {difference}")

@@ -1,0 +1,50 @@
+#pragma once
+/// What conjugate gradients, BiCGStab, GCR and MR share as solvers: the residual correction outside, and one
+/// run from zero where they stand inside another solver.
+#include "trellis/solver/preconditioner.hpp"
+#include "trellis/solver/solver_recipe.hpp"
+#include "trellis/solver/stagnation.hpp"
+
+namespace trellis {
+
+class KrylovRecipe : public SolverRecipe {
+ public:
+  /// The recursion for `columns` right-hand sides in A's storage. `is_updated`: run() returns for reliable
+  /// updates, where the method has them. The result refers to A.
+  virtual std::unique_ptr<KrylovMethod> make_method(const OperatorCopies& A, int columns,
+                                                    bool is_updated) const = 0;
+  /// It keeps its direction across reliable updates; others begin anew (defect correction).
+  virtual bool has_reliable_updates() const { return false; }
+  /// When it is given up, with residuals in double or in low storage.
+  virtual StagnationRule stagnation(bool /*is_low*/) const { return unsure_method; }
+
+  std::optional<SolverSpec> surer() const override;
+  SolveReport solve(const OperatorCopies& A, SpinorField& x, const SpinorField& b) const override;
+  std::unique_ptr<ApproximateInverse> inside(const OperatorCopies& A, int columns) const override;
+
+ protected:
+  /// ", 8 iterations" where their number is fixed.
+  std::string iterations_in_words() const;
+};
+
+/// Limits out of a spec that has their fields, and back.
+template <class Spec>
+SolveLimits limits_of(const Spec& s) {
+  return {s.tolerance, s.max_iterations, s.records_history, s.fallback, s.iterations};
+}
+template <class Spec>
+Spec with_limits(Spec s, const SolveLimits& l) {
+  s.tolerance = l.tolerance;
+  s.max_iterations = l.max_iterations;
+  s.records_history = l.records_history;
+  s.fallback = l.fallback;
+  s.iterations = l.iterations;
+  return s;
+}
+
+/// What a recursion does inside another solver: one run from z = 0 until it says that |r| has dropped by the
+/// tolerance, or so many iterations. It does not compute true residuals.
+std::unique_ptr<ApproximateInverse> one_run(std::unique_ptr<KrylovMethod> method, const LinearOperator& A,
+                                            int columns, const SolveLimits& limits);
+
+}  // namespace trellis

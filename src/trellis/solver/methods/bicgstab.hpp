@@ -1,0 +1,43 @@
+#pragma once
+/// BiCGStab (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992) 631) for many right-hand sides.
+#include "trellis/solver/preconditioner.hpp"
+
+namespace trellis {
+
+/// A x = b with any A; no guarantee of convergence: a column whose coefficients vanish begins anew from its
+/// residual.
+///   Traffic per iteration: 2 applies + 25 fields.
+struct BicgstabSpec {
+  double tolerance = 1e-10;
+  int max_iterations = 10000;
+  bool records_history = false;
+  bool fallback = true;
+  int iterations = 0;
+  Preconditioner preconditioner = {};
+
+  operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
+};
+
+/// The recursion, in the storage of A; r0 is the residual that the run began with, K the preconditioner (from
+/// the right, and it may be another one each time):
+///   v = A K p;  alpha = rho / <r0, v>;  s = r - alpha v;  t = A K s;  omega = <t, s> / |t|^2
+///   x += alpha K p + omega K s;  r = s - omega t;  rho' = <r0, r>
+///   p = r + (rho'/rho)(alpha/omega)(p - omega v)
+class Bicgstab final : public KrylovMethod {
+ public:
+  Bicgstab(const LinearOperator& A, int rhs, std::unique_ptr<ApproximateInverse> K = nullptr);
+  void run(SpinorField& x, SpinorField& r, SolveProgress& progress) override;
+
+ private:
+  void half_step(SpinorField& r, SolveProgress& progress);
+  void stabilise(SpinorField& x, SpinorField& r, SolveProgress& progress);
+  void update_direction(const SpinorField& r, SolveProgress& progress);
+  const LinearOperator& A_;
+  SpinorField shadow_, direction_, product_, image_;  ///< r0, p, v, t
+  std::unique_ptr<ApproximateInverse> K_;
+  std::optional<SpinorField> K_direction_, K_residual_;  ///< K p, K s
+  ComplexCoefficients rho_, alpha_, omega_;
+  Coefficients shadow2_, intermediate2_;  ///< |r0|^2, |s|^2
+};
+
+}  // namespace trellis

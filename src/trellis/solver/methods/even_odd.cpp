@@ -1,0 +1,236 @@
+#include "trellis/solver/methods/even_odd.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/columns.hpp"
+#include "trellis/field/linear_algebra.hpp"
+#include "trellis/solver/preconditioner.hpp"
+#include "trellis/solver/solve.hpp"
+#include "trellis/solver/solver_methods.hpp"
+#include "trellis/solver/solver_recipe.hpp"
+
+namespace trellis {
+
+namespace {
+
+constexpr int most_corrections = 3;
+/// What a solve of S in double can be asked for; a correction has the rest.
+constexpr double least_tolerance = 1e-13;
+/// A correction that leaves more than this of a column's residual is its last one.
+constexpr double least_progress = 0.5;
+/// The part of the tolerance that a correction aims at.
+constexpr double correction_share = 0.5;
+
+double largest(const std::vector<double>& residuals) {
+  double worst = 0;
+  for (const double r : residuals)
+    if (!(r <= worst)) worst = r;  // NaN too
+  return worst;
+}
+
+/// 1 and smaller powers of 2^-1/4, at or below `tolerance`: columns with the same one are solved together.
+double rounded_down(double tolerance) { return std::exp2(std::floor(4 * std::log2(tolerance)) / 4); }
+
+class EvenOddSolve {
+ public:
+  EvenOddSolve(const SolverSpec& spec, const OperatorCopies& M, SchurForm form, const SpinorField& b)
+      : spec_{spec}, M_{*M}, system_{M.schur(form)}, S_{system_.as_schur()}, b_{b} {}
+
+  SolveReport run(SpinorField& x);
+
+ private:
+  SolveReport solve_through_schur(SpinorField& x, const SpinorField& b, SpinorField& solution,
+                                  const std::vector<double>& tolerance);
+  SolveReport solve_groups(SpinorField& solution, const SpinorField& source,
+                           const std::vector<double>& tolerance);
+  void correct(SpinorField& x, SolveReport& report, std::vector<bool>& goes_on);
+
+  const SolverSpec& spec_;
+  const LinearOperator& M_;
+  const OperatorCopies& system_;
+  const SchurOperator& S_;
+  const SpinorField& b_;
+};
+
+/// S solution = source, each column to its tolerance; columns with equal ones together.
+SolveReport EvenOddSolve::solve_groups(SpinorField& solution, const SpinorField& source,
+                                       const std::vector<double>& tolerance) {
+  std::map<double, std::vector<int>> groups;
+  for (size_t i = 0; i < tolerance.size(); ++i) groups[tolerance[i]].push_back(int(i));
+  if (groups.size() == 1) return solve(spec_.with_tolerance(tolerance[0]), system_, solution, source);
+  SolveReport all;
+  std::vector<double> residuals(tolerance.size(), 0.0);
+  bool is_first = true;
+  for (const auto& [wanted, columns] : groups) {
+    SpinorField part_x = S_.make_field(int(columns.size())), part_b = S_.make_field(int(columns.size()));
+    for (size_t k = 0; k < columns.size(); ++k) {
+      copy_columns(part_x, int(k), solution, columns[k], 1);
+      copy_columns(part_b, int(k), source, columns[k], 1);
+    }
+    const SolveReport one = solve(spec_.with_tolerance(wanted), system_, part_x, part_b);
+    for (size_t k = 0; k < columns.size(); ++k) {
+      copy_columns(solution, columns[k], part_x, int(k), 1);
+      residuals[size_t(columns[k])] = one.relative_residual[k];
+    }
+    if (is_first)
+      all = one;
+    else
+      all.add_columns(one);
+    is_first = false;
+  }
+  all.relative_residual = std::move(residuals);
+  return all;
+}
+
+/// M x = b from the guess `solution` of S, so that |b - M x| <= tolerance |b| is to be expected.
+SolveReport EvenOddSolve::solve_through_schur(SpinorField& x, const SpinorField& b, SpinorField& solution,
+                                              const std::vector<double>& tolerance) {
+  SpinorField source = S_.make_field(b.rhs());
+  S_.prepare_source(source, b);
+  {
+    SpinorField nothing = S_.make_field(b.rhs());
+    S_.reconstruct(x, nothing, b);
+  }
+  std::vector<double> wanted = relative_residual(M_, x, b);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const double ratio = std::isfinite(wanted[i]) ? std::max(1.0, wanted[i]) : 1.0;
+    wanted[i] = std::max(ratio > 1 ? tolerance[i] * rounded_down(1 / ratio) : tolerance[i], least_tolerance);
+  }
+  SolveReport report = solve_groups(solution, source, wanted);
+  S_.reconstruct(x, solution, b);
+  return report;
+}
+
+/// x += dx with M dx = b - M x for the columns that go on; a column that gains too little does so no more.
+void EvenOddSolve::correct(SpinorField& x, SolveReport& report, std::vector<bool>& goes_on) {
+  const double tolerance = spec_.limits().tolerance;
+  const size_t columns = size_t(b_.rhs());
+  Coefficients takes(columns, 0.0), minus(columns, 0.0);
+  std::vector<double> wanted(columns, tolerance);
+  for (size_t i = 0; i < columns; ++i) {
+    if (!goes_on[i]) continue;
+    takes[i] = 1;
+    minus[i] = -1;
+    wanted[i] = correction_share * rounded_down(tolerance / report.relative_residual[i]);
+  }
+  const std::vector<double> before = report.relative_residual;
+  SpinorField residual = SpinorField::like(b_), correction = SpinorField::like(b_);
+  M_.apply(residual, x);
+  combine(residual, takes, b_, minus, residual);
+  SpinorField solution = S_.make_field(b_.rhs());
+  SolveReport solve = solve_through_schur(correction, residual, solution, wanted);
+  {
+    SpinorField image = SpinorField::like(b_);
+    M_.apply(image, correction);
+    const Coefficients size = norm_each(residual);
+    const Coefficients left2 = combine_norm2(image, takes, residual, minus, image);
+    for (size_t i = 0; i < columns; ++i)  // a correction that makes a column worse is not taken
+      if (!(std::sqrt(left2[i]) < size[i])) takes[i] = 0;
+  }
+  combine(x, Coefficients(columns, 1.0), x, takes, correction);
+  solve.continues(report);
+  report = std::move(solve);
+  report.relative_residual = relative_residual(M_, x, b_);
+  for (size_t i = 0; i < columns; ++i)
+    goes_on[i] = goes_on[i] && report.relative_residual[i] > tolerance &&
+                 report.relative_residual[i] <= least_progress * before[i];
+}
+
+SolveReport EvenOddSolve::run(SpinorField& x) {
+  const SolveLimits limits = spec_.limits();
+  SpinorField solution = S_.make_field(b_.rhs());
+  S_.prepare_guess(solution, x);
+  SolveReport report =
+      solve_through_schur(x, b_, solution, std::vector<double>(size_t(b_.rhs()), limits.tolerance));
+  report.relative_residual = relative_residual(M_, x, b_);
+  if (limits.iterations > 0) return report;  // no tolerance
+  std::vector<bool> goes_on;
+  for (const double r : report.relative_residual) goes_on.push_back(std::isfinite(r) && r > limits.tolerance);
+  for (int i = 0; i < most_corrections; ++i) {
+    const bool ended_at_its_limit = report.converged || report.reason == StopReason::stagnated;
+    if (!ended_at_its_limit || std::none_of(goes_on.begin(), goes_on.end(), [](bool g) { return g; })) break;
+    correct(x, report, goes_on);
+  }
+  if (largest(report.relative_residual) <= limits.tolerance) {
+    if (report.reason != StopReason::zero_source) report.reason = StopReason::converged;
+    report.converged = true;
+  } else {
+    if (report.converged) report.reason = StopReason::full_system_stagnated;
+    report.converged = false;
+  }
+  return report;
+}
+
+/// K r = x with M x ~ r, S being solved by what stands inside.
+class EvenOddInverse final : public ApproximateInverse {
+ public:
+  EvenOddInverse(const SolverSpec& solver, const OperatorCopies& system, int columns)
+      : S_{system.as_schur()},
+        K_{solver->inside(system, columns)},
+        source_{S_.make_field(columns)},
+        solution_{SpinorField::like(source_)} {}
+
+  void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override {
+    S_.prepare_source(source_, r);
+    K_->apply(solution_, source_, cost);
+    S_.reconstruct(z, solution_, r);
+    cost.add_applications(S_, r.rhs(), 1);  // the hops of both take as much as those of one S
+  }
+
+ private:
+  const SchurOperator& S_;
+  std::unique_ptr<ApproximateInverse> K_;
+  SpinorField source_, solution_;
+};
+
+class EvenOddRecipe final : public SolverRecipe {
+ public:
+  explicit EvenOddRecipe(EvenOddSpec spec) : spec_{std::move(spec)} {}
+
+  const EvenOddSpec& spec() const { return spec_; }
+  std::string name(const LinearOperator& A) const override {
+    const auto S = A.schur(spec_.form);
+    return S ? message(S->form_in_words(), " ", spec_.solver->name(*S)) : spec_.solver->name(A);
+  }
+  SolveLimits limits() const override { return spec_.solver.limits(); }
+  SolverSpec limited(const SolveLimits& limits) const override {
+    return EvenOddSpec{spec_.solver.limited(limits), spec_.form};
+  }
+  std::optional<Precision> storage() const override { return spec_.solver->storage(); }
+  bool takes_batches() const override { return false; }  // the solves of S do
+  SolveReport solve(const OperatorCopies& A, SpinorField& x, const SpinorField& b) const override {
+    SolveReport report = EvenOddSolve(spec_.solver, A, spec_.form, b).run(x);
+    const std::string form = A.schur(spec_.form).as_schur().form_in_words();
+    report.method = message(form, " ", report.method);
+    for (SolveStage& stage : report.stages) stage.method = message(form, " ", stage.method);
+    return report;
+  }
+  std::unique_ptr<ApproximateInverse> inside(const OperatorCopies& A, int columns) const override {
+    return std::make_unique<EvenOddInverse>(spec_.solver, A.schur(spec_.form), columns);
+  }
+
+ private:
+  EvenOddSpec spec_;
+};
+
+}  // namespace
+
+EvenOddSpec::operator SolverSpec() const { return SolverSpec(std::make_shared<EvenOddRecipe>(*this)); }
+
+std::optional<EvenOddSpec> even_odd_system(const SolverSpec& solver) {
+  const auto* recipe = dynamic_cast<const EvenOddRecipe*>(&*solver);
+  if (!recipe) return std::nullopt;
+  return recipe->spec();
+}
+
+extern const SolverMethod even_odd_method{"even_odd", [](const SolverParameters& p) -> SolverSpec {
+                                            EvenOddSpec spec{p.solver("solver")};
+                                            p.take("form", spec.form);
+                                            return spec;
+                                          }};
+
+}  // namespace trellis

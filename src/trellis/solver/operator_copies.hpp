@@ -1,0 +1,41 @@
+#pragma once
+/// An operator with what solvers make of it: copies in other storages and even-odd systems, each made when it
+/// is first asked for and shared by all solves with the same OperatorCopies.
+#include <map>
+#include <memory>
+
+#include "trellis/base/precision.hpp"
+#include "trellis/field/schur_operator.hpp"
+
+namespace trellis {
+
+/// Not for several threads at a time.
+class OperatorCopies {
+ public:
+  /// @pre A lives longer than this
+  OperatorCopies(const LinearOperator& A);  // NOLINT(google-explicit-constructor): an operator will do
+  OperatorCopies(LinearOperatorPtr A);      // NOLINT(google-explicit-constructor)
+
+  const LinearOperator& operator*() const { return *A_; }
+  const LinearOperator* operator->() const { return A_.get(); }
+  const LinearOperatorPtr& pointer() const { return A_; }
+  Precision precision() const { return precision_; }
+
+  /// The operator in a storage: itself where it has that.
+  const OperatorCopies& in(Precision precision) const;
+  /// Its even-odd system. Throws BadArgument where it has none.
+  const OperatorCopies& schur(SchurForm form) const;
+  /// The even-odd system that this is a node of. @pre made by schur()
+  const SchurOperator& as_schur() const { return *schur_; }
+  /// Takes a copy that the caller has already. @pre copy is A in another storage
+  OperatorCopies& provide(LinearOperatorPtr copy);
+
+ private:
+  LinearOperatorPtr A_;
+  std::shared_ptr<const SchurOperator> schur_;
+  Precision precision_;
+  mutable std::map<Precision, std::unique_ptr<OperatorCopies>> in_storage_;
+  mutable std::map<SchurForm, std::unique_ptr<OperatorCopies>> systems_;
+};
+
+}  // namespace trellis
