@@ -1,6 +1,7 @@
 /// Sources, propagators, correlators.
 #include <nanobind/stl/variant.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "bindings.hpp"
@@ -170,6 +171,15 @@ Flavour flavour_by_name(const std::string& name) {
   throw BadArgument(message("unknown flavour '", name, "'; legal: up, down, strange"));
 }
 
+/// Gamma as a 4 x 4 array.
+Array<std::complex<double>> gamma_matrix(const std::string& name) {
+  const GammaMatrix gamma = gamma_by_name(name);
+  auto array = make_array<std::complex<double>>({4, 4});
+  std::fill_n(array.data(), 16, 0.0);
+  for (size_t row = 0; row < 4; ++row) array.data()[4 * row + size_t(gamma.column[row])] = gamma.phase[row];
+  return array;
+}
+
 /// Octet and decuplet, form `full`: tr[(1 + parity gamma_t)/2 < B Bbar >], with `polarised` times -i gamma_x
 /// gamma_y (octet only); [1][momentum][time]. With an insertion: N(t) of the Feynman-Hellmann method.
 Array<std::complex<double>> full_baryon(const BaryonQuarks& quarks, const std::string& name, int parity,
@@ -320,6 +330,7 @@ void bind_measure(nb::module_& m) {
   m.def("momenta_up_to", &momenta_up_to, "n2_max"_a);
   m.def(
       "require_gamma", [](const std::string& name) { (void)gamma_by_name(name); }, "name"_a);
+  m.def("gamma_matrix", gamma_matrix, "name"_a);
   m.def("mesons", mesons, "quark"_a, "antiquark"_a, "pairs"_a, "momenta"_a);
   bind_baryons(m);
   m.def("all_mesons", all_mesons, "quark"_a, "antiquark"_a, "momenta"_a);

@@ -61,6 +61,7 @@ __all__ = [
     "conserved_current_propagator",
     "custom_operator",
     "deflated",
+    "dense",
     "even_odd",
     "feynman_hellmann_propagator",
     "flow_history",
@@ -69,6 +70,7 @@ __all__ = [
     "hamiltonian",
     "hot",
     "lanczos",
+    "log_det",
     "meson",
     "mesons",
     "mixed_precision",
@@ -125,6 +127,8 @@ _SUBMODULE_OF = {
     "WilsonObservables": "noise_traces",
     **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "staggered"),
     **dict.fromkeys(["Eigenvectors", "lanczos"], "deflation"),
+    "dense": "dense_matrices",
+    "log_det": "determinants",
     "read_eigenvectors": "eigenvector_files",
     **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "domain_wall"),
     **dict.fromkeys(
@@ -157,6 +161,8 @@ if TYPE_CHECKING:
     from .conserved_three_point import ConservedCurrent, nucleon_conserved_three_point
     from .correlators import all_mesons, baryon, meson, mesons, momenta_up_to, nucleon
     from .deflation import Eigenvectors, lanczos
+    from .dense_matrices import dense
+    from .determinants import log_det
     from .domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
     from .eigenvector_files import read_eigenvectors
     from .errors import (

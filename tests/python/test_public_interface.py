@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 import trellis as tr
+from trellis.dense_matrices import DenseOperator
 from trellis.solve.bound import BoundSolver
 
 #: Without a name in the package: what its functions return.
-HANDED_OUT = {"BoundSolver": BoundSolver}
+HANDED_OUT = {"BoundSolver": BoundSolver, "DenseOperator": DenseOperator}
 #: Made by functions of the package and not by its users, or plain containers of numbers.
 NOT_CALLED = {
     "BoundSolver",
+    "DenseOperator",
     "Eigenvectors",
     "FlowHistory",
     "Propagator",

@@ -55,6 +55,10 @@ def everything(path: str) -> tuple[Complex, Complex]:
     phi = H(np.zeros((16, 8, 8, 8, 3), dtype=np.complex128))
     f = tr.flow_history(U, time=1.0)
     print(T, T2, mres, phi.shape, f.t0)
+    matrix: Complex = tr.dense(M).matrix
+    spectrum: NDArray[np.float64] = tr.dense(M).eigenvalues("gamma5 M")
+    det: complex = tr.log_det(D)
+    print(matrix, spectrum, det)
     modes = tr.lanczos(M, count=4)
     tr.deflated(tr.even_odd(tr.cg()), modes)
     try:
