@@ -68,6 +68,8 @@ void bind_domain_wall(nb::module_& m) {
       .def(nb::init<>())
       .def_rw("mass", &DomainWallParams::mass)
       .def_rw("M5", &DomainWallParams::M5)
+      .def_rw("nu", &DomainWallParams::nu)
+      .def_rw("xi0", &DomainWallParams::xi0)
       .def_rw("Ls", &DomainWallParams::Ls)
       .def_rw("b5", &DomainWallParams::b5)
       .def_rw("c5", &DomainWallParams::c5)

@@ -33,8 +33,17 @@ SpinorVector chiral_part(const SpinorVector& psi, int sign) {
   return part;
 }
 
+namespace {
+WilsonParameters kernel_parameters(const DomainWallParameters& parameters) {
+  WilsonParameters w = wilson_clover(-parameters.M5, 0, parameters.boundary);
+  w.nu = parameters.nu;
+  w.xi0 = parameters.xi0;
+  return w;
+}
+}  // namespace
+
 DomainWallOperator::DomainWallOperator(const Gauge& links, const DomainWallParameters& parameters)
-    : parameters_{parameters}, wilson_{links, wilson_clover(-parameters.M5, 0, parameters.boundary)} {
+    : parameters_{parameters}, wilson_{links, kernel_parameters(parameters)} {
   TRELLIS_REQUIRE(parameters.Ls >= 2, "Ls = ", parameters.Ls, " is below 2");
 }
 

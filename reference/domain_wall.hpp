@@ -10,6 +10,7 @@ namespace trellis::reference {
 struct DomainWallParameters {
   double mass = 0;  ///< m_f
   double M5 = 1.8;
+  double nu = 1, xi0 = 1;  ///< anisotropy of D_W
   int Ls = 8;
   double b5 = 1, c5 = 0;
   std::vector<std::complex<double>> b5_of_slice, c5_of_slice;  ///< in place of b5 and c5 where not empty

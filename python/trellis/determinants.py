@@ -54,9 +54,12 @@ def log_det(M: QuarkOperator) -> complex:
 
 def _kernel(M: MoebiusDomainWall) -> Complex:
     """D_W(-M5). Collective."""
-    massless = WilsonClover(M._links, mass=0.0, boundary=M.boundary, link_reals=M._link_reals)
+    p = M._params
+    massless = WilsonClover(
+        M._links, mass=0.0, nu=p.nu, xi0=p.xi0, boundary=M.boundary, link_reals=M._link_reals
+    )
     matrix = dense(massless).matrix.copy()
-    np.fill_diagonal(matrix, matrix.diagonal() - M._params.M5)
+    np.fill_diagonal(matrix, matrix.diagonal() - p.M5)
     return matrix
 
 

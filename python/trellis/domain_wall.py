@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,9 @@ from .gauge import GaugeField
 from .operator_records import Parameter
 from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, plain_phases, with_changes
 from .propagators import Propagator
+
+#: Said where M5 binds them.
+SPATIAL_DOUBLERS = "on smooth links the walls bind light spatial doublers, too"
 
 
 def _coefficients(name: str, values: complex | Sequence[complex]) -> list[complex]:
@@ -29,6 +33,13 @@ def _coefficients(name: str, values: complex | Sequence[complex]) -> list[comple
 def _without_zero_imaginary_parts(values: Sequence[complex]) -> complex | list[complex]:
     plain = [z.real if z.imag == 0 else z for z in values]
     return plain[0] if len(plain) == 1 else plain
+
+
+def spatial_doublers(M5: float, nu: float, xi0: float) -> str:
+    """A warning where the walls bind spatial doublers of free quarks (at 2 nu / xi0); else nothing."""
+    if not (nu < xi0 and M5 >= 2 * nu / xi0):
+        return ""
+    return f"M5 = {M5:g} is not below 2 nu / xi0 = {2 * nu / xi0:g}: {SPATIAL_DOUBLERS}"
 
 
 class MoebiusDomainWall(QuarkOperator):
@@ -51,6 +62,10 @@ class MoebiusDomainWall(QuarkOperator):
         Slices, 2 to 32; even for m_res.
     M5
         Domain-wall height, between 0 and 2.
+    nu, xi0
+        Anisotropy of D_W, as of :class:`WilsonClover`: factor of the spatial hops and bare anisotropy. On
+        smooth links a quark has no light doublers for M5 below 2 nu / xi0 only: above, there is a
+        UserWarning.
     boundary
         Phases for crossing the boundary in x, y, z, t, of modulus 1; 0 is Dirichlet.
     link_reals
@@ -74,6 +89,8 @@ class MoebiusDomainWall(QuarkOperator):
         c5: complex | Sequence[complex] = 0.5,
         Ls: int = 12,
         M5: float = 1.8,
+        nu: float = 1.0,
+        xi0: float = 1.0,
         boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
         link_reals: int | None = None,
         columns_per_solve: int = 1,
@@ -86,8 +103,11 @@ class MoebiusDomainWall(QuarkOperator):
         params = core.DomainWallParams()
         params.mass, params.M5, params.Ls = real("mass", mass), real("M5", M5), integer("Ls", Ls)
         params.b5, params.c5 = _coefficients("b5", b5), _coefficients("c5", c5)
+        params.nu, params.xi0 = real("nu", nu, above=0), real("xi0", xi0, above=0)
         params.boundary = phases(boundary)
         self._params = params
+        if said := spatial_doublers(params.M5, params.nu, params.xi0):
+            warnings.warn(said, UserWarning, stacklevel=2)
         self._link_reals = legal_link_reals(U, link_reals)
         self._core = core.DomainWallOperator(U._core, params, self._link_reals)
         self._links = U
@@ -122,7 +142,8 @@ class MoebiusDomainWall(QuarkOperator):
     def _parameters(self) -> dict[str, Parameter]:
         p = self._params
         slices = {"b5": tuple(p.b5), "c5": tuple(p.c5)}
-        return {"mass": p.mass, "M5": p.M5, "Ls": p.Ls} | slices | {"boundary": self.boundary}
+        anisotropy = {"nu": p.nu, "xi0": p.xi0}
+        return {"mass": p.mass, "M5": p.M5, "Ls": p.Ls} | slices | anisotropy | {"boundary": self.boundary}
 
     def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
         """D5 psi, or D5^dagger psi, of a field with Ls slices. Collective.
@@ -155,6 +176,8 @@ class MoebiusDomainWall(QuarkOperator):
         b5, c5 = (_without_zero_imaginary_parts(x) for x in (p.b5, p.c5))
         said = f"MoebiusDomainWall(mass={p.mass:g}, b5={b5}, c5={c5}, Ls={p.Ls}, M5={p.M5:g}"
         changes: dict[str, tuple[object, object]] = {
+            "nu": (p.nu, 1.0),
+            "xi0": (p.xi0, 1.0),
             "boundary": (plain_phases(self.boundary), ANTIPERIODIC_IN_TIME),
             "link_reals": (self._link_reals, 12),
             "columns_per_solve": (self._columns_per_solve, 1),

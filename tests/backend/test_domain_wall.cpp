@@ -26,19 +26,26 @@ std::vector<DomainWallParams> all_physics() {
   complex.c5 = {{0.3, 0.4}, {0.1, -0.7}, {0.6, -0.3}, {0.2, 0.5}};
   DomainWallParams one_complex = test::moebius(0.07, 3, 1.0, 0.0);
   one_complex.b5 = {{1.2, -0.5}};
+  DomainWallParams anisotropic = test::moebius(0.06, 4, 1.5, 0.5);
+  anisotropic.nu = 1.2;
+  anisotropic.xi0 = 2.3;
+  anisotropic.M5 = 0.9;
   return {slices,
           test::moebius(0.1, 4, 1.0, 0.0),
           test::moebius(0.05, 8, 1.5, 0.5),
           test::moebius(0.2, 3, 2.0, 1.0),
           phases,
           complex,
-          one_complex};
+          one_complex,
+          anisotropic};
 }
 
 class DomainWallTest : public ::testing::TestWithParam<Coord> {
  protected:
   LatticePtr lattice = make_lattice(GetParam());
   reference::Gauge U = test::random_gauge(GetParam(), 11);
+
+  void expect_plane_waves(DomainWallParams p);
 
   /// D5 psi (or its dagger) by the product; all right-hand sides must agree bit for bit.
   SpinorField apply(const DomainWallParams& params, const KernelChoice& choice, const FiveVector& psi,
@@ -141,10 +148,10 @@ TEST_P(DomainWallTest, is_gamma5_R_hermitian) {
   }
 }
 
-/// On unit links D_W(-M5) exp(i p x) w = [-M5 + sum (1 - cos p) + i sum gamma sin p] exp(i p x) w.
-TEST_P(DomainWallTest, plane_waves_on_unit_links) {
-  U = reference::unit_gauge(GetParam());
-  DomainWallParams p = all_physics()[2];
+/// On unit links D_W(-M5) exp(i p x) w = [-M5 + sum a (1 - cos p) + i sum a gamma sin p] exp(i p x) w, with
+/// a = nu/xi0 in space and 1 in time.
+void DomainWallTest::expect_plane_waves(DomainWallParams p) {
+  const std::array<double, 4> a{p.nu / p.xi0, p.nu / p.xi0, p.nu / p.xi0, 1.0};
   const std::array<double, 4> theta{0.4, 0.0, std::numbers::pi, std::numbers::pi};
   for (size_t mu = 0; mu < 4; ++mu) p.boundary[mu] = std::polar(1.0, theta[mu]);
   test::Random random(17);
@@ -156,8 +163,8 @@ TEST_P(DomainWallTest, plane_waves_on_unit_links) {
     using reference::operator*, reference::operator+;
     Spinor<double> r = Complex<double>{-p.M5, 0} * v;
     for (int mu = 0; mu < 4; ++mu)
-      r = r + Complex<double>{1 - std::cos(k[size_t(mu)]), 0} * v +
-          Complex<double>{0, std::sin(k[size_t(mu)])} * (gamma_mu(mu) * v);
+      r = r + Complex<double>{a[size_t(mu)] * (1 - std::cos(k[size_t(mu)])), 0} * v +
+          Complex<double>{0, a[size_t(mu)] * std::sin(k[size_t(mu)])} * (gamma_mu(mu) * v);
     return r;
   };
   FiveVector psi(size_t(p.Ls), reference::zero_spinors(U.volume())), expected = psi;
@@ -185,6 +192,12 @@ TEST_P(DomainWallTest, plane_waves_on_unit_links) {
   }
   EXPECT_LT(reference::relative_error(test::to_five(apply(p, {}, psi, false)), expected),
             test::rounding(100));
+}
+
+TEST_P(DomainWallTest, plane_waves_on_unit_links) {
+  U = reference::unit_gauge(GetParam());
+  expect_plane_waves(all_physics()[2]);
+  expect_plane_waves(all_physics().back());  // anisotropic
 }
 
 TEST_P(DomainWallTest, schur_complements_reproduce_the_full_operator) {
@@ -238,6 +251,12 @@ TEST(DomainWall, refuses_what_it_cannot_do) {
   p.M5 = 2.0;
   EXPECT_THROW(DomainWallMatrix(U, p), BadArgument);
   p.M5 = 1.8;
+  p.xi0 = 0;
+  EXPECT_THROW(DomainWallMatrix(U, p), BadArgument);
+  p.xi0 = 1;
+  p.nu = -1;
+  EXPECT_THROW(DomainWallMatrix(U, p), BadArgument);
+  p.nu = 1;
   p.b5 = {1.0, 2.0};
   EXPECT_THROW(DomainWallMatrix(U, p), BadArgument);
   const DomainWallOperator D(U, test::moebius(0.1, 4, 1, 0)), E(U, test::moebius(0.1, 6, 1, 0));

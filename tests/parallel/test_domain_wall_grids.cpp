@@ -17,8 +17,11 @@ struct Result {
 /// S^dagger S psi on even sites, and its norm.
 Result compute(const LatticePtr& lattice, const reference::Gauge& U, const reference::FiveVector& psi,
                const KernelChoice& choice, SchurForm form) {
-  const auto matrix = std::make_shared<DomainWallMatrix>(test::to_product(lattice, U, choice.lanes),
-                                                         test::moebius(0.05, 4, 1.5, 0.5), choice);
+  DomainWallParams anisotropic = test::moebius(0.05, 4, 1.5, 0.5);
+  anisotropic.nu = 0.9;
+  anisotropic.xi0 = 1.7;
+  const auto matrix =
+      std::make_shared<DomainWallMatrix>(test::to_product(lattice, U, choice.lanes), anisotropic, choice);
   const DomainWallSchur S(matrix, form);
   SpinorField full = matrix->make_field(Subset::full, 1);
   test::to_product(full, psi);

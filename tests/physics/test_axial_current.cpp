@@ -19,6 +19,13 @@ const SolverSpec accurate = EvenOddSpec{CgSpec{.tolerance = 1e-13, .max_iteratio
 
 GaugeField links() { return test::to_product(make_lattice(extents), test::random_gauge(extents, 81, 0.5)); }
 
+DomainWallParams anisotropic() {
+  DomainWallParams p = test::moebius(0.05, 4, 1.5, 0.5);
+  p.nu = 1.2;
+  p.xi0 = 1.7;
+  return p;
+}
+
 DomainWallSolve with_axial() {
   DomainWallSolve how{accurate, 6, true, true};
   return how;
@@ -54,6 +61,7 @@ TEST(AxialCurrent, divergence_is_twice_mass_and_midpoint_at_every_time) {
   DomainWallParams periodic = test::moebius(0.2, 4, 2, 1);
   periodic.boundary = {-1.0, 1.0, 1.0, 1.0};
   expect_ward_identity(links(), periodic, at);
+  expect_ward_identity(links(), anisotropic(), at);
 }
 
 TEST(AxialCurrent, ward_identity_on_F4) {
@@ -112,7 +120,8 @@ SpinorField mass_and_midpoint(const SpinorField& psi, double mass, const Coord& 
 TEST(AxialCurrent, divergence_inserted_at_a_site) {
   const GaugeField U = links();
   for (const auto& [p, y] : {std::pair{test::moebius(0.1, 4, 1, 0), Coord{0, 1, 1, 4}},
-                             std::pair{test::moebius(0.1, 4, 1.5, 0.5), Coord{1, 0, 1, 1}}}) {
+                             std::pair{test::moebius(0.1, 4, 1.5, 0.5), Coord{1, 0, 1, 1}},
+                             std::pair{anisotropic(), Coord{1, 1, 0, 5}}}) {
     const auto matrix = std::make_shared<DomainWallMatrix>(U, p);
     const Source source = point_source(U.lattice_ptr(), at);
     const DomainWallSolve how{accurate, 6, true};

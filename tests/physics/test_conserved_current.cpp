@@ -1,5 +1,5 @@
 /// The conserved vector current: its divergence vanishes at each site away from source and sink; with
-/// Dirichlet time the charge counts slices. Wilson-clover, Shamir and Moebius domain wall.
+/// Dirichlet time the charge counts slices. Wilson-clover, Shamir and anisotropic Moebius domain wall.
 #include <gtest/gtest.h>
 
 #include "tests/support/five_fields.hpp"
@@ -34,11 +34,12 @@ std::pair<Propagator, Propagator> wilson(const BoundaryPhases& boundary, const L
   return {S, solve_propagator(matrix, accurate, conserved_current_source(S, current))};
 }
 
-Inserted domain_wall(double b5, double c5) {
+Inserted domain_wall(double b5, double c5, double nu = 1.0) {
   return [=](const BoundaryPhases& boundary, const LinkWeights& weights) {
     const GaugeField U = links();
     DomainWallParams p = test::moebius(0.1, 4, b5, c5);
     p.boundary = boundary;
+    p.nu = nu;
     const auto matrix = std::make_shared<DomainWallMatrix>(U, p);
     const DomainWallSolve how{accurate, 6, true};
     const Source source = point_source(U.lattice_ptr(), at);
@@ -48,7 +49,8 @@ Inserted domain_wall(double b5, double c5) {
 }
 
 std::vector<std::pair<const char*, Inserted>> all() {
-  return {{"wilson", wilson}, {"shamir", domain_wall(1, 0)}, {"moebius", domain_wall(1.5, 0.5)}};
+  return {
+      {"wilson", wilson}, {"shamir", domain_wall(1, 0)}, {"anisotropic moebius", domain_wall(1.5, 0.5, 0.7)}};
 }
 
 /// |F - expected| / |S| with expected(x) = factor(x) S(x).

@@ -1,7 +1,7 @@
 // timeout: 600
 /// Three-point functions of conserved currents with a fixed sink: time by time of the current the
 /// Feynman-Hellmann correlator with the current there; the charge is conserved between source and sink.
-/// Wilson-clover, Shamir and Moebius domain wall.
+/// Wilson-clover, Shamir and anisotropic Moebius domain wall.
 #include <gtest/gtest.h>
 
 #include "tests/support/five_fields.hpp"
@@ -62,8 +62,8 @@ class WilsonQuark : public Quark {
 
 class DomainWallQuark : public Quark {
  public:
-  DomainWallQuark(double b5, double c5, const BoundaryPhases& boundary)
-      : matrix_{matrix(b5, c5, boundary)},
+  DomainWallQuark(double b5, double c5, double nu, const BoundaryPhases& boundary)
+      : matrix_{matrix(b5, c5, nu, boundary)},
         source_{point_source(matrix_->links().lattice_ptr(), at)},
         S_{solve_domain_wall(matrix_, how_, source_)} {}
   const Propagator& S() const override { return S_.quark; }
@@ -77,8 +77,9 @@ class DomainWallQuark : public Quark {
   }
 
  private:
-  static DomainWallMatrixPtr matrix(double b5, double c5, const BoundaryPhases& boundary) {
+  static DomainWallMatrixPtr matrix(double b5, double c5, double nu, const BoundaryPhases& boundary) {
     DomainWallParams p = test::moebius(0.1, 4, b5, c5);
+    p.nu = nu;
     p.boundary = boundary;
     return std::make_shared<DomainWallMatrix>(links(), p);
   }
@@ -97,8 +98,8 @@ struct Named {
 std::vector<Named> all(const BoundaryPhases& boundary) {
   std::vector<Named> quarks;
   quarks.push_back({"wilson", std::make_unique<WilsonQuark>(boundary), false});
-  quarks.push_back({"shamir", std::make_unique<DomainWallQuark>(1.0, 0.0, boundary), true});
-  quarks.push_back({"moebius", std::make_unique<DomainWallQuark>(1.5, 0.5, boundary), true});
+  quarks.push_back({"shamir", std::make_unique<DomainWallQuark>(1.0, 0.0, 1.0, boundary), true});
+  quarks.push_back({"anisotropic moebius", std::make_unique<DomainWallQuark>(1.5, 0.5, 0.7, boundary), true});
   return quarks;
 }
 

@@ -19,14 +19,17 @@ GAMMA = np.array(
 
 
 def dense_wilson(
-    U: NDArray[np.complex128], mass: float, boundary: Sequence[complex] = (1, 1, 1, -1)
+    U: NDArray[np.complex128],
+    mass: float,
+    boundary: Sequence[complex] = (1, 1, 1, -1),
+    spatial: float = 1.0,
 ) -> NDArray[np.complex128]:
-    """D_W as a matrix, index (t, z, y, x, spin, colour)."""
+    """D_W as a matrix, index (t, z, y, x, spin, colour); `spatial` is nu / xi0."""
     extents = U.shape[:4]
     volume = int(np.prod(extents))
     D = np.zeros((volume, 12, volume, 12), dtype=np.complex128)
     sites = np.arange(volume).reshape(extents)
-    D[np.arange(volume), :, np.arange(volume), :] = (4 + mass) * np.eye(12)
+    D[np.arange(volume), :, np.arange(volume), :] = (1 + 3 * spatial + mass) * np.eye(12)
     for mu in range(4):
         axis = 3 - mu
         ahead = np.roll(sites, -1, axis)
@@ -34,7 +37,7 @@ def dense_wilson(
         last = [slice(None)] * 4
         last[axis] = -1
         links[tuple(last)] *= boundary[mu]
-        links = links.reshape(volume, 3, 3)
+        links = links.reshape(volume, 3, 3) * (spatial if mu < 3 else 1)
         here, there = sites.ravel(), ahead.ravel()
         forward = np.einsum("st,xab->xsatb", np.eye(4) - GAMMA[mu], links).reshape(volume, 12, 12)
         backward = np.einsum("st,xba->xsatb", np.eye(4) + GAMMA[mu], links.conj()).reshape(volume, 12, 12)

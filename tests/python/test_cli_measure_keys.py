@@ -113,6 +113,22 @@ def test_kappas_of_doublers_are_warned_about(folder: Path) -> None:
     assert "fermion.kappa" not in said
 
 
+def test_anisotropic_domain_walls(folder: Path, U: tr.GaugeField) -> None:
+    """The keys of Wilson quarks, and a warning said once where the walls bind doublers."""
+    fermion = 'type = "moebius"\nmass = 0.4\nLs = 4\nM5 = 1.3\nnu = 0.9\nxi0 = 1.5'
+    lines = {"source": "", "output": "", "further": "", "solver": "tolerance = 1e-11", "correlators": PION}
+    (folder / "walls.toml").write_text(MEASURE.format(folder="walls", fermion=fermion, **lines))
+    said = run("measure", "walls.toml", cwd=folder).stderr
+    assert said.count("M5 = 1.3 is not below 2 nu / xi0 = 1.2") == 1
+    with pytest.warns(UserWarning, match="doublers"):
+        M = tr.MoebiusDomainWall(U, mass=0.4, Ls=4, M5=1.3, nu=0.9, xi0=1.5)
+    S = tr.even_odd(tr.cg(tolerance=1e-11))(M).propagator(tr.point_source(U.geometry, (1, 2, 3, 2)))
+    with h5py.File(folder / "walls" / "correlators.000001.h5") as file:
+        dataset = file["correlators/pion"]
+        assert (dataset.attrs["nu"], dataset.attrs["xi0"]) == (0.9, 1.5)
+        np.testing.assert_allclose(dataset[0, 0], tr.meson(S, S, "gamma5", "gamma5"), rtol=1e-9)
+
+
 def octet(q1: np.ndarray, q2: np.ndarray, parity: int, time: int) -> np.ndarray:
     """sum_x tr[(1 + parity gamma_t)/2 < B Bbar >] at rest, B = eps (q1^T C gamma5 q2) q1, by all Wick
     contractions; time from the source, without the sign of three antiperiodic quarks."""

@@ -10,10 +10,20 @@ import trellis as tr
 
 RNG = np.random.default_rng(11)
 CASES = [
-    # extents, Ls, b5, c5, M5, mass, boundary, even-odd form
-    ((2, 2, 2, 4), 5, RNG.uniform(0.8, 2, 5), RNG.uniform(0, 0.9, 5), 1.37, 0.07, (1, 1, 1, -1), "symmetric"),
-    ((4, 2, 2, 2), 4, [1.83], [0.71], 0.62, 0.3, (1j, np.exp(0.3j), 1, -1), "asymmetric"),
-    ((2, 2, 4, 2), 3, [1.0], [0.0], 1.9, 0.01, (1, -1, 1, np.exp(2.1j)), "none"),
+    # extents, Ls, b5, c5, M5, mass, boundary, even-odd form, anisotropy
+    (
+        (2, 2, 2, 4),
+        5,
+        RNG.uniform(0.8, 2, 5),
+        RNG.uniform(0, 0.9, 5),
+        1.37,
+        0.07,
+        (1, 1, 1, -1),
+        "symmetric",
+        {},
+    ),
+    ((4, 2, 2, 2), 4, [1.83], [0.71], 0.62, 0.3, (1j, np.exp(0.3j), 1, -1), "asymmetric", {}),
+    ((2, 2, 4, 2), 3, [1.0], [0.0], 1.9, 0.01, (1, -1, 1, np.exp(2.1j)), "none", {}),
     (
         (2, 2, 2, 4),
         4,
@@ -23,27 +33,53 @@ CASES = [
         0.05,
         (1, 1, 1, -1),
         "symmetric",
+        {},
     ),
-    ((2, 4, 2, 2), 3, [1.2 + 0.6j], RNG.uniform(0, 0.9, 3), 1.2, 0.2, (1, np.exp(0.4j), 1, 0), "asymmetric"),
-    ((2, 2, 4, 2), 2, [1.4, 1.1 - 0.3j], [0.4, 0.1 - 0.3j], 1.5, 0.1, (1, 1, 1, -1), "none"),
-    ((2, 4, 2, 2), 2, RNG.uniform(0.8, 2, 2), [0.4], 1.1, 1.2, (1, 1, 1, 0), "symmetric"),
+    (
+        (2, 4, 2, 2),
+        3,
+        [1.2 + 0.6j],
+        RNG.uniform(0, 0.9, 3),
+        1.2,
+        0.2,
+        (1, np.exp(0.4j), 1, 0),
+        "asymmetric",
+        {},
+    ),
+    ((2, 2, 4, 2), 2, [1.4, 1.1 - 0.3j], [0.4, 0.1 - 0.3j], 1.5, 0.1, (1, 1, 1, -1), "none", {}),
+    ((2, 4, 2, 2), 2, RNG.uniform(0.8, 2, 2), [0.4], 1.1, 1.2, (1, 1, 1, 0), "symmetric", {}),
+    ((2, 2, 4, 2), 4, [1.5], [0.5], 0.8, 0.1, (1, np.exp(0.4j), 1, -1), "symmetric", {"nu": 0.9, "xi0": 1.9}),
+    ((2, 2, 2, 4), 3, [1.3, 1 + 0.4j, 0.8], [0.4], 1.5, 0.2, (1, 1, 1, -1), "asymmetric", {"nu": 1.6}),
 ]
+
+
+def ratio(anisotropy: dict[str, float]) -> float:
+    """nu / xi0"""
+    return anisotropy.get("nu", 1.0) / anisotropy.get("xi0", 1.0)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_propagator_is_that_of_the_dense_matrix(case: tuple) -> None:
-    extents, Ls, b5, c5, M5, mass, boundary, form = case
+    extents, Ls, b5, c5, M5, mass, boundary, form, anisotropy = case
     U = tr.quenched(lattice=extents, beta=5.5, seed=3, sweeps=5)
     one = [x if len(x) > 1 else x[0] for x in (list(b5), list(c5))]
     M = tr.MoebiusDomainWall(
-        U, mass=mass, b5=one[0], c5=one[1], Ls=Ls, M5=M5, boundary=boundary, columns_per_solve=6
+        U,
+        mass=mass,
+        b5=one[0],
+        c5=one[1],
+        Ls=Ls,
+        M5=M5,
+        boundary=boundary,
+        columns_per_solve=6,
+        **anisotropy,
     )
     cg = tr.cg(tolerance=1e-13)
     solve = (cg if form == "none" else tr.even_odd(cg, form=form))(M)
     at = tuple(L - 1 for L in extents)
     S = solve.propagator(tr.point_source(U.geometry, at))
 
-    D = dense_wilson(U.to_numpy(), -M5, boundary)
+    D = dense_wilson(U.to_numpy(), -M5, boundary, ratio(anisotropy))
     n = len(D)
     b5, c5 = (np.broadcast_to(x, Ls) for x in (b5, c5))
     D5, D_minus = dense_domain_wall(D, mass, b5, c5)
@@ -86,12 +122,14 @@ def test_propagator_is_that_of_the_dense_matrix(case: tuple) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_fields_with_slices(case: tuple) -> None:
     """D5 and D5^dagger are the dense matrix and its adjoint, and solve() inverts D5."""
-    extents, Ls, b5, c5, M5, mass, boundary, _ = case
+    extents, Ls, b5, c5, M5, mass, boundary, _, anisotropy = case
     U = tr.quenched(lattice=extents, beta=5.5, seed=3, sweeps=5)
     one = [x if len(x) > 1 else x[0] for x in (list(b5), list(c5))]
-    M = tr.MoebiusDomainWall(U, mass=mass, b5=one[0], c5=one[1], Ls=Ls, M5=M5, boundary=boundary)
+    M = tr.MoebiusDomainWall(
+        U, mass=mass, b5=one[0], c5=one[1], Ls=Ls, M5=M5, boundary=boundary, **anisotropy
+    )
     b5, c5 = (np.broadcast_to(x, Ls) for x in (b5, c5))
-    D5, _ = dense_domain_wall(dense_wilson(U.to_numpy(), -M5, boundary), mass, b5, c5)
+    D5, _ = dense_domain_wall(dense_wilson(U.to_numpy(), -M5, boundary, ratio(anisotropy)), mass, b5, c5)
     rng = np.random.default_rng(7)
     shape = (Ls, *extents[::-1], 4, 3)
     a, b = (rng.normal(size=shape) + 1j * rng.normal(size=shape) for _ in range(2))
@@ -120,3 +158,51 @@ def test_fields_of_another_shape_are_refused() -> None:
     x, report = tr.even_odd(tr.cg(tolerance=1e-9))(M).solve(psi)
     assert report.largest_residual <= 1e-9
     assert np.linalg.norm(M(x) - psi) <= 1.001e-9 * np.linalg.norm(psi)
+
+
+def test_free_anisotropic_quarks_are_their_momentum_sum() -> None:
+    """q(x) = 1/V sum_p exp(i p.x) q(p), D_W(p) = -M5 + sum_mu a_mu (1 - cos p_mu + i gamma_mu sin p_mu)."""
+    extents, Ls, b5, c5, M5, mass, nu, xi0 = (4, 2, 4, 8), 6, 1.4, 0.6, 0.7, 0.05, 1.2, 2.6
+    theta = (0.5, 0.0, -0.8, np.pi)
+    boundary = np.exp(1j * np.array(theta))
+    M = tr.MoebiusDomainWall(
+        tr.cold(extents), mass=mass, b5=b5, c5=c5, Ls=Ls, M5=M5, nu=nu, xi0=xi0, boundary=boundary
+    )
+    S = tr.even_odd(tr.cg(tolerance=1e-13))(M).propagator(tr.point_source(M.geometry, (0, 0, 0, 0)))
+    found = S.to_numpy()[..., 0, 0]  # [t, z, y, x, spin, spin]
+    one = [(2 * np.pi * np.arange(L) + angle) / L for L, angle in zip(extents, theta, strict=True)]
+    p = np.array(np.meshgrid(*one[::-1], indexing="ij"))[::-1].reshape(4, -1)
+    a = np.array([nu / xi0] * 3 + [1])[:, None]
+    scalar = -M5 + np.sum(a * (1 - np.cos(p)), axis=0)
+    D = scalar[:, None, None] * np.eye(4) + 1j * np.einsum("mp,mij->pij", a * np.sin(p), GAMMA)
+    plus = np.diag([1, 1, 0, 0])
+    minus = np.eye(4) - plus
+    shift = np.kron(np.eye(Ls, k=1), minus) + np.kron(np.eye(Ls, k=-1), plus)
+    shift[-4:, :4] -= mass * minus
+    shift[:4, -4:] -= mass * plus
+    five = np.kron(np.eye(Ls), D)
+    walls = np.vstack([plus, np.zeros((4 * Ls - 8, 4)), minus])
+    D_minus = np.eye(4 * Ls) - c5 * five
+    psi = np.linalg.solve(np.eye(4 * Ls) + b5 * five - D_minus @ shift, D_minus @ walls)
+    q = (minus @ psi[:, :4] + plus @ psi[:, -4:]).reshape(*extents[::-1], 4, 4)
+    # the Fourier sum over 2 pi n / L, and the phases of the boundary
+    expected = np.fft.ifftn(q, axes=(0, 1, 2, 3))
+    x = np.meshgrid(*(np.arange(L) for L in extents[::-1]), indexing="ij")[::-1]
+    turned = sum(angle * r / L for angle, r, L in zip(theta, x, extents, strict=True))
+    expected = np.exp(1j * turned)[..., None, None] * expected
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_anisotropy_is_a_ratio_and_its_doublers_are_warned_about() -> None:
+    U = tr.quenched(lattice=(2, 2, 2, 4), beta=5.5, seed=3, sweeps=1)
+    psi = np.random.default_rng(5).normal(size=(4, 4, 2, 2, 2, 4, 3))
+    plain, doubled = (tr.MoebiusDomainWall(U, mass=0.1, Ls=4, nu=n, xi0=n) for n in (1.0, 2.0))
+    assert np.array_equal(plain(psi), doubled(psi))
+    assert "nu=2, xi0=2" in repr(doubled)
+    assert "nu" not in repr(plain)
+    for given in ({"nu": 0}, {"xi0": -1.0}, {"nu": float("inf")}):
+        with pytest.raises(tr.BadArgument, match="must be"):
+            tr.MoebiusDomainWall(U, mass=0.1, Ls=4, **given)
+    with pytest.warns(UserWarning, match=r"M5 = 1\.8 is not below 2 nu / xi0 = 0\.5: .*doublers") as found:
+        tr.MoebiusDomainWall(U, mass=0.1, Ls=4, nu=0.5, xi0=2.0)
+    assert [w.filename for w in found] == [__file__]

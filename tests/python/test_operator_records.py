@@ -37,6 +37,7 @@ def test_propagators_of_another_operator_are_refused(U: tr.GaugeField) -> None:
         for M, words in (
             (make(U, mass=0.31, **given), "mass = 0.3, not 0.31"),
             (make(U, mass=0.3, boundary=PERIODIC, **given), "boundary phases"),
+            (make(U, mass=0.3, nu=0.95, xi0=0.95, **given), "nu = 1.0, not 0.95"),
             (make(other_links, mass=0.3, **given), "links of plaquette"),
         ):
             other = tr.even_odd(tr.cg())(M)
@@ -164,3 +165,16 @@ def test_a_smeared_sink_is_known_and_refused_where_the_solved_quark_is_needed(
     with pytest.raises(tr.BadArgument, match="S: expected"):
         tr.nucleon_three_point(Y, smeared, ["1"])
     tr.nucleon_three_point(Y, S, ["1"])
+
+
+def test_texts_of_isotropic_domain_walls_are_those_of_earlier_versions(U: tr.GaugeField) -> None:
+    plain, anisotropic = (tr.MoebiusDomainWall(U, mass=0.3, Ls=4, xi0=xi0)._record for xi0 in (1.0, 1.05))
+    assert '"nu"' not in plain.to_text()
+    assert '"xi0"' not in plain.to_text()
+    assert OperatorRecord.from_text(plain.to_text()) == plain
+    assert '"xi0": 1.05' in anisotropic.to_text()
+    assert OperatorRecord.from_text(anisotropic.to_text()) == anisotropic
+    assert plain.difference(anisotropic) == "xi0 = 1.0, not 1.05"
+    for text in (plain.to_text().replace('"M5"', '"M6"'), '{"name": [], "parameters": {}, "plaquette": 1}'):
+        with pytest.raises(ValueError, match="in JSON"):
+            OperatorRecord.from_text(text)

@@ -189,7 +189,8 @@ def test_files_of_older_versions_are_read_with_a_warning(folder: Path) -> None:
     assert warning.startswith("older: /propagator has no metadata_checksum")
     assert found["whole_copy"] == [
         "read",
-        place + "MoebiusDomainWall(mass=0.3, M5=1.8, Ls=4, b5=1.5, c5=0.5, boundary=(1.0, 1.0, 1.0, -1.0))",
+        place + "MoebiusDomainWall(mass=0.3, M5=1.8, Ls=4, b5=1.5, c5=0.5, nu=1.0, xi0=1.0, "
+        "boundary=(1.0, 1.0, 1.0, -1.0))",
         [],
     ]
 

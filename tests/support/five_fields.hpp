@@ -38,6 +38,8 @@ inline reference::DomainWallParameters to_reference_params(const DomainWallParam
   reference::DomainWallParameters r;
   r.mass = p.mass;
   r.M5 = p.M5;
+  r.nu = p.nu;
+  r.xi0 = p.xi0;
   r.Ls = p.Ls;
   for (int s = 0; s < p.Ls; ++s) {
     r.b5_of_slice.push_back(p.b(s));

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..channels import NAMED_BARYONS, meson_channels
 from ..core import load
 from ..correlators import contract_baryon, contract_mesons, momenta_up_to
-from ..domain_wall import propagator_norm
+from ..domain_wall import SPATIAL_DOUBLERS, propagator_norm
 from ..errors import BadArgument, NotConverged, RunFileError
 from ..flow import FlowHistory, flow_history
 from ..gauge import GaugeField, Geometry, read_with_report
@@ -49,6 +49,7 @@ from .measure_setup import (
     MIRRORED,
     are_beyond_half,
     between,
+    doublers_on_walls,
     down_table,
     find_configurations,
     has_fixed_time,
@@ -150,7 +151,8 @@ def _measure_locked(
         contextlib.suppress(Stopped),
     ):
         # said once, with the keys
-        warnings.filterwarnings("ignore", message=f".*{re.escape(AMPLIFYING)}")
+        for said in (AMPLIFYING, SPATIAL_DOUBLERS):
+            warnings.filterwarnings("ignore", message=f".*{re.escape(said)}")
         for number, path in todo:
             stop.check()
             measurement.measure_configuration(number, path, folder, show, measured)
@@ -239,6 +241,8 @@ class _Measurement:
                 f"{key} = {kappa:g} is a mass of {1 / (2 * kappa) - 4:.4g}; quarks have kappa near 1/8 "
                 "(a mass near 0), and here doublers are the light ones"
             )
+        if said := doublers_on_walls(run):
+            output.warning(f"fermion.M5: {said}")
         if is_amplifying(run):
             output.warning(
                 f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: {AMPLIFYING}, "

@@ -222,6 +222,8 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
     if fermion.type == "moebius":
         common |= {"b5": _number_or_text(fermion.b5), "c5": _number_or_text(fermion.c5)}
         common |= {"M5": fermion.M5, "Ls": float(fermion.Ls)}
+        if (fermion.nu, fermion.xi0) != (1, 1):
+            common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}
     else:
         common |= {"kappa": float(1 / (2 * (4 + mass))), "csw": float(fermion.csw)}
         csw_temporal = fermion.csw if fermion.csw_temporal is None else fermion.csw_temporal

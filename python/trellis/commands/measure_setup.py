@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..domain_wall import MoebiusDomainWall
+from ..domain_wall import MoebiusDomainWall, spatial_doublers
 from ..errors import BadArgument
 from ..flow import GradientFlow
 from ..gauge import GaugeField, Geometry
@@ -183,6 +183,8 @@ def make_operator(
             b5=coefficients(table.b5),
             c5=coefficients(table.c5),
             M5=table.M5,
+            nu=table.nu,
+            xi0=table.xi0,
             Ls=table.Ls,
             link_reals=table.link_reals,
             columns_per_solve=columns_per_solve,
@@ -273,6 +275,14 @@ def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
         return []
     kappas = {"fermion.kappa": fermion.kappa, "fermion.strange_kappa": fermion.strange_kappa}
     return [(key, kappa) for key, kappa in kappas.items() if kappa is not None and abs(kappa) > 0.25]
+
+
+def doublers_on_walls(run: MeasureRun) -> str:
+    """What is said of domain walls that bind spatial doublers; else nothing."""
+    fermion = run.fermion
+    if fermion is None or fermion.type != "moebius":
+        return ""
+    return spatial_doublers(fermion.M5, fermion.nu, fermion.xi0)
 
 
 def is_amplifying(run: MeasureRun) -> bool:

@@ -99,8 +99,10 @@ class FermionTable(Table):
         description="Phases over pi for crossing the boundary in x, y, z (1: antiperiodic); default: 0. They "
         "cancel in mesons; baryons need three quarks to be periodic, multiples of 2/3.",
     )
-    nu: Positive = Field(default=1.0, description="Anisotropy: factor of the spatial hops.")
-    xi0: Positive = Field(default=1.0, description="Anisotropy: the bare one.")
+    nu: Positive = Field(
+        default=1.0, description="Anisotropy: factor of the spatial hops; moebius: of those of D_W."
+    )
+    xi0: Positive = Field(default=1.0, description="Anisotropy: the bare one; moebius: of D_W.")
     csw_temporal: Coupling | None = Field(
         default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
     )
@@ -137,7 +139,7 @@ class FermionTable(Table):
         if self.strange_kappa is not None and self.strange_mass is not None:
             raise ValueError("give fermion.strange_kappa or fermion.strange_mass, and not both")
         given = self.model_fields_set
-        other = {"kappa", "strange_kappa", "csw", "csw_temporal", "nu", "xi0", "twisted_mass"}
+        other = {"kappa", "strange_kappa", "csw", "csw_temporal", "twisted_mass"}
         wrong = given & (other if self.type == "moebius" else {"b5", "c5", "M5", "Ls"})
         if wrong:
             raise ValueError(f"fermion of type {self.type} does not take {', '.join(sorted(wrong))}")

@@ -39,8 +39,8 @@ const DomainWallMatrixPtr& checked(const DomainWallMatrixPtr& matrix) {
 
 AxialCurrent::AxialCurrent(const DomainWallMatrixPtr& matrix)
     : matrix_{checked(matrix)},
-      links_{ConservedCurrent(matrix->links(), matrix->params().boundary, every_second_time(0)),
-             ConservedCurrent(matrix->links(), matrix->params().boundary, every_second_time(1))} {
+      links_{ConservedCurrent(matrix->links(), matrix->params().kernel(), every_second_time(0)),
+             ConservedCurrent(matrix->links(), matrix->params().kernel(), every_second_time(1))} {
   for (auto& list : sums_) list.resize(size_t(matrix->lattice().extents()[3]));
 }
 

@@ -12,12 +12,16 @@ constexpr std::complex<double> i1{0.0, 1.0};
 
 /// The hop of i w U, w real: i (forward - backward) hops with weights w. The backward hop has the conjugate
 /// of the link, so that real and imaginary parts of complex weights need a field each.
-std::unique_ptr<HoppingTerm> weighted_hop(const GaugeField& U, const BoundaryPhases& boundary,
+std::unique_ptr<HoppingTerm> weighted_hop(const GaugeField& U, const WilsonParams& hops,
                                           const std::function<double(const Coord&, int)>& weights) {
-  WilsonParams params;
-  params.boundary = boundary;
   return std::make_unique<HoppingTerm>(
-      weighted(U, [&](const Coord& x, int mu) { return i1 * weights(x, mu); }), params, KernelChoice{});
+      weighted(U, [&](const Coord& x, int mu) { return i1 * weights(x, mu); }), hops, KernelChoice{});
+}
+
+WilsonParams isotropic_hops(const BoundaryPhases& boundary) {
+  WilsonParams hops;
+  hops.boundary = boundary;
+  return hops;
 }
 
 /// Whether any rank's links have a weight with an imaginary part.
@@ -76,10 +80,14 @@ LinkWeights divergence_weights(const Coord& y, const Coord& extents) {
 }
 
 ConservedCurrent::ConservedCurrent(const GaugeField& U, const BoundaryPhases& boundary,
+                                   const LinkWeights& weights)
+    : ConservedCurrent(U, isotropic_hops(boundary), weights) {}
+
+ConservedCurrent::ConservedCurrent(const GaugeField& U, const WilsonParams& hops,
                                    const LinkWeights& weights) {
-  hop_ = weighted_hop(U, boundary, [&](const Coord& x, int mu) { return weights(x, mu).real(); });
+  hop_ = weighted_hop(U, hops, [&](const Coord& x, int mu) { return weights(x, mu).real(); });
   if (has_imaginary_part(U, weights))
-    imaginary_hop_ = weighted_hop(U, boundary, [&](const Coord& x, int mu) { return weights(x, mu).imag(); });
+    imaginary_hop_ = weighted_hop(U, hops, [&](const Coord& x, int mu) { return weights(x, mu).imag(); });
 }
 
 /// 1/2 (backward - forward) = i/2 H[i w U], and i times that of the imaginary parts
@@ -124,7 +132,7 @@ DomainWallPropagator conserved_current_propagator(const DomainWallMatrixPtr& mat
   const bool is_axial = kind == CurrentKind::axial;
   TRELLIS_REQUIRE(!is_axial || matrix->params().Ls % 2 == 0, "the axial current needs an even Ls, not ",
                   matrix->params().Ls);
-  const ConservedCurrent current(matrix->links(), matrix->params().boundary, weights);
+  const ConservedCurrent current(matrix->links(), matrix->params().kernel(), weights);
   const auto set_source = [&](SpinorField& b, int first) {
     SpinorField Y = current_field(*matrix, S.five[size_t(first / batch)], source.columns, first);
     for (int parity = 0; is_axial && parity < 2; ++parity)

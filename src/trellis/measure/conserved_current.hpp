@@ -4,10 +4,11 @@
 ///   Gamma_w psi(x) = sum_mu 1/2 [ w_mu(x-mu) (1 + gamma_mu) U_mu(x-mu)^dagger psi(x-mu)
 ///                               - w_mu(x) (1 - gamma_mu) U_mu(x) psi(x+mu) ],
 ///
-/// which is D_W -> D_W - lambda Gamma_w for U -> exp(-lambda w) U forward and exp(lambda w) backward, with
-/// the boundary phases. w = 1 on temporal links: the charge summed over all times; w = 1 on those of one time
-/// slice: the charge at that time; w = the gradient of a site's delta function: the divergence there, which
-/// vanishes away from source and sink. All exact on any field, to the precision of the solve.
+/// spatial terms times nu/xi0, which is D_W -> D_W - lambda Gamma_w for U -> exp(-lambda w) U forward and
+/// exp(lambda w) backward, with the boundary phases. w = 1 on temporal links: the charge summed over all
+/// times; w = 1 on those of one time slice: the charge at that time; w = the gradient of a site's delta
+/// function: the divergence there, which vanishes away from source and sink. All exact on any field, to the
+/// precision of the solve.
 #include <complex>
 #include <functional>
 #include <optional>
@@ -32,8 +33,10 @@ LinkWeights divergence_weights(const Coord& y, const Coord& extents);
 /// The Wilson-type insertion as an operator on spinor fields in double.
 class ConservedCurrent {
  public:
-  /// Wilson, clover and twisted mass share it (their further terms do not hop).
+  /// Of the hops of this operator: boundary phases and anisotropy. Clover term and twisted mass do not hop.
   /// Collective.
+  ConservedCurrent(const GaugeField& U, const WilsonParams& hops, const LinkWeights& weights);
+  /// Of isotropic hops.
   ConservedCurrent(const GaugeField& U, const BoundaryPhases& boundary, const LinkWeights& weights);
   /// out = Gamma_w in on full fields of any number of slots. @pre double; out is not in
   void apply(SpinorField& out, const SpinorField& in) const;

@@ -38,12 +38,12 @@ Number reflected_product(const SpinorField& left, const SpinorField& right, cons
 /// momentum can be given to them afterwards.
 class LinkProducts {
  public:
-  LinkProducts(const GaugeField& U, const BoundaryPhases& boundary, int mu)
+  template <class Hops>  // WilsonParams, or the BoundaryPhases of isotropic ones
+  LinkProducts(const GaugeField& U, const Hops& hops, int mu)
       : geometry_{U.geometry()},
         lattice_{U.lattice_ptr()},
         mu_{mu},
-        links_{ConservedCurrent(U, boundary, links_from(0, mu)),
-               ConservedCurrent(U, boundary, links_from(1, mu))} {
+        links_{ConservedCurrent(U, hops, links_from(0, mu)), ConservedCurrent(U, hops, links_from(1, mu))} {
     for (auto* list : {&leaving_, &arriving_}) list->resize(size_t(geometry_.local_volume()));
   }
 
@@ -139,7 +139,7 @@ CorrelatorTable conserved_three_point(const DomainWallMatrixPtr& matrix, const D
     const bool is_axial = kind == CurrentKind::axial;
     TRELLIS_REQUIRE(mu >= 0 && mu < 4, "a current's direction is 0, 1, 2 or 3 (x, y, z, t), not ", mu);
     TRELLIS_REQUIRE(!is_axial || params.Ls % 2 == 0, "the axial current needs an even Ls, not ", params.Ls);
-    LinkProducts products(matrix->links(), params.boundary, mu);
+    LinkProducts products(matrix->links(), params.kernel(), mu);
     for (size_t i = 0; i < S.S.five.size(); ++i) {
       const int first = int(i) * batch;
       const SpinorField left = current_field(*matrix, sequential.S.five[i], sequential.source.columns, first);

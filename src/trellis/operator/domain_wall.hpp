@@ -1,6 +1,7 @@
 #pragma once
 /// Domain-wall fermions, Shamir and Moebius, on fields with Ls slices, and their red-black Schur complements.
-/// With D_W(-M5) = A - H/2 and (L psi)_s = P_- psi_{s+1} + P_+ psi_{s-1} (wrapped terms times -m_f),
+/// With D_W(-M5) = A - H/2, A = 1 + 3 nu/xi0 - M5, and (L psi)_s = P_- psi_{s+1} + P_+ psi_{s-1} (wrapped
+/// terms times -m_f),
 ///
 ///   D5 = D_+ - D_- L = M - 1/2 H B,   M = 1 - L + A B,   B = b5 + c5 L
 ///

@@ -12,6 +12,9 @@ bool is_finite(const std::complex<double>& z) { return std::isfinite(z.real()) &
 void check(const DomainWallParams& p) {
   TRELLIS_REQUIRE(p.Ls >= 2 && p.Ls <= largest_Ls, "Ls = ", p.Ls, " is not in 2..", largest_Ls);
   TRELLIS_REQUIRE(p.M5 > 0 && p.M5 < 2, "M5 = ", p.M5, " is not between 0 and 2");
+  TRELLIS_REQUIRE(p.nu > 0 && std::isfinite(p.nu), "nu = ", p.nu, " is not positive and finite");
+  TRELLIS_REQUIRE(p.xi0 > 0 && std::isfinite(p.xi0), "bare anisotropy xi0 = ", p.xi0,
+                  " is not positive and finite");
   for (const auto* list : {&p.b5, &p.c5})
     TRELLIS_REQUIRE(list->size() == 1 || int(list->size()) == p.Ls, list == &p.b5 ? "b5" : "c5", " has ",
                     list->size(), " values, not 1 or Ls = ", p.Ls);
@@ -24,20 +27,13 @@ void check(const DomainWallParams& p) {
 }
 
 size_t index(FifthMatrix T, bool is_dagger) { return 2 * size_t(T) + size_t(is_dagger); }
-
-WilsonParams kernel_params(const DomainWallParams& p) {
-  WilsonParams w;
-  w.mass = -p.M5;
-  w.boundary = p.boundary;
-  return w;
-}
 }  // namespace
 
 DomainWallMatrix::DomainWallMatrix(const GaugeField& U, const DomainWallParams& params,
                                    const KernelChoice& choice)
     : U_{std::make_shared<GaugeField>(U)}, params_{params} {
   check(params);
-  hop_ = std::make_shared<HoppingTerm>(*U_, kernel_params(params), choice);
+  hop_ = std::make_shared<HoppingTerm>(*U_, params.kernel(), choice);
   const CyclicBidiagonal M = fifth_matrix_M(params), B = fifth_matrix_B(params);
   const CyclicBidiagonal M_dagger = adjoint(M), B_dagger = adjoint(B);
   fifth_.resize(2 * fifth_matrices);

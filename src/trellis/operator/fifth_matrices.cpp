@@ -41,7 +41,8 @@ CyclicInverse recursion(const CyclicBidiagonal& T) {
     for (int i = 0; i < T.slices; ++i) {
       const Number u = T.u[chirality][i], v = T.v[chirality][i];
       if (u == 0.0)
-        throw NumericError(message("1 + b5 (4 - M5) vanishes on slice ", i, ": choose another M5"));
+        throw NumericError(
+            message("1 + b5 (1 + 3 nu/xi0 - M5) vanishes on slice ", i, ": choose another M5"));
       inverse.p[chirality][i] = quotient(1, u);
       inverse.q[chirality][i] = quotient(-v, u);
       all *= inverse.q[chirality][i];
