@@ -139,6 +139,7 @@ void run(std::vector<Result>& results, std::vector<Ratios>& ratios, const GaugeF
   Result hops = common("domain_wall_hops", *matrix);
   hops.flops = wilson_hop_flops * five_volume;  // of the pair D_oe, D_eo
   hops.must_move_bytes = matrix->hop().bytes_per_site(Ls) * double(U.geometry().volume());
+  hops.cost = 2 * matrix->hop().hop_cost(Ls);
   hops.working_set = (links + 3 * field) * world()->size();
   const HopTask task;
   const auto apply_hops = [&] { matrix->hop().apply_twice(out, odd, 0, even, task, task); };
@@ -147,8 +148,10 @@ void run(std::vector<Result>& results, std::vector<Ratios>& ratios, const GaugeF
   results.push_back(hops);
   for (const bool is_dagger : {false, true}) {
     Result whole = common(is_dagger ? "domain_wall_schur_dagger" : "domain_wall_schur", *matrix);
-    whole.flops = S.flops();
-    whole.must_move_bytes = S.bytes(1);
+    const Cost cost = is_dagger ? S.dagger_cost(1) : S.cost(1);
+    whole.flops = cost.flops;
+    whole.must_move_bytes = cost.bytes;
+    whole.cost = cost;
     whole.working_set = (links + 4 * field) * world()->size();
     measure(whole, options, [&] { is_dagger ? S.apply_dagger(out, even) : S.apply(out, even); });
     if (options.check)

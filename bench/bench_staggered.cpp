@@ -89,6 +89,7 @@ Result run(const GaugeField& U, Precision precision, int link_reals, bool is_imp
   r.rhs = rhs;
   r.flops = rhs * hop.flops_per_site() * sites;  // of the pair D_oe, D_eo
   r.must_move_bytes = hop.bytes_per_site(rhs) * sites;
+  r.cost = hop.hop_cost(0, rhs) + hop.hop_cost(1, rhs);
   const double link_bytes =
       double(links->near(precision)->bytes()) + (is_improved ? double(links->far(precision)->bytes()) : 0.0);
   r.working_set = (link_bytes + 3.0 * double(even.bytes())) * world()->size();

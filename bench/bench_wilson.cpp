@@ -39,6 +39,7 @@ Result run(const GaugeField& U, Precision precision, int link_reals, int rhs, co
   r.rhs = rhs;
   r.flops = rhs * wilson_hop_flops * sites;  // of the pair D_oe, D_eo
   r.must_move_bytes = hop.bytes_per_site(rhs) * sites;
+  r.cost = 2 * hop.hop_cost(rhs);
   r.working_set = double(hop.links().bytes() + 3 * even.bytes()) * world()->size();
   const HopTask task;
   measure(r, options, [&] { hop.apply_twice(result_even, odd, 0, even, task, task); });

@@ -119,8 +119,9 @@ Result solve_result(const std::string& kernel, const std::string& name, const So
   r.kernel = kernel;
   r.precision = precision;
   r.seconds = solve.seconds;
-  r.flops = solve.flops;
-  r.must_move_bytes = solve.bytes;
+  r.flops = solve.cost.flops;
+  r.must_move_bytes = solve.cost.bytes;
+  r.cost = solve.cost;
   r.working_set = working_set;
   measure_ceilings(r, options);
   r.more = {{"solver", json_text(name)},
@@ -171,6 +172,12 @@ void print_json(const std::vector<Result>& results, const Options& options, cons
     number("peak_gflops", r.peak * 1e-9);
     number("fraction_of_bandwidth", r.must_move_bytes / r.seconds / r.read_bandwidth);
     number("fraction_of_peak", r.flops / r.seconds / r.peak);
+    number("flops", r.flops);
+    number("bytes", r.must_move_bytes);
+    if (r.cost)
+      out << ", \"messages\": " << r.cost->message_count()
+          << ", \"message_bytes\": " << int64_t(r.cost->message_bytes()) << ", \"sums\": " << r.cost->sums
+          << ", \"launches\": " << r.cost->launches;
     for (const auto& [key, value] : r.more) out << ", \"" << key << "\": " << value;
     if (options.check) {
       out << ", \"check\": \"" << verdict(r, allowed) << "\"";

@@ -2,6 +2,7 @@
 /// Timing of a kernel against the machine's ceilings in the same run, and the table or JSON object that
 /// tells.
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ struct Result {
   int rhs = 1, threads = 1, ranks = 1;
   double seconds = 0;                     ///< median, of one application
   double flops = 0, must_move_bytes = 0;  ///< of one application, all ranks
+  std::optional<Cost> cost;               ///< of one application: its messages, sums and launches
   double working_set = 0;                 ///< bytes that the sequence touches, all ranks
   double read_bandwidth = 0, peak = 0;    ///< all ranks, medians of the same rounds
   double triad_bandwidth = 0;             ///< likewise

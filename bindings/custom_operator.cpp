@@ -28,7 +28,24 @@ class CustomOperator final : public LinearOperator {
   CustomOperator(const CustomOperator&) = delete;
   CustomOperator& operator=(const CustomOperator&) = delete;
 
-  void apply(SpinorField& out, const SpinorField& in) const override {
+  bool is_hermitian() const override { return declared_.is_hermitian; }
+  bool is_positive() const override { return declared_.is_positive; }
+  bool is_linear() const override { return declared_.is_linear; }
+  FieldSpec domain(int columns = 1) const override { return like_->domain(columns); }
+  const LatticePtr& domain_lattice() const override { return like_->domain_lattice(); }
+  Cost cost(int) const override { return {}; }  // what Python does is not counted
+  LinearOperatorPtr converted(Precision precision) const override {
+    const nb::gil_scoped_acquire gil;
+    return std::make_shared<CustomOperator>(like_->converted(precision), nb::cast<nb::callable>(*function_),
+                                            name_, declared_);
+  }
+  std::string name() const override { return name_; }
+  const std::shared_ptr<nb::object>& function() const { return function_; }
+
+ private:
+  void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const override {
+    if (is_dagger && !declared_.is_hermitian)
+      throw NotAvailable(message(name_, " is not declared hermitian, and its adjoint is not known"));
     FieldSpec one = in.spec();
     one.rhs = 1;
     FieldSpec host = one;
@@ -43,26 +60,6 @@ class CustomOperator final : public LinearOperator {
       copy_columns(out, r, column, 0, 1);
     }
   }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override {
-    if (!declared_.is_hermitian)
-      throw NotAvailable(message(name_, " is not declared hermitian, and its adjoint is not known"));
-    apply(out, in);
-  }
-  bool is_hermitian() const override { return declared_.is_hermitian; }
-  bool is_positive() const override { return declared_.is_positive; }
-  bool is_linear() const override { return declared_.is_linear; }
-  SpinorField make_field(int rhs = 1) const override { return like_->make_field(rhs); }
-  double flops() const override { return 0; }  // what Python does is not counted
-  double bytes(int) const override { return 0; }
-  LinearOperatorPtr converted(Precision precision) const override {
-    const nb::gil_scoped_acquire gil;
-    return std::make_shared<CustomOperator>(like_->converted(precision), nb::cast<nb::callable>(*function_),
-                                            name_, declared_);
-  }
-  std::string name() const override { return name_; }
-  const std::shared_ptr<nb::object>& function() const { return function_; }
-
- private:
   SpinorField called(const SpinorField& in) const {
     const nb::gil_scoped_acquire gil;
     return nb::cast<SpinorField>((*function_)(in));

@@ -38,7 +38,8 @@ std::shared_ptr<SpinorField> spinor_from_numpy(std::shared_ptr<Lattice> lattice,
 
 /// A in or A^dagger in: the fields are converted to the operator's storage and back.
 SpinorField applied(const LinearOperator& A, const SpinorField& in, bool is_dagger) {
-  SpinorField x = A.make_field(in.rhs()), y = A.make_field(in.rhs());
+  SpinorField x = is_dagger ? A.make_range_field(in.rhs()) : A.make_field(in.rhs()),
+              y = is_dagger ? A.make_field(in.rhs()) : A.make_range_field(in.rhs());
   convert(x, in);
   is_dagger ? A.apply_dagger(y, x) : A.apply(y, x);
   SpinorField out = SpinorField::like(in);
@@ -57,6 +58,15 @@ void bind_operator(nb::module_& m) {
           "dot", [](const SpinorField& a, const SpinorField& b) { return dot(a, b); }, "other"_a,
           release_gil());
 
+  nb::class_<Cost>(m, "Cost")
+      .def_ro("flops", &Cost::flops)
+      .def_ro("conventional_flops", &Cost::conventional_flops)
+      .def_ro("bytes", &Cost::bytes)
+      .def_ro("sums", &Cost::sums)
+      .def_ro("launches", &Cost::launches)
+      .def_prop_ro("messages", &Cost::message_count)
+      .def_prop_ro("message_bytes", &Cost::message_bytes);
+
   nb::class_<LinearOperator>(m, "LinearOperator")
       .def(
           "apply", [](const LinearOperator& A, const SpinorField& in) { return applied(A, in, false); },
@@ -64,8 +74,7 @@ void bind_operator(nb::module_& m) {
       .def(
           "apply_dagger", [](const LinearOperator& A, const SpinorField& in) { return applied(A, in, true); },
           "psi"_a, release_gil())
-      .def_prop_ro("flops", &LinearOperator::flops)
-      .def("bytes", &LinearOperator::bytes, "rhs"_a)
+      .def("cost", &LinearOperator::cost, "columns"_a)
       .def_prop_ro("name", &LinearOperator::name);
 
   nb::class_<WilsonParams>(m, "WilsonParams")

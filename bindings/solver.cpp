@@ -65,9 +65,7 @@ void bind_solver(nb::module_& m) {
       .def_ro("reliable_updates", &SolveReport::reliable_updates)
       .def_ro("restarts", &SolveReport::restarts)
       .def_ro("seconds", &SolveReport::seconds)
-      .def_ro("flops", &SolveReport::flops)
-      .def_ro("conventional_flops", &SolveReport::conventional_flops)
-      .def_ro("bytes", &SolveReport::bytes)
+      .def_ro("cost", &SolveReport::cost)
       .def_ro("history", &SolveReport::history)
       .def_prop_ro("stages",
                    [](const SolveReport& r) {

@@ -113,7 +113,7 @@ void domain_wall(Section& section, const GaugeField& U, Precision precision) {
                       rounding(precision));
     }
     section.print(row_of(section, message("domain wall Schur, Ls ", Ls), U.geometry().lattice(), precision,
-                         12, 1, times, S.flops(), S.bytes(1), bits));
+                         12, 1, times, S.cost(1).flops, S.cost(1).bytes, bits));
   });
 }
 }  // namespace

@@ -51,8 +51,8 @@ void print_solve(Section& section, const std::string& name, const Coord& lattice
                     .count("iterations", report.iterations)
                     .number("seconds", report.seconds)
                     .number("us an iteration", report.seconds / report.iterations * 1e6)
-                    .number("TF/s", report.flops / report.seconds * 1e-12, 3)
-                    .number("GB/s", report.bytes / report.seconds * 1e-9)
+                    .number("TF/s", report.cost.flops / report.seconds * 1e-12, 3)
+                    .number("GB/s", report.cost.bytes / report.seconds * 1e-9)
                     .number("residual", report.largest_residual(), 2)
                     .text("to CPU", bits.empty() ? "-" : bits));
 }

@@ -42,8 +42,9 @@ void measure(const GaugeField& U, Precision precision, int link_reals, int round
     without.push_back(seconds_of([&] { S.apply(x, source); }) +
                       seconds_of([&] { S.apply_dagger(x, source); }) +
                       seconds_of([&] { combine(y, one, source, small, x); }));
-    with.push_back(seconds_of([&] { S.apply_norm2(x, source); }) +
-                   seconds_of([&] { S.apply_dagger_norm2(x, source); }) +
+    ColumnSums sums{.wants_norm2 = true};
+    with.push_back(seconds_of([&] { S.apply(x, source, sums); }) +
+                   seconds_of([&] { S.apply_dagger(x, source, sums); }) +
                    seconds_of([&] { combine_norm2(y, one, source, small, x); }));
     iteration.push_back(seconds_of_iteration(S, source));
   }

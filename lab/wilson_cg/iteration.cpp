@@ -17,15 +17,16 @@ namespace {
 class SeparateNorms final : public LinearOperator {
  public:
   explicit SeparateNorms(const LinearOperator& A) : A_{A} {}
-  void apply(SpinorField& out, const SpinorField& in) const override { A_.apply(out, in); }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { A_.apply_dagger(out, in); }
-  SpinorField make_field(int rhs) const override { return A_.make_field(rhs); }
-  double flops() const override { return A_.flops(); }
-  double bytes(int rhs) const override { return A_.bytes(rhs); }
+  FieldSpec domain(int columns) const override { return A_.domain(columns); }
+  const LatticePtr& domain_lattice() const override { return A_.domain_lattice(); }
+  Cost cost(int columns) const override { return A_.cost(columns); }
   LinearOperatorPtr converted(Precision precision) const override { return A_.converted(precision); }
   std::string name() const override { return A_.name(); }
 
  private:
+  void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const override {
+    is_dagger ? A_.apply_dagger(out, in) : A_.apply(out, in);
+  }
   const LinearOperator& A_;
 };
 

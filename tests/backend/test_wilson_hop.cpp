@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "reference/wilson.hpp"
+#include "tests/support/column_sums.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "tests/support/tolerance.hpp"
@@ -156,7 +157,7 @@ TEST_P(WilsonHopTest, sums_norms_while_it_writes) {
           for (int r = 0; r < rhs; ++r) test::to_product(full, test::random_spinors(GetParam(), 40 + r), r);
           extract_parity(in, full);
           for (const bool is_dagger : {false, true}) {
-            const Coefficients found = is_dagger ? S.apply_dagger_norm2(out, in) : S.apply_norm2(out, in);
+            const Coefficients found = test::apply_with_norm2(S, out, in, is_dagger);
             is_dagger ? S.apply_dagger(again, in) : S.apply(again, in);
             EXPECT_EQ(norm2_each(again), found) << p.name << name_of(precision) << rhs;
             EXPECT_EQ(norm2_each(out), found) << p.name << name_of(precision) << rhs;

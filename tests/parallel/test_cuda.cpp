@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "tests/support/column_sums.hpp"
 #include "tests/support/five_fields.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_propagators.hpp"
@@ -219,7 +220,7 @@ TEST_F(Cuda, wilson_operators_in_every_storage) {
           M.apply(out, in);
           SpinorField even = S.make_field(2), schur = S.make_field(2);
           extract_parity(even, out);
-          Numbers all = S.apply_dagger_norm2(schur, even);
+          Numbers all = test::apply_with_norm2(S, schur, even, true);
           const Numbers field = numbers(schur);
           all.insert(all.end(), field.begin(), field.end());
           return all;

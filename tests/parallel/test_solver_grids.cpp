@@ -94,7 +94,7 @@ TEST(SolverGrids, every_grid_gives_the_bits_of_one_process) {
       EXPECT_TRUE(local_part(lattice->geometry(), expected[k].field) == found[k].field) << where;
       EXPECT_EQ(expected[k].report.relative_residual, found[k].report.relative_residual) << where;
       EXPECT_EQ(expected[k].report.iterations, found[k].report.iterations) << where;
-      EXPECT_EQ(expected[k].report.flops, found[k].report.flops) << where;
+      EXPECT_EQ(expected[k].report.cost.flops, found[k].report.cost.flops) << where;
     }
   }
 }

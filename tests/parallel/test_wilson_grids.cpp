@@ -3,6 +3,7 @@
 /// The Wilson operators and linear algebra on every process grid give the bits of a single process.
 #include <gtest/gtest.h>
 
+#include "tests/support/column_sums.hpp"
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "trellis/base/error.hpp"
@@ -44,7 +45,7 @@ Result compute(const LatticePtr& lattice, const reference::Gauge& U, const refer
   M.apply(out, in);
   SpinorField even = S.make_field(rhs), schur = S.make_field(rhs);
   extract_parity(even, out);
-  const double norm = S.apply_dagger_norm2(schur, even)[0];
+  const double norm = test::apply_with_norm2(S, schur, even, true)[0];
   EXPECT_EQ(norm, norm2_each(schur)[0]);
   return {test::canonical_part(schur, rhs - 1), dot_each(even, schur)[0], norm};
 }

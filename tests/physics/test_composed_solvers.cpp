@@ -138,19 +138,20 @@ class Multiple final : public LinearOperator {
  public:
   Multiple(LinearOperatorPtr like, double c, bool is_declared)
       : like_{like}, c_{c}, is_declared_{is_declared} {}
-  void apply(SpinorField& out, const SpinorField& in) const override { combine(out, c_, in, 0.0, in); }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
   bool is_hermitian() const override { return is_declared_; }
   bool is_positive() const override { return is_declared_; }
-  SpinorField make_field(int rhs = 1) const override { return like_->make_field(rhs); }
-  double flops() const override { return 0; }
-  double bytes(int) const override { return 0; }
+  FieldSpec domain(int columns = 1) const override { return like_->domain(columns); }
+  const LatticePtr& domain_lattice() const override { return like_->domain_lattice(); }
+  Cost cost(int) const override { return {}; }
   LinearOperatorPtr converted(Precision precision) const override {
     return std::make_shared<Multiple>(like_->converted(precision), c_, is_declared_);
   }
   std::string name() const override { return "multiple of 1"; }
 
  private:
+  void multiply(SpinorField& out, const SpinorField& in, bool, ColumnSums&) const override {
+    combine(out, c_, in, 0.0, in);
+  }
   LinearOperatorPtr like_;
   double c_;
   bool is_declared_;
@@ -198,20 +199,19 @@ TEST(ComposedSolvers, cg_takes_a_preconditioner_that_is_declared_fit) {
 class NearInverse final : public LinearOperator {
  public:
   explicit NearInverse(LinearOperatorPtr A) : A_{std::move(A)} {}
-  void apply(SpinorField& out, const SpinorField& in) const override {
-    set_zero(out);
-    solve(CgSpec{1e-12}, ShiftedOperator(std::make_shared<NormalOperator>(A_), 0.01), out, in);
-  }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
   bool is_hermitian() const override { return true; }
   bool is_positive() const override { return true; }
-  SpinorField make_field(int rhs = 1) const override { return A_->make_field(rhs); }
-  double flops() const override { return 0; }
-  double bytes(int) const override { return 0; }
+  FieldSpec domain(int columns = 1) const override { return A_->domain(columns); }
+  const LatticePtr& domain_lattice() const override { return A_->domain_lattice(); }
+  Cost cost(int) const override { return {}; }
   LinearOperatorPtr converted(Precision) const override { return nullptr; }
   std::string name() const override { return "near inverse"; }
 
  private:
+  void multiply(SpinorField& out, const SpinorField& in, bool, ColumnSums&) const override {
+    set_zero(out);
+    solve(CgSpec{1e-12}, ShiftedOperator(std::make_shared<NormalOperator>(A_), 0.01), out, in);
+  }
   LinearOperatorPtr A_;
 };
 

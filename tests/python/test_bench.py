@@ -19,8 +19,10 @@ SMALL = ("--lattice", "4.4.4.8", "--seconds", "0.001", "--rounds", "1")
 #: What issue and documentation promise of each result.
 COMMON = (
     "kernel backend precision link_reals lattice rhs threads ranks gflops must_move_gbytes_per_second "
-    "read_bandwidth_gbytes_per_second peak_gflops fraction_of_bandwidth fraction_of_peak"
+    "read_bandwidth_gbytes_per_second peak_gflops fraction_of_bandwidth fraction_of_peak flops bytes"
 ).split()
+#: What an application of an operator, or a solve, has besides.
+COSTS = {"messages", "message_bytes", "sums", "launches"}
 KERNELS = {
     "wilson": {"wilson_hop"},
     "staggered": {"staggered_hop", "improved_staggered_hop"},
@@ -51,6 +53,13 @@ def test_every_kernel_is_checked(tmp_path: Path, what: str, ranks: int) -> None:
         assert result["check"] == "passed", result
         assert 0 <= result["error_against_reference"] < 5e-3
         assert all(math.isfinite(v) for v in result.values() if isinstance(v, float))
+        if what != "gauge":
+            assert set(result) >= COSTS
+            of_two_hops = 8 if "improved" in result["kernel"] else 4
+            assert result["messages"] == (of_two_hops if ranks == 2 else 0)
+            assert (result["message_bytes"] > 0) == (ranks == 2)
+            assert result["launches"] >= 2
+            assert result["sums"] == 0
 
 
 def test_what_is_not_asked_for_is_not_checked(tmp_path: Path) -> None:
@@ -74,7 +83,8 @@ def test_solves_have_the_common_keys(tmp_path: Path, what: str) -> None:
     found = json.loads(run("bench", what, *SMALL, *options, "--json", cwd=tmp_path).stdout)
     assert names <= {r["solver"] for r in found["results"]}
     for result in found["results"]:
-        assert set(COMMON) <= set(result)
+        assert set(COMMON) | COSTS <= set(result)
+        assert result["sums"] > result["iterations"]
         assert result["lattice"] == [4, 4, 4, 8]
         assert result["iterations"] > 0
         assert result["gflops"] > 0

@@ -67,20 +67,17 @@ class KnownOperator final : public LinearOperator {
   KnownOperator(LatticePtr lattice, std::shared_ptr<const ReflectedDiagonal> matrix, FieldSpec spec = {})
       : lattice_{std::move(lattice)}, matrix_{std::move(matrix)}, spec_{spec} {}
 
-  void apply(SpinorField& out, const SpinorField& in) const override {
-    transform(out, in, ReflectedDiagonal::Power::direct);
-  }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override {
-    transform(out, in, ReflectedDiagonal::Power::dagger);
-  }
   bool is_hermitian() const override { return matrix_->is_hermitian; }
-  SpinorField make_field(int rhs = 1) const override {
+  FieldSpec domain(int columns = 1) const override {
     FieldSpec spec = spec_;
-    spec.rhs = rhs;
-    return SpinorField(lattice_, spec);
+    spec.rhs = columns;
+    return spec;
   }
-  double flops() const override { return 100.0 * double(lattice_->volume()); }
-  double bytes(int rhs) const override { return 192.0 * rhs * double(lattice_->volume()); }
+  const LatticePtr& domain_lattice() const override { return lattice_; }
+  Cost cost(int columns) const override {
+    return cost_of(100.0 * columns * double(lattice_->volume()),
+                   192.0 * columns * double(lattice_->volume()));
+  }
   LinearOperatorPtr converted(Precision precision) const override {
     FieldSpec spec = spec_;
     spec.precision = precision;
@@ -90,7 +87,8 @@ class KnownOperator final : public LinearOperator {
   const ReflectedDiagonal& matrix() const { return *matrix_; }
 
  private:
-  void transform(SpinorField& out, const SpinorField& in, ReflectedDiagonal::Power power) const {
+  void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const override {
+    const auto power = is_dagger ? ReflectedDiagonal::Power::dagger : ReflectedDiagonal::Power::direct;
     for (int rhs = 0; rhs < in.rhs(); ++rhs) {
       Vector v = canonical_vector(in, rhs);
       matrix_->apply(v, power);

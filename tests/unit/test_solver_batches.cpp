@@ -84,7 +84,7 @@ TEST(Batches, report_the_worst_reason_and_all_residuals) {
     r.converged = reason == StopReason::converged || reason == StopReason::zero_source;
     r.relative_residual = {0.1 * ++calls};
     r.iterations = 10 - calls;
-    r.flops = 1;
+    r.cost.flops = 1;
     return r;
   };
   const auto run = [&](StopReason first, StopReason second, StopReason third) {
@@ -98,7 +98,7 @@ TEST(Batches, report_the_worst_reason_and_all_residuals) {
   EXPECT_EQ(bad.reason, StopReason::stagnated);
   EXPECT_EQ(bad.relative_residual.size(), 3u);
   EXPECT_EQ(bad.iterations, 9);
-  EXPECT_EQ(bad.flops, 3.0);
+  EXPECT_EQ(bad.cost.flops, 3.0);
   const SolveReport zero = run(StopReason::zero_source, StopReason::zero_source, StopReason::zero_source);
   EXPECT_TRUE(zero.converged);
   EXPECT_EQ(zero.reason, StopReason::zero_source);

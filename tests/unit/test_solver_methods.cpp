@@ -70,8 +70,8 @@ TEST_P(SolverTest, many_right_hand_sides) {
     EXPECT_TRUE(report.converged) << report.summary();
     EXPECT_EQ(report.reason, StopReason::converged);
     EXPECT_GT(report.iterations, 2);
-    EXPECT_GT(report.flops, report.iterations * A->flops());
-    EXPECT_GT(report.bytes, report.iterations * A->bytes(rhs));
+    EXPECT_GT(report.cost.flops, report.iterations * A->cost(1).flops);
+    EXPECT_GT(report.cost.bytes, report.iterations * A->cost(rhs).bytes);
     EXPECT_GT(report.seconds, 0);
     ASSERT_EQ(int(report.relative_residual.size()), rhs);
     for (int r = 0; r < rhs; ++r) {
@@ -191,19 +191,18 @@ class Scaling final : public LinearOperator {
  public:
   Scaling(LatticePtr lattice, double factor, bool hermitian, int good_applications = 1 << 30)
       : lattice_{std::move(lattice)}, factor_{factor}, hermitian_{hermitian}, good_{good_applications} {}
-  void apply(SpinorField& out, const SpinorField& in) const override {
-    const bool is_good = good_-- > 0;
-    scale(out, is_good ? factor_ : std::numeric_limits<double>::quiet_NaN(), in);
-  }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
   bool is_hermitian() const override { return hermitian_; }
-  SpinorField make_field(int rhs = 1) const override { return SpinorField(lattice_, FieldSpec{.rhs = rhs}); }
-  double flops() const override { return 0; }
-  double bytes(int) const override { return 0; }
+  FieldSpec domain(int columns = 1) const override { return {.rhs = columns}; }
+  const LatticePtr& domain_lattice() const override { return lattice_; }
+  Cost cost(int) const override { return {}; }
   LinearOperatorPtr converted(Precision) const override { throw NotAvailable("Scaling is double only"); }
   std::string name() const override { return "scaling"; }
 
  private:
+  void multiply(SpinorField& out, const SpinorField& in, bool, ColumnSums&) const override {
+    const bool is_good = good_-- > 0;
+    scale(out, is_good ? factor_ : std::numeric_limits<double>::quiet_NaN(), in);
+  }
   LatticePtr lattice_;
   double factor_;
   bool hermitian_;

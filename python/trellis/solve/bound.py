@@ -245,12 +245,16 @@ class BoundSolver(SharedByCopies):
             converged=found.converged,
             reason=found.reason.replace("_", " "),
             seconds=found.seconds,
-            gflops=found.flops / seconds * 1e-9,
-            gbytes_per_second=found.bytes / seconds * 1e-9,
-            conventional_gflops=found.conventional_flops / seconds * 1e-9,
+            gflops=found.cost.flops / seconds * 1e-9,
+            gbytes_per_second=found.cost.bytes / seconds * 1e-9,
+            conventional_gflops=found.cost.conventional_flops / seconds * 1e-9,
             peak_gflops=None if on_gpu else peak_gflops(precision),
             stages=tuple(found.stages),
             history=tuple(found.history),
+            messages=found.cost.messages,
+            message_bytes=int(found.cost.message_bytes),
+            sums=found.cost.sums,
+            launches=found.cost.launches,
         )
         if on_gpu:  # the peak and the bandwidth that are measured are the processor's
             return report
@@ -258,8 +262,8 @@ class BoundSolver(SharedByCopies):
         columns = len(report.relative_residuals)
         if isinstance(self.operator, MoebiusDomainWall):  # one batch after the other
             columns = min(columns, self.operator._columns_per_solve)
-        working_set = scale * self.operator._core.bytes(columns)
-        return report.with_roof(roof_gflops(found.flops, found.bytes, working_set, precision))
+        working_set = scale * self.operator._core.cost(columns).bytes
+        return report.with_roof(roof_gflops(found.cost.flops, found.cost.bytes, working_set, precision))
 
 
 def bound_solver(name: str, value: Any) -> BoundSolver:

@@ -40,6 +40,12 @@ class SolveReport:
         dimension (9.8 to 12.1 thousand for a 5-D site in S and S^dagger, Ls = 12 to 20); else as gflops.
     peak_gflops
         10^9 fused multiply-add flops per second of all ranks, measured; None if not.
+    messages, message_bytes
+        Messages of halos that one rank sent, and the bytes in them; None where an older record has no number.
+    sums
+        Global reductions; None likewise.
+    launches
+        Kernels that one rank launched; None likewise.
     """
 
     method: str
@@ -55,6 +61,10 @@ class SolveReport:
     peak_gflops: float | None = None
     stages: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
+    messages: int | None = None
+    message_bytes: int | None = None
+    sums: int | None = None
+    launches: int | None = None
 
     @property
     def intensity(self) -> float:

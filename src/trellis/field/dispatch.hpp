@@ -2,6 +2,7 @@
 /// The one list of legal instantiations: run-time tags to layout and storage types.
 #include "trellis/base/error.hpp"
 #include "trellis/base/precision.hpp"
+#include "trellis/device/launch_count.hpp"
 #include "trellis/view/site_array.hpp"
 
 namespace trellis {
@@ -22,11 +23,12 @@ void dispatch_storage(Precision precision, F&& f) {
 }
 }  // namespace detail
 
-/// Calls f.operator()<Layout, Storage>() for the types that the tags name.
+/// Calls f.operator()<Layout, Storage>() for the types that the tags name, and counts it as a launch.
 /// Legal: cpu x lanes {1, 4, 8, 16}, gpu_emulated, cuda (in a CUDA build); each x {double, float, half,
 /// fp16}.
 template <class F>
 void dispatch(Backend backend, Precision precision, int lanes, F&& f) {
+  count_launches();
   if (backend == Backend::gpu_emulated) return detail::dispatch_storage<GpuLayout>(precision, f);
 #ifdef TRELLIS_WITH_CUDA
   if (backend == Backend::cuda) return detail::dispatch_storage<CudaLayout>(precision, f);

@@ -71,12 +71,6 @@ void HaloMessages::finish(const std::function<void()>& unpack) {
   stream_->precede_main();
 }
 
-size_t HaloMessages::bytes_sent() const {
-  size_t sum = 0;
-  for (const Entry& e : entries_) sum += e.bytes;
-  return sum;
-}
-
 size_t HaloMessages::bytes_held() const {
   size_t sum = 0;
   for (const Entry& e : entries_) sum += 2 * e.bytes;

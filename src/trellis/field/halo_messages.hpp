@@ -34,7 +34,6 @@ class HaloMessages {
   /// Waits for the messages, then runs unpack().
   void finish(const std::function<void()>& unpack);
 
-  size_t bytes_sent() const;
   size_t bytes_held() const;  ///< by the messages, here
 
  private:

@@ -2,6 +2,30 @@
 
 namespace trellis {
 
+namespace {
+/// Lanes whose objects go to the neighbour behind a leg, or come from it.
+std::vector<int32_t> lanes_at(const SiteLayout& layout, int leg) {
+  std::vector<int32_t> lanes;
+  for (int lane = 0; lane < layout.lanes(); ++lane)
+    if (layout.leaves_rank(leg, lane)) lanes.push_back(lane);
+  return lanes;
+}
+
+/// Of a lane's object.
+size_t object_bytes(int rhs, int step, LegReals reals, size_t scalar_bytes) {
+  return size_t(rhs) * size_t(step > 0 ? reals.forward : reals.backward) * scalar_bytes;
+}
+
+/// Of the message that fills the ghosts of a leg.
+size_t message_bytes(const SiteLayout& layout, int leg, size_t object_bytes) {
+  return layout.face(0, leg).size() * lanes_at(layout, leg ^ 1).size() * object_bytes;
+}
+
+bool is_received_in_place(const HopLinks& links, int leg) {
+  return links.backend() == Backend::cpu && !links.layout().permutes(leg);
+}
+}  // namespace
+
 LaneFaces::LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, LegReals reals, size_t scalar_bytes,
                      int directions)
     : links_{std::move(links)}, rhs_{rhs}, messages_{links_->backend()} {
@@ -14,26 +38,38 @@ LaneFaces::LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, LegReals re
     for (int step = 1; step >= -1; step -= 2) {
       Leg leg;
       leg.leg = leg_of(mu, step);
-      const size_t object_bytes =  // of a lane
-          size_t(rhs) * size_t(step > 0 ? reals.forward : reals.backward) * scalar_bytes;
-      for (int lane = 0; lane < layout.lanes(); ++lane) {
-        if (layout.leaves_rank(leg_of(mu, -step), lane)) leg.edge_lanes.push_back(lane);
-        if (layout.leaves_rank(leg.leg, lane)) leg.ghost_lanes.push_back(lane);
-      }
+      const size_t of_lane = object_bytes(rhs, step, reals, scalar_bytes);
+      leg.edge_lanes = lanes_at(layout, leg.leg ^ 1);
+      leg.ghost_lanes = lanes_at(layout, leg.leg);
       leg.edge_table = {leg.edge_lanes, backend};
       leg.ghost_table = {leg.ghost_lanes, backend};
       for (int parity = 0; parity < 2; ++parity)
         leg.face[parity] = {layout.face(parity, leg.leg ^ 1), backend};
       const size_t faces = layout.face(0, leg.leg).size();
       const size_t padded = backend == Backend::cpu ? faces : (faces + 31) / 32 * 32;
-      leg.receives_in_place = backend == Backend::cpu && !layout.permutes(leg.leg);
-      if (!leg.receives_in_place) leg.ghost = Memory(padded * size_t(layout.lanes()) * object_bytes, backend);
+      leg.receives_in_place = is_received_in_place(*links_, leg.leg);
+      if (!leg.receives_in_place) leg.ghost = Memory(padded * size_t(layout.lanes()) * of_lane, backend);
       leg.message = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),
-                                  leg.leg, faces * leg.edge_lanes.size() * object_bytes);
+                                  leg.leg, message_bytes(layout, leg.leg, of_lane));
       legs_.push_back(std::move(leg));
     }
   }
   if (is_needed()) messages_.connect(links_->lattice_ptr()->communicator());
+}
+
+Cost LaneFaces::cost(const HopLinks& links, int rhs, LegReals reals, size_t scalar_bytes, int directions) {
+  const SiteLayout& layout = links.layout();
+  Cost cost;
+  for (int mu = 0; mu < directions; ++mu) {
+    if (!layout.geometry().is_split(mu)) continue;
+    for (int step = 1; step >= -1; step -= 2) {
+      const int leg = leg_of(mu, step);
+      const size_t bytes = message_bytes(layout, leg, object_bytes(rhs, step, reals, scalar_bytes));
+      cost.add_message({mu, -step, double(bytes)});  // the ghosts of a leg come against it
+      cost.launches += is_received_in_place(links, leg) ? 1 : 2;
+    }
+  }
+  return cost;
 }
 
 LaneFaceCall LaneFaces::call(const Leg& leg) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trellis/device/kernel_table.hpp"
+#include "trellis/field/cost.hpp"
 #include "trellis/field/halo_messages.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/kernels/halo/lane_face.hpp"
@@ -25,6 +26,9 @@ class LaneFaces {
   LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, LegReals reals, size_t scalar_bytes,
             int directions = Nd);
 
+  /// Messages and launches of an exchange for such links and objects, which needs no other rank to know.
+  static Cost cost(const HopLinks& links, int rhs, LegReals reals, size_t scalar_bytes, int directions = Nd);
+
   bool is_needed() const { return !legs_.empty(); }
   /// Runs pack(call, blocks) for the face of each leg and sends what it wrote. `parity`: of the sender.
   void start(int parity, const std::function<void(const LaneFaceCall&, const SiteRange&)>& pack);
@@ -34,7 +38,6 @@ class LaneFaces {
   /// Ghost buffer of a leg (null data where the direction is not split), from finish() until the next
   /// start().
   RawField ghost(int leg) const;
-  size_t bytes_sent() const { return messages_.bytes_sent(); }  ///< per exchange
   size_t bytes_held() const;
 
  private:

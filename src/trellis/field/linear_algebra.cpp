@@ -246,6 +246,12 @@ ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y) {
   return r;
 }
 
+Coefficients real_dot_each(const SpinorField& x, const SpinorField& y) {
+  Coefficients parts;
+  for (const auto& v : dot_each(x, y)) parts.push_back(v.real());
+  return parts;
+}
+
 double norm2(const SpinorField& x) {
   double sum = 0;
   for (const double n : norm2_each(x)) sum += n;

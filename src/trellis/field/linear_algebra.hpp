@@ -43,6 +43,8 @@ Coefficients norm2_each(const SpinorField& x);
 Coefficients norm_each(const SpinorField& x);
 /// conj(x) . y per right-hand side
 ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y);
+/// Re <x, y> per right-hand side
+Coefficients real_dot_each(const SpinorField& x, const SpinorField& y);
 /// Summed over right-hand sides.
 double norm2(const SpinorField& x);
 std::complex<double> dot(const SpinorField& x, const SpinorField& y);

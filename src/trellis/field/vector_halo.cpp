@@ -6,7 +6,13 @@ namespace trellis {
 
 namespace {
 constexpr size_t vector_reals = 6;
+
+size_t scalar_bytes(Precision p) { return p == Precision::double_precision ? sizeof(double) : sizeof(float); }
+
+size_t message_bytes(const HopStencil::Face& face, Precision precision, int rhs) {
+  return face.arrivals.size() * size_t(rhs) * vector_reals * scalar_bytes(precision);
 }
+}  // namespace
 
 VectorHalo::VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity, int rhs)
     : stencil_{std::move(stencil)},
@@ -17,7 +23,7 @@ VectorHalo::VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity,
       messages_{links.backend()} {
   const SiteLayout& layout = stencil_->layout();
   const Geometry& geometry = layout.geometry();
-  const size_t scalar = precision_ == Precision::double_precision ? sizeof(double) : sizeof(float);
+  const size_t scalar = scalar_bytes(precision_);
   legs_.reserve(legs);
   for (int mu = 0; mu < Nd; ++mu) {
     if (!geometry.is_split(mu)) continue;
@@ -26,7 +32,6 @@ VectorHalo::VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity,
       const HopStencil::Face& face = stencil_->face(parity, leg_number);
       const size_t ghosts =
           backend_ == Backend::cpu ? size_t(face.ghosts) : size_t(face.ghosts + 31) / 32 * 32;
-      const size_t bytes = face.arrivals.size() * size_t(rhs) * vector_reals * scalar;
       Leg leg;
       leg.leg = leg_number;
       leg.ghost = Memory(ghosts * size_t(rhs) * vector_reals * size_t(layout.lanes()) * scalar, backend_);
@@ -34,12 +39,26 @@ VectorHalo::VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity,
       leg.first = {face.first, backend_};
       leg.deliveries = {&face.deliveries.data()->lane, 2 * face.deliveries.size(), backend_};
       leg.arrivals = {face.arrivals, backend_};
-      leg.message = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),
-                                  8 * stencil_->distance() + leg_number, bytes);
+      leg.message =
+          messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),
+                        8 * stencil_->distance() + leg_number, message_bytes(face, precision_, rhs));
       legs_.push_back(std::move(leg));
     }
   }
   if (is_needed()) messages_.connect(links.lattice_ptr()->communicator());
+}
+
+Cost VectorHalo::cost(const HopStencil& stencil, Precision precision, int parity, int rhs) {
+  Cost cost;
+  for (int mu = 0; mu < Nd; ++mu) {
+    if (!stencil.layout().geometry().is_split(mu)) continue;
+    for (int step = 1; step >= -1; step -= 2) {
+      const HopStencil::Face& face = stencil.face(parity, leg_of(mu, step));
+      cost.add_message({mu, -step, double(message_bytes(face, precision, rhs))});
+      cost.launches += 2;
+    }
+  }
+  return cost;
 }
 
 VectorFaceCall VectorHalo::face_call(const Leg& leg) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trellis/device/kernel_table.hpp"
+#include "trellis/field/cost.hpp"
 #include "trellis/field/halo_messages.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/field/spinor_field.hpp"
@@ -17,6 +18,9 @@ class VectorHalo {
  public:
   /// For fields of the links' storage and layout with `rhs` right-hand sides; parity: of the receivers.
   VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity, int rhs);
+
+  /// Messages and launches of an exchange.
+  static Cost cost(const HopStencil& stencil, Precision precision, int parity, int rhs);
 
   bool is_needed() const { return !legs_.empty(); }
   /// Packs the sources in `in` and starts the messages. @pre links of the storage given at construction

@@ -16,6 +16,10 @@ WilsonHalo::WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs)
     : links_{links},
       faces_{links, rhs, half_spinor_reals(links->precision()), scalar_bytes(links->precision())} {}
 
+Cost WilsonHalo::cost(const HopLinks& links, int rhs) {
+  return LaneFaces::cost(links, rhs, half_spinor_reals(links.precision()), scalar_bytes(links.precision()));
+}
+
 void WilsonHalo::start(const SpinorField& in, int in_parity, bool is_dagger) {
   faces_.start(in_parity, [&](const LaneFaceCall& face, const SiteRange& blocks) {
     WilsonFaceCall call;

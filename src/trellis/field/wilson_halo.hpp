@@ -13,6 +13,9 @@ class WilsonHalo {
   /// For fields of the links' storage and layout with `rhs` right-hand sides.
   WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs);
 
+  /// Messages and launches of an exchange.
+  static Cost cost(const HopLinks& links, int rhs);
+
   bool is_needed() const { return faces_.is_needed(); }
   /// Packs the faces of `in` and starts the messages.
   void start(const SpinorField& in, int in_parity, bool is_dagger);
@@ -21,7 +24,6 @@ class WilsonHalo {
   /// Ghost buffer of a leg (null data where the direction is not split), from finish() until the next
   /// start().
   RawField ghost(int leg) const { return faces_.ghost(leg); }
-  double message_bytes() const { return double(faces_.bytes_sent()); }  ///< per exchange
 
  private:
   std::shared_ptr<const HopLinks> links_;

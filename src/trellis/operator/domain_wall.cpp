@@ -1,5 +1,7 @@
 #include "trellis/operator/domain_wall.hpp"
 
+#include <optional>
+
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
 
@@ -23,36 +25,47 @@ SpinorField& DomainWallOperator::workspace(int rhs) const {
   return *field;
 }
 
-/// out = M in - 1/2 H B in
-void DomainWallOperator::apply(SpinorField& out, const SpinorField& in) const {
-  TRELLIS_REQUIRE(&out != &in, "DomainWallOperator cannot work in place");
-  SpinorField& shifted = workspace(in.rhs());
+/// out = M in - 1/2 H B in, or M^dagger in - 1/2 B^dagger H^dagger in
+void DomainWallOperator::multiply(SpinorField& out, const SpinorField& in, bool is_dagger,
+                                  ColumnSums&) const {
+  SpinorField& work = workspace(in.rhs());
+  if (is_dagger) {
+    for (int parity = 0; parity < 2; ++parity) {
+      matrix_->apply_fifth(work, in, parity, FifthMatrix::M, true);
+      matrix_->apply_hop_then_fifth(out, parity, in, FifthMatrix::B, true, -0.5, &work);
+    }
+    return;
+  }
   for (int parity = 0; parity < 2; ++parity) {
-    matrix_->apply_fifth(shifted, in, parity, FifthMatrix::B, false);
+    matrix_->apply_fifth(work, in, parity, FifthMatrix::B, false);
     matrix_->apply_fifth(out, in, parity, FifthMatrix::M, false);
   }
-  for (int parity = 0; parity < 2; ++parity) matrix_->apply_hop_plus(out, parity, shifted, -0.5, out, false);
+  for (int parity = 0; parity < 2; ++parity) matrix_->apply_hop_plus(out, parity, work, -0.5, out, false);
 }
 
-/// out = M^dagger in - 1/2 B^dagger H^dagger in
-void DomainWallOperator::apply_dagger(SpinorField& out, const SpinorField& in) const {
-  TRELLIS_REQUIRE(&out != &in, "DomainWallOperator cannot work in place");
-  SpinorField& diagonal = workspace(in.rhs());
-  for (int parity = 0; parity < 2; ++parity) {
-    matrix_->apply_fifth(diagonal, in, parity, FifthMatrix::M, true);
-    matrix_->apply_hop_then_fifth(out, parity, in, FifthMatrix::B, true, -0.5, &diagonal);
-  }
+namespace {
+/// Without messages and launches.
+Cost work_of_full(const DomainWallMatrix& m, int columns) {
+  const double flops =
+      wilson_hop_flops + 48.0 + m.fifth_flops(FifthMatrix::B) + m.fifth_flops(FifthMatrix::M);
+  return cost_of(five_volume(m) * columns * flops,
+                 double(m.lattice().volume()) * m.hop().bytes_per_site(columns * m.params().Ls) +
+                     5 * columns * five_volume(m) * spinor_bytes(m));
+}
+}  // namespace
+
+Cost DomainWallOperator::cost(int columns) const {
+  Cost cost = work_of_full(*matrix_, columns);
+  cost += 2 * matrix_->hop().hop_cost(columns * matrix_->params().Ls);
+  cost.launches += 4;
+  return cost;
 }
 
-double DomainWallOperator::flops() const {
-  return five_volume(*matrix_) * (wilson_hop_flops + 48.0 + matrix_->fifth_flops(FifthMatrix::B) +
-                                  matrix_->fifth_flops(FifthMatrix::M));
-}
-
-double DomainWallOperator::bytes(int rhs) const {
-  const double volume = double(matrix_->lattice().volume());
-  return volume * matrix_->hop().bytes_per_site(rhs * matrix_->params().Ls) +
-         5 * rhs * five_volume(*matrix_) * spinor_bytes(*matrix_);
+Cost DomainWallOperator::dagger_cost(int columns) const {
+  Cost cost = work_of_full(*matrix_, columns);
+  cost += 2 * matrix_->hop().hop_cost(columns * matrix_->params().Ls, 1);
+  cost.launches += 2;
+  return cost;
 }
 
 LinearOperatorPtr DomainWallOperator::converted(Precision precision) const {
@@ -78,7 +91,6 @@ SpinorField& DomainWallSchur::workspace(int which, int parity, int rhs) const {
 
 /// Symmetric: out = in - 1/4 H K H K in. The asymmetric form, M in - 1/4 H K H B in, is that times M.
 void DomainWallSchur::run(SpinorField& out, const SpinorField& in, TileNorms* norms) const {
-  TRELLIS_REQUIRE(&out != &in, "DomainWallSchur cannot work in place");
   const bool is_symmetric = form_ == SchurForm::symmetric;
   SpinorField& even = workspace(0, parity_, in.rhs());
   SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
@@ -97,7 +109,6 @@ void DomainWallSchur::run(SpinorField& out, const SpinorField& in, TileNorms* no
 /// Symmetric: out = in - 1/4 K^dagger H^dagger K^dagger H^dagger in. Asymmetric: M^dagger in - 1/4 B^dagger
 /// H^dagger K^dagger H^dagger in.
 void DomainWallSchur::run_dagger(SpinorField& out, const SpinorField& in, TileNorms* norms) const {
-  TRELLIS_REQUIRE(&out != &in, "DomainWallSchur cannot work in place");
   const bool is_symmetric = form_ == SchurForm::symmetric;
   SpinorField& odd = workspace(1, 1 - parity_, in.rhs());
   const SpinorField* diagonal = &in;
@@ -111,24 +122,32 @@ void DomainWallSchur::run_dagger(SpinorField& out, const SpinorField& in, TileNo
                              matrix_->hop_then_fifth(out, parity_, after, true, -0.25, diagonal, norms));
 }
 
-Coefficients DomainWallSchur::apply_norm2(SpinorField& out, const SpinorField& in) const {
-  TileNorms norms(out);
-  run(out, in, &norms);
-  return norms.values();
+void DomainWallSchur::multiply(SpinorField& out, const SpinorField& in, bool is_dagger,
+                               ColumnSums& sums) const {
+  std::optional<TileNorms> norms;
+  if (sums.wants_norm2) norms.emplace(out);
+  is_dagger ? run_dagger(out, in, norms ? &*norms : nullptr) : run(out, in, norms ? &*norms : nullptr);
+  if (!norms) return;
+  sums.norm2 = norms->values();
+  sums.book(out, 0, matrix_->hop().launches_then());
 }
 
-Coefficients DomainWallSchur::apply_dagger_norm2(SpinorField& out, const SpinorField& in) const {
-  TileNorms norms(out);
-  run_dagger(out, in, &norms);
-  return norms.values();
-}
-
-double DomainWallSchur::flops() const {
-  const double fifth = form_ == SchurForm::symmetric
+Cost DomainWallSchur::cost_of_form(int columns, bool is_dagger) const {
+  const bool is_symmetric = form_ == SchurForm::symmetric;
+  const double fifth = is_symmetric
                            ? 2 * matrix_->fifth_flops(FifthMatrix::K)
                            : matrix_->fifth_flops(FifthMatrix::K) + matrix_->fifth_flops(FifthMatrix::M) +
                                  matrix_->fifth_flops(FifthMatrix::B);
-  return 0.5 * five_volume(*matrix_) * (2 * wilson_hop_flops + 48.0 + fifth);
+  const double half = 0.5 * double(matrix_->lattice().volume());
+  const int slots = columns * matrix_->params().Ls;
+  Cost cost = cost_of(0.5 * five_volume(*matrix_) * columns * (2 * wilson_hop_flops + 48.0 + fifth),
+                      half * 2 * matrix_->hop().bytes_per_site(slots) +
+                          1.5 * columns * five_volume(*matrix_) * spinor_bytes(*matrix_));
+  cost.conventional_flops = columns * conventional_flops();
+  cost += matrix_->hop().hop_cost(slots, 1);
+  cost += matrix_->hop().hop_cost(slots, is_dagger ? 1 : 0);
+  cost.launches += (is_dagger ? 0 : 1) + (is_symmetric ? 0 : 1);
+  return cost;
 }
 
 /// The count of QUDA's asymmetric form (lib/dirac_mobius.cpp until 2020): two hops, two passes of b5 + c5 L,
@@ -137,12 +156,6 @@ double DomainWallSchur::conventional_flops() const {
   const double Ls = matrix_->params().Ls;
   const double before_hop = 168 + 48 / Ls, inverse = 144 * Ls, diagonal = 192 + 48 / Ls;
   return 0.5 * five_volume(*matrix_) * (2 * wilson_hop_flops + inverse + 2 * before_hop + diagonal);
-}
-
-double DomainWallSchur::bytes(int rhs) const {
-  const double half = 0.5 * double(matrix_->lattice().volume());
-  return half * 2 * matrix_->hop().bytes_per_site(rhs * matrix_->params().Ls) +
-         1.5 * rhs * five_volume(*matrix_) * spinor_bytes(*matrix_);
 }
 
 LinearOperatorPtr DomainWallSchur::converted(Precision precision) const {

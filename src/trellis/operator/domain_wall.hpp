@@ -33,6 +33,7 @@ class DomainWallMatrix {
   const HoppingTerm& hop() const { return *hop_; }
   const Lattice& lattice() const { return *hop_->lattice_ptr(); }
   const GaugeField& links() const { return *U_; }
+  FieldSpec field_spec(Subset subset, int rhs) const { return hop_->field_spec(subset, rhs, params_.Ls); }
   SpinorField make_field(Subset subset, int rhs) const { return hop_->make_field(subset, rhs, params_.Ls); }
 
   /// out = T in on the sites of one parity, or T^dagger in; out and in may be the same.
@@ -77,17 +78,17 @@ class DomainWallOperator final : public LinearOperator {
 
   DomainWallOperator(const DomainWallOperator&) = delete;  // owns its workspace
 
-  void apply(SpinorField& out, const SpinorField& in) const override;
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override;
-  SpinorField make_field(int rhs = 1) const override { return matrix_->make_field(Subset::full, rhs); }
-  double flops() const override;
-  double bytes(int rhs) const override;
+  FieldSpec domain(int columns = 1) const override { return matrix_->field_spec(Subset::full, columns); }
+  const LatticePtr& domain_lattice() const override { return matrix_->hop().lattice_ptr(); }
+  Cost cost(int columns) const override;
+  Cost dagger_cost(int columns) const override;
   LinearOperatorPtr converted(Precision precision) const override;
   std::shared_ptr<const SchurOperator> schur(SchurForm form) const override;
   std::string name() const override;
   const DomainWallMatrixPtr& matrix() const { return matrix_; }
 
  private:
+  void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   SpinorField& workspace(int rhs) const;
   DomainWallMatrixPtr matrix_;
   mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;
@@ -99,15 +100,13 @@ class DomainWallSchur final : public SchurOperator {
  public:
   DomainWallSchur(DomainWallMatrixPtr matrix, SchurForm form, int parity = 0);
 
-  void apply(SpinorField& out, const SpinorField& in) const override { run(out, in, nullptr); }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { run_dagger(out, in, nullptr); }
-  Coefficients apply_norm2(SpinorField& out, const SpinorField& in) const override;
-  Coefficients apply_dagger_norm2(SpinorField& out, const SpinorField& in) const override;
-  SpinorField make_field(int rhs = 1) const override { return matrix_->make_field(subset_of(parity_), rhs); }
-  double flops() const override;
-  /// As papers count, with a dense matrix in the fifth dimension.
-  double conventional_flops() const override;
-  double bytes(int rhs) const override;
+  FieldSpec domain(int columns = 1) const override {
+    return matrix_->field_spec(subset_of(parity_), columns);
+  }
+  const LatticePtr& domain_lattice() const override { return matrix_->hop().lattice_ptr(); }
+  /// Papers count flops with a dense matrix in the fifth dimension.
+  Cost cost(int columns) const override { return cost_of_form(columns, false); }
+  Cost dagger_cost(int columns) const override { return cost_of_form(columns, true); }
   LinearOperatorPtr converted(Precision precision) const override;
   std::string name() const override;
 
@@ -123,6 +122,10 @@ class DomainWallSchur final : public SchurOperator {
   }
 
  private:
+  /// |out|^2 is summed by the last hop.
+  void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
+  Cost cost_of_form(int columns, bool is_dagger) const;
+  double conventional_flops() const;  ///< of one column
   SpinorField& workspace(int which, int parity, int rhs) const;
   /// Both add |out|^2 to `norms`, if given.
   void run(SpinorField& out, const SpinorField& in, TileNorms* norms) const;

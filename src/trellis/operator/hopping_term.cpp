@@ -37,7 +37,7 @@ HoppingTerm::HoppingTerm(const GaugeField& U, const WilsonParams& params, const 
   }
 }
 
-SpinorField HoppingTerm::make_field(Subset subset, int rhs, int slices) const {
+FieldSpec HoppingTerm::field_spec(Subset subset, int rhs, int slices) const {
   FieldSpec spec;
   spec.precision = choice_.precision;
   spec.subset = subset;
@@ -45,13 +45,29 @@ SpinorField HoppingTerm::make_field(Subset subset, int rhs, int slices) const {
   spec.backend = choice_.backend;
   spec.lanes = choice_.lanes;
   spec.slices = slices;
-  return SpinorField(links_->lattice_ptr(), spec);
+  return spec;
+}
+
+SpinorField HoppingTerm::make_field(Subset subset, int rhs, int slices) const {
+  return SpinorField(links_->lattice_ptr(), field_spec(subset, rhs, slices));
 }
 
 double HoppingTerm::bytes_per_site(int rhs) const {
   const double real = double(element_bytes(choice_.precision));
   const double scale = double(scale_bytes(choice_.precision));
   return 8.0 * choice_.link_reals * real + 2.0 * rhs * (24.0 * real + scale);
+}
+
+/// Where ranks divide the lattice, the inner and the border blocks are launched apart.
+int HoppingTerm::launches_then() const {
+  if (choice_.backend == Backend::cpu) return 0;
+  return links_->layout().geometry().grid().size() > 1 ? 2 : 1;
+}
+
+Cost HoppingTerm::hop_cost(int slots, int kernels_then) const {
+  Cost cost = WilsonHalo::cost(*links_, slots);
+  cost.launches += (cost.messages.empty() ? 1 : 2) + kernels_then * launches_then();
+  return cost;
 }
 
 RawStencil HoppingTerm::stencil(int parity) const {

@@ -69,11 +69,16 @@ class HoppingTerm {
   const LatticePtr& lattice_ptr() const { return links_->lattice_ptr(); }
   const HopLinks& links() const { return *links_; }
   const KernelChoice& choice() const { return choice_; }
-  /// A zero field of the right storage.
+  /// What fields look like that it takes, and a zero one.
+  FieldSpec field_spec(Subset subset, int rhs, int slices = 1) const;
   SpinorField make_field(Subset subset, int rhs, int slices = 1) const;
   double flops_per_site() const { return wilson_hop_flops; }
   /// Must-move bytes per output site of one hop over `rhs` right-hand sides: 8 links, spinors in and out.
   double bytes_per_site(int rhs) const;
+  /// Messages and launches of one hop of so many spinors a site, whose `then` runs so many kernels.
+  Cost hop_cost(int slots, int kernels_then = 0) const;
+  /// Launches of a kernel in a task's `then`: none on the CPU, where it is part of the hop.
+  int launches_then() const;
 
  private:
   RawStencil stencil(int parity) const;

@@ -9,6 +9,7 @@
 #include "trellis/device/cpu/stream_copy.hpp"
 #include "trellis/device/cpu/thread_team.hpp"
 #include "trellis/device/cpu/walk_trial.hpp"
+#include "trellis/device/launch_count.hpp"
 
 namespace trellis {
 
@@ -86,6 +87,7 @@ bool can_stream(const RawField& out, const Blocks& blocks) { return cpu::can_str
 
 void walk_in_tiles(const SpinorField& out, int parity, const SiteRange& sites, TileOutput output,
                    const TileStep& step) {
+  count_launches();
   if (sites.size() == 0) return;
   const RawField raw = out.raw(parity);
   const Blocks blocks(out);
@@ -93,6 +95,7 @@ void walk_in_tiles(const SpinorField& out, int parity, const SiteRange& sites, T
   TRELLIS_REQUIRE(!streams || can_stream(raw, blocks), "output cannot be streamed in blocks of ",
                   blocks.bytes, " bytes: expected whole cache lines");
   cpu::on_threads([&](int64_t thread, int64_t threads) {
+    const PartOfLaunch part;
     const int end = sites.begin + int(sites.size() * (thread + 1) / threads);
     SiteRange tile = sites;
     for (tile.begin = sites.begin + int(sites.size() * thread / threads); tile.begin < end;

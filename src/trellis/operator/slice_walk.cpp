@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/launch_count.hpp"
 
 namespace trellis {
 
@@ -49,6 +50,7 @@ class Wavefront {
         if (is_here || !exchanges) compute(pass - 1, (s + times_) % times_);
       }
     if (exchanges && (t < now.reach || t >= times_ - now.reach)) finish(pass);
+    const PartOfLaunch part;
     now.step(slice(t));
     is_done = 1;
   }
@@ -137,6 +139,8 @@ void walk_in_slices(const SiteLayout& layout, const SliceWalk& walk) {
   for (const SlicePass& pass : walk.passes)
     TRELLIS_REQUIRE(has_exchange(pass) == (exchanges && pass.reach > 0),
                     "a walk in slices: some passes reach over slices of other ranks and some do not");
+  // a pass that waits for other ranks is launched apart for what it can do before
+  for (const SlicePass& pass : walk.passes) count_launches(has_exchange(pass) ? 2 : 1);
   Wavefront wavefront(layout, walk);
   exchanges ? walk_between_ranks(wavefront, walk) : walk_around(wavefront, walk);
 }

@@ -27,20 +27,20 @@ StaggeredMatrixPtr StaggeredMatrix::with_mass(double mass) const {
   return StaggeredMatrixPtr(new StaggeredMatrix(hopping_, mass));
 }
 
-void StaggeredOperator::apply_signed(SpinorField& out, const SpinorField& in, double sign) const {
-  TRELLIS_REQUIRE(&out != &in, "StaggeredOperator cannot work in place");
+void StaggeredOperator::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const {
   for (int parity = 0; parity < 2; ++parity)
-    matrix_->hopping().apply(out, parity, in, 0.5 * sign, &in, matrix_->mass());
+    matrix_->hopping().apply(out, parity, in, is_dagger ? -0.5 : 0.5, &in, matrix_->mass());
 }
 
 /// Per site: the hop, its factor 1/2 and the mass term.
-double StaggeredOperator::flops() const {
-  return double(matrix_->lattice().volume()) * (matrix_->hopping().flops_per_site() + 18.0);
-}
-
-double StaggeredOperator::bytes(int rhs) const {
+Cost StaggeredOperator::cost(int columns) const {
+  const StaggeredHopping& hop = matrix_->hopping();
+  const double volume = double(matrix_->lattice().volume());
   const double vector = 6.0 * double(element_bytes(matrix_->precision()));
-  return double(matrix_->lattice().volume()) * (matrix_->hopping().bytes_per_site(rhs) + rhs * vector);
+  Cost cost = cost_of(volume * columns * (hop.flops_per_site() + 18.0),
+                      volume * (hop.bytes_per_site(columns) + columns * vector));
+  for (int parity = 0; parity < 2; ++parity) cost += hop.hop_cost(parity, columns);
+  return cost;
 }
 
 std::shared_ptr<const SchurOperator> StaggeredOperator::schur(SchurForm) const {
@@ -67,34 +67,25 @@ SpinorField& StaggeredSchur::odd_workspace(int rhs) const {
   return *field;
 }
 
-void StaggeredSchur::apply(SpinorField& out, const SpinorField& in) const {
-  TRELLIS_REQUIRE(&out != &in, "StaggeredSchur cannot work in place");
-  SpinorField& odd = odd_workspace(in.rhs());
-  const double m = matrix_->mass();
-  matrix_->hopping().apply_twice(out, odd, 0, in, {0.5}, {-0.5, &in, m * m + shift_});
-}
-
-Coefficients StaggeredSchur::apply_with_energy(SpinorField& out, const SpinorField& in) const {
+void StaggeredSchur::multiply(SpinorField& out, const SpinorField& in, bool, ColumnSums& sums) const {
   const StaggeredHopping& hop = matrix_->hopping();
   const double m = matrix_->mass(), a = m * m + shift_;
-  if (!hop.sums_energies(in.rhs()) || a == 0) {
-    apply(out, in);
-    return real_dot_each(in, out);
-  }
-  TRELLIS_REQUIRE(&out != &in, "StaggeredSchur cannot work in place");
   SpinorField& odd = odd_workspace(in.rhs());
-  return hop.apply_twice_with_energy(out, odd, 0, in, {0.5}, {-0.5, &in, a});
+  if (!sums.wants_real_dot || !hop.sums_energies(in.rhs()) || a == 0)
+    return hop.apply_twice(out, odd, 0, in, {0.5}, {-0.5, &in, a});
+  sums.real_dot = hop.apply_twice_with_energy(out, odd, 0, in, {0.5}, {-0.5, &in, a});
+  sums.book(out, 0, 0);
 }
 
 /// Per even site: two hops with their factors 1/2 and the mass term.
-double StaggeredSchur::flops() const {
-  return 0.5 * double(matrix_->lattice().volume()) * (2.0 * matrix_->hopping().flops_per_site() + 24.0);
-}
-
-double StaggeredSchur::bytes(int rhs) const {
+Cost StaggeredSchur::cost(int columns) const {
+  const StaggeredHopping& hop = matrix_->hopping();
+  const double half = 0.5 * double(matrix_->lattice().volume());
   const double vector = 6.0 * double(element_bytes(matrix_->precision()));
-  return 0.5 * double(matrix_->lattice().volume()) *
-         (2.0 * matrix_->hopping().bytes_per_site(rhs) + rhs * vector);
+  Cost cost = cost_of(half * columns * (2.0 * hop.flops_per_site() + 24.0),
+                      half * (2.0 * hop.bytes_per_site(columns) + columns * vector));
+  for (int parity = 0; parity < 2; ++parity) cost += hop.hop_cost(parity, columns);
+  return cost;
 }
 
 LinearOperatorPtr StaggeredSchur::converted(Precision precision) const {

@@ -3,7 +3,6 @@
 ///
 ///   M = m + D,  D = 1/2 H anti-hermitian         (doc/conventions.md, Staggered fermions)
 ///   M^dagger M on the even sites: m^2 - D_eo D_oe
-#include "trellis/field/energy.hpp"
 #include "trellis/field/schur_operator.hpp"
 #include "trellis/operator/staggered_hopping.hpp"
 
@@ -39,41 +38,34 @@ class StaggeredOperator final : public LinearOperator {
  public:
   explicit StaggeredOperator(StaggeredMatrixPtr matrix) : matrix_{std::move(matrix)} {}
 
-  void apply(SpinorField& out, const SpinorField& in) const override { apply_signed(out, in, 1.0); }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply_signed(out, in, -1.0); }
-  SpinorField make_field(int rhs = 1) const override {
-    return matrix_->hopping().make_field(Subset::full, rhs);
+  FieldSpec domain(int columns = 1) const override {
+    return matrix_->hopping().field_spec(Subset::full, columns);
   }
-  double flops() const override;
-  double bytes(int rhs) const override;
+  const LatticePtr& domain_lattice() const override { return matrix_->hopping().links()->lattice_ptr(); }
+  Cost cost(int columns) const override;
   LinearOperatorPtr converted(Precision precision) const override;
   std::shared_ptr<const SchurOperator> schur(SchurForm form) const override;
   std::string name() const override { return "staggered"; }
   const StaggeredMatrixPtr& matrix() const { return matrix_; }
 
  private:
-  void apply_signed(SpinorField& out, const SpinorField& in, double sign) const;
+  void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   StaggeredMatrixPtr matrix_;
 };
 
 /// M^dagger M + shift = m^2 + shift - D_eo D_oe on the even sites, in two passes; positive for m != 0 and no
 /// shift.
-class StaggeredSchur final : public SchurOperator, public EnergySum {
+class StaggeredSchur final : public SchurOperator {
  public:
   explicit StaggeredSchur(StaggeredMatrixPtr matrix, double shift = 0);
 
-  void apply(SpinorField& out, const SpinorField& in) const override;
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply(out, in); }
   bool is_hermitian() const override { return true; }
   bool is_positive() const override { return shift_ >= 0; }
-  /// The energy is summed by the second hop, where that can.
-  Coefficients apply_with_energy(SpinorField& out, const SpinorField& in) const override;
-  int energy_fields() const override { return 0; }
-  SpinorField make_field(int rhs = 1) const override {
-    return matrix_->hopping().make_field(Subset::even, rhs);
+  FieldSpec domain(int columns = 1) const override {
+    return matrix_->hopping().field_spec(Subset::even, columns);
   }
-  double flops() const override;
-  double bytes(int rhs) const override;
+  const LatticePtr& domain_lattice() const override { return matrix_->hopping().links()->lattice_ptr(); }
+  Cost cost(int columns) const override;
   LinearOperatorPtr converted(Precision precision) const override;
   LinearOperatorPtr with_shift(double shift) const override;
   std::string name() const override { return "even-odd staggered"; }
@@ -91,6 +83,8 @@ class StaggeredSchur final : public SchurOperator, public EnergySum {
   void extend(SpinorField& z, const SpinorField& x) const;
 
  private:
+  /// <in, out> is summed by the second hop, where that can.
+  void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   SpinorField& odd_workspace(int rhs) const;
   StaggeredMatrixPtr matrix_;
   double shift_;

@@ -101,7 +101,7 @@ HopTables StaggeredHopping::make_tables(const HopFactors& near, const HopFactors
   return tables;
 }
 
-SpinorField StaggeredHopping::make_field(Subset subset, int rhs) const {
+FieldSpec StaggeredHopping::field_spec(Subset subset, int rhs) const {
   FieldSpec spec;
   spec.precision = precision_;
   spec.subset = subset;
@@ -109,7 +109,19 @@ SpinorField StaggeredHopping::make_field(Subset subset, int rhs) const {
   spec.reals = 6;
   spec.backend = links_->choice().backend;
   spec.lanes = precision_ == links_->choice().precision ? links_->choice().lanes : 0;
-  return SpinorField(links_->lattice_ptr(), spec);
+  return spec;
+}
+
+SpinorField StaggeredHopping::make_field(Subset subset, int rhs) const {
+  return SpinorField(links_->lattice_ptr(), field_spec(subset, rhs));
+}
+
+Cost StaggeredHopping::hop_cost(int parity, int rhs) const {
+  Cost cost = VectorHalo::cost(*links_->stencil(precision_, 1), precision_, parity, rhs);
+  if (links_->is_improved())
+    cost += VectorHalo::cost(*links_->stencil(precision_, 3), precision_, parity, rhs);
+  cost.launches += cost.messages.empty() ? 1 : 2;  // inner and border blocks apart
+  return cost;
 }
 
 double StaggeredHopping::bytes_per_site(int rhs) const {

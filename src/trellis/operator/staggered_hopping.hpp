@@ -101,10 +101,13 @@ class StaggeredHopping {
   const HopTables& tables() const { return tables_; }
   Precision precision() const { return precision_; }
   const Lattice& lattice() const { return *links_->lattice_ptr(); }
+  FieldSpec field_spec(Subset subset, int rhs) const;
   SpinorField make_field(Subset subset, int rhs) const;
   double flops_per_site() const { return links_->is_improved() ? improved_hop_flops : staggered_hop_flops; }
   /// Must-move bytes per output site of one hop over `rhs` right-hand sides: links, vectors in and out.
   double bytes_per_site(int rhs) const;
+  /// Messages and launches of one hop to the sites of a parity.
+  Cost hop_cost(int parity, int rhs) const;
 
  private:
   /// Checks the fields. Without ghosts.

@@ -8,20 +8,20 @@ namespace trellis {
 WilsonOperator::WilsonOperator(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice)
     : WilsonOperator(std::make_shared<WilsonMatrix>(U, params, choice)) {}
 
-void WilsonOperator::apply_signed(SpinorField& out, const SpinorField& in, bool is_dagger) const {
-  TRELLIS_REQUIRE(&out != &in, "WilsonOperator cannot work in place");
+void WilsonOperator::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const {
   for (int parity = 0; parity < 2; ++parity)
     matrix_->apply_hop_plus(out, parity, in, -0.5, in, true, is_dagger);
 }
 
-double WilsonOperator::flops() const {
-  return double(matrix_->lattice().volume()) * (wilson_hop_flops + 48.0 + matrix_->diagonal_flops(false));
-}
-
-double WilsonOperator::bytes(int rhs) const {
+Cost WilsonOperator::cost(int columns) const {
   const double spinor = 24.0 * element_bytes(matrix_->choice().precision);
-  return double(matrix_->lattice().volume()) *
-         (matrix_->hop().bytes_per_site(rhs) + matrix_->diagonal_bytes(false) + rhs * spinor);
+  const double volume = double(matrix_->lattice().volume());
+  Cost cost = cost_of(
+      volume * columns * (wilson_hop_flops + 48.0 + matrix_->diagonal_flops(false)),
+      volume * (matrix_->hop().bytes_per_site(columns) + matrix_->diagonal_bytes(false) + columns * spinor));
+  cost += 2 * matrix_->hop().hop_cost(columns);
+  cost.launches += 2 * matrix_->diagonal_launches();
+  return cost;
 }
 
 LinearOperatorPtr WilsonOperator::converted(Precision precision) const {
@@ -66,7 +66,7 @@ void WilsonSchur::run_fused(SpinorField& out, const SpinorField& in, bool is_dag
                                prepare);
   };
   const bool is_asymmetric = form_ == SchurForm::asymmetric;
-  if (!is_dagger || is_asymmetric || matrix_->has_real_diagonal()) {
+  if (!begins_with_diagonal(is_dagger)) {
     run(in,
         is_asymmetric ? matrix_->hop_plus(-0.25, in, true, is_dagger)
                       : matrix_->inverse_hop_plus(-0.25, in, is_dagger),
@@ -79,8 +79,11 @@ void WilsonSchur::run_fused(SpinorField& out, const SpinorField& in, bool is_dag
   if (norm2) *norm2 = norms.values();
 }
 
+bool WilsonSchur::begins_with_diagonal(bool is_dagger) const {
+  return is_dagger && form_ == SchurForm::symmetric && !matrix_->has_real_diagonal();
+}
+
 void WilsonSchur::run(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const {
-  TRELLIS_REQUIRE(&out != &in, "WilsonSchur cannot work in place");
   if (matrix_->can_fuse_diagonal()) return run_fused(out, in, is_dagger, norm2);
   SpinorField& odd = workspace(0, 1 - parity_, in.rhs());
   if (is_dagger && form_ == SchurForm::symmetric) {
@@ -96,31 +99,22 @@ void WilsonSchur::run(SpinorField& out, const SpinorField& in, bool is_dagger, C
     matrix_->apply_inverse_hop_plus(out, parity_, odd, -0.25, in, is_dagger, norm2);
 }
 
-Coefficients WilsonSchur::apply_norm2(SpinorField& out, const SpinorField& in) const {
-  Coefficients norm2;
-  run(out, in, false, &norm2);
-  return norm2;
+void WilsonSchur::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const {
+  run(out, in, is_dagger, sums.wants_norm2 ? &sums.norm2 : nullptr);
+  if (!sums.norm2.empty()) sums.book(out, 0, matrix_->hop().launches_then());
 }
 
-Coefficients WilsonSchur::apply_dagger_norm2(SpinorField& out, const SpinorField& in) const {
-  Coefficients norm2;
-  run(out, in, true, &norm2);
-  return norm2;
-}
-
-double WilsonSchur::flops() const {
-  const double half = 0.5 * double(matrix_->lattice().volume());
-  const double diagonals =
-      matrix_->diagonal_flops(true) + matrix_->diagonal_flops(form_ == SchurForm::symmetric);
-  return half * (2.0 * wilson_hop_flops + 48.0 + diagonals);
-}
-
-double WilsonSchur::bytes(int rhs) const {
+Cost WilsonSchur::cost_of_form(int columns, bool is_dagger) const {
   const double spinor = 24.0 * element_bytes(matrix_->choice().precision);
   const double half = 0.5 * double(matrix_->lattice().volume());
-  const double diagonals =
-      matrix_->diagonal_bytes(true) + matrix_->diagonal_bytes(form_ == SchurForm::symmetric);
-  return half * (2.0 * matrix_->hop().bytes_per_site(rhs) + diagonals + rhs * spinor);
+  const bool is_symmetric = form_ == SchurForm::symmetric;
+  const double flops = matrix_->diagonal_flops(true) + matrix_->diagonal_flops(is_symmetric);
+  const double bytes = matrix_->diagonal_bytes(true) + matrix_->diagonal_bytes(is_symmetric);
+  Cost cost = cost_of(half * columns * (2.0 * wilson_hop_flops + 48.0 + flops),
+                      half * (2.0 * matrix_->hop().bytes_per_site(columns) + bytes + columns * spinor));
+  cost += 2 * matrix_->hop().hop_cost(columns);
+  cost.launches += matrix_->can_fuse_diagonal() ? int(begins_with_diagonal(is_dagger)) : 2;
+  return cost;
 }
 
 LinearOperatorPtr WilsonSchur::converted(Precision precision) const {

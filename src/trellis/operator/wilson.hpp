@@ -32,7 +32,7 @@ class WilsonMatrix {
   void apply_inverse_hop(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                          bool is_dagger) const;
   /// out = A x + coefficient H in; with_diagonal = false: out = x + coefficient H in. This and the next also
-  /// give |out|^2 if asked to.
+  /// give |out|^2 if asked to, where a hop is what they do last; else they leave it empty.
   void apply_hop_plus(SpinorField& out, int parity, const SpinorField& in, double coefficient,
                       const SpinorField& x, bool with_diagonal, bool is_dagger,
                       Coefficients* norm2 = nullptr) const;
@@ -48,6 +48,8 @@ class WilsonMatrix {
   /// A is a real number, which commutes with H.
   bool has_real_diagonal() const { return !clover_ && params_.twisted_mass == 0; }
 
+  /// Launches of A or A^-1 beside a hop.
+  int diagonal_launches() const { return can_fuse_diagonal() ? 0 : 1; }
   /// Of one A or A^-1, per site, and the bytes of its reals.
   double diagonal_flops(bool is_inverse) const;
   double diagonal_bytes(bool is_inverse) const;
@@ -78,18 +80,18 @@ class WilsonOperator final : public LinearOperator {
   explicit WilsonOperator(WilsonMatrixPtr matrix) : matrix_{std::move(matrix)} {}
   WilsonOperator(const GaugeField& U, const WilsonParams& params, const KernelChoice& choice = {});
 
-  void apply(SpinorField& out, const SpinorField& in) const override { apply_signed(out, in, false); }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { apply_signed(out, in, true); }
-  SpinorField make_field(int rhs = 1) const override { return matrix_->hop().make_field(Subset::full, rhs); }
-  double flops() const override;
-  double bytes(int rhs) const override;
+  FieldSpec domain(int columns = 1) const override {
+    return matrix_->hop().field_spec(Subset::full, columns);
+  }
+  const LatticePtr& domain_lattice() const override { return matrix_->hop().lattice_ptr(); }
+  Cost cost(int columns) const override;
   LinearOperatorPtr converted(Precision precision) const override;
   std::shared_ptr<const SchurOperator> schur(SchurForm form) const override;
   std::string name() const override;
   const WilsonMatrixPtr& matrix() const { return matrix_; }
 
  private:
-  void apply_signed(SpinorField& out, const SpinorField& in, bool is_dagger) const;
+  void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   WilsonMatrixPtr matrix_;
 };
 
@@ -100,15 +102,12 @@ class WilsonSchur final : public SchurOperator {
   /// parity: of the sites that remain (0 = even, the default).
   WilsonSchur(WilsonMatrixPtr matrix, SchurForm form, int parity = 0);
 
-  void apply(SpinorField& out, const SpinorField& in) const override { run(out, in, false, nullptr); }
-  void apply_dagger(SpinorField& out, const SpinorField& in) const override { run(out, in, true, nullptr); }
-  Coefficients apply_norm2(SpinorField& out, const SpinorField& in) const override;
-  Coefficients apply_dagger_norm2(SpinorField& out, const SpinorField& in) const override;
-  SpinorField make_field(int rhs = 1) const override {
-    return matrix_->hop().make_field(subset_of(parity_), rhs);
+  FieldSpec domain(int columns = 1) const override {
+    return matrix_->hop().field_spec(subset_of(parity_), columns);
   }
-  double flops() const override;
-  double bytes(int rhs) const override;
+  const LatticePtr& domain_lattice() const override { return matrix_->hop().lattice_ptr(); }
+  Cost cost(int columns) const override { return cost_of_form(columns, false); }
+  Cost dagger_cost(int columns) const override { return cost_of_form(columns, true); }
   LinearOperatorPtr converted(Precision precision) const override;
   std::string name() const override;
 
@@ -125,7 +124,12 @@ class WilsonSchur final : public SchurOperator {
   }
 
  private:
+  /// |out|^2 is summed by the last hop, where that ends the operator.
+  void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   void run(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const;
+  Cost cost_of_form(int columns, bool is_dagger) const;
+  /// A^-1 in comes first, in a launch of its own.
+  bool begins_with_diagonal(bool is_dagger) const;
   void run_fused(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const;
   SpinorField& workspace(int which, int parity, int rhs) const;
   WilsonMatrixPtr matrix_;

@@ -177,9 +177,7 @@ void WilsonMatrix::apply_inverse_hop_plus(SpinorField& out, int parity, const Sp
   if (has_twisted_clover()) {
     TRELLIS_REQUIRE(&out != &x, "the operator cannot add to its own argument");
     hop_alone(out, parity, in, coefficient, is_dagger);
-    twisted_clover(out, out, parity, is_dagger, true, &x);
-    if (norm2 != nullptr) *norm2 = norm2_each(out);
-    return;
+    return twisted_clover(out, out, parity, is_dagger, true, &x);
   }
   run(out, parity, in, inverse_hop_plus(coefficient, x, is_dagger), norm2);
 }
@@ -190,9 +188,7 @@ void WilsonMatrix::apply_hop_plus(SpinorField& out, int parity, const SpinorFiel
   if (with_diagonal && has_twisted_clover()) {
     TRELLIS_REQUIRE(&out != &x, "the operator cannot add to its own argument");
     hop_alone(out, parity, in, coefficient, is_dagger);
-    twisted_clover(out, x, parity, is_dagger, false, &out);
-    if (norm2 != nullptr) *norm2 = norm2_each(out);
-    return;
+    return twisted_clover(out, x, parity, is_dagger, false, &out);
   }
   run(out, parity, in, hop_plus(coefficient, x, with_diagonal, is_dagger), norm2);
 }

@@ -14,7 +14,7 @@ int columns_per_batch(const LinearOperator& A) {
   const SpinorField field = A.make_field(1);
   const double fields = recursion_fields * double(field.sites()) * field.slots() * field.reals() *
                         double(element_bytes(field.precision()));
-  const double links = (2 * A.bytes(1) - A.bytes(2)) / 2;  // an application reads each link twice
+  const double links = (2 * A.cost(1).bytes - A.cost(2).bytes) / 2;  // an application reads each link twice
   if (links + fields > far_out) return batch_in_memory;
   return std::max(1, int((nominal_cache - links) / fields));
 }

@@ -12,25 +12,17 @@ namespace {
 constexpr double hopeless_growth2 = 1e20;
 }  // namespace
 
-void SolveCost::add_applications(const LinearOperator& A, int rhs, int count) {
-  flops += double(count) * rhs * A.flops();
-  conventional_flops += double(count) * rhs * A.conventional_flops();
-  bytes += double(count) * A.bytes(rhs);
+void SolveCost::add_applications(const LinearOperator& A, int columns, int count) {
+  *this += count * A.cost(columns);
 }
 
-void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double flops_per_real) {
-  const double sites = double(f.sites()) * f.slots();
-  const double scale = double(scale_bytes(f.precision()));
-  flops += sites * f.reals() * flops_per_real;
-  conventional_flops += sites * f.reals() * flops_per_real;
-  bytes += sites * fields * (double(f.reals()) * double(element_bytes(f.precision())) + scale);
+void SolveCost::add_dagger_applications(const LinearOperator& A, int columns, int count) {
+  *this += count * A.dagger_cost(columns);
 }
 
-SolveCost& SolveCost::operator+=(const SolveCost& other) {
-  flops += other.flops;
-  bytes += other.bytes;
-  conventional_flops += other.conventional_flops;
-  return *this;
+void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double flops_per_real, int launches,
+                                   int sums) {
+  *this += cost_of_passes(f.lattice(), f.spec(), fields, flops_per_real, launches, sums);
 }
 
 SolveProgress::SolveProgress(int rhs, int max_iterations, bool records_history, double tolerance,

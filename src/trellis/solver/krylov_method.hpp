@@ -25,14 +25,13 @@ Values negative(Values values) {
   return values;
 }
 
-/// Flops and must-move bytes, all ranks.
-struct SolveCost {
-  double flops = 0, bytes = 0;
-  double conventional_flops = 0;  ///< with those of LinearOperator::conventional_flops()
-  void add_applications(const LinearOperator& A, int rhs, int count);
-  /// `fields` reads and writes of a field like `f`, `flops_per_real` operations on each of its reals.
-  void add_linear_algebra(const SpinorField& f, double fields, double flops_per_real);
-  SolveCost& operator+=(const SolveCost& other);
+/// What a solve has cost so far.
+struct SolveCost : Cost {
+  void add_applications(const LinearOperator& A, int columns, int count);
+  void add_dagger_applications(const LinearOperator& A, int columns, int count);
+  /// `fields` reads and writes of a field like `f` and `flops_per_real` operations on each of its reals, in
+  /// so many launches for each parity, with so many global sums.
+  void add_linear_algebra(const SpinorField& f, double fields, double flops_per_real, int launches, int sums);
 };
 
 /// One right-hand side on its way; residuals are in the units of the run.

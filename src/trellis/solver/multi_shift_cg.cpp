@@ -20,6 +20,7 @@ namespace {
 void require_alike(const LinearOperatorPtr& A, const std::vector<double>& shifts,
                    const std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec) {
   TRELLIS_REQUIRE(A != nullptr, "multi_shift_cg needs an operator");
+  require_square(*A);
   TRELLIS_REQUIRE(A->is_hermitian(), "multi_shift_cg needs a hermitian operator, which ", A->name(),
                   " is not");
   TRELLIS_REQUIRE(!shifts.empty() && x.size() == shifts.size(), "multi_shift_cg: ", x.size(),
@@ -30,9 +31,7 @@ void require_alike(const LinearOperatorPtr& A, const std::vector<double>& shifts
                   spec.max_iterations);
   for (const double shift : shifts)
     TRELLIS_REQUIRE(std::isfinite(shift), "a shift of ", A->name(), " is ", shift);
-  FieldSpec domain = A->make_field(1).spec();
-  domain.rhs = b.rhs();
-  TRELLIS_REQUIRE(b.spec() == domain, "the source is not of the domain of ", A->name());
+  require_in_range(*A, b, "the source");
   for (const SpinorField& f : x)
     TRELLIS_REQUIRE(f.spec() == b.spec() && f.lattice_ptr() == b.lattice_ptr(),
                     "solution and source differ in kind");
@@ -54,17 +53,13 @@ SolveReport check_or_finish(const LinearOperator& A, SpinorField& x, const Spino
   report.relative_residual = relative_residual(A, x, b);
   SolveCost cost;
   cost.add_applications(A, b.rhs(), 1);
-  cost.add_linear_algebra(b, 4, 6);
-  report.flops = cost.flops;
-  report.conventional_flops = cost.conventional_flops;
-  report.bytes = cost.bytes;
+  cost.add_linear_algebra(b, 4, 6, 3, 2);
+  report.cost = cost;
   report.converged = report.largest_residual() <= spec.tolerance;
   report.reason = report.converged ? StopReason::converged : StopReason::max_iterations;
   if (report.converged || !may_finish) return report;
   SolveReport finished = SolverSpec(CgSpec{spec.tolerance, spec.max_iterations})->solve(A, x, b);
-  finished.flops += cost.flops;
-  finished.conventional_flops += cost.conventional_flops;
-  finished.bytes += cost.bytes;
+  finished.cost += cost;
   return finished;
 }
 
@@ -72,9 +67,7 @@ SolveReport report_of(const SharedKrylovSpace& space, size_t shifts) {
   SolveReport report;
   report.method = message("multi-shift cg, ", shifts, " shifts");
   report.reason = StopReason::converged;
-  report.flops = space.progress.cost.flops;
-  report.conventional_flops = space.progress.cost.conventional_flops;
-  report.bytes = space.progress.cost.bytes;
+  report.cost = space.progress.cost;
   report.history = space.progress.history;
   report.mean_active_shifts = space.mean_active_shifts();
   for (const SolveColumn& c : space.progress.columns)
@@ -84,9 +77,7 @@ SolveReport report_of(const SharedKrylovSpace& space, size_t shifts) {
 
 void add(SolveReport& report, const SolveReport& part) {
   report.reason = std::max(report.reason, part.reason);
-  report.flops += part.flops;
-  report.conventional_flops += part.conventional_flops;
-  report.bytes += part.bytes;
+  report.cost += part.cost;
   report.reliable_updates += part.reliable_updates;
   report.restarts += part.iterations > 0 ? 1 : 0;
   for (const double r : part.relative_residual) report.relative_residual.push_back(r);
@@ -141,7 +132,7 @@ SolveReport run_in_low_precision(const LinearOperatorPtr& low, const std::vector
     convert(x[k], low_x[k]);
     combine(x[k], norm, x[k], zero, x[k]);
   }
-  space.progress.cost.add_linear_algebra(b, 3.0 + 3.0 * double(shifts.size()), 2);
+  space.progress.cost.add_linear_algebra(b, 3.0 + 3.0 * double(shifts.size()), 2, int(shifts.size()) + 2, 1);
   return report_of(space, shifts.size());
 }
 
@@ -182,9 +173,7 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
     }
     report.reason =
         std::max(report.reason, part.reason == StopReason::zero_source ? StopReason::converged : part.reason);
-    report.flops += part.flops;
-    report.conventional_flops += part.conventional_flops;
-    report.bytes += part.bytes;
+    report.cost += part.cost;
     report.restarts += part.iterations > 0 ? int(count) : 0;
     report.reliable_updates += part.reliable_updates;
     own_iterations = std::max(own_iterations, part.iterations);
@@ -226,9 +215,7 @@ SolveReport multi_shift_recursion(const LinearOperatorPtr& A, const std::vector<
   check.add_applications(*A, b.rhs(), 1);
   SolveReport report = report_of(space, shifts.size());
   report.relative_residual = relative_residual(ShiftedOperator(A, shifts[smallest]), x[smallest], b);
-  report.flops += check.flops;
-  report.conventional_flops += check.conventional_flops;
-  report.bytes += check.bytes;
+  report.cost += check;
   if (space.source_is_zero()) report.reason = StopReason::zero_source;
   for (const SolveColumn& column : space.progress.columns)
     if (column.failed) report.reason = std::max(report.reason, column.failure);

@@ -6,29 +6,35 @@
 
 namespace trellis {
 
+namespace {
+void multiply_by(const LinearOperator& A, SpinorField& out, const SpinorField& in, bool is_dagger) {
+  is_dagger ? A.apply_dagger(out, in) : A.apply(out, in);
+}
+
+/// Of out += shift in, as a pass of its own.
+Cost cost_of_shift(const LinearOperator& A, int columns) {
+  return cost_of_passes(*A.domain_lattice(), A.domain(columns), 3, 2, 1, 0);
+}
+}  // namespace
+
 NormalOperator::NormalOperator(LinearOperatorPtr A) : A_{std::move(A)} {
   TRELLIS_REQUIRE(A_ != nullptr, "NormalOperator needs an operator");
 }
 
-SpinorField& NormalOperator::workspace(int rhs) const {
-  auto& field = workspace_[rhs];
-  if (!field) field = std::make_unique<SpinorField>(A_->make_field(rhs));
+SpinorField& NormalOperator::workspace(int columns) const {
+  auto& field = workspace_[columns];
+  if (!field) field = std::make_unique<SpinorField>(A_->make_range_field(columns));
   return *field;
 }
 
-void NormalOperator::apply(SpinorField& out, const SpinorField& in) const {
-  TRELLIS_REQUIRE(&out != &in, "NormalOperator cannot work in place");
+void NormalOperator::multiply(SpinorField& out, const SpinorField& in, bool, ColumnSums& sums) const {
   SpinorField& A_in = workspace(in.rhs());
-  A_->apply(A_in, in);
-  A_->apply_dagger(out, A_in);
-}
-
-Coefficients NormalOperator::apply_with_energy(SpinorField& out, const SpinorField& in) const {
-  TRELLIS_REQUIRE(&out != &in, "NormalOperator cannot work in place");
-  SpinorField& A_in = workspace(in.rhs());
-  Coefficients energy = A_->apply_norm2(A_in, in);
-  A_->apply_dagger(out, A_in);
-  return energy;
+  ColumnSums of_A{.wants_norm2 = sums.wants_real_dot}, of_dagger{.wants_norm2 = sums.wants_norm2};
+  A_->apply(A_in, in, of_A);
+  A_->apply_dagger(out, A_in, of_dagger);
+  sums.real_dot = std::move(of_A.norm2);
+  sums.norm2 = std::move(of_dagger.norm2);
+  sums.cost = of_A.cost + of_dagger.cost;
 }
 
 LinearOperatorPtr NormalOperator::converted(Precision precision) const {
@@ -38,32 +44,23 @@ LinearOperatorPtr NormalOperator::converted(Precision precision) const {
 ShiftedOperator::ShiftedOperator(LinearOperatorPtr A, double shift) : A_{std::move(A)}, shift_{shift} {
   TRELLIS_REQUIRE(A_ != nullptr, "ShiftedOperator needs an operator");
   TRELLIS_REQUIRE(std::isfinite(shift), "the shift of ", A_->name(), " is ", shift);
+  require_square(*A_);
   fused_ = A_->with_shift(shift);
 }
 
-void ShiftedOperator::apply(SpinorField& out, const SpinorField& in) const {
-  if (fused_) return fused_->apply(out, in);
-  A_->apply(out, in);
+void ShiftedOperator::multiply(SpinorField& out, const SpinorField& in, bool is_dagger,
+                               ColumnSums& sums) const {
+  if (fused_) return is_dagger ? fused_->apply_dagger(out, in, sums) : fused_->apply(out, in, sums);
+  multiply_by(*A_, out, in, is_dagger);
   combine(out, 1.0, out, shift_, in);
 }
 
-Coefficients ShiftedOperator::apply_with_energy(SpinorField& out, const SpinorField& in) const {
-  if (fused_) return trellis::apply_with_energy(*fused_, out, in);
-  apply(out, in);
-  return real_dot_each(in, out);
+Cost ShiftedOperator::cost(int columns) const {
+  return fused_ ? fused_->cost(columns) : A_->cost(columns) + cost_of_shift(*A_, columns);
 }
 
-void ShiftedOperator::apply_dagger(SpinorField& out, const SpinorField& in) const {
-  if (fused_) return fused_->apply_dagger(out, in);
-  A_->apply_dagger(out, in);
-  combine(out, 1.0, out, shift_, in);
-}
-
-/// Two operations on each real, where they are passes of their own.
-double ShiftedOperator::flops() const {
-  if (fused_) return fused_->flops();
-  const SpinorField f = A_->make_field(1);
-  return A_->flops() + 2.0 * double(f.sites()) * f.reals();
+Cost ShiftedOperator::dagger_cost(int columns) const {
+  return fused_ ? fused_->dagger_cost(columns) : A_->dagger_cost(columns) + cost_of_shift(*A_, columns);
 }
 
 LinearOperatorPtr ShiftedOperator::converted(Precision precision) const {
@@ -75,30 +72,22 @@ std::string ShiftedOperator::name() const { return message(A_->name(), " + ", sh
 ShiftedColumns::ShiftedColumns(LinearOperatorPtr A, Coefficients shifts)
     : A_{std::move(A)}, shifts_{std::move(shifts)} {
   TRELLIS_REQUIRE(A_ != nullptr, "ShiftedColumns needs an operator");
+  require_square(*A_);
   for (const double shift : shifts_)
     TRELLIS_REQUIRE(std::isfinite(shift), "a shift of ", A_->name(), " is ", shift);
 }
 
-void ShiftedColumns::add_shifts(SpinorField& out, const SpinorField& in) const {
+void ShiftedColumns::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const {
   TRELLIS_REQUIRE(size_t(in.rhs()) == shifts_.size(), shifts_.size(), " shifts of ", A_->name(), " for ",
                   in.rhs(), " right-hand sides");
+  multiply_by(*A_, out, in, is_dagger);
   combine(out, Coefficients(shifts_.size(), 1.0), out, shifts_, in);
 }
 
-void ShiftedColumns::apply(SpinorField& out, const SpinorField& in) const {
-  A_->apply(out, in);
-  add_shifts(out, in);
-}
+Cost ShiftedColumns::cost(int columns) const { return A_->cost(columns) + cost_of_shift(*A_, columns); }
 
-void ShiftedColumns::apply_dagger(SpinorField& out, const SpinorField& in) const {
-  A_->apply_dagger(out, in);
-  add_shifts(out, in);
-}
-
-/// Two operations on each real.
-double ShiftedColumns::flops() const {
-  const SpinorField f = A_->make_field(1);
-  return A_->flops() + 2.0 * double(f.sites()) * f.reals();
+Cost ShiftedColumns::dagger_cost(int columns) const {
+  return A_->dagger_cost(columns) + cost_of_shift(*A_, columns);
 }
 
 LinearOperatorPtr ShiftedColumns::converted(Precision precision) const {

@@ -36,16 +36,14 @@ namespace {
 
 void require_valid(const LinearOperator& A, const SpinorField& x, const SpinorField& b,
                    const CorrectionParams& params) {
+  require_square(A);
   TRELLIS_REQUIRE(params.is_fixed || (params.tolerance > 0 && params.tolerance < 1),
                   "a solver's tolerance lies between 0 and 1, not ", params.tolerance);
   TRELLIS_REQUIRE(params.max_iterations >= 1, "a solver needs at least one iteration, not ",
                   params.max_iterations);
   TRELLIS_REQUIRE(x.lattice_ptr() == b.lattice_ptr() && x.spec() == b.spec(),
                   "solution and source differ in lattice, subset, storage or number of right-hand sides");
-  FieldSpec domain = A.make_field(1).spec();
-  domain.rhs = b.rhs();
-  TRELLIS_REQUIRE(b.spec() == domain, "the source is not of the domain of ", A.name(),
-                  " (subset, storage, lanes or backend)");
+  require_in_range(A, b, "the source");
   TRELLIS_REQUIRE(b.precision() == Precision::double_precision,
                   "the true residual is computed in double, but ", A.name(), " is stored in ",
                   name_of(b.precision()), "; low storage goes inside a mixed solver");
@@ -75,8 +73,7 @@ class ResidualCorrection {
         residual_{SpinorField::like(b)},
         work_{SpinorField::like(b)} {
     progress_.update_threshold = params.update_threshold;
-    FieldSpec low = inner.make_field(1).spec();
-    low.rhs = b.rhs();
+    const FieldSpec low = inner.domain(b.rhs());
     if (low != b.spec()) {
       low_residual_.emplace(b.lattice_ptr(), low);
       low_correction_.emplace(b.lattice_ptr(), low);
@@ -137,7 +134,7 @@ void ResidualCorrection::normalise() {
   if (any_zero_source && !guess_is_zero_) combine(x_, keeps_guess, x_, Coefficients(n, 0.0), x_);
   outcome_.assign(n, StopReason::converged);
   is_finished_.assign(n, false);
-  progress_.cost.add_linear_algebra(b_, 2, 4);
+  progress_.cost.add_linear_algebra(b_, 2, 4, 2, 2);
 }
 
 /// residual = (b - A x) / |b|, and its norms into the columns.
@@ -151,7 +148,7 @@ void ResidualCorrection::compute_true_residual() {
     progress_.cost.add_applications(A_, b_.rhs(), 1);
     residual2 = combine_norm2(residual_, inverse_norm_, b_, minus, work_);
   }
-  progress_.cost.add_linear_algebra(b_, 3, 5);
+  progress_.cost.add_linear_algebra(b_, 3, 5, 1, 1);
   for (size_t i = 0; i < residual2.size(); ++i) {
     progress_.columns[i].residual2 = residual2[i];
     if (std::isfinite(residual2[i])) progress_.columns[i].record.correct(residual2[i]);
@@ -271,7 +268,7 @@ Coefficients ResidualCorrection::lower_residual() {
       change_unit(c, unit * unit);
     }
     combine(residual_, factor, residual_, Coefficients(factor.size(), 0.0), residual_);
-    progress_.cost.add_linear_algebra(b_, 2, 1);
+    progress_.cost.add_linear_algebra(b_, 2, 1, 1, 0);
   }
   convert(*low_residual_, residual_);
   return weight;
@@ -293,7 +290,7 @@ void ResidualCorrection::run_method(KrylovMethod& method) {
     if (is_finished_[i] || (c.failed && c.residual2 > c.start2)) weight[i] = 0;
   }
   combine(x_, Coefficients(weight.size(), 1.0), x_, weight, work_);
-  progress_.cost.add_linear_algebra(b_, low_correction_ ? 9 : 4, 2);
+  progress_.cost.add_linear_algebra(b_, low_correction_ ? 9 : 4, 2, 1, 0);
   ++runs_;
 }
 
@@ -311,9 +308,7 @@ SolveReport ResidualCorrection::report() const {
   report.converged = report.reason == StopReason::converged || report.reason == StopReason::zero_source;
   report.reliable_updates = std::max(runs_ - 1, 0);
   report.restarts = progress_.restarts;
-  report.flops = progress_.cost.flops;
-  report.conventional_flops = progress_.cost.conventional_flops;
-  report.bytes = progress_.cost.bytes;
+  report.cost = progress_.cost;
   report.history = progress_.history;
   return report;
 }

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
-#include "trellis/field/energy.hpp"
 
 namespace trellis {
 
@@ -44,20 +43,22 @@ SharedKrylovSpace::SharedKrylovSpace(const LinearOperatorPtr& A, const std::vect
   alpha_.assign(n, 0.0);
   alpha_before_.assign(n, 1.0);
   beta_.assign(n, 0.0);
-  progress.cost.add_linear_algebra(b, 3 + 2.0 * double(shifts.size()), 2);
+  progress.cost.add_linear_algebra(b, 3 + 2.0 * double(shifts.size()), 2, 1, 1);
 }
 
 /// q = (A + shift) p and alpha = |r|^2 / <p, q>, 0 for columns that are done.
 void SharedKrylovSpace::step_lengths() {
   const SpinorField& p = directions_[base_index_];
   const size_t n = alpha_.size();
-  Coefficients energy = apply_with_energy(*base_, product_, p);
+  ColumnSums sums{.wants_real_dot = true};
+  base_->apply(product_, p, sums);
+  Coefficients& energy = sums.real_dot;
   progress.cost.add_applications(*base_, p.rhs(), 1);
-  progress.cost.add_linear_algebra(p, energy_fields(*base_), 2);
+  progress.cost += sums.cost;
   if (base_shift_ != 0) {
     const Coefficients direction2 = norm2_each(p);
     for (size_t i = 0; i < n; ++i) energy[i] += base_shift_ * direction2[i];
-    progress.cost.add_linear_algebra(p, 1, 2);
+    progress.cost.add_linear_algebra(p, 1, 2, 1, 1);
   }
   for (size_t i = 0; i < n; ++i) {
     alpha_[i] = 0;
@@ -109,7 +110,7 @@ void SharedKrylovSpace::take_pending_steps(std::vector<SpinorField>& x) {
     residuals.push_back(&residuals_[size_t((now_ - age + kept) % kept)]);
   update_shifts(solutions, directions, residuals, steps);
   progress.cost.add_linear_algebra(product_, 4.0 * double(solutions.size()) + pending_,
-                                   4.0 * pending_ * double(solutions.size()));
+                                   4.0 * pending_ * double(solutions.size()), solutions.empty() ? 0 : 1, 0);
   pending_ = 0;
 }
 
@@ -123,7 +124,7 @@ bool SharedKrylovSpace::step(std::vector<SpinorField>& x) {
   SpinorField &r = residuals_[size_t(now_)], &next = residuals_[size_t(next_place)];
   if (base_shift_ != 0) {
     combine(product_, one, product_, Coefficients(n, base_shift_), directions_[base_index_]);
-    progress.cost.add_linear_algebra(r, 3, 2);
+    progress.cost.add_linear_algebra(r, 3, 2, 1, 0);
   }
   const Coefficients residual2 = combine_norm2(next, one, r, minus, product_);
   now_ = next_place;
@@ -131,7 +132,7 @@ bool SharedKrylovSpace::step(std::vector<SpinorField>& x) {
   Coefficients next_beta(n, 0.0);
   for (size_t i = 0; i < n; ++i)
     if (progress.columns[i].is_active) next_beta[i] = residual2[i] / residual2_[i];
-  progress.cost.add_linear_algebra(r, 3, 4);
+  progress.cost.add_linear_algebra(r, 3, 4, 1, 1);
   ++pending_;
   ++iterations_;
   for (size_t k = 0; k < shifts_.size(); ++k) {
@@ -143,7 +144,7 @@ bool SharedKrylovSpace::step(std::vector<SpinorField>& x) {
     if (k == base_index_) {
       if (!shift.is_active) continue;
       update_solution_and_direction(x[k], step.a, directions_[k], step.b, residuals_[size_t(now_)]);
-      progress.cost.add_linear_algebra(r, 5, 4);
+      progress.cost.add_linear_algebra(r, 5, 4, 1, 0);
     } else if (shift.is_active || !shift.pending.empty()) {
       shift.pending.push_back(std::move(step));
     }

@@ -43,9 +43,7 @@ void SolveReport::continues(const SolveReport& before) {
   reliable_updates += before.reliable_updates;
   restarts += before.restarts + 1;
   seconds += before.seconds;
-  flops += before.flops;
-  conventional_flops += before.conventional_flops;
-  bytes += before.bytes;
+  cost += before.cost;
   history.insert(history.begin(), before.history.begin(), before.history.end());
   stages.insert(stages.begin(), before.stages.begin(), before.stages.end());
 }
@@ -81,9 +79,7 @@ void SolveReport::add_columns(const SolveReport& others) {
   reliable_updates = std::max(reliable_updates, others.reliable_updates);
   restarts += others.restarts;
   seconds += others.seconds;
-  flops += others.flops;
-  conventional_flops += others.conventional_flops;
-  bytes += others.bytes;
+  cost += others.cost;
   merge_histories(history, others.history);
   stages.insert(stages.end(), others.stages.begin(), others.stages.end());
 }

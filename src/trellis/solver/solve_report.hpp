@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "trellis/field/cost.hpp"
+
 namespace trellis {
 
 /// Why a solve stopped. For many right-hand sides: of the worst of them, in the order of this list.
@@ -40,9 +42,7 @@ struct SolveReport {
   /// Of a solve that was stuck and went on with surer methods: all of them in order; else empty.
   std::vector<SolveStage> stages;
   double seconds = 0;
-  double flops = 0;               ///< of all ranks: operators and linear algebra
-  double conventional_flops = 0;  ///< as papers count operators (domain wall: dense fifth dimension)
-  double bytes = 0;               ///< must-move bytes of all ranks
+  Cost cost;  ///< of operators and linear algebra
   /// Where asked for: after each iteration the largest |r| / |b| of the recursion (not the true residual).
   std::vector<double> history;
 
@@ -55,8 +55,8 @@ struct SolveReport {
   void add(const SolveReport& next);
   /// Adds the solve of further columns of the same task, which was done after this one.
   void add_columns(const SolveReport& others);
-  double gflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0.0; }
-  double gbytes_per_second() const { return seconds > 0 ? bytes / seconds * 1e-9 : 0.0; }
+  double gflops() const { return seconds > 0 ? cost.flops / seconds * 1e-9 : 0.0; }
+  double gbytes_per_second() const { return seconds > 0 ? cost.bytes / seconds * 1e-9 : 0.0; }
   /// One line for logs.
   std::string summary() const;
 };

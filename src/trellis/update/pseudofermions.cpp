@@ -124,8 +124,8 @@ void solve_shifts(std::vector<SpinorField>& x, SquaredOperator& fermion, const R
   const SolveReport report = solve.precision == Precision::single_precision
                                  ? solve_in_float(x, fermion, solve, b)
                                  : solve_in_double(x, fermion, solve, b);
-  cost.flops += report.flops;
-  cost.bytes += report.bytes;
+  cost.flops += report.cost.flops;
+  cost.bytes += report.cost.bytes;
   SolveCount& count = monomial.solve_count();
   ++count.solves;
   count.iterations += report.iterations;

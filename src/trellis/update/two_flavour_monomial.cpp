@@ -31,8 +31,8 @@ void TwoFlavourMonomial::solve(SpinorField& x, double shift, const SpinorField& 
   OperatorCopies system(shift == 0 ? A : std::make_shared<ShiftedOperator>(A, shift));
   system.provide(shift == 0 ? inner : std::make_shared<ShiftedOperator>(inner, shift));
   const SolveReport report = trellis::solve(spec, system, x, b);
-  costs()[Part::solver].flops += report.flops;
-  costs()[Part::solver].bytes += report.bytes;
+  costs()[Part::solver].flops += report.cost.flops;
+  costs()[Part::solver].bytes += report.cost.bytes;
   ++solve_count().solves;
   solve_count().iterations += report.iterations;
   solve_count().largest_residual = std::max(solve_count().largest_residual, report.largest_residual());

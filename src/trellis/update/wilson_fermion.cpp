@@ -53,13 +53,13 @@ void WilsonFermion::add_derivative(LinkDerivative& G, const std::vector<const Sp
 
 double WilsonFermion::derivative_flops(int fields) const {
   return double(matrix_->lattice().volume()) * derivative_.flops(fields) +
-         fields * (schur_->flops() + double(matrix_->lattice().volume()) * wilson_hop_flops);
+         fields * (schur_->cost(1).flops + double(matrix_->lattice().volume()) * wilson_hop_flops);
 }
 
 double WilsonFermion::derivative_bytes(int fields) const {
   const double volume = double(matrix_->lattice().volume());
   return volume * derivative_.bytes(fields) +
-         fields * (schur_->bytes(1) + volume * matrix_->hop().bytes_per_site(1));
+         fields * (schur_->cost(1).bytes + volume * matrix_->hop().bytes_per_site(1));
 }
 
 double CloverDeterminantMonomial::action(const GaugeField& U) {

@@ -11,6 +11,7 @@
 #include "trellis/comm/message_memory.hpp"
 #include "trellis/comm/mpi/end_of_job.hpp"
 #include "trellis/comm/mpi/shared_exchange.hpp"
+#include "trellis/comm/traffic.hpp"
 
 namespace trellis {
 
@@ -52,7 +53,10 @@ class PersistentExchange final : public Exchange {
     if (finalized) return;
     for (MPI_Request& r : requests_) MPI_Request_free(&r);
   }
-  void start() override { check(MPI_Startall(int(requests_.size()), requests_.data()), "MPI_Startall"); }
+  void start() override {
+    count_messages(sends_);
+    check(MPI_Startall(int(requests_.size()), requests_.data()), "MPI_Startall");
+  }
   void wait() override {
     check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
   }
@@ -116,6 +120,7 @@ class MpiCommunicator final : public Communicator {
             "MPI_Bcast");
   }
   void sum(ExactSum* sums, int count) override {
+    ++traffic().sums;
     if (size_ == 1) return;
     check(MPI_Allreduce(MPI_IN_PLACE, sums, count, exact_sum_type_, exact_sum_op_, comm_), "MPI_Allreduce");
   }

@@ -15,6 +15,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/comm/message_memory.hpp"
+#include "trellis/comm/traffic.hpp"
 
 namespace trellis {
 
@@ -163,6 +164,7 @@ class SharedExchange final : public Exchange {
 
   void start() override {
     ++turn_;
+    count_messages(sends_.near);
     if (remote_) remote_->start();
     for (size_t i = 0; i < sends_.near.size(); ++i) {
       const Message& m = sends_.near[i];

@@ -26,7 +26,7 @@ void ChebyshevFilter::apply(SpinorField& out, const SpinorField& in, SolveCost& 
     std::swap(previous, out);
   }
   cost.add_applications(A_, in.rhs(), degree_);
-  cost.add_linear_algebra(in, 6.0 * degree_, 7.0 * degree_);
+  cost.add_linear_algebra(in, 6.0 * degree_, 7.0 * degree_, 2 * degree_ - 1, 0);
 }
 
 }  // namespace trellis

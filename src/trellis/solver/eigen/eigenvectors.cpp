@@ -49,8 +49,9 @@ void Eigenvectors::deflate(const LinearOperator& A, SpinorField& x, const Spinor
     for (auto& value : c) value /= values[i];
     combine(x, one, x, c, v);
   }
-  cost.add_applications(A, rhs, 2);
-  cost.add_linear_algebra(b, 3 + 6.0 * count(), 2 + 16.0 * count());
+  cost.add_applications(A, rhs, 1);
+  cost.add_dagger_applications(A, rhs, 1);
+  cost.add_linear_algebra(b, 3 + 6.0 * count(), 2 + 16.0 * count(), 1 + 2 * count(), count());
 }
 
 bool Eigenvectors::are_like_fields_of(const LinearOperator& A) const {

@@ -59,7 +59,8 @@ void LanczosBasis::orthogonalise(SpinorField& w, int column) {
       subtract(w, h, basis_[i]);
       if (column >= 0) matrix_.at(int(i), column) += h;
     }
-  cost_.add_linear_algebra(w, 10.0 * double(basis_.size()), 16.0 * double(basis_.size()));
+  cost_.add_linear_algebra(w, 10.0 * double(basis_.size()), 16.0 * double(basis_.size()),
+                           4 * int(basis_.size()), 2 * int(basis_.size()));
 }
 
 /// A vector that vanishes (the basis is invariant) is replaced by a random one.
@@ -130,7 +131,7 @@ void LanczosBasis::restart(int keep) {
     kept.push_back(std::move(v));
     matrix_.at(k, k) = ritz.values[size_t(from)];
   }
-  cost_.add_linear_algebra(kept.front(), 3.0 * n * keep, 8.0 * n * keep);
+  cost_.add_linear_algebra(kept.front(), 3.0 * n * keep, 8.0 * n * keep, n * keep, 0);
   basis_ = std::move(kept);
 }
 

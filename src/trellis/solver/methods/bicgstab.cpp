@@ -108,7 +108,7 @@ void Bicgstab::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
     if (!progress.any_active()) return;
     stabilise(x, r, progress);
     progress.cost.add_applications(A_, r.rhs(), 2);
-    progress.cost.add_linear_algebra(r, 25, 58);
+    progress.cost.add_linear_algebra(r, 25, 58, 10, 6);
     if (!progress.any_active()) return;
     update_direction(r, progress);
   }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
-#include "trellis/field/energy.hpp"
 #include "trellis/solver/krylov_recipe.hpp"
 #include "trellis/solver/solver_methods.hpp"
 
@@ -31,9 +30,11 @@ ConjugateGradient::ConjugateGradient(const LinearOperator& A, int rhs, CgForm fo
 Coefficients ConjugateGradient::update_gradient(const SpinorField& r, const Coefficients& residual2,
                                                 SolveCost& cost) {
   if (form_ == CgForm::hermitian) return residual2;
-  cost.add_applications(A_, r.rhs(), 1);
-  cost.add_linear_algebra(r, 0, 2);
-  return A_.apply_dagger_norm2(*gradient_, r);
+  ColumnSums sums{.wants_norm2 = true};
+  A_.apply_dagger(*gradient_, r, sums);
+  cost.add_dagger_applications(A_, r.rhs(), 1);
+  cost += sums.cost;
+  return sums.norm2;
 }
 
 /// z = K s; returns <s, z>. `gradient2`: |s|^2, which it is without a preconditioner.
@@ -41,29 +42,28 @@ Coefficients ConjugateGradient::precondition(const SpinorField& r, const Coeffic
                                              SolveCost& cost) {
   if (!K_) return gradient2;
   K_->apply(*step_, gradient(r), cost);
-  cost.add_linear_algebra(r, 2, 2);
+  cost.add_linear_algebra(r, 2, 2, 1, 1);
   return real_dot_each(gradient(r), *step_);
 }
 
 /// E from p and q.
 Coefficients ConjugateGradient::energy(SolveCost& cost) const {
   if (form_ == CgForm::normal_equations) {
-    cost.add_linear_algebra(product_, 1, 2);
+    cost.add_linear_algebra(product_, 1, 2, 1, 1);
     return norm2_each(product_);
   }
-  cost.add_linear_algebra(product_, 2, 4);
+  cost.add_linear_algebra(product_, 2, 4, 1, 1);
   return real_dot_each(direction_, product_);
 }
 
 /// q = A p; returns E.
 Coefficients ConjugateGradient::apply_to_direction(SolveCost& cost) {
+  const bool is_hermitian = form_ == CgForm::hermitian;
+  ColumnSums sums{.wants_norm2 = !is_hermitian, .wants_real_dot = is_hermitian};
+  A_.apply(product_, direction_, sums);
   cost.add_applications(A_, direction_.rhs(), 1);
-  if (form_ == CgForm::hermitian) {
-    cost.add_linear_algebra(direction_, energy_fields(A_), 2);
-    return apply_with_energy(A_, product_, direction_);
-  }
-  cost.add_linear_algebra(direction_, 0, 2);
-  return A_.apply_norm2(product_, direction_);
+  cost += sums.cost;
+  return is_hermitian ? sums.real_dot : sums.norm2;
 }
 
 /// p, q = A p and E of a run that continues: p is conjugate to the last p where there is one, else z. Returns
@@ -80,7 +80,7 @@ Coefficients ConjugateGradient::resume(const SpinorField& s, const SpinorField& 
   combine(product_, Coefficients(n, 1.0), A_z, c, product_);
   energy_ = energy(progress.cost);
   progress.cost.add_applications(A_, s.rhs(), 1);
-  progress.cost.add_linear_algebra(s, 10, 14);
+  progress.cost.add_linear_algebra(s, 10, 14, 4, 2);
   return real_dot_each(s, direction_);
 }
 
@@ -105,7 +105,9 @@ Coefficients ConjugateGradient::step_lengths(const Coefficients& numerator, Solv
 void ConjugateGradient::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
   const size_t n = progress.columns.size();
   const Coefficients one(n, 1.0);
-  gradient2_ = update_gradient(r, form_ == CgForm::hermitian ? norm2_each(r) : Coefficients(), progress.cost);
+  const bool is_hermitian = form_ == CgForm::hermitian;
+  if (is_hermitian) progress.cost.add_linear_algebra(r, 1, 2, 1, 1);
+  gradient2_ = update_gradient(r, is_hermitian ? norm2_each(r) : Coefficients(), progress.cost);
   gradient2_ = precondition(r, gradient2_, progress.cost);
   const SpinorField &s = gradient(r), &z = direction_part(s);
   Coefficients numerator = gradient2_, alpha(n, 0.0), beta(n, 0.0);
@@ -120,17 +122,17 @@ void ConjugateGradient::run(SpinorField& x, SpinorField& r, SolveProgress& progr
     if (!progress.any_active()) break;
     const Coefficients residual2 = combine_norm2(r, one, r, negative(alpha), product_);
     progress.record(residual2);
-    progress.cost.add_linear_algebra(r, 3, 4);
+    progress.cost.add_linear_algebra(r, 3, 4, 1, 1);
     if (!progress.any_active() || (resumed_ && progress.wants_reliable_update())) {
       combine(x, one, x, alpha, direction_);
-      progress.cost.add_linear_algebra(x, 3, 2);
+      progress.cost.add_linear_algebra(x, 3, 2, 1, 0);
       break;
     }
     numerator = precondition(r, update_gradient(r, residual2, progress.cost), progress.cost);
     for (size_t i = 0; i < n; ++i)
       beta[i] = progress.columns[i].is_active ? numerator[i] / gradient2_[i] : 0.0;
     update_solution_and_direction(x, alpha, direction_, beta, z);
-    progress.cost.add_linear_algebra(x, 5, 4);
+    progress.cost.add_linear_algebra(x, 5, 4, 1, 0);
     gradient2_ = numerator;
   }
   for (size_t i = 0; i < n; ++i) has_direction_[i] = resumed_ && alpha[i] != 0 && !progress.columns[i].failed;

@@ -33,7 +33,7 @@ class DeflatedInverse final : public ApproximateInverse {
     K_->apply(step_, residual_, cost);
     combine(z, one, z, one, step_);
     cost.add_applications(A_, r.rhs(), 1);
-    cost.add_linear_algebra(r, 7, 4);
+    cost.add_linear_algebra(r, 7, 4, 3, 0);
   }
 
  private:
@@ -100,9 +100,7 @@ SolveReport DeflatedRecipe::solve(const OperatorCopies& A, SpinorField& x, const
     }
   }
   total.method = name(*A);
-  total.flops += cost.flops;
-  total.conventional_flops += cost.conventional_flops;
-  total.bytes += cost.bytes;
+  total.cost += cost;
   total.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return total;
 }

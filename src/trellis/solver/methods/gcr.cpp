@@ -41,7 +41,7 @@ Coefficients Gcr::orthogonalise(int k, SolveCost& cost) {
     else
       norms = combine_norm2(z, one, z, negative(c), images_[j]);
   }
-  cost.add_linear_algebra(z, 5 * k, 16 * k);
+  cost.add_linear_algebra(z, 5 * k, 16 * k, 2 * k, k + 1);
   return norms;
 }
 
@@ -71,7 +71,7 @@ bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
   }
   progress.record(combine_norm2(r, ComplexCoefficients(n, 1.0), r, negative(alpha_[step]), images_[step]));
   progress.cost.add_applications(A_, r.rhs(), 1);
-  progress.cost.add_linear_algebra(r, k == 0 ? 8 : 7, 16);
+  progress.cost.add_linear_algebra(r, k == 0 ? 8 : 7, 16, k == 0 ? 3 : 2, k == 0 ? 3 : 2);
   return true;
 }
 
@@ -84,7 +84,7 @@ void Gcr::update_solution(int steps, SpinorField& x, SolveCost& cost) const {
       for (size_t i = 0; i < n; ++i) y[j][i] -= overlap_[k][j][i] * y[k][i];
     combine(x, ComplexCoefficients(n, 1.0), x, y[j], directions_[j]);
   }
-  cost.add_linear_algebra(x, 3 * steps, 8 * steps);
+  cost.add_linear_algebra(x, 3 * steps, 8 * steps, steps, 0);
 }
 
 void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {

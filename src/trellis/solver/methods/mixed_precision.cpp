@@ -42,7 +42,7 @@ class RepeatedRuns final : public KrylovMethod {
       for (const SolveColumn& c : progress.columns) before.push_back(c.residual2);
       progress.record(left2);
       progress.cost.add_applications(A_, r.rhs(), 1);
-      progress.cost.add_linear_algebra(r, 6, 6);
+      progress.cost.add_linear_algebra(r, 6, 6, 2, 1);
       for (size_t i = 0; i < n; ++i)
         if (progress.columns[i].is_active && left2[i] > least_progress2 * before[i])
           progress.fail(int(i), StopReason::stagnated);
@@ -81,7 +81,7 @@ class InLowStorage final : public ApproximateInverse {
     K_->apply(low_step_, low_residual_, cost);
     convert(z, low_step_);
     combine(z, up, z, zero, z);
-    cost.add_linear_algebra(r, 7, 4);
+    cost.add_linear_algebra(r, 8, 4, 4, 1);
   }
 
  private:

@@ -50,7 +50,7 @@ void MinimalResidual::run(SpinorField& x, SpinorField& r, SolveProgress& progres
       if (progress.columns[i].is_active && progress.columns[i].residual2 > most_left_by_step * before[i])
         progress.fail(int(i), StopReason::stagnated);
     progress.cost.add_applications(A_, r.rhs(), 1);
-    progress.cost.add_linear_algebra(r, 9, 30);
+    progress.cost.add_linear_algebra(r, 9, 30, 4, 3);
   }
 }
 

@@ -1,0 +1,33 @@
+#pragma once
+/// What this process has sent and summed so far: plain counters at the communicator, which tests hold the
+/// costs of operators against.
+#include <cstdint>
+#include <vector>
+
+#include "trellis/comm/communicator.hpp"
+
+namespace trellis {
+
+struct Traffic {
+  int64_t messages = 0;                ///< of exchanges, when they start; to itself, too
+  std::vector<int64_t> bytes_to = {};  ///< in them, by the rank that gets them
+  int64_t sums = 0;                    ///< calls of Communicator::sum, also of one process
+};
+
+/// Since the process began. Only the thread that communicates writes it.
+inline Traffic& traffic() {
+  static Traffic so_far;
+  return so_far;
+}
+
+/// Books the messages of an exchange that starts.
+inline void count_messages(const std::vector<Message>& sends) {
+  Traffic& t = traffic();
+  t.messages += int64_t(sends.size());
+  for (const Message& m : sends) {
+    if (size_t(m.peer) >= t.bytes_to.size()) t.bytes_to.resize(size_t(m.peer) + 1, 0);
+    t.bytes_to[size_t(m.peer)] += int64_t(m.bytes);
+  }
+}
+
+}  // namespace trellis

@@ -1,0 +1,198 @@
+// ranks: 1 2 4
+/// What operators and solvers say that they cost is what is sent, summed and launched.
+#include <gtest/gtest.h>
+
+#include "trellis/base/error.hpp"
+#include "trellis/comm/traffic.hpp"
+#include "trellis/device/launch_count.hpp"
+#include "trellis/operator/domain_wall.hpp"
+#include "trellis/operator/staggered.hpp"
+#include "trellis/solver/normal_operator.hpp"
+#include "trellis/solver/solve.hpp"
+
+namespace trellis {
+namespace {
+
+struct Counted {
+  int64_t messages = 0, sums = 0, launches = 0;
+  std::vector<int64_t> bytes_to;  ///< by rank
+};
+
+/// What f() sends, sums and launches.
+template <class F>
+Counted count(const F& f) {
+  traffic().bytes_to.resize(size_t(world()->size()), 0);
+  const Traffic before = traffic();
+  const int64_t launched = launches();
+  f();
+  Counted c{traffic().messages - before.messages, traffic().sums - before.sums, launches() - launched,
+            traffic().bytes_to};
+  for (size_t i = 0; i < c.bytes_to.size(); ++i) c.bytes_to[i] -= before.bytes_to[i];
+  return c;
+}
+
+void expect_cost(const Counted& found, const Cost& cost, const Geometry& g, const std::string& where) {
+  EXPECT_EQ(found.messages, cost.message_count()) << where;
+  EXPECT_EQ(found.sums, cost.sums) << where;
+  EXPECT_EQ(found.launches, cost.launches) << where;
+  std::vector<int64_t> bytes_to(found.bytes_to.size(), 0);
+  for (const SentMessage& m : cost.messages)
+    bytes_to[size_t(g.neighbour_rank(m.mu, m.step))] += m.count * int64_t(m.bytes);
+  EXPECT_EQ(found.bytes_to, bytes_to) << where;
+}
+
+/// apply and apply_dagger, without sums and with each of them.
+void check_operator(const LinearOperator& A, const std::string& where) {
+  const Geometry& g = A.domain_lattice()->geometry();
+  for (const int columns : {1, 3}) {
+    const SpinorField in = A.make_field(columns);
+    SpinorField out = A.make_field(columns);
+    for (const bool is_dagger : {false, true})
+      for (const int wanted : {0, 1, 2}) {
+        ColumnSums sums{.wants_norm2 = (wanted & 1) != 0, .wants_real_dot = (wanted & 2) != 0};
+        const Counted found =
+            count([&] { is_dagger ? A.apply_dagger(out, in, sums) : A.apply(out, in, sums); });
+        expect_cost(found, (is_dagger ? A.dagger_cost(columns) : A.cost(columns)) + sums.cost, g,
+                    message(where, " ", A.name(), ", ", columns, " columns, ", is_dagger, " ", wanted));
+        EXPECT_EQ(sums.norm2.size(), sums.wants_norm2 ? size_t(columns) : 0u);
+        EXPECT_EQ(sums.real_dot.size(), sums.wants_real_dot ? size_t(columns) : 0u);
+      }
+  }
+}
+
+/// Ranks divide time alone, or other directions.
+std::vector<LatticePtr> lattices() {
+  const int ranks = world()->size();
+  std::vector<LatticePtr> all{make_lattice({4, 2, 4, 16}, {1, 1, 1, ranks})};
+  if (ranks == 2) all.push_back(make_lattice({8, 2, 8, 4}, {2, 1, 1, 1}));
+  if (ranks == 4) all.push_back(make_lattice({8, 2, 8, 4}, {2, 1, 2, 1}));
+  return all;
+}
+
+std::string words(const Lattice& lattice, const KernelChoice& choice) {
+  return message("grid ", to_string(lattice.geometry().grid().extents()), ", ", name_of(choice.backend), ", ",
+                 name_of(choice.precision), ":");
+}
+
+template <class F>
+void for_each_choice(const F& f) {
+  for (const LatticePtr& lattice : lattices())
+    for (const Precision precision : all_precisions)
+      for (const Backend backend : {Backend::cpu, Backend::gpu_emulated})
+        f(lattice, KernelChoice{precision, 18, backend, 0});
+}
+
+TEST(Costs, of_wilson_clover_and_twisted_mass) {
+  for_each_choice([](const LatticePtr& lattice, const KernelChoice& choice) {
+    const GaugeField U(lattice);
+    for (const double csw : {0.0, 1.5})
+      for (const double twisted_mass : {0.0, 0.2}) {
+        WilsonParams params;
+        params.mass = 0.1;
+        params.csw_spatial = params.csw_temporal = csw;
+        params.twisted_mass = twisted_mass;
+        const auto matrix = std::make_shared<WilsonMatrix>(U, params, choice);
+        const std::string where = words(*lattice, choice);
+        check_operator(WilsonOperator(matrix), where);
+        check_operator(WilsonSchur(matrix, SchurForm::asymmetric), where);
+        const auto S = std::make_shared<WilsonSchur>(matrix, SchurForm::symmetric);
+        check_operator(*S, where);
+        check_operator(NormalOperator(S), where);
+        check_operator(ShiftedOperator(S, 0.5), where);
+      }
+  });
+}
+
+TEST(Costs, of_domain_walls) {
+  for_each_choice([](const LatticePtr& lattice, const KernelChoice& choice) {
+    const GaugeField U(lattice);
+    DomainWallParams params;
+    params.mass = 0.1;
+    params.Ls = 4;
+    const auto matrix = std::make_shared<DomainWallMatrix>(U, params, choice);
+    const std::string where = words(*lattice, choice);
+    check_operator(DomainWallOperator(matrix), where);
+    for (const SchurForm form : {SchurForm::asymmetric, SchurForm::symmetric})
+      check_operator(DomainWallSchur(matrix, form), where);
+  });
+}
+
+TEST(Costs, of_staggered_and_hisq) {
+  for_each_choice([](const LatticePtr& lattice, const KernelChoice& choice) {
+    const GaugeField U(lattice);
+    for (const bool is_improved : {false, true}) {
+      const auto links = is_improved ? std::make_shared<StaggeredLinks>(U, U, -1.0 / 24, true, choice)
+                                     : std::make_shared<StaggeredLinks>(U, choice);
+      const auto matrix = std::make_shared<StaggeredMatrix>(links, StaggeredPhases{}, 0.1, choice.precision);
+      const std::string where = words(*lattice, choice) + (is_improved ? " improved" : "");
+      check_operator(StaggeredOperator(matrix), where);
+      const auto S = std::make_shared<StaggeredSchur>(matrix);
+      check_operator(*S, where);
+      check_operator(ShiftedOperator(S, 0.5), where);
+    }
+  });
+}
+
+/// Two hops through the lattice together, time slice after time slice, count as they do one after the other.
+TEST(Costs, do_not_depend_on_how_passes_are_cut) {
+  if (world()->size() > 2) GTEST_SKIP() << "too few time slices";
+  const LatticePtr lattice = lattices().front();
+  const HoppingTerm hop(GaugeField(lattice), WilsonParams{},
+                        {Precision::double_precision, 18, Backend::cpu, 1});
+  SpinorField even = hop.make_field(Subset::even, 1), odd = hop.make_field(Subset::odd, 1), out = even;
+  for (const PassOrder order : {PassOrder::apart, PassOrder::in_slices, PassOrder::in_slices_read})
+    expect_cost(count([&] { hop.apply_twice(out, odd, 0, even, {}, {}, {}, order); }), 2 * hop.hop_cost(1),
+                lattice->geometry(), std::to_string(int(order)));
+}
+
+/// Three iterations more cost what they send, sum and launch.
+void check_iterations(const LinearOperator& A, const SpinorField& b, const SolverSpec& few,
+                      const SolverSpec& more) {
+  Cost cost[2];
+  Counted found[2];
+  int iterations[2];
+  std::string method;
+  for (int i = 0; i < 2; ++i) {
+    SpinorField x = SpinorField::like(b);
+    found[i] = count([&] {
+      const SolveReport report = solve(i == 0 ? few : more, A, x, b);
+      cost[i] = report.cost;
+      iterations[i] = report.iterations;
+      method = report.method;
+    });
+  }
+  EXPECT_EQ(iterations[1] - iterations[0], 3) << method;
+  EXPECT_EQ(found[1].messages - found[0].messages, cost[1].message_count() - cost[0].message_count())
+      << method;
+  EXPECT_EQ(found[1].sums - found[0].sums, cost[1].sums - cost[0].sums) << method;
+  EXPECT_EQ(found[1].launches - found[0].launches, cost[1].launches - cost[0].launches) << method;
+  EXPECT_GT(cost[1].sums, cost[0].sums) << method;
+}
+
+SpinorField point_source(const LinearOperator& A) {
+  SpinorField b = A.make_field();
+  std::vector<double> reals(size_t(b.reals()), 0.0);
+  reals[0] = 1.0;
+  if (world()->rank() == 0) b.set_site({0, 0, 0}, 0, reals.data());
+  return b;
+}
+
+TEST(Costs, of_iterations) {
+  const LatticePtr lattice = lattices().front();
+  const GaugeField U(lattice);
+  WilsonParams params;
+  params.mass = 0.1;
+  const WilsonSchur S(std::make_shared<WilsonMatrix>(U, params, KernelChoice{}), SchurForm::symmetric);
+  const SpinorField b = point_source(S);
+  constexpr double out_of_reach = 1e-14;
+  check_iterations(S, b, CgSpec{out_of_reach, 4}, CgSpec{out_of_reach, 7});
+  check_iterations(S, b, BicgstabSpec{out_of_reach, 4}, BicgstabSpec{out_of_reach, 7});
+  check_iterations(S, b, GcrSpec{out_of_reach, 9, 4}, GcrSpec{out_of_reach, 12, 4});
+  check_iterations(S, b, MrSpec{out_of_reach, 4}, MrSpec{out_of_reach, 7});
+  const StaggeredSchur K(
+      std::make_shared<StaggeredMatrix>(std::make_shared<StaggeredLinks>(U), StaggeredPhases{}, 0.1));
+  check_iterations(K, point_source(K), CgSpec{out_of_reach, 4}, CgSpec{out_of_reach, 7});
+}
+
+}  // namespace
+}  // namespace trellis
