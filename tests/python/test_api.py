@@ -62,6 +62,8 @@ def test_the_example_of_the_manual(
     np.testing.assert_allclose(array, S.to_numpy(), atol=1e-9)
     assert report.converged
     assert len(report.relative_residuals) == 12
+    assert (report.messages, report.message_bytes) == (0, 0)  # one process
+    assert report.launches > report.sums > report.iterations
     assert report.largest_residual < 3e-10  # the tolerance is that of the even-odd system
     printed = capsys.readouterr().out
     for part in ("iterations", "true residuals", " s;", "GF/s", "% of the roof", "half inside"):
