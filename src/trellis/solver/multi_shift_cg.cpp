@@ -179,6 +179,7 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
     own_iterations = std::max(own_iterations, part.iterations);
   }
   const Coefficients norm = norm_each(b);
+  report.cost += cost_of_passes(b.lattice(), b.spec(), 1, 2, 1, 1);
   if (std::all_of(norm.begin(), norm.end(), [](double v) { return v == 0; }))
     report.reason = StopReason::zero_source;
   report.iterations += own_iterations;

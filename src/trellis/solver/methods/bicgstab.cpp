@@ -96,19 +96,21 @@ void Bicgstab::update_direction(const SpinorField& r, SolveProgress& progress) {
   if (renews) combine(shadow_, keep, shadow_, renew, r);
   combine(direction_, one, direction_, negative(omega_), product_);
   combine(direction_, one, r, beta, direction_);
+  progress.cost.add_linear_algebra(r, 0, 0, renews ? 4 : 3, 1);  // traffic and flops: with those of run()
 }
 
 void Bicgstab::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
   copy(shadow_, r);
   copy(direction_, r);
   shadow2_ = norm2_each(r);
+  progress.cost.add_linear_algebra(r, 1, 2, 1, 1);
   rho_.assign(shadow2_.begin(), shadow2_.end());
   while (true) {
     half_step(r, progress);
     if (!progress.any_active()) return;
     stabilise(x, r, progress);
     progress.cost.add_applications(A_, r.rhs(), 2);
-    progress.cost.add_linear_algebra(r, 25, 58, 10, 6);
+    progress.cost.add_linear_algebra(r, 25, 58, 7, 5);
     if (!progress.any_active()) return;
     update_direction(r, progress);
   }
