@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/comm/exchange_policy.hpp"
+#include "trellis/comm/transport/choice.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/wilson.hpp"
 
@@ -46,7 +47,7 @@ struct Everything {
         receives.push_back({peer, k, is_own ? in.back().data() : nullptr, in.back().size() * sizeof(int)});
       }
     messages = count;
-    exchange = make_halo_exchange(comm, sends, receives);
+    transport = make_transport(comm, sends, receives);
   }
   static size_t length(int from, int to, int k) { return size_t(1 + (7 * from + 3 * to + 501 * k) % 1000); }
   static int number(int from, int to, int k, int turn, size_t i) {
@@ -54,27 +55,34 @@ struct Everything {
   }
   /// Sends, receives, and counts what is wrong.
   int run(int turn) {
+    int wrong = 0;
+    transport->start([&] { write(turn); });
+    transport->wait([&] { wrong = count_wrong(turn); });
+    return wrong;
+  }
+  void write(int turn) {
+    const int rank = world()->rank(), ranks = world()->size();
+    for (int peer = 0; peer < ranks; ++peer)
+      for (int k = 0; k < messages; ++k) {
+        const size_t length = out[size_t(peer * messages + k)].size();
+        int* data = static_cast<int*>(transport->outgoing(peer * messages + k));
+        for (size_t i = 0; i < length; ++i) data[i] = number(rank, peer, k, turn, i);
+      }
+  }
+  int count_wrong(int turn) {
     const int rank = world()->rank(), ranks = world()->size();
     int wrong = 0;
     for (int peer = 0; peer < ranks; ++peer)
       for (int k = 0; k < messages; ++k) {
-        const size_t length = out[size_t(peer * messages + k)].size();
-        int* data = static_cast<int*>(exchange->outgoing(peer * messages + k));
-        for (size_t i = 0; i < length; ++i) data[i] = number(rank, peer, k, turn, i);
-      }
-    exchange->start();
-    exchange->wait();
-    for (int peer = 0; peer < ranks; ++peer)
-      for (int k = 0; k < messages; ++k) {
         const size_t length = in[size_t(peer * messages + k)].size();
-        const int* data = static_cast<const int*>(exchange->incoming(peer * messages + k));
+        const int* data = static_cast<const int*>(transport->incoming(peer * messages + k));
         for (size_t i = 0; i < length; ++i) wrong += data[i] != number(peer, rank, k, turn, i);
       }
     return wrong;
   }
   int messages = 0;
   std::vector<std::vector<int>> out, in;
-  std::unique_ptr<Exchange> exchange;
+  TransportPtr transport;
 };
 
 constexpr ExchangePolicy policies[] = {ExchangePolicy::persistent, ExchangePolicy::shared,
@@ -102,8 +110,8 @@ TEST(SharedExchange, own_memory_is_aligned) {
     for (int turn = 0; turn < 3; ++turn) {
       EXPECT_EQ(all.run(turn), 0);
       for (int i = 0; i < 3 * world()->size(); ++i) {
-        EXPECT_EQ(reinterpret_cast<uintptr_t>(all.exchange->outgoing(i)) % 64, 0u) << name_of(policy);
-        EXPECT_EQ(reinterpret_cast<uintptr_t>(all.exchange->incoming(i)) % 64, 0u) << name_of(policy);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(all.transport->outgoing(i)) % 64, 0u) << name_of(policy);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(all.transport->incoming(i)) % 64, 0u) << name_of(policy);
       }
     }
   }
@@ -123,13 +131,15 @@ TEST(SharedExchange, one_way_messages_are_not_overrun) {
       std::vector<Message> sends, receives;
       if (comm.rank() == 0) sends.push_back(message);
       if (comm.rank() == 1) receives.push_back(message);
-      const auto exchange = make_halo_exchange(comm, sends, receives);
+      const auto transport = make_transport(comm, sends, receives);
       for (int turn = 0; turn < 200; ++turn) {
-        if (comm.rank() == 0) std::fill_n(static_cast<double*>(exchange->outgoing(0)), length, double(turn));
-        exchange->start();
-        exchange->wait();
+        transport->start([&] {
+          if (comm.rank() == 0)
+            std::fill_n(static_cast<double*>(transport->outgoing(0)), length, double(turn));
+        });
+        transport->wait([] {});
         if (comm.rank() != 1) continue;
-        const double* data = static_cast<const double*>(exchange->incoming(0));
+        const double* data = static_cast<const double*>(transport->incoming(0));
         EXPECT_EQ(std::count(data, data + length, double(turn)), length) << name_of(policy);
       }
     }
@@ -152,8 +162,8 @@ TEST(SharedExchange, messages_that_do_not_match_are_refused) {
   Communicator& comm = *world();
   double x[2] = {}, y[2] = {};
   const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
-  EXPECT_THROW(make_halo_exchange(comm, {{next, 1, x, 16}}, {{last, 1, y, 8}}), BadArgument);
-  EXPECT_THROW(make_halo_exchange(comm, {{next, 1, x, 16}}, {{last, 2, y, 16}}), BadArgument);
+  EXPECT_THROW(make_transport(comm, {{next, 1, x, 16}}, {{last, 1, y, 8}}), BadArgument);
+  EXPECT_THROW(make_transport(comm, {{next, 1, x, 16}}, {{last, 2, y, 16}}), BadArgument);
 }
 
 /// No file of this process grows.
@@ -182,24 +192,51 @@ TEST(SharedExchange, goes_by_messages_where_memory_cannot_be_shared) {
   std::vector<double> out(1 << 20, comm.rank()), in(out.size());  // more than segments that there are
   const std::vector<Message> sends{{next, 1, out.data(), 8 * out.size()}},
       receives{{last, 1, in.data(), 8 * in.size()}};
-  std::unique_ptr<Exchange> exchange;
+  TransportPtr transport;
   {
     std::unique_ptr<WithoutSpace> limit;
     if (comm.rank() == comm.size() - 1) limit = std::make_unique<WithoutSpace>();
     const WithPolicy shared(ExchangePolicy::shared);
     try {
-      make_halo_exchange(comm, sends, receives);
+      make_transport(comm, sends, receives);
       ADD_FAILURE() << "no error on rank " << comm.rank();
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("posix_fallocate: File too large (16"), std::string::npos)
           << error.what();
     }
     set_exchange_policy(ExchangePolicy::automatic);
-    exchange = make_halo_exchange(comm, sends, receives);
+    transport = make_transport(comm, sends, receives);
   }
-  exchange->start();
-  exchange->wait();
+  transport->start([] {});
+  transport->wait([] {});
   EXPECT_EQ(std::count(in.begin(), in.end(), double(last)), int64_t(in.size()));
+}
+
+/// The choice of a way: policy, backend and the variable of GPU messages.
+TEST(Transport, is_chosen_in_one_place) {
+  const auto choose = [](ExchangePolicy policy, Backend backend, const char* messages) {
+    const WithPolicy with(policy);
+    setenv("TRELLIS_GPU_MESSAGES", messages, 1);
+    const std::string name = name_of(choose_transport(backend));
+    unsetenv("TRELLIS_GPU_MESSAGES");
+    return name;
+  };
+  using enum ExchangePolicy;
+  EXPECT_EQ(choose(persistent, Backend::cpu, ""), "requests");
+  EXPECT_EQ(choose(persistent, Backend::gpu_emulated, ""), "requests");
+  EXPECT_EQ(choose(shared, Backend::cpu, "carrier pigeon"), "shared") << "of GPUs only";
+  EXPECT_EQ(choose(copied, Backend::cpu, "direct"), "copied");
+  const std::string host = choose(automatic, Backend::cpu, "");
+  EXPECT_TRUE(host == "shared" || host == "copied") << host;
+  for (const ExchangePolicy policy : {persistent, automatic}) {
+    EXPECT_EQ(choose(policy, Backend::cuda, ""), library_takes_device_memory() ? "device" : "staged");
+    EXPECT_EQ(choose(policy, Backend::cuda, "staged"), "staged");
+    EXPECT_EQ(choose(policy, Backend::cuda, "direct"), "device");
+    EXPECT_THROW(choose(policy, Backend::cuda, "carrier pigeon"), BadArgument);
+  }
+  unsetenv("TRELLIS_GPU_MESSAGES");
+  EXPECT_EQ(choose(shared, Backend::cuda, "direct"), "staged") << "page-locked memory that ranks share";
+  EXPECT_EQ(choose(copied, Backend::cuda, ""), "staged");
 }
 
 TEST(SharedExchange, names_of_policies) {

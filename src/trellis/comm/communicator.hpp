@@ -1,8 +1,11 @@
 #pragma once
 /// What Trellis needs of a message-passing machine: bytes, persistent exchanges, exact sums. Knows no field.
 #include <cstddef>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "trellis/base/exact_sum.hpp"
@@ -32,6 +35,16 @@ class Exchange {
   virtual void* incoming(int number) = 0;
 };
 
+/// Bytes from or for each rank, one part behind the other in the order of ranks.
+struct Parts {
+  std::vector<std::byte> data;
+  std::vector<size_t> bytes;  ///< of each rank's part
+};
+
+class Communicator;
+class NodeMemory;  // transport/node_memory.hpp
+using CommunicatorPtr = std::shared_ptr<Communicator>;
+
 /// All calls are collective unless said otherwise.
 class Communicator {
  public:
@@ -49,17 +62,63 @@ class Communicator {
   virtual double minimum(double value) = 0;
   /// The node of each rank, named by its lowest rank; known from the start. Not collective.
   virtual const std::vector<int>& nodes() const = 0;
+  /// The rank among all ranks of world() that a rank of this communicator has. Not collective.
+  virtual int world_rank(int rank) const = 0;
   /// Messages between two ranks are matched by tag. Not collective by itself.
   virtual std::unique_ptr<Exchange> make_exchange(const std::vector<Message>& sends,
                                                   const std::vector<Message>& receives) = 0;
+  /// Sends part i of `data` to rank i, `bytes[i]` long, and returns the parts that the ranks sent to this
+  /// one. BadArgument on all ranks: some rank does not name a number of bytes for each rank.
+  virtual Parts alltoallv(const void* data, const std::vector<size_t>& bytes) = 0;
+  /// The values of all ranks, in their order.
+  template <class T>
+  std::vector<T> allgather(const T& value);
+
+  /// The communicator of some ranks of this one, in this order; null on all others. It and its ranks are the
+  /// same object each time, and live as long as this communicator. Its calls are collective over its ranks.
+  /// BadArgument on all ranks: there is none, one is out of range or named twice, or ranks do not name the
+  /// same.
+  CommunicatorPtr subset(const std::vector<int>& ranks);
+  /// False where ranks never share memory: in a build without MPI. Not collective.
+  virtual bool can_share_memory() const = 0;
+  /// The ranks with which this one can share memory by the operating system, itself too. New at each call.
+  virtual CommunicatorPtr node() = 0;
+  /// The memory that ranks of a node share, made at the first call. @pre can_share_memory()
+  NodeMemory& node_memory();
+
   /// True on every rank if it is true on any: the way in which errors are agreed.
   bool any(bool flag) { return maximum(flag ? 1.0 : 0.0) > 0.5; }
+  struct FirstError {
+    std::string text;  ///< empty: no rank has an error
+    int rank = -1;
+  };
+  /// The error that is not empty of the lowest such rank, the same on every rank.
+  FirstError first_error(const std::string& error);
   /// If `error` is not empty on some rank, every rank throws FileError with the message of the lowest such
   /// rank.
   void agree_on_error(const std::string& error);
+  /// The same with BadArgument.
+  void agree_on_argument(const std::string& error);
+
+ protected:
+  /// The subset for ranks that are legal and the same on all ranks.
+  virtual CommunicatorPtr make_subset(const std::vector<int>& ranks) = 0;
+
+ private:
+  std::string agreed_text(const std::string& error);
+  std::map<std::vector<int>, CommunicatorPtr> subsets_;
+  std::shared_ptr<NodeMemory> node_memory_;
 };
 
-using CommunicatorPtr = std::shared_ptr<Communicator>;
+template <class T>
+std::vector<T> Communicator::allgather(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const std::vector<T> copies(size_t(size()), value);
+  const Parts parts = alltoallv(copies.data(), std::vector<size_t>(copies.size(), sizeof(T)));
+  std::vector<T> values(copies.size());
+  std::memcpy(values.data(), parts.data.data(), parts.data.size());
+  return values;
+}
 
 /// The communicator of this process group: MPI_COMM_WORLD in an MPI build (initialised at the first call if
 /// need be), else the single process.
@@ -67,6 +126,8 @@ CommunicatorPtr world();
 
 /// Name and version of the message-passing library, one line; "none" in a build without MPI.
 std::string communication_library();
+/// True if that library says that messages may lie in the memory of a GPU.
+bool library_takes_device_memory();
 
 /// Ends the processes of all ranks at once (MPI_Abort); does nothing in a build without MPI. For the top
 /// level of a program only, after it has printed an exception that other ranks do not share.

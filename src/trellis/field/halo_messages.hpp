@@ -1,20 +1,16 @@
 #pragma once
 /// The messages of a halo exchange, from kernels that write them to kernels that read them, on any backend.
-///
-/// On the host kernels write and read the messages in the exchange's own memory. On a GPU the kernels run in
-/// a stream beside the main one: start() packs behind what the main stream holds and copies the messages to
-/// page-locked memory; finish(), which the caller reaches after launching the inner sites, sends, receives,
-/// copies back and unpacks while the GPU computes. An MPI library that takes device pointers is given them,
-/// without copies (comm/exchange_policy.hpp).
-#include <deque>
+/// How they travel is decided in comm/transport/choice.hpp alone.
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "trellis/comm/communicator.hpp"
-#include "trellis/device/gpu.hpp"
 #include "trellis/device/memory.hpp"
 
 namespace trellis {
+
+class HaloTransport;
 
 class HaloMessages {
  public:
@@ -29,7 +25,8 @@ class HaloMessages {
   /// As kernels see them; on the host they change from exchange to exchange. @pre connected
   void* send_buffer(int number);           ///< in pack()
   void* receive_buffer(int number) const;  ///< from unpack() until the next start()
-  /// Runs pack(), which fills the send buffers, and sends them. @pre connected
+  /// Runs pack(), which fills the send buffers, and sends them. Callers launch the inner sites before
+  /// finish(): GPUs compute them while the messages travel. @pre connected
   void start(const std::function<void()>& pack);
   /// Waits for the messages, then runs unpack().
   void finish(const std::function<void()>& unpack);
@@ -37,17 +34,9 @@ class HaloMessages {
   size_t bytes_held() const;  ///< by the messages, here
 
  private:
-  struct Entry {
-    int to, from, tag;
-    size_t bytes;
-    Memory send, receive;                                             ///< on a GPU
-    std::unique_ptr<cuda::PinnedMemory> staged_send, staged_receive;  ///< copies through the host only
-  };
   Backend backend_;
-  bool is_staged_;
-  std::deque<Entry> entries_;
-  std::unique_ptr<cuda::Stream> stream_;  ///< on a GPU, once connected
-  std::unique_ptr<Exchange> exchange_;
+  std::vector<Message> sends_, receives_;
+  std::unique_ptr<HaloTransport> transport_;  ///< once connected
 };
 
 }  // namespace trellis

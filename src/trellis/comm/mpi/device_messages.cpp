@@ -1,4 +1,4 @@
-/// Whether the MPI library takes device pointers, as Open MPI and its kin tell it.
+/// Open MPI and its kin tell whether they take the addresses of a GPU's memory.
 #define OMPI_SKIP_MPICXX 1  // C interface only
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -6,7 +6,7 @@
 #include <mpi-ext.h>
 #endif
 
-#include "trellis/comm/exchange_policy.hpp"
+#include "trellis/comm/communicator.hpp"
 
 namespace trellis {
 

@@ -1,16 +1,20 @@
 /// Communicator over MPI: persistent requests, exact sums by a user-defined reduction.
+#define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
+#include <mpi.h>
+
 #include <algorithm>
 #include <climits>
-#include <cstdio>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <numeric>
 
 #include "trellis/base/environment.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/comm/exchange_policy.hpp"
+#include "trellis/comm/alltoallv.hpp"
 #include "trellis/comm/launcher.hpp"
 #include "trellis/comm/message_memory.hpp"
 #include "trellis/comm/mpi/end_of_job.hpp"
-#include "trellis/comm/mpi/shared_exchange.hpp"
 #include "trellis/comm/traffic.hpp"
 
 namespace trellis {
@@ -73,11 +77,6 @@ class PersistentExchange final : public Exchange {
   std::vector<MPI_Request> requests_;
 };
 
-std::unique_ptr<Exchange> make_persistent(MPI_Comm comm, const std::vector<Message>& sends,
-                                          const std::vector<Message>& receives) {
-  return std::make_unique<PersistentExchange>(comm, sends, receives);
-}
-
 /// By shared memory; TRELLIS_RANKS_PER_NODE says otherwise (tests, and machines whose nodes have domains).
 std::vector<int> find_nodes(MPI_Comm comm) {
   int rank = 0, size = 1;
@@ -97,16 +96,57 @@ std::vector<int> find_nodes(MPI_Comm comm) {
   return nodes;
 }
 
+/// The nodes of some ranks, each named by the first of them: nodes() of a subset.
+std::vector<int> nodes_of_subset(const std::vector<int>& nodes, const std::vector<int>& ranks) {
+  std::vector<int> result;
+  for (const int rank : ranks) {
+    const auto same = [&](int other) { return nodes[size_t(other)] == nodes[size_t(rank)]; };
+    result.push_back(int(std::find_if(ranks.begin(), ranks.end(), same) - ranks.begin()));
+  }
+  return result;
+}
+
+/// Sends and receives parts of any length, also beyond what an int counts. Parts of no bytes are not sent.
+void send_parts(MPI_Comm comm, const std::byte* data, const std::vector<size_t>& bytes, Parts& received) {
+  constexpr size_t chunk = size_t(1) << 30;
+  constexpr int tag = 32767;  // no halo has that many messages
+  int own = 0;
+  MPI_Comm_rank(comm, &own);
+  std::vector<MPI_Request> requests;
+  size_t from = 0, to = 0, own_from = 0, own_to = 0;
+  for (int rank = 0; rank < int(bytes.size()); ++rank) {
+    const size_t in = received.bytes[size_t(rank)], out = bytes[size_t(rank)];
+    if (rank == own) own_from = from, own_to = to;
+    for (size_t done = 0; rank != own && done < in; done += chunk)
+      check(MPI_Irecv(received.data.data() + to + done, int(std::min(chunk, in - done)), MPI_BYTE, rank, tag,
+                      comm, &requests.emplace_back()),
+            "MPI_Irecv");
+    for (size_t done = 0; rank != own && done < out; done += chunk)
+      check(MPI_Isend(data + from + done, int(std::min(chunk, out - done)), MPI_BYTE, rank, tag, comm,
+                      &requests.emplace_back()),
+            "MPI_Isend");
+    to += in;
+    from += out;
+  }
+  if (bytes[size_t(own)] > 0) std::memcpy(received.data.data() + own_to, data + own_from, bytes[size_t(own)]);
+  check(MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+/// Communicators live as long as the process: nothing is freed, as ranks end theirs in any order.
 class MpiCommunicator final : public Communicator {
  public:
-  explicit MpiCommunicator(MPI_Comm comm) : comm_{comm} {
+  explicit MpiCommunicator(MPI_Comm comm, std::vector<int> nodes = {}, std::vector<int> world_ranks = {})
+      : comm_{comm}, nodes_{std::move(nodes)}, world_ranks_{std::move(world_ranks)} {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Type_contiguous(int(sizeof(ExactSum)), MPI_BYTE, &exact_sum_type_), "MPI_Type_contiguous");
     check(MPI_Type_commit(&exact_sum_type_), "MPI_Type_commit");
     check(MPI_Op_create(merge_exact_sums, 1, &exact_sum_op_), "MPI_Op_create");
-    nodes_ = find_nodes(comm_);
+    if (nodes_.empty()) nodes_ = find_nodes(comm_);
+    if (!world_ranks_.empty()) return;
+    world_ranks_.resize(size_t(size_));
+    std::iota(world_ranks_.begin(), world_ranks_.end(), 0);
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -137,44 +177,60 @@ class MpiCommunicator final : public Communicator {
   }
   std::unique_ptr<Exchange> make_exchange(const std::vector<Message>& sends,
                                           const std::vector<Message>& receives) override {
-    return make_persistent(comm_, sends, receives);
+    return std::make_unique<PersistentExchange>(comm_, sends, receives);
   }
   const std::vector<int>& nodes() const override { return nodes_; }
-  /// Null on all ranks where some rank gets no shared memory, or Error if it is required. Collective.
-  std::unique_ptr<Exchange> make_shared(const std::vector<Message>& sends,
-                                        const std::vector<Message>& receives, SharedUse use,
-                                        bool is_required) {
-    if (!segments_) segments_ = std::make_unique<SharedSegments>(comm_);
-    auto exchange = make_shared_exchange(comm_, *segments_, use, sends, receives, make_persistent);
-    if (!any(exchange == nullptr)) return exchange;
-    const std::string reason = "ranks of a node cannot share memory for halos: " +
-                               (exchange ? std::string("so it is on another node") : segments_->failure());
-    if (is_required) throw Error(reason);
-    if (!has_told_ && !exchange && nodes_[size_t(rank_)] == rank_)
-      std::fprintf(stderr, "trellis: %s. They travel as MPI messages.\n", reason.c_str());
-    has_told_ = true;
-    return nullptr;
+  int world_rank(int rank) const override { return world_ranks_[size_t(rank)]; }
+  Parts alltoallv(const void* data, const std::vector<size_t>& bytes) override {
+    // Ranks tell each other the lengths, or, with the highest bit, of how many ranks they name one.
+    constexpr uint64_t is_wrong = uint64_t(1) << 63;
+    std::vector<uint64_t> sent(bytes.begin(), bytes.end()), told(static_cast<size_t>(size_));
+    if (bytes.size() != size_t(size_)) sent.assign(size_t(size_), is_wrong | bytes.size());
+    check(MPI_Alltoall(sent.data(), 1, MPI_UINT64_T, told.data(), 1, MPI_UINT64_T, comm_), "MPI_Alltoall");
+    for (int rank = 0; rank < size_; ++rank)
+      if ((told[size_t(rank)] & is_wrong) != 0)
+        require_bytes_for_each_rank(size_t(told[size_t(rank)] & ~is_wrong), size_, world_rank(rank));
+    Parts received{{}, {told.begin(), told.end()}};
+    received.data.resize(std::accumulate(told.begin(), told.end(), size_t(0)));
+    send_parts(comm_, static_cast<const std::byte*>(data), bytes, received);
+    return received;
+  }
+  bool can_share_memory() const override { return true; }
+  CommunicatorPtr node() override {
+    MPI_Comm node;
+    check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
+          "MPI_Comm_split_type");
+    int size = 1;
+    MPI_Comm_size(node, &size);
+    std::vector<int> ranks(static_cast<size_t>(size));
+    check(MPI_Allgather(&rank_, 1, MPI_INT, ranks.data(), 1, MPI_INT, node), "MPI_Allgather");
+    return of_these(node, ranks);
+  }
+
+ protected:
+  CommunicatorPtr make_subset(const std::vector<int>& ranks) override {
+    const auto place = std::find(ranks.begin(), ranks.end(), rank_);
+    const bool is_member = place != ranks.end();
+    MPI_Comm part;
+    check(MPI_Comm_split(comm_, is_member ? 0 : MPI_UNDEFINED, int(place - ranks.begin()), &part),
+          "MPI_Comm_split");
+    return is_member ? of_these(part, ranks) : nullptr;
   }
 
  private:
+  /// @param ranks of this communicator, which `part` has
+  CommunicatorPtr of_these(MPI_Comm part, const std::vector<int>& ranks) const {
+    std::vector<int> world_ranks;
+    for (const int rank : ranks) world_ranks.push_back(world_rank(rank));
+    return std::make_shared<MpiCommunicator>(part, nodes_of_subset(nodes_, ranks), std::move(world_ranks));
+  }
+
   MPI_Comm comm_;
   MPI_Datatype exact_sum_type_;
   MPI_Op exact_sum_op_;
-  std::unique_ptr<SharedSegments> segments_;  ///< made with the first shared exchange
-  bool has_told_ = false;                     ///< that memory cannot be shared
-  std::vector<int> nodes_;
+  std::vector<int> nodes_, world_ranks_;
   int rank_ = 0, size_ = 1;
 };
-
-/// Where a core gets back lines that another one has written to as fast as it reads them
-/// (shared_exchange.cpp).
-bool lines_return_fast() {
-#if defined(__x86_64__)
-  return __builtin_cpu_is("amd");
-#else
-  return false;
-#endif
-}
 
 CommunicatorPtr make_world() {
   static bool is_prepared = false;  // what is refused may be tried again
@@ -197,19 +253,6 @@ CommunicatorPtr make_world() {
 CommunicatorPtr world() {
   static CommunicatorPtr communicator = make_world();
   return communicator;
-}
-
-std::unique_ptr<Exchange> make_halo_exchange(Communicator& communicator, const std::vector<Message>& sends,
-                                             const std::vector<Message>& receives, Backend backend) {
-  auto* mpi = dynamic_cast<MpiCommunicator*>(&communicator);
-  const ExchangePolicy policy = exchange_policy();
-  const bool is_automatic = policy == ExchangePolicy::automatic;
-  if (mpi == nullptr || policy == ExchangePolicy::persistent || (is_automatic && backend == Backend::cuda))
-    return communicator.make_exchange(sends, receives);
-  const bool is_copied = is_automatic ? !lines_return_fast() : policy == ExchangePolicy::copied;
-  const SharedUse use = is_copied ? SharedUse::copied : SharedUse::in_place;
-  if (auto exchange = mpi->make_shared(sends, receives, use, !is_automatic)) return exchange;
-  return communicator.make_exchange(sends, receives);
 }
 
 std::string communication_library() {

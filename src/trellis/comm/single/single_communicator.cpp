@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/alltoallv.hpp"
 #include "trellis/comm/message_memory.hpp"
 #include "trellis/comm/traffic.hpp"
 
@@ -44,6 +45,12 @@ void SingleCommunicator::sum(ExactSum*, int) { ++traffic().sums; }
 std::unique_ptr<Exchange> SingleCommunicator::make_exchange(const std::vector<Message>& sends,
                                                             const std::vector<Message>& receives) {
   return std::make_unique<CopyExchange>(sends, receives);
+}
+
+Parts SingleCommunicator::alltoallv(const void* data, const std::vector<size_t>& bytes) {
+  require_bytes_for_each_rank(bytes.size(), 1, 0);
+  const auto* begin = static_cast<const std::byte*>(data);
+  return {{begin, begin + bytes[0]}, bytes};
 }
 
 }  // namespace trellis

@@ -16,8 +16,17 @@ class SingleCommunicator final : public Communicator {
   double maximum(double value) override { return value; }
   double minimum(double value) override { return value; }
   const std::vector<int>& nodes() const override { return nodes_; }
+  int world_rank(int) const override { return 0; }
+  bool can_share_memory() const override { return false; }
+  CommunicatorPtr node() override { return std::make_shared<SingleCommunicator>(); }
+  Parts alltoallv(const void* data, const std::vector<size_t>& bytes) override;
   std::unique_ptr<Exchange> make_exchange(const std::vector<Message>& sends,
                                           const std::vector<Message>& receives) override;
+
+ protected:
+  CommunicatorPtr make_subset(const std::vector<int>&) override {
+    return std::make_shared<SingleCommunicator>();
+  }
 
  private:
   std::vector<int> nodes_{0};

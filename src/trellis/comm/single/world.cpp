@@ -1,7 +1,6 @@
 /// world() of a build without MPI.
 #ifndef TRELLIS_WITH_MPI
 #include "trellis/comm/end_of_job.hpp"
-#include "trellis/comm/exchange_policy.hpp"
 #include "trellis/comm/launcher.hpp"
 #include "trellis/comm/single/single_communicator.hpp"
 
@@ -13,11 +12,6 @@ CommunicatorPtr world() {
     return std::make_shared<SingleCommunicator>();
   }();
   return communicator;
-}
-
-std::unique_ptr<Exchange> make_halo_exchange(Communicator& communicator, const std::vector<Message>& sends,
-                                             const std::vector<Message>& receives, Backend) {
-  return communicator.make_exchange(sends, receives);
 }
 
 bool library_takes_device_memory() { return false; }

@@ -1,0 +1,33 @@
+/// Halos through memory that ranks of a node share, with copies from and to memory of each rank's own.
+#include "trellis/comm/message_memory.hpp"
+#include "trellis/comm/transport/transport.hpp"
+
+namespace trellis {
+
+namespace {
+/// A shared transport copies the messages that have data of their own.
+class CopiedTransport final : public HaloTransport {
+ public:
+  CopiedTransport(MessageMemory memory, TransportPtr shared)
+      : memory_{std::move(memory)}, shared_{std::move(shared)} {}
+  void* outgoing(int number) override { return shared_->outgoing(number); }
+  void* incoming(int number) override { return shared_->incoming(number); }
+  void start(const std::function<void()>& pack) override { shared_->start(pack); }
+  void wait(const std::function<void()>& unpack) override { shared_->wait(unpack); }
+
+ private:
+  MessageMemory memory_;
+  TransportPtr shared_;
+};
+}  // namespace
+
+TransportPtr make_copied_transport(Communicator& communicator, const Messages& sends,
+                                   const Messages& receives) {
+  MessageMemory memory;
+  TransportPtr shared =
+      make_shared_transport(communicator, memory.complete(sends), memory.complete(receives));
+  if (!shared) return nullptr;
+  return std::make_unique<CopiedTransport>(std::move(memory), std::move(shared));
+}
+
+}  // namespace trellis

@@ -1,0 +1,46 @@
+/// Halos of fields on GPUs by an MPI library that takes the addresses of their memory.
+#include "trellis/comm/transport/gpu_messages.hpp"
+#include "trellis/comm/transport/transport.hpp"
+#include "trellis/device/gpu.hpp"
+
+namespace trellis {
+
+namespace {
+class DeviceTransport final : public HaloTransport {
+ public:
+  DeviceTransport(Communicator& communicator, const Messages& sends, const Messages& receives)
+      : sends_{memory_.complete(sends)},
+        receives_{memory_.complete(receives)},
+        exchange_{communicator.make_exchange(sends_, receives_)} {}
+  void* outgoing(int number) override { return sends_[size_t(number)].data; }
+  void* incoming(int number) override { return receives_[size_t(number)].data; }
+  /// Packs in the stream beside the main one, behind what that one holds.
+  void start(const std::function<void()>& pack) override {
+    stream_.follow_main();
+    const cuda::Stream::Scope scope(stream_);
+    pack();
+  }
+  /// Callers come here after launching the inner sites, which the GPU computes meanwhile.
+  void wait(const std::function<void()>& unpack) override {
+    stream_.wait();
+    exchange_->start();
+    exchange_->wait();
+    const cuda::Stream::Scope scope(stream_);
+    unpack();
+    stream_.precede_main();
+  }
+
+ private:
+  GpuMessageMemory memory_;
+  Messages sends_, receives_;
+  cuda::Stream stream_;
+  std::unique_ptr<Exchange> exchange_;
+};
+}  // namespace
+
+TransportPtr make_device_transport(Communicator& communicator, const Messages& sends,
+                                   const Messages& receives) {
+  return std::make_unique<DeviceTransport>(communicator, sends, receives);
+}
+
+}  // namespace trellis

@@ -1,0 +1,23 @@
+#pragma once
+/// Memory of a GPU for the messages of a halo that come without.
+#include <vector>
+
+#include "trellis/comm/communicator.hpp"
+#include "trellis/device/memory.hpp"
+
+namespace trellis {
+
+class GpuMessageMemory {
+ public:
+  /// The same messages, all with data, which live as long as this.
+  std::vector<Message> complete(std::vector<Message> messages) {
+    for (Message& m : messages)
+      if (m.data == nullptr) m.data = parts_.emplace_back(m.bytes, Backend::cuda).data();
+    return messages;
+  }
+
+ private:
+  std::vector<Memory> parts_;
+};
+
+}  // namespace trellis

@@ -1,0 +1,54 @@
+#pragma once
+/// Memory that the ranks of a node share.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trellis/comm/communicator.hpp"
+
+namespace trellis {
+
+/// Shared memory of the ranks of a node, in segments that are leased to transports. Segments live as long as
+/// this: transports may end in any order on any rank.
+class NodeMemory {
+ public:
+  /// Collective over `all`, whose node() is not null.
+  explicit NodeMemory(Communicator& all);
+
+  /// Rank within the node of a rank of the communicator, -1 for ranks of other nodes.
+  int node_rank(int rank) const { return node_rank_[size_t(rank)]; }
+
+  struct Segment {
+    Segment(size_t part_bytes, size_t ranks) : bytes{part_bytes}, parts(ranks, nullptr) {}
+    Segment(const Segment&) = delete;
+    Segment& operator=(const Segment&) = delete;
+    ~Segment();
+    size_t bytes;              ///< of each rank's part
+    std::vector<char*> parts;  ///< by rank within the node, mapped
+    bool is_leased = false;
+  };
+  /// A segment with at least `bytes` in each part, the same on all ranks; it returns when the pointer dies.
+  /// Null on all ranks of the node where one of them gets no such memory (failure() says why). Collective
+  /// over the node, with a barrier.
+  std::shared_ptr<Segment> lease(size_t bytes);
+  /// Why the last lease() gave none.
+  const std::string& failure() const { return failure_; }
+  /// True the first time: users are told once that memory cannot be shared.
+  bool is_first_report() { return !std::exchange(has_reported_, true); }
+  char* own(const Segment& segment) const { return segment.parts[size_t(node_->rank())]; }
+  void barrier() { node_->barrier(); }
+
+ private:
+  std::shared_ptr<Segment> make(size_t bytes);
+  /// True if no rank of the node has a failure; if one has, failure_ is that of the first.
+  bool agree(const std::string& failure);
+
+  CommunicatorPtr node_;
+  std::vector<int> node_rank_;
+  std::vector<std::shared_ptr<Segment>> segments_;
+  std::string failure_;
+  bool has_reported_ = false;
+};
+
+}  // namespace trellis

@@ -1,0 +1,58 @@
+#pragma once
+/// The interface of all ways in which the messages of a halo travel, from kernels that write them to kernels
+/// that read them. Each way is one file beside this one; choice.cpp says which of them is taken.
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "trellis/comm/communicator.hpp"
+
+namespace trellis {
+
+/// The messages of one halo, which travel many times. Nothing is allocated after construction.
+class HaloTransport {
+ public:
+  virtual ~HaloTransport() = default;
+  /// Where send `number` is to be written by pack(), as kernels of the fields' backend see it: the data of
+  /// the message, or 64-byte aligned memory of the transport, perhaps another after each start(). It may wait
+  /// until the receiver needs that memory no longer.
+  virtual void* outgoing(int number) = 0;
+  /// Where receive `number` lies, from unpack() until the next start(): the data of the message, or memory of
+  /// the transport, perhaps another after each start().
+  virtual void* incoming(int number) = 0;
+  /// Runs pack(), which writes all sends, and sends them on their way.
+  virtual void start(const std::function<void()>& pack) = 0;
+  /// Waits for all receives, then runs unpack(), which reads them.
+  virtual void wait(const std::function<void()>& unpack) = 0;
+};
+
+using TransportPtr = std::unique_ptr<HaloTransport>;
+using Messages = std::vector<Message>;
+
+// Messages of all functions have data in memory that the way can reach, or none: the transport then has
+// memory for them. Ranks match messages by tag. Each function is collective over the communicator.
+
+/// requests.cpp: persistent requests of the communicator, from and to memory of the host.
+TransportPtr make_requests_transport(Communicator& communicator, const Messages& sends,
+                                     const Messages& receives);
+
+/// shared.cpp: kernels write and read messages between ranks of a node in memory that both have mapped;
+/// messages between nodes are requests. Null on all ranks of a node whose ranks get no such memory, and
+/// NodeMemory::failure() says why. @pre the communicator has a node()
+TransportPtr make_shared_transport(Communicator& communicator, const Messages& sends,
+                                   const Messages& receives);
+
+/// copied.cpp: as the shared one, but kernels write and read memory of their own rank.
+TransportPtr make_copied_transport(Communicator& communicator, const Messages& sends,
+                                   const Messages& receives);
+
+/// staged.cpp: kernels run on a GPU, and messages are copied to and from page-locked memory, between which
+/// another transport moves them, which `make` makes.
+TransportPtr make_staged_transport(const Messages& sends, const Messages& receives,
+                                   const std::function<TransportPtr(const Messages&, const Messages&)>& make);
+
+/// device.cpp: kernels run on a GPU, and the MPI library takes messages from its memory.
+TransportPtr make_device_transport(Communicator& communicator, const Messages& sends,
+                                   const Messages& receives);
+
+}  // namespace trellis
