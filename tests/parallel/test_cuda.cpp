@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
+#include <numeric>
 
 #include "tests/support/column_sums.hpp"
 #include "tests/support/five_fields.hpp"
@@ -14,6 +16,7 @@
 #include "tests/support/random_propagators.hpp"
 #include "tests/support/staggered_fields.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/comm/transport/choice.hpp"
 #include "trellis/device/gpu.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/gauge/action.hpp"
@@ -320,6 +323,53 @@ TEST_F(Cuda, multi_shift_solver) {
     return all;
   };
   compare("shifts", solve, 1e-8);
+}
+
+/// What a rank sends around a ring in a turn.
+std::vector<int> ring_message(int rank, int turn) {
+  std::vector<int> values(1000);
+  std::iota(values.begin(), values.end(), 100003 * rank + 7 * turn);
+  return values;
+}
+
+/// Messages around a ring of ranks, several times.
+void check_ring(const char* what) {
+  Communicator& comm = *world();
+  const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
+  const size_t bytes = 1000 * sizeof(int);
+  const TransportPtr transport =
+      make_transport(comm, {{next, 1, nullptr, bytes}}, {{last, 1, nullptr, bytes}}, Backend::cuda);
+  for (int turn = 0; turn < 5; ++turn) {
+    transport->start(
+        [&] { cuda::copy_from_host(transport->outgoing(0), ring_message(comm.rank(), turn).data(), bytes); });
+    transport->wait([] {});
+    cuda::synchronize();
+    std::vector<int> received(1000);
+    cuda::copy_to_host(received.data(), transport->incoming(0), bytes);
+    EXPECT_EQ(received, ring_message(last, turn)) << what << ", turn " << turn;
+  }
+}
+
+/// Page-locked memory that travels by requests or in memory that ranks share, and an MPI library that takes
+/// the GPU's memory.
+TEST_F(Cuda, messages_of_halos_by_each_way) {
+  const ExchangePolicy before = exchange_policy();
+  const char* word = std::getenv("TRELLIS_GPU_MESSAGES");
+  const std::string messages_before = word == nullptr ? "" : word;
+  std::vector<ExchangePolicy> policies{ExchangePolicy::automatic, ExchangePolicy::persistent};
+  if (is_simulated()) {  // other machines need not let ranks share memory
+    policies.push_back(ExchangePolicy::shared);
+    policies.push_back(ExchangePolicy::copied);
+  }
+  for (const ExchangePolicy policy : policies) {
+    set_exchange_policy(policy);
+    check_ring(name_of(policy));
+    setenv("TRELLIS_GPU_MESSAGES", "staged", 1);
+    EXPECT_EQ(choose_transport(Backend::cuda), TransportWay::staged);
+    check_ring(name_of(policy));
+    setenv("TRELLIS_GPU_MESSAGES", messages_before.c_str(), 1);  // empty is as good as not set
+  }
+  set_exchange_policy(before);
 }
 
 }  // namespace
