@@ -7,6 +7,8 @@ may include itself, the folders it sees, and all that those see. Besides:
 - reference/ includes algebra/, lattice/ and base/ only;
 - kernels' x.hpp see views: nothing of device/ (the launches x.cpu.cpp, x.cuda.cu do);
 - mpi.h only in comm/mpi/ and io/, cuda_runtime.h only in device/cuda/, OpenMP only in device/cpu/;
+- clocks are read in base/clock.hpp only; what a run does depends on times in device/ only (and at the end of a
+  rank); elsewhere a Stopwatch measures for reports;
 - a launch x.cuda.cu has at most 80 lines;
 - in Python, analysis, campaign and report import neither trellis._core nor a module that does.
 """
@@ -18,6 +20,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
@@ -26,11 +29,24 @@ SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
 CUDA_LAUNCH_LINES = 80
 WITHOUT_CORE = ("analysis", "campaign", "report")
 
-# (what a line must not contain, the folders below src/trellis where it may)
+# The end of a rank waits for other ranks only so long; a number that no other memory begins with.
+TIMED = ("device", "comm/mpi/end_of_job.cpp", "comm/transport/node_memory.cpp")
+
+# (what a line must not contain but in a comment, the folders and files below src/trellis where it may)
 PRIVILEGES = [
     (re.compile(r"^\s*#\s*include\s*[\"<]mpi\.h[\">]"), ("comm/mpi", "io"), "mpi.h"),
     (re.compile(r"^\s*#\s*include\s*[\"<]cuda_runtime[\w.]*[\">]"), ("device/cuda",), "cuda_runtime.h"),
     (re.compile(r"^\s*#\s*pragma\s+omp|^\s*#\s*include\s*[\"<]omp\.h[\">]"), ("device/cpu",), "OpenMP"),
+    (
+        re.compile(
+            r"\b(steady_clock|system_clock|high_resolution_clock|clock_gettime|gettimeofday|MPI_Wtime|"
+            r"omp_get_wtime|__rdtsc)\b|\bstd::(time|clock)\("
+        ),
+        ("base/clock.hpp",),
+        "a clock",
+    ),
+    (re.compile(r"\bseconds_now\b"), ("base/clock.hpp", *TIMED), "seconds_now()"),
+    (re.compile(r"\.seconds\(\)\s*[<>]|[<>]=?\s*\w+\.seconds\(\)"), TIMED, "a decision by time"),
 ]
 
 
@@ -85,12 +101,12 @@ def check_folders(root: Path, rule: dict[str, set[str]]) -> Iterator[str]:
 
 def check_privileges(path: Path, where: Path, inside: Path) -> Iterator[str]:
     lines = path.read_text(errors="replace").splitlines()
-    for pattern, folders, what in PRIVILEGES:
-        if any(inside.as_posix().startswith(folder + "/") for folder in folders):
+    for pattern, places, what in PRIVILEGES:
+        if any((inside.as_posix() + "/").startswith(place + "/") for place in places):
             continue
         for number, line in enumerate(lines, 1):
-            if pattern.match(line):
-                yield f"{where}:{number}: {what} is for {', '.join(folders)} only"
+            if pattern.search(line.partition("//")[0]):
+                yield f"{where}:{number}: {what} is for {', '.join(places)} only"
     if path.name.endswith(".cuda.cu") and len(lines) > CUDA_LAUNCH_LINES:
         yield f"{where}: {len(lines)} lines; a launch has at most {CUDA_LAUNCH_LINES}"
 
@@ -117,7 +133,8 @@ def python_modules(package: Path) -> dict[str, Path]:
     return modules
 
 
-def imported(module: str, path: Path, *, in_functions: bool) -> Iterator[tuple[int, str]]:
+@cache
+def imported(module: str, path: Path, *, in_functions: bool) -> list[tuple[int, str]]:
     """Line and full name of each import in a module; without `in_functions` only those that importing the
     module executes. Imports under TYPE_CHECKING never count."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
@@ -136,7 +153,7 @@ def imported(module: str, path: Path, *, in_functions: bool) -> Iterator[tuple[i
             for child in ast.iter_child_nodes(node):
                 yield from visit(child)
 
-    yield from visit(ast.parse(path.read_text()))
+    return list(visit(ast.parse(path.read_text())))
 
 
 def absolute_name(package: str, node: ast.ImportFrom) -> str:

@@ -104,6 +104,18 @@ INCLUDES = [
     ("device/cpu/launch.cpp", "#pragma omp parallel", True),
     ("kernels/linalg/axpy.cpu.cpp", "#pragma omp parallel for", False),
     ("unheard_of/x.cpp", "int x;", False),
+    ("base/clock.hpp", "auto t = std::chrono::steady_clock::now();", True),
+    ("solver/cg.cpp", "auto t = std::chrono::steady_clock::now();", False),
+    ("device/cpu/walk.hpp", "auto t = std::chrono::steady_clock::now();", False),
+    ("comm/mpi/exchange.cpp", "double t = MPI_Wtime();", False),
+    ("solver/cg.cpp", "// no steady_clock here", True),
+    ("solver/cg.cpp", "report.seconds = watch.seconds();", True),
+    ("solver/cg.cpp", "if (watch.seconds() > 3) return;", False),
+    ("update/hmc.cpp", "while (limit >= watch.seconds()) step();", False),
+    ("device/cpu/walk.hpp", "if (watch.seconds() < best) best = watch.seconds();", True),
+    ("operator/walk.cpp", "const double start = seconds_now();", False),
+    ("device/cpu/walk.cpp", "const double start = seconds_now();", True),
+    ("gauge/flow.cpp", "history.push_back({flow.time(), energy});", True),
 ]
 
 

@@ -1,7 +1,6 @@
 #include "trellis/operator/output_tiles.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <new>
 
@@ -118,10 +117,9 @@ void walk_in_faster_tiles(const SpinorField& out, int parity, const SiteRange& s
   thread_local cpu::WalkTrials trials[2][2];
   const bool is_part = sites.size() < out.layout().blocks();
   cpu::WalkTrial& trial = trials[rereads][is_part].of(working_set);
-  const auto start = std::chrono::steady_clock::now();
-  trial.takes_second() ? walk_in_tiles(out, parity, sites, TileOutput::streamed, step) : in_place();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  trial.record(seconds.count() / sites.size());
+  trial.time(sites.size(), [&] {
+    trial.takes_second() ? walk_in_tiles(out, parity, sites, TileOutput::streamed, step) : in_place();
+  });
 }
 
 }  // namespace trellis

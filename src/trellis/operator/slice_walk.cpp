@@ -1,7 +1,6 @@
 #include "trellis/operator/slice_walk.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/launch_count.hpp"
@@ -157,10 +156,7 @@ void walk_in_order(PassOrder order, const SiteLayout& layout,
   static constexpr PassOrder orders[slice_orders] = {PassOrder::apart, PassOrder::in_slices,
                                                      PassOrder::in_slices_read};
   cpu::WalkTrial& trial = trials.of(working_set);
-  const auto start = std::chrono::steady_clock::now();
-  walk(orders[trial.way()]);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  trial.record(seconds.count() / layout.blocks());
+  trial.time(layout.blocks(), [&] { walk(orders[trial.way()]); });
 }
 
 size_t near_set(size_t working_set, const SiteLayout& layout, int reach) {

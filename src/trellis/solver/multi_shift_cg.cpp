@@ -1,10 +1,10 @@
 #include "trellis/solver/multi_shift_cg.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/solver/methods/mixed_precision.hpp"
@@ -190,21 +190,21 @@ SolveReport solve_in_single(const LinearOperatorPtr& A, const LinearOperatorPtr&
 SolveReport multi_shift_cg(const LinearOperatorPtr& A, const std::vector<double>& shifts,
                            std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec,
                            const LinearOperatorPtr& inner) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   require_valid(A, shifts, x, b, spec);
   for (SpinorField& f : x) set_zero(f);
   SolveReport report = spec.precision == Precision::double_precision
                            ? solve_in_double(A, shifts, x, b, spec)
                            : solve_in_single(A, inner, shifts, x, b, spec);
   report.converged = report.reason == StopReason::converged || report.reason == StopReason::zero_source;
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = watch.seconds();
   return report;
 }
 
 SolveReport multi_shift_recursion(const LinearOperatorPtr& A, const std::vector<double>& shifts,
                                   std::vector<SpinorField>& x, const SpinorField& b,
                                   const MultiShiftSpec& spec) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   require_alike(A, shifts, x, b, spec);
   TRELLIS_REQUIRE(!is_16_bit(b.precision()),
                   "the recursion of a multi-shift solver runs in double or single, not in 16 bits");
@@ -222,7 +222,7 @@ SolveReport multi_shift_recursion(const LinearOperatorPtr& A, const std::vector<
     if (column.failed) report.reason = std::max(report.reason, column.failure);
   if (!is_done && report.reason == StopReason::converged) report.reason = StopReason::max_iterations;
   report.converged = is_done;
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = watch.seconds();
   return report;
 }
 

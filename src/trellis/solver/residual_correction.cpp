@@ -1,10 +1,10 @@
 #include "trellis/solver/residual_correction.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/field/columns.hpp"
 
@@ -334,10 +334,10 @@ SolveReport ResidualCorrection::solve(KrylovMethod& method) {
 
 SolveReport correct_residual(const LinearOperator& A, const LinearOperator& inner, KrylovMethod& method,
                              SpinorField& x, const SpinorField& b, const CorrectionParams& params) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   require_valid(A, x, b, params);
   SolveReport report = ResidualCorrection(A, inner, x, b, params).solve(method);
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = watch.seconds();
   return report;
 }
 

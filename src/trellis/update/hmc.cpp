@@ -5,6 +5,7 @@
 #include <set>
 
 #include "trellis/algebra/random.hpp"
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/gauge/starts.hpp"
 #include "trellis/update/fermion_monomial.hpp"
@@ -12,10 +13,6 @@
 namespace trellis {
 
 namespace {
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 /// The largest |a - b| of two arrays of all ranks.
 double largest_difference(Communicator& communicator, const std::vector<double>& a,
                           const std::vector<double>& b) {
@@ -90,7 +87,7 @@ double Hmc::hamiltonian(const GaugeField& U, const AlgebraField& P, TrajectoryRe
 }
 
 TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests, const IsCovered& is_covered) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   TrajectoryRecord record;
   AlgebraField P(U);
   begin(U, P, number);
@@ -129,7 +126,7 @@ TrajectoryRecord Hmc::trajectory(GaugeField& U, uint32_t number, bool tests, con
           record.guarded_links += fermion->links()->guarded_links();
         }
     }
-  record.seconds = seconds_since(start);
+  record.seconds = watch.seconds();
   return record;
 }
 

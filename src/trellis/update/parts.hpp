@@ -1,7 +1,8 @@
 #pragma once
 /// Where the time of a run goes.
 #include <array>
-#include <chrono>
+
+#include "trellis/base/clock.hpp"
 
 namespace trellis {
 
@@ -38,16 +39,14 @@ class PartCosts {
 /// Adds the time of its life to a cost.
 class PartTimer {
  public:
-  explicit PartTimer(PartCost& cost) : cost_{cost}, start_{std::chrono::steady_clock::now()} {}
-  ~PartTimer() {
-    cost_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  explicit PartTimer(PartCost& cost) : cost_{cost} {}
+  ~PartTimer() { cost_.seconds += watch_.seconds(); }
   PartTimer(const PartTimer&) = delete;
   PartTimer& operator=(const PartTimer&) = delete;
 
  private:
   PartCost& cost_;
-  std::chrono::steady_clock::time_point start_;
+  Stopwatch watch_;
 };
 
 }  // namespace trellis

@@ -1,5 +1,6 @@
 /// A rank's end: a barrier that does not block, so that those who wait in it can tell who does not come.
 #include "trellis/comm/mpi/end_of_job.hpp"
+#include "trellis/base/clock.hpp"
 
 #include <unistd.h>
 
@@ -21,14 +22,11 @@
 namespace trellis {
 
 namespace {
-using Clock = std::chrono::steady_clock;
-using std::chrono::microseconds;
-using std::chrono::seconds;
-
 constexpr int default_seconds = 60, most_seconds = 1000000;
-constexpr seconds until_abort{5};    // the same end on all ranks, on a busy machine too
-constexpr seconds until_answers{1};  // of ranks that have ended
-constexpr microseconds most_sleep{5000};
+// Seconds.
+constexpr double until_abort = 5;    // the same end on all ranks, on a busy machine too
+constexpr double until_answers = 1;  // of ranks that have ended
+constexpr double most_sleep = 5e-3;
 
 /// "rank 3", or "ranks 0-2, 5".
 std::string named(const std::vector<int>& ranks) {
@@ -67,17 +65,17 @@ class EndOfRank {
     if (is_over_.exchange(true)) return;
     MPI_Request all;
     if (MPI_Ibarrier(comm_, &all) != MPI_SUCCESS) return;
-    const Clock::time_point begin = Clock::now();
-    microseconds sleep{0};
+    const Stopwatch watch;
+    double sleep = 0;
     for (int is_done = 0;;) {
       if (MPI_Test(&all, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
       listen();
       if (is_done) return;
-      const auto passed = Clock::now() - begin;
-      if (status != 0 && passed > std::min(until_abort, until_told_)) abort(status);
+      const double passed = watch.seconds();
+      if (status != 0 && passed > std::min(until_abort, double(until_told_))) abort(status);
       if (status == 0 && passed > until_told_) tell();
-      std::this_thread::sleep_for(sleep);
-      sleep = std::min(most_sleep, sleep + sleep / 4 + microseconds(passed > microseconds(1000) ? 50 : 0));
+      std::this_thread::sleep_for(std::chrono::duration<double>(sleep));
+      sleep = std::min(most_sleep, 1.25 * sleep + (passed > 1e-3 ? 5e-5 : 0));
     }
   }
 
@@ -119,9 +117,9 @@ class EndOfRank {
   void tell() {
     if (!asked_at_) {
       send(question);
-      asked_at_ = Clock::now();
+      asked_at_ = seconds_now();
     }
-    if (has_told_ || Clock::now() - *asked_at_ < until_answers) return;
+    if (has_told_ || seconds_now() - *asked_at_ < until_answers) return;
     has_told_ = true;
     heard_[size_t(rank_)] = own_;
     if (std::find(heard_.begin(), heard_.end(), question) != heard_.begin() + rank_) return;
@@ -132,18 +130,18 @@ class EndOfRank {
         stderr,
         "trellis: %s ended with status 0, and %s did not within %d s: if they wait for each other, the "
         "job never ends. All ranks must make the same calls (TRELLIS_END_SECONDS sets the seconds)\n",
-        named(ended).c_str(), named(others).c_str(), int(until_told_.count()));
+        named(ended).c_str(), named(others).c_str(), until_told_);
     std::fflush(stderr);
   }
 
   MPI_Comm comm_;
   pid_t process_;
-  seconds until_told_;
+  int until_told_;  ///< seconds
   int rank_ = 0, size_ = 1;
   std::atomic<bool> is_over_{false};
   int own_ = 0;             ///< the note that was sent
   std::vector<int> heard_;  ///< of each rank its note
-  std::optional<Clock::time_point> asked_at_;
+  std::optional<double> asked_at_;
   bool has_told_ = false;
 };
 

@@ -1,10 +1,10 @@
 #include "trellis/device/machine_speed.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 
 #include "trellis/algebra/lane_functions.hpp"
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/cpu/thread_team.hpp"
 #include "trellis/device/memory.hpp"
@@ -12,10 +12,6 @@
 namespace trellis {
 
 namespace {
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 constexpr int doubles = native_vector_bytes / 8;
 using Vector = Lanes<double, doubles>;
 
@@ -41,13 +37,13 @@ template <class F>
 double seconds_per_round(int threads, double seconds, const F& body) {
   long rounds = 0;
   double elapsed = 0;
-  const double start = now();
+  const double start = seconds_now();
   for (long batch = 1; elapsed < seconds; batch *= 2) {
     cpu::on_threads(threads, [&](int thread, int) {
       for (long r = 0; r < batch; ++r) body(thread, threads);
     });
     rounds += batch;
-    elapsed = now() - start;
+    elapsed = seconds_now() - start;
   }
   return elapsed / double(rounds);
 }

@@ -49,10 +49,7 @@ void launch_tried(const SiteRange& range, const Traffic& traffic, WalkTrials& tr
   constexpr size_t l2_cache = size_t(512) << 10;
   if (traffic.working_set < l2_cache || range.size() == 0) return launch(Ahead::nothing);
   WalkTrial& trial = trials.of(traffic.working_set);
-  const auto start = std::chrono::steady_clock::now();
-  launch(Ahead(trial.way()));
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  trial.record(seconds.count() / range.size());
+  trial.time(range.size(), [&] { launch(Ahead(trial.way())); });
 }
 
 /// Entries begin..end-1 by f(begin, end), a group of blocks at a time after bring(block, read_lines) of each.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <climits>
 #include <cstdint>
 #include <mutex>
@@ -24,29 +23,26 @@
 #include <immintrin.h>
 #endif
 
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 
 namespace trellis::cpu {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::microseconds;
-
-constexpr int turns_between_looks = 32;     // at the clock; a microsecond or two
-constexpr auto awake = microseconds(1000);  // without work, where cores are free
-constexpr auto awake_if_shared = microseconds(20);
-constexpr auto preempted = microseconds(300);   // between two looks: something else had the core
-constexpr auto believed = microseconds(10000);  // that cores are shared
+constexpr int turns_between_looks = 32;  // at the clock; a microsecond or two
+// Seconds.
+constexpr double awake = 1e-3;  // without work, where cores are free
+constexpr double awake_if_shared = 2e-5;
+constexpr double preempted = 3e-4;  // between two looks: something else had the core
+constexpr double believed = 1e-2;   // that cores are shared
 
 /// When cores are no longer taken for shared with other programs.
-std::atomic<Clock::rep> shared_until{0};
+std::atomic<double> shared_until{0};
 /// More threads than cores that this process may use.
 std::atomic<bool> is_crowded{false};
 
-void believe_shared(Clock::time_point now) {
-  shared_until.store((now + believed).time_since_epoch().count(), std::memory_order_relaxed);
-}
+void believe_shared(double now) { shared_until.store(now + believed, std::memory_order_relaxed); }
 
 void pause() {
 #if defined(__x86_64__)
@@ -60,19 +56,19 @@ void pause() {
 /// being worked on, so that a long wait says that a core has something else to do.
 template <class IsOver>
 bool wait_awake(const IsOver& is_over, bool is_due) {
-  Clock::time_point begin, last;
+  double begin = 0, last = 0;
   for (bool is_first = true;; is_first = false) {
     for (int i = 0; i < turns_between_looks; ++i) {
       if (is_over()) return true;
       pause();
     }
-    const Clock::time_point now = Clock::now();
+    const double now = seconds_now();
     if (is_first) {
       begin = last = now;
       continue;
     }
-    const bool is_shared = is_crowded.load(std::memory_order_relaxed) ||
-                           now.time_since_epoch().count() < shared_until.load(std::memory_order_relaxed);
+    const bool is_shared =
+        is_crowded.load(std::memory_order_relaxed) || now < shared_until.load(std::memory_order_relaxed);
     if (now - last > preempted) {
       believe_shared(now);
       return is_over();

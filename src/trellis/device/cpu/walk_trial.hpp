@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
 #include <cstddef>
 #include <limits>
+
+#include "trellis/base/clock.hpp"
 
 namespace trellis::cpu {
 
@@ -22,6 +23,13 @@ class WalkTrial {
   /// The way, from 0 on, that the next launch takes.
   int way() const { return is_trying() ? in_trial_[size_t(in_round_ / launches_in_turn)] : fastest_; }
   bool takes_second() const { return way() == 1; }
+  /// Calls launch() in that way, and records what it took for each of so many blocks.
+  template <class Launch>
+  void time(int blocks, const Launch& launch) {
+    const Stopwatch watch;
+    launch();
+    record(watch.seconds() / blocks);
+  }
   /// What the launch took for each block.
   void record(double seconds) {
     if (is_trying()) {

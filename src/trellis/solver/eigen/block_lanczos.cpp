@@ -1,10 +1,10 @@
 #include "trellis/solver/eigen/block_lanczos.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/solver/eigen/lanczos_basis.hpp"
@@ -142,7 +142,7 @@ void Lanczos::begin_from(const Eigenvectors& start) {
 }
 
 Eigenvectors Lanczos::run() {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   estimate_upper();
   const double known_cutoff = spec_.start ? spec_.start->cutoff : 0;
   const double cutoff = spec_.cutoff > 0 ? spec_.cutoff : known_cutoff > 0 ? known_cutoff : upper_ / 20;
@@ -168,7 +168,7 @@ Eigenvectors Lanczos::run() {
   result.cutoff = filter->cutoff();
   result.flops = cost_.flops;
   result.bytes = cost_.bytes;
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = watch.seconds();
   return result;
 }
 

@@ -1,8 +1,8 @@
 #include "trellis/solver/methods/deflated.hpp"
 
 #include <algorithm>
-#include <chrono>
 
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/preconditioner.hpp"
@@ -75,7 +75,7 @@ class DeflatedRecipe final : public SolverRecipe {
 };
 
 SolveReport DeflatedRecipe::solve(const OperatorCopies& A, SpinorField& x, const SpinorField& b) const {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   spec_.vectors->require_belong_to(*A);
   const SolveLimits all = limits();
   SolveReport total;
@@ -101,7 +101,7 @@ SolveReport DeflatedRecipe::solve(const OperatorCopies& A, SpinorField& x, const
   }
   total.method = name(*A);
   total.cost += cost;
-  total.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  total.seconds = watch.seconds();
   return total;
 }
 
