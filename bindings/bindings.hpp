@@ -26,6 +26,7 @@ namespace nb = nanobind;
 using namespace nanobind::literals;
 
 void bind_errors(nb::module_& m);
+void bind_interruption(nb::module_& m);
 void bind_machine(nb::module_& m);
 void bind_lattice(nb::module_& m);
 void bind_gauge(nb::module_& m);
@@ -42,6 +43,9 @@ void bind_domain_wall(nb::module_& m);
 void bind_three_point(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_hdf5(nb::module_& m);
+
+/// Sets the Python exception of an agreed stop (base/stop.hpp): with the GIL.
+void raise_interruption() noexcept;
 
 /// For calls that compute: other Python threads run meanwhile. The call must not touch Python objects.
 using release_gil = nb::call_guard<nb::gil_scoped_release>;

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "bindings.hpp"
+#include "trellis/base/stop.hpp"
 
 namespace trellis::bindings {
 
@@ -20,6 +21,8 @@ void raise(const char* python_name, const std::exception& error) {
 void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
+  } catch (const Interrupted&) {
+    raise_interruption();
   } catch (const ChecksumError& e) {
     raise("ChecksumError", e);
   } catch (const FileError& e) {

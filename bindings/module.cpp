@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
   require_instruction_sets();
   m.doc() = "Compiled part of trellis; import trellis instead.";
   trellis::bindings::bind_errors(m);
+  trellis::bindings::bind_interruption(m);
   trellis::bindings::bind_machine(m);
   trellis::bindings::bind_lattice(m);
   trellis::bindings::bind_gauge(m);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from . import uncaught
+from . import interruption, uncaught
 from .errors import NotAvailable
 
 
@@ -23,4 +23,5 @@ def load() -> ModuleType:
             f"the compiled part of trellis cannot be loaded ({error}); build it with ./bootstrap build"
         ) from error
     uncaught.watch(_core)
+    interruption.watch(_core)
     return _core

@@ -107,7 +107,7 @@ class GradientFlow(NotCopied):
             )
         for k in range(count):
             self._core.step(self._step if k + 1 < count else rest - (count - 1) * self._step)
-        self._steps += count
+            self._steps += 1
 
     @property
     def time(self) -> float:

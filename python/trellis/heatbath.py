@@ -40,6 +40,8 @@ class HeatBath(NotCopied):
     def sweep(self, U: GaugeField, number: int) -> None:
         """One heat-bath sweep, the over-relaxation sweeps, back to SU(3); changes U. Collective.
 
+        Where Ctrl-C ends it, U is as it was.
+
         Parameters
         ----------
         number

@@ -172,7 +172,8 @@ def test_two_algorithms_in_a_run_file(tmp_path: Path, add: str, remove: str, exp
 
 
 @pytest.mark.parametrize(
-    "by, ranks", [(signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGUSR1, 1), (signal.SIGUSR1, 2)]
+    "by, ranks",
+    [(signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGHUP, 1), (signal.SIGUSR1, 1), (signal.SIGUSR1, 2)],
 )
 def test_a_signal_finishes_the_trajectory(
     plain: Path, tmp_path: Path, by: signal.Signals, ranks: int

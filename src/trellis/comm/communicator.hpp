@@ -54,7 +54,8 @@ class Communicator {
   virtual const char* name() const = 0;
   virtual void barrier() = 0;
   virtual void broadcast(void* data, size_t bytes, int root) = 0;
-  /// Adds the sums of all ranks, exactly; every rank gets the same.
+  /// Adds the sums of all ranks, exactly; every rank gets the same. That of all ranks of the job carries
+  /// requests to stop, too (base/stop.hpp).
   virtual void sum(ExactSum* sums, int count) = 0;
   /// Bitwise exclusive or over ranks (checksums) and the largest value over ranks.
   virtual void exclusive_or(unsigned* values, int count) = 0;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/gauge/force.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/kernels/gauge/flow.hpp"
@@ -33,6 +34,7 @@ void GradientFlow::stage(double a, double b) {
 /// V1 = exp(Z0/4) V0, V2 = exp(8/9 Z1 - 17/36 Z0) V1, V3 = exp(3/4 Z2 - 8/9 Z1 + 17/36 Z0) V2: each exponent
 /// is the last one times -17/9 or -1, and a new term.
 void GradientFlow::step(double epsilon) {
+  stop_together(V_.lattice().communicator());
   stage(epsilon / 4, 0);
   stage(epsilon * 8 / 9, -17.0 / 9);
   stage(epsilon * 3 / 4, -1);
@@ -41,6 +43,7 @@ void GradientFlow::step(double epsilon) {
 
 /// The stages leave W1 = Z0/4 and W2 = 8/9 Z1 - 17/9 W1 in the generator: 2 Z1 - Z0 = 9/4 W2 + 1/4 W1.
 double GradientFlow::step_with_error(double epsilon) {
+  stop_together(V_.lattice().communicator());
   if (!embedded_) embedded_.reset(new Embedded{V_, V_, AlgebraField(V_)});
   Embedded& e = *embedded_;
   e.before = V_;

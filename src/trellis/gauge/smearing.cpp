@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/kernels/gauge/stout_smearing.hpp"
 
@@ -16,6 +17,7 @@ GaugeField repeat(const GaugeField& U, int levels, F one_level) {
   if (levels == 0) return in;
   GaugeField out = GaugeField::like(U);
   for (int level = 0; level < levels; ++level) {
+    stop_together(U.lattice().communicator());
     one_level(out, in);
     out.halo_is_stale();
     std::swap(in, out);

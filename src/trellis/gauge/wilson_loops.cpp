@@ -1,6 +1,7 @@
 #include "trellis/gauge/wilson_loops.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/kernels/gauge/wilson_loops.hpp"
 
@@ -40,6 +41,7 @@ class LoopBuilder {
       transport(Q[R], Q[R - 1], [](int mu) { return TransportStep{mu, mu, mu, mu}; });
     }
     for (size_t T = 0; T < T_end; ++T) {
+      stop_together(U_.lattice().communicator());
       if (T > 0) {
         transport_one(spare_, line_, {nu_, nu_, nu_, nu_});
         std::swap(spare_, line_);

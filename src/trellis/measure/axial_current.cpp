@@ -1,6 +1,7 @@
 #include "trellis/measure/axial_current.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -52,6 +53,7 @@ void AxialCurrent::add(const SpinorField& psi, const SpinorField& source, int fi
   const Geometry& g = Y.geometry();
   std::vector<double> terms(size_t(g.local_volume()));
   for (int parity = 0; parity < 2; ++parity) {
+    stop_together(matrix_->lattice().communicator());
     links_[parity].apply(inserted, axial);
     read_on_host(Y, [&](const SpinorField& y) {
       read_on_host(inserted, [&](const SpinorField& z) {

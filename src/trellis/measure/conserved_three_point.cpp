@@ -1,6 +1,7 @@
 #include "trellis/measure/conserved_three_point.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/host_image.hpp"
 
@@ -51,6 +52,7 @@ class LinkProducts {
   void add(const SpinorField& left, const SpinorField& right) {
     SpinorField hopped = SpinorField::like(right);
     for (int parity = 0; parity < 2; ++parity) {
+      stop_together(lattice_->communicator());
       links_[parity].apply(hopped, right);
       read_on_host(left, [&](const SpinorField& l) {
         read_on_host(hopped, [&](const SpinorField& h) {

@@ -1,5 +1,6 @@
 #include "trellis/measure/gaussian_smearing.hpp"
 
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -81,6 +82,7 @@ void smear_gaussian(SpinorField& psi, const GaugeField& links, const GaussianSme
                                                     psi.spec().backend, psi.spec().lanes);
   GaussianStep step(hop_links, psi.rhs(), smearing.width * smearing.width / (4 * smearing.steps));
   const int local_time = time - g.origin()[3];
+  stop_together(psi.lattice().communicator());
   // Ranks that do not own the slice have no neighbour in x, y, z that does: they are done.
   if (time != all_times && (local_time < 0 || local_time >= g.local()[3])) return;
   const int sub_extent = psi.layout().sub_extents()[3], slice_blocks = psi.layout().blocks() / sub_extent;
@@ -91,6 +93,7 @@ void smear_gaussian(SpinorField& psi, const GaugeField& links, const GaussianSme
   }
   SpinorField now = psi, next = psi;
   for (int i = 0; i < smearing.steps; ++i) {
+    if (time == all_times) stop_together(psi.lattice().communicator());  // else not all ranks are here
     step.apply(next, now, blocks);
     std::swap(now, next);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "trellis/base/error.hpp"
+#include "trellis/base/stop.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/precision_dispatch.hpp"
@@ -111,8 +113,10 @@ CorrelatorTable time_slice_sums(const SpinorField& quark, int components, const 
   const size_t per_slice = size_t(P) * components * 2;
   const int sub_extent = quark.layout().sub_extents()[3];
   std::vector<ExactSum> sums(per_slice * g.local()[3]);  // [sub-lattice time][group][momentum][component][2]
-  for (int t = 0; t < sub_extent; ++t)
+  for (int t = 0; t < sub_extent; ++t) {
+    stop_together(lattice.communicator());
     chunks.add(t, phases, write_products, &sums[size_t(t) * chunks.groups() * per_slice]);
+  }
 
   CorrelatorTable table(components, P, Lt);
   std::vector<ExactSum> slice(per_slice);
@@ -124,6 +128,7 @@ CorrelatorTable time_slice_sums(const SpinorField& quark, int components, const 
     else
       std::fill(slice.begin(), slice.end(), ExactSum{});
     lattice.communicator().sum(slice.data(), int(per_slice));
+    stop_point();
     const int time = ((t - origin[3]) % Lt + Lt) % Lt;
     for (int p = 0; p < P; ++p)
       for (int c = 0; c < components; ++c) {

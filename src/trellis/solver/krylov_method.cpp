@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
+#include "trellis/base/stop.hpp"
 
 namespace trellis {
 
@@ -54,6 +55,7 @@ void SolveProgress::fail_all_not_finite(const SpinorField* step) {
 }
 
 void SolveProgress::record(const Coefficients& residual2) {
+  stop_point();  // |r|^2 has just been summed over all ranks
   for (int i = 0; i < rhs(); ++i)
     if (columns[size_t(i)].is_active && !std::isfinite(residual2[size_t(i)])) return fail_all_not_finite();
   double largest2 = 0;

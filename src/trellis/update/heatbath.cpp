@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "trellis/base/stop.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/gauge/starts.hpp"
 #include "trellis/kernels/gauge/heatbath.hpp"
@@ -14,12 +16,13 @@ constexpr int sweep_limit = 4096;  // of the draw's packing
 
 /// f(call, sites of a parity) for the eight half sweeps; links of one direction and parity share no
 /// plaquette. Staples need one layer of the halo, and only the new links of the half sweep are exchanged
-/// after it.
+/// after it. An interruption leaves whole half sweeps.
 template <class F>
 void for_each_half_sweep(GaugeField& U, F f) {
   const GaugeCall call = gauge_call(U, 1);
   for (int mu = 0; mu < Nd; ++mu)
     for (int parity = 0; parity < 2; ++parity) {
+      stop_together(U.lattice().communicator());
       f(LinkUpdateCall{call, mu}, inner_sites(U, parity));
       U.update_halo_of(mu, parity);
     }
@@ -59,9 +62,15 @@ void Heatbath::update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t tr
     sites_ = global_sites(U.layout());
     layout_ = layout;
   }
-  for (int sweep = 0; sweep < params_.heatbath_sweeps; ++sweep)
-    heatbath_sweep(U, params_.beta, sites_, seed, stream, trajectory, uint32_t(sweep));
-  for (int sweep = 0; sweep < params_.overrelaxation_sweeps; ++sweep) overrelaxation_sweep(U);
+  const GaugeField before = U;
+  try {
+    for (int sweep = 0; sweep < params_.heatbath_sweeps; ++sweep)
+      heatbath_sweep(U, params_.beta, sites_, seed, stream, trajectory, uint32_t(sweep));
+    for (int sweep = 0; sweep < params_.overrelaxation_sweeps; ++sweep) overrelaxation_sweep(U);
+  } catch (const Interrupted&) {
+    U = before;
+    throw;
+  }
   reunitarise_links(U);
 }
 

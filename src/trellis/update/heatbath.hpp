@@ -23,7 +23,7 @@ class Heatbath {
   explicit Heatbath(const HeatbathParams& params);
 
   /// One update, number `trajectory` of the chain: the heat-bath sweeps, the over-relaxation sweeps, then
-  /// every link is brought back to SU(3). Collective.
+  /// every link is brought back to SU(3). An interrupted update leaves U as it was. Collective.
   void update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t trajectory);
 
   const HeatbathParams& params() const { return params_; }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/kernels/gauge/momentum.hpp"
 #include "trellis/update/fermion_monomial.hpp"
 
@@ -136,6 +137,7 @@ void Integrator::sum_level_force(AlgebraField& out, size_t level, const GaugeFie
 }
 
 void Integrator::drift_links(double length) {
+  stop_together(U_->lattice().communicator());
   make_kicks();
   const PartTimer timer(costs_[Part::update]);
   costs_[Part::update].flops += double(U_->lattice().volume()) * drift_cost.flops;

@@ -11,6 +11,7 @@
 
 #include "trellis/base/environment.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/base/stop.hpp"
 #include "trellis/comm/alltoallv.hpp"
 #include "trellis/comm/launcher.hpp"
 #include "trellis/comm/message_memory.hpp"
@@ -32,6 +33,9 @@ void check(int code, const char* call) {
 void merge_exact_sums(void* in, void* inout, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<ExactSum*>(inout)[i].merge(static_cast<ExactSum*>(in)[i]);
 }
+
+/// A request to stop travels with the first sum as a second bit of this flag, which merge() joins bit by bit.
+constexpr int32_t asks_to_stop = 2;
 
 class PersistentExchange final : public Exchange {
  public:
@@ -161,8 +165,13 @@ class MpiCommunicator final : public Communicator {
   }
   void sum(ExactSum* sums, int count) override {
     ++traffic().sums;
-    if (size_ == 1) return;
-    check(MPI_Allreduce(MPI_IN_PLACE, sums, count, exact_sum_type_, exact_sum_op_, comm_), "MPI_Allreduce");
+    const bool carries_requests = count > 0 && comm_ == MPI_COMM_WORLD;
+    if (carries_requests && take_stop_request()) sums[0].is_not_finite |= asks_to_stop;
+    if (size_ > 1)
+      check(MPI_Allreduce(MPI_IN_PLACE, sums, count, exact_sum_type_, exact_sum_op_, comm_), "MPI_Allreduce");
+    if (!carries_requests || (sums[0].is_not_finite & asks_to_stop) == 0) return;
+    sums[0].is_not_finite &= ~asks_to_stop;
+    agree_to_stop();
   }
   void exclusive_or(unsigned* values, int count) override {
     check(MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_UNSIGNED, MPI_BXOR, comm_), "MPI_Allreduce");

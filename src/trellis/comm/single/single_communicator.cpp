@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "trellis/base/error.hpp"
+#include "trellis/base/stop.hpp"
 #include "trellis/comm/alltoallv.hpp"
 #include "trellis/comm/message_memory.hpp"
 #include "trellis/comm/traffic.hpp"
@@ -40,7 +41,10 @@ class CopyExchange final : public Exchange {
 };
 }  // namespace
 
-void SingleCommunicator::sum(ExactSum*, int) { ++traffic().sums; }
+void SingleCommunicator::sum(ExactSum*, int) {
+  ++traffic().sums;
+  if (take_stop_request()) agree_to_stop();
+}
 
 std::unique_ptr<Exchange> SingleCommunicator::make_exchange(const std::vector<Message>& sends,
                                                             const std::vector<Message>& receives) {

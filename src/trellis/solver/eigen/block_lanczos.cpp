@@ -6,6 +6,8 @@
 
 #include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/base/stop.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/solver/eigen/lanczos_basis.hpp"
 #include "trellis/solver/normal_operator.hpp"
@@ -181,9 +183,11 @@ Eigenvectors Lanczos::finish() {
   for (int j = 0; j < n; ++j) {
     normal_.apply(image, found[size_t(j)]);
     for (int i = 0; i <= j; ++i) H.at(i, j) = dot(found[size_t(i)], image);
+    stop_point();
   }
   const HermitianEigensystem ritz = diagonalise(H);
   for (int k = 0; k < spec_.count; ++k) {
+    stop_together(image.lattice().communicator());
     rotated.push_back(normal_.make_field(1));
     for (int i = 0; i < n; ++i) subtract(rotated.back(), -ritz.vectors.at(i, k), found[size_t(i)]);
   }

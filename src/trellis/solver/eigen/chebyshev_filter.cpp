@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "trellis/base/error.hpp"
+#include "trellis/comm/stop_together.hpp"
 
 namespace trellis {
 
@@ -20,6 +21,7 @@ void ChebyshevFilter::apply(SpinorField& out, const SpinorField& in, SolveCost& 
   A_.apply(image, in);
   combine(out, a, in, b, image);
   for (int k = 1; k < degree_; ++k) {
+    stop_together(in.lattice().communicator());
     A_.apply(image, out);
     combine(previous, 2 * b, image, -1.0, previous);
     combine(previous, 1.0, previous, 2 * a, out);

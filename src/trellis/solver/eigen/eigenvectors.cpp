@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
+#include "trellis/base/stop.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/solver/eigen/block_lanczos.hpp"
 
@@ -46,6 +47,7 @@ void Eigenvectors::deflate(const LinearOperator& A, SpinorField& x, const Spinor
   for (size_t i = 0; i < vectors.size(); ++i) {
     spread(v, single, vectors[i]);
     ComplexCoefficients c = dot_each(v, gradient);
+    stop_point();
     for (auto& value : c) value /= values[i];
     combine(x, one, x, c, v);
   }

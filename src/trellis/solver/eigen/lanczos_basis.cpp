@@ -4,6 +4,8 @@
 
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/base/stop.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/field/host_image.hpp"
@@ -58,6 +60,7 @@ void LanczosBasis::orthogonalise(SpinorField& w, int column) {
       const std::complex<double> h = dot(basis_[i], w);
       subtract(w, h, basis_[i]);
       if (column >= 0) matrix_.at(int(i), column) += h;
+      stop_point();
     }
   cost_.add_linear_algebra(w, 10.0 * double(basis_.size()), 16.0 * double(basis_.size()),
                            4 * int(basis_.size()), 2 * int(basis_.size()));
@@ -126,6 +129,7 @@ void LanczosBasis::restart(int keep) {
   matrix_ = DenseMatrix(keep);
   for (int k = 0; k < keep; ++k) {
     const int from = n - 1 - k;
+    stop_together(basis_.front().lattice().communicator());
     SpinorField v = A_.make_field(1);
     for (int i = 0; i < n; ++i) subtract(v, -ritz.vectors.at(i, from), basis_[size_t(i)]);
     kept.push_back(std::move(v));

@@ -1,0 +1,11 @@
+#pragma once
+/// The stop point of loops without global sums (base/stop.hpp).
+#include "trellis/comm/communicator.hpp"
+
+namespace trellis {
+
+/// Throws Interrupted on every rank if any rank was asked to stop: one small message a step. Collective over
+/// the communicator of all ranks; ranks of a subset must not stop alone.
+void stop_together(Communicator& communicator);
+
+}  // namespace trellis

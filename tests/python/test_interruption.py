@@ -1,0 +1,237 @@
+"""Ctrl-C ends whatever the compiled part computes, on all ranks at one place, and work goes on after it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+from command_line import command, environment, run, stream_content, write_run_file
+
+import trellis as tr
+
+# Loops that would last for hours. Each is begun on all ranks; then SIGINT comes to the last rank alone, or to
+# all of them, one after the other.
+PROGRAM = """
+import json, os, signal, sys, threading
+import trellis as tr
+from trellis.core import load
+from trellis.heatbath import HeatBath
+from trellis.hmc import HMC, Level, gauge_monomial
+from trellis.sources import point_source
+
+which = sys.argv[1]
+links = tr.weak_field((4, 4, 4, 8), seed=3)
+M = tr.WilsonClover(links, mass=0.3, csw=1.0)
+source = point_source(links.geometry, (0, 0, 0, 0))
+solve = lambda: tr.cg(tolerance=1e-10)(M).propagator(source)
+S = solve()
+flow = tr.GradientFlow(links, step=1e-3)
+U = links.copy()
+slow = tr.mr(tolerance=1e-10, relaxation=1e-7, max_iterations=10**9, fallback=False)
+hmc = HMC([Level("leapfrog", 10**9, [gauge_monomial(beta=5.6)])], seed=1)
+
+def contract():
+    while True:
+        tr.all_mesons(S, S)
+
+def small_calls():
+    while True:
+        links.plaquette
+
+works = {
+    "solve": lambda: slow(M).propagator(source),
+    "flow": lambda: flow.advance(900),
+    "heat bath": lambda: HeatBath(beta=6, seed=1, over_relaxation=10**9).sweep(U, 1),
+    "trajectory": lambda: hmc.trajectory(U, 1),
+    "smearing": lambda: links.stout(rho=0.01, steps=10**9),
+    "contraction": contract,
+    "small calls": small_calls,
+}
+
+def send():
+    if which == "all" or tr.rank() == tr.ranks() - 1:
+        os.kill(os.getpid(), signal.SIGINT)
+
+lines = []
+for name, work in works.items():
+    tr.barrier()
+    threading.Timer(0.3, send).start()
+    try:
+        work()
+        ended = "went on"
+    except KeyboardInterrupt as error:
+        ended = str(error)
+    lines.append({"name": name, "ended": ended, "steps": flow.steps, "time": flow.time,
+                  "same links": U.plaquette == links.plaquette})
+same = bool((solve().to_numpy() == S.to_numpy()).all())
+with open(f"told.{tr.rank()}", "w") as file:
+    json.dump({"lines": lines, "same solution": same}, file)
+"""
+
+
+def told(folder: Path, ranks: int, which: str) -> list[dict[str, Any]]:
+    """What each rank has to tell."""
+    launcher = command(ranks=ranks)[: -len(command())]
+    (folder / "program.py").write_text(PROGRAM)
+    found = subprocess.run(
+        [*launcher, *command()[:1], "program.py", which],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    return [json.loads((folder / f"told.{rank}").read_text()) for rank in range(ranks)]
+
+
+@pytest.mark.parametrize(("ranks", "which"), [(1, "last"), (2, "last"), (2, "all")])
+def test_every_loop_ends_and_work_goes_on(tmp_path: Path, ranks: int, which: str) -> None:
+    """Each rank raises KeyboardInterrupt, at the same step; links are as before, and a solve has its bits."""
+    found = told(tmp_path, ranks, which)
+    assert all(rank["same solution"] for rank in found)
+    for number, one in enumerate(found[-1]["lines"]):
+        lines = [rank["lines"][number] for rank in found]
+        assert any(line["ended"] == "" for line in lines), lines
+        assert all(line["same links"] for line in lines), lines
+        assert len({(line["steps"], line["time"]) for line in lines}) == 1, lines
+        if which == "last":
+            assert one["ended"] == ""
+            assert all(line["ended"] == "another rank was interrupted" for line in lines[:-1]), lines
+    assert 0 < found[0]["lines"][1]["steps"] < 900_000
+
+
+GENERATE = """\
+[lattice]
+extents = [4, 4, 4, 4]
+[action]
+type = "wilson"
+beta = 5.6
+[[integrator]]
+scheme = "leapfrog"
+steps = 4
+monomials = ["gauge"]
+[molecular_dynamics]
+length = 0.5
+[trajectories]
+total = 4
+keep_every = 4
+checkpoint_every = 1
+[random]
+seed = 11
+[output]
+directory = "out"
+"""
+MEASURE = """\
+[configurations]
+files = "field.*"
+[fermion]
+kappa = 0.1
+csw = 1.0
+[source]
+positions = [[0, 0, 0, 0], [2, 2, 2, 2]]
+[correlators]
+mesons = ["pion"]
+[output]
+directory = "out"
+"""
+# A run whose third trajectory, or second solve, would last for hours; the first Ctrl-C waits for its end, and
+# the second one does not.
+RUN_FOR_HOURS = """
+import os, signal, sys, threading, time
+import trellis as tr
+from trellis.bound_solvers import BoundSolver
+from trellis.cli import main
+from trellis.hmc import HMC, Level, gauge_monomial
+kind = sys.argv[1]
+begun = 0
+
+def send_twice():
+    for _ in range(2):
+        time.sleep(0.4)
+        os.kill(os.getpid(), signal.SIGINT)
+
+def lasting(plain, place, work):
+    def run(self, first, *arguments, **options):
+        global begun
+        begun += 1
+        if begun != place:
+            return plain(self, first, *arguments, **options)
+        if tr.rank() == tr.ranks() - 1:
+            threading.Thread(target=send_twice, daemon=True).start()
+        return work(self, first)
+    return run
+
+slow = HMC([Level("leapfrog", 10**9, [gauge_monomial(beta=5.6)])], seed=1)
+mr = tr.mr(tolerance=1e-10, relaxation=1e-7, max_iterations=10**9, fallback=False)
+trajectory, propagator = HMC.trajectory, BoundSolver.propagator
+HMC.trajectory = lasting(trajectory, 3, lambda self, U: trajectory(slow, U, 1))
+BoundSolver.propagator = lasting(propagator, 2, lambda self, b: propagator(mr(self.operator), b))
+sys.argv = ["trellis", kind, "run.toml"]
+main()
+"""
+
+
+def interrupted(folder: Path, kind: str, ranks: int) -> None:
+    """Begin a run, and give up to wait for its work in hand."""
+    launcher = command(ranks=ranks)[: -len(command())]
+    found = subprocess.run(
+        [*launcher, *command()[:1], "-c", RUN_FOR_HOURS, kind],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert found.returncode == 130, found.stdout + found.stderr
+    assert "error: interrupted" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same runs, which nothing stops."""
+    folder = tmp_path_factory.mktemp("plain")
+    for kind, text in (("generate", GENERATE), ("measure", MEASURE)):
+        write_run_file(folder / kind, text)
+        tr.weak_field((4, 4, 4, 4), seed=1).write(folder / kind / "field.1.ildg")
+        run(kind, "run.toml", cwd=folder / kind)
+    return folder
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_second_interruption_of_generate(plain: Path, tmp_path: Path, ranks: int) -> None:
+    """It ends the trajectory in hand; those before are saved, and the run goes on bit for bit."""
+    folder = write_run_file(tmp_path, GENERATE)
+    interrupted(folder, "generate", ranks)
+    assert (folder / "out" / "checkpoint.000002.json").exists()
+    assert not list(folder.glob("out/*.partial"))
+    found = json.loads(run("generate", "run.toml", "--json", cwd=folder).stdout)
+    assert found["resumed_from"] == 2
+    assert stream_content(folder) == stream_content(plain / "generate")
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_second_interruption_of_measure(plain: Path, tmp_path: Path, ranks: int) -> None:
+    """It ends the solve in hand; the source before is not solved again, and results have the same bits."""
+    folder = write_run_file(tmp_path, MEASURE)
+    shutil.copy2(plain / "measure/field.1.ildg", folder)
+    interrupted(folder, "measure", ranks)
+    assert [path.name for path in folder.glob("out/*")] == ["correlators.000001.unfinished"]
+    said = run("measure", "run.toml", "--resume", cwd=folder)
+    assert "configuration 1: 1 sources are done already" in said.stdout + said.stderr
+    pions = []
+    for path in (folder, plain / "measure"):
+        with h5py.File(path / "out/correlators.000001.h5") as file:
+            pions.append(file["correlators/pion"][()].tobytes())
+    assert pions[0] == pions[1]
