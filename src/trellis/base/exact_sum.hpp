@@ -24,7 +24,7 @@ inline double exact_sum_rounder(int j) { return std::ldexp(1.5, 52 + exact_sum_b
 struct ExactSum {
   __int128 bins[exact_sum_bins] = {0, 0, 0};  ///< in units of 2^(40 (top - k))
   int32_t top = lowest;
-  int32_t is_not_finite = 0;  ///< 1: a term was NaN or Inf (a sum that travels has more bits)
+  int32_t is_not_finite = 0;  ///< a term was NaN or Inf
   int32_t is_too_large = 0;   ///< a term was above 2^960
 
   static constexpr int32_t lowest = -24;  ///< terms below 2^-960 share this bin
