@@ -7,8 +7,8 @@
 #include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/base/stop.hpp"
-#include "trellis/comm/stop_together.hpp"
 #include "trellis/field/columns.hpp"
+#include "trellis/field/many_fields.hpp"
 #include "trellis/solver/eigen/lanczos_basis.hpp"
 #include "trellis/solver/normal_operator.hpp"
 
@@ -176,21 +176,23 @@ Eigenvectors Lanczos::run() {
 
 /// Rayleigh and Ritz with A^dagger A itself, ascending; then compression.
 Eigenvectors Lanczos::finish() {
-  Vectors found = basis_.take(), rotated;
+  const Vectors found = basis_.take();
   const int n = int(found.size());
   DenseMatrix H(n);
   SpinorField image = normal_.make_field(1);
   for (int j = 0; j < n; ++j) {
     normal_.apply(image, found[size_t(j)]);
-    for (int i = 0; i <= j; ++i) H.at(i, j) = dot(found[size_t(i)], image);
+    const FieldCoefficients overlaps = dots_each(first_of(found, size_t(j) + 1), image);
+    for (int i = 0; i <= j; ++i) H.at(i, j) = overlaps[size_t(i)][0];
     stop_point();
   }
   const HermitianEigensystem ritz = diagonalise(H);
+  std::vector<std::vector<std::complex<double>>> mixtures;
   for (int k = 0; k < spec_.count; ++k) {
-    stop_together(image.lattice().communicator());
-    rotated.push_back(normal_.make_field(1));
-    for (int i = 0; i < n; ++i) subtract(rotated.back(), -ritz.vectors.at(i, k), found[size_t(i)]);
+    mixtures.emplace_back();
+    for (int i = 0; i < n; ++i) mixtures.back().push_back(ritz.vectors.at(i, k));
   }
+  const Vectors rotated = mixed(found, mixtures, cost_);
   const Quality quality = judge(normal_, rotated, spec_.count, spec_.block, cost_);
   Eigenvectors result;
   result.values = quality.values;
@@ -198,7 +200,7 @@ Eigenvectors Lanczos::finish() {
   result.tolerance = spec_.tolerance;
   result.operator_name = name_;
   for (const double r : quality.residuals) result.relative_residual.push_back(r / upper_);
-  for (SpinorField& v : rotated) {
+  for (const SpinorField& v : rotated) {
     FieldSpec spec = v.spec();
     spec.precision = spec_.storage;
     if (spec.precision != v.precision()) spec.lanes = 0;

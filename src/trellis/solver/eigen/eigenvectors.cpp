@@ -1,20 +1,18 @@
 #include "trellis/solver/eigen/eigenvectors.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "trellis/base/error.hpp"
 #include "trellis/base/stop.hpp"
-#include "trellis/field/columns.hpp"
+#include "trellis/field/many_fields.hpp"
 #include "trellis/solver/eigen/block_lanczos.hpp"
 
 namespace trellis {
 
 namespace {
-/// The vector in double, once for each of `rhs` right-hand sides.
-void spread(SpinorField& out, SpinorField& single, const SpinorField& vector) {
-  convert(single, vector);
-  for (int r = 0; r < out.rhs(); ++r) copy_columns(out, r, single, 0, 1);
-}
+/// Vectors that are converted to double at a time.
+constexpr size_t vectors_at_a_time = 8;
 }  // namespace
 
 std::string Eigenvectors::name() const { return message(count(), " eigenvectors of ", operator_name); }
@@ -38,22 +36,27 @@ size_t Eigenvectors::memory() const {
 void Eigenvectors::deflate(const LinearOperator& A, SpinorField& x, const SpinorField& b,
                            SolveCost& cost) const {
   const int rhs = b.rhs();
-  SpinorField residual = SpinorField::like(b), gradient = SpinorField::like(b), v = SpinorField::like(b);
-  SpinorField single = A.make_field(1);
+  SpinorField residual = SpinorField::like(b), gradient = SpinorField::like(b);
   A.apply(residual, x);
   combine(residual, 1.0, b, -1.0, residual);
   A.apply_dagger(gradient, residual);
-  const ComplexCoefficients one(size_t(rhs), 1.0);
-  for (size_t i = 0; i < vectors.size(); ++i) {
-    spread(v, single, vectors[i]);
-    ComplexCoefficients c = dot_each(v, gradient);
+  std::vector<SpinorField> v(std::min(vectors_at_a_time, vectors.size()), A.make_field(1));
+  for (size_t begin = 0; begin < vectors.size(); begin += v.size()) {
+    const size_t n = std::min(v.size(), vectors.size() - begin);
+    for (size_t i = 0; i < n; ++i) convert(v[i], vectors[begin + i]);
+    const FieldList some = first_of(v, n);
+    FieldCoefficients c = dots_each(some, gradient);
     stop_point();
-    for (auto& value : c) value /= values[i];
-    combine(x, one, x, c, v);
+    for (size_t i = 0; i < n; ++i)
+      for (auto& value : c[i]) value /= -values[begin + i];
+    subtract_each(x, c, some);
   }
   cost.add_applications(A, rhs, 1);
   cost.add_dagger_applications(A, rhs, 1);
-  cost.add_linear_algebra(b, 3 + 6.0 * count(), 2 + 16.0 * count(), 1 + 2 * count(), count());
+  const int batches = int((vectors.size() + v.size() - 1) / v.size());
+  cost.add_linear_algebra(b, 3 + 3 * batches, 2 + 8.0 * count(), 1 + 2 * batches * launches_of(v.front(), b, v.size()),
+                          batches);
+  cost.add_linear_algebra(v.front(), 4.0 * count(), 0, 0, 0);
 }
 
 bool Eigenvectors::are_like_fields_of(const LinearOperator& A) const {

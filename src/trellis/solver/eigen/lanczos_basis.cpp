@@ -1,5 +1,6 @@
 #include "trellis/solver/eigen/lanczos_basis.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "trellis/algebra/random.hpp"
@@ -9,11 +10,38 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/field/host_image.hpp"
+#include "trellis/field/many_fields.hpp"
 
 namespace trellis {
 
 void subtract(SpinorField& w, std::complex<double> h, const SpinorField& v) {
   combine(w, ComplexCoefficients{1.0}, w, ComplexCoefficients{-h}, v);
+}
+
+Vectors mixed(const Vectors& vectors, const std::vector<std::vector<std::complex<double>>>& mixtures,
+              SolveCost& cost) {
+  constexpr size_t most_columns = 8;
+  const FieldList all = first_of(vectors, vectors.size());
+  FieldSpec spec = vectors.front().spec();
+  Vectors result;
+  for (size_t begin = 0; begin < mixtures.size(); begin += most_columns) {
+    stop_together(vectors.front().lattice().communicator());
+    const size_t n = std::min(most_columns, mixtures.size() - begin);
+    spec.rhs = int(n);
+    SpinorField sums(vectors.front().lattice_ptr(), spec);
+    FieldCoefficients minus(all.size(), ComplexCoefficients(n));
+    for (size_t i = 0; i < all.size(); ++i)
+      for (size_t k = 0; k < n; ++k) minus[i][k] = -mixtures[begin + k][i];
+    subtract_each(sums, minus, all);
+    for (size_t k = 0; k < n; ++k) {
+      result.push_back(SpinorField::like(vectors.front()));
+      copy_columns(result.back(), 0, sums, int(k), 1);
+    }
+    cost.add_linear_algebra(vectors.front(), double(all.size()), 0, 0, 0);
+    cost.add_linear_algebra(sums, 2.0 * std::ceil(double(all.size()) / 16) + 3, 4.0 * double(all.size()),
+                            launches_of(vectors.front(), sums, all.size()), 0);
+  }
+  return result;
 }
 
 namespace {
@@ -52,18 +80,21 @@ void LanczosBasis::grow_matrix(int size) {
   matrix_ = std::move(larger);
 }
 
-/// Twice is enough (L. Giraud, J. Langou, M. Rozloznik, Comput. Math. Appl. 50 (2005) 1069). With a column of
-/// the matrix >= 0 its entries <v_i, w> are kept.
+/// All columns of w. Classical Gram-Schmidt, twice, which is enough (L. Giraud, J. Langou, M. Rozloznik,
+/// Comput. Math. Appl. 50 (2005) 1069). With a column of the matrix >= 0 the entries <v_i, w_c> are kept from
+/// there on.
 void LanczosBasis::orthogonalise(SpinorField& w, int column) {
-  for (int pass = 0; pass < 2; ++pass)
-    for (size_t i = 0; i < basis_.size(); ++i) {
-      const std::complex<double> h = dot(basis_[i], w);
-      subtract(w, h, basis_[i]);
-      if (column >= 0) matrix_.at(int(i), column) += h;
-      stop_point();
-    }
-  cost_.add_linear_algebra(w, 10.0 * double(basis_.size()), 16.0 * double(basis_.size()),
-                           4 * int(basis_.size()), 2 * int(basis_.size()));
+  const FieldList all = first_of(basis_, basis_.size());
+  for (int pass = 0; pass < 2; ++pass) {
+    const FieldCoefficients h = dots_each(all, w);
+    subtract_each(w, h, all);
+    for (size_t i = 0; column >= 0 && i < h.size(); ++i)
+      for (size_t c = 0; c < h[i].size(); ++c) matrix_.at(int(i), column + int(c)) += h[i][c];
+    stop_point();
+  }
+  cost_.add_linear_algebra(basis_.front(), 4.0 * double(basis_.size()), 0, 0, 0);
+  cost_.add_linear_algebra(w, 6.0 * std::ceil(double(basis_.size()) / 16), 16.0 * double(basis_.size()),
+                           4 * launches_of(basis_.front(), w, basis_.size()), 2);
 }
 
 /// A vector that vanishes (the basis is invariant) is replaced by a random one.
@@ -72,8 +103,8 @@ void LanczosBasis::orthonormalise_block(Vectors& block) {
     const double before = std::sqrt(norm2(block[c]));
     bool is_new = false;
     for (;;) {
-      for (int pass = 0; pass < 2; ++pass)
-        for (size_t d = 0; d < c; ++d) subtract(block[c], dot(block[d], block[c]), block[d]);
+      const FieldList before_it = first_of(block, c);
+      for (int pass = 0; pass < 2; ++pass) subtract_each(block[c], dots_each(before_it, block[c]), before_it);
       const double size = std::sqrt(norm2(block[c]));
       if (!std::isfinite(size)) throw NumericError(message(A_.name(), " returned NaN or Inf"));
       if (size > 1e-12 * before || is_new) {
@@ -114,10 +145,10 @@ void LanczosBasis::extend(const ChebyshevFilter* filter) {
     scale(out, -1.0, out);
     cost_.add_applications(A_, block, 1);
   }
+  orthogonalise(out, first);
   for (int c = 0; c < block; ++c) {
     next_.push_back(A_.make_field(1));
     copy_columns(next_.back(), 0, out, c, 1);
-    orthogonalise(next_.back(), first + c);
   }
   orthonormalise_block(next_);
 }
@@ -127,16 +158,14 @@ void LanczosBasis::restart(int keep) {
   const int n = matrix_.n;
   Vectors kept;
   matrix_ = DenseMatrix(keep);
+  std::vector<std::vector<std::complex<double>>> mixtures;
   for (int k = 0; k < keep; ++k) {
     const int from = n - 1 - k;
-    stop_together(basis_.front().lattice().communicator());
-    SpinorField v = A_.make_field(1);
-    for (int i = 0; i < n; ++i) subtract(v, -ritz.vectors.at(i, from), basis_[size_t(i)]);
-    kept.push_back(std::move(v));
+    mixtures.emplace_back();
+    for (int i = 0; i < n; ++i) mixtures.back().push_back(ritz.vectors.at(i, from));
     matrix_.at(k, k) = ritz.values[size_t(from)];
   }
-  cost_.add_linear_algebra(kept.front(), 3.0 * n * keep, 8.0 * n * keep, n * keep, 0);
-  basis_ = std::move(kept);
+  basis_ = mixed(basis_, mixtures, cost_);
 }
 
 }  // namespace trellis

@@ -11,6 +11,9 @@ using Vectors = std::vector<SpinorField>;  ///< of one right-hand side each
 
 /// w -= h v
 void subtract(SpinorField& w, std::complex<double> h, const SpinorField& v);
+/// sum_i m[i] v_i for each mixture m.
+Vectors mixed(const Vectors& vectors, const std::vector<std::vector<std::complex<double>>>& mixtures,
+              SolveCost& cost);
 
 /// Orthonormal basis vectors, the next block, and the filtered operator between them.
 class LanczosBasis {

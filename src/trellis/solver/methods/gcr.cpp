@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "trellis/base/error.hpp"
+#include "trellis/field/many_fields.hpp"
 #include "trellis/solver/krylov_recipe.hpp"
 #include "trellis/solver/solver_methods.hpp"
 
@@ -12,6 +13,8 @@ namespace trellis {
 namespace {
 /// A cycle that leaves more of |r|^2 than this has stagnated.
 constexpr double most_left_by_cycle = 1 - 1e-6;
+/// A column that keeps less of |z|^2 than this is made orthogonal a second time.
+constexpr double least_kept = 0.5;
 }  // namespace
 
 Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<ApproximateInverse> K)
@@ -26,22 +29,32 @@ Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<A
   }
 }
 
-/// z_k from A p_k; returns |z_k|^2.
+/// z_k from A p_k; returns |z_k|^2. Classical Gram-Schmidt, twice for columns that lose much of their norm
+/// (J. W. Daniel, W. B. Gragg, L. Kaufman, G. W. Stewart, Math. Comp. 30 (1976) 772): what rounding leaves of
+/// the overlaps is then as small as with one vector after the other.
 Coefficients Gcr::orthogonalise(int k, SolveCost& cost) {
   SpinorField& z = images_[size_t(k)];
   if (k == 0) return norm2_each(z);
-  const ComplexCoefficients one(size_t(z.rhs()), 1.0);
+  const size_t n = size_t(z.rhs());
+  const FieldList earlier = first_of(images_, size_t(k)), with_own = first_of(images_, size_t(k) + 1);
+  FieldCoefficients& overlap = overlap_[size_t(k)];
+  for (ComplexCoefficients& c : overlap) c.assign(n, 0.0);
+  std::vector<bool> is_open(n, true);
   Coefficients norms;
-  for (size_t j = 0; j < size_t(k); ++j) {
-    ComplexCoefficients& c = overlap_[size_t(k)][j];
-    c = dot_each(images_[j], z);
-    for (size_t i = 0; i < c.size(); ++i) c[i] = image2_[j][i] > 0 ? c[i] / image2_[j][i] : 0.0;
-    if (j + 1 < size_t(k))
-      combine(z, one, z, negative(c), images_[j]);
-    else
-      norms = combine_norm2(z, one, z, negative(c), images_[j]);
+  for (int pass = 0; pass < 2 && std::find(is_open.begin(), is_open.end(), true) != is_open.end(); ++pass) {
+    FieldCoefficients c = dots_each(with_own, z);
+    const ComplexCoefficients before = c.back();
+    c.pop_back();
+    for (size_t j = 0; j < size_t(k); ++j)
+      for (size_t i = 0; i < n; ++i) {
+        c[j][i] = is_open[i] && image2_[j][i] > 0 ? c[j][i] / image2_[j][i] : 0.0;
+        overlap[j][i] += c[j][i];
+      }
+    norms = subtract_each_norm2(z, c, earlier);
+    for (size_t i = 0; i < n; ++i) is_open[i] = is_open[i] && norms[i] < least_kept * before[i].real();
+    const int launches = launches_of(z, z, size_t(k) + 1) + launches_of(z, z, size_t(k));
+    cost.add_linear_algebra(z, 2 * k + 3, 8 * k + 6, launches, 2);
   }
-  cost.add_linear_algebra(z, 5 * k, 16 * k, 2 * k, k + 1);
   return norms;
 }
 

@@ -6,8 +6,8 @@ namespace trellis {
 
 /// A x = b with any A whose hermitian part is definite (else it may stagnate, and says so); the iterates are
 /// those of restarted (F)GMRES. A preconditioner may be another one at each step, a solver for example.
-///   Traffic of step k of a cycle (k from 0): 1 apply + 7 + 5 k fields, and 3 fields a step for x at the
-///   cycle's end. Workspace: 2 restart_length fields.
+///   Traffic of step k of a cycle (k from 0): 1 apply + 10 + 2 k fields, 2 k + 3 more where Gram-Schmidt is
+///   done twice, and 3 fields a step for x at the cycle's end. Workspace: 2 restart_length fields.
 struct GcrSpec {
   double tolerance = 1e-10;
   int max_iterations = 10000;
@@ -22,7 +22,7 @@ struct GcrSpec {
 
 /// The recursion, in the storage of A (S. C. Eisenstat, H. C. Elman, M. H. Schultz, SIAM J. Numer. Anal. 20
 /// (1983) 345, with x formed at the end of a cycle; K is the preconditioner):
-///   p_k = K r;  z_k = A p_k - sum_{j<k} c_jk z_j,  c_jk = <z_j, z> / |z_j|^2  one after the other
+///   p_k = K r;  z_k = A p_k - sum_{j<k} c_jk z_j,  c_jk = <z_j, A p_k> / |z_j|^2, twice where need be
 ///   alpha_k = <z_k, r> / |z_k|^2;  r -= alpha_k z_k
 ///   x += sum_k y_k p_k,  y_j = alpha_j - sum_{k>j} c_jk y_k
 class Gcr final : public KrylovMethod {

@@ -1,0 +1,116 @@
+#pragma once
+/// Products and updates of many fields in one pass, for orthogonalisation. A column w_c and a field x_j have
+/// `slices` slots each (1, or the fifth dimension), with a stride of their own between sites: they may be
+/// right-hand sides of larger fields.
+///
+///   dots:      sums[c][j] += conj(x_j) . w_c        Traffic: each field and column once.
+///   subtract:  w_c -= sum_j a[c][j] x_j             Traffic: the same, and each column is written once.
+///
+/// The terms of an update are taken one after the other and rounded to storage once, behind the last.
+#include "trellis/kernels/linalg/linear_algebra.hpp"
+
+namespace trellis {
+
+struct ManyFieldsCall {
+  static constexpr int largest_count = 16;
+  const RawField* fields = nullptr;   ///< x_j
+  int count = 0;                      ///< at most largest_count
+  const RawField* columns = nullptr;  ///< w_c
+  int width = 0;
+  int slices = 1, reals = 24;
+  ExactSum* sums = nullptr;              ///< dots: [column][field][re, im]
+  const double* coefficients = nullptr;  ///< subtract: [column][field][re, im]
+  ExactSum* norms = nullptr;             ///< subtract: [column] += |w_c|^2 behind it; or null
+};
+
+template <class Layout, class Storage, int N>
+struct ManyFields {
+  using Plain = LinearAlgebra<Layout, Storage, N>;
+  using Array = typename Plain::Array;
+  using Real = typename Plain::Real;
+  using Scalar = typename Plain::Scalar;
+  using Term = typename Plain::Term;
+
+  /// Stores w - sum_j a_j x_j and leaves it in r; a points to (re, im) of the first field.
+  TRELLIS_SITE_FN static void subtract(const Array& w, const Array* x, int count, const double* a, int block,
+                                       int slot, Real (&r)[N]) {
+    w.load(block, slot, r);
+    for (int j = 0; j < count; ++j) {
+      Real s[N];
+      x[j].load(block, slot, s);
+      const Real re = Scalar(a[2 * j]), im = Scalar(a[2 * j + 1]);
+      unroll<N / 2>([&](auto k) TRELLIS_INLINE_LAMBDA {
+        constexpr int i = 2 * k;
+        r[i] = fma(im, s[i + 1], fnma(re, s[i], r[i]));
+        r[i + 1] = fnma(im, s[i], fnma(re, s[i + 1], r[i + 1]));
+      });
+    }
+    w.store(block, slot, r);
+  }
+  /// |w|^2 at a site behind subtract(), which left r.
+  TRELLIS_SITE_FN static Term norm_term(const Array& w, int block, int slot, const Real (&r)[N]) {
+    if constexpr (Array::rounds)
+      return Plain::norm_term(w, block, slot);
+    else
+      return Plain::norm_term(r);
+  }
+};
+
+/// conj(x_j) . w of a few fields and one slot of one column, for devices: the fields travel by value.
+template <class Layout, class Storage, int N, int J>
+class DotsAtSite {
+ public:
+  using Kernel = ManyFields<Layout, Storage, N>;
+  /// Fields first_field .. of a column. @pre call.fields lies on the host
+  DotsAtSite(const ManyFieldsCall& call, int column, int first_field, int slot)
+      : w_{call.columns[column]}, slot_{slot} {
+    for (; count_ < J && first_field + count_ < call.count; ++count_)
+      x_[count_] = typename Kernel::Array(call.fields[first_field + count_]);
+  }
+  TRELLIS_SITE_FN void operator()(int site, double (&terms)[2 * J]) const {
+    for (int j = 0; j < J; ++j) {
+      terms[2 * j] = terms[2 * j + 1] = 0.0;
+      if (j < count_) Kernel::Plain::dot_term(x_[j], w_, site, slot_, terms[2 * j], terms[2 * j + 1]);
+    }
+  }
+
+ private:
+  typename Kernel::Array w_, x_[J];
+  int count_ = 0, slot_;
+};
+
+/// The update of one slot of one column, for devices. f(site, int) is the form without a sum.
+template <class Layout, class Storage, int N>
+class SubtractAtSite {
+ public:
+  using Kernel = ManyFields<Layout, Storage, N>;
+  SubtractAtSite(const ManyFieldsCall& call, int column, int slot)
+      : w_{call.columns[column]}, count_{call.count}, slot_{slot} {
+    for (int j = 0; j < count_; ++j) {
+      x_[j] = typename Kernel::Array(call.fields[j]);
+      for (int i = 0; i < 2; ++i) a_[2 * j + i] = call.coefficients[2 * (column * call.count + j) + i];
+    }
+  }
+  TRELLIS_SITE_FN void operator()(int site, int) const {
+    typename Kernel::Real r[N];
+    Kernel::subtract(w_, x_, count_, a_, site, slot_, r);
+  }
+  TRELLIS_SITE_FN void operator()(int site, double (&terms)[1]) const {
+    typename Kernel::Real r[N];
+    Kernel::subtract(w_, x_, count_, a_, site, slot_, r);
+    terms[0] = Kernel::norm_term(w_, site, slot_, r);
+  }
+
+ private:
+  typename Kernel::Array w_, x_[ManyFieldsCall::largest_count];
+  double a_[2 * ManyFieldsCall::largest_count] = {};
+  int count_, slot_;
+};
+
+struct SiteRange;
+template <class Layout, class Storage>
+void launch_many_dots(const ManyFieldsCall& call, const SiteRange& sites);
+template <class Layout, class Storage>
+void launch_many_subtract(const ManyFieldsCall& call, const SiteRange& sites);
+
+}  // namespace trellis
