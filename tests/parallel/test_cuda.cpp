@@ -18,7 +18,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/comm/transport/choice.hpp"
 #include "trellis/device/gpu.hpp"
-#include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/many_fields.hpp"
 #include "trellis/gauge/action.hpp"
 #include "trellis/gauge/flow.hpp"
 #include "trellis/gauge/force.hpp"
@@ -298,6 +298,40 @@ TEST_F(Cuda, the_whole_chain) {
     return all;
   };
   compare("chain", chain, 1e-7);
+}
+
+TEST_F(Cuda, products_and_updates_of_many_fields) {
+  for (const Precision precision : all_precisions)
+    for (const int own : {1, 3}) {
+      const auto orthogonalise = [&](Backend backend) {
+        FieldSpec spec;
+        spec.precision = precision;
+        spec.backend = backend;
+        spec.rhs = own;
+        std::vector<SpinorField> fields(18, SpinorField(lattice, spec));
+        for (size_t j = 0; j < fields.size(); ++j)
+          for (int r = 0; r < own; ++r)
+            test::to_product(fields[j], test::random_spinors(extents, 80 + 3 * j + size_t(r)), r);
+        spec.rhs = 3;
+        SpinorField w(lattice, spec);
+        for (int r = 0; r < 3; ++r) test::to_product(w, test::random_spinors(extents, 75 + size_t(r)), r);
+        const FieldList all = first_of(fields, fields.size());
+        FieldCoefficients c = dots_each(all, w);
+        Numbers found;
+        for (ComplexCoefficients& row : c)
+          for (std::complex<double>& z : row) {
+            found.insert(found.end(), {z.real(), z.imag()});
+            z /= double(lattice->volume());
+          }
+        for (const double norm : subtract_each_norm2(w, c, all)) found.push_back(norm);
+        const Numbers field = numbers(w);
+        found.insert(found.end(), field.begin(), field.end());
+        return found;
+      };
+      expect_alike(orthogonalise(Backend::cuda), orthogonalise(Backend::cpu),
+                   message("many fields, ", name_of(precision), ", ", own, " columns each"),
+                   precision == Precision::double_precision ? 1e-13 : 1e-3);
+    }
 }
 
 TEST_F(Cuda, multi_shift_solver) {
