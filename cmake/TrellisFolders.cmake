@@ -104,11 +104,14 @@ function(trellis_add_folder name)
     set_source_files_properties(${slow_launches} PROPERTIES COMPILE_OPTIONS "${trellis_slow_options}")
   endif()
   # More lanes than the registers hold, and the emulated GPU layout, are there for tests of the bits: no run
-  # chooses them.
+  # chooses them. Where TRELLIS_KERNELS_FOR_TESTS is off they are left out; field/dispatch.hpp then refuses them by built_kernels.hpp.
   trellis_launch_pattern(pattern GREATER)
   set(for_tests ${launches})
   list(FILTER for_tests INCLUDE REGEX "${pattern}|\\.emulated\\.cpp$")
   list(REMOVE_ITEM launches ${for_tests} "")
+  if(NOT TRELLIS_KERNELS_FOR_TESTS)
+    set(for_tests "")
+  endif()
   list(APPEND files ${launches})
   if(TRELLIS_CUDA_SIMULATED)
     file(GLOB_RECURSE simulated_kernels CONFIGURE_DEPENDS ${root}/*.cuda.cu)

@@ -68,6 +68,20 @@ if(TRELLIS_HAS_AVX512)
 elseif(TRELLIS_HAS_AVX)
   set(TRELLIS_LANES_OTHER 8)
 endif()
+# Kernels with more lanes, and those of the emulated GPU layout, serve comparisons of bits in tests: no run chooses
+# them. -DTRELLIS_KERNELS_FOR_TESTS=ON or OFF decides; by default they come with the tests.
+if(NOT DEFINED TRELLIS_KERNELS_FOR_TESTS)
+  set(TRELLIS_KERNELS_FOR_TESTS ${TRELLIS_TESTS})
+endif()
+if(TRELLIS_KERNELS_FOR_TESTS)
+  set(TRELLIS_MOST_LANES_DOUBLE 16)
+  set(TRELLIS_MOST_LANES_OTHER 16)
+  set(TRELLIS_HAS_EMULATED_GPU true)
+else()
+  set(TRELLIS_MOST_LANES_DOUBLE ${TRELLIS_LANES_DOUBLE})
+  set(TRELLIS_MOST_LANES_OTHER ${TRELLIS_LANES_OTHER})
+  set(TRELLIS_HAS_EMULATED_GPU false)
+endif()
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-munroll-only-small-loops TRELLIS_HAS_SMALL_LOOPS_OPTION)  # g++ 13 on x86
 if(TRELLIS_HAS_AVX512)
@@ -106,5 +120,7 @@ target_include_directories(trellis_options INTERFACE
 string(TOUPPER "${CMAKE_BUILD_TYPE}" trellis_build_type_upper)
 string(JOIN " " trellis_flags_text ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${trellis_build_type_upper}}
        -std=c++20 ${trellis_cxx_flags})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/build_configuration.hpp.in
-               ${CMAKE_BINARY_DIR}/generated/trellis/base/build_configuration.hpp @ONLY)
+foreach(header build_configuration built_kernels)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${header}.hpp.in
+                 ${CMAKE_BINARY_DIR}/generated/trellis/base/${header}.hpp @ONLY)
+endforeach()

@@ -9,6 +9,7 @@ import importlib.resources
 import json
 import os
 import shutil
+import tomllib
 from pathlib import Path
 
 import h5py
@@ -48,8 +49,8 @@ SMALLER = {
 }
 
 
-#: Two of gauge fields, 4 parts of 3 configurations, 6 of one, the analysis.
-TASKS = 2 + 4 + 6 + 1
+#: Two of gauge fields, 4 parts of 3 configurations, 6 of one, two analyses.
+TASKS = 2 + 4 + 6 + 2
 
 #: The numbers at the top of results.json.
 HEADLINE = {
@@ -86,6 +87,8 @@ def demo(tmp_path_factory) -> Path:
         (folder / name).write_text(text)
     found = run("demo", cwd=folder.parent)
     assert "What to do next" in found.stdout
+    first = (folder / "hadrons/report.html").resolve()
+    assert f"masses of pion, rho and nucleon are there: open {first}" in found.stdout
     assert "pion" in found.stdout
     return folder
 
@@ -121,6 +124,20 @@ def test_outputs(demo: Path) -> None:
     assert len(results["provenance"]["run_files"]) == 2
 
 
+def test_the_masses_come_before_the_charge(demo: Path) -> None:
+    """Their analysis waits for no charge, and for no other task that is ready."""
+    tasks = {task["name"]: task for task in tomllib.loads((demo / "campaign.toml").read_text())["task"]}
+    first = next(task for name, task in tasks.items() if name.startswith("hadrons-analysis-"))
+    assert first["after"]
+    assert all(name.startswith("hadrons-correlators-") for name in first["after"])
+    assert first["priority"] > max(task["priority"] for task in tasks.values() if task is not first)
+    results = json.loads((demo / "hadrons/results.json").read_text())
+    assert "pion" in results["particles"]
+    assert results["companion"] is None
+    last = json.loads((demo / "results.json").read_text())
+    assert results["particles"]["pion"]["mass"] == pytest.approx(last["particles"]["pion"]["mass"], rel=1e-12)
+
+
 def test_status_and_report_of_its_campaign(demo: Path) -> None:
     """From its folder, and from where it was started."""
     for folder, name in ((demo, "campaign.toml"), (demo.parent, "demo/campaign.toml")):
@@ -151,11 +168,12 @@ def test_killed_it_goes_on_where_it_was(demo: Path, tmp_path: Path) -> None:
         path.unlink()  # as if its manager had been killed meanwhile
     found = json.loads(run("demo", "--json", cwd=tmp_path).stdout)
     assert found["attempts"] == 1
+    assert Path(found["first_report"]).samefile(tmp_path / "demo/hadrons/report.html")
     assert (correlators / "correlators.000140.h5").exists()
     assert (correlators / "correlators.000030.h5").stat().st_mtime_ns == kept
     with open(tmp_path / "demo/analyze.toml", "a") as file:
         file.write("# changed\n")
-    assert json.loads(run("demo", "--json", cwd=tmp_path).stdout)["attempts"] == 1
+    assert json.loads(run("demo", "--json", cwd=tmp_path).stdout)["attempts"] == 2
 
 
 def test_changed_run_files_are_refused(demo: Path, tmp_path: Path) -> None:

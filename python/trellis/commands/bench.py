@@ -38,9 +38,10 @@ def bench(arguments: list[str]) -> int:
     asked = arguments[:1] in (["--help"], ["-h"])
     if not available and not asked:
         raise NotAvailable(
-            "this build has no benchmark programs; ./bootstrap build makes them in build/release/bench"
+            "this build has no benchmark programs; ./bootstrap bench in a clone of Trellis makes them, in "
+            "build/release/bench"
         )
-    names = ", ".join(available) or "none in this build (./bootstrap build makes them)"
+    names = ", ".join(available) or "none in this build (./bootstrap bench makes them)"
     usage = f"usage: trellis bench WHAT [OPTIONS]\n  WHAT: {names}"
     if asked:
         if launched_rank() == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -24,10 +25,13 @@ MOST_RUNNING = 12
 
 
 class CampaignView:
-    """A live view on a terminal, a line for each finished group elsewhere; nothing with --json."""
+    """A live view on a terminal, a line for each finished group elsewhere; nothing with --json.
 
-    def __init__(self, manager: Manager, output: Output) -> None:
-        self.manager, self.output = manager, output
+    `results` are further words for the line of a group: what there is to look at once it is done.
+    """
+
+    def __init__(self, manager: Manager, output: Output, results: Mapping[str, str] | None = None) -> None:
+        self.manager, self.output, self.results = manager, output, results or {}
         self.is_live = output.is_root and not output.json and output.console.is_terminal
         self.live = Live(console=output.console, auto_refresh=False, transient=True)
         self.began = time.monotonic()
@@ -61,7 +65,8 @@ class CampaignView:
             if done[group] == count and group not in self.told:
                 self.told.add(group)
                 seconds = show_seconds(moment - self.began)
-                self.output.line(f"{group}: {_tasks(count)} done, {seconds} after the start")
+                result = f"; {self.results[group]}" if group in self.results else ""
+                self.output.line(f"{group}: {_tasks(count)} done, {seconds} after the start{result}")
         if self.is_live:
             self.live.update(Group(self._groups(total, done), self._running(moment)), refresh=True)
 

@@ -17,7 +17,7 @@ from ..errors import BadArgument, Error
 from ..launchers import launched_ranks
 from .campaign_view import CampaignView
 from .console import Output
-from .demo_campaign import FILE, Chain, demo_campaign, this_machine
+from .demo_campaign import FILE, Analysis, Chain, analysis_group, demo_campaign, this_machine
 from .setup import make_output_folder
 
 TITLE = "Trellis demo: quenched hadrons in a small box"
@@ -47,9 +47,12 @@ def demo(folder: Path, *, json: bool) -> int:
     _write_run_files(folder)
     _check_unchanged(folder)
     machine = this_machine()
-    campaign = demo_campaign(folder, CHAINS, _analysis(folder), machine.nodes[0].cpus)
+    analyses = _analyses(folder)
+    campaign = demo_campaign(folder, CHAINS, analyses, machine.nodes[0].cpus)
     manager = Manager(campaign, machine, say=output.line)
-    with CampaignView(manager, output):
+    first = (analyses[0].output / "report.html").resolve()
+    told = {analysis_group(folder, analyses[0]): f"masses of pion, rho and nucleon are there: open {first}"}
+    with CampaignView(manager, output, told):
         found = manager.run()
     _require_done(manager, found)
     seconds = time.perf_counter() - start
@@ -58,6 +61,7 @@ def demo(folder: Path, *, json: bool) -> int:
             "run": "demo",
             "report": str(folder / "report.html"),
             "results": str(folder / "results.json"),
+            "first_report": str(first),
             "seconds": seconds,
             "campaign": campaign.state,
             "campaign_file": str(folder / FILE),
@@ -102,11 +106,15 @@ def _check_unchanged(folder: Path) -> None:
     write_json(path, texts)
 
 
-def _analysis(folder: Path) -> list[str]:
-    """Words after `trellis analyze`."""
-    data = [str(folder / "correlators"), str(folder / "ensemble" / "stream.h5")]
-    data += ["--companion", str(folder / "charges")]
-    return [*data, "--output", str(folder), "--title", TITLE, "--options", str(folder / "analyze.toml")]
+def _analyses(folder: Path) -> tuple[Analysis, Analysis]:
+    """The hadrons' masses as soon as their correlators are there, then all with the axial charge."""
+    hadrons = (str(folder / "correlators"), str(folder / "ensemble" / "stream.h5"))
+    options = ("--title", TITLE, "--options", str(folder / "analyze.toml"))
+    both = (*hadrons, "--companion", str(folder / "charges"), *options)
+    return (
+        Analysis("hadrons-analysis", ("hadrons",), (*hadrons, *options), folder / "hadrons", priority=3),
+        Analysis("analysis", ("hadrons", "charges"), both, folder),
+    )
 
 
 def _require_done(manager: Manager, found: Result) -> None:

@@ -1,4 +1,4 @@
-"""The demo as a campaign: chains of gauge fields and correlators side by side, then one analysis."""
+"""The demo as a campaign: chains of gauge fields and correlators side by side, and their analyses."""
 
 from __future__ import annotations
 
@@ -31,6 +31,31 @@ class Chain:
     priority: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """An analysis of the correlators of some chains.
+
+    Attributes
+    ----------
+    name
+        The first part of the task's name; a hash of the options follows.
+    chains
+        Names of the chains that it needs.
+    words
+        The words after `trellis analyze`.
+    output
+        The folder of its report.html and results.json.
+    priority
+        Like a task's.
+    """
+
+    name: str
+    chains: tuple[str, ...]
+    words: tuple[str, ...]
+    output: Path
+    priority: int = 0
+
+
 def this_machine() -> Machine:
     """The cores that this process may use."""
     return Machine("this machine", (Node("localhost", len(os.sched_getaffinity(0))),))
@@ -40,29 +65,29 @@ def this_machine() -> Machine:
 FILE = "campaign.toml"
 
 
-def demo_campaign(folder: Path, chains: Sequence[Chain], analysis: Sequence[str], cores: int) -> Campaign:
+def demo_campaign(
+    folder: Path, chains: Sequence[Chain], analyses: Sequence[Analysis], cores: int
+) -> Campaign:
     """Write the demo's campaign file, made from its run files, and read it.
 
     Parameters
     ----------
     folder
         Of the demo, with the run files.
-    analysis
-        Words after `trellis analyze`.
+    analyses
+        Each begins when the last task of its chains is done.
     cores
         Of the machine. Chains run side by side, and so do the parts of a measurement.
     """
-    tables, last = [], []
+    tables, last = [], {}
     threads = max(1, cores // len(chains)), max(1, cores // sum(chain.parts for chain in chains))
     for chain in chains:
         found, measured = _chain_tables(folder, chain, *threads)
         tables += found
-        last += measured
-    words = [sys.executable, "-m", "trellis", "analyze", *analysis]
-    outputs = [{"path": str(folder / name), "atomic": False} for name in ("results.json", "report.html")]
-    # Changed options are another task: the analysis is made again.
-    options = hashlib.sha256((folder / "analyze.toml").read_bytes()).hexdigest()[:6]
-    tables.append(_table(f"analysis-{options}", words, last, outputs, max(1, cores // 2), 30.0))
+        last[chain.name] = measured
+    for analysis in analyses:
+        after = [task for chain in analysis.chains for task in last[chain]]
+        tables.append(_analysis_table(folder, analysis, after, max(1, cores // 2)))
     # Files of the demo are named from where it was started, as in its run files.
     root = os.path.relpath(Path.cwd(), folder.resolve())
     state = os.path.relpath(folder / "demo.state", Path.cwd())
@@ -74,6 +99,21 @@ def demo_campaign(folder: Path, chains: Sequence[Chain], analysis: Sequence[str]
     )
     write_text(folder / FILE, head + "\n".join(tables))
     return load_campaign(folder / FILE)
+
+
+def analysis_group(folder: Path, analysis: Analysis) -> str:
+    """The name of the task of an analysis. Changed options are another task: the analysis is made again."""
+    options = hashlib.sha256((folder / "analyze.toml").read_bytes()).hexdigest()[:6]
+    return f"{analysis.name}-{options}"
+
+
+def _analysis_table(folder: Path, analysis: Analysis, after: Sequence[str], threads: int) -> str:
+    words = [sys.executable, "-m", "trellis", "analyze", *analysis.words, "--output", str(analysis.output)]
+    outputs = [
+        {"path": str(analysis.output / name), "atomic": False} for name in ("results.json", "report.html")
+    ]
+    name = analysis_group(folder, analysis)
+    return _table(name, words, after, outputs, threads, 30.0, priority=analysis.priority)
 
 
 def _chain_tables(

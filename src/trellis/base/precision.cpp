@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "trellis/base/built_kernels.hpp"
 #include "trellis/base/error.hpp"
 
 namespace trellis {
@@ -60,8 +61,17 @@ int native_lanes(Precision p) {
 int default_lanes(Precision p) {
   static const char* const words = std::getenv("TRELLIS_LANES");
   if (words == nullptr || *words == 0) return native_lanes(p);
-  for (const int lanes : {1, 4, 8, 16})
-    if (words == std::to_string(lanes)) return lanes;
+  const int most = p == Precision::double_precision ? built_kernels::most_lanes_in_double
+                                                    : built_kernels::most_lanes_otherwise;
+  for (const int lanes : {1, 4, 8, 16}) {
+    if (words != std::to_string(lanes)) continue;
+    if (lanes > most)
+      throw NotAvailable(message("TRELLIS_LANES is ", lanes, ", but kernels in ", name_of(p),
+                                 " have at most ", most,
+                                 " lanes in this build: more of them serve tests only (cmake "
+                                 "-DTRELLIS_KERNELS_FOR_TESTS=ON compiles them)"));
+    return lanes;
+  }
   throw BadArgument(message("TRELLIS_LANES is 1, 4, 8 or 16, found ", words));
 }
 

@@ -36,7 +36,8 @@ Backend backend_by_name(const std::string& name);
 /// Lane count that fills this build's vector registers (what is computed in float shares its count).
 int native_lanes(Precision p);
 /// Lanes of fields for which none are asked for: native_lanes(), or what the environment variable
-/// TRELLIS_LANES says (1, 4, 8, 16). Results have the same bits with any. Throws BadArgument for others.
+/// TRELLIS_LANES says (1, 4, 8, 16). Results have the same bits with any. Throws BadArgument for others, and
+/// NotAvailable for more than native_lanes() where the build has no kernels for tests.
 int default_lanes(Precision p);
 
 }  // namespace trellis
