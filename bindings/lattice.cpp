@@ -2,6 +2,7 @@
 #include "trellis/field/lattice.hpp"
 #include "bindings.hpp"
 #include "trellis/lattice/lane_split.hpp"
+#include "trellis/lattice/split_extent.hpp"
 
 namespace trellis::bindings {
 
@@ -39,6 +40,8 @@ void bind_lattice(nb::module_& m) {
   m.def(
       "make_lattice",
       [](const Coord& extents, const Coord& grid) {
+        if (grid != Coord{0, 0, 0, 0})  // what Python puts on lattices is made of links
+          require_even_parts(Geometry(extents, ProcessGrid(grid)), "a gauge field");
         return std::const_pointer_cast<Lattice>(make_lattice(extents, grid));
       },
       "extents"_a, "grid"_a);

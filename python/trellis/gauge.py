@@ -41,14 +41,14 @@ class Geometry:
     Parameters
     ----------
     extents
-        Lx, Ly, Lz, Lt; even, at least 2.
+        Lx, Ly, Lz, Lt; each even or 1. Quarks, flow and charge need at least 2.
     grid
         Ranks in x, y, z, t; default: the grid with the least communication.
 
     Raises
     ------
     BadArgument
-        An extent is odd, or the lattice cannot be cut like that; the message lists the legal grids.
+        An extent is odd and not 1, or the lattice cannot be cut like that; the message lists the legal grids.
     """
 
     def __init__(self, extents: FourIntegers, grid: FourIntegers | None = None) -> None:

@@ -19,7 +19,7 @@ def cold(geometry: Geometry | FourIntegers) -> GaugeField:
     Raises
     ------
     BadArgument
-        An extent is odd, or the lattice cannot be cut over the ranks.
+        An extent is odd and not 1, or the lattice cannot be cut over the ranks.
     """
     return _new_field(geometry)
 
@@ -37,7 +37,7 @@ def hot(geometry: Geometry | FourIntegers, *, seed: int) -> GaugeField:
     Raises
     ------
     BadArgument
-        A seed that is none, an extent that is odd, a lattice that cannot be cut over the ranks.
+        A seed that is none, an extent that is odd and not 1, a lattice that cannot be cut over the ranks.
     """
     U = _new_field(geometry)
     load().set_hot(U._core, seed_of("seed", seed), 0)

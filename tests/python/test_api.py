@@ -305,8 +305,8 @@ def test_noise_averages_to_the_pion(U: tr.GaugeField, M: tr.WilsonClover) -> Non
 
 
 WRONG = [
-    (lambda U: tr.Geometry((4, 4, 4, 7)), "^lattice 4x4x4x7: extents must be even and at least 2$"),
-    (lambda U: tr.cold((4, 4, 4, -2)), "^lattice 4x4x4x-2: extents must be even and at least 2$"),
+    (lambda U: tr.Geometry((4, 4, 4, 7)), "^lattice 4x4x4x7: extents must be even, or 1$"),
+    (lambda U: tr.cold((4, 4, 4, -2)), "^lattice 4x4x4x-2: extents must be even, or 1$"),
     (lambda U: tr.Geometry((4, 4, 4, 8), grid=(2, 1, 1, 1)), "grid"),
     (lambda U: tr.WilsonClover(U), "kappa or mass, and not both"),
     (lambda U: tr.WilsonClover(U, kappa=0.1, mass=0.1), "kappa or mass, and not both"),

@@ -9,6 +9,7 @@
 #include "tests/support/random_fields.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/lattice/lane_split.hpp"
+#include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
 namespace {
@@ -79,6 +80,13 @@ TEST(ProcessGrid, legal_grids_are_all_legal_grids) {
       }
 }
 
+TEST(ProcessGrid, odd_parts_are_legal_where_any_are_asked_for) {
+  EXPECT_TRUE(legal_process_grids({6, 6, 1, 1}, 4).empty()) << "even local extents";
+  EXPECT_EQ(legal_process_grids({6, 6, 1, 1}, 36, 1, LocalExtents::any), (std::vector<Coord>{{6, 6, 1, 1}}));
+  EXPECT_EQ(legal_process_grids({6, 2, 1, 1}, 2, 2, LocalExtents::any), (std::vector<Coord>{{2, 1, 1, 1}}));
+  EXPECT_EQ(choose_process_grid({8, 1, 1, 4}, 2), (Coord{2, 1, 1, 1})) << "an extent of 1 is not split";
+}
+
 TEST(ProcessGrid, the_choice_has_the_least_surface) {
   EXPECT_EQ(choose_process_grid({8, 8, 8, 16}, 2), (Coord{1, 1, 1, 2}));
   EXPECT_EQ(choose_process_grid({16, 8, 8, 8}, 2), (Coord{2, 1, 1, 1}));
@@ -118,9 +126,35 @@ TEST(Geometry, illegal_lattices_are_refused) {
   EXPECT_THROW(Geometry({3, 4, 4, 4}), BadArgument);
   EXPECT_THROW(Geometry({4, 4, 0, 4}), BadArgument);
   EXPECT_THROW(Geometry({4, 4, -2, 4}), BadArgument);
-  EXPECT_THROW(Geometry({4, 4, 4, 6}, ProcessGrid({1, 1, 1, 2})), BadArgument) << "local extent 3";
-  EXPECT_THROW(Geometry({4, 4, 4, 4}, ProcessGrid({1, 1, 1, 4})), BadArgument) << "local extent 1";
+  EXPECT_THROW(Geometry({4, 4, 4, 6}, ProcessGrid({1, 1, 1, 4})), BadArgument) << "6 in 4 parts";
+  EXPECT_THROW(Geometry({4, 4, 4, 1}, ProcessGrid({1, 1, 1, 2})), BadArgument) << "1 in 2 parts";
   EXPECT_THROW(Geometry({4, 4, 4, 4}, ProcessGrid({1, 1, 1, 2}), 2), BadArgument) << "rank 2 of 2";
+}
+
+TEST(Geometry, gauge_fields_and_quarks_ask_for_more) {
+  EXPECT_NO_THROW(require_even_parts(Geometry({4, 4, 1, 6}), "it"));
+  EXPECT_THROW(require_even_parts(Geometry({4, 4, 4, 6}, ProcessGrid({1, 1, 1, 2})), "it"), BadArgument);
+  EXPECT_THROW(require_even_parts(Geometry({4, 4, 4, 4}, ProcessGrid({1, 1, 1, 4})), "it"), BadArgument);
+  EXPECT_NO_THROW(require_all_directions(Geometry({4, 4, 4, 4}, ProcessGrid({1, 1, 1, 4})), "it"));
+  EXPECT_THROW(require_all_directions(Geometry({4, 1, 4, 4}), "it"), BadArgument);
+  Boundary boundary = periodic_boundary;
+  EXPECT_NO_THROW(require_periodic(Geometry({4, 4, 4, 4}, ProcessGrid{}, 0, boundary), "it"));
+  boundary[3] = Edge::open;
+  EXPECT_THROW(require_periodic(Geometry({4, 4, 4, 4}, ProcessGrid{}, 0, boundary), "it"), BadArgument);
+}
+
+TEST(Geometry, coordinates_beyond_the_lattice_lead_around_to_walls_or_nowhere) {
+  const Coord extents{4, 6, 1, 8};
+  const Boundary boundary{Edge::periodic, Edge::wall, Edge::periodic, Edge::open};
+  const auto kind = [&](Coord x) { return resolve(x, extents, boundary); };
+  Coord x{-5, 5, 0, 7};
+  EXPECT_EQ(resolve(x, extents, boundary), SiteKind::site);
+  EXPECT_EQ(x, (Coord{3, 5, 0, 7}));
+  EXPECT_EQ(kind({0, 6, 0, 0}), SiteKind::wall);
+  EXPECT_EQ(kind({0, -1, 0, 0}), SiteKind::wall);
+  EXPECT_EQ(kind({0, 0, 1, 0}), SiteKind::none) << "an extent of 1 has no hop";
+  EXPECT_EQ(kind({0, 0, 0, 8}), SiteKind::none);
+  EXPECT_EQ(kind({0, 6, 0, -1}), SiteKind::none) << "a wall beyond an open edge";
 }
 
 TEST(Geometry, every_site_belongs_to_one_rank) {
@@ -210,6 +244,8 @@ TEST(Geometry, equality) {
   EXPECT_FALSE(a == Geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2}), 1));
   EXPECT_FALSE(a == Geometry({4, 4, 4, 8}));
   EXPECT_FALSE(a == Geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2}, {1, 0}), 1));
+  EXPECT_FALSE(a == Geometry({4, 4, 4, 8}, ProcessGrid({1, 1, 1, 2}), 0,
+                             {Edge::periodic, Edge::periodic, Edge::periodic, Edge::open}));
 }
 
 TEST(LaneSplit, sub_lattices_are_even_and_as_many_as_possible) {

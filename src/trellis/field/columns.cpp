@@ -41,7 +41,8 @@ void copy_columns(SpinorField& out, int out_first, const SpinorField& in, int in
     const RawField to = out.raw(parity), from = in.raw(parity);
     copy_slots(static_cast<char*>(to.data), to.slots, out_first * slices, static_cast<const char*>(from.data),
                from.slots, in_first * slices, count * slices,
-               size_t(sites) * size_t(in.reals()) * element_bytes(in.precision()), groups, backend);
+               size_t(sites) * size_t(in.storage().stored_reals()) * element_bytes(in.precision()), groups,
+               backend);
     if (to.scale)
       copy_slots(reinterpret_cast<char*>(to.scale), to.slots, out_first * slices,
                  reinterpret_cast<const char*>(from.scale), from.slots, in_first * slices, count * slices,

@@ -1,10 +1,10 @@
 #include "trellis/field/gauge_field.hpp"
 
-#include <cstring>
 #include <vector>
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
 
@@ -24,6 +24,8 @@ GaugeField::GaugeField(LatticePtr lattice, int lanes, int halo, Backend backend,
                       (precision == Precision::single_precision && backend == Backend::cpu),
                   "gauge fields are in double, on the CPU also in single precision; not in ",
                   name_of(precision), " on the backend ", name_of(backend));
+  require_even_parts(geometry(), "a gauge field");
+  require_periodic(geometry(), "a gauge field");
   if (backend != Backend::cpu) lanes = 1;
   if (lanes == 0) lanes = default_lanes(precision);
   layout_ = lattice_->extended_layout(lanes, halo);
@@ -198,86 +200,18 @@ void GaugeField::update_halo(int layers) const {
   TRELLIS_REQUIRE(layers >= 1 && layers <= layout_->width(), "a halo of ", layers,
                   " layers was asked for, the field has ", layout_->width());
   if (valid_layers_ >= layers) return;
-  for (int mu = 0; mu < Nd; ++mu)
-    if (geometry().is_split(mu)) exchange_direction({mu, layers, 0, Nd, -1});
+  exchange({layers, 0, Nd, -1, precision_});
   valid_layers_ = layers;
 }
 
 void GaugeField::update_halo_of(int mu, int parity) {
   TRELLIS_REQUIRE(valid_layers_ >= 1, "the halo of the other links is not up to date");
-  for (int nu = 0; nu < Nd; ++nu)
-    if (geometry().is_split(nu)) exchange_direction({nu, 1, mu, 1, parity});
+  exchange({1, mu, 1, parity, precision_});
   valid_layers_ = 1;
 }
 
-namespace {
-/// Where a lane of a ghost block finds its site: in a block with the coordinate `sub` (in this direction), in
-/// `lane`, on this rank or on the neighbour. On short lattices it may lie two lanes away.
-struct GhostOrigin {
-  int sub, lane;
-  bool is_remote;
-};
-GhostOrigin ghost_origin(const ExtendedLayout& layout, int mu, int step, int layer, int lane) {
-  const int l = layout.sub_extents()[mu], extent = layout.geometry().local()[mu];
-  Coord c = layout.lane_coord(lane);
-  const int x = c[mu] * l + (step > 0 ? l + layer : -1 - layer), y = (x + extent) % extent;
-  c[mu] = y / l;
-  return {y % l, int(site_index(c, layout.lane_extents())), x < 0 || x >= extent};
-}
-}  // namespace
-
-void GaugeField::exchange_direction(const GaugeTables::HaloPart& part) const {
-  if (backend() == Backend::cuda) return tables_->exchange(raw(), part, lattice_->communicator());
-  with_real(precision_, [&](auto zero) { exchange_ghosts<decltype(zero)>(part); });
-}
-
-/// Fills the ghost blocks of one direction. Directions are done one after the other, and the halos of the
-/// earlier ones are sent along, which fills the corners.
-template <class Real>
-void GaugeField::exchange_ghosts(const GaugeTables::HaloPart& part) const {
-  const ExtendedLayout& layout = *layout_;
-  const int W = layout.lanes(), mu = part.mu, reals = link_reals * part.links;
-  // Calls f(step, ghost block, source block, layer) for layers counted away from the edge.
-  const auto each_ghost = [&](const auto& f) {
-    for_each_ghost(layout, part, [&](int step, const Coord& ghost, const Coord& x) {
-      Coord source = x;
-      source[mu] = ghost_origin(layout, mu, step, x[mu], 0).sub;
-      f(step, layout.block_of(ghost), layout.block_of(source), x[mu]);
-    });
-  };
-  std::vector<Real> send[2], receive[2];
-  // Every rank has the same local lattice: what the neighbour behind lacks of this rank are, in the same
-  // order, the sites that this rank lacks of the neighbour ahead.
-  each_ghost([&](int step, int, int source, int layer) {
-    for (int lane = 0; lane < W; ++lane) {
-      const GhostOrigin origin = ghost_origin(layout, mu, step, layer, lane);
-      if (!origin.is_remote) continue;
-      const Real* p = element<Real>(source, origin.lane, part.first_link);
-      for (int k = 0; k < reals; ++k) send[step < 0].push_back(p[size_t(k) * W]);
-    }
-  });
-  for (int k = 0; k < 2; ++k) receive[k].resize(send[k].size());
-  const int forward = geometry().neighbour_rank(mu, 1), backward = geometry().neighbour_rank(mu, -1);
-  std::vector<Message> sends, receives;
-  for (int k = 0; k < 2; ++k) {
-    sends.push_back({k == 0 ? backward : forward, k, send[k].data(), send[k].size() * sizeof(Real)});
-    receives.push_back({k == 0 ? forward : backward, k, receive[k].data(), receive[k].size() * sizeof(Real)});
-  }
-  const auto exchange = lattice_->communicator().make_exchange(sends, receives);
-  exchange->start();
-  exchange->wait();
-  const Real* arrived[2] = {receive[0].data(), receive[1].data()};
-  each_ghost([&](int step, int ghost, int source, int layer) {
-    for (int lane = 0; lane < W; ++lane) {
-      const GhostOrigin origin = ghost_origin(layout, mu, step, layer, lane);
-      Real* out = element<Real>(ghost, lane, part.first_link);
-      const Real* in =
-          origin.is_remote ? arrived[step < 0] : element<Real>(source, origin.lane, part.first_link);
-      const size_t stride = origin.is_remote ? 1 : size_t(W);
-      for (int k = 0; k < reals; ++k) out[size_t(k) * W] = in[size_t(k) * stride];
-      if (origin.is_remote) arrived[step < 0] += reals;
-    }
-  });
+void GaugeField::exchange(const GaugeTables::HaloPart& part) const {
+  if (geometry().grid().size() > 1) tables_->exchange(raw(), part, lattice_->communicator());
 }
 
 }  // namespace trellis

@@ -69,9 +69,7 @@ class GaugeField {
   template <class Real>
   Real* element(int block, int lane, int mu) const;
   size_t offset_on_gpu(int block, int mu, int real) const;
-  void exchange_direction(const GaugeTables::HaloPart& part) const;
-  template <class Real>
-  void exchange_ghosts(const GaugeTables::HaloPart& part) const;
+  void exchange(const GaugeTables::HaloPart& part) const;
   LatticePtr lattice_;
   ExtendedLayoutPtr layout_;
   GaugeTablesPtr tables_;

@@ -10,6 +10,7 @@
 #include "trellis/device/threads.hpp"
 #include "trellis/field/link_compression.hpp"
 #include "trellis/field/link_dispatch.hpp"
+#include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
 
@@ -105,6 +106,7 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
       backend_{backend},
       link_reals_{link_reals},
       back_distance_{backend == Backend::cpu ? back_distance : 0} {
+  require_all_directions(lattice_->geometry(), "a quark operator");
   if (backend == Backend::cuda) cuda::require_gpu();  // before the work on the host
   std::optional<GaugeField> image;
   if (links.backend() == Backend::cuda) image = links.on(Backend::cpu);

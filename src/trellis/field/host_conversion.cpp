@@ -8,12 +8,26 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/lane_conversion.hpp"
+#include "trellis/view/site_elements.hpp"
 
 namespace trellis {
 
 namespace {
 
-constexpr int largest_site = 72;
+/// Reals of one object in all lanes of a block: on the stack but for large sites.
+template <class Real, int lanes>
+class Scratch {
+ public:
+  explicit Scratch(int reals) {
+    if (reals > usual_reals) large_.resize(size_t(reals) * lanes);
+  }
+  Real* data() { return large_.empty() ? usual_ : large_.data(); }
+
+ private:
+  static constexpr int usual_reals = 72;
+  alignas(64) Real usual_[usual_reals * lanes];
+  std::vector<Real> large_;
+};
 
 /// Where the sites of one order stand in another: [parity][block][lane] -> block * lanes + lane of the
 /// source. Divisions make this as dear as the conversion itself, so pairs of orders in use are remembered.
@@ -22,8 +36,8 @@ class OriginTable {
   OriginTable(const SiteLayoutPtr& to, const SiteLayoutPtr& from)
       : to_{to}, from_{from}, lanes_{to->lanes()} {
     for (int parity = 0; parity < 2; ++parity) {
-      sites_[parity].resize(size_t(to->blocks()) * size_t(lanes_));
-      for_each_index(to->blocks(), [&](int block) {
+      sites_[parity].resize(size_t(to->blocks(parity)) * size_t(lanes_));
+      for_each_index(to->blocks(parity), [&](int block) {
         for (int lane = 0; lane < lanes_; ++lane) {
           const SitePosition target{parity, block, lane};
           const SitePosition at = to == from ? target : from->position(to->coord(target));
@@ -55,17 +69,19 @@ std::shared_ptr<const OriginTable> origin_table(const SiteLayoutPtr& to, const S
 
 /// Stored elements of one target block, one right-hand side, as [component][lane].
 template <int lanes, class Element, class Real>
-void gather(Real* out, const RawField& in, const int32_t* origin, int slot, int n, int from_lanes) {
+void gather(Real* out, const RawField& in, const int32_t* origin, int slot, const SiteStorage& from) {
+  const int n = from.reals, from_lanes = from.lanes;
+  const int64_t stored = from.stored_reals();
   int64_t offset[lanes];
   int lane_of[lanes];
   float unit[lanes];
   for (int lane = 0; lane < lanes; ++lane) {
     const int from_lane = origin[lane] % from_lanes;
     const int64_t site = int64_t(origin[lane] / from_lanes) * in.slots + slot;
-    offset[lane] = site * n * from_lanes;
+    offset[lane] = site * stored * from_lanes;
     lane_of[lane] = from_lane;
     if constexpr (std::is_same_v<Element, int16_t>)
-      unit[lane] = in.scale[site * from_lanes + from_lane] * (1.0f / fixed_point_full_scale(n));
+      unit[lane] = in.scale[site * from_lanes + from_lane] * (1.0f / site_full_scale(n));
   }
   const Element* p = static_cast<const Element*>(in.data);
   for (int i = 0; i < n; ++i)
@@ -83,16 +99,15 @@ void gather(Real* out, const RawField& in, const int32_t* origin, int slot, int 
 
 template <int lanes, class Real>
 void gather(Real* out, const SpinorField& in, const RawField& raw, const int32_t* origin, int slot) {
-  const int n = in.reals(), from_lanes = in.layout().lanes();
   switch (in.precision()) {
     case Precision::double_precision:
-      return gather<lanes, double>(out, raw, origin, slot, n, from_lanes);
+      return gather<lanes, double>(out, raw, origin, slot, in.storage());
     case Precision::single_precision:
-      return gather<lanes, float>(out, raw, origin, slot, n, from_lanes);
+      return gather<lanes, float>(out, raw, origin, slot, in.storage());
     case Precision::half_precision:
-      return gather<lanes, int16_t>(out, raw, origin, slot, n, from_lanes);
+      return gather<lanes, int16_t>(out, raw, origin, slot, in.storage());
     case Precision::fp16_precision:
-      return gather<lanes, Float16>(out, raw, origin, slot, n, from_lanes);
+      return gather<lanes, Float16>(out, raw, origin, slot, in.storage());
   }
 }
 
@@ -105,7 +120,7 @@ void quantise(int16_t* out, float* scale, const float* in, int n) {
       largest[lane] = larger_magnitude(largest[lane], in[i * lanes + lane]);
   for (int lane = 0; lane < lanes; ++lane) {
     scale[lane] = largest[lane];
-    inverse[lane] = fixed_point_full_scale(n) / maximum(largest[lane], 1e-37f);
+    inverse[lane] = site_full_scale(n) / maximum(largest[lane], 1e-37f);
   }
   for (int i = 0; i < n; ++i)
     for (int lane = 0; lane < lanes; ++lane)
@@ -116,26 +131,27 @@ template <int lanes>
 void convert_block(const SpinorField& out, const RawField& to, const SpinorField& in, const RawField& from,
                    const int32_t* origin, int block) {
   const int n = out.reals();
+  const size_t stored = size_t(out.storage().stored_reals());
   for (int slot = 0; slot < out.slots(); ++slot) {
     const size_t first = (size_t(block) * size_t(to.slots) + size_t(slot)) * lanes;
     switch (out.precision()) {
       case Precision::double_precision:
-        gather<lanes>(static_cast<double*>(to.data) + first * size_t(n), in, from, origin, slot);
+        gather<lanes>(static_cast<double*>(to.data) + first * stored, in, from, origin, slot);
         break;
       case Precision::single_precision:
-        gather<lanes>(static_cast<float*>(to.data) + first * size_t(n), in, from, origin, slot);
+        gather<lanes>(static_cast<float*>(to.data) + first * stored, in, from, origin, slot);
         break;
       case Precision::half_precision: {
-        alignas(64) float reals[largest_site * lanes];
-        gather<lanes>(reals, in, from, origin, slot);
-        quantise<lanes>(static_cast<int16_t*>(to.data) + first * size_t(n), to.scale + first, reals, n);
+        Scratch<float, lanes> reals(n);
+        gather<lanes>(reals.data(), in, from, origin, slot);
+        quantise<lanes>(static_cast<int16_t*>(to.data) + first * stored, to.scale + first, reals.data(), n);
         break;
       }
       case Precision::fp16_precision: {
-        alignas(64) float reals[largest_site * lanes];
-        gather<lanes>(reals, in, from, origin, slot);
-        Float16* target = static_cast<Float16*>(to.data) + first * size_t(n);
-        for (int i = 0; i < n * lanes; ++i) target[i] = Float16(reals[i]);
+        Scratch<float, lanes> reals(n);
+        gather<lanes>(reals.data(), in, from, origin, slot);
+        Float16* target = static_cast<Float16*>(to.data) + first * stored;
+        for (int i = 0; i < n * lanes; ++i) target[i] = Float16(reals.data()[i]);
       }
     }
   }
@@ -152,7 +168,7 @@ bool convert_pair(const SpinorField& out, const SpinorField& in, int parity, con
   if (!narrows && first.block[0] != first.block[1]) return false;
   const SiteArray<CpuLayout<16>, Storage, N> low(narrows ? out.raw(parity) : in.raw(parity));
   const SiteArray<CpuLayout<8>, double, N> high(narrows ? in.raw(parity) : out.raw(parity));
-  for_each_index(out.layout().blocks(), [&](int block) {
+  for_each_index(out.layout().blocks(parity), [&](int block) {
     LaneOrigin origin;
     origin.find(table.block(parity, block), lanes, from_lanes);
     for (int slot = 0; slot < out.slots(); ++slot)
@@ -185,7 +201,7 @@ void convert_parity(const SpinorField& out, const SpinorField& in, int parity, c
   if (try_convert_pair(out, in, parity, table)) return;
   const RawField to = out.raw(parity), from = in.raw(parity);
   const auto convert_all = [&]<int lanes>() {
-    for_each_index(out.layout().blocks(), [&](int block) {
+    for_each_index(out.layout().blocks(parity), [&](int block) {
       convert_block<lanes>(out, to, in, from, table.block(parity, block), block);
     });
   };
@@ -205,13 +221,13 @@ void convert_parity(const SpinorField& out, const SpinorField& in, int parity, c
 /// Any layout: site by site.
 void convert_sites(SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
   const int lanes = out.layout().lanes(), from_lanes = in.layout().lanes();
-  for_each_index(out.layout().blocks(), [&](int block) {
-    double reals[largest_site];
+  for_each_index(out.layout().blocks(parity), [&](int block) {
+    Scratch<double, 1> reals(out.reals());
     const int32_t* origin = table.block(parity, block);
     for (int lane = 0; lane < lanes; ++lane)
       for (int slot = 0; slot < out.slots(); ++slot) {
-        in.get_site({parity, origin[lane] / from_lanes, origin[lane] % from_lanes}, slot, reals);
-        out.set_site({parity, block, lane}, slot, reals);
+        in.get_site({parity, origin[lane] / from_lanes, origin[lane] % from_lanes}, slot, reals.data());
+        out.set_site({parity, block, lane}, slot, reals.data());
       }
   });
 }

@@ -1,5 +1,7 @@
 #include "trellis/field/lane_faces.hpp"
 
+#include "trellis/lattice/split_extent.hpp"
+
 namespace trellis {
 
 namespace {
@@ -21,17 +23,17 @@ size_t message_bytes(const SiteLayout& layout, int leg, size_t object_bytes) {
   return layout.face(0, leg).size() * lanes_at(layout, leg ^ 1).size() * object_bytes;
 }
 
-bool is_received_in_place(const HopLinks& links, int leg) {
-  return links.backend() == Backend::cpu && !links.layout().permutes(leg);
+bool is_received_in_place(Backend backend, const SiteLayout& layout, int leg) {
+  return backend == Backend::cpu && !layout.permutes(leg);
 }
 }  // namespace
 
-LaneFaces::LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, LegReals reals, size_t scalar_bytes,
-                     int directions)
-    : links_{std::move(links)}, rhs_{rhs}, messages_{links_->backend()} {
-  const SiteLayout& layout = links_->layout();
+LaneFaces::LaneFaces(SiteLayoutPtr site_layout, Backend backend, Communicator& communicator, int rhs,
+                     LegReals reals, size_t scalar_bytes, int directions)
+    : layout_{std::move(site_layout)}, rhs_{rhs}, messages_{backend} {
+  const SiteLayout& layout = *layout_;
   const Geometry& geometry = layout.geometry();
-  const Backend backend = links_->backend();
+  require_even_parts(geometry, "a hop");  // faces of both parities are as large as each other
   legs_.reserve(legs);
   for (int mu = 0; mu < directions; ++mu) {
     if (!geometry.is_split(mu)) continue;
@@ -47,18 +49,18 @@ LaneFaces::LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, LegReals re
         leg.face[parity] = {layout.face(parity, leg.leg ^ 1), backend};
       const size_t faces = layout.face(0, leg.leg).size();
       const size_t padded = backend == Backend::cpu ? faces : (faces + 31) / 32 * 32;
-      leg.receives_in_place = is_received_in_place(*links_, leg.leg);
+      leg.receives_in_place = is_received_in_place(backend, layout, leg.leg);
       if (!leg.receives_in_place) leg.ghost = Memory(padded * size_t(layout.lanes()) * of_lane, backend);
       leg.message = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),
                                   leg.leg, message_bytes(layout, leg.leg, of_lane));
       legs_.push_back(std::move(leg));
     }
   }
-  if (is_needed()) messages_.connect(links_->lattice_ptr()->communicator());
+  if (is_needed()) messages_.connect(communicator);
 }
 
-Cost LaneFaces::cost(const HopLinks& links, int rhs, LegReals reals, size_t scalar_bytes, int directions) {
-  const SiteLayout& layout = links.layout();
+Cost LaneFaces::cost(const SiteLayout& layout, Backend backend, int rhs, LegReals reals, size_t scalar_bytes,
+                     int directions) {
   Cost cost;
   for (int mu = 0; mu < directions; ++mu) {
     if (!layout.geometry().is_split(mu)) continue;
@@ -66,7 +68,7 @@ Cost LaneFaces::cost(const HopLinks& links, int rhs, LegReals reals, size_t scal
       const int leg = leg_of(mu, step);
       const size_t bytes = message_bytes(layout, leg, object_bytes(rhs, step, reals, scalar_bytes));
       cost.add_message({mu, -step, double(bytes)});  // the ghosts of a leg come against it
-      cost.launches += is_received_in_place(links, leg) ? 1 : 2;
+      cost.launches += is_received_in_place(backend, layout, leg) ? 1 : 2;
     }
   }
   return cost;
@@ -76,7 +78,7 @@ LaneFaceCall LaneFaces::call(const Leg& leg) const {
   LaneFaceCall call;
   call.leg = leg.leg;
   call.ghost = ghost(leg.leg);
-  call.permutation = links_->layout().permutes(leg.leg) ? links_->layout().permutation(leg.leg) : nullptr;
+  call.permutation = layout_->permutes(leg.leg) ? layout_->permutation(leg.leg) : nullptr;
   call.edge_lanes = leg.edge_table.data();
   call.ghost_lanes = leg.ghost_table.data();
   call.edge_lane_count = int(leg.edge_lanes.size());
@@ -103,7 +105,7 @@ void LaneFaces::finish(const std::function<void(const LaneFaceCall&, const SiteR
       if (leg.receives_in_place) continue;
       LaneFaceCall of_leg = call(leg);
       of_leg.message = messages_.receive_buffer(leg.message);
-      unpack(of_leg, SiteRange(int(links_->layout().face(0, leg.leg).size())));
+      unpack(of_leg, SiteRange(int(layout_->face(0, leg.leg).size())));
     }
   });
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// The exchange of faces in lanes (kernels/halo/lane_face.hpp): what the halos of the Wilson hop and of full
-/// spinors share. Buffers and requests are made once; start() packs and sends, finish() waits and completes
-/// the ghost blocks.
+/// spinors share. It knows no links: what moves is what the caller packs. Buffers and requests are made once;
+/// start() packs and sends, finish() waits and completes the ghost blocks.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/field/cost.hpp"
 #include "trellis/field/halo_messages.hpp"
-#include "trellis/field/hop_links.hpp"
+#include "trellis/field/lattice.hpp"
 #include "trellis/kernels/halo/lane_face.hpp"
 
 namespace trellis {
@@ -22,12 +22,13 @@ struct LegReals {
 class LaneFaces {
  public:
   /// Of objects of `reals` reals of `scalar_bytes` each, in the directions 0..directions-1 that ranks split.
-  /// Collective.
-  LaneFaces(std::shared_ptr<const HopLinks> links, int rhs, LegReals reals, size_t scalar_bytes,
-            int directions = Nd);
+  /// Collective. @pre the layout is one of the communicator's lattice, with even local extents
+  LaneFaces(SiteLayoutPtr layout, Backend backend, Communicator& communicator, int rhs, LegReals reals,
+            size_t scalar_bytes, int directions = Nd);
 
   /// Messages and launches of an exchange for such links and objects, which needs no other rank to know.
-  static Cost cost(const HopLinks& links, int rhs, LegReals reals, size_t scalar_bytes, int directions = Nd);
+  static Cost cost(const SiteLayout& layout, Backend backend, int rhs, LegReals reals, size_t scalar_bytes,
+                   int directions = Nd);
 
   bool is_needed() const { return !legs_.empty(); }
   /// Runs pack(call, blocks) for the face of each leg and sends what it wrote. `parity`: of the sender.
@@ -52,7 +53,7 @@ class LaneFaces {
   };
   LaneFaceCall call(const Leg& leg) const;
 
-  std::shared_ptr<const HopLinks> links_;
+  SiteLayoutPtr layout_;
   int rhs_;
   std::vector<Leg> legs_;
   HaloMessages messages_;

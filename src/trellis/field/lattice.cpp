@@ -40,11 +40,12 @@ GaugeTablesPtr Lattice::gauge_tables(int lanes, int width, Backend backend) cons
   return entry;
 }
 
-LatticePtr make_lattice(const Coord& extents, Coord grid, CommunicatorPtr communicator) {
+LatticePtr make_lattice(const Coord& extents, Coord grid, CommunicatorPtr communicator,
+                        const Boundary& boundary) {
   if (!communicator) communicator = world();
   if (grid == Coord{0, 0, 0, 0}) grid = choose_process_grid(extents, communicator->size());
   const ProcessGrid processes = group_by_node(extents, grid, communicator->nodes());
-  const Geometry geometry(extents, processes, communicator->rank());
+  const Geometry geometry(extents, processes, communicator->rank(), boundary);
   static std::mutex mutex;
   static std::vector<std::weak_ptr<const Lattice>> in_use;
   const std::lock_guard<std::mutex> lock(mutex);

@@ -44,6 +44,6 @@ using LatticePtr = std::shared_ptr<const Lattice>;
 /// one is in use, so that fields that were made apart, read from two files for example, meet. Throws
 /// BadArgument with the legal grids when it cannot be cut.
 LatticePtr make_lattice(const Coord& extents, Coord grid = {0, 0, 0, 0},
-                        CommunicatorPtr communicator = nullptr);
+                        CommunicatorPtr communicator = nullptr, const Boundary& boundary = periodic_boundary);
 
 }  // namespace trellis

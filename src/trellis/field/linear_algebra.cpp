@@ -50,6 +50,8 @@ void run_combine(SpinorField& out, const std::vector<double>& a, const SpinorFie
   if (y) require_alike(out, *y, "combine");
   TRELLIS_REQUIRE(int(a.size()) == 2 * out.slots(), "combine: ", a.size() / (2 * size_t(out.slices())),
                   " coefficients for ", out.rhs(), " right-hand sides");
+  TRELLIS_REQUIRE(!is_complex || out.reals() % 2 == 0, "combine: complex coefficients need complex numbers, ",
+                  "but a site has ", out.reals(), " reals, an odd number");
   for (int parity = first_parity(out.subset()); parity <= last_parity(out.subset()); ++parity) {
     CombineCall call;
     call.out = out.raw(parity);
@@ -63,7 +65,7 @@ void run_combine(SpinorField& out, const std::vector<double>& a, const SpinorFie
     call.reals = out.reals();
     call.slots = out.slots();
     dispatch_field(out, [&]<class Layout, class Storage>() {
-      launch_combine<Layout, Storage>(call, SiteRange(out.layout().blocks()));
+      launch_combine<Layout, Storage>(call, SiteRange(out.layout().blocks(parity)));
     });
   }
 }
@@ -78,7 +80,7 @@ void run_dot(const SpinorField& x, const SpinorField* y, ExactSum* re, ExactSum*
     call.reals = x.reals();
     call.slots = x.slots();
     dispatch_field(x, [&]<class Layout, class Storage>() {
-      launch_dot<Layout, Storage>(call, SiteRange(x.layout().blocks()));
+      launch_dot<Layout, Storage>(call, SiteRange(x.layout().blocks(parity)));
     });
   }
 }
@@ -185,7 +187,7 @@ void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, Sp
     call.reals = x.reals();
     call.slots = x.slots();
     dispatch_field(x, [&]<class Layout, class Storage>() {
-      launch_update<Layout, Storage>(call, SiteRange(x.layout().blocks()));
+      launch_update<Layout, Storage>(call, SiteRange(x.layout().blocks(parity)));
     });
   }
 }

@@ -1,7 +1,8 @@
 #pragma once
-/// Linear algebra of fermion fields. Fields of one call have the same lattice, subset, storage and number of
-/// right-hand sides (convert() excepted); outputs come first and may be inputs too. Norms and dots are
-/// global, exact sums: the same bits on any number of ranks, threads and lanes.
+/// Linear algebra of fields with any number of reals a site: complex numbers where it is even, real ones
+/// where it is odd. Fields of one call have the same lattice, subset, storage and number of right-hand sides
+/// (convert() excepted); outputs come first and may be inputs too. Norms and dots are global, exact sums: the
+/// same bits on any number of ranks, threads and lanes.
 #include <complex>
 #include <vector>
 
@@ -41,7 +42,7 @@ void update_solution_and_direction(SpinorField& x, const Coefficients& alpha, Sp
 Coefficients norm2_each(const SpinorField& x);
 /// |x| per right-hand side of a field in double, also where |x|^2 leaves the range of double; NaN as above.
 Coefficients norm_each(const SpinorField& x);
-/// conj(x) . y per right-hand side
+/// conj(x) . y per right-hand side; x . y of real numbers
 ComplexCoefficients dot_each(const SpinorField& x, const SpinorField& y);
 /// Re <x, y> per right-hand side
 Coefficients real_dot_each(const SpinorField& x, const SpinorField& y);

@@ -1,99 +1,13 @@
 #pragma once
-/// Fermion fields: spinors (24 reals a site) or colour vectors (6, staggered); clover terms (72) too; on the
-/// whole lattice or on one parity, for one or many right-hand sides, in any storage and backend.
-#include <complex>
-#include <vector>
-
-#include "trellis/device/block_stream.hpp"
-#include "trellis/device/memory.hpp"
-#include "trellis/device/site_range.hpp"
-#include "trellis/field/lattice.hpp"
-#include "trellis/view/site_array.hpp"
+/// The names of fields that quarks have, and how many reals each has at a site.
+#include "trellis/field/storage/site_field.hpp"
 
 namespace trellis {
 
-enum class Subset { even, odd, full };
+using SpinorField = SiteField;       ///< FieldSpec::reals = spinor_reals, the default
+using ColorVectorField = SiteField;  ///< colour_vector_reals: staggered quarks
+using CloverTermField = SiteField;   ///< clover_term_reals: two hermitian 6x6 blocks
 
-inline int first_parity(Subset s) { return s == Subset::odd ? 1 : 0; }
-inline int last_parity(Subset s) { return s == Subset::even ? 0 : 1; }
-inline Subset subset_of(int parity) { return parity == 0 ? Subset::even : Subset::odd; }
-inline Subset other(Subset s) {
-  return s == Subset::full ? s : s == Subset::even ? Subset::odd : Subset::even;
-}
-
-struct FieldSpec {
-  Precision precision = Precision::double_precision;
-  Subset subset = Subset::full;
-  int rhs = 1;
-  int reals = 24;
-  Backend backend = Backend::cpu;
-  int lanes = 0;   ///< 0: the vector width of this build; GPU layouts always have 1
-  int slices = 1;  ///< of a fifth dimension: a right-hand side is then `slices` spinors a site
-
-  bool operator==(const FieldSpec&) const = default;
-};
-
-class SpinorField {
- public:
-  /// A zero field. @pre rhs >= 1; reals 24, 6 or 72.
-  SpinorField(LatticePtr lattice, FieldSpec spec = {});
-  SpinorField(const SpinorField& other);
-  SpinorField& operator=(const SpinorField& other);
-  SpinorField(SpinorField&&) = default;
-  SpinorField& operator=(SpinorField&&) = default;
-
-  /// A zero field of the same kind.
-  static SpinorField like(const SpinorField& other) { return SpinorField(other.lattice_, other.spec_); }
-
-  const LatticePtr& lattice_ptr() const { return lattice_; }
-  const Lattice& lattice() const { return *lattice_; }
-  const Geometry& geometry() const { return lattice_->geometry(); }
-  const FieldSpec& spec() const { return spec_; }
-  Precision precision() const { return spec_.precision; }
-  Subset subset() const { return spec_.subset; }
-  int rhs() const { return spec_.rhs; }
-  int slices() const { return spec_.slices; }
-  /// Objects a site: slot = rhs * slices() + slice. Element access and kernels count slots.
-  int slots() const { return spec_.rhs * spec_.slices; }
-  int reals() const { return spec_.reals; }
-  const SiteLayout& layout() const { return *layout_; }
-  const SiteLayoutPtr& layout_ptr() const { return layout_; }
-  int64_t sites() const;  ///< of all ranks, in this field's subset
-  size_t bytes() const { return memory_.bytes(); }
-
-  /// @pre the field has this parity
-  RawField raw(int parity) const;
-  /// Without scales. @pre the field has this parity and lies on the CPU
-  BlockStream stream(int parity) const;
-
-  /// A copy on the host in the GPU layout (of a field on a GPU), and back. Element access needs a host field.
-  SpinorField host_copy() const;
-  void copy_from_host(const SpinorField& host);
-  Memory& memory() { return memory_; }
-  const Memory& memory() const { return memory_; }
-
-  /// One number: real `component` of a site (slow: set-up, tests, conversions). @pre not on a GPU
-  double get(const SitePosition& at, int slot, int component) const;
-  /// Sets all reals of a site (16-bit storage needs them together for its scale).
-  void set_site(const SitePosition& at, int slot, const double* reals);
-  void get_site(const SitePosition& at, int slot, double* reals) const;
-
-  /// This rank's part of one slot in the order [site, x fastest][spin][colour][re, im]; sites that
-  /// the subset lacks are left alone (reading) or ignored (writing).
-  void to_canonical(double* out, int slot = 0) const;
-  void from_canonical(const double* in, int slot = 0);
-
- private:
-  void require_host_memory() const;
-  size_t element_offset(int block, int lane, int slot, int component) const;
-  float* scale(const SitePosition& at, int slot) const;
-  int stored_blocks() const;
-  char* data(int parity) const;
-  LatticePtr lattice_;
-  FieldSpec spec_;
-  SiteLayoutPtr layout_;
-  Memory memory_;
-  size_t data_bytes_ = 0, scale_bytes_ = 0;  // of one parity
-};
+inline constexpr int spinor_reals = 24, colour_vector_reals = 6, clover_term_reals = 72;
 
 }  // namespace trellis

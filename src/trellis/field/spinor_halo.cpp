@@ -5,8 +5,6 @@
 namespace trellis {
 
 namespace {
-constexpr int spinor_reals = 24;
-
 /// The links, once they are known to be such that their faces can be made.
 std::shared_ptr<const HopLinks> checked(std::shared_ptr<const HopLinks> links, int directions) {
   TRELLIS_REQUIRE(links->precision() == Precision::double_precision && links->link_reals() == 18,
@@ -19,7 +17,13 @@ std::shared_ptr<const HopLinks> checked(std::shared_ptr<const HopLinks> links, i
 SpinorHalo::SpinorHalo(std::shared_ptr<const HopLinks> links, int rhs, int directions)
     : links_{checked(std::move(links), directions)},
       rhs_{rhs},
-      faces_{links_, rhs, {spinor_reals, spinor_reals}, sizeof(double), directions} {}
+      faces_{links_->layout_ptr(),
+             links_->backend(),
+             links_->lattice_ptr()->communicator(),
+             rhs,
+             {spinor_reals, spinor_reals},
+             sizeof(double),
+             directions} {}
 
 void SpinorHalo::start(const SpinorField& in, int in_parity) {
   TRELLIS_REQUIRE(in.layout_ptr() == links_->layout_ptr() && in.precision() == Precision::double_precision &&

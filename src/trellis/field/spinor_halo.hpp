@@ -4,6 +4,7 @@
 /// U^dagger psi.
 #include <memory>
 
+#include "trellis/field/hop_links.hpp"
 #include "trellis/field/lane_faces.hpp"
 #include "trellis/field/spinor_field.hpp"
 #include "trellis/kernels/source/covariant_hop.hpp"

@@ -5,12 +5,10 @@
 namespace trellis {
 
 namespace {
-constexpr size_t vector_reals = 6;
-
 size_t scalar_bytes(Precision p) { return p == Precision::double_precision ? sizeof(double) : sizeof(float); }
 
 size_t message_bytes(const HopStencil::Face& face, Precision precision, int rhs) {
-  return face.arrivals.size() * size_t(rhs) * vector_reals * scalar_bytes(precision);
+  return face.arrivals.size() * size_t(rhs) * size_t(colour_vector_reals) * scalar_bytes(precision);
 }
 }  // namespace
 
@@ -34,7 +32,8 @@ VectorHalo::VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity,
           backend_ == Backend::cpu ? size_t(face.ghosts) : size_t(face.ghosts + 31) / 32 * 32;
       Leg leg;
       leg.leg = leg_number;
-      leg.ghost = Memory(ghosts * size_t(rhs) * vector_reals * size_t(layout.lanes()) * scalar, backend_);
+      leg.ghost = Memory(ghosts * size_t(rhs) * size_t(colour_vector_reals) * size_t(layout.lanes()) * scalar,
+                         backend_);
       leg.sources = {face.sources, backend_};
       leg.first = {face.first, backend_};
       leg.deliveries = {&face.deliveries.data()->lane, 2 * face.deliveries.size(), backend_};

@@ -14,10 +14,15 @@ size_t scalar_bytes(Precision p) { return p == Precision::double_precision ? siz
 
 WilsonHalo::WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs)
     : links_{links},
-      faces_{links, rhs, half_spinor_reals(links->precision()), scalar_bytes(links->precision())} {}
+      faces_{links->layout_ptr(),
+             links->backend(),
+             links->lattice_ptr()->communicator(),
+             rhs,
+             half_spinor_reals(links->precision()),
+             scalar_bytes(links->precision())} {}
 
 Cost WilsonHalo::cost(const HopLinks& links, int rhs) {
-  return LaneFaces::cost(links, rhs, half_spinor_reals(links.precision()), scalar_bytes(links.precision()));
+  return LaneFaces::cost(links.layout(), links.backend(), rhs, half_spinor_reals(links.precision()), scalar_bytes(links.precision()));
 }
 
 void WilsonHalo::start(const SpinorField& in, int in_parity, bool is_dagger) {

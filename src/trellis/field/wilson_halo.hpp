@@ -2,6 +2,7 @@
 /// The halo exchange of the Wilson hop: half spinors of the faces in the directions that ranks split.
 #include <memory>
 
+#include "trellis/field/hop_links.hpp"
 #include "trellis/field/lane_faces.hpp"
 #include "trellis/field/spinor_field.hpp"
 #include "trellis/kernels/halo/wilson_halo.hpp"

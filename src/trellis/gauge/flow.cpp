@@ -13,7 +13,9 @@
 
 namespace trellis {
 
-GradientFlow::GradientFlow(const GaugeField& U, double c1) : V_{U}, next_{U}, generator_{U}, c1_{c1} {}
+GradientFlow::GradientFlow(const GaugeField& U, double c1) : V_{U}, next_{U}, generator_{U}, c1_{c1} {
+  require_all_directions(U.geometry(), "the gradient flow");
+}
 
 /// W <- a TA(A V^dagger) + b W, V <- exp(W) V
 void GradientFlow::stage(double a, double b) {

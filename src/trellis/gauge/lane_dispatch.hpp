@@ -4,6 +4,7 @@
 #include "trellis/field/gauge_field.hpp"
 #include "trellis/field/link_dispatch.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
+#include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
 
@@ -23,11 +24,16 @@ inline SiteRange inner_sites(const GaugeField& U) { return U.site_tables().inner
 inline SiteRange inner_sites(const GaugeField& U, int parity) { return U.site_tables().inner(parity); }
 
 /// The links of U; their halo is brought up to date, at least to `layers` (collective).
-inline GaugeCall gauge_call(const GaugeField& U, int layers = GaugeField::halo_width) {
+inline GaugeCall call_of_links(const GaugeField& U, int layers) {
   U.update_halo(layers);
   const size_t bytes_of_block = 4 * 18 * element_bytes(U.precision()) * size_t(U.lanes());
   const bool is_on_cpu = U.backend() == Backend::cpu;
   return {U.raw(), U.tables(), is_on_cpu ? size_t(inner_sites(U).size()) * bytes_of_block : 0};
+}
+/// The same for what is made of staples in all planes. Throws BadArgument on lattices with an extent of 1.
+inline GaugeCall gauge_call(const GaugeField& U, int layers = GaugeField::halo_width) {
+  require_all_directions(U.geometry(), "what is made of staples (action, force, smearing, flow, heat bath)");
+  return call_of_links(U, layers);
 }
 
 }  // namespace trellis

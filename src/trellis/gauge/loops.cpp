@@ -7,37 +7,66 @@
 
 namespace trellis {
 
+namespace {
+/// The links of U with the halo that rectangles need.
+LoopCall loop_call(const GaugeField& U, bool needs_halo = true) {
+  LoopCall call;
+  if (needs_halo) static_cast<GaugeCall&>(call) = call_of_links(U, GaugeField::halo_width);
+  call.links = U.raw();
+  call.tables = U.tables();
+  for (int mu = 0; mu < Nd; ++mu) call.has_direction[mu] = U.lattice().extents()[mu] > 1;
+  return call;
+}
+
+/// How many directions of space there are, and of space and time.
+struct Directions {
+  int space = 0, all = 0;
+  explicit Directions(const GaugeField& U) {
+    for (int mu = 0; mu < Nd; ++mu) {
+      const int exists = U.lattice().extents()[mu] > 1 ? 1 : 0;
+      all += exists;
+      space += mu < 3 ? exists : 0;
+    }
+  }
+  double planes() const { return all * (all - 1) / 2; }
+  double planes_of_space() const { return space * (space - 1) / 2; }
+};
+}  // namespace
+
 Plaquettes plaquettes(const GaugeField& U) {
   ExactSum sums[2];
-  const GaugeCall call = gauge_call(U);
+  const LoopCall call = loop_call(U);
   dispatch_gauge(U, [&]<class Layout, class Storage>() {
     launch_plaquette_sum<Layout, Storage>(call, inner_sites(U), sums);
   });
   U.lattice().communicator().sum(sums, 2);
   const double volume = double(U.lattice().volume());
   const double spatial = sums[0].value(), temporal = sums[1].value();
-  return {(spatial + temporal) / (6 * volume), spatial / (3 * volume), temporal / (3 * volume)};
+  const Directions directions(U);
+  const double planes = directions.planes(), of_space = directions.planes_of_space();
+  return {(spatial + temporal) / (planes * volume), spatial / (of_space * volume),
+          temporal / ((planes - of_space) * volume)};
 }
 
 double plaquette(const GaugeField& U) { return plaquettes(U).all; }
 
 double rectangle(const GaugeField& U) {
   ExactSum sum;
-  const GaugeCall call = gauge_call(U);
+  const LoopCall call = loop_call(U);
   dispatch_gauge(U, [&]<class Layout, class Storage>() {
     launch_rectangle_sum<Layout, Storage>(call, inner_sites(U), &sum);
   });
   U.lattice().communicator().sum(&sum, 1);
-  return sum.value() / (12 * double(U.lattice().volume()));
+  return sum.value() / (2 * Directions(U).planes() * double(U.lattice().volume()));
 }
 
 double link_trace(const GaugeField& U) {
   ExactSum sum;
   dispatch_gauge(U, [&]<class Layout, class Storage>() {
-    launch_link_trace_sum<Layout, Storage>({U.raw(), U.tables()}, inner_sites(U), &sum);
+    launch_link_trace_sum<Layout, Storage>(loop_call(U, false), inner_sites(U), &sum);
   });
   U.lattice().communicator().sum(&sum, 1);
-  return sum.value() / (4 * double(U.lattice().volume()));
+  return sum.value() / (Directions(U).all * double(U.lattice().volume()));
 }
 
 double unitarity_violation(const GaugeField& U) {

@@ -1,6 +1,7 @@
 #pragma once
 /// Loops of a gauge configuration (doc/conventions.md, Gauge action). The same bits for every process grid,
-/// thread count and lane count. All functions are collective; NaN if a link is not finite.
+/// thread count and lane count. All functions are collective; NaN if a link is not finite. Where the lattice
+/// has extents of 1, means are over the directions and planes that exist, and NaN where there are none.
 #include <complex>
 
 #include "trellis/field/gauge_field.hpp"
@@ -20,7 +21,7 @@ struct GaugeLoops {
 };
 
 Plaquettes plaquettes(const GaugeField& U);
-/// The mean of Re tr P / 3 over sites and the six planes.
+/// The mean of Re tr P / 3 over sites and planes.
 double plaquette(const GaugeField& U);
 double rectangle(const GaugeField& U);
 double link_trace(const GaugeField& U);

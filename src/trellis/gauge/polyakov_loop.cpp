@@ -1,6 +1,7 @@
 /// The Polyakov loop is a product along a line that ranks may share: the rank with x_mu = 0 begins, and the
 /// products travel up the line. Link by link in fixed order, so the bits do not depend on the grid.
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "trellis/algebra/color.hpp"
@@ -53,6 +54,10 @@ std::complex<double> polyakov_loop(const GaugeField& U, int mu) {
   if (U.backend() == Backend::cuda) return polyakov_loop(U.on(Backend::cpu), mu);
   TRELLIS_REQUIRE(mu >= 0 && mu < Nd, "direction ", mu);
   const Geometry& geometry = U.geometry();
+  if (geometry.lattice()[mu] == 1) {  // no hop leads around the lattice
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    return {nan, nan};
+  }
   const std::vector<ColorMatrix<double>> lines = line_products(U, mu);
   ExactSum sums[2];
   if (geometry.origin()[mu] + geometry.local()[mu] == geometry.lattice()[mu])

@@ -14,6 +14,7 @@ struct EnergyAndCharge {
 };
 
 EnergyAndCharge energy_and_charge(const GaugeField& U, LeafShape shape) {
+  require_all_directions(U.geometry(), "the field strength (energy density, topological charge)");
   ExactSum sums[2];
   const GaugeCall call = gauge_call(U);
   dispatch_gauge(U, [&]<class Layout, class Storage>() {
@@ -27,7 +28,10 @@ EnergyAndCharge energy_and_charge(const GaugeField& U, LeafShape shape) {
 
 double energy_density_clover(const GaugeField& U) { return energy_and_charge(U, LeafShape::clover).energy; }
 
-double energy_density_plaquette(const GaugeField& U) { return 36 * (1 - plaquette(U)); }
+double energy_density_plaquette(const GaugeField& U) {
+  require_all_directions(U.geometry(), "the energy density");
+  return 36 * (1 - plaquette(U));
+}
 
 double topological_charge(const GaugeField& U, ChargeDefinition definition) {
   if (definition == ChargeDefinition::plaquette) return energy_and_charge(U, LeafShape::plaquette).charge;

@@ -111,6 +111,7 @@ std::vector<std::vector<double>> wilson_loops(const GaugeField& U, int spatial_e
                                               LoopPlanes planes) {
   TRELLIS_REQUIRE(spatial_extent >= 1 && temporal_extent >= 1, "Wilson loops up to ", spatial_extent, " x ",
                   temporal_extent);
+  require_all_directions(U.geometry(), "Wilson loops");
   const std::vector<ExactSum> row(static_cast<size_t>(temporal_extent));
   std::vector<std::vector<ExactSum>> sums(static_cast<size_t>(spatial_extent), row);
   int count = 0;

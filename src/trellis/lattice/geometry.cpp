@@ -9,21 +9,6 @@
 
 namespace trellis {
 
-int64_t product(const Coord& extents) {
-  return int64_t(extents[0]) * extents[1] * int64_t(extents[2]) * extents[3];
-}
-
-std::string to_string(const Coord& c) { return message(c[0], "x", c[1], "x", c[2], "x", c[3]); }
-
-Coord site_coord(int64_t index, const Coord& extents) {
-  Coord x;
-  for (int mu = 0; mu < Nd; ++mu) {
-    x[mu] = int(index % extents[mu]);
-    index /= extents[mu];
-  }
-  return x;
-}
-
 ProcessGrid::ProcessGrid(const Coord& extents, std::vector<int> rank_at)
     : extents_{extents}, rank_at_{std::move(rank_at)} {
   for (int mu = 0; mu < Nd; ++mu)
@@ -55,14 +40,26 @@ Coord ProcessGrid::coord_of(int rank) const {
 }
 
 namespace {
-bool is_legal(int extent, int parts, int min_split_extent) {
-  if (extent % parts != 0) return false;
+bool is_legal_extent(int extent) { return extent == 1 || (extent >= 2 && extent % 2 == 0); }
+
+bool is_legal(int extent, int parts, int min_split_extent, LocalExtents kind) {
+  if (!is_legal_extent(extent) || extent % parts != 0) return false;
+  if (parts == 1) return true;
   const int local = extent / parts;
-  return local % 2 == 0 && local >= (parts > 1 ? min_split_extent : 2);
+  return local >= min_split_extent && (kind == LocalExtents::any || local % 2 == 0);
 }
 }  // namespace
 
-std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_split_extent) {
+std::string legal_grids_in_words(const Coord& lattice, int ranks) {
+  const auto grids = legal_process_grids(lattice, ranks, 2);
+  if (grids.empty()) return message("no grid of ", ranks, " ranks can cut ", to_string(lattice));
+  std::string text = message("legal grids of ", ranks, ranks == 1 ? " rank:" : " ranks:");
+  for (size_t i = 0; i < grids.size() && i < 12; ++i) text += " " + to_string(grids[i]);
+  return grids.size() > 12 ? text + message(" and ", grids.size() - 12, " more") : text;
+}
+
+std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_split_extent,
+                                       LocalExtents local) {
   std::vector<Coord> grids;
   for (int x = 1; x <= ranks; ++x)
     for (int y = 1; ranks % x == 0 && y <= ranks / x; ++y)
@@ -70,7 +67,8 @@ std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_
         if (ranks / x / y % z != 0) continue;
         const Coord g{x, y, z, ranks / x / y / z};
         bool legal = true;
-        for (int mu = 0; mu < Nd; ++mu) legal = legal && is_legal(lattice[mu], g[mu], min_split_extent);
+        for (int mu = 0; mu < Nd; ++mu)
+          legal = legal && is_legal(lattice[mu], g[mu], min_split_extent, local);
         if (legal) grids.push_back(g);
       }
   return grids;
@@ -84,7 +82,7 @@ Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent)
       if (!legal_process_grids(lattice, n, min_split_extent).empty())
         legal += (legal.empty() ? "" : ", ") + std::to_string(n);
     if (legal.empty())  // one rank, at least, takes all others
-      throw BadArgument(message("lattice ", to_string(lattice), ": extents must be even and at least 2"));
+      throw BadArgument(message("lattice ", to_string(lattice), ": extents must be even, or 1"));
     throw BadArgument(message("lattice ", to_string(lattice), " cannot be cut over ", ranks,
                               " ranks with even local extents of at least ", min_split_extent,
                               "; rank counts that can: ", legal));
@@ -156,29 +154,16 @@ ProcessGrid group_by_node(const Coord& lattice, const Coord& grid, const std::ve
   return ProcessGrid(grid, std::move(rank_at));
 }
 
-namespace {
-/// At most twelve of them.
-std::string legal_grids_in_words(const Coord& lattice, int ranks) {
-  for (const int extent : lattice)
-    if (extent < 2 || extent % 2 != 0) return "extents are even and at least 2";
-  const auto grids = legal_process_grids(lattice, ranks, 2);
-  if (grids.empty()) return message("no grid of ", ranks, " ranks can cut ", to_string(lattice));
-  std::string text = message("legal grids of ", ranks, ranks == 1 ? " rank:" : " ranks:");
-  for (size_t i = 0; i < grids.size() && i < 12; ++i) text += " " + to_string(grids[i]);
-  return grids.size() > 12 ? text + message(" and ", grids.size() - 12, " more") : text;
-}
-}  // namespace
-
-Geometry::Geometry(const Coord& lattice, ProcessGrid grid, int rank)
-    : lattice_{lattice}, grid_{std::move(grid)}, rank_{rank} {
+Geometry::Geometry(const Coord& lattice, ProcessGrid grid, int rank, const Boundary& boundary)
+    : lattice_{lattice}, grid_{std::move(grid)}, boundary_{boundary}, rank_{rank} {
   rank_coord_ = grid_.coord_of(rank);
   for (int mu = 0; mu < Nd; ++mu) {
-    TRELLIS_REQUIRE(lattice[mu] >= 2 && lattice[mu] % 2 == 0, "lattice extent ", lattice[mu],
-                    " in direction ", "xyzt"[mu], " must be even and at least 2");
+    TRELLIS_REQUIRE(is_legal_extent(lattice[mu]), "lattice extent ", lattice[mu], " in direction ",
+                    "xyzt"[mu], " must be even, or 1");
     const int parts = grid_.extents()[mu];
-    if (!is_legal(lattice[mu], parts, 2))
+    if (!is_legal(lattice[mu], parts, 1, LocalExtents::any))
       throw BadArgument(message("lattice extent ", lattice[mu], " in direction ", "xyzt"[mu],
-                                " cannot be cut into ", parts, " even parts; ",
+                                " cannot be cut into ", parts, " equal parts; ",
                                 legal_grids_in_words(lattice, grid_.size())));
     local_[mu] = lattice[mu] / parts;
     origin_[mu] = rank_coord_[mu] * local_[mu];
@@ -187,6 +172,12 @@ Geometry::Geometry(const Coord& lattice, ProcessGrid grid, int rank)
   const double local_sites = double(local_[0]) * local_[1] * local_[2] * local_[3];
   TRELLIS_REQUIRE(local_sites <= largest, "lattice ", to_string(lattice), " has ", local_sites,
                   " sites a rank, at most ", largest, " are possible: more ranks are needed");
+}
+
+int Geometry::rank_at(const Coord& steps) const {
+  Coord c = rank_coord_;
+  for (int mu = 0; mu < Nd; ++mu) c[mu] += steps[mu];
+  return grid_.rank_of(c);
 }
 
 int Geometry::neighbour_rank(int mu, int step) const {
@@ -218,7 +209,8 @@ Coord Geometry::to_global(const Coord& local) const {
 }
 
 bool Geometry::operator==(const Geometry& other) const {
-  return lattice_ == other.lattice_ && grid_ == other.grid_ && rank_ == other.rank_;
+  return lattice_ == other.lattice_ && grid_ == other.grid_ && rank_ == other.rank_ &&
+         boundary_ == other.boundary_;
 }
 
 }  // namespace trellis

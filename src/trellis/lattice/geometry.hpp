@@ -1,29 +1,11 @@
 #pragma once
 /// The global lattice, how it is cut over ranks, and the maps between site numberings. Pure integer code.
-#include <array>
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "trellis/lattice/boundary.hpp"
+
 namespace trellis {
-
-inline constexpr int Nd = 4;
-
-/// Four integers in the order x, y, z, t.
-using Coord = std::array<int, Nd>;
-
-int64_t product(const Coord& extents);
-std::string to_string(const Coord& c);  ///< "8x8x8x16"
-
-/// Lexicographic index in a box, x fastest: x + Lx (y + Ly (z + Lz t)).
-inline int64_t site_index(const Coord& x, const Coord& extents) {
-  return x[0] + int64_t(extents[0]) * (x[1] + int64_t(extents[1]) * (x[2] + int64_t(extents[2]) * x[3]));
-}
-/// The inverse of site_index.
-Coord site_coord(int64_t index, const Coord& extents);
-
-/// Even = 0, odd = 1: (x + y + z + t) mod 2.
-inline int site_parity(const Coord& x) { return (x[0] + x[1] + x[2] + x[3]) & 1; }
 
 /// How ranks are placed on a four-dimensional grid. By default x runs fastest; any other map may be given.
 class ProcessGrid {
@@ -47,11 +29,18 @@ class ProcessGrid {
   std::vector<int> index_of_;
 };
 
-/// Every grid of `ranks` processes with even local extents of at least `min_split_extent` in split
-/// directions.
-std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_split_extent = 2);
+/// Which local extents a cut may leave: even ones, as gauge fields and quarks need them, or any.
+enum class LocalExtents { even, any };
 
-/// The legal grid with the least halo surface (ties: later directions are cut first).
+/// Every grid of `ranks` processes with local extents of at least `min_split_extent` in split directions. A
+/// direction with an extent of 1 is not split.
+std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_split_extent = 2,
+                                       LocalExtents local = LocalExtents::even);
+
+/// The grids with even local extents, at most twelve of them, for messages.
+std::string legal_grids_in_words(const Coord& lattice, int ranks);
+
+/// The legal grid with even local extents and the least halo surface (ties: later directions are cut first).
 /// Throws BadArgument that lists the legal rank counts when there is none.
 Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent = 2);
 
@@ -60,23 +49,27 @@ Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent 
 /// fastest, where there is one node, or nodes do not have as many ranks each as a box.
 ProcessGrid group_by_node(const Coord& lattice, const Coord& grid, const std::vector<int>& nodes);
 
-/// One rank's part of the lattice. Every local extent is even and at least 2, so local and global parity
-/// agree.
+/// One rank's part of the lattice. Local extents may be odd (gauge fields and quarks refuse that:
+/// lattice/split_extent.hpp); parities are those of global coordinates.
 class Geometry {
  public:
-  /// @pre lattice extents even and >= 2; the grid divides them into even parts; rank in range.
-  explicit Geometry(const Coord& lattice, ProcessGrid grid = ProcessGrid{}, int rank = 0);
+  /// @pre lattice extents even or 1; the grid divides them; rank in range.
+  explicit Geometry(const Coord& lattice, ProcessGrid grid = ProcessGrid{}, int rank = 0,
+                    const Boundary& boundary = periodic_boundary);
 
   const Coord& lattice() const { return lattice_; }
   const Coord& local() const { return local_; }
   const Coord& origin() const { return origin_; }  ///< global coordinates of the first local site
   const ProcessGrid& grid() const { return grid_; }
+  const Boundary& boundary() const { return boundary_; }
   int rank() const { return rank_; }
   int64_t volume() const { return product(lattice_); }
   int64_t local_volume() const { return product(local_); }
   bool is_split(int mu) const { return grid_.extents()[mu] > 1; }
   /// Rank of the neighbour in direction mu, step = +1 or -1 (itself where mu is not split).
   int neighbour_rank(int mu, int step) const;
+  /// Rank of the process `steps` further on in each direction, modulo the grid.
+  int rank_at(const Coord& steps) const;
   /// True when the neighbour in direction mu, step, lies across the global boundary.
   bool at_boundary(int mu, int step) const;
   bool owns(const Coord& global) const;
@@ -90,6 +83,7 @@ class Geometry {
  private:
   Coord lattice_, local_, origin_;
   ProcessGrid grid_;
+  Boundary boundary_;
   int rank_;
   Coord rank_coord_;
 };

@@ -13,8 +13,8 @@ std::vector<int64_t> global_sites(const ExtendedLayout& layout) {
 
 std::vector<int64_t> global_sites(const SiteLayout& layout, int parity) {
   const size_t W = size_t(layout.lanes());
-  std::vector<int64_t> sites(size_t(layout.blocks()) * W);
-  for (int block = 0; block < layout.blocks(); ++block)
+  std::vector<int64_t> sites(size_t(layout.blocks(parity)) * W);
+  for (int block = 0; block < layout.blocks(parity); ++block)
     for (size_t lane = 0; lane < W; ++lane)
       sites[size_t(block) * W + lane] =
           layout.geometry().global_index(layout.coord({parity, block, int(lane)}));

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "trellis/base/error.hpp"
+#include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
 
@@ -17,6 +18,8 @@ HopStencil::HopStencil(SiteLayoutPtr layout, int distance)
     : layout_{std::move(layout)}, distance_{distance}, permutations_{std::make_unique<Permutations>()} {
   TRELLIS_REQUIRE(distance == 1 || distance == 3, "a hop reaches 1 or 3 sites, not ", distance);
   const Geometry& geometry = layout_->geometry();
+  require_all_directions(geometry, "a hop of colour vectors");
+  require_even_parts(geometry, "a hop of colour vectors");
   for (int mu = 0; mu < Nd; ++mu)
     TRELLIS_REQUIRE(!geometry.is_split(mu) || geometry.local()[mu] > distance, "hops over ", distance,
                     " sites need local extents of at least ", distance + 1,

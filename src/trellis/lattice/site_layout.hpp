@@ -9,7 +9,7 @@
 
 namespace trellis {
 
-/// Even-odd position of a site.
+/// Even-odd position of a site; the parity is that of its global coordinates.
 struct SitePosition {
   int parity, block, lane;
 };
@@ -29,12 +29,14 @@ class SiteLayout {
   int lanes() const { return lanes_; }
   const Coord& lane_extents() const { return split_.lanes_per_direction; }
   const Coord& sub_extents() const { return sub_; }
-  int blocks() const { return blocks_; }  ///< of one parity
+  /// Blocks of a parity. They differ where all local extents are odd; blocks(): the larger number.
+  int blocks(int parity) const { return blocks_of_[parity]; }
+  int blocks() const { return blocks_of_[0] > blocks_of_[1] ? blocks_of_[0] : blocks_of_[1]; }
 
   SitePosition position(const Coord& local) const;
   Coord coord(const SitePosition& at) const;  ///< local coordinates
 
-  /// [block][leg], for blocks of the given parity.
+  /// [block][leg], for blocks of the given parity; -1 where the lattice has an extent of 1.
   const std::vector<int32_t>& neighbours(int parity) const { return neighbours_[parity]; }
   /// Lane i of a neighbour across the edge of the sub-lattice is lane permutation(leg)[i] of the block.
   const int32_t* permutation(int leg) const { return permutation_[leg].source; }
@@ -63,7 +65,7 @@ class SiteLayout {
   Geometry geometry_;
   LaneSplit split_;
   Coord sub_;
-  int lanes_, blocks_;
+  int lanes_, blocks_of_[2], origin_parity_;
   Permutation permutation_[legs];
   std::vector<int32_t> neighbours_[2], faces_[2][legs], inner_[2], border_[2];
 };

@@ -30,4 +30,29 @@ void require_split_extents(const Geometry& geometry, int least, const std::strin
   }
 }
 
+void require_even_parts(const Geometry& geometry, const std::string& user) {
+  for (int mu = 0; mu < Nd; ++mu)
+    if (geometry.local()[mu] % 2 != 0 && geometry.lattice()[mu] > 1)
+      throw BadArgument(message(user, " needs even local extents; ", to_string(geometry.lattice()),
+                                " on a grid ", to_string(geometry.grid().extents()), " leaves ",
+                                geometry.local()[mu], " in direction ", "xyzt"[mu], "; ",
+                                legal_grids_in_words(geometry.lattice(), geometry.grid().size())));
+}
+
+void require_all_directions(const Geometry& geometry, const std::string& user) {
+  for (int mu = 0; mu < Nd; ++mu)
+    if (geometry.lattice()[mu] == 1)
+      throw BadArgument(message(user, " needs extents of at least 2 in all four directions; the lattice ",
+                                to_string(geometry.lattice()), " has an extent of 1 in direction ",
+                                "xyzt"[mu]));
+}
+
+void require_periodic(const Geometry& geometry, const std::string& user) {
+  for (int mu = 0; mu < Nd; ++mu)
+    if (geometry.boundary()[mu] != Edge::periodic)
+      throw BadArgument(message(user, " needs a periodic lattice; direction ", "xyzt"[mu], " of ",
+                                to_string(geometry.lattice()), " ends in ",
+                                geometry.boundary()[mu] == Edge::open ? "open edges" : "walls"));
+}
+
 }  // namespace trellis

@@ -11,6 +11,7 @@
 #include "trellis/field/dispatch.hpp"
 #include "trellis/kernels/dirac/clover_term.hpp"
 #include "trellis/kernels/dirac/twisted_clover.hpp"
+#include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
 
@@ -41,6 +42,7 @@ std::vector<int32_t> even_odd_blocks(const ExtendedLayout& from, const SiteLayou
 
 SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
   if (U.backend() == Backend::cuda) return clover_term(U.on(Backend::cpu), params);
+  require_all_directions(U.geometry(), "the clover term");
   U.update_halo();
   FieldSpec spec;
   spec.reals = 72;

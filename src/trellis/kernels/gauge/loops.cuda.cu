@@ -7,19 +7,19 @@
 namespace trellis {
 
 template <class Layout, class Storage>
-void launch_plaquette_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sums) {
+void launch_plaquette_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sums) {
   const PlaquetteSum<Layout, Storage> kernel(call);
   cuda::reduce_sites<2>(inner_blocks, kernel, sums);
 }
 
 template <class Layout, class Storage>
-void launch_rectangle_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
+void launch_rectangle_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
   const RectangleSum<Layout, Storage> kernel(call);
   cuda::reduce_sites<1>(inner_blocks, kernel, sum);
 }
 
 template <class Layout, class Storage>
-void launch_link_trace_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
+void launch_link_trace_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
   const LinkTraceSum<Layout, Storage> kernel(call);
   cuda::reduce_sites<1>(inner_blocks, kernel, sum);
 }
@@ -30,11 +30,11 @@ double launch_unitarity_violation(const GaugeCall& call, const SiteRange& inner_
   return cuda::maximum_over_sites(inner_blocks, kernel);
 }
 
-template void launch_plaquette_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&,
-                                                                            const SiteRange&, ExactSum*);
-template void launch_rectangle_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&,
-                                                                            const SiteRange&, ExactSum*);
-template void launch_link_trace_sum<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&,
+template void launch_plaquette_sum<InstantiatedLayout, InstantiatedStorage>(const LoopCall&, const SiteRange&,
+                                                                            ExactSum*);
+template void launch_rectangle_sum<InstantiatedLayout, InstantiatedStorage>(const LoopCall&, const SiteRange&,
+                                                                            ExactSum*);
+template void launch_link_trace_sum<InstantiatedLayout, InstantiatedStorage>(const LoopCall&,
                                                                              const SiteRange&, ExactSum*);
 template double launch_unitarity_violation<InstantiatedLayout, InstantiatedStorage>(const GaugeCall&,
                                                                                     const SiteRange&);

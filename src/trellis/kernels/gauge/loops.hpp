@@ -21,19 +21,25 @@ inline constexpr KernelCost rectangle_cost{4 * 198 + 12 * (3 * 198 + 35) + 12, 7
 inline constexpr KernelCost unitarity_cost{4 * (6 * 22 + 64 + 7 * 3 + 4), 72 * 8};
 inline constexpr KernelCost link_trace_cost{13, 72 * 8};
 
+/// Loops are made of the directions that the lattice has: there are none with an extent of 1.
+struct LoopCall : GaugeCall {
+  bool has_direction[4] = {true, true, true, true};
+};
+
 /// terms: sums of Re tr P / 3 over the spatial and over the temporal planes at the site.
 template <class Layout, class Storage>
 class PlaquetteSum {
  public:
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
-  explicit PlaquetteSum(const GaugeCall& call) : U_{call.links, call.tables} {}
+  explicit PlaquetteSum(const LoopCall& call) : U_{call.links, call.tables}, call_{call} {}
 
   TRELLIS_SITE_FN std::array<Real, 2> operator()(int block) const {
     const Position x = U_.at(block);
     Real spatial(0.0), temporal(0.0);
     for (int mu = 0; mu < 4; ++mu)
       for (int nu = mu + 1; nu < 4; ++nu) {
+        if (!call_.has_direction[mu] || !call_.has_direction[nu]) continue;
         Real& sum = nu == 3 ? temporal : spatial;
         sum = sum + plane(x, mu, nu);
       }
@@ -48,6 +54,7 @@ class PlaquetteSum {
     return real_trace_mul_dagger(forward, sideways);
   }
   Gauge U_;
+  LoopCall call_;
 };
 
 /// term: sum of Re tr R / 3 over the 12 orientations at the site.
@@ -56,16 +63,17 @@ class RectangleSum {
  public:
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
-  explicit RectangleSum(const GaugeCall& call) : U_{call.links, call.tables} {}
+  explicit RectangleSum(const LoopCall& call) : U_{call.links, call.tables}, call_{call} {}
 
   TRELLIS_SITE_FN std::array<Real, 1> operator()(int block) const {
     const Position x = U_.at(block);
     Real sum(0.0);
     for (int mu = 0; mu < 4; ++mu) {
+      if (!call_.has_direction[mu]) continue;
       const Position x1 = U_.step(x, mu, 1), x2 = U_.step(x1, mu, 1);
       const auto twice = U_.link(x, mu) * U_.link(x1, mu);
       for (int nu = 0; nu < 4; ++nu) {
-        if (nu == mu) continue;
+        if (nu == mu || !call_.has_direction[nu]) continue;
         const Position y = U_.step(x, nu, 1);
         const auto far = U_.link(y, mu) * U_.link(U_.step(y, mu, 1), mu);
         sum = sum + real_trace_mul_dagger(twice * U_.link(x2, nu), U_.link(x, nu) * far);
@@ -76,6 +84,7 @@ class RectangleSum {
 
  private:
   Gauge U_;
+  LoopCall call_;
 };
 
 /// term: sum of Re tr U_mu(x) / 3 over mu.
@@ -84,11 +93,12 @@ class LinkTraceSum {
  public:
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
-  explicit LinkTraceSum(const GaugeCall& call) : U_{call.links, call.tables} {}
+  explicit LinkTraceSum(const LoopCall& call) : U_{call.links, call.tables}, call_{call} {}
 
   TRELLIS_SITE_FN std::array<Real, 1> operator()(int block) const {
     Real sum(0.0);
     for (int mu = 0; mu < 4; ++mu) {
+      if (!call_.has_direction[mu]) continue;
       const auto U = U_.link(U_.at(block), mu);
       sum = sum + ((U.e[0][0].re + U.e[1][1].re) + U.e[2][2].re);
     }
@@ -97,6 +107,7 @@ class LinkTraceSum {
 
  private:
   Gauge U_;
+  LoopCall call_;
 };
 
 /// The largest |(U U^dagger - 1)_ij|^2 and |det U - 1|^2 over the links of a site (NaN if a link is not
@@ -138,11 +149,11 @@ class UnitarityViolation {
 
 /// sums[0], sums[1]: plaquettes as above. Collective sums are the caller's.
 template <class Layout, class Storage>
-void launch_plaquette_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sums);
+void launch_plaquette_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sums);
 template <class Layout, class Storage>
-void launch_rectangle_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sum);
+void launch_rectangle_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum);
 template <class Layout, class Storage>
-void launch_link_trace_sum(const GaugeCall& call, const SiteRange& inner_blocks, ExactSum* sum);
+void launch_link_trace_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum);
 /// The largest over the range, squared; infinity if a link is not finite.
 template <class Layout, class Storage>
 double launch_unitarity_violation(const GaugeCall& call, const SiteRange& inner_blocks);

@@ -1,0 +1,86 @@
+#include "trellis/field/halo/site_exchange.hpp"
+
+#include <algorithm>
+
+#include "trellis/field/dispatch.hpp"
+
+namespace trellis {
+
+namespace {
+/// Messages of one exchange are told apart by the ranks that they link.
+constexpr int message_tag = 0;
+}  // namespace
+
+SiteExchange::SiteExchange(HaloPlan plan, const SiteObjects& objects, Communicator& communicator)
+    : plan_{std::move(plan)},
+      objects_{objects},
+      own_sites_{plan_.own_sites, objects.backend},
+      own_ghosts_{plan_.own_ghosts, objects.backend},
+      messages_{objects.backend},
+      is_connected_{communicator.size() > 1} {
+  peers_.reserve(plan_.peers.size());
+  for (const auto& [rank, lists] : plan_.peers) {
+    // Where a field has sites of one parity only, one way may be longer than the other.
+    const size_t sites = std::max(lists.sends.size(), lists.receives.size());
+    const size_t bytes = site_halo_bytes(int64_t(sites), objects_.slots, objects_.reals,
+                                         element_bytes(objects_.precision), scale_bytes(objects_.precision));
+    peers_.push_back({{lists.sends, objects_.backend},
+                      {lists.receives, objects_.backend},
+                      messages_.add(rank, rank, message_tag, bytes)});
+  }
+  if (is_connected_) messages_.connect(communicator);
+}
+
+SiteHaloCall SiteExchange::call() const {
+  SiteHaloCall call;
+  call.sites[0] = sites_[0];
+  call.sites[1] = sites_[1];
+  call.ghosts = ghosts_;
+  call.first_slot = objects_.first_slot;
+  call.slots = objects_.slots;
+  call.first_ghost_slot = objects_.first_ghost_slot;
+  call.reals = objects_.reals;
+  return call;
+}
+
+void SiteExchange::pack() {
+  SiteHaloCall call = this->call();
+  dispatch(objects_.backend, objects_.precision, objects_.lanes, [&]<class Layout, class Storage>() {
+    for (const Peer& peer : peers_) {
+      call.from = peer.sends.data();
+      call.count = int(peer.sends.size());
+      call.message = messages_.send_buffer(peer.message);
+      launch_site_halo_pack<Layout, Storage>(call, SiteRange(call.count));
+    }
+    call.from = own_sites_.data();
+    call.to = own_ghosts_.data();
+    call.message = nullptr;
+    launch_site_halo_copy<Layout, Storage>(call, SiteRange(int(own_sites_.size())));
+  });
+}
+
+void SiteExchange::unpack() {
+  SiteHaloCall call = this->call();
+  dispatch(objects_.backend, objects_.precision, objects_.lanes, [&]<class Layout, class Storage>() {
+    for (const Peer& peer : peers_) {
+      call.to = peer.receives.data();
+      call.count = int(peer.receives.size());
+      call.message = messages_.receive_buffer(peer.message);
+      launch_site_halo_unpack<Layout, Storage>(call, SiteRange(call.count));
+    }
+  });
+}
+
+void SiteExchange::start(const RawField& first, const RawField& second, const RawField& ghosts) {
+  sites_[0] = first;
+  sites_[1] = second;
+  ghosts_ = ghosts;
+  if (!is_connected_) return pack();
+  messages_.start([this] { pack(); });
+}
+
+void SiteExchange::finish() {
+  if (is_connected_) messages_.finish([this] { unpack(); });
+}
+
+}  // namespace trellis

@@ -1,0 +1,56 @@
+#pragma once
+/// Moves listed sites from fields to ghosts, between ranks and within one: what every halo of stored numbers
+/// is made with. Messages, buffers and tables are made once; there is one message to each neighbouring rank
+/// and one from it.
+#include <vector>
+
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/field/halo_messages.hpp"
+#include "trellis/kernels/halo/site_halo.hpp"
+#include "trellis/lattice/halo_plan.hpp"
+
+namespace trellis {
+
+/// What a site holds, and which of its slots move.
+struct SiteObjects {
+  Backend backend = Backend::cpu;
+  Precision precision = Precision::double_precision;
+  int lanes = 1, reals = 1;
+  int first_slot = 0, slots = 1;
+  int first_ghost_slot = 0;
+};
+
+class SiteExchange {
+ public:
+  /// Collective.
+  SiteExchange(HaloPlan plan, const SiteObjects& objects, Communicator& communicator);
+  SiteExchange(const SiteExchange&) = delete;
+  SiteExchange& operator=(const SiteExchange&) = delete;
+
+  /// Sends sites of the arrays that places of the plan name, and copies those that stay on this rank. Ghosts
+  /// may change from here on.
+  void start(const RawField& first, const RawField& second, const RawField& ghosts);
+  /// Waits for the messages; the ghosts are then complete.
+  void finish();
+
+  int messages() const { return int(peers_.size()); }  ///< sent in one exchange
+  size_t bytes_sent() const { return messages_.bytes_sent(); }
+
+ private:
+  struct Peer {
+    KernelTable<int32_t> sends, receives;
+    int message;  ///< its number among the messages
+  };
+  SiteHaloCall call() const;
+  void pack();
+  void unpack();
+  HaloPlan plan_;
+  SiteObjects objects_;
+  std::vector<Peer> peers_;
+  KernelTable<int32_t> own_sites_, own_ghosts_;
+  HaloMessages messages_;
+  bool is_connected_;
+  RawField sites_[2], ghosts_;  ///< of the exchange under way
+};
+
+}  // namespace trellis

@@ -1,0 +1,103 @@
+#pragma once
+/// Copies of listed sites of fields with any number of reals: into messages, out of messages into ghosts, and
+/// from sites to ghosts of the same rank. Stored numbers move as they are, with their scales in 16-bit fixed
+/// point.
+#include "trellis/view/site_elements.hpp"
+
+namespace trellis {
+
+struct SiteHaloCall {
+  RawField sites[2];              ///< the arrays of a field, which places name (lattice/halo_plan.hpp)
+  RawField ghosts;                ///< the array that ghost places name
+  int first_slot = 0, slots = 1;  ///< those of `sites` that are moved
+  int first_ghost_slot = 0;
+  int reals = 1;
+  const int32_t* from = nullptr;  ///< places of sites, one for each site that moves
+  const int32_t* to = nullptr;    ///< places of ghosts
+  void* message = nullptr;        ///< all scales, then all reals
+  int count = 0;                  ///< sites of the message
+};
+
+/// Bytes of a message of `count` sites.
+constexpr size_t site_halo_bytes(int64_t count, int slots, int reals, size_t element_bytes,
+                                 size_t scale_bytes) {
+  return size_t(count) * size_t(slots) * (size_t(reals) * element_bytes + scale_bytes);
+}
+
+template <class Layout, class Storage>
+class SiteHaloCopy {
+ public:
+  using Elements = SiteElements<Layout, Storage>;
+  using Element = typename Elements::Element;
+  static constexpr int W = Layout::lanes;
+
+  explicit SiteHaloCopy(const SiteHaloCall& call)
+      : call_{call},
+        sites_{Elements(call.sites[0], call.reals), Elements(call.sites[1], call.reals)},
+        ghosts_{call.ghosts, call.reals},
+        scales_{static_cast<float*>(call.message)},
+        elements_{reinterpret_cast<Element*>(
+            static_cast<char*>(call.message) +
+            (Elements::is_half ? sizeof(float) * size_t(call.count) * size_t(call.slots) : 0))} {}
+
+  TRELLIS_SITE_FN void pack(int index, int slot) const {
+    const Place from(call_.from[index]);
+    const Elements& field = sites_[from.array];
+    for (int k = 0; k < call_.reals; ++k)
+      elements_[offset(index, slot, k)] = *field.element(from.block, from.lane, call_.first_slot + slot, k);
+    if constexpr (Elements::is_half)
+      scales_[record(index, slot)] = *field.scale(from.block, from.lane, call_.first_slot + slot);
+  }
+  TRELLIS_SITE_FN void unpack(int index, int slot) const {
+    const Place to(call_.to[index]);
+    for (int k = 0; k < call_.reals; ++k)
+      *ghosts_.element(to.block, to.lane, call_.first_ghost_slot + slot, k) =
+          elements_[offset(index, slot, k)];
+    if constexpr (Elements::is_half)
+      *ghosts_.scale(to.block, to.lane, call_.first_ghost_slot + slot) = scales_[record(index, slot)];
+  }
+  /// A ghost whose site lies on this rank.
+  TRELLIS_SITE_FN void copy(int index, int slot) const {
+    const Place from(call_.from[index]), to(call_.to[index]);
+    const Elements& field = sites_[from.array];
+    const int site_slot = call_.first_slot + slot, ghost_slot = call_.first_ghost_slot + slot;
+    for (int k = 0; k < call_.reals; ++k)
+      *ghosts_.element(to.block, to.lane, ghost_slot, k) =
+          *field.element(from.block, from.lane, site_slot, k);
+    if constexpr (Elements::is_half)
+      *ghosts_.scale(to.block, to.lane, ghost_slot) = *field.scale(from.block, from.lane, site_slot);
+  }
+
+ private:
+  struct Place {
+    int array, block, lane;
+    TRELLIS_SITE_FN explicit Place(int32_t place)
+        : array{place & 1}, block{(place >> 1) / W}, lane{(place >> 1) % W} {}
+  };
+  /// Messages between CPUs hold site by site, those between GPUs real by real, as threads are sites there.
+  TRELLIS_SITE_FN size_t record(int index, int slot) const {
+    return Elements::is_gpu ? size_t(slot) * call_.count + index : size_t(index) * call_.slots + slot;
+  }
+  TRELLIS_SITE_FN size_t offset(int index, int slot, int k) const {
+    return Elements::is_gpu ? (size_t(slot) * call_.reals + k) * call_.count + index
+                            : record(index, slot) * call_.reals + k;
+  }
+
+  SiteHaloCall call_;
+  Elements sites_[2], ghosts_;
+  float* scales_;
+  Element* elements_;
+};
+
+struct SiteRange;
+/// Fills `call.message` from the sites `call.from`; the range counts them.
+template <class Layout, class Storage>
+void launch_site_halo_pack(const SiteHaloCall& call, const SiteRange& range);
+/// Fills the ghosts `call.to` from `call.message`.
+template <class Layout, class Storage>
+void launch_site_halo_unpack(const SiteHaloCall& call, const SiteRange& range);
+/// Fills the ghosts `call.to` from the sites `call.from`.
+template <class Layout, class Storage>
+void launch_site_halo_copy(const SiteHaloCall& call, const SiteRange& range);
+
+}  // namespace trellis

@@ -1,0 +1,120 @@
+#pragma once
+/// The linear algebra of fields with any number of reals a site (linear_algebra.hpp has those of spinors and
+/// colour vectors). Sites with an even number of reals hold complex numbers, those with an odd number real
+/// ones. Components are taken in pairs, so that no site has to fit into registers.
+#include "trellis/kernels/linalg/linear_algebra.hpp"
+#include "trellis/view/site_elements.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+struct AnyReals {
+  using Elements = SiteElements<Layout, Storage>;
+  using Real = typename Elements::Real;
+  using Scalar = typename Elements::Scalar;
+  using Term = LaneReal<double, Layout::lanes>;
+
+  /// out = a x + b y; a and b point to the (re, im) of this slot. Outputs may be inputs: pair i is stored
+  /// after it is read, and in fixed point the scale is found in a pass before.
+  template <bool is_complex>
+  TRELLIS_SITE_FN static void combine(const Elements& out, const Elements& x, const Elements& y, bool has_y,
+                                      const double* a, const double* b, int block, int slot) {
+    const Real x_unit = x.unit(block, slot), y_unit = has_y ? y.unit(block, slot) : Real(1);
+    const Real a_re = Scalar(a[0]), a_im = Scalar(a[1]);
+    const Real b_re = has_y ? Scalar(b[0]) : Scalar(0), b_im = has_y ? Scalar(b[1]) : Scalar(0);
+    const auto value = [&](int i, Real(&r)[2]) TRELLIS_INLINE_LAMBDA {
+      Real u[2], v[2];
+      load_pair_of(x, block, slot, i, x_unit, u);
+      if constexpr (is_complex) {
+        r[0] = fnma(a_im, u[1], a_re * u[0]);
+        r[1] = fma(a_im, u[0], a_re * u[1]);
+      } else {
+        r[0] = a_re * u[0];
+        r[1] = a_re * u[1];
+      }
+      if (!has_y) return;
+      load_pair_of(y, block, slot, i, y_unit, v);
+      if constexpr (is_complex) {
+        r[0] = fnma(b_im, v[1], fma(b_re, v[0], r[0]));
+        r[1] = fma(b_im, v[0], fma(b_re, v[1], r[1]));
+      } else {
+        r[0] = fma(b_re, v[0], r[0]);
+        r[1] = fma(b_re, v[1], r[1]);
+      }
+    };
+    store_all(out, block, slot, value);
+  }
+
+  /// |x|^2 at a site, of what is stored: in double, in the order of the components.
+  TRELLIS_SITE_FN static Term norm_term(const Elements& x, int block, int slot) {
+    Term sum(0.0);
+    for (int i = 0; i < x.reals(); ++i) {
+      const Term t = convert_real<double>(x.stored(block, slot, i));
+      sum = fma(t, t, sum);
+    }
+    if constexpr (!Elements::is_half) return sum;
+    const Term unit = convert_real<double>(x.unit(block, slot));
+    return unit * unit * sum;
+  }
+
+  /// conj(x) . y at a site, of what is stored; of an odd number of reals x . y and 0.
+  TRELLIS_SITE_FN static void dot_term(const Elements& x, const Elements& y, int block, int slot, Term& re,
+                                       Term& im) {
+    re = im = Term(0.0);
+    const bool is_complex = x.reals() % 2 == 0;
+    for (int i = 0; i < x.reals(); ++i) {
+      const Term u = convert_real<double>(x.stored(block, slot, i));
+      re = fma(u, convert_real<double>(y.stored(block, slot, i)), re);
+      if (!is_complex) continue;
+      const Term other = convert_real<double>(y.stored(block, slot, i ^ 1));
+      im = i % 2 == 0 ? fma(u, other, im) : fnma(u, other, im);
+    }
+    if constexpr (Elements::is_half) {
+      const Term unit = convert_real<double>(x.unit(block, slot)) * convert_real<double>(y.unit(block, slot));
+      re = unit * re;
+      im = unit * im;
+    }
+  }
+
+  /// x += alpha p, then p = r + beta p
+  TRELLIS_SITE_FN static void update(const Elements& x, const Elements& r, const Elements& p, Scalar alpha,
+                                     Scalar beta, int block, int slot) {
+    const Real x_unit = x.unit(block, slot), r_unit = r.unit(block, slot), p_unit = p.unit(block, slot);
+    store_all(x, block, slot, [&](int i, Real(&value)[2]) TRELLIS_INLINE_LAMBDA {
+      Real v[2];
+      load_pair_of(x, block, slot, i, x_unit, value);
+      load_pair_of(p, block, slot, i, p_unit, v);
+      for (int k = 0; k < 2; ++k) value[k] = fma(Real(alpha), v[k], value[k]);
+    });
+    store_all(p, block, slot, [&](int i, Real(&value)[2]) TRELLIS_INLINE_LAMBDA {
+      Real u[2];
+      load_pair_of(p, block, slot, i, p_unit, value);
+      load_pair_of(r, block, slot, i, r_unit, u);
+      for (int k = 0; k < 2; ++k) value[k] = fma(Real(beta), value[k], u[k]);
+    });
+  }
+
+ private:
+  /// Components i and i + 1; 0 for the second where the site ends.
+  TRELLIS_SITE_FN static void load_pair_of(const Elements& x, int block, int slot, int i, const Real& unit,
+                                           Real (&r)[2]) {
+    r[0] = x.load(block, slot, i, unit);
+    r[1] = i + 1 < x.reals() ? x.load(block, slot, i + 1, unit) : Real(Scalar(0));
+  }
+  template <class Value>
+  TRELLIS_SITE_FN static void store_all(const Elements& out, int block, int slot, const Value& value) {
+    Real largest(Scalar(0)), r[2];
+    if constexpr (Elements::is_half)
+      for (int i = 0; i < out.reals(); i += 2) {
+        value(i, r);
+        largest = larger_magnitude(larger_magnitude(largest, r[0]), r[1]);
+      }
+    const Real inverse = out.store_scale(block, slot, largest);
+    for (int i = 0; i < out.reals(); i += 2) {
+      value(i, r);
+      out.store(block, slot, i, r, inverse);
+    }
+  }
+};
+
+}  // namespace trellis

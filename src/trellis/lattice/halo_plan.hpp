@@ -1,0 +1,70 @@
+#pragma once
+/// What the ranks of a lattice send each other so that every rank has its ghosts: lists of sites, which know
+/// neither what a site holds nor how messages travel. All ranks cut alike make their lists in the same order,
+/// so that a list of what one sends and the list of what the other receives match without a word.
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "trellis/lattice/extended_layout.hpp"
+
+namespace trellis {
+
+/// A site in the memory of a field: an array (a parity of an even-odd field), a block and a lane.
+struct HaloPlace {
+  static int32_t of(int array, int64_t block, int lanes, int lane) {
+    return int32_t((block * lanes + lane) << 1 | array);
+  }
+};
+
+struct HaloPlan {
+  /// Messages to and from one other rank: places of what is sent, and of the ghosts that are received.
+  struct Peer {
+    std::vector<int32_t> sends, receives;
+  };
+  std::map<int, Peer> peers;  ///< by rank
+  /// Ghosts whose sites lie on this rank: on a short grid, or in another lane.
+  std::vector<int32_t> own_sites, own_ghosts;
+};
+
+/// Adds ghosts to a plan.
+class HaloPlanBuilder {
+ public:
+  explicit HaloPlanBuilder(const Geometry& geometry) : geometry_{geometry} {}
+
+  /// The ghost at local coordinates x, which may lie beyond this rank in any direction that ranks split; its
+  /// place, or -1 where this rank wants no such ghost. site_place(y): the place of this rank's site y, or -1
+  /// where others want no such ghost. Every rank goes through the same x in the same order.
+  template <class SitePlace>
+  void add(const Coord& x, int32_t ghost_place, const SitePlace& site_place) {
+    const Steps steps = steps_to(x);
+    const int32_t place = site_place(steps.site);
+    if (steps.sends && place >= 0) plan_.peers[steps.to].sends.push_back(place);
+    if (!steps.receives || ghost_place < 0) return;
+    if (steps.from == geometry_.rank()) {
+      plan_.own_sites.push_back(place);
+      plan_.own_ghosts.push_back(ghost_place);
+    } else {
+      plan_.peers[steps.from].receives.push_back(ghost_place);
+    }
+  }
+  HaloPlan take() { return std::move(plan_); }
+
+ private:
+  /// The owner of the site at x and whether this rank receives it; the rank for which this one is that
+  /// owner, and whether this one sends it; the site's coordinates on its owner.
+  struct Steps {
+    int from, to;
+    bool receives, sends;
+    Coord site;
+  };
+  Steps steps_to(const Coord& x) const;
+  const Geometry& geometry_;
+  HaloPlan plan_;
+};
+
+/// The ghost blocks of an extended layout within `layers`, corners included, lane by lane. parity: of the
+/// ghosts; -1: both.
+HaloPlan halo_plan(const ExtendedLayout& layout, int layers, int parity = -1);
+
+}  // namespace trellis

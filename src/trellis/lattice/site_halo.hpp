@@ -1,0 +1,65 @@
+#pragma once
+/// Ghost sites of an even-odd layout by their coordinates: what lies around this rank's sites, in steps of
+/// the lattice. Whoever reads neighbours asks here and needs to know neither ranks nor messages.
+#include <memory>
+
+#include "trellis/lattice/halo_plan.hpp"
+#include "trellis/lattice/site_layout.hpp"
+
+namespace trellis {
+
+/// How far a halo reaches, and whether it has the sites that lie beyond more than one face.
+struct HaloShape {
+  int width = 1;
+  bool corners = false;
+};
+
+class SiteHalo {
+ public:
+  /// Ghosts lie beyond the faces where ranks split the lattice, and beyond walls; a direction that is not
+  /// split leads back to this rank. parity: ghosts of one parity only, for fields of that one; -1: both.
+  /// @pre width 1, 2 or 3
+  SiteHalo(SiteLayoutPtr layout, HaloShape shape, int parity = -1);
+
+  const SiteLayoutPtr& layout_ptr() const { return layout_; }
+  const SiteLayout& layout() const { return *layout_; }
+  HaloShape shape() const { return shape_; }
+  int parity() const { return parity_; }
+  int ghosts() const { return int(coords_.size()); }
+  /// Local coordinates of a ghost, some of them beyond the local extents.
+  const Coord& coord(int ghost) const { return coords_[size_t(ghost)]; }
+
+  enum class Kind { inner, ghost, none };
+  /// A site of this rank; a ghost, which is zero where it is a wall; or none, beyond an open edge.
+  struct Site {
+    Kind kind = Kind::none;
+    SitePosition at{0, 0, 0};  ///< of an inner site
+    int ghost = -1;            ///< its number
+  };
+  /// The site at local coordinates. Throws BadArgument for those that the halo does not reach.
+  Site find(Coord local) const;
+
+  /// For kernels: [block][lane] of one parity, what lies at a displacement, as place << 1 | is_ghost, or -1
+  /// where there is nothing; place = block * lanes + lane of the other (or same) parity's array, or of the
+  /// ghosts, which lie in blocks as the field's sites do.
+  std::vector<int32_t> neighbours(int parity, const Coord& displacement) const;
+
+  const HaloPlan& plan() const { return plan_; }
+
+ private:
+  bool is_ghost(const Coord& x) const;
+  bool leads_out(int mu, int x) const { return x < 0 || x >= layout_->geometry().local()[mu]; }
+  void build();
+
+  SiteLayoutPtr layout_;
+  HaloShape shape_;
+  int parity_;
+  Coord halo_, extended_;
+  std::vector<int32_t> numbers_;  ///< in the box with the halo: of the ghost there, or -1
+  std::vector<Coord> coords_;
+  HaloPlan plan_;
+};
+
+using SiteHaloPtr = std::shared_ptr<const SiteHalo>;
+
+}  // namespace trellis
