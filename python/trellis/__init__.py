@@ -31,7 +31,6 @@ __all__ = [
     "BadArgument",
     "ChecksumError",
     "ConservedCurrent",
-    "CustomOperator",
     "Eigenvectors",
     "Error",
     "FileError",
@@ -148,7 +147,7 @@ _SUBMODULE_OF = {
         for name in ("bicgstab", "cg", "deflated", "even_odd", "gcr", "mr", "mixed_precision")
     },
     "SolveReport": "solve.report",
-    **dict.fromkeys(["CustomOperator", "custom_operator"], "solve.custom_operator"),
+    "custom_operator": "solve.custom_operator",
     **dict.fromkeys(["gaussian_source", "noise_source", "point_source", "wall_source"], "sources"),
     "Propagator": "propagators",
     **dict.fromkeys(["read_propagator", "read_scidac_propagator"], "propagator_files"),
@@ -196,7 +195,7 @@ if TYPE_CHECKING:
     from .sequential import nucleon_sequential_source, nucleon_three_point, three_point
     from .solve.bicgstab import bicgstab
     from .solve.cg import cg
-    from .solve.custom_operator import CustomOperator, custom_operator
+    from .solve.custom_operator import custom_operator
     from .solve.deflated import deflated
     from .solve.even_odd import even_odd
     from .solve.gcr import gcr

@@ -12,9 +12,10 @@ import pytest
 import trellis as tr
 from trellis.dense_matrices import DenseOperator
 from trellis.solve.bound import BoundSolver
+from trellis.solve.custom_operator import CustomOperator
 
 #: Without a name in the package: what its functions return.
-HANDED_OUT = {"BoundSolver": BoundSolver, "DenseOperator": DenseOperator}
+HANDED_OUT = {"BoundSolver": BoundSolver, "CustomOperator": CustomOperator, "DenseOperator": DenseOperator}
 #: Made by functions of the package and not by its users, or plain containers of numbers.
 NOT_CALLED = {
     "BoundSolver",

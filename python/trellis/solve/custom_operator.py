@@ -17,7 +17,29 @@ Function = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
 
 
 class CustomOperator:
-    """See :func:`custom_operator`."""
+    """A linear operator that is a Python function: what :func:`custom_operator` returns.
+
+    Parameters
+    ----------
+    M, apply, name
+        As for :func:`custom_operator`.
+    flags
+        Whether it is linear, hermitian and positive.
+
+    Raises
+    ------
+    BadArgument
+        The compiled part refuses the operator.
+
+    Attributes
+    ----------
+    operator_like : object
+        The operator on whose fields it acts.
+    name : str
+        For messages and reports.
+    is_linear, is_hermitian, is_positive : bool
+        What is declared of it.
+    """
 
     def __init__(self, M: QuarkOperator, apply: Function, name: str, flags: tuple[bool, bool, bool]) -> None:
         self.operator_like, self.name = M, name

@@ -28,10 +28,12 @@ void HaloMessages::start(const std::function<void()>& pack) { transport_->start(
 
 void HaloMessages::finish(const std::function<void()>& unpack) { transport_->wait(unpack); }
 
-size_t HaloMessages::bytes_held() const {
+size_t HaloMessages::bytes_sent() const {
   size_t sum = 0;
-  for (const Message& m : sends_) sum += 2 * m.bytes;
+  for (const Message& m : sends_) sum += m.bytes;
   return sum;
 }
+
+size_t HaloMessages::bytes_held() const { return 2 * bytes_sent(); }
 
 }  // namespace trellis

@@ -31,6 +31,7 @@ class HaloMessages {
   /// Waits for the messages, then runs unpack().
   void finish(const std::function<void()>& unpack);
 
+  size_t bytes_sent() const;  ///< per exchange
   size_t bytes_held() const;  ///< by the messages, here
 
  private:
