@@ -7,6 +7,7 @@
 
 #include "tests/support/product_fields.hpp"
 #include "trellis/base/stop.hpp"
+#include "trellis/comm/single/single_communicator.hpp"
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/gauge/flow.hpp"
 #include "trellis/gauge/smearing.hpp"
@@ -225,6 +226,14 @@ TEST(Request, the_first_one_waits) {
   EXPECT_THROW(stop_together(*world()), Interrupted);
   EXPECT_NO_THROW(stop_together(*world()));
   EXPECT_FALSE(take_agreed_stop());
+}
+
+/// A lattice of this rank alone, in a job of several.
+TEST(Request, is_none_of_a_part_of_the_ranks) {
+  SingleCommunicator alone;
+  request_stop();
+  if (world()->size() > 1) EXPECT_NO_THROW(stop_together(alone));
+  EXPECT_THROW(stop_together(*world()), Interrupted);
 }
 
 /// NaN and Inf of the sum that carries a request are not lost, and the request is none of its numbers.

@@ -5,6 +5,7 @@
 namespace trellis {
 
 void stop_together(Communicator& communicator) {
+  if (communicator.size() != world()->size()) return;
   if (communicator.any(take_stop_request())) agree_to_stop();
   stop_point();
 }
