@@ -18,6 +18,8 @@
 #include "trellis/base/error.hpp"
 #include "trellis/comm/transport/choice.hpp"
 #include "trellis/device/gpu.hpp"
+#include "trellis/field/halo/halo_exchange.hpp"
+#include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/many_fields.hpp"
 #include "trellis/gauge/action.hpp"
 #include "trellis/gauge/flow.hpp"
@@ -105,6 +107,37 @@ class Cuda : public ::testing::Test {
     expect_alike(f(U.on(Backend::cuda)), cpu, what, unit);
   }
 };
+
+TEST_F(Cuda, fields_of_any_kind_and_their_halos) {
+  const Coefficients a{0.5, -2}, b{1.5, 0.25};
+  for (const int reals : {5, 8, 30})
+    for (const Precision precision : all_precisions) {
+      const auto run = [&](Backend backend) {
+        SiteField x(lattice, {precision, Subset::full, 2, reals, backend}), y = SiteField::like(x);
+        test::Random random(uint64_t(lattice->geometry().rank()));
+        for (SiteField* field : {&x, &y})
+          for (int slot = 0; slot < 2; ++slot) {
+            Numbers values(size_t(lattice->geometry().local_volume()) * size_t(reals));
+            for (double& v : values) v = random.symmetric();
+            field->from_canonical(values.data(), slot);
+          }
+        Numbers all = combine_norm2(y, a, x, b, y);
+        const Numbers field = numbers(y);
+        all.insert(all.end(), field.begin(), field.end());
+        for (const std::complex<double>& d : dot_each(x, y)) all.insert(all.end(), {d.real(), d.imag()});
+        HaloExchange halo(y, HaloShape{2, true});
+        for (int turn = 0; turn < 2; ++turn) halo.exchange(y);
+        Numbers ghosts(size_t(halo.sites().ghosts()) * size_t(reals));
+        for (int slot = 0; slot < 2; ++slot) {
+          halo.ghosts_to_canonical(ghosts.data(), slot);
+          all.insert(all.end(), ghosts.begin(), ghosts.end());
+        }
+        return all;
+      };
+      expect_alike(run(Backend::cuda), run(Backend::gpu_emulated),
+                   message("fields of ", reals, " reals in ", name_of(precision)), 1e-6);
+    }
+}
 
 TEST_F(Cuda, links_go_there_and_back) {
   const GaugeField V = U.on(Backend::cuda);

@@ -24,6 +24,7 @@ SiteExchange::SiteExchange(HaloPlan plan, const SiteObjects& objects, Communicat
     const size_t sites = std::max(lists.sends.size(), lists.receives.size());
     const size_t bytes = site_halo_bytes(int64_t(sites), objects_.slots, objects_.reals,
                                          element_bytes(objects_.precision), scale_bytes(objects_.precision));
+    bytes_sent_ += bytes;
     peers_.push_back({{lists.sends, objects_.backend},
                       {lists.receives, objects_.backend},
                       messages_.add(rank, rank, message_tag, bytes)});

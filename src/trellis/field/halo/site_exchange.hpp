@@ -34,7 +34,7 @@ class SiteExchange {
   void finish();
 
   int messages() const { return int(peers_.size()); }  ///< sent in one exchange
-  size_t bytes_sent() const { return messages_.bytes_sent(); }
+  size_t bytes_sent() const { return bytes_sent_; }    ///< likewise
 
  private:
   struct Peer {
@@ -50,6 +50,7 @@ class SiteExchange {
   KernelTable<int32_t> own_sites_, own_ghosts_;
   HaloMessages messages_;
   bool is_connected_;
+  size_t bytes_sent_ = 0;
   RawField sites_[2], ghosts_;  ///< of the exchange under way
 };
 

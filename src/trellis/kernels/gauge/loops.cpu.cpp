@@ -6,23 +6,36 @@
 
 namespace trellis {
 
+namespace {
+template <size_t N, class Layout, class Storage, class Kernel>
+void sum_links(const Kernel& kernel, const LoopCall& call, const SiteRange& blocks, ExactSum* sums) {
+  cpu::reduce_sites_of_links<N, Layout, Storage>(call, cpu::Reach::forward, blocks, kernel, sums);
+}
+template <class Kernel>
+void sum_sites(const Kernel& kernel, const SiteRange& blocks, ExactSum* sum) {
+  cpu::reduce_sites<1>(
+      blocks, [&](int block) { return kernel(block); }, sum);
+}
+}  // namespace
+
 template <class Layout, class Storage>
 void launch_plaquette_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sums) {
-  const PlaquetteSum<Layout, Storage> kernel(call);
-  cpu::reduce_sites_of_links<2, Layout, Storage>(call, cpu::Reach::forward, inner_blocks, kernel, sums);
+  call.has_all()
+      ? sum_links<2, Layout, Storage>(PlaquetteSum<Layout, Storage, true>(call), call, inner_blocks, sums)
+      : sum_links<2, Layout, Storage>(PlaquetteSum<Layout, Storage, false>(call), call, inner_blocks, sums);
 }
 
 template <class Layout, class Storage>
 void launch_rectangle_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
-  const RectangleSum<Layout, Storage> kernel(call);
-  cpu::reduce_sites_of_links<1, Layout, Storage>(call, cpu::Reach::forward, inner_blocks, kernel, sum);
+  call.has_all()
+      ? sum_links<1, Layout, Storage>(RectangleSum<Layout, Storage, true>(call), call, inner_blocks, sum)
+      : sum_links<1, Layout, Storage>(RectangleSum<Layout, Storage, false>(call), call, inner_blocks, sum);
 }
 
 template <class Layout, class Storage>
 void launch_link_trace_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
-  const LinkTraceSum<Layout, Storage> kernel(call);
-  cpu::reduce_sites<1>(
-      inner_blocks, [&](int block) { return kernel(block); }, sum);
+  call.has_all() ? sum_sites(LinkTraceSum<Layout, Storage, true>(call), inner_blocks, sum)
+                 : sum_sites(LinkTraceSum<Layout, Storage, false>(call), inner_blocks, sum);
 }
 
 template <class Layout, class Storage>

@@ -8,20 +8,20 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_plaquette_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sums) {
-  const PlaquetteSum<Layout, Storage> kernel(call);
-  cuda::reduce_sites<2>(inner_blocks, kernel, sums);
+  call.has_all() ? cuda::reduce_sites<2>(inner_blocks, PlaquetteSum<Layout, Storage, true>(call), sums)
+                 : cuda::reduce_sites<2>(inner_blocks, PlaquetteSum<Layout, Storage, false>(call), sums);
 }
 
 template <class Layout, class Storage>
 void launch_rectangle_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
-  const RectangleSum<Layout, Storage> kernel(call);
-  cuda::reduce_sites<1>(inner_blocks, kernel, sum);
+  call.has_all() ? cuda::reduce_sites<1>(inner_blocks, RectangleSum<Layout, Storage, true>(call), sum)
+                 : cuda::reduce_sites<1>(inner_blocks, RectangleSum<Layout, Storage, false>(call), sum);
 }
 
 template <class Layout, class Storage>
 void launch_link_trace_sum(const LoopCall& call, const SiteRange& inner_blocks, ExactSum* sum) {
-  const LinkTraceSum<Layout, Storage> kernel(call);
-  cuda::reduce_sites<1>(inner_blocks, kernel, sum);
+  call.has_all() ? cuda::reduce_sites<1>(inner_blocks, LinkTraceSum<Layout, Storage, true>(call), sum)
+                 : cuda::reduce_sites<1>(inner_blocks, LinkTraceSum<Layout, Storage, false>(call), sum);
 }
 
 template <class Layout, class Storage>

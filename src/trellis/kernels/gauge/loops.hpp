@@ -21,25 +21,40 @@ inline constexpr KernelCost rectangle_cost{4 * 198 + 12 * (3 * 198 + 35) + 12, 7
 inline constexpr KernelCost unitarity_cost{4 * (6 * 22 + 64 + 7 * 3 + 4), 72 * 8};
 inline constexpr KernelCost link_trace_cost{13, 72 * 8};
 
-/// Loops are made of the directions that the lattice has: there are none with an extent of 1.
+/// Loops are made of the directions that the lattice has: there are none with an extent of 1. Kernels for all
+/// four directions ask nothing.
 struct LoopCall : GaugeCall {
   bool has_direction[4] = {true, true, true, true};
+  bool has_all() const {
+    return has_direction[0] && has_direction[1] && has_direction[2] && has_direction[3];
+  }
+};
+template <bool all_directions>
+class LoopDirections {
+ public:
+  explicit LoopDirections(const LoopCall& call) {
+    for (int mu = 0; mu < 4; ++mu) has_[mu] = call.has_direction[mu];
+  }
+  TRELLIS_SITE_FN bool has(int mu) const { return all_directions || has_[mu]; }
+
+ private:
+  bool has_[4];
 };
 
 /// terms: sums of Re tr P / 3 over the spatial and over the temporal planes at the site.
-template <class Layout, class Storage>
+template <class Layout, class Storage, bool all_directions>
 class PlaquetteSum {
  public:
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
-  explicit PlaquetteSum(const LoopCall& call) : U_{call.links, call.tables}, call_{call} {}
+  explicit PlaquetteSum(const LoopCall& call) : U_{call.links, call.tables}, directions_{call} {}
 
   TRELLIS_SITE_FN std::array<Real, 2> operator()(int block) const {
     const Position x = U_.at(block);
     Real spatial(0.0), temporal(0.0);
     for (int mu = 0; mu < 4; ++mu)
       for (int nu = mu + 1; nu < 4; ++nu) {
-        if (!call_.has_direction[mu] || !call_.has_direction[nu]) continue;
+        if (!directions_.has(mu) || !directions_.has(nu)) continue;
         Real& sum = nu == 3 ? temporal : spatial;
         sum = sum + plane(x, mu, nu);
       }
@@ -54,26 +69,26 @@ class PlaquetteSum {
     return real_trace_mul_dagger(forward, sideways);
   }
   Gauge U_;
-  LoopCall call_;
+  LoopDirections<all_directions> directions_;
 };
 
 /// term: sum of Re tr R / 3 over the 12 orientations at the site.
-template <class Layout, class Storage>
+template <class Layout, class Storage, bool all_directions>
 class RectangleSum {
  public:
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
-  explicit RectangleSum(const LoopCall& call) : U_{call.links, call.tables}, call_{call} {}
+  explicit RectangleSum(const LoopCall& call) : U_{call.links, call.tables}, directions_{call} {}
 
   TRELLIS_SITE_FN std::array<Real, 1> operator()(int block) const {
     const Position x = U_.at(block);
     Real sum(0.0);
     for (int mu = 0; mu < 4; ++mu) {
-      if (!call_.has_direction[mu]) continue;
+      if (!directions_.has(mu)) continue;
       const Position x1 = U_.step(x, mu, 1), x2 = U_.step(x1, mu, 1);
       const auto twice = U_.link(x, mu) * U_.link(x1, mu);
       for (int nu = 0; nu < 4; ++nu) {
-        if (nu == mu || !call_.has_direction[nu]) continue;
+        if (nu == mu || !directions_.has(nu)) continue;
         const Position y = U_.step(x, nu, 1);
         const auto far = U_.link(y, mu) * U_.link(U_.step(y, mu, 1), mu);
         sum = sum + real_trace_mul_dagger(twice * U_.link(x2, nu), U_.link(x, nu) * far);
@@ -84,21 +99,21 @@ class RectangleSum {
 
  private:
   Gauge U_;
-  LoopCall call_;
+  LoopDirections<all_directions> directions_;
 };
 
 /// term: sum of Re tr U_mu(x) / 3 over mu.
-template <class Layout, class Storage>
+template <class Layout, class Storage, bool all_directions>
 class LinkTraceSum {
  public:
   using Gauge = GaugeView<Layout, Storage>;
   using Real = typename Gauge::Real;
-  explicit LinkTraceSum(const LoopCall& call) : U_{call.links, call.tables}, call_{call} {}
+  explicit LinkTraceSum(const LoopCall& call) : U_{call.links, call.tables}, directions_{call} {}
 
   TRELLIS_SITE_FN std::array<Real, 1> operator()(int block) const {
     Real sum(0.0);
     for (int mu = 0; mu < 4; ++mu) {
-      if (!call_.has_direction[mu]) continue;
+      if (!directions_.has(mu)) continue;
       const auto U = U_.link(U_.at(block), mu);
       sum = sum + ((U.e[0][0].re + U.e[1][1].re) + U.e[2][2].re);
     }
@@ -107,7 +122,7 @@ class LinkTraceSum {
 
  private:
   Gauge U_;
-  LoopCall call_;
+  LoopDirections<all_directions> directions_;
 };
 
 /// The largest |(U U^dagger - 1)_ij|^2 and |det U - 1|^2 over the links of a site (NaN if a link is not
