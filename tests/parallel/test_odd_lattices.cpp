@@ -13,6 +13,7 @@
 #include "trellis/gauge/loops.hpp"
 #include "trellis/gauge/starts.hpp"
 #include "trellis/gauge/topological_charge.hpp"
+#include "trellis/io/gauge_file.hpp"
 #include "trellis/io/site_field_file.hpp"
 #include "trellis/measure/noise.hpp"
 #include "trellis/operator/staggered.hpp"
@@ -174,6 +175,21 @@ TEST(OddLattices, plaquettes_are_means_over_planes_that_exist) {
   EXPECT_TRUE(
       std::isnan(plaquettes(GaugeField(make_lattice({1, 1, 4, 4 * ranks}, {1, 1, 1, ranks}))).spatial));
   EXPECT_EQ(link_trace(GaugeField(U.lattice_ptr())), 1.0) << "unit links";
+}
+
+TEST(OddLattices, files_of_gauge_fields_take_extents_of_one) {
+  const int ranks = world()->size();
+  const LatticePtr lattice = make_lattice({4, 1, 4, 2 * ranks}, {1, 1, 1, ranks});
+  GaugeField U(lattice), V(lattice);
+  set_hot(U, 11);
+  for (const GaugeFormat format : {GaugeFormat::ildg, GaugeFormat::nersc}) {
+    const std::string path = testing_io::common_name("flat_lattice");
+    write_gauge_field(path, U, format, WriteOptions{});
+    world()->barrier();
+    EXPECT_TRUE(read_gauge_field(path, V).ok());
+    EXPECT_TRUE(testing_io::canonical(U) == testing_io::canonical(V));
+    world()->barrier();
+  }
 }
 
 /// The message of the BadArgument that f() throws; empty if it throws none.

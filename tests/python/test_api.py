@@ -308,6 +308,18 @@ WRONG = [
     (lambda U: tr.Geometry((4, 4, 4, 7)), "^lattice 4x4x4x7: extents must be even, or 1$"),
     (lambda U: tr.cold((4, 4, 4, -2)), "^lattice 4x4x4x-2: extents must be even, or 1$"),
     (lambda U: tr.Geometry((4, 4, 4, 8), grid=(2, 1, 1, 1)), "grid"),
+    (
+        lambda U: tr.WilsonClover(tr.cold((4, 4, 1, 8)), mass=0),
+        "quark operator needs .* extent of 1 in direction z$",
+    ),
+    (
+        lambda U: tr.cold((4, 1, 4, 8)).topological_charge,
+        "topological charge. needs .* extent of 1 in direction y$",
+    ),
+    (
+        lambda U: tr.cold((1, 4, 4, 8)).stout(rho=0.1, steps=1),
+        "made of staples .* extent of 1 in direction x$",
+    ),
     (lambda U: tr.WilsonClover(U), "kappa or mass, and not both"),
     (lambda U: tr.WilsonClover(U, kappa=0.1, mass=0.1), "kappa or mass, and not both"),
     (lambda U: tr.WilsonClover(U, kappa=0), "kappa must not be 0"),

@@ -11,9 +11,9 @@ Coord checked_lattice(const InputFile& file, const std::array<int64_t, 4>& exten
   int64_t sites_left = file.size() / bytes_per_site;
   for (int mu = 0; mu < Nd; ++mu) {
     const int64_t extent = extents[mu];
-    if (extent < 2 || extent % 2 != 0 || extent > (1 << 20))
+    if (extent != 1 && (extent < 2 || extent % 2 != 0 || extent > (1 << 20)))
       throw FileError(message(file.path(), ": lattice extent in direction ", "xyzt"[mu],
-                              ": expected an even number from ", "2 to ", 1 << 20, ", found ", extent));
+                              ": expected an even number up to ", 1 << 20, ", or 1, found ", extent));
     lattice[mu] = int(extent);
     sites_left /= extent;
   }
