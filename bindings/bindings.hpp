@@ -28,6 +28,7 @@ using namespace nanobind::literals;
 void bind_errors(nb::module_& m);
 void bind_interruption(nb::module_& m);
 void bind_machine(nb::module_& m);
+void bind_tuner(nb::module_& m);
 void bind_lattice(nb::module_& m);
 void bind_gauge(nb::module_& m);
 void bind_update(nb::module_& m);

@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
   trellis::bindings::bind_errors(m);
   trellis::bindings::bind_interruption(m);
   trellis::bindings::bind_machine(m);
+  trellis::bindings::bind_tuner(m);
   trellis::bindings::bind_lattice(m);
   trellis::bindings::bind_gauge(m);
   trellis::bindings::bind_update(m);

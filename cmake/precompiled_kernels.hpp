@@ -8,7 +8,7 @@
 #include "trellis/algebra/su3.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/cpu/for_each_site.hpp"
-#include "trellis/device/cpu/read_ahead.hpp"
+#include "trellis/device/cpu/walk/read_ahead.hpp"
 #include "trellis/view/gauge_view.hpp"
 #include "trellis/view/hop_view.hpp"
 #include "trellis/view/layout.hpp"

@@ -15,7 +15,7 @@
 #include "bench/fields.hpp"
 #include "bench/options.hpp"
 #include "lab/wilson_hop/grouped_hop.hpp"
-#include "trellis/device/cpu/read_ahead.hpp"
+#include "trellis/device/cpu/walk/read_ahead.hpp"
 #include "trellis/device/machine_speed.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/field/spinor_field.hpp"
@@ -138,7 +138,7 @@ class Ladder {
     for (size_t i = 0; i < list_.size(); i += size_t(n))
       hop.blocks(list_.data() + i, int(std::min(size_t(n), list_.size() - i)), 0);
   }
-  /// As device/cpu/read_ahead.hpp.
+  /// As device/cpu/walk/read_ahead.hpp.
   __attribute__((noinline)) void walk_read_ahead(const Hop& hop, int n) const {
     for (size_t first = 0; first < list_.size(); first += size_t(n)) {
       const size_t last = std::min(first + size_t(n), list_.size());

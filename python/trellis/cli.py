@@ -268,6 +268,17 @@ def doctor(
     console.run(lambda: command(lattice=lattice, quick=quick, json=json), json)
 
 
+@app.command()
+def tune(
+    run_file: Annotated[Path, typer.Argument(metavar="RUN.toml", help="A run file of generate or measure.")],
+    json: Json = False,
+) -> None:
+    """Find the fastest ways of a run file's kernels, and keep them in the user's cache folder."""
+    from .commands.tune import tune as command
+
+    console.run(lambda: command(run_file, json=json), json)
+
+
 @app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 )

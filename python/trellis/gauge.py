@@ -19,6 +19,7 @@ from .durable import behind_links
 from .errors import BadArgument, NotAvailable, NumericError
 from .parallel import rank
 from .stout_limits import why_roughening
+from .tuning import prepare
 
 if TYPE_CHECKING:
     from . import _core
@@ -52,6 +53,7 @@ class Geometry:
     """
 
     def __init__(self, extents: FourIntegers, grid: FourIntegers | None = None) -> None:
+        prepare()
         self._core: _core.Lattice = load().make_lattice(integers("extents", extents, 4), _grid(grid))
 
     @classmethod
@@ -527,6 +529,7 @@ def read_with_report(
 ) -> GaugeField:
     """:func:`read_gauge_field` for commands, which print ``report.warnings`` themselves. Collective."""
     require_device(device)
+    prepare()
     core, report = load().read_gauge_field(
         file_path(path),
         _grid(grid),

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "tests/support/five_fields.hpp"
+#include "trellis/device/cpu/walk/slice_walk.hpp"
 #include "trellis/operator/domain_wall.hpp"
-#include "trellis/operator/slice_walk.hpp"
 #include "trellis/operator/staggered_hopping.hpp"
 
 namespace trellis {

@@ -12,7 +12,7 @@ from command_line import run, sha256, write_run_file
 
 import trellis
 import trellis as tr
-from trellis.commands.tune import acceptance_of, deviation_for, whole_steps
+from trellis.commands.step_proposal import acceptance_of, deviation_for, whole_steps
 from trellis.monomials import make_sea
 from trellis.run_files import HmcRun, load_run_file, parse_run_file
 

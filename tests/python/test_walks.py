@@ -1,8 +1,8 @@
 """Walks over the lattice that read ahead and those that do not give the same bits.
 
-Which of them a kernel takes is found by a trial of its first launches, four with the one and four with the
-other in turn (src/trellis/device/cpu/walk_trial.hpp), where its fields exceed 512 KB. So a result that is
-computed again and again meets both.
+Which of them a kernel takes is found by a trial of its first launches, four with the one and four with
+the other in turn (src/trellis/device/cpu/walk/walk_trial.hpp), where its fields exceed 512 KB. So a result
+that is computed again and again meets both.
 """
 
 from __future__ import annotations

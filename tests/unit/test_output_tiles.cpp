@@ -9,7 +9,7 @@
 #include "tests/support/column_sums.hpp"
 #include "tests/support/five_fields.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/operator/output_tiles.hpp"
+#include "trellis/operator/tiled_spinor.hpp"
 
 namespace trellis {
 namespace {
@@ -67,7 +67,7 @@ TEST_P(OutputTiles, HaveTheBlocksThatWereAskedFor) {
     for (const TileOutput output : {TileOutput::in_place, TileOutput::streamed}) {
       SpinorField out(lattice, spec);
       const RawField raw = out.raw(0);
-      walk_in_tiles(out, 0, sites, output, [&](const SiteRange& tile, const RawField& place) {
+      walk_in_tiles(tiled(out, 0), sites, output, [&](const SiteRange& tile, const RawField& place) {
         EXPECT_EQ(place.data == raw.data, output == TileOutput::in_place);
         copy_blocks(tile, from.raw(0), place, sizes);
       });
@@ -86,7 +86,7 @@ TEST(OutputTiles, RefusesToStreamPartsOfCacheLines) {
   spec.subset = Subset::even;
   spec.lanes = 1;  // blocks of 48 bytes
   const SpinorField out(make_lattice({4, 4, 4, 4}), spec);
-  EXPECT_THROW(walk_in_tiles(out, 0, SiteRange(4), TileOutput::streamed,
+  EXPECT_THROW(walk_in_tiles(tiled(out, 0), SiteRange(4), TileOutput::streamed,
                              [](const SiteRange&, const RawField&) { FAIL(); }),
                BadArgument);
 }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "trellis/device/cpu/read_ahead.hpp"
+#include "trellis/device/cpu/walk/read_ahead.hpp"
 #include "trellis/device/threads.hpp"
 
 namespace trellis::cpu {

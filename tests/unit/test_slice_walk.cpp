@@ -8,8 +8,8 @@
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/device/cpu/walk/slice_walk.hpp"
 #include "trellis/field/hop_links.hpp"
-#include "trellis/operator/slice_walk.hpp"
 
 namespace trellis {
 namespace {
@@ -80,7 +80,7 @@ TEST(SliceWalk, refuses_passes_that_reach_around_the_lattice) {
       [&](PassOrder) {
         return SliceWalk{passes, {}, 0};
       },
-      size_t(1) << 30, trials, [&] { ++calls; });
+      {size_t(1) << 30}, trials, [&] { ++calls; });
   EXPECT_EQ(calls, 1);
 }
 

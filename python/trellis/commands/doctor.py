@@ -14,6 +14,8 @@ from rich.table import Table
 from .. import __version__
 from ..core import load
 from ..machine import fma_peak, read_bandwidth, show_bytes
+from ..parallel import broadcast
+from ..tuning import Cache, cache_folder, processor, read_cache
 from .arguments import parse_lattice
 from .console import Output
 
@@ -29,6 +31,7 @@ def doctor(*, lattice: str, quick: bool, json: bool) -> int:
         "machine": _machine(),
         "parallel": _parallel(),
         "lanes": _lanes(extents),
+        "tuner": _tuner(),
         "speed": None if quick else _speed(),
     }
     found["advice"] = _advice(found)
@@ -45,7 +48,7 @@ def _build() -> dict[str, Any]:
 def _machine() -> dict[str, Any]:
     core = load()
     return {
-        "cpu": _cpu_model(),
+        "cpu": processor(),
         "cores": core.usable_cores(),
         "memory_available_bytes": core.memory_available(),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
@@ -57,13 +60,17 @@ def _machine() -> dict[str, Any]:
     }
 
 
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+def _tuner() -> dict[str, Any]:
+    """The tuner's mode and what its cache has for this machine and build; rank 0 reads."""
+    cache = broadcast(read_cache() if load().rank() == 0 else Cache())
+    return {
+        "mode": load().tuner_mode(),
+        "cache": str(cache_folder()),
+        "choices": len(cache.choices),
+        "files": len(cache.files),
+        "foreign_files": cache.foreign,
+        "damaged_files": cache.damaged,
+    }
 
 
 def _huge_pages() -> str:
@@ -85,6 +92,13 @@ def _gpus() -> list[str]:
     except (OSError, subprocess.TimeoutExpired):
         return []
     return found.stdout.strip().splitlines() if found.returncode == 0 else []
+
+
+def _describe_tuner(tuner: dict[str, Any]) -> str:
+    text = f"{tuner['mode']} (TRELLIS_TUNE=off, read or on); {tuner['choices']} choices in {tuner['cache']}"
+    if tuner["foreign_files"]:
+        text += f"; {tuner['foreign_files']} files of other machines, builds or versions"
+    return text + "".join(f"; {problem}" for problem in tuner["damaged_files"])
 
 
 def _cuda(build: dict[str, Any], machine: dict[str, Any]) -> str:
@@ -200,6 +214,7 @@ def _print(output: Output, found: dict[str, Any]) -> None:
             "threads per rank": str(parallel["threads_per_rank"]),
             "halo exchange": f"{parallel['exchange']} "
             "(TRELLIS_EXCHANGE=automatic, persistent, shared or copied)",
+            "tuner": _describe_tuner(found["tuner"]),
         },
     )
     lattice = found["lanes"]

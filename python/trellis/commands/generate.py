@@ -53,11 +53,11 @@ def generate(
     """
     output = Output(json)
     if on_root(lambda: _has_trajectories(run_file)):
-        from .hmc import generate_hmc, tune_hmc
+        from .hmc import generate_hmc, propose_hmc_steps
 
         chain, text = load_run(run_file, HmcRun)
         if tune is not None:
-            output.result(tune_hmc(chain, text, output, acceptance=tune))
+            output.result(propose_hmc_steps(chain, text, output, acceptance=tune))
             return 0
         result = generate_hmc(chain, text, output, trajectories=trajectories)
         output.result(result)

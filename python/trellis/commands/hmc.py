@@ -40,8 +40,8 @@ from .setup import (
     warn_of_large_rho,
     warn_of_valence,
 )
+from .step_proposal import propose_steps
 from .stopping import StopRequest
-from .tune import tune
 
 #: Beyond this a trajectory is practically never accepted.
 _LARGE_VIOLATION = 10.0
@@ -56,7 +56,7 @@ _FIELDS = 6
 #: Of a trajectory that ends where its rational functions do not hold.
 _MOST_REPEATS = 5
 #: Trajectories of each kind in --tune.
-_TUNING_SAMPLES = 6
+_PROPOSAL_SAMPLES = 6
 
 
 def generate_hmc(
@@ -73,16 +73,18 @@ def generate_hmc(
         return _Chain(run, text, output).run_all(trajectories)
 
 
-def tune_hmc(run: HmcRun, text: str, output: Output, *, acceptance: float) -> dict[str, Any]:
+def propose_hmc_steps(run: HmcRun, text: str, output: Output, *, acceptance: float) -> dict[str, Any]:
     """`trellis generate --tune`: from the last state of the run, or its start after the thermalisation."""
     chain = _Chain(run, text, output)
     with naming_keys(run):
-        U = chain.last_or_start(tuning=True)
+        U = chain.last_or_start(only_read=True)
         chain._prepare(U)
         for number in range(chain.number + 1, run.trajectories.thermalisation + 1):
             record = chain.hmc.trajectory(U, number, test=False)
             output.line(f"thermalisation {number}: plaquette {U.plaquette:.6f}  dH {record['dH']:+.3f}")
-        return tune(run, U, chain.intervals, output, acceptance=acceptance, samples=_TUNING_SAMPLES)
+        return propose_steps(
+            run, U, chain.intervals, output, acceptance=acceptance, samples=_PROPOSAL_SAMPLES
+        )
 
 
 def _links(count: int) -> str:
@@ -229,12 +231,12 @@ class _Chain:
             self.intervals[name] = {"low": interval.low, "high": interval.high}
         self._prepare(U)
 
-    def last_or_start(self, *, tuning: bool = False) -> GaugeField:
+    def last_or_start(self, *, only_read: bool = False) -> GaugeField:
         """The links to go on with: the last sound state in the folder, or the start.
 
         Parameters
         ----------
-        tuning
+        only_read
             Nothing will be written: keys that leave the distribution alone may be any.
         """
         run = self.run
@@ -246,7 +248,7 @@ class _Chain:
             return start_field(run.start, self.geometry, run.random.seed, run.machine, self.output)
         state, U, record = found
         changed = changes(record, run, str(state.record))
-        if not tuning:
+        if not only_read:
             require_tested(changed, state.sweep, str(state.record))
             self._note_changes(record, changed, state.sweep + 1)
         require_lattice(str(state.links), U, self.geometry)
@@ -254,7 +256,7 @@ class _Chain:
         self.intervals = record.get("intervals")
         self.measurements.go_on(record.get("measure"), str(state.record))
         read_stream(self.stream, state, "random.seed")
-        if not tuning:
+        if not only_read:
             set_aside_damaged(state, self.output)
         self.output.line(f"going on after trajectory {state.sweep} ({state.links.name})")
         return U

@@ -25,6 +25,7 @@ from ..run_files.generate import StartTable
 from ..run_files.online import MeasureTable
 from ..starts import cold, hot, weak_field
 from ..stout_limits import why_roughening
+from ..tuning import prepare
 from .console import Output
 
 Run = TypeVar("Run", bound=BaseModel)
@@ -36,7 +37,7 @@ def load_run(path: Path, model: type[Run]) -> tuple[Run, str]:
 
 
 def set_threads(machine: MachineTable, output: Output) -> None:
-    """Threads and halo exchange of the run file, if it names them.
+    """Threads, halo exchange and the tuner of the run file, if it names them. Collective.
 
     Threads that outnumber the cores which a rank may use are warned about: they take turns, at several times
     the cost.
@@ -66,6 +67,7 @@ def set_threads(machine: MachineTable, output: Output) -> None:
         )
     if machine.exchange is not None:
         load().set_exchange_policy(machine.exchange)
+    prepare(machine.tune, output.warning)
 
 
 def warn_of_large_rho(

@@ -1,150 +1,123 @@
-"""trellis generate --tune: steps of the integrator for a wished acceptance, from a short scan.
+"""trellis tune: fills the tuner's cache for the kernels of a run file.
 
-Trajectories from one field, with the same momenta and pseudofermions, are integrated with the steps of the
-run file and again with those of one level doubled, which makes all levels inside it finer too. The difference
-to the next level inside is that level's part of dH: an integrator of order p leaves it falling as steps^-p.
-With dH normal, of variance s^2 and mean s^2 / 2, so that <exp(-dH)> = 1, the acceptance is erfc(s / sqrt 8).
+The lattice and the operators of the run are made, on links close to one, and applied until no trial is left:
+a few sweeps, a few short trajectories, or the solves for one propagator. Nothing of the run is written, and
+nothing is read but its file and the headers of its configurations.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import contextlib
+import time
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+from ..core import load
+from ..errors import NotConverged, NumericError
+from ..gauge import GaugeField, Geometry
+from ..heatbath import HeatBath
+from ..monomials import make_hmc, make_sea, naming_keys
+from ..parallel import broadcast, on_root
+from ..run_files import GenerateRun, HmcRun, MeasureRun
+from ..run_files.common import MachineTable
+from ..run_files.loading import load_toml
+from ..starts import weak_field
+from ..tuning import keep, prepare
+from .console import Output, counted
+from .measure_inputs import require_one_lattice
+from .measure_setup import find_configurations, make_operator, make_solver, make_source, smeared_links
+from .setup import gauge_field_bytes, load_run, require_memory, set_threads
 
-from ..gauge import GaugeField
-from ..monomials import make_hmc, make_sea
-from ..run_files import HmcRun
-from .console import Output
-
-#: Of dH: above, it is not small, and the leading order of the step is not all of it.
-_LARGEST_PART = 3.0
-#: Orders of the integrators.
-_ORDERS = {"leapfrog": 2, "omelyan2": 2, "omelyan4": 4, "force_gradient": 4}
-
-
-def acceptance_of(deviation: float) -> float:
-    """Of a normal dH with this standard deviation."""
-    return math.erfc(deviation / math.sqrt(8.0))
-
-
-def deviation_for(acceptance: float) -> float:
-    """The standard deviation of dH at which this share is accepted."""
-    low, high = 0.0, 40.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if acceptance_of(middle) > acceptance else (low, middle)
-    return 0.5 * (low + high)
+#: Most kernels are launched several times in a sweep: so many sweeps have all launches of the longest trial.
+_SWEEPS = 12
+#: Trajectories with one step on each level.
+_TRAJECTORIES = 3
+#: A trial takes at most 48 launches.
+_ITERATIONS = 100
+_SEED = 1
 
 
-def whole_steps(steps: Sequence[int], factors: Sequence[float]) -> list[int]:
-    """Steps of each level, outermost first, with which a trajectory has at least `factors` times as many.
-
-    Those of an inner level count for each drift of the level before, which became shorter or longer.
-    """
-    proposed = []
-    outer = 1.0
-    for count, factor in zip(steps, factors, strict=True):
-        proposed.append(max(1, math.ceil(count * factor / outer)))
-        outer *= proposed[-1] / count
-    return proposed
-
-
-def tune(
-    run: HmcRun, U: GaugeField, intervals: Any, output: Output, *, acceptance: float, samples: int
-) -> dict[str, Any]:
-    """Propose the steps of every level. Collective.
-
-    Parameters
-    ----------
-    U
-        A field of the run, past its thermalisation; it stays as it is.
-    acceptance
-        The wished one.
-    samples
-        Trajectories of each kind.
+def tune(run_file: Path, *, json: bool) -> int:
+    """Apply the kernels of the run twice, and keep what is fastest.
 
     Returns
     -------
-    dict
-        JSON values: deviation (of dH now), acceptance (now), wished, and levels with scheme, steps, part
-        (root mean square of the level's part of dH) and proposed (steps).
+    int
+        Exit status: 0.
     """
-    sea = make_sea(run, U, intervals)
-    hmc = make_hmc(sea)
-
-    def violations(chain: Any, what: str) -> np.ndarray:
-        values = [chain.energy_violation(U, number) for number in range(1, samples + 1)]
-        output.line(f"{what}: dH " + " ".join(f"{v:+.4f}" for v in values))
-        return np.array(values)
-
-    plain = violations(hmc, "steps of the run file")
-    wished = deviation_for(acceptance)
-    levels: list[dict[str, Any]] = []
-    factors: list[float] = []
-    # From the innermost outwards: doubling a level's steps halves the step sizes of those inside it too, so
-    # its own part is what changes when it joins them. Steps stay whole numbers.
-    before = plain
-    for k in reversed(range(len(run.integrator))):
-        level = run.integrator[k]
-        finer_level = level.model_copy(update={"steps": 2 * level.steps})
-        table = [*run.integrator[:k], finer_level, *run.integrator[k + 1 :]]
-        after = violations(
-            make_hmc(make_sea(run.model_copy(update={"integrator": table}), U, sea.interval_record())),
-            f"level {k + 1} with {finer_level.steps} steps",
-        )
-        order = _ORDERS[level.scheme]
-        part = float(np.sqrt(np.mean((before - after) ** 2))) / (1 - 2.0**-order)
-        before = after
-        allowed = wished / math.sqrt(len(run.integrator))
-        factor = (part / allowed) ** (1 / order)
-        if part > _LARGEST_PART and factor > 2:
-            factor = 2.0
-            output.warning(
-                f"level {k + 1}: its part of dH, {part:.3g}, is so large that it need not fall as the power "
-                f"{order} of the step: no more than twice the steps are proposed, tune again with them"
-            )
-        levels.insert(
-            0,
-            {
-                "scheme": level.scheme,
-                "steps": level.steps,
-                "part": part,
-            },
-        )
-        factors.insert(0, factor)
-    for found, steps in zip(levels, whole_steps([f["steps"] for f in levels], factors), strict=True):
-        found["proposed"] = steps
-    _warn_of_far_fewer(levels, output)
-    deviation = float(np.sqrt(np.mean(plain**2)))
-    output.line(f"now: acceptance about {acceptance_of(deviation):.2f} (rms dH {deviation:.3g})")
-    for k, found in enumerate(levels, start=1):
-        output.line(
-            f"level {k} ({found['scheme']}): its part of dH {found['part']:.3g}; steps {found['steps']}, "
-            f"proposed for an acceptance of {acceptance:g}: {found['proposed']}"
-        )
-    return {
-        "run": "tune",
-        "deviation": deviation,
-        "acceptance": acceptance_of(deviation),
-        "wished": acceptance,
-        "levels": levels,
-    }
+    output = Output(json)
+    model = _model_of(on_root(lambda: load_toml(run_file)))
+    run, _ = load_run(run_file, model)
+    prepare("on", output.warning)  # whatever machine.tune and TRELLIS_TUNE say: this command tunes
+    set_threads(run.machine, output)
+    start = time.perf_counter()
+    work: Any = {MeasureRun: _solves, HmcRun: _trajectories, GenerateRun: _sweeps}[model]
+    for said in (output, Output(json=True)):  # twice, and told once
+        work(run, said)
+    choices = broadcast(load().take_tuner_records())  # rank 0's hold for all
+    for choice in choices:
+        load().fill_tuner(**choice)
+    path = broadcast(keep(choices, output.warning) if load().rank() == 0 else None)
+    seconds = time.perf_counter() - start
+    kept = f", kept in {path}" if path else ""
+    output.line(f"{counted(len(choices), 'new choice')} in {seconds:.1f} s{kept}")
+    output.result(
+        {
+            "run": "tune",
+            "choices": choices,
+            "file": str(path) if path else None,
+            "seconds": seconds,
+            "ranks": load().size(),
+        }
+    )
+    return 0
 
 
-def _warn_of_far_fewer(levels: list[dict[str, Any]], output: Output) -> None:
-    """Less than half of a level's steps in a trajectory: dH may grow faster than the leading power."""
-    share = 1.0
-    fewer = []
-    for number, level in enumerate(levels, start=1):
-        share *= level["proposed"] / level["steps"]
-        if share < 0.5:
-            fewer.append(str(number))
-    if fewer:
-        output.warning(
-            f"level{'s' if len(fewer) > 1 else ''} {', '.join(fewer)}: less than half of the steps of a "
-            "trajectory are proposed, with which dH may grow faster than the leading power of the step: tune "
-            "again with these"
-        )
+def _model_of(tables: dict[str, Any]) -> type[GenerateRun] | type[HmcRun] | type[MeasureRun]:
+    """Which command the run file is for."""
+    if "configurations" in tables:
+        return MeasureRun
+    return HmcRun if "molecular_dynamics" in tables else GenerateRun
+
+
+def _links(extents: Any, machine: MachineTable, output: Output) -> GaugeField:
+    geometry = Geometry(extents, machine.grid)
+    require_memory(
+        2 * gauge_field_bytes(geometry.local_extents, geometry.grid), "the links alone", machine, output
+    )
+    return weak_field(geometry, seed=_SEED)
+
+
+def _sweeps(run: GenerateRun, output: Output) -> None:
+    U = _links(run.lattice.extents, run.machine, output)
+    heatbath = HeatBath(beta=run.action.beta, seed=_SEED, over_relaxation=run.heatbath.over_relaxation)
+    for number in range(1, _SWEEPS + 1):
+        heatbath.sweep(U, number)
+        U.plaquette  # noqa: B018, its kernel is what counts
+
+
+def _trajectories(run: HmcRun, output: Output) -> None:
+    U = _links(run.lattice.extents, run.machine, output)
+    one_step = [level.model_copy(update={"steps": 1}) for level in run.integrator]
+    short = run.model_copy(update={"integrator": one_step})
+    try:
+        with naming_keys(short):
+            hmc = make_hmc(make_sea(short, U))
+            for number in range(1, _TRAJECTORIES + 1):
+                hmc.energy_violation(U, number)
+    except (NotConverged, NumericError) as error:  # links close to one need not have the run's spectrum
+        output.notice(f"not all kernels of a trajectory are tuned: {error}")
+
+
+def _solves(run: MeasureRun, output: Output) -> None:
+    found = on_root(lambda: find_configurations(run.configurations))
+    U = _links(require_one_lattice(found, run.configurations), run.machine, output)
+    links = smeared_links(run.smearing, U)
+    if run.fermion is None:
+        return
+    short = run.solver.model_copy(
+        update={"max_iterations": min(run.solver.max_iterations, _ITERATIONS), "fallback": False}
+    )
+    M = make_operator(run.fermion, links, run.solver.columns)
+    with contextlib.suppress(NotConverged):  # a few iterations have all kernels
+        make_solver(short)(M).propagator(make_source(run.source, links, (0, 0, 0, 0), 1))

@@ -162,6 +162,12 @@ class MachineTable(Table):
         "some, copied where processors are not AMD's, requests for GPUs and other nodes; default: the "
         "environment variable TRELLIS_EXCHANGE, or automatic.",
     )
+    tune: Literal["off", "read", "on"] | None = Field(
+        default=None,
+        description="The ways of walking over the lattice that are fastest here: the default ones (off), "
+        "those of the cache and of trials in this run (read), or the same with results of trials kept in the "
+        "cache (on); default: the environment variable TRELLIS_TUNE, or read.",
+    )
     memory_gib: float | None = Field(
         default=None,
         gt=0,

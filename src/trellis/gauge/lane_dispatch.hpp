@@ -28,7 +28,8 @@ inline GaugeCall call_of_links(const GaugeField& U, int layers) {
   U.update_halo(layers);
   const size_t bytes_of_block = 4 * 18 * element_bytes(U.precision()) * size_t(U.lanes());
   const bool is_on_cpu = U.backend() == Backend::cpu;
-  return {U.raw(), U.tables(), is_on_cpu ? size_t(inner_sites(U).size()) * bytes_of_block : 0};
+  if (!is_on_cpu) return {U.raw(), U.tables()};
+  return {U.raw(), U.tables(), size_t(inner_sites(U).size()) * bytes_of_block, &U.geometry()};
 }
 /// The same for what is made of staples in all planes. Throws BadArgument on lattices with an extent of 1.
 inline GaugeCall gauge_call(const GaugeField& U, int layers = GaugeField::halo_width) {

@@ -2,7 +2,7 @@
 
 #include "trellis/field/dispatch.hpp"
 #include "trellis/operator/domain_wall.hpp"
-#include "trellis/operator/output_tiles.hpp"
+#include "trellis/operator/tiled_spinor.hpp"
 
 namespace trellis {
 
@@ -97,9 +97,9 @@ void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int 
   const FifthDimensionCall call = fifth_call(out, in, parity, T, is_dagger);
   if (out.spec().backend != Backend::cpu) return launch(out, call, sites);
   const size_t working_set = out.bytes() + (&in == &out ? 0 : in.bytes());
-  // a part: one of the slices of a walk whose next pass takes it (operator/slice_walk.hpp)
+  // a part: one of the slices of a walk whose next pass takes it (device/cpu/walk/slice_walk.hpp)
   const OutputUse use = sites.size() < out.layout().blocks() ? OutputUse::soon : OutputUse::later;
-  walk_in_faster_tiles(out, parity, sites, false, use, working_set,
+  walk_in_faster_tiles(tiled(out, parity), sites, false, use, working_set,
                        [&](const SiteRange& tile, const RawField& place) {
                          FifthDimensionCall own = call;
                          own.out = place;

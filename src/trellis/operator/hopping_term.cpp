@@ -9,7 +9,7 @@
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 #include "trellis/lattice/walk_order.hpp"
-#include "trellis/operator/output_tiles.hpp"
+#include "trellis/operator/tiled_spinor.hpp"
 
 namespace trellis {
 
@@ -170,7 +170,10 @@ WilsonHopCall HoppingTerm::call_of(const SpinorField& out, int parity, const Spi
   call.coefficient = task.coefficient;
   call.is_dagger = task.is_dagger;
   call.slots = out.slots();
-  if (choice_.backend == Backend::cpu) call.working_set = links_->bytes() + in.bytes() + out.bytes();
+  if (choice_.backend == Backend::cpu) {
+    call.working_set = links_->bytes() + in.bytes() + out.bytes();
+    call.geometry = &out.geometry();
+  }
   return call;
 }
 
@@ -187,7 +190,8 @@ void HoppingTerm::launch(const WilsonHopCall& call, const SpinorField& out, int 
     if (task.then) task.then(tile, place);
   };
   if (choice_.backend == Backend::cpu)
-    walk_in_faster_tiles(out, parity, sites, bool(task.then), use, links_->bytes() + 2 * out.bytes(), step);
+    walk_in_faster_tiles(tiled(out, parity), sites, bool(task.then), use, links_->bytes() + 2 * out.bytes(),
+                         step);
   else
     step(sites, out.raw(parity));
 }
@@ -257,11 +261,15 @@ void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity,
   };
   // of several spinors a site links are the smaller part: to read slices beforehand was slower (lab/two_hops)
   using Trials = cpu::WalkTrials;
-  thread_local Trials of_one[2] = {Trials(slice_orders), Trials(slice_orders)}, of_several[3];
+  thread_local Trials of_one[2] = {Trials(slice_orders, "two Wilson hops"),
+                                   Trials(slice_orders, "two Wilson hops with steps")};
+  thread_local Trials of_several[3] = {Trials(2, "two Wilson hops"), Trials(2, "two Wilson hops with steps"),
+                                       Trials(2, "two Wilson hops after a step")};
   const bool has_steps = to_middle.then || to_out.then;
   Trials& trials =
       out.slots() == 1 && !prepare ? of_one[has_steps] : of_several[prepare ? 2 : int(has_steps)];
-  walk_in_order(order, out.layout(), walk_of, working_set, trials, apart);
+  const cpu::WalkSubject subject{working_set, &out.geometry(), out.slots(), name_of(out.precision())};
+  walk_in_order(order, out.layout(), walk_of, subject, trials, apart);
 }
 
 }  // namespace trellis

@@ -7,12 +7,12 @@
 #include <mutex>
 #include <vector>
 
+#include "trellis/device/cpu/walk/output_tiles.hpp"
+#include "trellis/device/cpu/walk/slice_walk.hpp"
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/wilson_halo.hpp"
 #include "trellis/kernels/dirac/wilson_hop.hpp"
-#include "trellis/operator/output_tiles.hpp"
-#include "trellis/operator/slice_walk.hpp"
 #include "trellis/operator/wilson_params.hpp"
 
 namespace trellis {
@@ -58,8 +58,8 @@ class HoppingTerm {
   Coefficients apply_norm2(SpinorField& out, int parity, const SpinorField& in, const HopTask& task) const;
   /// middle (sites of 1 - parity) from in, then out (sites of `parity`) from middle, with the bits of apply()
   /// twice. Where the fields leave the caches, both hops may go through the lattice together, one time slice
-  /// after the other (operator/slice_walk.hpp). On GPUs and where ranks split space the hops go one after the
-  /// other, whatever `order` says.
+  /// after the other (device/cpu/walk/slice_walk.hpp). On GPUs and where ranks split space the hops go one
+  /// after the other, whatever `order` says.
   /// @param prepare fills the blocks of a range of `in` beforehand; may be empty
   void apply_twice(SpinorField& out, SpinorField& middle, int parity, const SpinorField& in,
                    const HopTask& to_middle, const HopTask& to_out,

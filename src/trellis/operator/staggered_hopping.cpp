@@ -251,9 +251,11 @@ StaggeredHopCall StaggeredHopping::call_of(const HopTables& tables, const Spinor
   call.hop_scalar = task.hop_scalar;
   call.slots = out.rhs();
   call.energies = energies;
-  if (links_->choice().backend == Backend::cpu)
+  if (links_->choice().backend == Backend::cpu) {
     call.working_set = links_->near(precision_)->bytes() + in.bytes() + out.bytes() +
                        (links_->is_improved() ? links_->far(precision_)->bytes() : 0);
+    call.geometry = &out.geometry();
+  }
   return call;
 }
 
@@ -315,9 +317,12 @@ void StaggeredHopping::run_twice(SpinorField& out, SpinorField& middle, int pari
         0};
   };
   using Trials = cpu::WalkTrials;
-  thread_local Trials plain[2], summing[2];
+  thread_local Trials plain[2] = {Trials(2, "two naive hops"), Trials(2, "two improved hops")};
+  thread_local Trials summing[2] = {Trials(2, "two naive hops and energy"),
+                                    Trials(2, "two improved hops and energy")};
   Trials& trials = (energies ? summing : plain)[links_->is_improved()];
-  walk_in_order(order, out.layout(), walk_of, working_set, trials, apart);
+  const cpu::WalkSubject subject{working_set, &out.geometry(), out.slots(), name_of(out.precision())};
+  walk_in_order(order, out.layout(), walk_of, subject, trials, apart);
 }
 
 }  // namespace trellis

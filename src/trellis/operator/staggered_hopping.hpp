@@ -5,10 +5,10 @@
 #include <memory>
 #include <mutex>
 
+#include "trellis/device/cpu/walk/slice_walk.hpp"
 #include "trellis/device/kernel_table.hpp"
 #include "trellis/field/vector_halo.hpp"
 #include "trellis/kernels/dirac/staggered_hop.hpp"
-#include "trellis/operator/slice_walk.hpp"
 #include "trellis/operator/staggered_phases.hpp"
 
 namespace trellis {

@@ -1,7 +1,7 @@
 #include "trellis/device/block_stream.hpp"
 
 #include "trellis/base/error.hpp"
-#include "trellis/device/cpu/read_ahead.hpp"
+#include "trellis/device/cpu/walk/read_ahead.hpp"
 
 namespace trellis {
 

@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double,float,Half,Fp16 LANES=1,4,8,16
 #include "trellis/kernels/dirac/staggered_hop.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/device/cpu/read_ahead.hpp"
+#include "trellis/device/cpu/walk/read_ahead.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -14,9 +14,10 @@ void run(const StaggeredHopCall& call, const SiteRange& sites) {
   const auto bring = [&](int block, const auto& lines) {
     hop.read_ahead(block, slots, lines, cpu::claim_lines);
   };
-  const cpu::Traffic traffic{hop.bytes_of_block(slots), call.working_set};
+  const cpu::Traffic traffic{hop.bytes_of_block(slots),
+                             {call.working_set, call.geometry, slots, cpu::storage_name<Storage>()}};
   const auto prepare = [&](cpu::Ahead ahead) { hop.set_asks_ahead(ahead == cpu::Ahead::along); };
-  thread_local cpu::WalkTrials trials(cpu::ways_ahead_along);
+  thread_local cpu::WalkTrials trials(cpu::ways_ahead_along, typeid(hop));
   if constexpr (std::is_same_v<Storage, typename StorageTraits<Storage>::compute>) {
     if (call.energies != nullptr && slots == 1)
       return cpu::reduce_sites_read_ahead<1>(

@@ -24,6 +24,8 @@
 
 namespace trellis {
 
+class Geometry;
+
 inline constexpr double staggered_hop_flops = 570, improved_hop_flops = 1146;
 
 /// Links, neighbours, factors and ghosts of one distance.
@@ -43,6 +45,7 @@ struct StaggeredHopCall {
   int slots = 1;
   ExactSum* energies = nullptr;  ///< [slot] += Re x^dagger out; not in 16-bit storage, at most 2 slots
   size_t working_set = 0;        ///< bytes of links and fields on this rank; 0 where nothing is read ahead
+  const Geometry* geometry = nullptr;
 };
 
 /// The vectors of S right-hand sides at a site.
@@ -81,8 +84,9 @@ class HopLegs {
       add_legs(sum, in, block, slot);
   }
 
-  /// Host: reads the links and neighbours of a block (device/cpu/read_ahead.hpp); the neighbours in x come
-  /// with the blocks before and after, links of space of the other parity in sequence (as for WilsonHop).
+  /// Host: reads the links and neighbours of a block (device/cpu/walk/read_ahead.hpp); the neighbours in x
+  /// come with the blocks before and after, links of space of the other parity in sequence (as for
+  /// WilsonHop).
   template <class ReadLines>
   void read_ahead(const Vectors& in, int block, int slots, const ReadLines& read) const {
     if (has_back_links_) {
@@ -276,7 +280,7 @@ class StaggeredHop {
   }
   TRELLIS_SITE_FN void operator()(int block, int slot) const { compute<1>(block, slot); }
 
-  /// Host: brings what a block needs nearer (device/cpu/read_ahead.hpp).
+  /// Host: brings what a block needs nearer (device/cpu/walk/read_ahead.hpp).
   template <class ReadLines, class ClaimLines>
   void read_ahead(int block, int slots, const ReadLines& read, const ClaimLines& claim) const {
     const size_t vectors =

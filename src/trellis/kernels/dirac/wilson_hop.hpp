@@ -17,6 +17,8 @@
 
 namespace trellis {
 
+class Geometry;
+
 inline constexpr double wilson_hop_flops = 1320;
 
 /// What happens to H psi at a site: out = first(x) + second(coefficient H psi).
@@ -37,6 +39,7 @@ struct WilsonHopCall {
   bool is_dagger = false;
   int slots = 1;
   size_t working_set = 0;  ///< bytes of links and fields on this rank; 0 where nothing is read ahead
+  const Geometry* geometry = nullptr;
 };
 
 /// Multiplies the two chiral components with the hermitian 6x6 blocks of a clover term (72 reals: for each
@@ -116,8 +119,8 @@ class WilsonHop {
     finish(sum, block, slot);
   }
 
-  /// Host: brings what a block needs nearer (device/cpu/read_ahead.hpp). The neighbours in x come with the
-  /// blocks before and after; all links of space of the other parity at this block, so that they come in
+  /// Host: brings what a block needs nearer (device/cpu/walk/read_ahead.hpp). The neighbours in x come with
+  /// the blocks before and after; all links of space of the other parity at this block, so that they come in
   /// sequence: the next blocks, rows and planes take them as those behind.
   template <class ReadLines, class ClaimLines>
   void read_ahead(int block, int slots, const ReadLines& read, const ClaimLines& claim) const {

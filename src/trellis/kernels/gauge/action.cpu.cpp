@@ -1,7 +1,7 @@
 // instantiate: STORAGE=double,float LANES=1,4,8,16
 #include "trellis/kernels/gauge/action.hpp"
 
-#include "trellis/device/cpu/read_links.hpp"
+#include "trellis/device/cpu/walk/read_links.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {

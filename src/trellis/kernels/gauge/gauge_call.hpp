@@ -5,12 +5,14 @@
 namespace trellis {
 
 struct SiteRange;
+class Geometry;
 
 /// Links with an up-to-date halo, and the tables of their layout.
 struct GaugeCall {
   RawField links;
   ExtendedTables tables;
   size_t bytes = 0;  ///< of the links on this rank, on the CPU
+  const Geometry* geometry = nullptr;
 };
 
 /// Flops and must-move bytes per site of a kernel (bytes: every field read or written once, in double).

@@ -7,7 +7,7 @@
 /// everything is in the L2 cache, both cost more than they save: lab/wilson_hop has figures, and a trial
 /// decides.
 #include "trellis/device/cpu/for_each_site.hpp"
-#include "trellis/device/cpu/walk_trial.hpp"
+#include "trellis/device/cpu/walk/walk_trial.hpp"
 
 namespace trellis::cpu {
 
@@ -34,7 +34,8 @@ inline void claim_lines(const void* data, size_t bytes) {
 
 /// What a launch touches: of a block, and on the whole lattice of this rank.
 struct Traffic {
-  size_t bytes_of_block = 0, working_set = 0;
+  size_t bytes_of_block = 0;
+  WalkSubject whole = {};
 };
 
 /// What a walk does before it computes: nothing, read what a group of blocks needs, or ask for what the next
@@ -47,9 +48,8 @@ inline constexpr int ways_ahead_along = 4;  ///< of those that do
 template <class Launch>
 void launch_tried(const SiteRange& range, const Traffic& traffic, WalkTrials& trials, const Launch& launch) {
   constexpr size_t l2_cache = size_t(512) << 10;
-  if (traffic.working_set < l2_cache || range.size() == 0) return launch(Ahead::nothing);
-  WalkTrial& trial = trials.of(traffic.working_set);
-  trial.time(range.size(), [&] { launch(Ahead(trial.way())); });
+  if (traffic.whole.working_set < l2_cache || range.size() == 0) return launch(Ahead::nothing);
+  trials.launch(traffic.whole, range.size(), [&](int way) { launch(Ahead(way)); });
 }
 
 /// Entries begin..end-1 by f(begin, end), a group of blocks at a time after bring(block, read_lines) of each.

@@ -5,13 +5,24 @@
 /// Where a field leaves the caches, each of its lines is read before it is written, only to be overwritten.
 /// Then the steps can work on a buffer of one tile that stays in the cache, and finished tiles are streamed
 /// out. Whether that is faster depends on what else the caches hold, and a trial decides
-/// (device/cpu/walk_trial.hpp); the bits are the same.
+/// (device/cpu/walk/walk_trial.hpp); the bits are the same.
 #include <functional>
 
 #include "trellis/device/site_range.hpp"
-#include "trellis/field/spinor_field.hpp"
+#include "trellis/view/site_array.hpp"
 
 namespace trellis {
+
+class Geometry;
+
+/// A field of one parity on the CPU, as passes see it that write it block by block.
+struct TiledField {
+  RawField raw;
+  size_t block_bytes, scale_bytes;  ///< of a block, and of its scales
+  int blocks;                       ///< of the whole field
+  const Geometry* geometry;
+  const char* storage;
+};
 
 /// Work on the sites of a tile; `out` is where their output lies, by the number of the block as ever.
 using TileStep = std::function<void(const SiteRange& tile, const RawField& out)>;
@@ -20,8 +31,7 @@ enum class TileOutput { in_place, streamed };
 
 /// step() for each tile of the sites, all threads having their shares.
 /// @throws BadArgument: streamed, of a field whose blocks do not fill cache lines
-void walk_in_tiles(const SpinorField& out, int parity, const SiteRange& sites, TileOutput output,
-                   const TileStep& step);
+void walk_in_tiles(const TiledField& out, const SiteRange& sites, TileOutput output, const TileStep& step);
 
 /// Whether what is written is taken again while it is still in a cache: it is not streamed then.
 enum class OutputUse { later, soon };
@@ -30,7 +40,7 @@ enum class OutputUse { later, soon };
 /// Parts of a field have a trial of their own, apart from whole ones.
 /// @param rereads     whether step() reads what it wrote
 /// @param working_set bytes of all fields concerned, on this rank
-void walk_in_faster_tiles(const SpinorField& out, int parity, const SiteRange& sites, bool rereads,
-                          OutputUse use, size_t working_set, const TileStep& step);
+void walk_in_faster_tiles(const TiledField& out, const SiteRange& sites, bool rereads, OutputUse use,
+                          size_t working_set, const TileStep& step);
 
 }  // namespace trellis

@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "trellis/device/cpu/walk_trial.hpp"
+#include "trellis/device/cpu/walk/walk_trial.hpp"
 #include "trellis/device/site_range.hpp"
 #include "trellis/lattice/site_layout.hpp"
 
@@ -51,10 +51,10 @@ enum class PassOrder { faster, apart, in_slices, in_slices_read };
 
 /// walk_of(order), for one of the orders in slices, or apart(), which is to do the same work: as asked for,
 /// or whichever is fastest where all are possible.
-/// @param working_set bytes of all fields concerned, on this rank
+/// @param subject     of all fields concerned
 /// @param trials      of these passes, with slice_orders ways, or 2 where nothing is read
 void walk_in_order(PassOrder order, const SiteLayout& layout,
-                   const std::function<SliceWalk(PassOrder)>& walk_of, size_t working_set,
+                   const std::function<SliceWalk(PassOrder)>& walk_of, const cpu::WalkSubject& subject,
                    cpu::WalkTrials& trials, const std::function<void()>& apart);
 inline constexpr int slice_orders = 3;
 

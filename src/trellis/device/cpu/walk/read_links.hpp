@@ -1,7 +1,7 @@
 #pragma once
 /// Site loops of the CPU over kernels that take links from all around a block: read_ahead.hpp with the links
 /// of the block and of its neighbours in y, z and t. Those in x come with the blocks before and after.
-#include "trellis/device/cpu/read_ahead.hpp"
+#include "trellis/device/cpu/walk/read_ahead.hpp"
 
 namespace trellis::cpu {
 
@@ -16,7 +16,8 @@ class LinksAround {
       : links_{static_cast<const char*>(call.links.data)},
         neighbours_{call.tables.neighbours},
         step_{reach == Reach::forward ? 2 : 1},
-        traffic_{block_bytes * (reach == Reach::forward ? 4 : 7), call.bytes} {}
+        traffic_{block_bytes * (reach == Reach::forward ? 4 : 7),
+                 {call.bytes, call.geometry, 1, storage_name<Storage>()}} {}
 
   const Traffic& traffic() const { return traffic_; }
   template <class Lines>
@@ -46,7 +47,7 @@ class LinksOfStaples {
 
   template <class Call>
   static Traffic traffic(const Call& call) {
-    return {19 * link_bytes, call.bytes};
+    return {19 * link_bytes, {call.bytes, call.geometry, 1, storage_name<Storage>()}};
   }
   template <class Lines>
   void operator()(int block, const Lines& lines) const {
@@ -78,7 +79,7 @@ class LinksOfStaples {
 template <class Layout, class Storage, class Call, class Kernel>
 void for_each_link_update(const Call& call, int mu, const SiteRange& range, Kernel& kernel) {
   const LinksOfStaples<Layout, Storage> links(call, mu);
-  thread_local WalkTrials trials(ways_ahead_along);
+  thread_local WalkTrials trials(ways_ahead_along, typeid(Kernel));
   for_each_site_read_ahead(
       range, links.traffic(call), trials, links, [&](int block) { kernel(block); },
       [&](Ahead ahead) { kernel.set_asks_ahead(ahead == Ahead::along); });
@@ -88,7 +89,7 @@ void for_each_link_update(const Call& call, int mu, const SiteRange& range, Kern
 template <class Layout, class Storage, class Call, class Kernel>
 void for_each_site_of_links(const Call& call, const SiteRange& range, Kernel& kernel) {
   const LinksAround<Layout, Storage> links(call, Reach::around);
-  thread_local WalkTrials trials(ways_ahead_along);  // of this kernel
+  thread_local WalkTrials trials(ways_ahead_along, typeid(Kernel));
   for_each_site_read_ahead(
       range, links.traffic(), trials, links, [&](int block) { kernel(block); },
       [&](Ahead ahead) { kernel.set_asks_ahead(ahead == Ahead::along); });
@@ -98,7 +99,7 @@ template <size_t N, class Layout, class Storage, class Call, class Kernel>
 void reduce_sites_of_links(const Call& call, Reach reach, const SiteRange& range, const Kernel& kernel,
                            ExactSum* sums) {
   const LinksAround<Layout, Storage> links(call, reach);
-  thread_local WalkTrials trials(ways_ahead);
+  thread_local WalkTrials trials(ways_ahead, typeid(Kernel));
   reduce_sites_read_ahead<N>(
       range, links.traffic(), trials, links, [&](int block) { return kernel(block); }, sums);
 }

@@ -1,4 +1,4 @@
-#include "trellis/operator/slice_walk.hpp"
+#include "trellis/device/cpu/walk/slice_walk.hpp"
 
 #include <algorithm>
 
@@ -145,18 +145,17 @@ void walk_in_slices(const SiteLayout& layout, const SliceWalk& walk) {
 }
 
 void walk_in_order(PassOrder order, const SiteLayout& layout,
-                   const std::function<SliceWalk(PassOrder)>& walk_of, size_t working_set,
+                   const std::function<SliceWalk(PassOrder)>& walk_of, const cpu::WalkSubject& subject,
                    cpu::WalkTrials& trials, const std::function<void()>& apart) {
   const auto walk = [&](PassOrder chosen) {
     chosen == PassOrder::apart ? apart() : walk_in_slices(layout, walk_of(chosen));
   };
   if (order != PassOrder::faster) return walk(order);
-  if (working_set < smallest_set || !can_walk_in_slices(layout, walk_of(PassOrder::in_slices)))
+  if (subject.working_set < smallest_set || !can_walk_in_slices(layout, walk_of(PassOrder::in_slices)))
     return apart();
   static constexpr PassOrder orders[slice_orders] = {PassOrder::apart, PassOrder::in_slices,
                                                      PassOrder::in_slices_read};
-  cpu::WalkTrial& trial = trials.of(working_set);
-  trial.time(layout.blocks(), [&] { walk(orders[trial.way()]); });
+  trials.launch(subject, layout.blocks(), [&](int way) { walk(orders[way]); });
 }
 
 size_t near_set(size_t working_set, const SiteLayout& layout, int reach) {

@@ -1,0 +1,88 @@
+#include "trellis/device/cpu/walk/walk_trial.hpp"
+
+#include <cxxabi.h>
+
+#include <bit>
+#include <cstdlib>
+#include <memory>
+
+#include "trellis/base/clock.hpp"
+#include "trellis/device/threads.hpp"
+#include "trellis/lattice/geometry.hpp"
+
+namespace trellis::cpu {
+
+namespace {
+/// A way from the cache that takes so much longer than its record is tried again ...
+constexpr double too_slow = 1.1;
+/// ... where that holds for the fastest of so many launches.
+constexpr int watched_launches = 64;
+
+/// The name of a type as it is written, or the name itself.
+std::string readable(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 ? text.get() : name;
+}
+}  // namespace
+
+TuneKey WalkTrials::key(const WalkSubject& subject) const {
+  TuneKey key;
+  key.kernel = readable(kernel_);
+  key.storage = subject.storage;
+  if (subject.geometry) {
+    key.lattice = to_string(subject.geometry->lattice());
+    key.cut = to_string(subject.geometry->grid().extents());
+  }
+  key.columns = subject.columns;
+  key.threads = thread_count();
+  key.working_set_bits = int(std::bit_width(subject.working_set));
+  return key;
+}
+
+WalkTrials::Begun WalkTrials::begin(const WalkSubject& subject) {
+  if (tuner().mode() == TuneMode::off) return {nullptr, 0, 0.0};
+  const int bits = int(std::bit_width(subject.working_set));
+  Trial& trial = trials_.try_emplace(bits, Trial{WalkTrial(ways_)}).first->second;
+  if (trial.ways.begins() && !trial.is_repeated) ask(trial, subject);
+  return {&trial, trial.ways.way(), seconds_now()};
+}
+
+void WalkTrials::ask(Trial& trial, const WalkSubject& subject) const {
+  trial.is_cached = false;
+  if (*kernel_ == 0 || tuner().is_empty()) return;
+  const auto found = tuner().find(key(subject));
+  if (!found || found->way < 0 || found->way >= ways_) return;
+  trial.ways.settle(found->way);
+  trial.cached = *found;
+  trial.is_cached = true;
+}
+
+void WalkTrials::end(const Begun& begun, const WalkSubject& subject, int blocks) {
+  if (!begun.trial) return;
+  Trial& trial = *begun.trial;
+  const double seconds = (seconds_now() - begun.start) / blocks;
+  const bool was_trying = trial.ways.is_trying();
+  trial.ways.record(seconds);
+  if (tuner().mode() != TuneMode::on || *kernel_ == 0) return;
+  if (trial.is_cached) return watch(trial, seconds);
+  if (!was_trying || trial.ways.is_trying()) return;
+  const int repeats = trial.is_repeated ? trial.cached.repeats + 1 : 0;
+  tuner().record(key(subject), {trial.ways.way(), trial.ways.least_seconds(), repeats});
+  trial.is_repeated = false;
+}
+
+void WalkTrials::watch(Trial& trial, double seconds) const {
+  trial.least = std::min(trial.least, seconds);
+  if (++trial.watched < watched_launches) return;
+  if (trial.least > too_slow * trial.cached.seconds) {
+    trial.ways = WalkTrial(ways_);
+    trial.is_cached = false;
+    trial.is_repeated = true;
+  }
+  trial.least = std::numeric_limits<double>::infinity();
+  trial.watched = 0;
+}
+
+}  // namespace trellis::cpu

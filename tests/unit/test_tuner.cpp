@@ -1,0 +1,127 @@
+/// The tuner keeps the better choice, and walks take what it has, record what they find, and try again what
+/// has become slow. (tests/python/test_tuning.py has its files and the bits of runs.)
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "trellis/base/error.hpp"
+#include "trellis/device/cpu/walk/walk_trial.hpp"
+#include "trellis/device/threads.hpp"
+#include "trellis/lattice/geometry.hpp"
+
+namespace trellis::cpu {
+namespace {
+
+TEST(Tuner, KeepsTheBetterChoice) {
+  Tuner tuner;
+  const TuneKey key{"hop", "double", "8x8x8x16", "1x1x1x1", 1, 1, 20};
+  TuneKey other = key;
+  other.columns = 12;
+  EXPECT_TRUE(tuner.is_empty());
+  tuner.fill(key, {1, 2e-6, 0});
+  tuner.fill(key, {2, 3e-6, 0});  // slower
+  EXPECT_EQ(tuner.find(key)->way, 1);
+  EXPECT_FALSE(tuner.find(other));
+  tuner.record(key, {2, 3e-6, 0});
+  EXPECT_TRUE(tuner.take_records().empty()) << "slower than what there is";
+  tuner.record(key, {0, 4e-6, 1});  // slower, but tried again
+  EXPECT_EQ(tuner.find(key)->way, 0);
+  EXPECT_EQ(tuner.take_records().size(), 1u);
+  EXPECT_TRUE(tuner.take_records().empty());
+}
+
+TEST(Tuner, HasThreeModes) {
+  for (const char* name : {"off", "read", "on"}) EXPECT_STREQ(name_of(tune_mode_by_name(name)), name);
+  EXPECT_THROW(tune_mode_by_name("On"), BadArgument);
+}
+
+/// Restores the mode of the process, of which every test of walks makes its own use.
+class TunedWalks : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    tuner().set_mode(TuneMode::read);
+    tuner().take_records();
+  }
+  /// The ways of so many launches, of which each takes a few microseconds, and `slow` a hundred times as
+  /// many.
+  std::vector<int> ways_of(WalkTrials& trials, int launches, int slow = -1) {
+    std::vector<int> ways;
+    for (int i = 0; i < launches; ++i)
+      trials.launch(subject, 1, [&](int way) {
+        ways.push_back(way);
+        std::this_thread::sleep_for(std::chrono::microseconds(way == slow ? 3000 : 30));
+      });
+    return ways;
+  }
+  TuneKey key(const std::string& kernel) const {
+    return {kernel, "double", "8x8x8x16", "1x1x1x1", 12, thread_count(), 21};
+  }
+
+  const Geometry geometry{Coord{8, 8, 8, 16}};
+  const WalkSubject subject{size_t(1) << 20, &geometry, 12, "double"};
+};
+
+TEST_F(TunedWalks, OffTakesTheFirstWay) {
+  tuner().set_mode(TuneMode::off);
+  tuner().fill(key("off"), {1, 1e-6, 0});
+  WalkTrials trials(2, "off");
+  EXPECT_EQ(ways_of(trials, 20), std::vector<int>(20, 0));
+}
+
+TEST_F(TunedWalks, ReadTakesTheCachedWayAndElseTries) {
+  tuner().set_mode(TuneMode::read);
+  tuner().fill(key("read"), {1, 1e-9, 0});  // of a faster day: `read` does not mind
+  WalkTrials cached(2, "read"), unknown(2, "unknown"), nameless(2);
+  EXPECT_EQ(ways_of(cached, 70), std::vector<int>(70, 1));
+  for (WalkTrials* trials : {&unknown, &nameless}) {
+    const std::vector<int> ways = ways_of(*trials, 8);
+    EXPECT_EQ(ways, (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}));
+  }
+  EXPECT_TRUE(tuner().take_records().empty());
+}
+
+TEST_F(TunedWalks, AForeignWayIsTried) {
+  tuner().fill(key("foreign"), {7, 1e-9, 0});
+  WalkTrials trials(2, "foreign");
+  EXPECT_EQ(ways_of(trials, 5), (std::vector<int>{0, 0, 0, 0, 1}));
+}
+
+TEST_F(TunedWalks, OnRecordsWhatATrialFinds) {
+  tuner().set_mode(TuneMode::on);
+  WalkTrials trials(2, "recorded");
+  ways_of(trials, 24, 0);
+  const auto records = tuner().take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records.begin()->first, key("recorded"));
+  EXPECT_EQ(records.begin()->second.way, 1);
+  EXPECT_GT(records.begin()->second.seconds, 20e-6);
+  EXPECT_EQ(records.begin()->second.repeats, 0);
+  WalkTrials later(2, "recorded");
+  EXPECT_EQ(ways_of(later, 3), std::vector<int>(3, 1));
+}
+
+TEST_F(TunedWalks, OnTriesAgainWhatHasBecomeSlow) {
+  tuner().set_mode(TuneMode::on);
+  tuner().fill(key("slow"), {1, 1e-6, 0});
+  WalkTrials trials(2, "slow");
+  EXPECT_EQ(ways_of(trials, 64), std::vector<int>(64, 1)) << "that many are watched";
+  ways_of(trials, 24, 1);
+  const auto records = tuner().take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records.begin()->second.way, 0);
+  EXPECT_EQ(records.begin()->second.repeats, 1);
+  EXPECT_EQ(tuner().find(key("slow"))->way, 0) << "though it is slower than the old record";
+}
+
+TEST_F(TunedWalks, KernelsAreNamedByTheirTypes) {
+  tuner().set_mode(TuneMode::on);
+  WalkTrials trials(2, typeid(WalkTrial));
+  ways_of(trials, 24, 1);
+  const auto records = tuner().take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records.begin()->first.kernel, "trellis::cpu::WalkTrial");
+}
+
+}  // namespace
+}  // namespace trellis::cpu
