@@ -21,6 +21,7 @@
 #include "trellis/field/halo/halo_exchange.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/many_fields.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/gauge/action.hpp"
 #include "trellis/gauge/flow.hpp"
 #include "trellis/gauge/force.hpp"
@@ -415,6 +416,29 @@ void check_ring(const char* what) {
     cuda::copy_to_host(received.data(), transport->incoming(0), bytes);
     EXPECT_EQ(received, ring_message(last, turn)) << what << ", turn " << turn;
   }
+}
+
+TEST_F(Cuda, work_on_the_host_counts_its_transfers) {
+  FieldSpec spec;
+  spec.backend = Backend::cuda;
+  SpinorField field(lattice, spec);
+  const double reals[24] = {2.5};
+  const auto transfers = [](const auto& work) {
+    const HostTransfers before = host_transfers();
+    work();
+    const HostTransfers after = host_transfers();
+    EXPECT_GE(after.bytes - before.bytes, (after.count - before.count) * 24 * 8);
+    return after.count - before.count;
+  };
+  EXPECT_EQ(
+      transfers([&] { on_host(field, [&](SpinorField& image) {
+                        image.set_site({0, 1, 0}, 0, reals);
+                      }); }), 2)
+      << "there and back";
+  EXPECT_EQ(transfers([&] {
+              on_host(field, [&](const SpinorField& image) { EXPECT_EQ(image.get({0, 1, 0}, 0, 0), 2.5); });
+            }),
+            1);
 }
 
 /// Page-locked memory that travels by requests or in memory that ranks share, and an MPI library that takes

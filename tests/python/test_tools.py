@@ -116,6 +116,14 @@ INCLUDES = [
     ("operator/walk.cpp", "const double start = seconds_now();", False),
     ("device/cpu/walk.cpp", "const double start = seconds_now();", True),
     ("gauge/flow.cpp", "history.push_back({flow.time(), energy});", True),
+    ("operator/hop.cpp", "if (out.spec().backend == Backend::cuda) return;", False),
+    ("kernels/sums.hpp", "template <> void launch<Backend::cpu>();", False),
+    ("operator/hop.cpp", "if (detail::is_on_host(out)) return;", False),
+    ("operator/hop.cpp", "if (!launches_can_be_cut(out.spec().backend)) return;", True),
+    ("operator/hop.hpp", "Backend backend{};  ///< not Backend::cuda", True),
+    ("field/storage/on_host.cpp", "return U.backend() != Backend::cuda;", True),
+    ("comm/transport/choice.cpp", "if (backend != Backend::cuda) return way;", True),
+    ("comm/redistribution.cpp", "make_transport(all, sends, receives, Backend::cuda);", False),
 ]
 
 

@@ -1,16 +1,14 @@
 #include "trellis/field/linear_operator.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/launches.hpp"
 
 namespace trellis {
 
 namespace {
 /// With the number of lanes that 0 stands for.
 FieldSpec in_full(FieldSpec spec) {
-  if (spec.backend != Backend::cpu)
-    spec.lanes = 1;
-  else if (spec.lanes == 0)
-    spec.lanes = default_lanes(spec.precision);
+  spec.lanes = lanes_of_launches(spec.backend, spec.precision, spec.lanes);
   return spec;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/launches.hpp"
 #include "trellis/field/dispatch.hpp"
 #include "trellis/kernels/linalg/many_fields.hpp"
 
@@ -30,8 +31,7 @@ void require_fit(const FieldList& fields, const SpinorField& w) {
 /// One right-hand side, whose slots lie together in each block (in GPU layouts: in each group of sites).
 RawField column(const SpinorField& field, int parity, int rhs) {
   RawField raw = field.raw(parity);
-  const size_t sites =
-      field.spec().backend == Backend::cpu ? size_t(field.layout().lanes()) : size_t(GpuLayout::warp);
+  const size_t sites = size_t(sites_of_group(field.spec().backend, field.layout().lanes()));
   const size_t slot = size_t(rhs) * size_t(field.slices());
   raw.data =
       static_cast<char*>(raw.data) + slot * sites * size_t(field.reals()) * element_bytes(field.precision());

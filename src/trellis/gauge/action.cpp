@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "trellis/device/launches.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/gauge/loops.hpp"
@@ -30,7 +31,6 @@ void add_plaquette_force(AlgebraField& force, const GaugeAction& S, const GaugeF
 }  // namespace
 
 void ForceWorkspace::prepare(const GaugeField& U) {
-  const bool is_gpu = U.backend() == Backend::cuda;
   if (lattice != U.lattice_ptr() || lanes != U.lanes() || width != U.layout().width() ||
       backend != U.backend()) {
     make_plane_tables(planes, U);
@@ -44,10 +44,9 @@ void ForceWorkspace::prepare(const GaugeField& U) {
     places = std::max(places, plane.slices.blocks_per_slice());
     slices = std::max(slices, plane.slices.slices());
   }
-  if (is_gpu) places = (places + GpuLayout::warp - 1) / GpuLayout::warp * GpuLayout::warp;
+  places = whole_groups(backend, places);
   scratch_reals = size_t(places) * slice_matrices * 18 * size_t(U.lanes());
-  const size_t bytes =
-      size_t(is_gpu ? slices : thread_count()) * scratch_reals * element_bytes(U.precision());
+  const size_t bytes = size_t(scratch_parts(backend, slices)) * scratch_reals * element_bytes(U.precision());
   if (scratch.bytes() < bytes || scratch.backend() != backend) scratch = Memory(bytes, backend);
 }
 

@@ -33,7 +33,7 @@ void add_force(AlgebraField& force, const GaugeAction& S, const GaugeField& U, d
 struct ForceWorkspace {
   LatticePtr lattice;  ///< of the links it was made for, with their lanes and halo
   int lanes = 0, width = 0;
-  Backend backend = Backend::cpu;
+  Backend backend{};
   std::deque<PlaneTables> planes;
   Memory scratch;
   size_t scratch_reals = 0;  ///< of one thread, on a GPU of one slice

@@ -1,6 +1,7 @@
 #pragma once
 /// From a gauge field to the instantiation of a gauge kernel.
 #include "trellis/device/kernel_table.hpp"
+#include "trellis/device/launches.hpp"
 #include "trellis/field/gauge_field.hpp"
 #include "trellis/field/link_dispatch.hpp"
 #include "trellis/kernels/gauge/gauge_call.hpp"
@@ -27,9 +28,8 @@ inline SiteRange inner_sites(const GaugeField& U, int parity) { return U.site_ta
 inline GaugeCall call_of_links(const GaugeField& U, int layers) {
   U.update_halo(layers);
   const size_t bytes_of_block = 4 * 18 * element_bytes(U.precision()) * size_t(U.lanes());
-  const bool is_on_cpu = U.backend() == Backend::cpu;
-  if (!is_on_cpu) return {U.raw(), U.tables()};
-  return {U.raw(), U.tables(), size_t(inner_sites(U).size()) * bytes_of_block, &U.geometry()};
+  const size_t blocks = launches_can_be_cut(U.backend()) ? size_t(inner_sites(U).size()) : 0;
+  return {U.raw(), U.tables(), blocks * bytes_of_block, &U.geometry()};
 }
 /// The same for what is made of staples in all planes. Throws BadArgument on lattices with an extent of 1.
 inline GaugeCall gauge_call(const GaugeField& U, int layers = GaugeField::halo_width) {

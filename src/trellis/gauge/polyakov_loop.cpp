@@ -7,6 +7,7 @@
 #include "trellis/algebra/color.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/gauge/loops.hpp"
 
 namespace trellis {
@@ -48,10 +49,8 @@ std::vector<ColorMatrix<double>> line_products(const GaugeField& U, int mu) {
   if (!is_last) transfer(1);
   return line;
 }
-}  // namespace
 
-std::complex<double> polyakov_loop(const GaugeField& U, int mu) {
-  if (U.backend() == Backend::cuda) return polyakov_loop(U.on(Backend::cpu), mu);
+std::complex<double> polyakov_loop_on_host(const GaugeField& U, int mu) {
   TRELLIS_REQUIRE(mu >= 0 && mu < Nd, "direction ", mu);
   const Geometry& geometry = U.geometry();
   if (geometry.lattice()[mu] == 1) {  // no hop leads around the lattice
@@ -69,6 +68,11 @@ std::complex<double> polyakov_loop(const GaugeField& U, int mu) {
   U.lattice().communicator().sum(sums, 2);
   const double sites = double(geometry.volume() / geometry.lattice()[mu]);
   return {sums[0].value() / sites, sums[1].value() / sites};
+}
+}  // namespace
+
+std::complex<double> polyakov_loop(const GaugeField& U, int mu) {
+  return on_host(U, [&](const GaugeField& links) { return polyakov_loop_on_host(links, mu); });
 }
 
 }  // namespace trellis

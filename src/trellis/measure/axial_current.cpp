@@ -3,8 +3,8 @@
 #include "trellis/base/error.hpp"
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/storage/on_host.hpp"
 
 namespace trellis {
 
@@ -55,8 +55,8 @@ void AxialCurrent::add(const SpinorField& psi, const SpinorField& source, int fi
   for (int parity = 0; parity < 2; ++parity) {
     stop_together(matrix_->lattice().communicator());
     links_[parity].apply(inserted, axial);
-    read_on_host(Y, [&](const SpinorField& y) {
-      read_on_host(inserted, [&](const SpinorField& z) {
+    on_host(Y, [&](const SpinorField& y) {
+      on_host(inserted, [&](const SpinorField& z) {
         for_each_index(int(g.local_volume()), [&](int site) {
           terms[size_t(site)] = reflected_product(y, z, y.layout().position(site_coord(site, g.local())));
         });

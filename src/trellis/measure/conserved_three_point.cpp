@@ -3,7 +3,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/host_image.hpp"
+#include "trellis/field/storage/on_host.hpp"
 
 namespace trellis {
 
@@ -54,8 +54,8 @@ class LinkProducts {
     for (int parity = 0; parity < 2; ++parity) {
       stop_together(lattice_->communicator());
       links_[parity].apply(hopped, right);
-      read_on_host(left, [&](const SpinorField& l) {
-        read_on_host(hopped, [&](const SpinorField& h) {
+      on_host(left, [&](const SpinorField& l) {
+        on_host(hopped, [&](const SpinorField& h) {
           for_each_index(int(geometry_.local_volume()), [&](int site) {
             const Coord x = site_coord(site, geometry_.local());
             const bool begins_here = parity_of(geometry_.to_global(x)) == parity;

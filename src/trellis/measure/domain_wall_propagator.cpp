@@ -4,8 +4,8 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/measure/axial_current.hpp"
 #include "trellis/solver/solve.hpp"
 
@@ -45,9 +45,8 @@ void set_walls(SpinorField& eta, const SpinorField& columns, int first) {
       }
     });
   };
-  read_on_host(columns, [&](const SpinorField& in) {
-    edit_on_host(eta, [&](SpinorField& walls) { fill(walls, in); });
-  });
+  on_host(columns,
+          [&](const SpinorField& in) { on_host(eta, [&](SpinorField& walls) { fill(walls, in); }); });
 }
 
 void set_wall_source(SpinorField& out, const DomainWallMatrix& matrix, const SpinorField& columns,
@@ -71,9 +70,8 @@ void set_chiral_quark(SpinorField& out, int first, const SpinorField& psi, int s
       }
     });
   };
-  read_on_host(psi, [&](const SpinorField& five) {
-    edit_on_host(out, [&](SpinorField& quark) { fill(quark, five); });
-  });
+  on_host(psi,
+          [&](const SpinorField& five) { on_host(out, [&](SpinorField& quark) { fill(quark, five); }); });
 }
 
 namespace {

@@ -2,10 +2,10 @@
 
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/device/kernel_table.hpp"
-#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/field/spinor_halo.hpp"
+#include "trellis/field/storage/on_host.hpp"
 
 namespace trellis {
 
@@ -100,8 +100,8 @@ void smear_gaussian(SpinorField& psi, const GaugeField& links, const GaussianSme
   if (time == all_times)
     psi = std::move(now);
   else
-    edit_on_host(psi, [&](SpinorField& out) {
-      read_on_host(now, [&](const SpinorField& in) { copy_slice(out, in, local_time, blocks); });
+    on_host(psi, [&](SpinorField& out) {
+      on_host(now, [&](const SpinorField& in) { copy_slice(out, in, local_time, blocks); });
     });
 }
 

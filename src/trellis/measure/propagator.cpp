@@ -5,8 +5,8 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
@@ -36,20 +36,17 @@ SpinorField spinor_columns(const LatticePtr& lattice, Precision precision) {
 }  // namespace
 
 SpinorField spin_multiplied(const SpinorField& in, const GammaMatrix& gamma) {
-  if (in.spec().backend == Backend::cuda) {
-    SpinorField result = SpinorField::like(in);
-    result.copy_from_host(spin_multiplied(in.host_copy(), gamma));
-    return result;
-  }
-  SpinorField out = SpinorField::like(in);
-  for_each_position(in, [&](const SitePosition& at, size_t) {
-    for (int column = 0; column < in.rhs(); ++column) {
-      std::complex<double> psi[12], result[12];
-      in.get_site(at, column, reinterpret_cast<double*>(psi));
-      for (int s = 0; s < 4; ++s)
-        for (int c = 0; c < 3; ++c) result[3 * s + c] = gamma.phase[s] * psi[3 * gamma.column[s] + c];
-      out.set_site(at, column, reinterpret_cast<const double*>(result));
-    }
+  SpinorField out = in;
+  on_host(out, [&](SpinorField& field) {
+    for_each_position(field, [&](const SitePosition& at, size_t) {
+      for (int column = 0; column < field.rhs(); ++column) {
+        std::complex<double> psi[12], result[12];
+        field.get_site(at, column, reinterpret_cast<double*>(psi));
+        for (int s = 0; s < 4; ++s)
+          for (int c = 0; c < 3; ++c) result[3 * s + c] = gamma.phase[s] * psi[3 * gamma.column[s] + c];
+        field.set_site(at, column, reinterpret_cast<const double*>(result));
+      }
+    });
   });
   return out;
 }
@@ -69,7 +66,7 @@ Propagator::Propagator(SpinorField columns, const Coord& source_at, const Bounda
 }
 
 void Propagator::to_canonical(std::complex<double>* out) const {
-  read_on_host(columns_, [&](const SpinorField& columns) {
+  on_host(columns_, [&](const SpinorField& columns) {
     for_each_position(columns, [&](const SitePosition& at, size_t site) {
       for (int column = 0; column < column_count; ++column) {
         std::complex<double> psi[12];
@@ -171,7 +168,7 @@ std::vector<double> propagator_norm(const Propagator& S) {
       sums[size_t((g.to_global(x)[3] - S.source_at()[3] + Lt) % Lt)].add(sum);
     }
   };
-  read_on_host(S.columns(), add_sites);
+  on_host(S.columns(), add_sites);
   S.lattice().communicator().sum(sums.data(), Lt);
   std::vector<double> result;
   for (const ExactSum& s : sums) result.push_back(s.value());

@@ -3,8 +3,8 @@
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {
@@ -14,7 +14,7 @@ SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, i
   SpinorField field = matrix.hopping().make_field(Subset::full, count);
   const Geometry& g = field.geometry();
   const RandomKey key = random_key(noise.seed, noise.stream);
-  edit_on_host(field, [&](SpinorField& image) {
+  on_host(field, [&](SpinorField& image) {
     for_each_index(int(g.local_volume()), [&](int site) {
       const Coord local = site_coord(site, g.local());
       const SiteRandom<double> random(key, RandomPurpose::trace_noise, noise.configuration,
@@ -119,7 +119,7 @@ GoldstonePion goldstone_pion(const StaggeredMatrixPtr& matrix, const Coord& sour
     for (int c = 0; c < Nc; ++c) {
       double unit[6] = {};
       unit[2 * c] = 1;
-      edit_on_host(b, [&](SpinorField& image) {
+      on_host(b, [&](SpinorField& image) {
         image.set_site(image.layout().position(g.to_local(source)), c, unit);
       });
     }

@@ -2,7 +2,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/host_image.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/measure/mesons.hpp"
 
 namespace trellis {
@@ -119,9 +119,9 @@ Source nucleon_sequential_source(const Propagator& up, const Propagator& down, c
       }
     });
   };
-  read_on_host(up.columns(), [&](const SpinorField& u) {
+  on_host(up.columns(), [&](const SpinorField& u) {
     if (&up == &down) return fill(u, u);
-    read_on_host(down.columns(), [&](const SpinorField& d) { fill(u, d); });
+    on_host(down.columns(), [&](const SpinorField& d) { fill(u, d); });
   });
   if (smearing) smear_gaussian(source.columns, *smearing->links, smearing->smearing, sink_time);
   return source;

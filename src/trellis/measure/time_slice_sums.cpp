@@ -6,6 +6,7 @@
 #include "trellis/base/stop.hpp"
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/device/kernel_table.hpp"
+#include "trellis/device/launches.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/precision_dispatch.hpp"
 #include "trellis/kernels/contract/slice_sums.hpp"
@@ -13,9 +14,6 @@
 namespace trellis {
 
 namespace {
-constexpr size_t chunk_bytes = size_t(4) << 20;        // products of a chunk stay in the cache share
-constexpr size_t gpu_chunk_bytes = size_t(256) << 20;  // and fill a GPU
-
 /// A chunk of blocks that have one parity and one sub-lattice time, with buffers for it.
 class Chunks {
  public:
@@ -28,8 +26,8 @@ class Chunks {
     const SiteLayout& layout = layout_;
     slice_blocks_ = layout.blocks() / layout.sub_extents()[3];
     const size_t block_bytes = size_t(components) * 2 * sizeof(double) * size_t(layout.lanes());
-    const size_t limit = backend_ == Backend::cuda ? gpu_chunk_bytes : chunk_bytes;
-    chunk_blocks_ = int(std::clamp<size_t>(limit / block_bytes, 1, size_t(slice_blocks_)));
+    chunk_blocks_ =
+        int(std::clamp<size_t>(launch_chunk_bytes(backend_) / block_bytes, 1, size_t(slice_blocks_)));
     // 8 more keep the rows from falling onto the same cache sets
     stride_ = (chunk_blocks_ * sites_per_block() + 7) / 8 * 8 + 8;
     products_ = Memory(size_t(components) * 2 * groups_ * stride_ * sizeof(double), backend_);
@@ -52,14 +50,14 @@ class Chunks {
         call.products = buffer;
         call.components = components_;
         call.sites = blocks.size() * sites_per_block();
-        clear_tails(call.sites);
         const KernelTable<double> table(static_cast<const double*>(phases_.data()),
                                         phases_.bytes() / sizeof(double), backend_);
         call.phases = table.data();
         call.momenta = momenta_;
         call.sums = sums;
         dispatch_double(backend_, layout_.lanes(), [&]<class Layout, class Storage>() {
-          launch_slice_sums<std::is_same_v<Layout, CudaLayout> ? Backend::cuda : Backend::cpu>(call);
+          if constexpr (!std::is_same_v<Layout, CudaLayout>) clear_tails(call.sites);
+          launch_slice_sums<Layout>(call);
         });
       }
   }
@@ -84,14 +82,14 @@ class Chunks {
     });
   }
 
-  /// The sums read rows in steps of eight: what lies behind a shorter chunk counts as zero.
+  /// The sums of the host read rows in steps: what lies behind a shorter chunk counts as zero.
   void clear_tails(int sites) {
-    if (backend_ == Backend::cuda) return;  // sums site by site
+    constexpr int step = sites_of_slice_sums;
     for (Memory* memory : {&products_, &phases_}) {
       double* data = static_cast<double*>(memory->data());
       const size_t rows = memory->bytes() / sizeof(double) / stride_;
       for (size_t row = 0; row < rows; ++row)
-        for (int i = sites; i < (sites + 7) / 8 * 8; ++i) data[row * stride_ + i] = 0.0;
+        for (int i = sites; i < (sites + step - 1) / step * step; ++i) data[row * stride_ + i] = 0.0;
     }
   }
 
@@ -141,7 +139,7 @@ CorrelatorTable time_slice_sums(const SpinorField& quark, int components, const 
 
 size_t time_slice_sums_bytes(const Geometry& geometry, int components, int momenta) {
   const size_t sums = size_t(momenta) * components * 2 * sizeof(ExactSum) * size_t(geometry.local()[3] + 1);
-  return sums + chunk_bytes * (1 + size_t(momenta) / size_t(components)) +
+  return sums + launch_chunk_bytes(Backend{}) * (1 + size_t(momenta) / size_t(components)) +
          size_t(momenta) * components * 16 * size_t(geometry.lattice()[3]);
 }
 

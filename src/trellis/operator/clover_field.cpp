@@ -9,6 +9,8 @@
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/device/site_range.hpp"
 #include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/host_dispatch.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/kernels/dirac/clover_term.hpp"
 #include "trellis/kernels/dirac/twisted_clover.hpp"
 #include "trellis/lattice/split_extent.hpp"
@@ -40,8 +42,8 @@ std::vector<int32_t> even_odd_blocks(const ExtendedLayout& from, const SiteLayou
 }
 }  // namespace
 
-SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
-  if (U.backend() == Backend::cuda) return clover_term(U.on(Backend::cpu), params);
+namespace {
+SpinorField clover_term_on_host(const GaugeField& U, const WilsonParams& params) {
   require_all_directions(U.geometry(), "the clover term");
   U.update_halo();
   FieldSpec spec;
@@ -61,11 +63,15 @@ SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
     for (int nu = mu + 1; nu < Nd; ++nu)
       call.coefficient[mu][nu] = nu == 3 ? params.csw_temporal : params.csw_spatial / params.xi0;
   set_gamma_products(call);
-  dispatch(Backend::cpu, Precision::double_precision, U.lanes(), [&]<class Layout, class Storage>() {
-    if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
-      launch_clover_term<Layout, double>(call, SiteRange(U.layout().inner()));
+  dispatch_on_host(U.lanes(), [&]<class Layout, class Storage>() {
+    launch_clover_term<Layout, double>(call, SiteRange(U.layout().inner()));
   });
   return A;
+}
+}  // namespace
+
+SpinorField clover_term(const GaugeField& U, const WilsonParams& params) {
+  return on_host(U, [&](const GaugeField& links) { return clover_term_on_host(links, params); });
 }
 
 namespace {
@@ -88,12 +94,10 @@ void require_invertible(const SpinorField& inverse, const WilsonParams& params) 
 SpinorField clover_inverse(const SpinorField& clover, const WilsonParams& params) {
   SpinorField inverse = SpinorField::like(clover);
   for (int parity = first_parity(clover.subset()); parity <= last_parity(clover.subset()); ++parity)
-    dispatch(Backend::cpu, Precision::double_precision, clover.layout().lanes(),
-             [&]<class Layout, class Storage>() {
-               if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
-                 launch_clover_inverse<Layout, double>(inverse.raw(parity), clover.raw(parity),
-                                                       SiteRange(clover.layout().blocks()));
-             });
+    dispatch_on_host(clover.layout().lanes(), [&]<class Layout, class Storage>() {
+      launch_clover_inverse<Layout, double>(inverse.raw(parity), clover.raw(parity),
+                                            SiteRange(clover.layout().blocks()));
+    });
   require_invertible(inverse, params);
   return inverse;
 }
@@ -144,13 +148,11 @@ double clover_log_determinant(const SpinorField& clover, int parity) {
 TwistedInverse twisted_clover_inverse(const SpinorField& clover, const WilsonParams& params) {
   TwistedInverse inverse{SpinorField::like(clover), SpinorField::like(clover)};
   for (int parity = first_parity(clover.subset()); parity <= last_parity(clover.subset()); ++parity)
-    dispatch(Backend::cpu, Precision::double_precision, clover.layout().lanes(),
-             [&]<class Layout, class Storage>() {
-               if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
-                 launch_twisted_clover_inverse<Layout, double>(inverse.B.raw(parity), inverse.C.raw(parity),
-                                                               clover.raw(parity), params.twisted_mass,
-                                                               SiteRange(clover.layout().blocks()));
-             });
+    dispatch_on_host(clover.layout().lanes(), [&]<class Layout, class Storage>() {
+      launch_twisted_clover_inverse<Layout, double>(inverse.B.raw(parity), inverse.C.raw(parity),
+                                                    clover.raw(parity), params.twisted_mass,
+                                                    SiteRange(clover.layout().blocks()));
+    });
   require_invertible(inverse.C, params);
   return inverse;
 }

@@ -95,7 +95,6 @@ void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int 
 void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T,
                                    bool is_dagger, const SiteRange& sites) const {
   const FifthDimensionCall call = fifth_call(out, in, parity, T, is_dagger);
-  if (out.spec().backend != Backend::cpu) return launch(out, call, sites);
   const size_t working_set = out.bytes() + (&in == &out ? 0 : in.bytes());
   // a part: one of the slices of a walk whose next pass takes it (device/cpu/walk/slice_walk.hpp)
   const OutputUse use = sites.size() < out.layout().blocks() ? OutputUse::soon : OutputUse::later;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "trellis/device/block_stream.hpp"
+#include "trellis/device/launches.hpp"
 #include "trellis/field/dispatch.hpp"
 #include "trellis/field/global_values.hpp"
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
@@ -60,7 +61,7 @@ double HoppingTerm::bytes_per_site(int rhs) const {
 
 /// Where ranks divide the lattice, the inner and the border blocks are launched apart.
 int HoppingTerm::launches_then() const {
-  if (choice_.backend == Backend::cpu) return 0;
+  if (launches_can_be_cut(choice_.backend)) return 0;
   return links_->layout().geometry().grid().size() > 1 ? 2 : 1;
 }
 
@@ -84,8 +85,8 @@ RawStencil HoppingTerm::stencil(int parity) const {
   return s;
 }
 
-/// On the CPU in columns of which two time slices, with the links between, are about as large as a core's own
-/// cache. With several right-hand sides columns would be too thin: they gained nothing there
+/// Where launches can be cut, in columns of which two time slices, with the links between, are about as large
+/// as a core's own cache. With several right-hand sides columns would be too thin: they gained nothing there
 /// (lab/wilson_hop).
 const HoppingTerm::Walk& HoppingTerm::walk(int slots) const {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -94,7 +95,7 @@ const HoppingTerm::Walk& HoppingTerm::walk(int slots) const {
   constexpr double nominal_cache = 3.2e6;  // of 0.8 to 3.2 MB the best on cores with 2 MB
   const SiteLayout& layout = links_->layout();
   const double block_bytes = bytes_per_site(slots) * layout.lanes();
-  const bool has_columns = choice_.backend == Backend::cpu && slots == 1;
+  const bool has_columns = launches_can_be_cut(choice_.backend) && slots == 1;
   const int column_blocks = has_columns ? int(nominal_cache / (2 * block_bytes)) : layout.blocks();
   walk = std::make_unique<Walk>();
   std::vector<int32_t> all(size_t(layout.blocks()));
@@ -170,10 +171,8 @@ WilsonHopCall HoppingTerm::call_of(const SpinorField& out, int parity, const Spi
   call.coefficient = task.coefficient;
   call.is_dagger = task.is_dagger;
   call.slots = out.slots();
-  if (choice_.backend == Backend::cpu) {
-    call.working_set = links_->bytes() + in.bytes() + out.bytes();
-    call.geometry = &out.geometry();
-  }
+  call.working_set = links_->bytes() + in.bytes() + out.bytes();
+  call.geometry = &out.geometry();
   return call;
 }
 
@@ -189,7 +188,7 @@ void HoppingTerm::launch(const WilsonHopCall& call, const SpinorField& out, int 
     });
     if (task.then) task.then(tile, place);
   };
-  if (choice_.backend == Backend::cpu)
+  if (launches_can_be_cut(choice_.backend))
     walk_in_faster_tiles(tiled(out, parity), sites, bool(task.then), use, links_->bytes() + 2 * out.bytes(),
                          step);
   else
@@ -221,7 +220,7 @@ void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity,
     apply(middle, 1 - parity, in, to_middle);
     apply(out, parity, middle, to_out);
   };
-  if (choice_.backend != Backend::cpu || !has_whole_slices(out.layout())) return apart();
+  if (!launches_can_be_cut(choice_.backend) || !has_whole_slices(out.layout())) return apart();
   WilsonHopCall first = call_of(middle, 1 - parity, in, to_middle);
   WilsonHopCall second = call_of(out, parity, middle, to_out);
   const size_t working_set = links_->bytes() + in.bytes() + middle.bytes() + out.bytes();

@@ -5,6 +5,8 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/precision_dispatch.hpp"
+#include "trellis/field/storage/host_dispatch.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/kernels/dirac/staggered_derivative.hpp"
 
 namespace trellis {
@@ -24,9 +26,9 @@ void copy_slots(SpinorField& out, int first, const SpinorField& in) {
 }  // namespace
 
 StaggeredLinkDerivative::StaggeredLinkDerivative(StaggeredMatrixPtr matrix) : matrix_{std::move(matrix)} {
-  TRELLIS_REQUIRE(matrix_ != nullptr && matrix_->precision() == Precision::double_precision &&
-                      matrix_->hopping().links()->choice().backend == Backend::cpu,
-                  "link derivatives need a staggered matrix in double on the CPU");
+  constexpr const char* expected = "link derivatives need a staggered matrix in double on the CPU";
+  TRELLIS_REQUIRE(matrix_ != nullptr && matrix_->precision() == Precision::double_precision, expected);
+  require_host(matrix_->hopping().links()->choice().backend, expected);
 }
 
 double StaggeredLinkDerivative::flops(int rhs) const {
@@ -47,15 +49,19 @@ void StaggeredLinkDerivative::add(LinkDerivative& G, LinkDerivative* far,
                                   const std::vector<const SpinorField*>& X,
                                   const std::vector<double>& coefficients) const {
   const StaggeredHopping& hopping = matrix_->hopping();
-  if (G.backend() == Backend::cuda) {  // the host forms the sum
-    const auto layout = hopping.links()->near(Precision::double_precision)->layout_ptr();
-    const GaugeField like(hopping.links()->lattice_ptr(), layout->lanes());
-    LinkDerivative near_sum(like), far_sum(like);
-    add(near_sum, far ? &far_sum : nullptr, X, coefficients);
-    G.add_from_host(near_sum);
-    if (far) far->add_from_host(far_sum);
-    return;
-  }
+  const LatticePtr& lattice = hopping.links()->lattice_ptr();
+  const int lanes = hopping.links()->near(Precision::double_precision)->layout().lanes();
+  add_on_host(G, lattice, lanes, [&](LinkDerivative& near) {
+    if (far == nullptr) return add_sums(near, nullptr, X, coefficients);
+    add_on_host(*far, lattice, lanes,
+                [&](LinkDerivative& long_links) { add_sums(near, &long_links, X, coefficients); });
+  });
+}
+
+void StaggeredLinkDerivative::add_sums(LinkDerivative& G, LinkDerivative* far,
+                                       const std::vector<const SpinorField*>& X,
+                                       const std::vector<double>& coefficients) const {
+  const StaggeredHopping& hopping = matrix_->hopping();
   TRELLIS_REQUIRE(X.size() == coefficients.size(), "link derivative: ", X.size(), " solutions for ",
                   coefficients.size(), " coefficients");
   TRELLIS_REQUIRE((far != nullptr) == hopping.links()->is_improved(),
@@ -123,9 +129,8 @@ void StaggeredLinkDerivative::add_products(LinkDerivative& G, int distance, cons
     call.sign = parity == 1 ? 1.0 : -1.0;
     call.slots = Z.rhs();
     const auto run = [&](const SiteRange& sites) {
-      dispatch_unquantised(Backend::cpu, p, Z.layout().lanes(), [&]<class Layout, class Storage>() {
-        if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
-          launch_staggered_derivative<Layout, Storage>(call, sites);
+      dispatch_on_host(Z.layout().lanes(), [&]<class Layout, class Storage>() {
+        launch_staggered_derivative<Layout, Storage>(call, sites);
       });
     };
     VectorHalo& exchange = halo(distance, parity, Z.rhs());

@@ -26,6 +26,8 @@ class StaggeredLinkDerivative {
   double bytes(int rhs) const;  ///< must-move, of one add(), all ranks
 
  private:
+  void add_sums(LinkDerivative& G, LinkDerivative* far, const std::vector<const SpinorField*>& X,
+                const std::vector<double>& coefficients) const;
   void add_products(LinkDerivative& G, int distance, const SpinorField& Z,
                     const std::vector<double>& c) const;
   VectorHalo& halo(int distance, int parity, int rhs) const;

@@ -1,5 +1,6 @@
 #include "trellis/operator/staggered_hopping.hpp"
 
+#include "trellis/device/launches.hpp"
 #include "trellis/field/dispatch.hpp"
 
 namespace trellis {
@@ -145,9 +146,9 @@ StaggeredHopping::StencilTables& StaggeredHopping::stencil_tables(int distance, 
 }
 
 RawHopStencil StaggeredHopping::stencil(int distance, int parity) const {
-  const bool is_gpu = links_->choice().backend == Backend::cuda;  // one lane: nothing is permuted
+  const bool permutes = launches_permute_lanes(links_->choice().backend);
   return {stencil_tables(distance, parity).neighbours.data(),
-          is_gpu ? nullptr : links_->stencil(precision_, distance)->permutations()};
+          permutes ? links_->stencil(precision_, distance)->permutations() : nullptr};
 }
 
 HopPart StaggeredHopping::part(int distance, int parity, const PhaseTable& phases) const {
@@ -210,7 +211,7 @@ void StaggeredHopping::apply_twice(SpinorField& out, SpinorField& middle, int pa
 }
 
 bool StaggeredHopping::sums_energies(int rhs) const {
-  return rhs <= 2 && !is_16_bit(precision_) && links_->choice().backend != Backend::cuda;
+  return rhs <= 2 && !is_16_bit(precision_) && launches_can_sum(links_->choice().backend);
 }
 
 std::vector<double> StaggeredHopping::apply_twice_with_energy(SpinorField& out, SpinorField& middle,
@@ -251,11 +252,9 @@ StaggeredHopCall StaggeredHopping::call_of(const HopTables& tables, const Spinor
   call.hop_scalar = task.hop_scalar;
   call.slots = out.rhs();
   call.energies = energies;
-  if (links_->choice().backend == Backend::cpu) {
-    call.working_set = links_->near(precision_)->bytes() + in.bytes() + out.bytes() +
-                       (links_->is_improved() ? links_->far(precision_)->bytes() : 0);
-    call.geometry = &out.geometry();
-  }
+  call.working_set = links_->near(precision_)->bytes() + in.bytes() + out.bytes() +
+                     (links_->is_improved() ? links_->far(precision_)->bytes() : 0);
+  call.geometry = &out.geometry();
   return call;
 }
 
@@ -288,7 +287,7 @@ void StaggeredHopping::run_twice(SpinorField& out, SpinorField& middle, int pari
     run(tables_, middle, 1 - parity, in, to_middle, nullptr);
     run(tables_, out, parity, middle, to_out, energies);
   };
-  if (links_->choice().backend != Backend::cpu || !has_whole_slices(out.layout())) return apart();
+  if (!launches_can_be_cut(links_->choice().backend) || !has_whole_slices(out.layout())) return apart();
   std::unique_lock<std::mutex> lock(mutex_);
   const Exchange of_in = exchange(1 - parity, in.rhs()), of_middle = exchange(parity, in.rhs());
   StaggeredHopCall first = call_of(tables_, middle, 1 - parity, in, to_middle, nullptr);

@@ -3,21 +3,13 @@
 #include "trellis/algebra/gamma.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/site_range.hpp"
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/host_dispatch.hpp"
 #include "trellis/kernels/dirac/wilson_derivative.hpp"
 
 namespace trellis {
 
 namespace {
 constexpr int pair_slots = 3, insertion_slots = 8;  // of 24 and of 9 reals: 72 a site, like four links
-
-template <class F>
-void dispatch_double(int lanes, F&& f) {
-  dispatch(Backend::cpu, Precision::double_precision, lanes, [&]<class Layout, class Storage>() {
-    if constexpr (std::is_same_v<Storage, double> && !std::is_base_of_v<GpuLayout, Layout>)
-      f.template operator()<Layout, Storage>();
-  });
-}
 
 void set_clover(CloverInsertionCall& call, const WilsonParams& params, double factor) {
   for (int mu = 0; mu < Nd; ++mu)
@@ -35,12 +27,11 @@ void set_clover(CloverInsertionCall& call, const WilsonParams& params, double fa
 }  // namespace
 
 void WilsonLinkDerivative::begin(const GaugeField& V) {
-  if (V.backend() == Backend::cuda) {
-    begin(V.on(Backend::cpu));
-    host_sum_.emplace(*V_);
-    return;
-  }
-  host_sum_.reset();
+  on_host(V, [&](const GaugeField& links) { begin_on_host(links); });
+  host_sum_.begin(V, *V_);
+}
+
+void WilsonLinkDerivative::begin_on_host(const GaugeField& V) {
   const bool is_new = !V_ || V_->lattice_ptr() != V.lattice_ptr() || V_->lanes() != V.lanes();
   V_ = V;
   if (is_new) {
@@ -87,7 +78,7 @@ void WilsonLinkDerivative::make_tables() {
 
 void WilsonLinkDerivative::add(LinkDerivative& derivative, const SpinorField& Y, const SpinorField& X,
                                double c) {
-  LinkDerivative& G = host_sum_ ? *host_sum_ : derivative;
+  LinkDerivative& G = host_sum_.sum(derivative);
   TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
   TRELLIS_REQUIRE(X.spec() == Y.spec() && X.subset() == Subset::full && X.reals() == 24 &&
                       X.precision() == Precision::double_precision && X.layout().lanes() == V_->lanes(),
@@ -97,7 +88,7 @@ void WilsonLinkDerivative::add(LinkDerivative& derivative, const SpinorField& Y,
   for (int rhs = 0; rhs < X.rhs(); ++rhs) {
     for (int parity = 0; parity < 2; ++parity) {
       const SpinorPairCall call{X.raw(parity), Y.raw(parity), rhs, targets_[parity].data(), pair};
-      dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+      dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
         launch_spinor_pair<Layout, Storage>(call, SiteRange(X.layout().blocks()));
       });
     }
@@ -109,7 +100,7 @@ void WilsonLinkDerivative::add(LinkDerivative& derivative, const SpinorField& Y,
     call.weights = {weights_.data(), nullptr, 1};
     call.tables = V_->tables();
     call.coefficient = c;
-    dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+    dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
       launch_wilson_derivative<Layout, Storage>(call, inner);
     });
     if (!params_.has_clover()) continue;
@@ -117,7 +108,7 @@ void WilsonLinkDerivative::add(LinkDerivative& derivative, const SpinorField& Y,
     clover.insertion = {insertion_->raw().data, nullptr, insertion_slots};
     clover.pair = pair;
     set_clover(clover, params_, c);
-    dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+    dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
       launch_clover_insertion<Layout, Storage>(clover, inner);
     });
   }
@@ -136,15 +127,15 @@ void WilsonLinkDerivative::add_log_determinant(const SpinorField& inverse, int p
   call.even_odd = even_odd_.data();
   call.parity = parity;
   set_clover(call, params_, c);
-  dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+  dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
     launch_clover_insertion<Layout, Storage>(call, SiteRange(V_->layout().inner()));
   });
 }
 
 void WilsonLinkDerivative::finish(LinkDerivative& derivative) {
   TRELLIS_REQUIRE(V_.has_value(), "begin() comes first");
-  if (params_.has_clover()) add_clover_part(host_sum_ ? *host_sum_ : derivative);
-  if (host_sum_) derivative.add_from_host(*host_sum_);
+  if (params_.has_clover()) add_clover_part(host_sum_.sum(derivative));
+  host_sum_.finish(derivative);
 }
 
 void WilsonLinkDerivative::add_clover_part(LinkDerivative& G) {
@@ -153,7 +144,7 @@ void WilsonLinkDerivative::add_clover_part(LinkDerivative& G) {
   insertion_->update_halo(1);
   const CloverDerivativeCall call{
       {V_->raw(), V_->tables()}, G.raw(), {insertion_->raw().data, nullptr, insertion_slots}};
-  dispatch_double(V_->lanes(), [&]<class Layout, class Storage>() {
+  dispatch_on_host(V_->lanes(), [&]<class Layout, class Storage>() {
     launch_clover_derivative<Layout, Storage>(call, SiteRange(V_->layout().inner()));
   });
   G.halo_is_stale();

@@ -4,8 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "trellis/field/link_derivative.hpp"
-#include "trellis/field/spinor_field.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/operator/wilson_params.hpp"
 
 namespace trellis {
@@ -29,12 +28,13 @@ class WilsonLinkDerivative {
   double bytes(int rhs) const;  ///< must-move, per site: likewise
 
  private:
+  void begin_on_host(const GaugeField& V);
   void make_tables();
   void add_clover_part(LinkDerivative& G);
   WilsonParams params_;
   std::optional<GaugeField> V_;
   std::optional<LinkDerivative> pair_, insertion_;
-  std::optional<LinkDerivative> host_sum_;  ///< for links on a GPU: the sum since begin()
+  HostDerivative host_sum_;  ///< since begin()
   Memory weights_;
   std::vector<int32_t> targets_[2], even_odd_;
 };

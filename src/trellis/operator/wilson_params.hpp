@@ -30,8 +30,8 @@ struct WilsonParams {
 struct KernelChoice {
   Precision precision = Precision::double_precision;
   int link_reals = 18;
-  Backend backend = Backend::cpu;
-  int lanes = 0;  ///< 0: the vector width of this build
+  Backend backend{};  ///< the CPU, if none is named
+  int lanes = 0;      ///< 0: the vector width of this build
 };
 
 }  // namespace trellis

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/launches.hpp"
 #include "trellis/field/columns.hpp"
 
 namespace trellis {
@@ -22,7 +23,7 @@ int columns_per_batch(const LinearOperator& A) {
 SolveReport solve_in_batches(int size, SpinorField& x, const SpinorField& b,
                              const std::function<SolveReport(SpinorField&, const SpinorField&)>& solve) {
   TRELLIS_REQUIRE(size >= 1, "a batch has at least one right-hand side, not ", size);
-  if (b.rhs() <= size || b.spec().backend == Backend::cuda || x.rhs() != b.rhs()) return solve(x, b);
+  if (b.rhs() <= size || !launches_can_be_cut(b.spec().backend) || x.rhs() != b.rhs()) return solve(x, b);
   const int batches = (b.rhs() + size - 1) / size;
   SolveReport all;
   for (int batch = 0; batch < batches; ++batch) {

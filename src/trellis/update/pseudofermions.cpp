@@ -6,8 +6,8 @@
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
-#include "trellis/field/host_image.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/lattice/global_sites.hpp"
 #include "trellis/solver/multi_shift_cg.hpp"
 
@@ -39,7 +39,7 @@ void fill_normal(SpinorField& eta, const TrajectoryKey& key, RandomPurpose purpo
       });
     }
   };
-  edit_on_host(eta, fill);
+  on_host(eta, fill);
 }
 
 /// Eigenvalues below x of the symmetric tridiagonal matrix (Sturm's count).

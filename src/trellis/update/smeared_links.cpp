@@ -1,36 +1,11 @@
 #include "trellis/update/smeared_links.hpp"
 
-#include <cstring>
-
+#include "trellis/field/storage/same_links.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
-#include "trellis/kernels/gauge/link_distance.hpp"
 #include "trellis/kernels/gauge/stout_chain.hpp"
 #include "trellis/kernels/gauge/stout_smearing.hpp"
 
 namespace trellis {
-
-namespace {
-/// Whether the inner links have the same bits; all ranks agree.
-bool is_same(const GaugeField& U, const GaugeField& V) {
-  if (!U.is_stored_like(V)) return false;
-  if (U.backend() == Backend::cuda) {
-    double largest = 0;
-    dispatch_gauge(U, [&]<class Layout, class Storage>() {
-      largest = launch_link_distance<Layout, Storage>(U.raw(), V.raw(), inner_sites(U));
-    });
-    return U.lattice().communicator().maximum(largest) == 0;
-  }
-  const size_t link_bytes = size_t(72) * size_t(U.lanes()) * element_bytes(U.precision());
-  const char *u = static_cast<const char*>(U.raw().data), *v = static_cast<const char*>(V.raw().data);
-  bool same = true;
-  for (const int32_t block : U.layout().inner())
-    if (std::memcmp(u + size_t(block) * link_bytes, v + size_t(block) * link_bytes, link_bytes) != 0) {
-      same = false;
-      break;
-    }
-  return !U.lattice().communicator().any(!same);
-}
-}  // namespace
 
 SmearedLinks::SmearedLinks(const StoutWeights& rho, int levels, Precision dynamics)
     : chain_{rho, levels}, dynamics_{dynamics} {
@@ -46,7 +21,7 @@ void SmearedLinks::count(const KernelCost& cost, double volume, Precision precis
 
 const GaugeField& SmearedLinks::at(const GaugeField& U) {
   const PartTimer timer(costs_[Part::smearing]);
-  if (chain_version_ == 0 || !is_same(chain_.thin_links(), U)) {
+  if (chain_version_ == 0 || !has_same_links(chain_.thin_links(), U)) {
     chain_.set(U);
     count(stout_cost, double(U.lattice().volume()), Precision::double_precision);
     chain_version_ = ++last_version_;
@@ -61,7 +36,7 @@ const GaugeField& SmearedLinks::at_force(const GaugeField& U) {
   if (!single_ || !single_->map.fits(U)) single_ = std::make_unique<Single>(U, chain_);
   Single& single = *single_;
   single.map.convert(single.thin, U);
-  if (single.version == 0 || !is_same(single.chain.thin_links(), single.thin)) {
+  if (single.version == 0 || !has_same_links(single.chain.thin_links(), single.thin)) {
     single.chain.set(single.thin);
     single.map.convert(single.fat, single.chain.links());
     count(stout_cost, double(U.lattice().volume()), Precision::single_precision);

@@ -1,14 +1,14 @@
 #include "trellis/field/storage/site_field.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/device/launches.hpp"
 #include "trellis/device/threads.hpp"
 
 namespace trellis {
 
 namespace {
 SiteLayoutPtr layout_for(const Lattice& lattice, const FieldSpec& spec) {
-  if (spec.backend != Backend::cpu) return lattice.layout(1);
-  return lattice.layout(spec.lanes == 0 ? default_lanes(spec.precision) : spec.lanes);
+  return lattice.layout(lanes_of_launches(spec.backend, spec.precision, spec.lanes));
 }
 }  // namespace
 
@@ -69,7 +69,7 @@ BlockStream SiteField::stream(int parity) const {
 void SiteField::require_host_memory() const {
   if (spec_.backend == Backend::cuda)
     throw NotAvailable(
-        "sites of a field on a GPU are read and written through an image (field/host_image.hpp)");
+        "sites of a field on a GPU are read and written through an image (field/storage/on_host.hpp)");
 }
 
 double SiteField::get(const SitePosition& at, int slot, int component) const {

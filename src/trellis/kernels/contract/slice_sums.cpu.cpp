@@ -5,7 +5,7 @@
 namespace trellis {
 
 namespace {
-constexpr int width = 8;
+constexpr int width = sites_of_slice_sums;
 using Real = Lanes<double, width>;
 
 /// Both parts of one component, one momentum and one group.
@@ -28,8 +28,7 @@ void add_component(const SliceSumsCall& call, int group, int momentum, int compo
 }
 }  // namespace
 
-template <>
-void launch_slice_sums<Backend::cpu>(const SliceSumsCall& call) {
+void launch_slice_sums_of_host(const SliceSumsCall& call) {
   cpu::for_each_site(SiteRange(call.products.groups * call.momenta * call.components), [&](int index) {
     add_component(call, index / (call.momenta * call.components), index / call.components % call.momenta,
                   index % call.components);

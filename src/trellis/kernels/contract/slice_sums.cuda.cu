@@ -4,8 +4,7 @@
 
 namespace trellis {
 
-template <>
-void launch_slice_sums<Backend::cuda>(const SliceSumsCall& call) {
+void launch_slice_sums_of_device(const SliceSumsCall& call) {
   const size_t row = size_t(call.products.stride), stride = size_t(call.sites);
   double* terms = cuda::term_buffer(size_t(2 * call.components) * stride);
   for (int p = 0; p < call.momenta; ++p) {

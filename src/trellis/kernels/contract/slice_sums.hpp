@@ -1,8 +1,9 @@
 #pragma once
 /// Sums of products over the sites of a time slice, with a phase for each momentum: exact, so that their bits
 /// do not depend on the order of the sites.
+#include <type_traits>
+
 #include "trellis/base/exact_sum.hpp"
-#include "trellis/base/precision.hpp"
 #include "trellis/kernels/contract/site_products.hpp"
 
 namespace trellis {
@@ -35,9 +36,21 @@ struct SliceTerms {
   }
 };
 
-/// sums += sum over the sites of a group of phase * product. Host memory for Backend::cpu (any layout of the
-/// host), device memory (but for the sums) and one group for Backend::cuda.
-template <Backend backend>
-void launch_slice_sums(const SliceSumsCall& call);
+/// How many sites of a row a launch reads at once: rows that end earlier are filled with zeros.
+inline constexpr int sites_of_slice_sums = 8;
+
+/// sums += sum over the sites of a group of phase * product, in memory of the host.
+void launch_slice_sums_of_host(const SliceSumsCall& call);
+/// The same in memory of a device, but for the sums, and for one group. It reads site by site.
+void launch_slice_sums_of_device(const SliceSumsCall& call);
+
+/// The launch for fields of a layout.
+template <class Layout>
+void launch_slice_sums(const SliceSumsCall& call) {
+  if constexpr (std::is_same_v<Layout, CudaLayout>)
+    launch_slice_sums_of_device(call);
+  else
+    launch_slice_sums_of_host(call);
+}
 
 }  // namespace trellis

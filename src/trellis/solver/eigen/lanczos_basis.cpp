@@ -9,8 +9,8 @@
 #include "trellis/comm/stop_together.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/columns.hpp"
-#include "trellis/field/host_image.hpp"
 #include "trellis/field/many_fields.hpp"
+#include "trellis/field/storage/on_host.hpp"
 
 namespace trellis {
 
@@ -51,7 +51,7 @@ SpinorField random_vector(const LinearOperator& A, uint64_t seed, uint32_t numbe
   const Geometry& g = v.geometry();
   const RandomKey key = random_key(seed, 0);
   const int reals = v.reals();
-  edit_on_host(v, [&](SpinorField& image) {
+  on_host(v, [&](SpinorField& image) {
     for_each_index(int(g.local_volume()), [&](int site) {
       const Coord local = site_coord(site, g.local());
       const SitePosition at = image.layout().position(local);

@@ -36,8 +36,8 @@ void walk_in_tiles(const TiledField& out, const SiteRange& sites, TileOutput out
 /// Whether what is written is taken again while it is still in a cache: it is not streamed then.
 enum class OutputUse { later, soon };
 
-/// The same in the way that is faster; step() may have all sites at once where nothing is gained by tiles.
-/// Parts of a field have a trial of their own, apart from whole ones.
+/// The same in the way that is faster; step() has all sites at once where nothing is gained by tiles, or
+/// where launches cannot be cut. Parts of a field have a trial of their own, apart from whole ones.
 /// @param rereads     whether step() reads what it wrote
 /// @param working_set bytes of all fields concerned, on this rank
 void walk_in_faster_tiles(const TiledField& out, const SiteRange& sites, bool rereads, OutputUse use,

@@ -1,0 +1,32 @@
+#include "trellis/device/launches.hpp"
+
+#include "trellis/device/threads.hpp"
+#include "trellis/view/layout.hpp"
+
+namespace trellis {
+
+bool launches_can_be_cut(Backend backend) { return backend == Backend::cpu; }
+
+bool launches_can_sum(Backend backend) { return backend != Backend::cuda; }
+
+bool launches_permute_lanes(Backend backend) { return backend != Backend::cuda; }
+
+int lanes_of_launches(Backend backend, Precision precision, int wish) {
+  if (backend != Backend::cpu) return 1;
+  return wish == 0 ? default_lanes(precision) : wish;
+}
+
+int sites_of_group(Backend backend, int lanes) { return backend == Backend::cpu ? lanes : GpuLayout::warp; }
+
+size_t launch_chunk_bytes(Backend backend) {
+  return backend == Backend::cuda ? size_t(256) << 20 : size_t(4) << 20;
+}
+
+int scratch_parts(Backend backend, int slices) { return backend == Backend::cuda ? slices : thread_count(); }
+
+int whole_groups(Backend backend, int blocks) {
+  if (backend != Backend::cuda) return blocks;
+  return (blocks + GpuLayout::warp - 1) / GpuLayout::warp * GpuLayout::warp;
+}
+
+}  // namespace trellis

@@ -1,0 +1,71 @@
+#pragma once
+/// Work that only the host does, on a field itself where the host reaches it, else on an image of it.
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "trellis/field/link_derivative.hpp"
+#include "trellis/field/spinor_field.hpp"
+
+namespace trellis {
+
+/// Images of fields that this process copied to the host, and those that it copied back.
+struct HostTransfers {
+  int64_t count = 0, bytes = 0;
+};
+HostTransfers host_transfers();
+
+namespace detail {
+bool is_on_host(const SpinorField& field);
+bool is_on_host(const GaugeField& U);
+bool is_on_host(const LinkDerivative& G);
+SpinorField image_on_host(const SpinorField& field);
+GaugeField image_on_host(const GaugeField& U);
+void copy_back(SpinorField& field, const SpinorField& image);
+void add_sum_of_host(LinkDerivative& target, const LinkDerivative& sum);
+}  // namespace detail
+
+/// f(field) with a field that the host can read, site by site. Where f does not take a constant field, it may
+/// write, too, and what it wrote is in the field afterwards.
+template <class Field, class F>
+auto on_host(Field& field, F&& f) {
+  using Constant = const std::remove_const_t<Field>;
+  if constexpr (std::is_invocable_v<F, Constant&>) {
+    Constant& read = field;
+    if (detail::is_on_host(field)) return f(read);
+    Constant image = detail::image_on_host(field);
+    return f(image);
+  } else {
+    if (detail::is_on_host(field)) return f(field);
+    auto image = detail::image_on_host(field);
+    f(image);
+    detail::copy_back(field, image);
+  }
+}
+
+/// f(sum) with a derivative that the host can add to: the target itself, or a sum that is added to it.
+template <class F>
+void add_on_host(LinkDerivative& target, const LatticePtr& lattice, int lanes, F&& f) {
+  if (detail::is_on_host(target)) return f(target);
+  LinkDerivative sum{GaugeField(lattice, lanes)};
+  f(sum);
+  detail::add_sum_of_host(target, sum);
+}
+
+/// The same for a sum of many steps.
+class HostDerivative {
+ public:
+  /// Begins a sum for the links V, of which `on_host` is V itself or the image on the host.
+  void begin(const GaugeField& V, const GaugeField& on_host);
+  LinkDerivative& sum(LinkDerivative& target) { return sum_ ? *sum_ : target; }
+  void finish(LinkDerivative& target) const;
+
+ private:
+  std::optional<LinkDerivative> sum_;
+};
+
+/// Throws BadArgument with this text for a backend whose memory the host does not reach.
+void require_host(Backend backend, const char* text);
+
+}  // namespace trellis
