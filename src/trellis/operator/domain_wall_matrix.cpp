@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "trellis/device/launches.hpp"
 #include "trellis/field/dispatch.hpp"
 #include "trellis/operator/domain_wall.hpp"
 #include "trellis/operator/tiled_spinor.hpp"
@@ -95,6 +96,7 @@ void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int 
 void DomainWallMatrix::apply_fifth(SpinorField& out, const SpinorField& in, int parity, FifthMatrix T,
                                    bool is_dagger, const SiteRange& sites) const {
   const FifthDimensionCall call = fifth_call(out, in, parity, T, is_dagger);
+  if (!launches_can_be_cut(out.spec().backend)) return launch(out, call, sites);
   const size_t working_set = out.bytes() + (&in == &out ? 0 : in.bytes());
   // a part: one of the slices of a walk whose next pass takes it (device/cpu/walk/slice_walk.hpp)
   const OutputUse use = sites.size() < out.layout().blocks() ? OutputUse::soon : OutputUse::later;
