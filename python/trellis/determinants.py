@@ -101,9 +101,9 @@ def _eliminated(
     """
     rows = len(upper)
     factors, tau, _, failure = lapack.zgeqrf(np.vstack([upper, lower]), lwork=LAPACK_BLOCK * rows)
-    nothing = np.zeros_like(first)
-    others = np.block([[first, nothing], [nothing, last]])
-    transformed, _, also = lapack.zunmqr("L", "C", factors, tau, others, LAPACK_BLOCK * 2 * rows)
+    # the last columns of the unitary matrix, whose adjoint makes zeros of (upper, lower)
+    below = np.vstack([np.zeros_like(first), np.eye(rows)])
+    U, _, also = lapack.zunmqr("L", "N", factors, tau, below, LAPACK_BLOCK * rows)
     diagonal = factors.diagonal()
     if failure or also or not np.all(diagonal):
         raise NumericError("the matrix is singular: its determinant has no logarithm")
@@ -111,4 +111,4 @@ def _eliminated(
     reflections = tau[tau != 0]
     phases = np.log(-reflections / reflections.conj())
     total = complex(np.sum(np.log(diagonal)) + np.sum(phases))
-    return total, transformed[rows:, :rows], transformed[rows:, rows:]
+    return total, U[:rows].conj().T @ first, U[rows:].conj().T @ last
