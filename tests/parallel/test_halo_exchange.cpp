@@ -14,13 +14,13 @@
 namespace {
 std::atomic<int> allocations{0};
 }
-void* operator new(size_t bytes) {
+[[gnu::noinline]] void* operator new(size_t bytes) {  // inlined, g++ warns of free() for new
   ++allocations;
   if (void* p = std::malloc(bytes)) return p;
   throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
 
 namespace trellis {
 namespace {
