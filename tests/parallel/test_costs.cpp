@@ -7,6 +7,11 @@
 #include "trellis/device/launch_count.hpp"
 #include "trellis/operator/domain_wall.hpp"
 #include "trellis/operator/staggered.hpp"
+#include "trellis/solver/methods/bicgstab.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/gcr.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
+#include "trellis/solver/methods/mr.hpp"
 #include "trellis/solver/multi_shift_cg.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/solve.hpp"
@@ -178,7 +183,9 @@ TEST(Costs, of_solves) {
   for (const SolverSpec& spec :
        {SolverSpec(cg), SolverSpec(BicgstabSpec{out_of_reach, 7, false, false}),
         SolverSpec(GcrSpec{out_of_reach, 7, 4, false, false}), SolverSpec(MrSpec{out_of_reach, 7}),
-        SolverSpec(MixedPrecisionSpec{cg, Precision::half_precision})})
+        SolverSpec(MixedPrecisionSpec{cg, Precision::half_precision}),
+        SolverSpec(GcrSpec{out_of_reach, 7, 4, false, false, 0, MrSpec{.iterations = 3}}),
+        SolverSpec(BicgstabSpec{out_of_reach, 7, false, false, 0, MrSpec{.iterations = 3}})})
     check_solve(S, b, spec);
   check_solve(K, c, cg);
   for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {

@@ -31,7 +31,7 @@ class OneRun final : public ApproximateInverse {
     copy(residual_, r);
     set_zero(z);
     if (progress.any_active()) method_->run(z, residual_, progress);
-    cost.add_linear_algebra(r, 4, 2, 3, 1);
+    cost.add_linear_algebra(r, 4, 2, 1, 1);
     cost += progress.cost;
   }
 

@@ -33,7 +33,7 @@ class DeflatedInverse final : public ApproximateInverse {
     K_->apply(step_, residual_, cost);
     combine(z, one, z, one, step_);
     cost.add_applications(A_, r.rhs(), 1);
-    cost.add_linear_algebra(r, 7, 4, 3, 0);
+    cost.add_linear_algebra(r, 7, 4, 2, 0);
   }
 
  private:

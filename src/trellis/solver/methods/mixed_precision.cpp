@@ -81,7 +81,7 @@ class InLowStorage final : public ApproximateInverse {
     K_->apply(low_step_, low_residual_, cost);
     convert(z, low_step_);
     combine(z, up, z, zero, z);
-    cost.add_linear_algebra(r, 8, 4, 4, 1);
+    cost.add_linear_algebra(r, 8, 4, 3, 1);
   }
 
  private:
