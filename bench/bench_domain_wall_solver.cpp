@@ -58,8 +58,8 @@ class Measured {
     S_->prepare_source(source, b);
     SpinorField x = SpinorField::like(source);
     if (is_half)
-      return trellis::solve(MixedPrecisionSpec{CgSpec{1e-10}, Precision::half_precision}, *S_, x, source,
-                            half_);
+      return trellis::solve(MixedPrecisionSpec{CgSpec{1e-10}, Precision::half_precision},
+                            OperatorCopies(*S_).provide(half_), x, source);
     return trellis::solve(CgSpec{1e-10}, *S_, x, source);
   }
 

@@ -45,7 +45,9 @@ SolveReport timed_solve(const Row& row, const LinearOperator& A) {
   SpinorField b = A.make_field(row.rhs);
   set_point_sources(b);
   SpinorField x = SpinorField::like(b);
-  return solve(row.spec, A, x, b, row.inner);
+  OperatorCopies copies(A);
+  if (row.inner) copies.provide(row.inner);
+  return solve(row.spec, copies, x, b);
 }
 
 double seconds_of_two_hops(const WilsonMatrixPtr& matrix) {

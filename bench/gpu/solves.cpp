@@ -31,13 +31,13 @@ Solved solve_on(const LinearOperatorPtr& A, Precision inner, int columns, bool w
   SpinorField b = A->make_field(columns);
   fill(b);
   const bool is_mixed = inner != Precision::double_precision;
-  const LinearOperatorPtr low = is_mixed ? A->converted(inner) : nullptr;
+  const OperatorCopies copies(A);
   const SolverSpec spec =
       is_mixed ? SolverSpec(MixedPrecisionSpec{CgSpec{tolerance}, inner}) : SolverSpec(CgSpec{tolerance});
   SpinorField x = SpinorField::like(b);
-  (void)solve(spec, *A, x, b, low);
+  (void)solve(spec, copies, x, b);
   x = SpinorField::like(b);
-  const SolveReport report = solve(spec, *A, x, b, low);
+  const SolveReport report = solve(spec, copies, x, b);
   return {report, wants_solution ? numbers(x) : std::vector<double>{}};
 }
 

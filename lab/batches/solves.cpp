@@ -73,7 +73,7 @@ class Batches {
     for (int first = 0; first < sources; first += columns_) {
       SpinorField b = outside_.make_field(columns_), x = SpinorField::like(b);
       set_sources(b, first);
-      solve_mixed_precision(spec, outside_, inside_, x, b);
+      solve(spec, OperatorCopies(outside_).provide(inside_), x, b);
     }
     return (processor_seconds() - start) / sources;
   }

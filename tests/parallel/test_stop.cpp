@@ -16,7 +16,13 @@
 #include "trellis/measure/conserved_three_point.hpp"
 #include "trellis/measure/mesons.hpp"
 #include "trellis/solver/eigen/block_lanczos.hpp"
-#include "trellis/solver/even_odd_solve.hpp"
+#include "trellis/solver/methods/bicgstab.hpp"
+#include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/deflated.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
+#include "trellis/solver/methods/gcr.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
+#include "trellis/solver/methods/mr.hpp"
 #include "trellis/solver/multi_shift_cg.hpp"
 #include "trellis/solver/normal_operator.hpp"
 #include "trellis/update/gauge_monomial.hpp"
@@ -119,7 +125,7 @@ TEST_F(Stop, solves) {
   const Source source = point_source(lattice, {0, 0, 0, 0});
   const auto solved = [&](const SolverSpec& spec) {
     return [=, this] {
-      const Propagator S = solve_propagator(matrix, spec, source, SchurForm::symmetric);
+      const Propagator S = solve_propagator(matrix, EvenOddSpec{spec}, source);
       return test::canonical_part(S.columns(), 5);
     };
   };
@@ -150,7 +156,7 @@ TEST_F(Stop, eigenvectors) {
   const DeflatedSpec deflated{CgSpec{1e-9}, modes()};
   const Source source = point_source(lattice, {0, 0, 0, 0});
   expect_stops({"deflated", [&] {
-                  const Propagator S = solve_propagator(matrix, deflated, source, SchurForm::symmetric);
+                  const Propagator S = solve_propagator(matrix, EvenOddSpec{deflated}, source);
                   return test::canonical_part(S.columns(), 5);
                 }});
 }
@@ -198,7 +204,7 @@ TEST_F(Stop, trajectories) {
 }
 
 TEST_F(Stop, contractions) {
-  const Propagator S = solve_propagator(matrix, CgSpec{1e-6}, point_source(lattice, {0, 0, 0, 0}));
+  const Propagator S = solve_propagator(matrix, EvenOddSpec{CgSpec{1e-6}}, point_source(lattice, {0, 0, 0, 0}));
   expect_stops({"mesons", [&] { return numbers(all_meson_correlators(S, S)); }, 0});
   expect_stops({"smearing", [&] { return test::canonical_part(sink_smeared(S, U, {1.0, 6}).columns()); }, 0});
   expect_stops({"conserved current",

@@ -12,6 +12,7 @@
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/staggered_derivative.hpp"
 #include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/solve.hpp"
 
 namespace trellis {
 namespace {
@@ -213,7 +214,7 @@ TEST(Staggered, pions_on_F8) {
     }
     SpinorField source = S.make_field(3), even = S.make_field(3);
     S.prepare_source(source, b);
-    ASSERT_TRUE(conjugate_gradient(S, even, source, {1e-13}).converged);
+    ASSERT_TRUE(solve(CgSpec{1e-13}, S, even, source).converged);
     S.reconstruct(x, even, b);
     std::vector<double> C(8, 0.0);
     for (int c = 0; c < 3; ++c) {
