@@ -54,6 +54,7 @@ class PersistentExchange final : public Exchange {
       check(MPI_Send_init(m.data, int(m.bytes), MPI_BYTE, m.peer, m.tag, comm, &requests_.back()),
             "MPI_Send_init");
     }
+    expect_messages(sends_);
   }
   ~PersistentExchange() override {
     int finalized = 0;

@@ -25,6 +25,7 @@ class CopyExchange final : public Exchange {
         }
     TRELLIS_REQUIRE(pairs_.size() == sends_.size() && pairs_.size() == receives_.size(), sends_.size(),
                     " sends and ", receives_.size(), " receives do not match");
+    expect_messages(sends_);
   }
   void start() override {
     count_messages(sends_);

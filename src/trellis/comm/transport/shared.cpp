@@ -75,7 +75,9 @@ class SharedTransport final : public HaloTransport {
         own_{memory.own(*segment_)},
         sends_{std::move(sends)},
         receives_{std::move(receives)},
-        remote_{std::move(remote)} {}
+        remote_{std::move(remote)} {
+    expect_messages(sends_.near);
+  }
 
   /// The channel of each receive. @pre every sender has written its channels
   void find_channels(const NodeMemory& memory, int own_rank) {
