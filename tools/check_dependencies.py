@@ -7,11 +7,11 @@ may include itself, the folders it sees, and all that those see. Besides:
 - reference/ includes algebra/, lattice/ and base/ only;
 - kernels' x.hpp see views: nothing of device/ (the launches x.cpu.cpp, x.cuda.cu do);
 - mpi.h only in comm/mpi/ and io/, cuda_runtime.h only in device/cuda/, OpenMP only in device/cpu/;
-- clocks are read in base/clock.hpp only; what a run does depends on times in device/ only (and at the end of a
-  rank); elsewhere a Stopwatch measures for reports;
-- where a field lies (Backend::cuda and the like) is asked in base/, device/, comm/transport/choice and by what keeps
-  and moves fields in storage; elsewhere backends are handed on (device/launches.hpp and field/storage/on_host.hpp
-  act on them);
+- clocks are read in base/clock.hpp only; what a run does depends on times in device/ only (and at the end
+  of a rank); elsewhere a Stopwatch measures for reports;
+- where a field lies (Backend::cuda and the like) is asked in base/, device/, comm/transport/choice and by
+  what keeps and moves fields in storage; elsewhere backends are handed on (device/launches.hpp and
+  field/storage/on_host.hpp act on them);
 - a launch x.cuda.cu has at most 80 lines;
 - in Python, analysis, campaign and report import neither trellis._core nor a module that does.
 """

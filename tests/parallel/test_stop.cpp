@@ -204,7 +204,8 @@ TEST_F(Stop, trajectories) {
 }
 
 TEST_F(Stop, contractions) {
-  const Propagator S = solve_propagator(matrix, EvenOddSpec{CgSpec{1e-6}}, point_source(lattice, {0, 0, 0, 0}));
+  const Propagator S =
+      solve_propagator(matrix, EvenOddSpec{CgSpec{1e-6}}, point_source(lattice, {0, 0, 0, 0}));
   expect_stops({"mesons", [&] { return numbers(all_meson_correlators(S, S)); }, 0});
   expect_stops({"smearing", [&] { return test::canonical_part(sink_smeared(S, U, {1.0, 6}).columns()); }, 0});
   expect_stops({"conserved current",

@@ -3,9 +3,9 @@
 
 #include "tests/unit/solver_test_operators.hpp"
 #include "trellis/base/error.hpp"
-#include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/methods/bicgstab.hpp"
 #include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/normal_operator.hpp"
 #include "trellis/solver/solve.hpp"
 
 namespace trellis {

@@ -22,7 +22,8 @@ WilsonHalo::WilsonHalo(std::shared_ptr<const HopLinks> links, int rhs)
              scalar_bytes(links->precision())} {}
 
 Cost WilsonHalo::cost(const HopLinks& links, int rhs) {
-  return LaneFaces::cost(links.layout(), links.backend(), rhs, half_spinor_reals(links.precision()), scalar_bytes(links.precision()));
+  return LaneFaces::cost(links.layout(), links.backend(), rhs, half_spinor_reals(links.precision()),
+                         scalar_bytes(links.precision()));
 }
 
 void WilsonHalo::start(const SpinorField& in, int in_parity, bool is_dagger) {

@@ -54,8 +54,8 @@ void Eigenvectors::deflate(const LinearOperator& A, SpinorField& x, const Spinor
   cost.add_applications(A, rhs, 1);
   cost.add_dagger_applications(A, rhs, 1);
   const int batches = int((vectors.size() + v.size() - 1) / v.size());
-  cost.add_linear_algebra(b, 3 + 3 * batches, 2 + 8.0 * count(), 1 + 2 * batches * launches_of(v.front(), b, v.size()),
-                          batches);
+  cost.add_linear_algebra(b, 3 + 3 * batches, 2 + 8.0 * count(),
+                          1 + 2 * batches * launches_of(v.front(), b, v.size()), batches);
   cost.add_linear_algebra(v.front(), 4.0 * count(), 0, 0, 0);
 }
 
