@@ -148,7 +148,7 @@ directory = "out"
 RUN_FOR_HOURS = """
 import os, signal, sys, threading, time
 import trellis as tr
-from trellis.bound_solvers import BoundSolver
+from trellis.solve.bound import BoundSolver
 from trellis.cli import main
 from trellis.hmc import HMC, Level, gauge_monomial
 kind = sys.argv[1]

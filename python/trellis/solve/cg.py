@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .bound import BoundSolver
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cg(Krylov):
     """See :func:`cg`."""
 

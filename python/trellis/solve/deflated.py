@@ -12,7 +12,7 @@ from .even_odd import EvenOdd
 from .values import Solver, solver_value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Deflated(Solver):
     """See :func:`deflated`."""
 

@@ -13,7 +13,7 @@ from .values import Solver, solver_value
 SchurForm = Literal["symmetric", "asymmetric"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EvenOdd(Solver):
     """See :func:`even_odd`."""
 

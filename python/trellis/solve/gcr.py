@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .bound import BoundSolver
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gcr(Krylov):
     """See :func:`gcr`."""
 

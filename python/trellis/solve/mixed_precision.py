@@ -11,7 +11,7 @@ from .values import Solver, solver_value
 InnerPrecision = Literal["float", "single", "half", "fp16"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MixedPrecision(Solver):
     """See :func:`mixed_precision`."""
 

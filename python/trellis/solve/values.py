@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_LEVELS = 32
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solver:
     """Base of all solver values. Calling one with an operator binds it: ``solve(M)``."""
 
@@ -31,6 +31,10 @@ class Solver:
         from .bound import BoundSolver
 
         return BoundSolver(self, M)
+
+    def __repr__(self) -> str:
+        shown = {k: v for k, v in self._parameters().items() if v is not None and (k, v) != ("iterations", 0)}
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
 
     def __getattr__(self, name: str) -> Any:
         if name in ("observables", "propagator", "solve"):
@@ -77,7 +81,7 @@ class Solver:
             solver._require_operator(M, form)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Krylov(Solver):
     """Base of the methods that iterate."""
 

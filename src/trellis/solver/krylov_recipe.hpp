@@ -30,7 +30,7 @@ class KrylovRecipe : public SolverRecipe {
 /// Limits out of a spec that has their fields, and back.
 template <class Spec>
 SolveLimits limits_of(const Spec& s) {
-  return {s.tolerance, s.max_iterations, s.records_history, s.fallback, s.iterations};
+  return {s.tolerance, s.max_iterations, s.records_history, s.fallback, s.iterations, s.tightened};
 }
 template <class Spec>
 Spec with_limits(Spec s, const SolveLimits& l) {
@@ -39,6 +39,7 @@ Spec with_limits(Spec s, const SolveLimits& l) {
   s.records_history = l.records_history;
   s.fallback = l.fallback;
   s.iterations = l.iterations;
+  s.tightened = l.tightened;
   return s;
 }
 

@@ -25,6 +25,7 @@ constexpr double threshold_range = 10, largest_threshold = 0.3;
 
 CorrectionParams::CorrectionParams(const SolveLimits& limits, const StagnationRule& rule)
     : tolerance{limits.iterations > 0 ? 0 : limits.tolerance},
+      tightened{limits.tightened},
       max_iterations{limits.iterations > 0 ? limits.iterations : limits.max_iterations},
       records_history{limits.records_history},
       is_fixed{limits.iterations > 0},
@@ -39,6 +40,8 @@ void require_valid(const LinearOperator& A, const SpinorField& x, const SpinorFi
   require_square(A);
   TRELLIS_REQUIRE(params.is_fixed || (params.tolerance > 0 && params.tolerance < 1),
                   "a solver's tolerance lies between 0 and 1, not ", params.tolerance);
+  TRELLIS_REQUIRE(params.tightened.empty() || params.tightened.size() == size_t(b.rhs()),
+                  params.tightened.size(), " tolerances for ", b.rhs(), " right-hand sides");
   TRELLIS_REQUIRE(params.max_iterations >= 1, "a solver needs at least one iteration, not ",
                   params.max_iterations);
   TRELLIS_REQUIRE(x.lattice_ptr() == b.lattice_ptr() && x.spec() == b.spec(),
@@ -100,6 +103,11 @@ class ResidualCorrection {
   Coefficients lower_residual();
   void run_method(KrylovMethod& method);
   SolveReport report() const;
+
+  double tolerance2(size_t i) const {
+    const double t = params_.tightened.empty() ? params_.tolerance : params_.tightened[i] * params_.tolerance;
+    return t * t;
+  }
 
   const LinearOperator& A_;
   SpinorField& x_;
@@ -203,7 +211,7 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
   };
   if (norm_[i] == 0) return finish(StopReason::zero_source);
   if (!std::isfinite(c.residual2)) return finish(StopReason::not_finite);
-  if (c.residual2 <= params_.tolerance * params_.tolerance)
+  if (c.residual2 <= tolerance2(i))
     return finish(params_.is_fixed ? StopReason::fixed_iterations : StopReason::converged);
   if (c.is_stuck) return finish(StopReason::stagnated);
   if (c.failed) {
@@ -224,7 +232,7 @@ void ResidualCorrection::judge_column(int column, KrylovMethod& method) {
   const double reduction =
       std::max(params_.reduction_per_run, failures_[i] > 0 ? careful_reduction : least_reduction);
   const double reduced = reduction * reduction * c.residual2;
-  c.target2 = std::max(params_.tolerance * params_.tolerance, reduced);
+  c.target2 = std::max(tolerance2(i), reduced);
   c.start2 = c.largest2 = c.residual2;
   c.is_active = true;
 }

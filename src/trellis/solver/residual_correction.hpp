@@ -17,6 +17,7 @@ struct CorrectionParams {
   explicit CorrectionParams(const SolveLimits& limits, const StagnationRule& stagnation = {});
 
   double tolerance;
+  std::vector<double> tightened;  ///< factors of it for each right-hand side; empty: 1
   int max_iterations;
   bool records_history;
   bool is_fixed;  ///< the iterations are all done, and no tolerance is aimed at

@@ -15,9 +15,15 @@ SolveReport solve_stage(const SolverSpec& spec, const OperatorCopies& A, SpinorF
                         const SpinorField& b) {
   if (b.rhs() == 1 || !spec->takes_batches()) return spec->solve(A, x, b);
   const auto storage = spec->storage();
-  return solve_in_batches(
-      columns_per_batch(storage ? *A.in(*storage) : *A), x, b,
-      [&](SpinorField& part_x, const SpinorField& part_b) { return spec->solve(A, part_x, part_b); });
+  const SolveLimits limits = spec.limits();
+  size_t first = 0;
+  return solve_in_batches(columns_per_batch(storage ? *A.in(*storage) : *A), x, b,
+                          [&](SpinorField& part_x, const SpinorField& part_b) {
+                            const size_t count = size_t(part_b.rhs());
+                            const SolverSpec part = spec.limited(limits.of_columns(first, count));
+                            first += count;
+                            return part->solve(A, part_x, part_b);
+                          });
 }
 
 bool got_stuck(const SolveReport& report) {

@@ -5,6 +5,14 @@
 
 namespace trellis {
 
+SolveLimits SolveLimits::of_columns(size_t first, size_t count) const {
+  SolveLimits part = *this;
+  if (!tightened.empty())
+    part.tightened.assign(tightened.begin() + std::ptrdiff_t(first),
+                          tightened.begin() + std::ptrdiff_t(first + count));
+  return part;
+}
+
 SolverSpec::SolverSpec(std::shared_ptr<const SolverRecipe> recipe) : recipe_{std::move(recipe)} {
   TRELLIS_REQUIRE(recipe_ != nullptr, "a solver needs a method");
 }

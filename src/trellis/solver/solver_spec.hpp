@@ -13,6 +13,7 @@
 /// outermost solve then goes on from the best solution so far with a surer method: conjugate gradients in the
 /// same storage, then in the next wider one, each with max_iterations of its own, unless `fallback` is false.
 #include <memory>
+#include <vector>
 
 namespace trellis {
 
@@ -26,6 +27,11 @@ struct SolveLimits {
   bool fallback = true;
   /// More than 0: so many iterations and no tolerance; such a solve never reports that it converged.
   int iterations = 0;
+  /// Factors of the tolerance of each right-hand side; empty: 1. Solvers of a part of a system set them.
+  std::vector<double> tightened = {};
+
+  /// Of `count` right-hand sides from `first` on, which are solved apart.
+  SolveLimits of_columns(size_t first, size_t count) const;
 };
 
 /// Any solver. A value: what it holds is never changed, and copies share it.

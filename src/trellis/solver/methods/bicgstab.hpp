@@ -14,6 +14,7 @@ struct BicgstabSpec {
   bool fallback = true;
   int iterations = 0;
   Preconditioner preconditioner = {};
+  std::vector<double> tightened = {};  ///< see SolveLimits
 
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };

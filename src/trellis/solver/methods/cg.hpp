@@ -22,6 +22,7 @@ struct CgSpec {
   bool fallback = true;
   int iterations = 0;
   Preconditioner preconditioner = {};
+  std::vector<double> tightened = {};  ///< see SolveLimits
 
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <numeric>
 
 #include "trellis/base/error.hpp"
-#include "trellis/field/columns.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/solver/preconditioner.hpp"
 #include "trellis/solver/solve.hpp"
@@ -32,9 +29,6 @@ double largest(const std::vector<double>& residuals) {
   return worst;
 }
 
-/// 1 and smaller powers of 2^-1/4, at or below `tolerance`: columns with the same one are solved together.
-double rounded_down(double tolerance) { return std::exp2(std::floor(4 * std::log2(tolerance)) / 4); }
-
 class EvenOddSolve {
  public:
   EvenOddSolve(const SolverSpec& spec, const OperatorCopies& M, SchurForm form, const SpinorField& b)
@@ -45,8 +39,6 @@ class EvenOddSolve {
  private:
   SolveReport solve_through_schur(SpinorField& x, const SpinorField& b, SpinorField& solution,
                                   const std::vector<double>& tolerance);
-  SolveReport solve_groups(SpinorField& solution, const SpinorField& source,
-                           const std::vector<double>& tolerance);
   void correct(SpinorField& x, SolveReport& report, std::vector<bool>& goes_on);
 
   const SolverSpec& spec_;
@@ -55,36 +47,6 @@ class EvenOddSolve {
   const SchurOperator& S_;
   const SpinorField& b_;
 };
-
-/// S solution = source, each column to its tolerance; columns with equal ones together.
-SolveReport EvenOddSolve::solve_groups(SpinorField& solution, const SpinorField& source,
-                                       const std::vector<double>& tolerance) {
-  std::map<double, std::vector<int>> groups;
-  for (size_t i = 0; i < tolerance.size(); ++i) groups[tolerance[i]].push_back(int(i));
-  if (groups.size() == 1) return solve(spec_.with_tolerance(tolerance[0]), system_, solution, source);
-  SolveReport all;
-  std::vector<double> residuals(tolerance.size(), 0.0);
-  bool is_first = true;
-  for (const auto& [wanted, columns] : groups) {
-    SpinorField part_x = S_.make_field(int(columns.size())), part_b = S_.make_field(int(columns.size()));
-    for (size_t k = 0; k < columns.size(); ++k) {
-      copy_columns(part_x, int(k), solution, columns[k], 1);
-      copy_columns(part_b, int(k), source, columns[k], 1);
-    }
-    const SolveReport one = solve(spec_.with_tolerance(wanted), system_, part_x, part_b);
-    for (size_t k = 0; k < columns.size(); ++k) {
-      copy_columns(solution, columns[k], part_x, int(k), 1);
-      residuals[size_t(columns[k])] = one.relative_residual[k];
-    }
-    if (is_first)
-      all = one;
-    else
-      all.add_columns(one);
-    is_first = false;
-  }
-  all.relative_residual = std::move(residuals);
-  return all;
-}
 
 /// M x = b from the guess `solution` of S, so that |b - M x| <= tolerance |b| is to be expected.
 SolveReport EvenOddSolve::solve_through_schur(SpinorField& x, const SpinorField& b, SpinorField& solution,
@@ -98,9 +60,12 @@ SolveReport EvenOddSolve::solve_through_schur(SpinorField& x, const SpinorField&
   std::vector<double> wanted = relative_residual(M_, x, b);
   for (size_t i = 0; i < wanted.size(); ++i) {
     const double ratio = std::isfinite(wanted[i]) ? std::max(1.0, wanted[i]) : 1.0;
-    wanted[i] = std::max(ratio > 1 ? tolerance[i] * rounded_down(1 / ratio) : tolerance[i], least_tolerance);
+    wanted[i] = std::max(tolerance[i] / ratio, least_tolerance);
   }
-  SolveReport report = solve_groups(solution, source, wanted);
+  SolveLimits limits = spec_.limits();
+  limits.tightened = wanted;
+  for (double& t : limits.tightened) t /= limits.tolerance;
+  SolveReport report = solve(spec_.limited(limits), system_, solution, source);
   S_.reconstruct(x, solution, b);
   return report;
 }
@@ -110,12 +75,12 @@ void EvenOddSolve::correct(SpinorField& x, SolveReport& report, std::vector<bool
   const double tolerance = spec_.limits().tolerance;
   const size_t columns = size_t(b_.rhs());
   Coefficients takes(columns, 0.0), minus(columns, 0.0);
-  std::vector<double> wanted(columns, tolerance);
+  std::vector<double> wanted(columns, correction_share);  // of the others: their source is 0
   for (size_t i = 0; i < columns; ++i) {
     if (!goes_on[i]) continue;
     takes[i] = 1;
     minus[i] = -1;
-    wanted[i] = correction_share * rounded_down(tolerance / report.relative_residual[i]);
+    wanted[i] = correction_share * tolerance / report.relative_residual[i];
   }
   const std::vector<double> before = report.relative_residual;
   SpinorField residual = SpinorField::like(b_), correction = SpinorField::like(b_);

@@ -16,6 +16,7 @@ struct GcrSpec {
   bool fallback = true;
   int iterations = 0;
   Preconditioner preconditioner = {};
+  std::vector<double> tightened = {};  ///< see SolveLimits
 
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };

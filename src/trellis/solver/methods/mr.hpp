@@ -15,6 +15,7 @@ struct MrSpec {
   bool fallback = true;
   int iterations = 0;
   Preconditioner preconditioner = {};
+  std::vector<double> tightened = {};  ///< see SolveLimits
 
   operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
 };
