@@ -28,8 +28,8 @@ inline SiteRange inner_sites(const GaugeField& U, int parity) { return U.site_ta
 inline GaugeCall call_of_links(const GaugeField& U, int layers) {
   U.update_halo(layers);
   const size_t bytes_of_block = 4 * 18 * element_bytes(U.precision()) * size_t(U.lanes());
-  const size_t blocks = launches_can_be_cut(U.backend()) ? size_t(inner_sites(U).size()) : 0;
-  return {U.raw(), U.tables(), blocks * bytes_of_block, &U.geometry()};
+  if (!launches_can_be_cut(U.backend())) return {U.raw(), U.tables()};
+  return {U.raw(), U.tables(), size_t(inner_sites(U).size()) * bytes_of_block, &U.geometry()};
 }
 /// The same for what is made of staples in all planes. Throws BadArgument on lattices with an extent of 1.
 inline GaugeCall gauge_call(const GaugeField& U, int layers = GaugeField::halo_width) {

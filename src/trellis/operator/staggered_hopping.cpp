@@ -252,9 +252,11 @@ StaggeredHopCall StaggeredHopping::call_of(const HopTables& tables, const Spinor
   call.hop_scalar = task.hop_scalar;
   call.slots = out.rhs();
   call.energies = energies;
-  call.working_set = links_->near(precision_)->bytes() + in.bytes() + out.bytes() +
-                     (links_->is_improved() ? links_->far(precision_)->bytes() : 0);
-  call.geometry = &out.geometry();
+  if (launches_can_be_cut(links_->choice().backend)) {
+    call.working_set = links_->near(precision_)->bytes() + in.bytes() + out.bytes() +
+                       (links_->is_improved() ? links_->far(precision_)->bytes() : 0);
+    call.geometry = &out.geometry();
+  }
   return call;
 }
 
