@@ -1,5 +1,7 @@
 #pragma once
 /// Minimal residual iteration, for many right-hand sides.
+#include <optional>
+
 #include "trellis/solver/preconditioner.hpp"
 
 namespace trellis {
