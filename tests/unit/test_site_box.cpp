@@ -30,8 +30,8 @@ TEST(SiteBox, common_boxes_hold_every_site_once) {
     std::set<int64_t> seen;
     for (const auto& [peer, box] : common_boxes(own, lattice, to)) {
       const SiteBox theirs = box_of_rank(lattice, to, peer);
-      for_each_row(box, [&](Coord x) {
-        for (int i = 0; i < box.extents[0]; ++i, ++x[0]) {
+      for_each_row(box, [&, &part = box](Coord x) {
+        for (int i = 0; i < part.extents[0]; ++i, ++x[0]) {
           EXPECT_TRUE(seen.insert(site_index(x, lattice)).second);
           for (int mu = 0; mu < Nd; ++mu) {
             EXPECT_GE(x[mu], std::max(own.origin[mu], theirs.origin[mu]));
