@@ -7,7 +7,7 @@ namespace trellis::bindings {
 
 namespace {
 
-/// What Python declares of an operator.
+/// The properties that Python declares an operator to have.
 struct Declared {
   bool is_linear, is_hermitian, is_positive;
 };

@@ -161,7 +161,9 @@ TEST(ComposedSolvers, nan_of_a_preconditioner_is_reported_as_its_own) {
   const auto M = test::wilson_operator(links(), 0.1, 0, 0);
   const auto broken = std::make_shared<Multiple>(M, std::numeric_limits<double>::quiet_NaN(), true);
   const SpinorField b = point_columns(*M, 1);
-  for (const SolverSpec& solver : {SolverSpec(GcrSpec{.fallback = false, .preconditioner = broken}),
+  const GcrSpec inside{.iterations = 3, .preconditioner = broken};
+  for (const SolverSpec& solver : {SolverSpec(GcrSpec{.fallback = false, .preconditioner = inside}),
+                                   SolverSpec(GcrSpec{.fallback = false, .preconditioner = broken}),
                                    SolverSpec(MrSpec{.fallback = false, .preconditioner = broken}),
                                    SolverSpec(BicgstabSpec{.fallback = false, .preconditioner = broken}),
                                    SolverSpec(CgSpec{.fallback = false, .preconditioner = broken})}) {

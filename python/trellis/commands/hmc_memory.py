@@ -19,7 +19,7 @@ from .setup import gauge_field_bytes
 
 #: Interpreter, libraries and tables, without and with quarks (mpmath).
 _PROCESS, _PROCESS_WITH_QUARKS = 75 << 20, 80 << 20
-#: What follows counts gauge fields. Of the heat bath, which keeps the links from before an update.
+#: The numbers below count gauge fields. The heat bath keeps the links from before an update, too.
 _HEATBATH = 4.2
 #: Links, momenta, forces, staples, copies while files are written.
 _QUENCHED = 15.0

@@ -1,8 +1,9 @@
-"""What is computed once for an operator and used by many of its solves: low modes, and what comes."""
+"""Results that are computed once for an operator and used by many of its solves, like low modes."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from ..errors import BadArgument
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from ..operators import QuarkOperator
 
 
-class Prepared:
-    """One life cycle: made for an operator, refused for another, written to files, updated.
+class Prepared(ABC):
+    """A result with one life cycle: made for an operator, refused for another, written to files, updated.
 
     Attributes
     ----------
@@ -25,16 +26,16 @@ class Prepared:
 
     operator: OperatorRecord
     even_odd: str
-    #: What it is called in messages, in the plural.
+    #: The name of its kind in messages, in the plural.
     _what = "what was prepared"
 
+    @abstractmethod
     def write(self, path: str | os.PathLike, *, run_file: str = "") -> None:
         """Write it to a file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def update(self, M: QuarkOperator, *, allow_not_converged: bool = False) -> Prepared:
         """Make it anew for another operator, from what is known of this one."""
-        raise NotImplementedError
 
     def _require_operator(self, M: QuarkOperator, form: str) -> None:
         """BadArgument unless it belongs to M, or to its even-odd system of a form that is not "none"."""

@@ -1,4 +1,4 @@
-"""What a solve did: methods, iterations, true residuals and speed."""
+"""The report of a solve: methods, iterations, true residuals and speed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import BadArgument
 
 @dataclass(frozen=True)
 class SolveReport:
-    """What a solve did. `print(report)` shows it.
+    """The report of a solve; `print(report)` shows it.
 
     Attributes
     ----------

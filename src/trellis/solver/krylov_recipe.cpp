@@ -1,6 +1,7 @@
 #include "trellis/solver/krylov_recipe.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "trellis/base/error.hpp"
 #include "trellis/solver/methods/cg.hpp"
@@ -31,11 +32,26 @@ class OneRun final : public ApproximateInverse {
     copy(residual_, r);
     set_zero(z);
     if (progress.any_active()) method_->run(z, residual_, progress);
+    pass_on_nan(z, progress);
     cost.add_linear_algebra(r, 4, 2, 1, 1);
     cost += progress.cost;
   }
 
  private:
+  /// A column whose operator or preconditioner returned NaN or Inf is NaN for the solver outside, too, which
+  /// reports it; else it would take what was reached before for the answer.
+  static void pass_on_nan(SpinorField& z, const SolveProgress& progress) {
+    Coefficients factor;
+    bool any = false;
+    for (const SolveColumn& c : progress.columns) {
+      const bool is_nan = c.failed && (c.failure == StopReason::not_finite ||
+                                       c.failure == StopReason::preconditioner_not_finite);
+      factor.push_back(is_nan ? std::numeric_limits<double>::quiet_NaN() : 1.0);
+      any = any || is_nan;
+    }
+    if (any) combine(z, factor, z, Coefficients(factor.size(), 0.0), z);
+  }
+
   std::unique_ptr<KrylovMethod> method_;
   SolveLimits limits_;
   SpinorField residual_;
