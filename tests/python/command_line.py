@@ -27,8 +27,6 @@ _ENVIRONMENT = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
-    # A process that no launcher started does without a daemon of its own: a sixth of a short command's time.
-    "OMPI_MCA_ess_singleton_isolated": "1",
     "OMP_NUM_THREADS": "1",
     "TRELLIS_CACHE": os.devnull,  # whose runs these are decides nothing
 }

@@ -82,6 +82,23 @@ def test_numbers_of_launchers_that_are_none(tmp_path: Path) -> None:
     assert "error: TRELLIS_SINGLETONS: expected a whole number from 0 to 1, found yes\n" in failed.stderr
 
 
+FROM_A_NOTEBOOK = """
+import os, subprocess, trellis as tr
+tr.cold((4, 4, 4, 4)).plaquette
+print(os.listdir(os.environ["OMPI_MCA_orte_tmpdir_base"]), flush=True)
+subprocess.run(["mpirun", "-n", "2", "echo", "hello"], check=True)
+"""
+
+
+@pytest.mark.skipif(load().communicator_name() != "MPI", reason="a build without MPI starts no mpirun")
+def test_a_process_of_its_own_leaves_no_trace_of_mpi(tmp_path: Path) -> None:
+    """No folder that it shares with other processes, and nothing that an mpirun that it starts would inherit."""
+    words = [sys.executable, "-c", FROM_A_NOTEBOOK]
+    variables = environment(OMPI_MCA_orte_tmpdir_base=str(tmp_path))
+    found = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (0, "[]\nhello\nhello\n"), found.stderr
+
+
 def test_mpirun_inside_a_job_step(tmp_path: Path) -> None:
     """Two ranks of mpirun, in the environment of the last of three tasks."""
     inside = {"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": "2"}

@@ -38,7 +38,8 @@ def test_the_chain_to_the_axial_charge(allocation, tmp_path):
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     campaign = load_campaign(tmp_path / "examples/campaign_ga.toml")
     found = Manager(campaign, parse_machine(MACHINE), say=print).run()
-    assert not found.failed
+    logs = {path.name: path.read_text() for path in Path(campaign.state).glob("logs/*.log")}
+    assert not found.failed, [text for name, text in logs.items() if name.rsplit(".", 2)[0] in found.failed]
     assert found.counts == {"done": 27}
     places = {a.group: {len(a.places)} for a in read_history(Path(campaign.state)).attempts}
     assert places == {"generate": {2}, "measure": {2}, "analyze": {1}, "table": {1}}

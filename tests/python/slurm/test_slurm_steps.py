@@ -147,6 +147,24 @@ def test_kill_ends_the_children_too(steps, tmp_path):
     assert wait(steps, 1)["long"].status != 0
 
 
+@pytest.mark.parametrize("end", ["sleep 300", "exit 1"])
+def test_a_message_that_slurm_lost_is_the_launchers_failure(allocation, tmp_path, end):
+    """Words of Slurm's daemon, seen where the other node's daemon came up an eighth of a second late: the
+    ranks there wait for ever, or leave MPI_Init with an error."""
+    launcher = SlurmStepLauncher(attempts.machine(check_seconds=0.5, kill_wait_seconds=1))
+    launcher.start()
+    words = "slurmstepd-n2: error:  mpi/pmix_v4: pmixp_p2p_send: n2 [0]: send failed, exceeded the retry limit"
+    command = ["sh", "-c", f'echo "{words}" >&2; {end}']
+    launch(launcher, tmp_path, "lost", command, place("n1"), place("n2"))
+    launch(launcher, tmp_path, "alone", command.copy() if end == "exit 1" else ["true"], place("n3"))
+    ended = wait(launcher, 2)
+    launcher.close()
+    assert ended["lost"].status != 0
+    assert "Slurm lost a message between the nodes" in ended["lost"].launcher_error
+    assert "exceeded the retry limit" in ended["lost"].launcher_error
+    assert ended["alone"].launcher_error is None  # one rank waits for nobody
+
+
 def test_steps_of_a_dead_manager_are_found_and_ended(steps, tmp_path):
     handle = launch(steps, tmp_path, "left", ["sleep", "300"], place("n1"))
     deadline = time.monotonic() + 10

@@ -40,6 +40,8 @@ _NO_STEP = re.compile(
     r"|Application launch failed"
 )
 _RANK_FAILED = re.compile(r"error: [\w.-]+: tasks? [\d,-]+: ")
+#: Of Slurm's daemon in a task's log: the other nodes wait for this message for ever, or give up on MPI_Init.
+_LOST_MESSAGE = re.compile(r"slurmstepd-[\w.-]+: error:\s+mpi/pmix\w*: .*(?:retry limit|Cannot send message).*")
 _OUT_OF_MEMORY = re.compile(r"oom[-_ ]?kill|OUT_OF_MEMORY|out[- ]of[- ]memory", re.IGNORECASE)
 #: srun notices a dead node by itself; one that has not after so many seconds is ended.
 _GRACE_SECONDS = 5.0
@@ -61,6 +63,8 @@ class StepHandle(Handle):
         It was ended because Slurm listed no step of it.
     terminated_since
         When srun was first seen to say that a rank had failed.
+    cut_off_since
+        When Slurm was first seen to have lost a message between the nodes of the step.
     """
 
     process: subprocess.Popen | None = None
@@ -70,6 +74,7 @@ class StepHandle(Handle):
     seen: float = 0.0
     is_stuck: bool = False
     terminated_since: float | None = None
+    cut_off_since: float | None = None
 
 
 @dataclass(slots=True)
@@ -98,7 +103,8 @@ class SlurmStepLauncher(Launcher):
     stuck_seconds
         An srun that waits for so long while Slurm lists no step of it is ended; default 120.
     kill_wait_seconds
-        When a rank has failed, what is left of its step is ended after so long; default 30.
+        When a rank has failed, or Slurm has lost a message between the nodes of a step, what is left of the
+        step is ended after so long; default 30.
     """
 
     def __init__(self, machine: Machine, *, overlap: bool = False) -> None:
@@ -251,7 +257,7 @@ class SlurmStepLauncher(Launcher):
             return
         self._steps_asked = asked
         for handle in self._running.values():
-            if self._is_terminated(handle, asked):
+            if self._is_terminated(handle, asked) or self._is_cut_off(handle, asked):
                 self.kill(handle, hard=True)
             elif handle.name in steps:
                 handle.seen = asked
@@ -267,6 +273,17 @@ class SlurmStepLauncher(Launcher):
                 return False
             handle.terminated_since = now
         return now - handle.terminated_since > self._kill_wait_seconds
+
+    def _is_cut_off(self, handle: StepHandle, now: float) -> bool:
+        """Slurm lost a message that ranks of other nodes wait for: they never leave MPI_Init, or the first
+        message between them."""
+        if handle.placement.ranks == 1:
+            return False
+        if handle.cut_off_since is None:
+            if _lost_message(handle.launch) is None:
+                return False
+            handle.cut_off_since = now
+        return now - handle.cut_off_since > self._kill_wait_seconds
 
     def _judge(self, handle: StepHandle) -> Ended:
         assert handle.process is not None
@@ -287,6 +304,8 @@ class SlurmStepLauncher(Launcher):
         error = text.strip().splitlines()[-1] if is_refused else None
         if handle.is_stuck and not lost:
             error = f"srun was stuck: for {self._stuck_seconds:g} s Slurm listed no step of it"
+        if status != 0 and not lost and error is None and handle.placement.ranks > 1:
+            error = _lost_message(handle.launch)
         return Ended(
             status if status < 128 or status > 192 else 128 - status,
             lost_nodes=tuple(sorted(lost)),
@@ -355,6 +374,16 @@ class SlurmStepLauncher(Launcher):
 
 def _messages(launch: Launch) -> Path:
     return launch.log.with_name(launch.log.name + ".srun")
+
+
+def _lost_message(launch: Launch) -> str | None:
+    """What Slurm's daemon says of a message that it lost, at the head of the log: programs write behind it."""
+    try:
+        with open(launch.log, "rb") as file:
+            found = _LOST_MESSAGE.search(file.read(4096).decode(errors="replace"))
+    except OSError:
+        return None
+    return f"Slurm lost a message between the nodes of the step: {found.group()}" if found else None
 
 
 def _short(text: str) -> str:

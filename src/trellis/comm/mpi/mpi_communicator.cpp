@@ -1,6 +1,7 @@
 /// Communicator over MPI: persistent requests, exact sums by a user-defined reduction.
 #define OMPI_SKIP_MPICXX 1  // the C++ bindings of MPI-2 are not wanted
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
@@ -8,6 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include "trellis/base/environment.hpp"
 #include "trellis/base/error.hpp"
@@ -242,11 +246,49 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0, size_ = 1;
 };
 
+/// A process that no launcher started needs neither a daemon of Open MPI beside it nor a folder for messages to
+/// it. All such processes of a user share one folder, which one makes while another, at its end, removes it: the
+/// first then ends with "mkdir was unable to create the desired directory". Other MPI libraries pass these by.
+/// What is set here, and what Open MPI sets beside it, goes again once MPI has started: an mpirun that this process
+/// starts later (from a notebook, say) would take itself for a part of it and end without a word.
+class StartAlone {
+ public:
+  StartAlone() {
+    for (const char* launched : {"OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_RANK"})
+      if (std::getenv(launched) != nullptr) return;
+    is_alone_ = true;
+    before_ = variables();
+    setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
+  }
+  ~StartAlone() {
+    if (!is_alone_) return;
+    for (const std::string& name : variables())
+      if (!before_.contains(name)) unsetenv(name.c_str());
+  }
+  StartAlone(const StartAlone&) = delete;
+  StartAlone& operator=(const StartAlone&) = delete;
+
+ private:
+  /// Names of the variables of Open MPI.
+  static std::set<std::string> variables() {
+    std::set<std::string> names;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string_view text(*entry);
+      if (text.starts_with("OMPI_")) names.emplace(text.substr(0, text.find('=')));
+    }
+    return names;
+  }
+  bool is_alone_ = false;
+  std::set<std::string> before_;
+};
+
 CommunicatorPtr make_world() {
   static bool is_prepared = false;  // what is refused may be tried again
   int initialized = 0;
   MPI_Initialized(&initialized);
   if (!initialized) {
+    const StartAlone alone;
     int provided = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   }
