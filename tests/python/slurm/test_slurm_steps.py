@@ -153,7 +153,9 @@ def test_a_message_that_slurm_lost_is_the_launchers_failure(allocation, tmp_path
     ranks there wait for ever, or leave MPI_Init with an error."""
     launcher = SlurmStepLauncher(attempts.machine(check_seconds=0.5, kill_wait_seconds=1))
     launcher.start()
-    words = "slurmstepd-n2: error:  mpi/pmix_v4: pmixp_p2p_send: n2 [0]: send failed, exceeded the retry limit"
+    words = (
+        "slurmstepd-n2: error:  mpi/pmix_v4: pmixp_p2p_send: n2 [0]: send failed, exceeded the retry limit"
+    )
     command = ["sh", "-c", f'echo "{words}" >&2; {end}']
     launch(launcher, tmp_path, "lost", command, place("n1"), place("n2"))
     launch(launcher, tmp_path, "alone", command.copy() if end == "exit 1" else ["true"], place("n3"))

@@ -41,7 +41,9 @@ _NO_STEP = re.compile(
 )
 _RANK_FAILED = re.compile(r"error: [\w.-]+: tasks? [\d,-]+: ")
 #: Of Slurm's daemon in a task's log: the other nodes wait for this message for ever, or give up on MPI_Init.
-_LOST_MESSAGE = re.compile(r"slurmstepd-[\w.-]+: error:\s+mpi/pmix\w*: .*(?:retry limit|Cannot send message).*")
+_LOST_MESSAGE = re.compile(
+    r"slurmstepd-[\w.-]+: error:\s+mpi/pmix\w*: .*(?:retry limit|Cannot send message).*"
+)
 _OUT_OF_MEMORY = re.compile(r"oom[-_ ]?kill|OUT_OF_MEMORY|out[- ]of[- ]memory", re.IGNORECASE)
 #: srun notices a dead node by itself; one that has not after so many seconds is ended.
 _GRACE_SECONDS = 5.0
@@ -377,7 +379,7 @@ def _messages(launch: Launch) -> Path:
 
 
 def _lost_message(launch: Launch) -> str | None:
-    """What Slurm's daemon says of a message that it lost, at the head of the log: programs write behind it."""
+    """What Slurm's daemon says of a message that it lost, at the head of the log; programs write behind."""
     try:
         with open(launch.log, "rb") as file:
             found = _LOST_MESSAGE.search(file.read(4096).decode(errors="replace"))

@@ -246,11 +246,12 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0, size_ = 1;
 };
 
-/// A process that no launcher started needs neither a daemon of Open MPI beside it nor a folder for messages to
-/// it. All such processes of a user share one folder, which one makes while another, at its end, removes it: the
-/// first then ends with "mkdir was unable to create the desired directory". Other MPI libraries pass these by.
-/// What is set here, and what Open MPI sets beside it, goes again once MPI has started: an mpirun that this process
-/// starts later (from a notebook, say) would take itself for a part of it and end without a word.
+/// A process that no launcher started needs neither a daemon of Open MPI beside it nor a folder for messages
+/// to it. All such processes of a user share one folder, which one makes while another, at its end, removes
+/// it: the first then ends with "mkdir was unable to create the desired directory". Other MPI libraries pass
+/// these by. What is set here, and what Open MPI sets beside it, goes again once MPI has started: an mpirun
+/// that this process starts later (from a notebook, say) would take itself for a part of it and end without a
+/// word.
 class StartAlone {
  public:
   StartAlone() {
