@@ -11,7 +11,7 @@ namespace trellis {
 /// Right-hand sides to solve together with an operator, given in the storage in which a solver iterates: as
 /// many as keep links and fields within a nominal cache of 2.5 MB, at least one; four where even one takes
 /// more than 100 MB, as the links then come from memory. It depends on the whole lattice and not on ranks or
-/// the machine: a mixed-precision solve recomputes the residuals of all its columns when one of them asks for
+/// the machine: CG in mixed precision recomputes the residuals of all its columns when one of them asks for
 /// it, so its last bits depend on the batch.
 int columns_per_batch(const LinearOperator& A);
 

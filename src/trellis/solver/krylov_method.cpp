@@ -5,6 +5,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/base/stop.hpp"
+#include "trellis/field/columns.hpp"
 
 namespace trellis {
 
@@ -24,6 +25,18 @@ void SolveCost::add_dagger_applications(const LinearOperator& A, int columns, in
 void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double flops_per_real, int launches,
                                    int sums) {
   *this += cost_of_passes(f.lattice(), f.spec(), fields, flops_per_real, launches, sums);
+}
+
+void KeptColumns::keep(SpinorField& x) {
+  FieldSpec spec = x.spec();
+  spec.rhs = int(waiting_.size());
+  kept_.emplace(x.lattice_ptr(), spec);
+  for (size_t k = 0; k < waiting_.size(); ++k) copy_columns(*kept_, int(k), x, waiting_[k], 1);
+  x_ = &x;
+}
+
+KeptColumns::~KeptColumns() {
+  for (size_t k = 0; x_ && k < waiting_.size(); ++k) copy_columns(*x_, waiting_[k], *kept_, int(k), 1);
 }
 
 SolveProgress::SolveProgress(int rhs, int max_iterations, bool records_history, double tolerance,

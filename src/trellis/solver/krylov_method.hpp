@@ -3,6 +3,7 @@
 /// whatever storage its operator has, and never judges convergence itself.
 #include <cmath>
 #include <complex>
+#include <optional>
 #include <vector>
 
 #include "trellis/field/linear_algebra.hpp"
@@ -74,6 +75,9 @@ class SolveProgress {
   std::vector<double> history;
   int restarts = 0;
   double update_threshold = 0;  ///< of reliable updates; 0: none
+  /// What columns that wait have reached keeps its bits (KeptColumns). Not where reliable updates are made
+  /// for all columns when one needs it, as bits depend on the batch there anyway.
+  bool keeps_waiting_columns = true;
 
  private:
   int max_iterations_;
@@ -81,6 +85,36 @@ class SolveProgress {
   double tolerance_;
   StagnationRule rule_;
 };
+
+/// While x += coefficients * direction: columns whose coefficient is zero get back what they had, where
+/// 16-bit numbers would be rounded again. So they do not depend on how long they wait for other columns.
+class KeptColumns {
+ public:
+  template <class Coefficient>
+  KeptColumns(SpinorField& x, const std::vector<Coefficient>& coefficients, const SolveProgress& progress) {
+    if (!progress.keeps_waiting_columns || !is_16_bit(x.precision())) return;
+    for (size_t i = 0; i < coefficients.size(); ++i)
+      if (coefficients[i] == Coefficient(0)) waiting_.push_back(int(i));
+    if (!waiting_.empty()) keep(x);
+  }
+  ~KeptColumns();
+  KeptColumns(const KeptColumns&) = delete;
+  KeptColumns& operator=(const KeptColumns&) = delete;
+
+ private:
+  void keep(SpinorField& x);
+  SpinorField* x_ = nullptr;
+  std::optional<SpinorField> kept_;
+  std::vector<int> waiting_;
+};
+
+/// x += coefficients * direction, by columns; those with coefficient zero keep their bits (KeptColumns).
+template <class Coefficient>
+void add_to_active(SpinorField& x, const std::vector<Coefficient>& coefficients, const SpinorField& direction,
+                   const SolveProgress& progress) {
+  const KeptColumns kept(x, coefficients, progress);
+  combine(x, std::vector<Coefficient>(coefficients.size(), 1.0), x, coefficients, direction);
+}
 
 class KrylovMethod {
  public:

@@ -81,6 +81,7 @@ class ResidualCorrection {
         residual_{SpinorField::like(b)},
         work_{SpinorField::like(b)} {
     progress_.update_threshold = params.update_threshold;
+    progress_.keeps_waiting_columns = params.update_threshold == 0;
     const FieldSpec low = inner.domain(b.rhs());
     if (low != b.spec()) {
       low_residual_.emplace(b.lattice_ptr(), low);

@@ -64,9 +64,9 @@ void Bicgstab::stabilise(SpinorField& x, SpinorField& r, SolveProgress& progress
     if (image2[i] > 0 && is_usable(overlap[i] / image2[i])) omega_[i] = overlap[i] / image2[i];
   }
   const ComplexCoefficients one(alpha_.size(), 1.0);
-  combine(x, one, x, alpha_, K_ ? *K_direction_ : direction_);
+  add_to_active(x, alpha_, K_ ? *K_direction_ : direction_, progress);
   if (!is_finite) return progress.fail_all_not_finite(K_ ? &step : nullptr);
-  combine(x, one, x, omega_, step);
+  add_to_active(x, omega_, step, progress);
   progress.record(combine_norm2(r, one, r, negative(omega_), image_));
 }
 

@@ -124,13 +124,14 @@ void ConjugateGradient::run(SpinorField& x, SpinorField& r, SolveProgress& progr
     progress.record(residual2);
     progress.cost.add_linear_algebra(r, 3, 4, 1, 1);
     if (!progress.any_active() || (resumed_ && progress.wants_reliable_update())) {
-      combine(x, one, x, alpha, direction_);
+      add_to_active(x, alpha, direction_, progress);
       progress.cost.add_linear_algebra(x, 3, 2, 1, 0);
       break;
     }
     numerator = precondition(r, update_gradient(r, residual2, progress.cost), progress.cost);
     for (size_t i = 0; i < n; ++i)
       beta[i] = progress.columns[i].is_active ? numerator[i] / gradient2_[i] : 0.0;
+    const KeptColumns kept(x, alpha, progress);
     update_solution_and_direction(x, alpha, direction_, beta, z);
     progress.cost.add_linear_algebra(x, 5, 4, 1, 0);
     gradient2_ = numerator;

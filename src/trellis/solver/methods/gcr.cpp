@@ -32,7 +32,7 @@ Gcr::Gcr(const LinearOperator& A, int rhs, int restart_length, std::unique_ptr<A
 /// z_k from A p_k; returns |z_k|^2. Classical Gram-Schmidt, twice for columns that lose much of their norm
 /// (J. W. Daniel, W. B. Gragg, L. Kaufman, G. W. Stewart, Math. Comp. 30 (1976) 772): what rounding leaves of
 /// the overlaps is then as small as with one vector after the other.
-Coefficients Gcr::orthogonalise(int k, SolveCost& cost) {
+Coefficients Gcr::orthogonalise(int k, SolveProgress& progress) {
   SpinorField& z = images_[size_t(k)];
   if (k == 0) return norm2_each(z);
   const size_t n = size_t(z.rhs());
@@ -40,7 +40,7 @@ Coefficients Gcr::orthogonalise(int k, SolveCost& cost) {
   FieldCoefficients& overlap = overlap_[size_t(k)];
   for (ComplexCoefficients& c : overlap) c.assign(n, 0.0);
   std::vector<bool> is_open(n, true);
-  Coefficients norms;
+  Coefficients norms(n, 0.0);
   for (int pass = 0; pass < 2 && std::find(is_open.begin(), is_open.end(), true) != is_open.end(); ++pass) {
     FieldCoefficients c = dots_each(with_own, z);
     const ComplexCoefficients before = c.back();
@@ -50,10 +50,16 @@ Coefficients Gcr::orthogonalise(int k, SolveCost& cost) {
         c[j][i] = is_open[i] && image2_[j][i] > 0 ? c[j][i] / image2_[j][i] : 0.0;
         overlap[j][i] += c[j][i];
       }
-    norms = subtract_each_norm2(z, c, earlier);
+    Coefficients left;
+    {
+      const KeptColumns kept(z, Coefficients(is_open.begin(), is_open.end()), progress);
+      left = subtract_each_norm2(z, c, earlier);
+    }
+    for (size_t i = 0; i < n; ++i)
+      if (is_open[i]) norms[i] = left[i];
     for (size_t i = 0; i < n; ++i) is_open[i] = is_open[i] && norms[i] < least_kept * before[i].real();
     const int launches = launches_of(z, z, size_t(k) + 1) + launches_of(z, z, size_t(k));
-    cost.add_linear_algebra(z, 2 * k + 3, 8 * k + 6, launches, 2);
+    progress.cost.add_linear_algebra(z, 2 * k + 3, 8 * k + 6, launches, 2);
   }
   return norms;
 }
@@ -67,7 +73,7 @@ bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
   else
     copy(directions_[step], r);
   A_.apply(images_[step], directions_[step]);
-  image2_[step] = orthogonalise(k, progress.cost);
+  image2_[step] = orthogonalise(k, progress);
   const ComplexCoefficients overlap = dot_each(images_[step], r);
   alpha_[step].assign(n, 0.0);
   for (size_t i = 0; i < n; ++i) {
@@ -89,15 +95,15 @@ bool Gcr::step(int k, SpinorField& r, SolveProgress& progress) {
 }
 
 /// x += sum_k y_k p_k, y by back substitution.
-void Gcr::update_solution(int steps, SpinorField& x, SolveCost& cost) const {
+void Gcr::update_solution(int steps, SpinorField& x, SolveProgress& progress) const {
   const size_t n = size_t(x.rhs());
   std::vector<ComplexCoefficients> y(alpha_.begin(), alpha_.begin() + steps);
   for (size_t j = size_t(steps); j-- > 0;) {
     for (size_t k = j + 1; k < size_t(steps); ++k)
       for (size_t i = 0; i < n; ++i) y[j][i] -= overlap_[k][j][i] * y[k][i];
-    combine(x, ComplexCoefficients(n, 1.0), x, y[j], directions_[j]);
+    add_to_active(x, y[j], directions_[j], progress);
   }
-  cost.add_linear_algebra(x, 3 * steps, 8 * steps, steps, 0);
+  progress.cost.add_linear_algebra(x, 3 * steps, 8 * steps, steps, 0);
 }
 
 void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
@@ -106,7 +112,7 @@ void Gcr::run(SpinorField& x, SpinorField& r, SolveProgress& progress) {
     for (const SolveColumn& c : progress.columns) before.push_back(c.residual2);
     int steps = 0;
     while (progress.any_active() && steps < int(directions_.size()) && step(steps, r, progress)) ++steps;
-    update_solution(steps, x, progress.cost);
+    update_solution(steps, x, progress);
     for (int i = 0; i < progress.rhs(); ++i)
       if (progress.columns[size_t(i)].is_active &&
           progress.columns[size_t(i)].residual2 > most_left_by_cycle * before[size_t(i)])

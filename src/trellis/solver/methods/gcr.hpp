@@ -33,8 +33,8 @@ class Gcr final : public KrylovMethod {
 
  private:
   bool step(int k, SpinorField& r, SolveProgress& progress);
-  Coefficients orthogonalise(int k, SolveCost& cost);
-  void update_solution(int steps, SpinorField& x, SolveCost& cost) const;
+  Coefficients orthogonalise(int k, SolveProgress& progress);
+  void update_solution(int steps, SpinorField& x, SolveProgress& progress) const;
   const LinearOperator& A_;
   std::unique_ptr<ApproximateInverse> K_;
   std::vector<SpinorField> directions_, images_;           ///< p_k, z_k

@@ -44,7 +44,7 @@ void MinimalResidual::run(SpinorField& x, SpinorField& r, SolveProgress& progres
       else
         progress.fail(int(i), StopReason::broke_down);
     }
-    combine(x, one, x, alpha, z);
+    add_to_active(x, alpha, z, progress);
     progress.record(combine_norm2(r, one, r, negative(alpha), image_));
     for (size_t i = 0; i < n; ++i)
       if (progress.columns[i].is_active && progress.columns[i].residual2 > most_left_by_step * before[i])
