@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -154,3 +155,18 @@ def test_programs_in_python_are_refused_too(tmp_path: Path) -> None:
     )
     assert ended.returncode == 1
     assert f"NotAvailable: 2 {SEVERAL}" in ended.stderr
+
+
+def test_open_mpi_jobs_of_tests_share_a_folder_that_stays(open_mpi_folder: Path, tmp_path: Path) -> None:
+    """A job that ended last removed the folder in which another job made its own."""
+    if (launcher := shutil.which("mpirun")) is None:
+        pytest.skip("this machine has no mpirun")
+    words = [launcher, "-n", "1", "printenv", "OMPI_MCA_orte_top_session_dir"]
+    found = subprocess.run(
+        words, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    if found.returncode != 0:
+        pytest.skip("this mpirun is not that of Open MPI 4")
+    used = Path(found.stdout.strip())
+    assert used.parent == open_mpi_folder
+    assert (used / "output-stays").exists()
