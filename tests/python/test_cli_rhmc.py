@@ -65,7 +65,7 @@ residual = 1e-9
 type = "weak"
 spread = 0.3
 [trajectories]
-total = 4
+total = 3
 thermalisation = 1
 checkpoint_every = 1
 [random]
@@ -135,7 +135,7 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
     whole, parts = write_run(tmp_path / "whole", text), write_run(tmp_path / "parts", text)
     run("generate", "run.toml", cwd=whole)
     run("generate", "run.toml", "--trajectories", 2, cwd=parts, TRELLIS_LANES="4")
-    run("generate", "run.toml", cwd=parts, ranks=4)
+    run("generate", "run.toml", cwd=parts, ranks=2)
     assert content(whole) == content(parts)
     with (
         h5py.File(plain / "out" / "stream.h5") as double,
@@ -215,7 +215,7 @@ def test_a_step_that_is_too_large_is_warned_about(tmp_path: Path) -> None:
 
 
 def test_a_rational_function_that_is_too_coarse_is_warned_about(tmp_path: Path) -> None:
-    text = RUN.replace("order = 7, dyn", "order = 2, dyn").replace("total = 4", "total = 2")
+    text = RUN.replace("order = 7, dyn", "order = 2, dyn").replace("total = 3", "total = 2")
     found = run("generate", "run.toml", cwd=write_run(tmp_path, text))
     assert "fermions 'up': a rational function is wrong by" in found.stdout + found.stderr
 
