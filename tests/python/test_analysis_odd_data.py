@@ -236,6 +236,35 @@ def test_other_smearings_of_other_programs(tmp_path: Path) -> None:
         read_measurements(tmp_path / "in")
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "absent"),
+    [
+        ("nu", 0.9, "1.0"),
+        ("xi0", 3.4, "1.0"),
+        ("twisted_mass", 0.01, "0.0"),
+        ("csw_temporal", 1.2, "1.0"),
+        ("csw_temporal", 1.0, None),
+        ("nu", 1.0, None),
+    ],
+)
+def test_quarks_that_differ_in_one_parameter(
+    tmp_path: Path, key: str, value: float, absent: str | None
+) -> None:
+    """A parameter that a file does not name has its usual value: files that name that one go with it."""
+    for path in two_files(tmp_path / "in"):
+        with h5py.File(path, "a") as file:
+            for dataset in file["correlators"].values():
+                dataset.attrs["csw"] = 1.0
+                if path.name == "b.h5":
+                    dataset.attrs[key] = value
+    if absent is None:
+        assert len(read_measurements(tmp_path / "in").configurations) == 40
+        return
+    with pytest.raises(MeasurementFileError, match=f"attribute {key} of .*expected {absent} as in") as raised:
+        read_measurements(tmp_path / "in")
+    assert str(raised.value).endswith(f"found {value}")
+
+
 def with_currents(folder: Path, count: int, change: Callable[[str, np.ndarray], np.ndarray]) -> Path:
     """A nucleon, its Feynman-Hellmann and three-point functions and the midpoint of domain walls."""
     rng = np.random.default_rng(6)

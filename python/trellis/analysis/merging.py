@@ -20,6 +20,10 @@ _IDENTITY = (
     "boundary_space",
     "kappa",
     "csw",
+    "csw_temporal",
+    "twisted_mass",
+    "nu",
+    "xi0",
     "mass",
     "fermion",
     "b5",
@@ -30,6 +34,8 @@ _IDENTITY = (
     "source_smearing",
     "sink_smearing",
 )
+#: What a file means that does not name them; csw_temporal is csw.
+_ABSENT = {"twisted_mass": 0.0, "nu": 1.0, "xi0": 1.0}
 #: Tables of the run file (root attribute physics) that decide what is measured; of [source] see _physics.
 _TABLES = ("fermion", "sink", "smearing")
 _SOURCE_KEYS = ("type", "width", "steps", "links", "momentum")
@@ -107,12 +113,22 @@ def _physics(text: object) -> dict[str, object] | None:
     }
 
 
+def _identity(correlator: CorrelatorData, key: str) -> object:
+    """The attribute, or what its absence means."""
+    absent = correlator.attributes.get("csw") if key == "csw_temporal" else _ABSENT.get(key)
+    return correlator.attributes.get(key, absent)
+
+
 def _compare(path: Path, new: CorrelatorData, old: CorrelatorData, old_path: Path) -> None:
     for key in _IDENTITY:
-        if new.attributes.get(key) != old.attributes.get(key):
-            expected = f"{old.attributes.get(key)!r} as in {old_path}"
-            found = repr(new.attributes.get(key))
-            raise MeasurementFileError(path, f"attribute {key} of {new.name}", expected=expected, found=found)
+        expected, found = _identity(old, key), _identity(new, key)
+        if found != expected:
+            raise MeasurementFileError(
+                path,
+                f"attribute {key} of {new.name}",
+                expected=f"{expected!r} as in {old_path}",
+                found=repr(found),
+            )
     if not np.array_equal(new.momenta, old.momenta):
         expected = f"{old.momenta.tolist()} as in {old_path}"
         raise MeasurementFileError(
