@@ -145,7 +145,7 @@ def _warn_of_images(found: ArraySeries, lattice: tuple, warns: list[str]) -> Non
 
 
 def _susceptibilities(measurements: Measurements) -> dict[str, ValueRecord]:
-    """Quark-number and disconnected chiral susceptibilities per flavour (doc/conventions.md, Observables).
+    """Quark-number and disconnected chiral susceptibilities per flavour (doc/operators/staggered.md).
 
     chi_2 = <connected> + (V_3 T^3) (<n^2> - <n>^2), real part; chi_disc = V (<c^2> - <c>^2), squares of
     traces from pairs of different noise vectors.
