@@ -16,14 +16,14 @@ from .operator_records import Parameter
 from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, plain_phases, with_changes
 from .propagators import Propagator
 
-#: Said where M5 binds them.
+#: A warning about an M5 that binds spatial doublers ends in these words.
 SPATIAL_DOUBLERS = "on smooth links the walls bind light spatial doublers, too"
 
 
 def _coefficients(name: str, values: complex | Sequence[complex]) -> list[complex]:
     try:
         array = np.atleast_1d(np.asarray(values))
-    except ValueError:  # lists of unequal lengths
+    except ValueError:  # NumPy makes no array of lists of unequal lengths
         array = np.array([])
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iufc":
         raise BadArgument(f"{name} must be a number, or a number for each slice, found {values!r}")
@@ -130,7 +130,7 @@ class MoebiusDomainWall(QuarkOperator):
         return all(len(x) == 1 and x[0].imag == 0 for x in (self._params.b5, self._params.c5))
 
     def _require_kernel(self, what: str) -> None:
-        """BadArgument where b5 + c5, by which currents of quark fields at the sink are divided, is 0."""
+        """Refuse b5 + c5 = 0, by which currents of quark fields at the sink are divided (BadArgument)."""
         if self.is_uniform and self._params.b5[0] + self._params.c5[0] == 0:
             raise BadArgument(f"{what}: expected b5 + c5 other than 0, found {self!r}")
 

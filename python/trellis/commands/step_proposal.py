@@ -19,14 +19,14 @@ from ..monomials import make_hmc, make_sea
 from ..run_files import HmcRun
 from .console import Output
 
-#: Of dH: above, it is not small, and the leading order of the step is not all of it.
+#: A part of dH above this is not small, and the leading order of the step does not describe it.
 _LARGEST_PART = 3.0
-#: Orders of the integrators.
+#: An error of dH falls as this power of the integrator's step.
 _ORDERS = {"leapfrog": 2, "omelyan2": 2, "omelyan4": 4, "force_gradient": 4}
 
 
 def acceptance_of(deviation: float) -> float:
-    """Of a normal dH with this standard deviation."""
+    """The acceptance of a normal dH with this standard deviation."""
     return math.erfc(deviation / math.sqrt(8.0))
 
 
@@ -42,7 +42,7 @@ def deviation_for(acceptance: float) -> float:
 def whole_steps(steps: Sequence[int], factors: Sequence[float]) -> list[int]:
     """Steps of each level, outermost first, with which a trajectory has at least `factors` times as many.
 
-    Those of an inner level count for each drift of the level before, which became shorter or longer.
+    The steps of an inner level count for each drift of the level before, which became shorter or longer.
     """
     proposed = []
     outer = 1.0
@@ -84,8 +84,8 @@ def propose_steps(
     wished = deviation_for(acceptance)
     levels: list[dict[str, Any]] = []
     factors: list[float] = []
-    # From the innermost outwards: doubling a level's steps halves the step sizes of those inside it too, so
-    # its own part is what changes when it joins them. Steps stay whole numbers.
+    # The loop goes from the innermost level outwards: doubling a level's steps halves the step sizes of the
+    # levels inside it too, so its own part is what changes when it joins them. Steps stay whole numbers.
     before = plain
     for k in reversed(range(len(run.integrator))):
         level = run.integrator[k]
@@ -135,7 +135,7 @@ def propose_steps(
 
 
 def _warn_of_far_fewer(levels: list[dict[str, Any]], output: Output) -> None:
-    """Less than half of a level's steps in a trajectory: dH may grow faster than the leading power."""
+    """Warn of less than half of a level's steps: dH may grow faster than the leading power of the step."""
     share = 1.0
     fewer = []
     for number, level in enumerate(levels, start=1):
