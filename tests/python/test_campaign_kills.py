@@ -73,7 +73,7 @@ def kill_at_random(folder: Path, kills: int, count: int, seed: int) -> int:
         process = tools.fork(path, machine(nodes=1, cpus=2))
         while claimed(folder) == before and process.is_alive():
             time.sleep(0.005)
-        process.join(0.5 * scatter.random())
+        process.join(0.25 * scatter.random())
         if process.exitcode is not None:
             return killed
         process.kill()

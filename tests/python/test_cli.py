@@ -486,7 +486,7 @@ FULL = """
 import resource, sys
 from trellis.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 10, 4 << 10))
-sys.argv = ["trellis", "analyze", "data.h5", "--json"]
+sys.argv = ["trellis", "analyze", "data.h5", "--options", "options.toml", "--json"]
 main()
 """
 
@@ -496,6 +496,7 @@ def test_analyze_on_a_full_disk(tmp_path: Path) -> None:
     from trellis.analysis.synthetic import write_synthetic_measurements
 
     write_synthetic_measurements(tmp_path / "data.h5", configurations=range(20))
+    (tmp_path / "options.toml").write_text('particles = ["pion"]\n')
     found = subprocess.run(
         [sys.executable, "-c", FULL],
         cwd=tmp_path,
@@ -511,7 +512,7 @@ def test_analyze_on_a_full_disk(tmp_path: Path) -> None:
     if Path("/dev/full").exists():
         with open("/dev/full", "w") as full:
             full_output = subprocess.run(
-                command("analyze", "data.h5"),
+                command("analyze", "data.h5", "--options", "options.toml"),
                 cwd=tmp_path,
                 stdout=full,
                 stderr=subprocess.PIPE,
