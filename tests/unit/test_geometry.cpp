@@ -108,6 +108,12 @@ TEST(ProcessGrid, the_choice_has_the_least_surface) {
     }
 }
 
+TEST(ProcessGrid, the_choice_leaves_room_for_three_links_where_a_grid_does) {
+  EXPECT_EQ(choose_process_grid({4, 4, 8, 8}, 4), (Coord{1, 1, 2, 2})) << "1x1x1x4 has the same surface";
+  EXPECT_EQ(choose_process_grid({8, 8, 8, 8}, 8), (Coord{1, 2, 2, 2}));
+  EXPECT_EQ(choose_process_grid({4, 4, 4, 8}, 4), (Coord{1, 1, 1, 4})) << "no grid does";
+}
+
 TEST(ProcessGrid, impossible_cuts_are_refused_with_the_counts_that_work) {
   try {
     choose_process_grid({4, 4, 4, 4}, 5);

@@ -40,6 +40,9 @@ Coord ProcessGrid::coord_of(int rank) const {
 }
 
 namespace {
+/// Even local extents from here on have room for every stencil, that of three links of HISQ included.
+constexpr int room_for_three_links = 4;
+
 bool is_legal_extent(int extent) { return extent == 1 || (extent >= 2 && extent % 2 == 0); }
 
 bool is_legal(int extent, int parts, int min_split_extent, LocalExtents kind) {
@@ -75,7 +78,8 @@ std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_
 }
 
 Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent) {
-  const auto grids = legal_process_grids(lattice, ranks, min_split_extent);
+  auto grids = legal_process_grids(lattice, ranks, std::max(min_split_extent, room_for_three_links));
+  if (grids.empty()) grids = legal_process_grids(lattice, ranks, min_split_extent);
   if (grids.empty()) {
     std::string legal;
     for (int n = 1; n <= 4 * ranks && n <= 4096; ++n)

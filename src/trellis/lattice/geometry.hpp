@@ -40,7 +40,8 @@ std::vector<Coord> legal_process_grids(const Coord& lattice, int ranks, int min_
 /// The grids with even local extents, at most twelve of them, for messages.
 std::string legal_grids_in_words(const Coord& lattice, int ranks);
 
-/// The legal grid with even local extents and the least halo surface (ties: later directions are cut first).
+/// The legal grid with even local extents and the least halo surface (ties: later directions are cut first),
+/// of those that leave room for stencils of three links, as HISQ has them, where there are any.
 /// Throws BadArgument that lists the legal rank counts when there is none.
 Coord choose_process_grid(const Coord& lattice, int ranks, int min_split_extent = 2);
 
