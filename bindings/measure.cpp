@@ -27,10 +27,10 @@ Propagator solve(const WilsonOperator& M, const SolverSpec& solver, const Source
 }
 
 /// Gamma_w S of the conserved vector current in direction mu, with a momentum.
-Source conserved_source(const Propagator& S, const GaugeField& U, int mu, const Momentum& n,
-                        std::optional<int> time) {
+Source conserved_source(const Propagator& S, const GaugeField& U, const WilsonParams& hops, int mu,
+                        const Momentum& n, std::optional<int> time) {
   const LinkWeights weights = current_weights(mu, n, S.source_at(), S.geometry().lattice(), time);
-  return conserved_current_source(S, ConservedCurrent(U, S.boundary(), weights));
+  return conserved_current_source(S, ConservedCurrent(U, hops, weights));
 }
 
 Array<std::complex<double>> propagator_to_numpy(const Propagator& S) {
@@ -270,7 +270,7 @@ void bind_propagator(nb::module_& m) {
       },
       "operator"_a, "links"_a, "is_z2"_a, "seed"_a, "stream"_a, "configuration"_a, "first"_a, "count"_a,
       "has_curvature"_a, "solver"_a, release_gil());
-  m.def("conserved_current_source", conserved_source, "S"_a, "links"_a, "mu"_a, "momentum"_a,
+  m.def("conserved_current_source", conserved_source, "S"_a, "links"_a, "hops"_a, "mu"_a, "momentum"_a,
         "time"_a.none() = nb::none(), release_gil());
   m.def(
       "propagator_as_source",

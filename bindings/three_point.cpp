@@ -32,11 +32,12 @@ Array<std::complex<double>> three_point(const Propagator& sequential, const Prop
 }
 
 /// The same of the conserved vector current of Wilson-type quarks, in these directions.
-Array<std::complex<double>> conserved(const GaugeField& U, const Propagator& sequential, const Propagator& S,
+Array<std::complex<double>> conserved(const GaugeField& U, const WilsonParams& hops,
+                                      const Propagator& sequential, const Propagator& S,
                                       const std::vector<int>& directions, const Momenta& transfers) {
   const CorrelatorTable table = [&] {
     const nb::gil_scoped_release release;
-    return conserved_three_point(U, sequential, S, directions, transfers);
+    return conserved_three_point(U, hops, sequential, S, directions, transfers);
   }();
   return to_numpy(table);
 }
@@ -47,7 +48,7 @@ void bind_three_point(nb::module_& m) {
         "polarised"_a, "parity"_a, "momentum"_a, "links"_a.none() = nb::none(), "width"_a = 0.0,
         "steps"_a = 1, release_gil());
   m.def("nucleon_three_point", three_point, "sequential"_a, "S"_a, "currents"_a, "momentum_transfers"_a);
-  m.def("conserved_three_point", conserved, "links"_a, "sequential"_a, "S"_a, "directions"_a,
+  m.def("conserved_three_point", conserved, "links"_a, "hops"_a, "sequential"_a, "S"_a, "directions"_a,
         "momentum_transfers"_a);
 }
 

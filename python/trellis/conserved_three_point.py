@@ -107,7 +107,9 @@ def nucleon_conserved_three_point(
     else:
         require_conjugate(S, sequential)
     directions = [DIRECTIONS[current.direction] for current in currents]
-    return load().conserved_three_point(M._links._core, sequential._core, S._core, directions, transfers)
+    return load().conserved_three_point(
+        M._links._core, M._params, sequential._core, S._core, directions, transfers
+    )
 
 
 def require_insertable(solve: BoundSolver, S: Propagator, currents: Sequence[ConservedCurrent]) -> None:

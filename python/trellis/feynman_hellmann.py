@@ -91,19 +91,12 @@ def require_conserved(M: WilsonClover | MoebiusDomainWall, kind: str) -> None:
     Raises
     ------
     BadArgument
-        An axial current of Wilson-type fermions, or anisotropic ones.
+        An axial current of Wilson-type fermions.
     """
-    if isinstance(M, MoebiusDomainWall):
-        return
-    if kind == "axial":
+    if kind == "axial" and not isinstance(M, MoebiusDomainWall):
         raise BadArgument(
             "the conserved axial current is one of domain-wall fermions: expected a MoebiusDomainWall, found "
             f"{M!r}"
-        )
-    if not M.is_isotropic:
-        raise BadArgument(
-            "the conserved current of anisotropic Wilson fermions is not available: expected nu / xi0 = 1, "
-            f"found {M!r}"
         )
 
 
@@ -136,7 +129,7 @@ def conserved_current_propagator(
         Gamma psi(x) = 1/2 [ (1 + gamma_mu) U_mu(x - mu)^dagger psi(x - mu)
                            - (1 - gamma_mu) U_mu(x) psi(x + mu) ]
 
-    with exp(+i q.(x + mu/2 - x_src)) on the link from x; the axial one of domain-wall fermions has -1 on the
+    with exp(+i q.(x + mu/2 - x_src)) on the link from x, spatial ones times nu/xi0; the axial one of domain-wall fermions has -1 on the
     slices below Ls/2 and +1 above. It is the same operator as gamma_mu, or gamma_mu gamma5, up to
     renormalisation, which for the vector current is 1. doc/operators/domain_wall.md.
 
@@ -175,7 +168,7 @@ def conserved_current_propagator(
     require_conserved(M, current)
     if not isinstance(M, MoebiusDomainWall):
         solve._require_own(S)
-        source = Source(core.conserved_current_source(S._core, M._links._core, mu, n, time))
+        source = Source(core.conserved_current_source(S._core, M._links._core, M._params, mu, n, time))
         return solve.propagator(source, allow_not_converged=allow_not_converged)
     require_fields(S)
     solve._require_own(S)

@@ -42,7 +42,7 @@ class WilsonQuark : public Quark {
   }
   CorrelatorTable three_point(const Source& sink, const ConservedInsertion& current,
                               const Momenta& transfers) const override {
-    return conserved_three_point(U_, solve(sink), S_, {current.mu}, transfers);
+    return conserved_three_point(U_, matrix_->params(), solve(sink), S_, {current.mu}, transfers);
   }
 
  private:
@@ -203,8 +203,8 @@ TEST(ConservedThreePoint, mistakes_are_refused) {
   slices.b5 = {1.5, 1.4, 1.5};
   const auto per_slice = std::make_shared<DomainWallMatrix>(U, slices);
   EXPECT_THROW(conserved_three_point(per_slice, {S, source}, {S, source}, V4), BadArgument);
-  EXPECT_THROW(conserved_three_point(U, S.quark, elsewhere.quark, {3}), BadArgument);
-  EXPECT_THROW(conserved_three_point(U, S.quark, S.quark, {-1}), BadArgument);
+  EXPECT_THROW(conserved_three_point(U, {}, S.quark, elsewhere.quark, {3}), BadArgument);
+  EXPECT_THROW(conserved_three_point(U, {}, S.quark, S.quark, {-1}), BadArgument);
 }
 
 }  // namespace

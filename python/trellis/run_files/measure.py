@@ -407,8 +407,6 @@ class MeasureRun(Table):
                     key,
                     f"{', '.join(axial)} belong to a fermion of type moebius with an even Ls, found {found}",
                 )
-            if not is_moebius and fermion.nu != fermion.xi0:
-                raise at_key(key, "conserved currents need nu / xi0 = 1")
             if table == "three_point" and is_moebius and not fermion.is_uniform:
                 raise at_key(
                     key,

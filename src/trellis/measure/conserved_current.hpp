@@ -46,7 +46,7 @@ class ConservedCurrent {
   std::unique_ptr<HoppingTerm> imaginary_hop_;  ///< imaginary parts, where there are any
 };
 
-/// The source Gamma_w S: its propagator is sum S Gamma_w S (Wilson and clover, isotropic).
+/// The source Gamma_w S: its propagator is sum S Gamma_w S (Wilson and clover).
 Source conserved_current_source(const Propagator& S, const ConservedCurrent& current);
 
 /// Of domain-wall fermions: the vector current acts alike on all slices; the axial one with q_s = -1 on those

@@ -39,8 +39,7 @@ Number reflected_product(const SpinorField& left, const SpinorField& right, cons
 /// momentum can be given to them afterwards.
 class LinkProducts {
  public:
-  template <class Hops>  // WilsonParams, or the BoundaryPhases of isotropic ones
-  LinkProducts(const GaugeField& U, const Hops& hops, int mu)
+  LinkProducts(const GaugeField& U, const WilsonParams& hops, int mu)
       : geometry_{U.geometry()},
         lattice_{U.lattice_ptr()},
         mu_{mu},
@@ -156,7 +155,8 @@ CorrelatorTable conserved_three_point(const DomainWallMatrixPtr& matrix, const D
   return table;
 }
 
-CorrelatorTable conserved_three_point(const GaugeField& U, const Propagator& sequential, const Propagator& S,
+CorrelatorTable conserved_three_point(const GaugeField& U, const WilsonParams& hops,
+                                      const Propagator& sequential, const Propagator& S,
                                       const std::vector<int>& directions, const Momenta& momentum_transfers) {
   for (const Propagator* line : {&sequential, &S})
     TRELLIS_REQUIRE(line->precision() == Precision::double_precision && line->geometry() == U.geometry(),
@@ -168,7 +168,7 @@ CorrelatorTable conserved_three_point(const GaugeField& U, const Propagator& seq
   for (int row = 0; row < table.rows; ++row) {
     const int mu = directions[size_t(row)];
     TRELLIS_REQUIRE(mu >= 0 && mu < 4, "a current's direction is 0, 1, 2 or 3 (x, y, z, t), not ", mu);
-    LinkProducts products(U, S.boundary(), mu);
+    LinkProducts products(U, hops, mu);
     products.add(sequential.columns(), S.columns());
     products.sum_into(table, row, momentum_transfers, S.source_at(), 1.0);
   }

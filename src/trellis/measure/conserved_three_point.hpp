@@ -42,9 +42,11 @@ CorrelatorTable conserved_three_point(const DomainWallMatrixPtr& matrix, const D
                                       const std::vector<ConservedInsertion>& currents,
                                       const Momenta& momentum_transfers = zero_momentum);
 
-/// Of the vector current of Wilson-type quarks (isotropic hops with links U) in these directions. Collective.
+/// Of the vector current of Wilson-type quarks in these directions; U and `hops` are their operator's, as of
+/// ConservedCurrent. Collective.
 /// @pre propagators in double, of one source, on the lattice of U
-CorrelatorTable conserved_three_point(const GaugeField& U, const Propagator& sequential, const Propagator& S,
+CorrelatorTable conserved_three_point(const GaugeField& U, const WilsonParams& hops,
+                                      const Propagator& sequential, const Propagator& S,
                                       const std::vector<int>& directions,
                                       const Momenta& momentum_transfers = zero_momentum);
 
