@@ -93,6 +93,16 @@ void bind_machine(nb::module_& m) {
   m.def(
       "set_exchange_policy",
       [](const std::string& name) { set_exchange_policy(exchange_policy_by_name(name)); }, "name"_a);
+  m.def(
+      "halo_way_names",
+      [] {
+        nb::list names;
+        for (const TransportWay way : {TransportWay::requests, TransportWay::shared, TransportWay::copied,
+                                       TransportWay::staged, TransportWay::device})
+          names.append(name_of(way));
+        return names;
+      },
+      "As the tuner's choices count the ways of halos.");
   m.def("communicator_name", [] { return std::string(world()->name()); });
   m.def(
       "barrier", [] { world()->barrier(); }, release_gil());

@@ -1,10 +1,13 @@
-"""The tuner's cache: which way of walking over the lattice was fastest, in files of the user's cache folder.
+"""The tuner's cache: which ways of walking over the lattice and of moving halos between ranks were fastest.
+
+It is in files of the user's cache folder.
 
 All ways give the same bits, so nothing here changes a result, and no trouble with a file ends a run. Each
 process that records writes a file of its own and renames it; readers merge all files. There are no locks.
 
 TRELLIS_TUNE says what happens: `off` (the default ways, without trials), `read` (the default: cached ways,
 and trials in this process for what the cache does not have) or `on` (likewise, and what trials find is kept).
+How halos travel is tried in `on` alone, where rank 0 chooses for all ranks.
 The key `machine.tune` of a run file comes before it. TRELLIS_CACHE names the folder, else
 XDG_CACHE_HOME/trellis or ~/.cache/trellis.
 """
@@ -100,6 +103,13 @@ def processor() -> str:
 def this_machine() -> dict[str, str]:
     """What choices depend on beside their keys: backend, processor, and a hash of the kernels' build."""
     return {"backend": "cpu", "processor": processor(), "build": load().kernel_source_hash()}
+
+
+def halo_ways(cache: Cache) -> dict[str, int]:
+    """The number of halos in a cache that travel in each way, by its name."""
+    names = load().halo_way_names()
+    ways = [choice["way"] for choice in cache.choices.values() if choice["kernel"].startswith("halo on ")]
+    return {name: count for number, name in enumerate(names) if (count := ways.count(number))}
 
 
 def read_cache(folder: Path | None = None) -> Cache:

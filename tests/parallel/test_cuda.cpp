@@ -406,7 +406,7 @@ void check_ring(const char* what) {
   const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
   const size_t bytes = 1000 * sizeof(int);
   const TransportPtr transport =
-      make_transport(comm, {{next, 1, nullptr, bytes}}, {{last, 1, nullptr, bytes}}, Backend::cuda);
+      make_transport(comm, {{next, 1, nullptr, bytes}}, {{last, 1, nullptr, bytes}}, {Backend::cuda});
   for (int turn = 0; turn < 5; ++turn) {
     transport->start(
         [&] { cuda::copy_from_host(transport->outgoing(0), ring_message(comm.rank(), turn).data(), bytes); });

@@ -2,16 +2,15 @@
 /// Shared memory inside a node moves the same bytes as persistent requests: raw messages, ends in any order,
 /// and the Wilson hop on every process grid.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
+#include "tests/support/without_space.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/comm/transport/choice.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -166,24 +165,6 @@ TEST(SharedExchange, messages_that_do_not_match_are_refused) {
   EXPECT_THROW(make_transport(comm, {{next, 1, x, 16}}, {{last, 2, y, 16}}), BadArgument);
 }
 
-/// No file of this process grows.
-class WithoutSpace {
- public:
-  WithoutSpace() : handler_{std::signal(SIGXFSZ, SIG_IGN)} {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit none{0, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &none);
-  }
-  ~WithoutSpace() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  void (*handler_)(int);
-  rlimit before_;
-};
-
 /// One rank gets no memory to share: all ranks know, and exchange by messages unless that is forbidden.
 TEST(SharedExchange, goes_by_messages_where_memory_cannot_be_shared) {
   if (communication_library() == "none") GTEST_SKIP() << "a build without MPI copies";
@@ -194,8 +175,8 @@ TEST(SharedExchange, goes_by_messages_where_memory_cannot_be_shared) {
       receives{{last, 1, in.data(), 8 * in.size()}};
   TransportPtr transport;
   {
-    std::unique_ptr<WithoutSpace> limit;
-    if (comm.rank() == comm.size() - 1) limit = std::make_unique<WithoutSpace>();
+    std::unique_ptr<test::WithoutSpace> limit;
+    if (comm.rank() == comm.size() - 1) limit = std::make_unique<test::WithoutSpace>();
     const WithPolicy shared(ExchangePolicy::shared);
     try {
       make_transport(comm, sends, receives);

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import environment, run, stream_content, write_run_file
@@ -38,6 +39,11 @@ def choice(**changes: object) -> dict:
     made = {"kernel": "hop", "storage": "double", "lattice": "8x8x8x16", "cut": "1x1x1x1", "columns": 1}
     made |= {"threads": 1, "working_set_bits": 22, "way": 1, "seconds": 2e-6, "repeats": 0}
     return made | changes
+
+
+def halo(**changes: object) -> dict:
+    of_halo = {"kernel": "halo on cpu, messages: 2", "storage": "8 bytes"}
+    return choice(**of_halo, cut="1x1x1x2, at most 2 ranks a node") | changes
 
 
 def only(folder: Path) -> dict:
@@ -81,6 +87,8 @@ def content(**changes: object) -> str:
         (content(choices=[choice(seconds=0)]), "choices.0.seconds"),
         (content(choices=[{"kernel": "hop"}]), "choices.0.storage"),
         (content(choices=[choice(way=2**40)]), "choices.0.way"),
+        (content(choices=[choice(), halo(way="shared")]), "choices.1.way"),
+        (content(choices=[halo(seconds=-1)]), "choices.0.seconds"),
         (content(schema=99, choices="of another form"), None),
         (content(machine={**this_machine(), "processor": "another"}), None),
         (content(machine={**this_machine(), "build": "0" * 16}), None),
@@ -111,7 +119,8 @@ def test_processes_write_at_the_same_time(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from trellis.tuning import *\n"
         "number, folder = int(sys.argv[1]), Path(sys.argv[2])\n"
         "for i in range(12):\n"
-        f"    write_choices([dict({choice()!r}, columns=100 * number + i + 1)], folder)\n"
+        f"    made = [dict(one, columns=100 * number + i + 1) for one in {[choice(), halo()]!r}]\n"
+        "    write_choices(made, folder)\n"
         "    assert not read_cache(folder).damaged\n"
     )
 
@@ -122,8 +131,9 @@ def test_processes_write_at_the_same_time(tmp_path: Path) -> None:
     with ThreadPoolExecutor() as pool:
         list(pool.map(write, range(3)))
     found = read_cache(tmp_path)
-    columns = {made["columns"] for made in found.choices.values()}
-    assert columns == {100 * number + i + 1 for number in range(3) for i in range(12)}
+    for kernel in (choice()["kernel"], halo()["kernel"]):
+        columns = {made["columns"] for made in found.choices.values() if made["kernel"] == kernel}
+        assert columns == {100 * number + i + 1 for number in range(3) for i in range(12)}
 
 
 def test_a_cache_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,22 +175,29 @@ def generated(folder: Path, untuned: Path, text: str = HEATBATH, **options: obje
     return found.stderr
 
 
-def test_equal_bits_tuned_untuned_and_with_a_foreign_cache(untuned: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_equal_bits_tuned_untuned_and_with_a_foreign_cache(untuned: Path, tmp_path: Path, ranks: int) -> None:
     cache = tmp_path / "cache"
-    tune = {"TRELLIS_CACHE": str(cache)}
+    tune: dict[str, Any] = {"TRELLIS_CACHE": str(cache), "ranks": ranks}
     assert generated(tmp_path / "read", untuned, **tune) == ""
     assert not cache.exists()
     found = json.loads(run("tune", tmp_path / "read" / "run.toml", "--json", cwd=tmp_path, **tune).stdout)
-    kernels = {made["kernel"].split("<")[0].removeprefix("trellis::") for made in found["choices"]}
+    walks = [made for made in found["choices"] if not made["kernel"].startswith("halo")]
+    halos = [made for made in found["choices"] if made["kernel"].startswith("halo")]
+    kernels = {made["kernel"].split("<")[0].removeprefix("trellis::") for made in walks}
     assert any("Heat" in name or "heat" in name for name in kernels), kernels
-    assert {(made["lattice"], made["cut"], made["storage"]) for made in found["choices"]} == {
-        ("8x8x8x8", "1x1x1x1", "double")
+    assert {(made["lattice"], made["cut"], made["storage"]) for made in walks} == {
+        ("8x8x8x8", f"1x1x1x{ranks}", "double")
     }
+    assert {(made["kernel"], made["cut"], made["storage"]) for made in halos} == (
+        {("halo on cpu, messages: 1", "1x1x1x2, at most 2 ranks a node", "8 bytes")} if ranks == 2 else set()
+    )
     assert list((cache / "tuning").glob("*.json")) == [Path(found["file"])]
+    doctor = json.loads(run("doctor", "--quick", "--json", cwd=tmp_path, TRELLIS_CACHE=str(cache)).stdout)
+    assert sum(doctor["tuner"]["halos"].values()) == len(halos)
     generated(tmp_path / "tuned", untuned, **tune)
-    generated(tmp_path / "two", untuned, ranks=2, **tune)
     # every way that there can be, as the cache of another machine under this one's name
-    for way in range(4):
+    for way in range(4 if ranks == 1 else 3):
         for path in (cache / "tuning").glob("*.json"):
             path.unlink()
         write_choices([made | {"way": way} for made in found["choices"]], cache / "tuning")

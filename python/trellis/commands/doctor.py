@@ -15,7 +15,7 @@ from .. import __version__
 from ..core import load
 from ..machine import fma_peak, read_bandwidth, show_bytes
 from ..parallel import broadcast
-from ..tuning import Cache, cache_folder, processor, read_cache
+from ..tuning import Cache, cache_folder, halo_ways, processor, read_cache
 from .arguments import parse_lattice
 from .console import Output
 
@@ -67,6 +67,7 @@ def _tuner() -> dict[str, Any]:
         "mode": load().tuner_mode(),
         "cache": str(cache_folder()),
         "choices": len(cache.choices),
+        "halos": halo_ways(cache),
         "files": len(cache.files),
         "foreign_files": cache.foreign,
         "damaged_files": cache.damaged,
@@ -96,6 +97,8 @@ def _gpus() -> list[str]:
 
 def _describe_tuner(tuner: dict[str, Any]) -> str:
     text = f"{tuner['mode']} (TRELLIS_TUNE=off, read or on); {tuner['choices']} choices in {tuner['cache']}"
+    if tuner["halos"]:
+        text += "; halos: " + ", ".join(f"{count} {way}" for way, count in tuner["halos"].items())
     if tuner["foreign_files"]:
         text += f"; {tuner['foreign_files']} files of other machines, builds or versions"
     return text + "".join(f"; {problem}" for problem in tuner["damaged_files"])

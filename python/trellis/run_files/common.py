@@ -158,15 +158,16 @@ class MachineTable(Table):
     exchange: Literal["automatic", "persistent", "shared", "copied"] | None = Field(
         default=None,
         description="How halos travel: MPI's persistent requests, shared memory between the ranks of a node, "
-        "the same with copies of each rank's own (copied), or automatic: shared memory where ranks have "
-        "some, copied where processors are not AMD's, requests for GPUs and other nodes; default: the "
-        "environment variable TRELLIS_EXCHANGE, or automatic.",
+        "the same with copies of each rank's own (copied), or automatic: what the tuner's cache says, else "
+        "shared memory where ranks have some, copied where processors are not AMD's, requests for GPUs and "
+        "other nodes; default: the environment variable TRELLIS_EXCHANGE, or automatic.",
     )
     tune: Literal["off", "read", "on"] | None = Field(
         default=None,
-        description="The ways of walking over the lattice that are fastest here: the default ones (off), "
-        "those of the cache and of trials in this run (read), or the same with results of trials kept in the "
-        "cache (on); default: the environment variable TRELLIS_TUNE, or read.",
+        description="The ways of walking over the lattice and of moving halos that are fastest here: the "
+        "default ones (off), those of the cache and of trials in this run (read), or both with results of "
+        "trials kept in the cache (on; halos are tried here only); default: the environment variable "
+        "TRELLIS_TUNE, or read.",
     )
     memory_gib: float | None = Field(
         default=None,

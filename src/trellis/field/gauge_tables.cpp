@@ -47,8 +47,8 @@ void GaugeTables::exchange(const RawField& links, const HaloPart& part, Communic
                               .first_slot = part.first_link,
                               .slots = part.links,
                               .first_ghost_slot = part.first_link};
-    exchange =
-        std::make_unique<SiteExchange>(halo_plan(*layout_, part.layers, part.parity), objects, communicator);
+    exchange = std::make_unique<SiteExchange>(halo_plan(*layout_, part.layers, part.parity), objects,
+                                              layout_->geometry(), communicator);
   }
   exchange->start(links, {}, links);  // ghosts are blocks of the same array
   exchange->finish();

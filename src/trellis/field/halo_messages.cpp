@@ -16,8 +16,9 @@ int HaloMessages::add(int to, int from, int tag, size_t bytes) {
   return int(sends_.size()) - 1;
 }
 
-void HaloMessages::connect(Communicator& communicator) {
-  transport_ = make_transport(communicator, sends_, receives_, backend_);
+void HaloMessages::connect(Communicator& communicator, const Geometry& geometry, int columns,
+                           size_t scalar_bytes) {
+  transport_ = make_transport(communicator, sends_, receives_, {backend_, &geometry, columns, scalar_bytes});
 }
 
 void* HaloMessages::send_buffer(int number) { return transport_->outgoing(number); }

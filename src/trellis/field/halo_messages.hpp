@@ -10,6 +10,7 @@
 
 namespace trellis {
 
+class Geometry;
 class HaloTransport;
 
 class HaloMessages {
@@ -19,8 +20,9 @@ class HaloMessages {
 
   /// A message of `bytes` to the rank `to` and its counterpart from the rank `from`. Returns its number.
   int add(int to, int from, int tag, size_t bytes);
-  /// After the last add(). Collective.
-  void connect(Communicator& communicator);
+  /// After the last add(). What travels tells the tuner which halo it is: one of a lattice's, with so many
+  /// columns and bytes of a number. Collective.
+  void connect(Communicator& communicator, const Geometry& geometry, int columns, size_t scalar_bytes);
 
   /// As kernels see them; on the host they change from exchange to exchange. @pre connected
   void* send_buffer(int number);           ///< in pack()

@@ -56,7 +56,7 @@ LaneFaces::LaneFaces(SiteLayoutPtr site_layout, Backend backend, Communicator& c
       legs_.push_back(std::move(leg));
     }
   }
-  if (is_needed()) messages_.connect(communicator);
+  if (is_needed()) messages_.connect(communicator, geometry, rhs, scalar_bytes);
 }
 
 Cost LaneFaces::cost(const SiteLayout& layout, Backend backend, int rhs, LegReals reals, size_t scalar_bytes,

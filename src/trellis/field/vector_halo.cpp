@@ -44,7 +44,7 @@ VectorHalo::VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity,
       legs_.push_back(std::move(leg));
     }
   }
-  if (is_needed()) messages_.connect(links.lattice_ptr()->communicator());
+  if (is_needed()) messages_.connect(links.lattice_ptr()->communicator(), geometry, rhs, scalar);
 }
 
 Cost VectorHalo::cost(const HopStencil& stencil, Precision precision, int parity, int rhs) {

@@ -1,14 +1,23 @@
 #include "trellis/comm/transport/choice.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 
 #include "trellis/base/error.hpp"
 #include "trellis/comm/transport/node_memory.hpp"
+#include "trellis/device/common_choice.hpp"
+#include "trellis/device/threads.hpp"
+#include "trellis/lattice/geometry.hpp"
 
 namespace trellis {
 
 namespace {
+constexpr size_t cache_line = 64;
+
 ExchangePolicy& current() {
   static ExchangePolicy policy = [] {
     const char* name = std::getenv("TRELLIS_EXCHANGE");
@@ -42,11 +51,16 @@ TransportWay way_between_hosts(bool is_of_gpus) {
   }
 }
 
+/// What TRELLIS_GPU_MESSAGES says; empty where it says nothing.
+std::string gpu_messages() {
+  const char* value = std::getenv("TRELLIS_GPU_MESSAGES");
+  return value == nullptr ? "" : value;
+}
+
 bool takes_device_memory() {
   if (exchange_policy() == ExchangePolicy::shared || exchange_policy() == ExchangePolicy::copied)
     return false;
-  const char* value = std::getenv("TRELLIS_GPU_MESSAGES");
-  const std::string word = value == nullptr ? "" : value;
+  const std::string word = gpu_messages();
   if (word.empty()) return library_takes_device_memory();
   if (word == "staged") return false;
   if (word == "direct") return true;
@@ -70,13 +84,86 @@ TransportPtr make_through_node_memory(Communicator& communicator, const Messages
 }
 
 TransportPtr make_between_hosts(Communicator& communicator, const Messages& sends, const Messages& receives,
-                                bool is_of_gpus) {
-  const TransportWay way = way_between_hosts(is_of_gpus);
+                                TransportWay way) {
   const bool is_required = exchange_policy() != ExchangePolicy::automatic;
   if (way != TransportWay::requests && communicator.can_share_memory())
     if (auto transport = make_through_node_memory(communicator, sends, receives, way, is_required))
       return transport;
   return make_requests_transport(communicator, sends, receives);
+}
+
+/// `way` is that between hosts, or `device`.
+TransportPtr make_by(Communicator& communicator, const Messages& sends, const Messages& receives,
+                     Backend backend, TransportWay way) {
+  if (way == TransportWay::device) return make_device_transport(communicator, sends, receives);
+  const auto between_hosts = [&](const Messages& out, const Messages& in) {
+    return make_between_hosts(communicator, out, in, way);
+  };
+  if (backend == Backend::cuda) return make_staged_transport(sends, receives, between_hosts);
+  return between_hosts(sends, receives);
+}
+
+/// As make_by() takes it, where the tuner does not choose.
+TransportWay way_by_rule(Backend backend) {
+  const TransportWay way = choose_transport(backend);
+  return way == TransportWay::staged ? way_between_hosts(true) : way;
+}
+
+/// What make_by() can take, the way of the rule first.
+std::vector<int> ways_to_choose_among(const Communicator& communicator, Backend backend) {
+  const TransportWay by_rule = way_by_rule(backend);
+  std::vector<int> ways{int(by_rule)};
+  const bool is_direct = gpu_messages() == "direct" && backend == Backend::cuda;
+  if (!communicator.can_share_memory() || is_direct) return ways;
+  for (const TransportWay way : {TransportWay::requests, TransportWay::shared, TransportWay::copied})
+    if (way != by_rule) ways.push_back(int(way));
+  return ways;
+}
+
+Messages without_data(Messages messages) {
+  for (Message& m : messages) m.data = nullptr;
+  return messages;
+}
+
+/// An exchange for the tuner: messages on the host are written and read as kernels do it; on a GPU it takes
+/// the same kernels for all ways.
+void exchange_once(HaloTransport& transport, const Messages& sends, const Messages& receives,
+                   bool is_on_host) {
+  transport.start([&] {
+    for (size_t i = 0; is_on_host && i < sends.size(); ++i)
+      std::memset(transport.outgoing(int(i)), 0, sends[i].bytes);
+  });
+  transport.wait([&] {
+    for (size_t i = 0; is_on_host && i < receives.size(); ++i) {
+      const auto* data = static_cast<const volatile char*>(transport.incoming(int(i)));
+      for (size_t at = 0; at < receives[i].bytes; at += cache_line) data[at];
+    }
+  });
+}
+
+TransportWay tuned_way(Communicator& communicator, const Messages& sends, const Messages& receives,
+                       const HaloSubject& subject) {
+  const RankAgreement ranks{communicator.rank() == 0,
+                            [&](void* data, size_t bytes) { communicator.broadcast(data, bytes, 0); },
+                            [&](double value) { return communicator.maximum(value); }};
+  const Messages out = without_data(sends), in = without_data(receives);
+  const auto attempt = [&](int way) -> std::function<void()> {
+    std::shared_ptr<HaloTransport> transport =
+        make_by(communicator, out, in, subject.backend, TransportWay(way));
+    return [transport, &out, &in, is_on_host = subject.backend != Backend::cuda] {
+      exchange_once(*transport, out, in, is_on_host);
+    };
+  };
+  return TransportWay(choose_together(halo_key(communicator, sends, subject),
+                                      ways_to_choose_among(communicator, subject.backend), ranks, attempt));
+}
+
+int most_ranks_of_a_node(const Communicator& communicator) {
+  std::map<int, int> ranks;
+  for (const int node : communicator.nodes()) ++ranks[node];
+  int most = 0;
+  for (const auto& [node, count] : ranks) most = std::max(most, count);
+  return most;
 }
 }  // namespace
 
@@ -88,18 +175,28 @@ TransportWay choose_transport(Backend backend) {
   return takes_device_memory() ? TransportWay::device : TransportWay::staged;
 }
 
+TuneKey halo_key(const Communicator& communicator, const Messages& sends, const HaloSubject& subject) {
+  size_t bytes = 0;
+  for (const Message& m : sends) bytes += m.bytes;
+  TuneKey key;
+  key.kernel = message("halo on ", name_of(subject.backend), ", messages: ", sends.size());
+  key.storage = message(subject.scalar_bytes, " bytes");
+  key.lattice = to_string(subject.geometry->lattice());
+  key.cut = message(to_string(subject.geometry->grid().extents()), ", at most ",
+                    most_ranks_of_a_node(communicator), " ranks a node");
+  key.columns = subject.columns;
+  key.threads = thread_count();
+  key.working_set_bits = int(std::bit_width(bytes));
+  return key;
+}
+
 TransportPtr make_transport(Communicator& communicator, const Messages& sends, const Messages& receives,
-                            Backend backend) {
-  switch (choose_transport(backend)) {
-    case TransportWay::device:
-      return make_device_transport(communicator, sends, receives);
-    case TransportWay::staged:
-      return make_staged_transport(sends, receives, [&](const Messages& out, const Messages& in) {
-        return make_between_hosts(communicator, out, in, true);
-      });
-    default:
-      return make_between_hosts(communicator, sends, receives, false);
-  }
+                            const HaloSubject& subject) {
+  const bool is_tuned = subject.geometry != nullptr && communicator.size() > 1 &&
+                        exchange_policy() == ExchangePolicy::automatic;
+  const TransportWay way =
+      is_tuned ? tuned_way(communicator, sends, receives, subject) : way_by_rule(subject.backend);
+  return make_by(communicator, sends, receives, subject.backend, way);
 }
 
 const char* name_of(ExchangePolicy policy) {

@@ -4,13 +4,16 @@
 
 #include "trellis/base/precision.hpp"
 #include "trellis/comm/transport/transport.hpp"
+#include "trellis/device/tuner.hpp"
 
 namespace trellis {
 
+class Geometry;
+
 /// What users choose among.
 enum class ExchangePolicy {
-  automatic,   ///< host memory as `shared` (on AMD's processors) or `copied` where ranks can share memory,
-               ///< GPUs as `persistent`
+  automatic,   ///< the tuner's choice where it has one (device/tuner.hpp); else host memory as `shared` (on
+               ///< AMD's processors) or `copied` where ranks can share memory, GPUs as `persistent`
   persistent,  ///< MPI persistent requests
   shared,      ///< between ranks of one node in memory that they share, others as persistent
   copied       ///< as `shared`, with copies from and to memory of each rank's own
@@ -26,21 +29,32 @@ const char* name_of(ExchangePolicy policy);
 /// Throws BadArgument with the legal names.
 ExchangePolicy exchange_policy_by_name(const std::string& name);
 
-/// The ways, each a file of this folder.
-enum class TransportWay { requests, shared, copied, staged, device };
-
-/// The way of halos of fields on a backend: by the policy; on a GPU, unless the policy is `shared` or
-/// `copied`, `device` where the MPI library says that it takes device pointers or where
-/// TRELLIS_GPU_MESSAGES=direct says so in its place, otherwise, or where that variable is `staged`, `staged`
-/// (BadArgument for other words).
+/// The way of halos of fields on a backend, where the tuner does not choose: by the policy; on a GPU, unless
+/// the policy is `shared` or `copied`, `device` where the MPI library says that it takes device pointers or
+/// where TRELLIS_GPU_MESSAGES=direct says so in its place, otherwise, or where that variable is `staged`,
+/// `staged` (BadArgument for other words).
 TransportWay choose_transport(Backend backend);
-const char* name_of(TransportWay way);
 
-/// The transport of a halo by choose_transport(). Collective: all ranks make it, in the same order as other
-/// transports. Throws Error on all ranks where the policy is `shared` or `copied` and some rank gets no
-/// shared memory; `automatic` says so once, and takes requests.
-/// @param backend of the fields whose halo it is; messages with data have it in its memory
+/// What the tuner tells halos apart by.
+struct HaloSubject {
+  Backend backend = Backend::cpu;      ///< of the fields; messages with data have it in its memory
+  const Geometry* geometry = nullptr;  ///< null: the tuner is not asked
+  int columns = 1;
+  size_t scalar_bytes = 0;  ///< of a number in the messages
+};
+
+/// The transport of a halo. Where the policy is `automatic` and the tuner has a choice for it, or is `on`, it
+/// is the way of the tuner on the rank 0 of the communicator; else that of choose_transport().
+/// On a GPU the tuner chooses between `device` and the ways between hosts behind `staged`; the variable
+/// TRELLIS_GPU_MESSAGES comes before it.
+///
+/// Collective: all ranks make it, in the same order as other transports. Throws Error on all ranks where the
+/// policy is `shared` or `copied` and some rank gets no shared memory; `automatic` says so once, and takes
+/// requests.
 TransportPtr make_transport(Communicator& communicator, const Messages& sends, const Messages& receives,
-                            Backend backend = Backend::cpu);
+                            const HaloSubject& subject = {});
+
+/// The tuner's key of halos with so many bytes in so many messages from this rank.
+TuneKey halo_key(const Communicator& communicator, const Messages& sends, const HaloSubject& subject);
 
 }  // namespace trellis

@@ -10,6 +10,7 @@ class CopiedTransport final : public HaloTransport {
  public:
   CopiedTransport(MessageMemory memory, TransportPtr shared)
       : memory_{std::move(memory)}, shared_{std::move(shared)} {}
+  TransportWay way() const override { return TransportWay::copied; }
   void* outgoing(int number) override { return shared_->outgoing(number); }
   void* incoming(int number) override { return shared_->incoming(number); }
   void start(const std::function<void()>& pack) override { shared_->start(pack); }

@@ -12,6 +12,7 @@ class DeviceTransport final : public HaloTransport {
       : sends_{memory_.complete(sends)},
         receives_{memory_.complete(receives)},
         exchange_{communicator.make_exchange(sends_, receives_)} {}
+  TransportWay way() const override { return TransportWay::device; }
   void* outgoing(int number) override { return sends_[size_t(number)].data; }
   void* incoming(int number) override { return receives_[size_t(number)].data; }
   /// Packs in the stream beside the main one, behind what that one holds.

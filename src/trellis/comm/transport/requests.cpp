@@ -7,6 +7,7 @@ namespace {
 class RequestsTransport final : public HaloTransport {
  public:
   explicit RequestsTransport(std::unique_ptr<Exchange> exchange) : exchange_{std::move(exchange)} {}
+  TransportWay way() const override { return TransportWay::requests; }
   void* outgoing(int number) override { return exchange_->outgoing(number); }
   void* incoming(int number) override { return exchange_->incoming(number); }
   void start(const std::function<void()>& pack) override {

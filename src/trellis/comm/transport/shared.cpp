@@ -119,6 +119,7 @@ class SharedTransport final : public HaloTransport {
     if (remote_) remote_->wait();
     unpack();
   }
+  TransportWay way() const override { return TransportWay::shared; }
   void* outgoing(int number) override {
     const DividedMessages::Place place = sends_.places[size_t(number)];
     if (!place.is_near) return remote_->outgoing(place.number);

@@ -17,6 +17,7 @@ class StagedTransport final : public HaloTransport {
         host_sends_{on_host(sends_)},
         host_receives_{on_host(receives_)},
         between_hosts_{make(host_sends_, host_receives_)} {}
+  TransportWay way() const override { return TransportWay::staged; }
   void* outgoing(int number) override { return sends_[size_t(number)].data; }
   void* incoming(int number) override { return receives_[size_t(number)].data; }
   /// Packs in the stream beside the main one, behind what that one holds, and copies to the host.

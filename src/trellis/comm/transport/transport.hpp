@@ -9,10 +9,15 @@
 
 namespace trellis {
 
+/// The ways, each a file of this folder.
+enum class TransportWay { requests, shared, copied, staged, device };
+const char* name_of(TransportWay way);
+
 /// The messages of one halo, which travel many times. Nothing is allocated after construction.
 class HaloTransport {
  public:
   virtual ~HaloTransport() = default;
+  virtual TransportWay way() const = 0;
   /// Where send `number` is to be written by pack(), as kernels of the fields' backend see it: the data of
   /// the message, or 64-byte aligned memory of the transport, perhaps another after each start(). It may wait
   /// until the receiver needs that memory no longer.

@@ -36,7 +36,7 @@ HaloExchange::HaloExchange(const SiteField& like, SiteHaloPtr sites)
       sites_{checked(like, std::move(sites))},
       storage_{ghost_storage(like, sites_->ghosts())},
       ghosts_{storage_.bytes(), like.spec().backend},
-      exchange_{sites_->plan(), objects_of(like), like.lattice().communicator()} {}
+      exchange_{sites_->plan(), objects_of(like), like.geometry(), like.lattice().communicator()} {}
 
 void HaloExchange::start(const SiteField& field) {
   TRELLIS_REQUIRE(

@@ -11,7 +11,8 @@ namespace {
 constexpr int message_tag = 0;
 }  // namespace
 
-SiteExchange::SiteExchange(HaloPlan plan, const SiteObjects& objects, Communicator& communicator)
+SiteExchange::SiteExchange(HaloPlan plan, const SiteObjects& objects, const Geometry& geometry,
+                           Communicator& communicator)
     : plan_{std::move(plan)},
       objects_{objects},
       own_sites_{plan_.own_sites, objects.backend},
@@ -29,7 +30,8 @@ SiteExchange::SiteExchange(HaloPlan plan, const SiteObjects& objects, Communicat
                       {lists.receives, objects_.backend},
                       messages_.add(rank, rank, message_tag, bytes)});
   }
-  if (is_connected_) messages_.connect(communicator);
+  if (is_connected_)
+    messages_.connect(communicator, geometry, objects_.slots, element_bytes(objects_.precision));
 }
 
 SiteHaloCall SiteExchange::call() const {

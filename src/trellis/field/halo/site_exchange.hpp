@@ -22,8 +22,9 @@ struct SiteObjects {
 
 class SiteExchange {
  public:
-  /// Collective.
-  SiteExchange(HaloPlan plan, const SiteObjects& objects, Communicator& communicator);
+  /// Collective. @pre the plan is one of the geometry's, which is that of the communicator
+  SiteExchange(HaloPlan plan, const SiteObjects& objects, const Geometry& geometry,
+               Communicator& communicator);
   SiteExchange(const SiteExchange&) = delete;
   SiteExchange& operator=(const SiteExchange&) = delete;
 

@@ -1,0 +1,33 @@
+#pragma once
+/// The tuner's choice where all ranks have to take the same way, as in how a halo travels. The ranks talk by
+/// callbacks, for device/ knows no communicator.
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "trellis/device/tuner.hpp"
+
+namespace trellis {
+
+/// How ranks agree. All ranks make the same calls in the same order.
+struct RankAgreement {
+  bool decides;                                  ///< true on one rank: its tuner has the mode and the cache
+  std::function<void(void*, size_t)> broadcast;  ///< of bytes, from that rank
+  std::function<double(double)> maximum;         ///< over ranks
+};
+
+/// Makes what it takes to go one way, and returns what does the work once.
+using Attempt = std::function<std::function<void()>(int way)>;
+
+/// One of `ways`, the same on all ranks; the first is the default. The mode of the deciding rank says how it
+/// is found. off: the default. read: the choice of the cache where that is among the ways, else the default;
+/// nothing is tried. on: likewise, but what the cache does not have is tried, and the way whose slowest rank
+/// is fastest is taken and recorded by the deciding rank. A choice of the cache that takes 10 % longer than
+/// its record, which is looked at once in a process, is tried again.
+///
+/// Collective over the ranks that agree. @pre all ways give the same bits; at least one way, the same on all
+/// ranks
+int choose_together(const TuneKey& key, const std::vector<int>& ways, const RankAgreement& ranks,
+                    const Attempt& attempt);
+
+}  // namespace trellis
