@@ -100,7 +100,7 @@ struct Target : SiteData {
 };
 }  // namespace
 
-Redistribution::Redistribution(Communicator& all, const Cut& cut, size_t bytes_per_site)
+Redistribution::Redistribution(Communicator& all, const Cut& cut, size_t bytes_per_site, Backend backend)
     : bytes_per_site_{bytes_per_site}, few_{all.subset(cut.few_ranks)} {
   all.agree_on_argument(why_not(all, cut, bytes_per_site));
   require_same(all, numbers_of(cut, bytes_per_site), "a redistribution has the same cut and bytes a site");
@@ -114,10 +114,10 @@ Redistribution::Redistribution(Communicator& all, const Cut& cut, size_t bytes_p
   };
   const Messages sends = among_few(to_few_tag, to_few_.sent),
                  receives = among_all(to_few_tag, to_few_.received);
-  to_few_.transport = make_transport(all, sends, receives);
+  to_few_.transport = make_transport(all, sends, receives, {backend});
   const Messages returns = among_all(to_all_tag, to_all_.sent),
                  arrivals = among_few(to_all_tag, to_all_.received);
-  to_all_.transport = make_transport(all, returns, arrivals);
+  to_all_.transport = make_transport(all, returns, arrivals, {backend});
 }
 
 void Redistribution::Way::run(const Pack& pack, const Unpack& unpack) {

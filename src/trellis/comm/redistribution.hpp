@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "trellis/base/precision.hpp"
 #include "trellis/comm/transport/transport.hpp"
 #include "trellis/lattice/site_box.hpp"
 
@@ -20,10 +21,10 @@ class Redistribution {
     std::vector<int> few_ranks;  ///< of all; rank i of the grid `few` is few_ranks[i]
     ProcessGrid few;
   };
-  /// Collective over all ranks.
+  /// Messages lie in memory of the backend, by default of the host. Collective over all ranks.
   /// BadArgument on all ranks: few_ranks are no subset of them; a grid has another number of processes than
   /// ranks, or does not divide the lattice; there are no bytes a site; or ranks do not name the same.
-  Redistribution(Communicator& all, const Cut& cut, size_t bytes_per_site);
+  Redistribution(Communicator& all, const Cut& cut, size_t bytes_per_site, Backend backend = {});
 
   /// The few ranks, the same as all.subset(few_ranks); null on others.
   const CommunicatorPtr& few() const { return few_; }
@@ -31,6 +32,10 @@ class Redistribution {
   const SiteBox& box_among_all() const { return all_box_; }
   /// Those of the field of few ranks; none if it is not one of them.
   const SiteBox& box_among_few() const { return few_box_; }
+
+  /// What one message each holds: the sites that this rank has of the field of all ranks, and of that of few.
+  const std::vector<SiteBox>& boxes_among_all() const { return to_few_.sent; }
+  const std::vector<SiteBox>& boxes_among_few() const { return to_few_.received; }
 
   // All functions below are collective over all ranks. `all` and `few` are the data of a rank's box, site by
   // site in lexicographic order, x fastest. `few` may be null on ranks that are none of the few.

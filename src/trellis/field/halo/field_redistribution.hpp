@@ -1,0 +1,70 @@
+#pragma once
+/// Fields that move from the ranks of their lattice to few of them, and back: coarse grids have less work
+/// than all ranks can share.
+///
+///     FieldRedistribution redistribution(field, {0, 1});   // ranks of the field's lattice
+///     auto few = redistribution.make_few();                // a field on two ranks, null on others
+///     redistribution.to_few(few.get(), field);
+///     if (few) ...                                         // solve there
+///     redistribution.to_all(field, few.get());
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "trellis/comm/redistribution.hpp"
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/field/storage/site_field.hpp"
+
+namespace trellis {
+
+/// Stored numbers move as they are, with their scales in 16-bit fixed point: no bit changes. Nothing is
+/// allocated after construction.
+class FieldRedistribution {
+ public:
+  /// For fields of the kind of `like`: lattice, subset, storage, backend, reals, right-hand sides. few_ranks
+  /// are ranks of its lattice's communicator; `few_grid` is how they cut the lattice, zeros: the grid with
+  /// the least halo surface. Collective.
+  ///
+  /// BadArgument on all ranks: few_ranks are no subset of the communicator, or their grid cannot cut the
+  /// lattice.
+  FieldRedistribution(const SiteField& like, const std::vector<int>& few_ranks, Coord few_grid = {});
+
+  /// The lattice on the few ranks; null on others.
+  const LatticePtr& few_lattice() const { return few_lattice_; }
+  /// A zero field there; null on other ranks.
+  std::unique_ptr<SiteField> make_few() const;
+
+  // Collective over all ranks. `few` is null on ranks that are none of the few.
+  // @pre fields of the kinds that the constructor and make_few() say
+  void to_few(SiteField* few, const SiteField& all);
+  void to_all(SiteField& all, const SiteField* few);
+
+ private:
+  /// The sites of boxes in a field's order.
+  class Places {
+   public:
+    Places(const SiteLayout& layout, const FieldSpec& spec, const std::vector<SiteBox>& boxes);
+    /// f(parity, places of the sites of that parity, those before them in the message). @pre one of the boxes
+    template <class F>
+    void for_each_parity(const SiteBox& box, const F& f) const;
+
+   private:
+    struct OfParity {
+      std::vector<int32_t> places;
+      KernelTable<int32_t> table;
+    };
+    Subset subset_;
+    std::vector<SiteBox> boxes_;
+    std::vector<std::array<OfParity, 2>> sites_;  ///< by box and parity
+  };
+  void require_kind(const SiteField& all, const SiteField* few) const;
+  void pack(const SiteField& field, const Places& places, const SiteBox& box, void* message) const;
+  void unpack(SiteField& field, const Places& places, const SiteBox& box, const void* message) const;
+
+  FieldSpec spec_;
+  LatticePtr lattice_, few_lattice_;
+  std::unique_ptr<Redistribution> redistribution_;
+  std::unique_ptr<Places> all_places_, few_places_;  ///< the second is null on ranks that are none of the few
+};
+
+}  // namespace trellis
