@@ -2,6 +2,7 @@
 /// What operators and solvers say that they cost is what is sent, summed and launched.
 #include <gtest/gtest.h>
 
+#include "tests/support/all_quarks.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/comm/traffic.hpp"
 #include "trellis/device/launch_count.hpp"
@@ -9,6 +10,7 @@
 #include "trellis/operator/staggered.hpp"
 #include "trellis/solver/methods/bicgstab.hpp"
 #include "trellis/solver/methods/cg.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/gcr.hpp"
 #include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/methods/mr.hpp"
@@ -151,14 +153,17 @@ TEST(Costs, do_not_depend_on_how_passes_are_cut) {
                 lattice->geometry(), std::to_string(int(order)));
 }
 
-/// A solve costs what it sends, sums and launches.
+/// A solve costs what it sends, sums and launches. What stays for the next one, as copies of the operator in
+/// other storages, is made before.
 void check_solve(const LinearOperator& A, const SpinorField& b, const SolverSpec& spec) {
-  SpinorField x = SpinorField::like(b);
+  const OperatorCopies copies(A);
+  SpinorField x = SpinorField::like(b), first = x;
+  solve(spec, copies, first, b);
   SolveReport report;
-  const Counted found = count([&] { report = solve(spec, A, x, b); });
+  const Counted found = count([&] { report = solve(spec, copies, x, b); });
   EXPECT_GE(report.iterations, 7) << report.method;
   EXPECT_GT(report.cost.sums, report.iterations) << report.method;
-  expect_cost(found, report.cost, b.geometry(), report.method);
+  expect_cost(found, report.cost, b.geometry(), message(A.name(), ", ", report.method));
 }
 
 SpinorField point_source(const LinearOperator& A) {
@@ -198,6 +203,32 @@ TEST(Costs, of_solves) {
     EXPECT_TRUE(report.converged) << report.summary();
     expect_cost(found, report.cost, lattice->geometry(), report.method + name_of(precision));
   }
+}
+
+/// Sources, guesses, reconstructions, residuals of M x = b and corrections too.
+TEST(Costs, of_whole_even_odd_solves) {
+  const LatticePtr lattice = make_lattice({4, 4, 4, 16}, {1, 1, 1, world()->size()});
+  const CgSpec short_cg{1e-14, 7, false, false}, cg{1e-9, 500, false, false};
+  for (const test::Quark& quark : test::all_quarks(GaugeField(lattice), 0.1)) {
+    const SpinorField b = point_source(*quark.M);
+    check_solve(*quark.M, b, EvenOddSpec{short_cg, quark.form});
+    check_solve(*quark.M, b, EvenOddSpec{cg, quark.form});
+    check_solve(*quark.M, b, EvenOddSpec{MixedPrecisionSpec{cg, Precision::single_precision}, quark.form});
+    check_solve(*quark.M, b,
+                GcrSpec{1e-14, 7, 4, false, false, 0, EvenOddSpec{MrSpec{.iterations = 3}, quark.form}});
+  }
+}
+
+/// With a small mass and a source on odd sites one solve of the Schur complement is not enough.
+TEST(Costs, of_corrections) {
+  const Coord extents{4, 4, 4, 8};
+  const LatticePtr lattice = make_lattice(extents, {1, 1, 1, world()->size()});
+  const GaugeField U = test::to_product(lattice, test::random_gauge(extents, 7));
+  const auto M = test::staggered_operator(std::make_shared<StaggeredLinks>(U), 0.0005);
+  SpinorField b = M->make_field();
+  const std::vector<double> reals{1, 0, 0, 0, 0, 0};
+  if (world()->rank() == 0) b.set_site(b.layout().position({1, 0, 0, 0}), 0, reals.data());
+  check_solve(*M, b, EvenOddSpec{CgSpec{1e-11, 5000, false, false}});
 }
 
 }  // namespace

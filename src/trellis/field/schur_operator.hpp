@@ -14,8 +14,16 @@ class SchurOperator : public LinearOperator {
   virtual void prepare_guess(SpinorField& guess, const SpinorField& x) const = 0;
   /// x (full) from the solution of the Schur system.
   virtual void reconstruct(SpinorField& x, const SpinorField& solution, const SpinorField& b) const = 0;
+  /// What these three cost, for so many right-hand sides.
+  virtual Cost source_cost(int columns) const = 0;
+  virtual Cost guess_cost(int columns) const { return copy_cost(columns); }
+  virtual Cost reconstruction_cost(int columns) const = 0;
   /// "even-odd (symmetric)", for reports.
   virtual std::string form_in_words() const = 0;
+
+ protected:
+  /// A copy of the sites of the parity.
+  Cost copy_cost(int columns) const { return cost_of_passes(*domain_lattice(), domain(columns), 2, 0, 0, 0); }
 };
 
 }  // namespace trellis

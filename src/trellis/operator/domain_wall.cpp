@@ -158,6 +158,36 @@ double DomainWallSchur::conventional_flops() const {
   return 0.5 * five_volume(*matrix_) * (2 * wilson_hop_flops + inverse + 2 * before_hop + diagonal);
 }
 
+Cost DomainWallSchur::fifth_cost(FifthMatrix T, int columns) const {
+  const double half = 0.5 * five_volume(*matrix_) * columns;
+  Cost cost = cost_of(half * matrix_->fifth_flops(T), 2 * half * spinor_bytes(*matrix_));
+  cost.launches = 1;
+  return cost;
+}
+
+Cost DomainWallSchur::hop_plus_cost(int columns) const {
+  const int slots = columns * matrix_->params().Ls;
+  const double half = 0.5 * five_volume(*matrix_) * columns;
+  return cost_of(half * (wilson_hop_flops + 48.0),
+                 0.5 * double(matrix_->lattice().volume()) * matrix_->hop().bytes_per_site(slots) +
+                     half * spinor_bytes(*matrix_)) +
+         matrix_->hop().hop_cost(slots);
+}
+
+Cost DomainWallSchur::source_cost(int columns) const {
+  return fifth_cost(FifthMatrix::K, columns) + hop_plus_cost(columns);
+}
+
+Cost DomainWallSchur::guess_cost(int columns) const {
+  return form_ == SchurForm::symmetric ? fifth_cost(FifthMatrix::M, columns) : copy_cost(columns);
+}
+
+Cost DomainWallSchur::reconstruction_cost(int columns) const {
+  const Cost inverse = fifth_cost(FifthMatrix::M_inverse, columns);
+  return (form_ == SchurForm::symmetric ? inverse : copy_cost(columns)) +
+         fifth_cost(FifthMatrix::B, columns) + hop_plus_cost(columns) + inverse;
+}
+
 LinearOperatorPtr DomainWallSchur::converted(Precision precision) const {
   return std::make_shared<DomainWallSchur>(matrix_->converted(precision), form_, parity_);
 }

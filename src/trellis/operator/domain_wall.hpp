@@ -116,6 +116,9 @@ class DomainWallSchur final : public SchurOperator {
   void prepare_guess(SpinorField& schur_guess, const SpinorField& x) const override;
   /// x_e = M^-1 y (symmetric) or y, with y the Schur solution; x_o = M^-1 (b_o + 1/2 H_oe B x_e)
   void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const override;
+  Cost source_cost(int columns) const override;
+  Cost guess_cost(int columns) const override;
+  Cost reconstruction_cost(int columns) const override;
   LinearOperatorPtr full() const override { return std::make_shared<DomainWallOperator>(matrix_); }
   std::string form_in_words() const override {
     return form_ == SchurForm::symmetric ? "even-odd (symmetric)" : "even-odd (asymmetric)";
@@ -126,6 +129,9 @@ class DomainWallSchur final : public SchurOperator {
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   Cost cost_of_form(int columns, bool is_dagger) const;
   double conventional_flops() const;  ///< of one column
+  /// T in, and x + coefficient H in, on half the sites.
+  Cost fifth_cost(FifthMatrix T, int columns) const;
+  Cost hop_plus_cost(int columns) const;
   SpinorField& workspace(int which, int parity, int rhs) const;
   /// Both add |out|^2 to `norms`, if given.
   void run(SpinorField& out, const SpinorField& in, TileNorms* norms) const;

@@ -88,6 +88,15 @@ Cost StaggeredSchur::cost(int columns) const {
   return cost;
 }
 
+Cost StaggeredSchur::hop_plus_cost(int parity, int columns) const {
+  const StaggeredHopping& hop = matrix_->hopping();
+  const double half = 0.5 * double(matrix_->lattice().volume());
+  const double vector = 6.0 * double(element_bytes(matrix_->precision()));
+  return cost_of(half * columns * (hop.flops_per_site() + 18.0),
+                 half * (hop.bytes_per_site(columns) + columns * vector)) +
+         hop.hop_cost(parity, columns);
+}
+
 LinearOperatorPtr StaggeredSchur::converted(Precision precision) const {
   return std::make_shared<StaggeredSchur>(matrix_->converted(precision), shift_);
 }

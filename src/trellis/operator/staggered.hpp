@@ -77,6 +77,10 @@ class StaggeredSchur final : public SchurOperator {
   void prepare_guess(SpinorField& guess, const SpinorField& x) const override { extract_parity(guess, x); }
   /// x_o = (b_o - D_oe x_e) / m. @pre m != 0
   void reconstruct(SpinorField& x, const SpinorField& even_solution, const SpinorField& b) const override;
+  Cost source_cost(int columns) const override { return hop_plus_cost(0, columns); }
+  Cost reconstruction_cost(int columns) const override {
+    return hop_plus_cost(1, columns) + copy_cost(columns);
+  }
   LinearOperatorPtr full() const override { return std::make_shared<StaggeredOperator>(matrix_); }
   std::string form_in_words() const override { return "even-odd"; }
   /// z (full): z_e = x, z_o = D_oe x. What the link derivative takes.
@@ -86,6 +90,8 @@ class StaggeredSchur final : public SchurOperator {
   /// <in, out> is summed by the second hop, where that can.
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   SpinorField& odd_workspace(int rhs) const;
+  /// a D in + b x on the sites of a parity.
+  Cost hop_plus_cost(int parity, int columns) const;
   StaggeredMatrixPtr matrix_;
   double shift_;
   mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;

@@ -117,6 +117,32 @@ Cost WilsonSchur::cost_of_form(int columns, bool is_dagger) const {
   return cost;
 }
 
+Cost WilsonSchur::inverse_diagonal_cost(int columns) const {
+  const double spinor = 24.0 * element_bytes(matrix_->choice().precision);
+  const double half = 0.5 * double(matrix_->lattice().volume());
+  Cost cost = cost_of(half * columns * matrix_->diagonal_flops(true),
+                      half * (matrix_->diagonal_bytes(true) + 2 * columns * spinor));
+  cost.launches = 1;
+  return cost;
+}
+
+Cost WilsonSchur::hop_plus_cost(int columns) const {
+  const double spinor = 24.0 * element_bytes(matrix_->choice().precision);
+  const double half = 0.5 * double(matrix_->lattice().volume());
+  return cost_of(half * columns * (wilson_hop_flops + 48.0),
+                 half * (matrix_->hop().bytes_per_site(columns) + columns * spinor)) +
+         matrix_->hop().hop_cost(columns);
+}
+
+Cost WilsonSchur::source_cost(int columns) const {
+  const int diagonals = form_ == SchurForm::symmetric ? 2 : 1;
+  return diagonals * inverse_diagonal_cost(columns) + hop_plus_cost(columns);
+}
+
+Cost WilsonSchur::reconstruction_cost(int columns) const {
+  return hop_plus_cost(columns) + inverse_diagonal_cost(columns) + copy_cost(columns);
+}
+
 LinearOperatorPtr WilsonSchur::converted(Precision precision) const {
   return std::make_shared<WilsonSchur>(matrix_->converted(precision), form_, parity_);
 }

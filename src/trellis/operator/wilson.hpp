@@ -116,6 +116,8 @@ class WilsonSchur final : public SchurOperator {
   void prepare_guess(SpinorField& guess, const SpinorField& x) const override { extract_parity(guess, x); }
   /// x_o = A_oo^-1 (b_o + 1/2 H_oe x_e)
   void reconstruct(SpinorField& x, const SpinorField& schur_solution, const SpinorField& b) const override;
+  Cost source_cost(int columns) const override;
+  Cost reconstruction_cost(int columns) const override;
   LinearOperatorPtr full() const override { return std::make_shared<WilsonOperator>(matrix_); }
   int parity() const { return parity_; }
   SchurForm form() const { return form_; }
@@ -128,6 +130,9 @@ class WilsonSchur final : public SchurOperator {
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
   void run(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const;
   Cost cost_of_form(int columns, bool is_dagger) const;
+  /// A^-1 in, and x + coefficient H in, on half the sites.
+  Cost inverse_diagonal_cost(int columns) const;
+  Cost hop_plus_cost(int columns) const;
   /// A^-1 in comes first, in a launch of its own.
   bool begins_with_diagonal(bool is_dagger) const;
   void run_fused(SpinorField& out, const SpinorField& in, bool is_dagger, Coefficients* norm2) const;

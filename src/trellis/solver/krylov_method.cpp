@@ -39,6 +39,11 @@ KeptColumns::~KeptColumns() {
   for (size_t k = 0; x_ && k < waiting_.size(); ++k) copy_columns(*x_, waiting_[k], *kept_, int(k), 1);
 }
 
+void SolveCost::add_norms(const SpinorField& f, const Coefficients& norms) {
+  const int passes = std::find(norms.begin(), norms.end(), 0.0) == norms.end() ? 1 : 2;
+  add_linear_algebra(f, passes, 2 * passes, passes, passes);
+}
+
 SolveProgress::SolveProgress(int rhs, int max_iterations, bool records_history, double tolerance,
                              const StagnationRule& rule)
     : columns(size_t(rhs)),

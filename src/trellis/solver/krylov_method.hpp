@@ -33,6 +33,8 @@ struct SolveCost : Cost {
   /// `fields` reads and writes of a field like `f` and `flops_per_real` operations on each of its reals, in
   /// so many launches for each parity, with so many global sums.
   void add_linear_algebra(const SpinorField& f, double fields, double flops_per_real, int launches, int sums);
+  /// Those of a field like `f` by norm_each(), which looks again at fields with columns that vanish.
+  void add_norms(const SpinorField& f, const Coefficients& norms);
 };
 
 /// One right-hand side on its way; residuals are in the units of the run.

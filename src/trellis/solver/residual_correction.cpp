@@ -52,11 +52,6 @@ void require_valid(const LinearOperator& A, const SpinorField& x, const SpinorFi
                   name_of(b.precision()), "; low storage goes inside a mixed solver");
 }
 
-/// norm_each() looks again at fields with columns that vanish.
-int passes_of_norms(const Coefficients& norms) {
-  return std::find(norms.begin(), norms.end(), 0.0) == norms.end() ? 1 : 2;
-}
-
 Coefficients finite_norms(const SpinorField& f, const char* what) {
   const Coefficients norms = norm_each(f);
   for (size_t i = 0; i < norms.size(); ++i)
@@ -148,8 +143,8 @@ void ResidualCorrection::normalise() {
   if (any_zero_source && !guess_is_zero_) combine(x_, keeps_guess, x_, Coefficients(n, 0.0), x_);
   outcome_.assign(n, StopReason::converged);
   is_finished_.assign(n, false);
-  const int passes = passes_of_norms(norm_) + passes_of_norms(guess);
-  progress_.cost.add_linear_algebra(b_, passes, 2 * passes, passes, passes);
+  progress_.cost.add_norms(b_, norm_);
+  progress_.cost.add_norms(b_, guess);
 }
 
 /// residual = (b - A x) / |b|, and its norms into the columns.

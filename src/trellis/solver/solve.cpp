@@ -49,11 +49,18 @@ SolveReport solve(const SolverSpec& spec, const OperatorCopies& A, SpinorField& 
   return report;
 }
 
-std::vector<double> relative_residual(const LinearOperator& A, const SpinorField& x, const SpinorField& b) {
+std::vector<double> relative_residual(const LinearOperator& A, const SpinorField& x, const SpinorField& b,
+                                      SolveCost* cost) {
   SpinorField r = SpinorField::like(b);
   A.apply(r, x);
   combine(r, Coefficients(size_t(b.rhs()), 1.0), b, Coefficients(size_t(b.rhs()), -1.0), r);
   const Coefficients residual = norm_each(r), norm = norm_each(b);
+  if (cost) {
+    cost->add_applications(A, b.rhs(), 1);
+    cost->add_linear_algebra(b, 3, 3, 1, 0);
+    cost->add_norms(b, residual);
+    cost->add_norms(b, norm);
+  }
   std::vector<double> relative;
   for (size_t i = 0; i < norm.size(); ++i) {
     if (norm[i] > 0)

@@ -2,6 +2,7 @@
 /// One entry for all solvers.
 #include <vector>
 
+#include "trellis/solver/krylov_method.hpp"
 #include "trellis/solver/operator_copies.hpp"
 #include "trellis/solver/solve_report.hpp"
 #include "trellis/solver/solver_spec.hpp"
@@ -19,6 +20,8 @@ SolveReport solve(const SolverSpec& spec, const OperatorCopies& A, SpinorField& 
 
 /// |b - A x| / |b| of each right-hand side, in A's storage; 0 where both norms are 0, infinity where only b
 /// is 0.
-std::vector<double> relative_residual(const LinearOperator& A, const SpinorField& x, const SpinorField& b);
+/// @param cost what this costs is added to it
+std::vector<double> relative_residual(const LinearOperator& A, const SpinorField& x, const SpinorField& b,
+                                      SolveCost* cost = nullptr);
 
 }  // namespace trellis

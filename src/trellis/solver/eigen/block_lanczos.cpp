@@ -35,6 +35,9 @@ Quality judge(const LinearOperator& A, const Vectors& vectors, int count, int bl
       q.residuals.push_back(std::sqrt(r2[size_t(c)]));
     }
     cost.add_applications(A, n, 1);
+    cost.add_linear_algebra(v, 2, 0, 0, 0);  // the copies
+    cost.add_linear_algebra(v, 2, 4, 1, 1);
+    cost.add_linear_algebra(v, 3, 5, 1, 1);
   }
   return q;
 }
@@ -182,7 +185,11 @@ Eigenvectors Lanczos::finish() {
   SpinorField image = normal_.make_field(1);
   for (int j = 0; j < n; ++j) {
     normal_.apply(image, found[size_t(j)]);
-    const FieldCoefficients overlaps = dots_each(first_of(found, size_t(j) + 1), image);
+    const size_t count = size_t(j) + 1;
+    const FieldCoefficients overlaps = dots_each(first_of(found, count), image);
+    cost_.add_applications(normal_, 1, 1);
+    cost_.add_linear_algebra(image, double(count) + std::ceil(double(count) / 16), 4.0 * double(count),
+                             launches_of(found.front(), image, count), 1);
     for (int i = 0; i <= j; ++i) H.at(i, j) = overlaps[size_t(i)][0];
     stop_point();
   }

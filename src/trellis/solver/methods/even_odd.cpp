@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/solver/preconditioner.hpp"
@@ -37,6 +38,7 @@ class EvenOddSolve {
   SolveReport run(SpinorField& x);
 
  private:
+  SolveReport solve_and_correct(SpinorField& x);
   SolveReport solve_through_schur(SpinorField& x, const SpinorField& b, SpinorField& solution,
                                   const std::vector<double>& tolerance);
   void correct(SpinorField& x, SolveReport& report, std::vector<bool>& goes_on);
@@ -46,6 +48,7 @@ class EvenOddSolve {
   const OperatorCopies& system_;
   const SchurOperator& S_;
   const SpinorField& b_;
+  SolveCost cost_;  ///< of all but the solves of S
 };
 
 /// M x = b from the guess `solution` of S, so that |b - M x| <= tolerance |b| is to be expected.
@@ -57,7 +60,8 @@ SolveReport EvenOddSolve::solve_through_schur(SpinorField& x, const SpinorField&
     SpinorField nothing = S_.make_field(b.rhs());
     S_.reconstruct(x, nothing, b);
   }
-  std::vector<double> wanted = relative_residual(M_, x, b);
+  cost_ += S_.source_cost(b.rhs()) + 2 * S_.reconstruction_cost(b.rhs());
+  std::vector<double> wanted = relative_residual(M_, x, b, &cost_);
   for (size_t i = 0; i < wanted.size(); ++i) {
     const double ratio = std::isfinite(wanted[i]) ? std::max(1.0, wanted[i]) : 1.0;
     wanted[i] = std::max(tolerance[i] / ratio, least_tolerance);
@@ -93,25 +97,38 @@ void EvenOddSolve::correct(SpinorField& x, SolveReport& report, std::vector<bool
     M_.apply(image, correction);
     const Coefficients size = norm_each(residual);
     const Coefficients left2 = combine_norm2(image, takes, residual, minus, image);
+    cost_.add_norms(b_, size);
+    cost_.add_linear_algebra(b_, 3, 5, 1, 1);
     for (size_t i = 0; i < columns; ++i)  // a correction that makes a column worse is not taken
       if (!(std::sqrt(left2[i]) < size[i])) takes[i] = 0;
   }
   combine(x, Coefficients(columns, 1.0), x, takes, correction);
+  cost_.add_applications(M_, b_.rhs(), 2);
+  cost_.add_linear_algebra(b_, 6, 6, 2, 0);
   solve.continues(report);
   report = std::move(solve);
-  report.relative_residual = relative_residual(M_, x, b_);
+  report.relative_residual = relative_residual(M_, x, b_, &cost_);
   for (size_t i = 0; i < columns; ++i)
     goes_on[i] = goes_on[i] && report.relative_residual[i] > tolerance &&
                  report.relative_residual[i] <= least_progress * before[i];
 }
 
 SolveReport EvenOddSolve::run(SpinorField& x) {
+  const Stopwatch watch;
+  SolveReport report = solve_and_correct(x);
+  report.cost += cost_;
+  report.seconds = watch.seconds();
+  return report;
+}
+
+SolveReport EvenOddSolve::solve_and_correct(SpinorField& x) {
   const SolveLimits limits = spec_.limits();
   SpinorField solution = S_.make_field(b_.rhs());
   S_.prepare_guess(solution, x);
+  cost_ += S_.guess_cost(b_.rhs());
   SolveReport report =
       solve_through_schur(x, b_, solution, std::vector<double>(size_t(b_.rhs()), limits.tolerance));
-  report.relative_residual = relative_residual(M_, x, b_);
+  report.relative_residual = relative_residual(M_, x, b_, &cost_);
   if (limits.iterations > 0) return report;  // no tolerance
   std::vector<bool> goes_on;
   for (const double r : report.relative_residual) goes_on.push_back(std::isfinite(r) && r > limits.tolerance);
@@ -143,7 +160,7 @@ class EvenOddInverse final : public ApproximateInverse {
     S_.prepare_source(source_, r);
     K_->apply(solution_, source_, cost);
     S_.reconstruct(z, solution_, r);
-    cost.add_applications(S_, r.rhs(), 1);  // the hops of both take as much as those of one S
+    cost += S_.source_cost(r.rhs()) + S_.reconstruction_cost(r.rhs());
   }
 
  private:
