@@ -6,8 +6,9 @@
 #
 #   */mpi/*              with TRELLIS_MPI=ON only
 #   */cuda/*, *.cu       with TRELLIS_CUDA=ON only
-#   */simulated/*, x.cuda.cu (as C++)   with TRELLIS_CUDA_SIMULATED=ON only
-#   x.cpu.cpp, x.emulated.cpp, x.cuda.cu   see TrellisKernels.cmake
+#   */simulated/*        with TRELLIS_CUDA_SIMULATED=ON only
+#   x.launch.cpp         once for every backend and instantiation, see TrellisKernels.cmake; for the backend cuda
+#                        with TRELLIS_CUDA=ON, or as C++ with TRELLIS_CUDA_SIMULATED=ON
 
 set_property(GLOBAL PROPERTY TRELLIS_FOLDER_TARGETS "")
 set_property(GLOBAL PROPERTY TRELLIS_CUDA_TARGETS "")
@@ -87,10 +88,10 @@ function(trellis_add_folder name)
     list(FILTER files EXCLUDE REGEX "/simulated/")
   endif()
   set(kernels ${files})
-  list(FILTER kernels INCLUDE REGEX "\\.(cpu|emulated)\\.cpp$")
-  list(FILTER files EXCLUDE REGEX "\\.(cpu|emulated)\\.cpp$")
+  list(FILTER kernels INCLUDE REGEX "\\.launch\\.cpp$")
+  list(FILTER files EXCLUDE REGEX "\\.launch\\.cpp$")
   set(launches "")
-  trellis_kernel_sources(launches ${kernels})
+  trellis_kernel_sources(launches "cpu;emulated" ${kernels})
   if(launches AND TRELLIS_FUZZ)
     set_source_files_properties(${launches} PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
   elseif(launches AND TRELLIS_SANITIZE)
@@ -114,20 +115,19 @@ function(trellis_add_folder name)
   endif()
   list(APPEND files ${launches})
   if(TRELLIS_CUDA_SIMULATED)
-    file(GLOB_RECURSE simulated_kernels CONFIGURE_DEPENDS ${root}/*.cuda.cu)
     set(simulated "")
-    trellis_kernel_sources(simulated ${simulated_kernels})
+    trellis_kernel_sources(simulated cuda ${kernels})
     if(simulated)
       set_source_files_properties(${simulated} PROPERTIES LANGUAGE CXX
-        COMPILE_OPTIONS "-xc++;-DTRELLIS_SIMULATED_LAUNCH;-O1" SKIP_PRECOMPILE_HEADERS ON)
+        COMPILE_OPTIONS "-xc++;-O1" SKIP_PRECOMPILE_HEADERS ON)
     endif()
     list(APPEND files ${simulated})
   endif()
 
   set(cuda_files "")
   if(TRELLIS_CUDA)
-    file(GLOB_RECURSE cuda_kernels CONFIGURE_DEPENDS ${root}/*.cu)
-    trellis_kernel_sources(cuda_files ${cuda_kernels})
+    file(GLOB_RECURSE cuda_files CONFIGURE_DEPENDS ${root}/*.cu)
+    trellis_kernel_sources(cuda_files cuda ${kernels})
   endif()
 
   set(target trellis_${name})

@@ -1,27 +1,34 @@
 # One object file per kernel and instantiation.
 #
-# A kernel file that begins with lines of the form
-#     // instantiate: STORAGE=double,float,half LANES=1,4,8,16
-# is compiled once for every combination of the values on a line (several such lines: the union).
+# A launch file x.launch.cpp begins with lines of the form
+#     // instantiate: BACKEND=cpu STORAGE=double,float,Half LANES=1,4,8,16
+#     // instantiate: BACKEND=emulated,cuda STORAGE=double,float,Half
+# and is compiled once for every combination of the values on a line (several such lines: the union).
 # Each combination is a small generated source
-#     <build>/kernels/<path>/x.double.4.cpu.cpp
-# that defines TRELLIS_INSTANTIATE_STORAGE, TRELLIS_INSTANTIATE_LANES, ... and includes the kernel file.
-# A file without such a line is compiled as it is.
+#     <build>/kernels/<path>/x.double.4.cpu.cpp, x.double.emulated.cpp, x.double.cuda.cu
+# that defines TRELLIS_INSTANTIATE_BACKEND_cpu (or _emulated, _cuda), TRELLIS_INSTANTIATE_STORAGE,
+# TRELLIS_INSTANTIATE_LANES, ... and includes the launch file.
 
-# trellis_kernel_sources(<list variable> <file>...): appends what is to be compiled for these files.
-function(trellis_kernel_sources output)
+# trellis_kernel_sources(<list variable> <backends> <file>...): appends what is to be compiled of these files
+# for the backends.
+function(trellis_kernel_sources output backends)
   set(sources ${${output}})
   foreach(file IN LISTS ARGN)
     file(STRINGS ${file} lines LIMIT_COUNT 8 REGEX "^// instantiate:")
     if(NOT lines)
-      list(APPEND sources ${file})
-      continue()
+      message(FATAL_ERROR "${file} has no line '// instantiate: BACKEND=...' (cmake/TrellisKernels.cmake)")
     endif()
     # A changed first line changes the list of files.
     set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     foreach(line IN LISTS lines)
       trellis_kernel_combinations(combinations "${line}")
       foreach(combination IN LISTS combinations)
+        if(NOT combination MATCHES "^BACKEND=(cpu|emulated|cuda)( |$)")
+          message(FATAL_ERROR "${file}: '${line}' has to begin with BACKEND=, of cpu, emulated and cuda")
+        endif()
+        if(NOT CMAKE_MATCH_1 IN_LIST backends)
+          continue()
+        endif()
         trellis_generate_instantiation(source ${file} "${combination}")
         list(APPEND sources ${source})
       endforeach()
@@ -60,20 +67,28 @@ endfunction()
 function(trellis_generate_instantiation output file combination)
   file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR}/src ${file})
   get_filename_component(folder ${relative} DIRECTORY)
-  get_filename_component(name ${relative} NAME)
-  string(REGEX MATCH "^([^.]+)\\.(.+)$" parts ${name})
-  set(stem ${CMAKE_MATCH_1})
-  set(extension ${CMAKE_MATCH_2})
+  get_filename_component(stem ${relative} NAME_WE)
   string(REPLACE " " ";" settings "${combination}")
   set(text "// Generated from ${relative} for ${combination} (cmake/TrellisKernels.cmake).\n")
   set(suffix "")
   foreach(setting IN LISTS settings)
     string(REGEX MATCH "^([^=]+)=(.*)$" parts ${setting})
-    string(APPEND text "#define TRELLIS_INSTANTIATE_${CMAKE_MATCH_1} ${CMAKE_MATCH_2}\n")
-    string(REGEX REPLACE "[^A-Za-z0-9_]" "_" value "${CMAKE_MATCH_2}")
+    set(name ${CMAKE_MATCH_1})
+    set(value ${CMAKE_MATCH_2})
+    if(name STREQUAL "BACKEND")
+      set(backend ${value})
+      string(APPEND text "#define TRELLIS_INSTANTIATE_BACKEND_${value} 1\n")
+      continue()
+    endif()
+    string(APPEND text "#define TRELLIS_INSTANTIATE_${name} ${value}\n")
+    string(REGEX REPLACE "[^A-Za-z0-9_]" "_" value "${value}")
     string(APPEND suffix ".${value}")
   endforeach()
   string(APPEND text "#include \"${relative}\"\n")
+  set(extension ${backend}.cpp)
+  if(backend STREQUAL "cuda")
+    set(extension cuda.cu)
+  endif()
   set(source ${CMAKE_BINARY_DIR}/kernels/${folder}/${stem}${suffix}.${extension})
   file(CONFIGURE OUTPUT ${source} CONTENT "${text}" @ONLY)  # keeps the file when nothing changed
   set(${output} ${source} PARENT_SCOPE)

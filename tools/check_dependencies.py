@@ -5,14 +5,14 @@ The rule itself stands in src/CMakeLists.txt, in the lines `trellis_add_folder(n
 may include itself, the folders it sees, and all that those see. Besides:
 
 - reference/ includes algebra/, lattice/ and base/ only;
-- kernels' x.hpp see views: nothing of device/ (the launches x.cpu.cpp, x.cuda.cu do);
+- kernels' x.hpp see views: nothing of device/; their launches x.launch.cpp see device/launch.hpp alone and
+  name neither cpu:: nor cuda::, and there are no launches for one backend;
 - mpi.h only in comm/mpi/ and io/, cuda_runtime.h only in device/cuda/, OpenMP only in device/cpu/;
 - clocks are read in base/clock.hpp only; what a run does depends on times in device/ only (and at the end
   of a rank); elsewhere a Stopwatch measures for reports;
 - where a field lies (Backend::cuda and the like) is asked in base/, device/, comm/transport/choice and by
   what keeps and moves fields in storage; elsewhere backends are handed on (device/launches.hpp and
   field/storage/on_host.hpp act on them);
-- a launch x.cuda.cu has at most 80 lines;
 - in Python, analysis, campaign and report import neither trellis._core nor a module that does.
 """
 
@@ -29,7 +29,8 @@ from pathlib import Path
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 FOLDER = re.compile(r"^trellis_add_folder\((\w+)([^)]*)\)", re.MULTILINE)
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
-CUDA_LAUNCH_LINES = 80
+BACKEND_NAME = re.compile(r"\b(cpu|cuda)::")
+LAUNCH = "trellis/device/launch.hpp"
 WITHOUT_CORE = ("analysis", "campaign", "report")
 
 # The end of a rank waits for other ranks only so long; a number that no other memory begins with.
@@ -116,6 +117,8 @@ def check_folders(root: Path, rule: dict[str, set[str]]) -> Iterator[str]:
             yield f"{where}: folder {folder} is not in src/CMakeLists.txt"
             continue
         kernel_text = folder == "kernels" and path.suffix == ".hpp"
+        if folder == "kernels":
+            yield from check_kernel(path, where)
         for number, name in included(path):
             parts = name.split("/")
             if parts[0] in ("reference", "tests", "bench", "lab", "bindings"):
@@ -126,7 +129,18 @@ def check_folders(root: Path, rule: dict[str, set[str]]) -> Iterator[str]:
                 yield f"{where}:{number}: {folder} may not include {name}"
             elif kernel_text and parts[1] == "device":
                 yield f"{where}:{number}: a kernel's text sees views only, not {name}"
+            elif folder == "kernels" and parts[1] == "device" and name != LAUNCH:
+                yield f"{where}:{number}: a launch sees {LAUNCH} only, not {name}"
         yield from check_privileges(path, where, inside)
+
+
+def check_kernel(path: Path, where: Path) -> Iterator[str]:
+    """Kernels are written once for all backends."""
+    if path.suffix in (".cu", ".cuh") or (path.suffix == ".cpp" and not path.name.endswith(".launch.cpp")):
+        yield f"{where}: a kernel is launched by x.launch.cpp, on all backends"
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        if match := BACKEND_NAME.search(line.partition("//")[0]):
+            yield f"{where}:{number}: kernels are launched by {LAUNCH} and do not name {match[0]}"
 
 
 def check_privileges(path: Path, where: Path, inside: Path) -> Iterator[str]:
@@ -137,8 +151,6 @@ def check_privileges(path: Path, where: Path, inside: Path) -> Iterator[str]:
         for number, line in enumerate(lines, 1):
             if pattern.search(line.partition("//")[0]):
                 yield f"{where}:{number}: {what} is for {', '.join(places)} only"
-    if path.name.endswith(".cuda.cu") and len(lines) > CUDA_LAUNCH_LINES:
-        yield f"{where}: {len(lines)} lines; a launch has at most {CUDA_LAUNCH_LINES}"
 
 
 def check_reference(root: Path) -> Iterator[str]:

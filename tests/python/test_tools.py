@@ -89,8 +89,14 @@ INCLUDES = [
     ("lattice/geometry.hpp", "#include <vector>", True),
     ("kernels/dirac/hop.hpp", '#include "trellis/view/layout.hpp"', True),
     ("kernels/dirac/hop.hpp", '#include "trellis/device/stream.hpp"', False),
-    ("kernels/dirac/hop.cpu.cpp", '#include "trellis/device/stream.hpp"', True),
-    ("kernels/dirac/hop.cpu.cpp", '#include "trellis/comm/communicator.hpp"', False),
+    ("kernels/dirac/hop.launch.cpp", '#include "trellis/device/launch.hpp"', True),
+    ("kernels/dirac/hop.launch.cpp", '#include "trellis/device/cpu/for_each_site.hpp"', False),
+    ("kernels/dirac/hop.launch.cpp", '#include "trellis/comm/communicator.hpp"', False),
+    ("kernels/dirac/hop.launch.cpp", "launch::for_each_site(sites, kernel);", True),
+    ("kernels/dirac/hop.launch.cpp", "cpu::for_each_site(sites, kernel);", False),
+    ("kernels/dirac/hop.hpp", "  cuda::Stream stream;  // a queue", False),
+    ("kernels/dirac/hop.cpu.cpp", "int x;", False),
+    ("kernels/dirac/hop.cuda.cu", "int x;", False),
     ("update/hmc.cpp", '#include "trellis/solver/cg.hpp"', True),
     ("update/hmc.cpp", '#include "trellis/io/ildg.hpp"', False),
     ("measure/meson.cpp", '#include "trellis/update/hmc.hpp"', False),
@@ -102,7 +108,7 @@ INCLUDES = [
     ("device/cuda/memory.cu", "#include <cuda_runtime.h>", True),
     ("device/memory.hpp", "#include <cuda_runtime.h>", False),
     ("device/cpu/launch.cpp", "#pragma omp parallel", True),
-    ("kernels/linalg/axpy.cpu.cpp", "#pragma omp parallel for", False),
+    ("kernels/linalg/axpy.launch.cpp", "#pragma omp parallel for", False),
     ("unheard_of/x.cpp", "int x;", False),
     ("base/clock.hpp", "auto t = std::chrono::steady_clock::now();", True),
     ("solver/cg.cpp", "auto t = std::chrono::steady_clock::now();", False),
@@ -134,14 +140,6 @@ def test_includes(tmp_path: Path, file: str, line: str, allowed: bool) -> None:
     assert bool(problems) is not allowed, problems
     if problems:
         assert file in problems[0]
-
-
-def test_a_cuda_launch_has_at_most_eighty_lines(tmp_path: Path) -> None:
-    rule = dependencies.read_rule(RULE)
-    root = write(tmp_path, {"src/trellis/kernels/dirac/hop.cuda.cu": "//\n" * 80})
-    assert not list(dependencies.check_folders(root, rule))
-    write(tmp_path, {"src/trellis/kernels/dirac/hop.cuda.cu": "//\n" * 81})
-    assert len(list(dependencies.check_folders(root, rule))) == 1
 
 
 @pytest.mark.parametrize("folder, allowed", [("algebra", True), ("lattice", True), ("view", False)])
@@ -379,11 +377,14 @@ def test_a_launch_that_only_the_cpu_has_is_found(without: str, lacking: set[tupl
 
 def test_each_launch_on_the_cpu_has_one_on_gpus_in_the_same_storage() -> None:
     """What check_cuda_launches finds after two builds, from the first lines of the files."""
-    launches = sorted((ROOT / "src" / "trellis" / "kernels").rglob("*.cpu.cpp"))
+    launches = sorted((ROOT / "src" / "trellis" / "kernels").rglob("*.launch.cpp"))
     assert launches
-    for on_cpu in launches:
-        on_gpu = on_cpu.with_name(on_cpu.name.replace(".cpu.cpp", ".cuda.cu"))
-        storages = [
-            re.findall(r"^// instantiate: STORAGE=(\S+)", path.read_text()) for path in (on_cpu, on_gpu)
-        ]
-        assert storages[0] == storages[1], on_gpu
+    for launch in launches:
+        storages = {
+            backend: storage
+            for backends, storage in re.findall(
+                r"^// instantiate: BACKEND=(\S+)(?: STORAGE=(\S+))?", launch.read_text(), re.MULTILINE
+            )
+            for backend in backends.split(",")
+        }
+        assert storages["cpu"] == storages["cuda"], launch

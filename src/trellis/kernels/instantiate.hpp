@@ -1,11 +1,12 @@
 #pragma once
-/// What a launch file instantiates itself for: the storage and the layout that the build passes to it.
+/// What a launch file instantiates itself for: the storage and the layout that the build passes to it
+/// (cmake/TrellisKernels.cmake).
 #include "trellis/view/layout.hpp"
 #include "trellis/view/site_array.hpp"
 
 namespace trellis {
 
-#if defined(__CUDACC__) || defined(TRELLIS_SIMULATED_LAUNCH)
+#if defined(TRELLIS_INSTANTIATE_BACKEND_cuda)
 using InstantiatedLayout = CudaLayout;
 #elif defined(TRELLIS_INSTANTIATE_LANES)
 using InstantiatedLayout = CpuLayout<TRELLIS_INSTANTIATE_LANES>;

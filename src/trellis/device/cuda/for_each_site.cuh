@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "trellis/base/exact_sum.hpp"
+#include "trellis/device/launch_hints.hpp"
 #include "trellis/device/site_range.hpp"
 
 #if !defined(__CUDACC__)
@@ -39,6 +40,27 @@ void for_each_site(const SiteRange& range, int slots, const F& f) {
   if (range.size() == 0) return;
   site_kernel<<<blocks_of(range, slots), threads_per_block, 0, launch_stream()>>>(f, range.list, range.begin,
                                                                                   range.size());
+  check(cudaGetLastError(), "kernel launch");
+}
+
+/// A group of slots for each thread, one after the other.
+template <class F>
+__global__ void __launch_bounds__(threads_per_block)
+    group_kernel(const F f, const int32_t* list, int begin, int count, const launch::ColumnGroups groups) {
+  const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
+  if (i >= count) return;
+  const int site = list ? list[begin + i] : begin + i;
+  const int end = groups.end(int(blockIdx.y));
+#pragma unroll 1
+  for (int slot = groups.begin(int(blockIdx.y)); slot < end; ++slot) f(site, slot);
+}
+
+/// The same as for_each_site(), with fewer threads.
+template <class F>
+void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f) {
+  if (range.size() == 0) return;
+  group_kernel<<<blocks_of(range, groups.count()), threads_per_block, 0, launch_stream()>>>(
+      f, range.list, range.begin, range.size(), groups);
   check(cudaGetLastError(), "kernel launch");
 }
 

@@ -88,15 +88,22 @@ double from_bits(unsigned long long bits) {
   return x;
 }
 
+/// Copies behind what was launched on this thread's stream, and waits for it.
+void read_scratch(std::vector<Scratch>& host, const Scratch* device) {
+  check(cudaMemcpyAsync(host.data(), device, host.size() * sizeof(Scratch), cudaMemcpyDeviceToHost,
+                        launch_stream()),
+        "cudaMemcpyAsync");
+  check(cudaStreamSynchronize(launch_stream()), "cudaStreamSynchronize");
+}
+
 /// The scratch of every row with its largest term.
 std::vector<Scratch> largest_of_rows(const double* terms, int count, size_t stride, int rows) {
   Scratch* scratch = scratch_memory.get(size_t(rows));
-  check(cudaMemsetAsync(scratch, 0, size_t(rows) * sizeof(Scratch)), "cudaMemsetAsync");
-  find_largest<<<grid(count, rows), threads_per_block>>>(terms, count, stride, scratch);
+  check(cudaMemsetAsync(scratch, 0, size_t(rows) * sizeof(Scratch), launch_stream()), "cudaMemsetAsync");
+  find_largest<<<grid(count, rows), threads_per_block, 0, launch_stream()>>>(terms, count, stride, scratch);
   check(cudaGetLastError(), "kernel launch");
   std::vector<Scratch> host(static_cast<size_t>(rows));
-  check(cudaMemcpy(host.data(), scratch, host.size() * sizeof(Scratch), cudaMemcpyDeviceToHost),
-        "cudaMemcpy");
+  read_scratch(host, scratch);
   return host;
 }
 
@@ -130,13 +137,14 @@ void reduce_rows(const double* terms, int count, size_t stride, int rows, ExactS
     if (!is_summed) parts[row].top = ExactSum::lowest;
   }
   Rounders* on_device = rounder_memory.get(rounders.size());
-  check(cudaMemcpy(on_device, rounders.data(), rounders.size() * sizeof(Rounders), cudaMemcpyHostToDevice),
-        "cudaMemcpy");
+  check(cudaMemcpyAsync(on_device, rounders.data(), rounders.size() * sizeof(Rounders),
+                        cudaMemcpyHostToDevice, launch_stream()),
+        "cudaMemcpyAsync");
   Scratch* scratch = scratch_memory.get(host.size());
-  add_parts<<<grid(count, rows), threads_per_block>>>(terms, count, stride, on_device, scratch);
+  add_parts<<<grid(count, rows), threads_per_block, 0, launch_stream()>>>(terms, count, stride, on_device,
+                                                                          scratch);
   check(cudaGetLastError(), "kernel launch");
-  check(cudaMemcpy(host.data(), scratch, host.size() * sizeof(Scratch), cudaMemcpyDeviceToHost),
-        "cudaMemcpy");
+  read_scratch(host, scratch);
   for (size_t row = 0; row < host.size(); ++row) {
     if (!parts[row].is_not_finite && !parts[row].is_too_large)
       for (int k = 0; k < exact_sum_bins; ++k)

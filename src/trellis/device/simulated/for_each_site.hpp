@@ -1,5 +1,5 @@
 #pragma once
-/// Site loops of a simulated GPU (preset cuda-simulated): the launches x.cuda.cu compiled by the host's
+/// Site loops of a simulated GPU (preset cuda-simulated): the launches for GPUs compiled by the host's
 /// compiler. While a loop runs, device memory can be reached, else not; a functor that holds a pointer to
 /// host memory is refused.
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "trellis/base/exact_sum.hpp"
+#include "trellis/device/launch_hints.hpp"
 #include "trellis/device/simulated/device_memory.hpp"
 #include "trellis/device/site_range.hpp"
 
@@ -46,6 +47,14 @@ void for_each_site(const SiteRange& range, int slots, const F& f) {
       else
         f(site);
     }
+  });
+}
+
+template <class F>
+void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f) {
+  simulate_launch(range, f, [&](int, int site) {
+    for (int group = 0; group < groups.count(); ++group)
+      for (int slot = groups.begin(group); slot < groups.end(group); ++slot) f(site, slot);
   });
 }
 

@@ -330,7 +330,7 @@ class StaggeredHop {
 
 struct SiteRange;
 /// out = a x + b H psi on the blocks of the range, all right-hand sides.
-/// Instantiated in staggered_hop.{cpu,emulated}.cpp and staggered_hop.cuda.cu; dispatched in operator/.
+/// Instantiated in staggered_hop.launch.cpp; dispatched in operator/.
 template <class Layout, class Storage>
 void launch_staggered_hop(const StaggeredHopCall& call, const SiteRange& sites);
 

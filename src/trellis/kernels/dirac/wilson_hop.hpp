@@ -40,6 +40,7 @@ struct WilsonHopCall {
   int slots = 1;
   size_t working_set = 0;  ///< bytes of links and fields on this rank; 0 where nothing is read ahead
   const Geometry* geometry = nullptr;
+  int columns_per_thread = 1;  ///< right-hand sides that a thread of a GPU takes, one after the other
 };
 
 /// Multiplies the two chiral components with the hermitian 6x6 blocks of a clover term (72 reals: for each
@@ -269,7 +270,7 @@ class WilsonHop {
 };
 
 /// out = first(x) + second(H psi) on the blocks of the range, all right-hand sides.
-/// Instantiated in wilson_hop.{cpu,emulated}.cpp and wilson_hop.cuda.cu; dispatched in field/.
+/// Instantiated in wilson_hop.launch.cpp; dispatched in operator/.
 struct SiteRange;
 template <class Layout, class Storage>
 void launch_wilson_hop(const WilsonHopCall& call, const SiteRange& sites);

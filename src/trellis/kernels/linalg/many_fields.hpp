@@ -7,7 +7,10 @@
 ///   subtract:  w_c -= sum_j a[c][j] x_j             Traffic: the same, and each column is written once.
 ///
 /// The terms of an update are taken one after the other and rounded to storage once, behind the last.
+#include <array>
+
 #include "trellis/kernels/linalg/linear_algebra.hpp"
+#include "trellis/kernels/linalg/with_norm.hpp"
 
 namespace trellis {
 
@@ -67,11 +70,11 @@ class DotsAtSite {
     for (; count_ < J && first_field + count_ < call.count; ++count_)
       x_[count_] = typename Kernel::Array(call.fields[first_field + count_]);
   }
-  TRELLIS_SITE_FN void operator()(int site, double (&terms)[2 * J]) const {
-    for (int j = 0; j < J; ++j) {
-      terms[2 * j] = terms[2 * j + 1] = 0.0;
+  TRELLIS_SITE_FN std::array<typename Kernel::Term, 2 * J> operator()(int site) const {
+    std::array<typename Kernel::Term, 2 * J> terms{};
+    for (int j = 0; j < J; ++j)
       if (j < count_) Kernel::Plain::dot_term(x_[j], w_, site, slot_, terms[2 * j], terms[2 * j + 1]);
-    }
+    return terms;
   }
 
  private:
@@ -79,7 +82,7 @@ class DotsAtSite {
   int count_ = 0, slot_;
 };
 
-/// The update of one slot of one column, for devices. f(site, int) is the form without a sum.
+/// The update of one slot of one column, for devices.
 template <class Layout, class Storage, int N>
 class SubtractAtSite {
  public:
@@ -91,14 +94,15 @@ class SubtractAtSite {
       for (int i = 0; i < 2; ++i) a_[2 * j + i] = call.coefficients[2 * (column * call.count + j) + i];
     }
   }
-  TRELLIS_SITE_FN void operator()(int site, int) const {
+  TRELLIS_SITE_FN void operator()(int site) const {
     typename Kernel::Real r[N];
     Kernel::subtract(w_, x_, count_, a_, site, slot_, r);
   }
-  TRELLIS_SITE_FN void operator()(int site, double (&terms)[1]) const {
+  /// The same, with |w|^2 behind it.
+  TRELLIS_SITE_FN typename Kernel::Term with_norm(int site) const {
     typename Kernel::Real r[N];
     Kernel::subtract(w_, x_, count_, a_, site, slot_, r);
-    terms[0] = Kernel::norm_term(w_, site, slot_, r);
+    return Kernel::norm_term(w_, site, slot_, r);
   }
 
  private:

@@ -2,11 +2,11 @@
 /// Site loops of the CPU over kernels that take links from all around a block: read_ahead.hpp with the links
 /// of the block and of its neighbours in y, z and t. Those in x come with the blocks before and after.
 #include "trellis/device/cpu/walk/read_ahead.hpp"
+#include "trellis/device/launch_hints.hpp"
 
 namespace trellis::cpu {
 
-/// Which neighbours a kernel reads: the next ones only, or also those before.
-enum class Reach { forward, around };
+using launch::Reach;
 
 template <class Layout, class Storage>
 class LinksAround {

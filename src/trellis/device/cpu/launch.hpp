@@ -1,0 +1,148 @@
+#pragma once
+/// Launches on CPUs, of the emulated GPU layout too (device/launch.hpp).
+#include <array>
+#include <concepts>
+
+#include "trellis/device/cpu/for_each_group.hpp"
+#include "trellis/device/cpu/reduce_rows.hpp"
+#include "trellis/device/cpu/walk/read_ahead.hpp"
+#include "trellis/device/cpu/walk/read_links.hpp"
+#include "trellis/device/launch_hints.hpp"
+
+namespace trellis::launch {
+inline namespace on_cpu {
+
+namespace detail {
+/// A kernel that computes two right-hand sides together, and asks ahead for lines by itself.
+template <class Kernel>
+concept TakesPairs = requires(const Kernel& kernel) {
+  kernel.template compute<2>(0, 0);
+};
+template <class Kernel>
+concept AsksAhead = requires(Kernel& kernel) {
+  kernel.set_asks_ahead(true);
+};
+
+template <class Kernel>
+[[gnu::always_inline]] inline void compute_slots(const Kernel& kernel, int block, int slots) {
+  if constexpr (TakesPairs<Kernel>) {
+    int slot = 0;
+    for (; slot + 2 <= slots; slot += 2) kernel.template compute<2>(block, slot);
+    if (slot < slots) kernel.template compute<1>(block, slot);
+  } else {
+    for (int slot = 0; slot < slots; ++slot) kernel(block, slot);
+  }
+}
+
+/// All launches of a kernel by a thread share their trials.
+template <class Kernel>
+cpu::WalkTrials& trials_of() {
+  thread_local cpu::WalkTrials trials(AsksAhead<Kernel> ? cpu::ways_ahead_along : cpu::ways_ahead,
+                                      typeid(Kernel));
+  return trials;
+}
+
+/// run(traffic, trials, bring, prepare) of a kernel that has read_ahead().
+template <class Storage, class Kernel, class Run>
+void with_read_ahead(Kernel& kernel, int slots, const WorkingSet& all, const Run& run) {
+  cpu::WalkTrials& trials = trials_of<Kernel>();
+  const auto bring = [&](int block, const auto& lines) {
+    kernel.read_ahead(block, slots, lines, cpu::claim_lines);
+  };
+  const cpu::Traffic traffic{kernel.bytes_of_block(slots),
+                             {all.bytes, all.geometry, slots, cpu::storage_name<Storage>()}};
+  if constexpr (AsksAhead<Kernel>)
+    run(traffic, trials, bring, [&](cpu::Ahead ahead) { kernel.set_asks_ahead(ahead == cpu::Ahead::along); });
+  else
+    run(traffic, trials, bring, cpu::IgnoreWay{});
+}
+}  // namespace detail
+
+template <class Kernel>
+void for_each_site(const SiteRange& range, const Kernel& kernel) {
+  cpu::for_each_site(range, [&](int block) { kernel(block); });
+}
+
+template <class Kernel>
+void for_each_site(const SiteRange& range, int slots, const Kernel& kernel, Columns = {}) {
+  cpu::for_each_site(range, [&](int block) { detail::compute_slots(kernel, block, slots); });
+}
+
+template <class Storage, class Kernel>
+void for_each_site_read_ahead(const SiteRange& range, int slots, Kernel& kernel, const WorkingSet& all,
+                              Columns = {}) {
+  detail::with_read_ahead<Storage>(
+      kernel, slots, all,
+      [&](const auto& traffic, cpu::WalkTrials& trials, const auto& bring, const auto& prepare) {
+        cpu::for_each_site_read_ahead(
+            range, traffic, trials, bring, [&](int block) { detail::compute_slots(kernel, block, slots); },
+            prepare);
+      });
+}
+
+/// sums[k] += the sum of term k of terms(block), where what the kernel needs may be read ahead.
+template <size_t N, class Storage, class Kernel, class Terms>
+void reduce_sites_read_ahead(const SiteRange& range, int slots, Kernel& kernel, const WorkingSet& all,
+                             const Terms& terms, ExactSum* sums) {
+  detail::with_read_ahead<Storage>(
+      kernel, slots, all,
+      [&](const auto& traffic, cpu::WalkTrials& trials, const auto& bring, const auto& prepare) {
+        cpu::reduce_sites_read_ahead<N>(range, traffic, trials, bring, terms, sums, prepare);
+      });
+}
+
+template <class Layout, class Storage, class Call, class Kernel>
+void for_each_site_of_links(const Call& call, const SiteRange& range, Kernel& kernel) {
+  cpu::for_each_site_of_links<Layout, Storage>(call, range, kernel);
+}
+
+template <class Layout, class Storage, class Call, class Kernel>
+void for_each_link_update(const Call& call, int mu, const SiteRange& range, Kernel& kernel) {
+  cpu::for_each_link_update<Layout, Storage>(call, mu, range, kernel);
+}
+
+/// f(index, part): a part of the scratch memory that is its thread's own.
+template <class F>
+void for_each_in_scratch(int count, const F& f) {
+  cpu::for_each_group(count, f);
+}
+
+template <size_t N, class Kernel>
+void reduce_sites(const SiteRange& range, const Kernel& kernel, ExactSum* sums) {
+  cpu::reduce_sites<N>(
+      range, [&](int block) { return kernel(block); }, sums);
+}
+
+template <size_t N, class Layout, class Storage, class Call, class Kernel>
+void reduce_sites_of_links(const Call& call, Reach reach, const SiteRange& range, const Kernel& kernel,
+                           ExactSum* sums) {
+  cpu::reduce_sites_of_links<N, Layout, Storage>(call, reach, range, kernel, sums);
+}
+
+/// sums[row] += the sum of what f(begin, end, buffers) pushes into buffers[row]; f gets the range in pieces.
+template <class F>
+void reduce_pushed_rows(const SiteRange& range, int rows, const F& f, ExactSum* sums) {
+  cpu::reduce_rows(range, rows, f, sums);
+}
+
+/// sums[N * index + k] += the sum of what f(index, buffers) pushes into buffers[k], for every index.
+template <size_t N, class F>
+void reduce_each(int count, const F& f, ExactSum* sums) {
+  cpu::for_each_site(SiteRange(count), [&](int index) {
+    cpu::TermBuffer buffers[N];
+    f(index, buffers);
+    for (size_t k = 0; k < N; ++k) sums[N * size_t(index) + k].merge(buffers[k].take());
+  });
+}
+
+template <class Kernel>
+double maximum_over_sites(const SiteRange& range, const Kernel& kernel) {
+  return cpu::maximum_over_sites(range, [&](int block) { return kernel(block); });
+}
+
+/// What only GPUs have: launches choose by is_on_gpu.
+template <class... Arguments>
+void reduce_written_rows(Arguments&&...) = delete;
+
+}  // namespace on_cpu
+}  // namespace trellis::launch

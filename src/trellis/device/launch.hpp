@@ -1,0 +1,39 @@
+#pragma once
+/// The one way to run a kernel, on any backend. A launch file x.launch.cpp is compiled once for each of its
+/// backends (kernels/instantiate.hpp), and gets from here the implementation of the one it is compiled for:
+///
+///   for_each_site(range, kernel)                 kernel(site)
+///   for_each_site(range, slots, kernel)          kernel(site, slot) for every slot
+///   for_each_site_read_ahead<Storage>(..)        as the second, where CPUs may read ahead
+///   (kernel.read_ahead()) for_each_site_of_links<Layout, Storage>(..)  as the first, of kernels that read
+///   links all around for_each_link_update<Layout, Storage>(..)    likewise, of those that update links
+///   reduce_sites<N>(range, kernel, sums)         kernel(site) -> N terms of exact sums
+///   reduce_sites_of_links<N, Layout, Storage>(..)  likewise, of kernels that read links all around
+///   maximum_over_sites(range, kernel)            kernel(site) -> a number that is not negative
+///
+/// Where the algorithms differ (is_on_gpu), CPUs have also reduce_sites_read_ahead(), reduce_pushed_rows(),
+/// reduce_each() and for_each_in_scratch(), and GPUs reduce_written_rows().
+///
+/// A site is a block of sites on CPUs, and the list of a range lies where the kernel runs. To a GPU a kernel
+/// travels as its bytes: it is trivially copyable and holds no pointer to memory of the host.
+///
+/// Launches go to the stream of this thread (device/gpu.hpp), and so do the terms of sums.
+#include <type_traits>
+
+#include "trellis/device/launch_hints.hpp"
+#include "trellis/device/site_range.hpp"
+#include "trellis/view/layout.hpp"
+
+namespace trellis::launch {
+
+/// True where a kernel's layout is that of a real GPU. Launches ask where the two need different algorithms.
+template <class Layout>
+inline constexpr bool is_on_gpu = std::is_same_v<Layout, CudaLayout>;
+
+}  // namespace trellis::launch
+
+#if defined(TRELLIS_INSTANTIATE_BACKEND_cuda)
+#include "trellis/device/cuda/launch.cuh"
+#else
+#include "trellis/device/cpu/launch.hpp"
+#endif

@@ -1,0 +1,41 @@
+#pragma once
+/// What a launch can say of itself beside its kernel and sites (device/launch.hpp).
+#include <cstddef>
+
+#include "trellis/base/annotations.hpp"
+
+namespace trellis {
+
+class Geometry;
+
+namespace launch {
+
+/// What a launch touches on the whole lattice of this rank: CPUs choose their way of walking by it.
+struct WorkingSet {
+  size_t bytes = 0;                    ///< of all fields concerned; 0: nothing is read ahead
+  const Geometry* geometry = nullptr;  ///< null: the launch does not know its lattice
+};
+
+/// Which neighbours' links a kernel reads: those of the next blocks only, or also of those before.
+enum class Reach { forward, around };
+
+/// How many right-hand sides a thread of a GPU takes, one after the other: links stay in its registers or
+/// caches meanwhile, but fewer threads hide how slow the memory is. CPUs take all of them in any case.
+struct Columns {
+  int per_thread = 1;
+};
+
+/// The slots 0..slots-1 in groups of `columns`, the last of which may be smaller.
+struct ColumnGroups {
+  int slots, columns;
+
+  int count() const { return (slots + columns - 1) / columns; }
+  TRELLIS_SITE_FN int begin(int group) const { return group * columns; }
+  TRELLIS_SITE_FN int end(int group) const {
+    const int next = begin(group) + columns;
+    return next < slots ? next : slots;
+  }
+};
+
+}  // namespace launch
+}  // namespace trellis

@@ -1,3 +1,0 @@
-// instantiate: STORAGE=double,float,Half
-/// Host emulation of the GPU layout: the same launches (kernels/instantiate.hpp).
-#include "trellis/kernels/dirac/wilson_hop_compressed.cpu.cpp"

@@ -1,0 +1,28 @@
+// instantiate: BACKEND=cpu STORAGE=double,float,Half LANES=1,4,8,16
+// instantiate: BACKEND=emulated,cuda STORAGE=double,float,Half
+#include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
+#include "trellis/device/launch.hpp"
+#include "trellis/kernels/halo/face_steps.hpp"
+#include "trellis/kernels/instantiate.hpp"
+#include "trellis/view/eight_real_links.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_wilson_hop_compressed(const WilsonHopCall& call, const SiteRange& sites) {
+  const WilsonHop<Layout, Storage, 8> hop(call);
+  launch::for_each_site_read_ahead<Storage>(sites, call.slots, hop, {call.working_set, call.geometry});
+}
+
+template <class Layout, class Storage>
+void launch_wilson_pack_compressed(const WilsonFaceCall& call, const SiteRange& face) {
+  using Face = WilsonFace<Layout, Storage, 8>;
+  launch::for_each_site(face, call.face.slots, PackFace<Face>{Face(call)});
+}
+
+template void launch_wilson_hop_compressed<InstantiatedLayout, InstantiatedStorage>(const WilsonHopCall&,
+                                                                                    const SiteRange&);
+template void launch_wilson_pack_compressed<InstantiatedLayout, InstantiatedStorage>(const WilsonFaceCall&,
+                                                                                     const SiteRange&);
+
+}  // namespace trellis

@@ -1,0 +1,19 @@
+// instantiate: BACKEND=cpu STORAGE=double,float LANES=1,4,8,16
+// instantiate: BACKEND=cuda STORAGE=double,float
+#include "trellis/kernels/gauge/action.hpp"
+
+#include "trellis/device/launch.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_gauge_force(const GaugeForceCall& call, const SiteRange& inner_blocks) {
+  GaugeForce<Layout, Storage> kernel(call);
+  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
+}
+
+template void launch_gauge_force<InstantiatedLayout, InstantiatedStorage>(const GaugeForceCall&,
+                                                                          const SiteRange&);
+
+}  // namespace trellis

@@ -1,0 +1,18 @@
+// instantiate: BACKEND=cpu STORAGE=double LANES=1,4,8,16
+// instantiate: BACKEND=cuda STORAGE=double
+#include "trellis/kernels/gauge/ape_smearing.hpp"
+
+#include "trellis/device/launch.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_ape_smearing(const ApeCall& call, const SiteRange& inner_blocks) {
+  ApeSmearing<Layout, Storage> kernel(call);
+  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
+}
+
+template void launch_ape_smearing<InstantiatedLayout, InstantiatedStorage>(const ApeCall&, const SiteRange&);
+
+}  // namespace trellis

@@ -1,0 +1,19 @@
+// instantiate: BACKEND=cpu STORAGE=double LANES=1,4,8,16
+// instantiate: BACKEND=cuda STORAGE=double
+#include "trellis/kernels/gauge/flow.hpp"
+
+#include "trellis/device/launch.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_flow_stage(const FlowStageCall& call, const SiteRange& inner_blocks) {
+  FlowStage<Layout, Storage> kernel(call);
+  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
+}
+
+template void launch_flow_stage<InstantiatedLayout, InstantiatedStorage>(const FlowStageCall&,
+                                                                         const SiteRange&);
+
+}  // namespace trellis

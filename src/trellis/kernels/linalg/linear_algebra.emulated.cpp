@@ -1,3 +1,0 @@
-// instantiate: STORAGE=double,float,Half,Fp16
-/// Host emulation of the GPU layout: the same launches (kernels/instantiate.hpp).
-#include "trellis/kernels/linalg/linear_algebra.cpu.cpp"

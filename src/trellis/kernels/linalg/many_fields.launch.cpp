@@ -1,0 +1,165 @@
+// instantiate: BACKEND=cpu STORAGE=double,float,Half,Fp16 LANES=1,4,8,16
+// instantiate: BACKEND=emulated,cuda STORAGE=double,float,Half,Fp16
+#include "trellis/kernels/linalg/many_fields.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "trellis/base/error.hpp"
+#include "trellis/device/launch.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+namespace {
+/// Products of a pass: each has two buffers of terms of 4 KiB, which should stay in a core's second cache.
+constexpr int most_products = 48;
+
+/// The arrays of some fields.
+template <class Array>
+struct Arrays {
+  Arrays(const RawField* fields, int count) {
+    for (int j = 0; j < count; ++j) array[j] = Array(fields[j]);
+  }
+  Array array[ManyFieldsCall::largest_count];
+};
+
+/// Some columns with some fields: sums[(column * stride + field) * 2]
+template <class Kernel>
+void push_dots(const RawField* columns, int width, const RawField* fields, int count, int slices, int stride,
+               const SiteRange& sites, ExactSum* sums) {
+  const Arrays<typename Kernel::Array> w(columns, width), x(fields, count);
+  std::vector<ExactSum> found(size_t(2 * width * count));
+  launch::reduce_pushed_rows(
+      sites, 2 * width * count,
+      [&](int begin, int end, auto* buffers) {
+        for (int j = 0; j < count; ++j)
+          for (int c = 0; c < width; ++c) {
+            auto* own = buffers + 2 * (c * count + j);
+            for (int i = begin; i < end; ++i)
+              for (int slice = 0; slice < slices; ++slice) {
+                typename Kernel::Term re, im;
+                Kernel::Plain::dot_term(x.array[j], w.array[c], sites.list ? sites.list[i] : i, slice, re,
+                                        im);
+                own[0].push(re);
+                own[1].push(im);
+              }
+          }
+      },
+      found.data());
+  for (int c = 0; c < width; ++c)
+    for (int k = 0; k < 2 * count; ++k) sums[2 * c * stride + k].merge(found[size_t(2 * c * count + k)]);
+}
+
+/// All columns and fields in few passes: each product has buffers of its own.
+template <class Kernel>
+void dots_on_cpu(const ManyFieldsCall& call, const SiteRange& sites) {
+  constexpr int most = ManyFieldsCall::largest_count;
+  for (int column = 0; column < call.width; column += most) {
+    const int width = std::min(most, call.width - column);
+    const int batch = std::clamp(most_products / width, 1, most);
+    for (int field = 0; field < call.count; field += batch)
+      push_dots<Kernel>(call.columns + column, width, call.fields + field,
+                        std::min(batch, call.count - field), call.slices, call.count, sites,
+                        call.sums + 2 * (column * call.count + field));
+  }
+}
+
+template <class Kernel, int N>
+void subtract_on_cpu(const ManyFieldsCall& call, const SiteRange& sites) {
+  constexpr int most = ManyFieldsCall::largest_count;
+  const Arrays<typename Kernel::Array> x(call.fields, call.count);
+  for (int column = 0; column < call.width; column += most) {
+    const int width = std::min(most, call.width - column);
+    const Arrays<typename Kernel::Array> w(call.columns + column, width);
+    const double* a = call.coefficients + 2 * column * call.count;
+    const auto at_block = [&](int block, const auto& use) {
+      for (int slice = 0; slice < call.slices; ++slice)
+        for (int c = 0; c < width; ++c) {
+          typename Kernel::Real r[N];
+          Kernel::subtract(w.array[c], x.array, call.count, a + 2 * c * call.count, block, slice, r);
+          use(c, slice, r);
+        }
+    };
+    if (call.norms == nullptr)
+      launch::for_each_site(sites, [&](int block) { at_block(block, [](int, int, const auto&) {}); });
+    else
+      launch::reduce_pushed_rows(
+          sites, width,
+          [&](int begin, int end, auto* buffers) {
+            for (int i = begin; i < end; ++i) {
+              const int block = sites.list ? sites.list[i] : i;
+              at_block(block, [&](int c, int slice, const auto& r) {
+                buffers[c].push(Kernel::norm_term(w.array[c], block, slice, r));
+              });
+            }
+          },
+          call.norms + column);
+  }
+}
+
+constexpr int fields_at_a_time = 4;  // of products, whose terms are kept in registers
+
+template <class Layout, class Storage, int N>
+void dots_on_gpu(const ManyFieldsCall& call, const SiteRange& sites) {
+  for (int column = 0; column < call.width; ++column)
+    for (int field = 0; field < call.count; field += fields_at_a_time)
+      for (int slice = 0; slice < call.slices; ++slice) {
+        ExactSum sums[2 * fields_at_a_time];
+        launch::reduce_sites<2 * fields_at_a_time>(
+            sites, DotsAtSite<Layout, Storage, N, fields_at_a_time>(call, column, field, slice), sums);
+        for (int k = 0; k < 2 * fields_at_a_time && 2 * field + k < 2 * call.count; ++k)
+          call.sums[2 * (column * call.count + field) + k].merge(sums[k]);
+      }
+}
+
+template <class Layout, class Storage, int N>
+void subtract_on_gpu(const ManyFieldsCall& call, const SiteRange& sites) {
+  for (int column = 0; column < call.width; ++column)
+    for (int slice = 0; slice < call.slices; ++slice) {
+      using Subtract = SubtractAtSite<Layout, Storage, N>;
+      const Subtract f(call, column, slice);
+      call.norms ? launch::reduce_sites<1>(sites, WithNorm<Subtract>{f}, call.norms + column)
+                 : launch::for_each_site(sites, f);
+    }
+}
+
+template <class Layout, class Storage, int N>
+void dots(const ManyFieldsCall& call, const SiteRange& sites) {
+  if constexpr (launch::is_on_gpu<Layout>)
+    dots_on_gpu<Layout, Storage, N>(call, sites);
+  else
+    dots_on_cpu<ManyFields<Layout, Storage, N>>(call, sites);
+}
+template <class Layout, class Storage, int N>
+void subtract(const ManyFieldsCall& call, const SiteRange& sites) {
+  if constexpr (launch::is_on_gpu<Layout>)
+    subtract_on_gpu<Layout, Storage, N>(call, sites);
+  else
+    subtract_on_cpu<ManyFields<Layout, Storage, N>, N>(call, sites);
+}
+
+[[noreturn]] void refuse(int reals) {
+  throw BadArgument(message("products of many fields of ", reals, " reals per site: expected 24 or 6"));
+}
+}  // namespace
+
+template <class Layout, class Storage>
+void launch_many_dots(const ManyFieldsCall& call, const SiteRange& sites) {
+  if (call.reals == 24) return dots<Layout, Storage, 24>(call, sites);
+  if (call.reals == 6) return dots<Layout, Storage, 6>(call, sites);
+  refuse(call.reals);
+}
+template <class Layout, class Storage>
+void launch_many_subtract(const ManyFieldsCall& call, const SiteRange& sites) {
+  if (call.reals == 24) return subtract<Layout, Storage, 24>(call, sites);
+  if (call.reals == 6) return subtract<Layout, Storage, 6>(call, sites);
+  refuse(call.reals);
+}
+
+template void launch_many_dots<InstantiatedLayout, InstantiatedStorage>(const ManyFieldsCall&,
+                                                                        const SiteRange&);
+template void launch_many_subtract<InstantiatedLayout, InstantiatedStorage>(const ManyFieldsCall&,
+                                                                            const SiteRange&);
+
+}  // namespace trellis

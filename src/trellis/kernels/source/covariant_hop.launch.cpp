@@ -1,0 +1,31 @@
+// instantiate: BACKEND=cpu STORAGE=double LANES=1,4,8,16
+// instantiate: BACKEND=emulated,cuda STORAGE=double
+#include "trellis/kernels/source/covariant_hop.hpp"
+#include "trellis/device/launch.hpp"
+#include "trellis/kernels/halo/face_steps.hpp"
+#include "trellis/kernels/instantiate.hpp"
+
+namespace trellis {
+
+template <class Layout, class Storage>
+void launch_covariant_hop(const CovariantHopCall& call, const SiteRange& blocks) {
+  launch::for_each_site(blocks, call.slots, CovariantHop<Layout, Storage>(call));
+}
+template <class Layout, class Storage>
+void launch_spinor_pack(const SpinorFaceCall& call, const SiteRange& face) {
+  using Face = SpinorFace<Layout, Storage>;
+  launch::for_each_site(face, call.face.slots, PackFace<Face>{Face(call)});
+}
+template <class Layout, class Storage>
+void launch_spinor_unpack(const SpinorFaceCall& call, const SiteRange& face) {
+  using Face = SpinorFace<Layout, Storage>;
+  launch::for_each_site(face, call.face.slots, UnpackFace<Face>{Face(call)});
+}
+
+using L = InstantiatedLayout;
+using S = InstantiatedStorage;
+template void launch_covariant_hop<L, S>(const CovariantHopCall&, const SiteRange&);
+template void launch_spinor_pack<L, S>(const SpinorFaceCall&, const SiteRange&);
+template void launch_spinor_unpack<L, S>(const SpinorFaceCall&, const SiteRange&);
+
+}  // namespace trellis
