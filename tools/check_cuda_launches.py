@@ -16,22 +16,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-LAUNCH = re.compile(
-    r"trellis::(launch_\w+)<trellis::(CpuLayout<1>|CudaLayout), ?(?:trellis::)?(\w+)>|"
-    r"trellis::(launch_\w+)<\(trellis::Backend\)(\d)>"
-)
-BACKEND = {"0": "CpuLayout<1>", "2": "CudaLayout"}  # base/precision.hpp
+LAUNCH = re.compile(r"trellis::(launch_\w+)<trellis::(CpuLayout<1>|CudaLayout)(?:, ?(?:trellis::)?(\w+))? ?>")
 
 
 def launches(symbols: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """Layout, name and storage (empty where it has none) of the launches among demangled symbols."""
     for symbol in symbols:
-        if not (match := LAUNCH.search(symbol)):
-            continue
-        if match[1]:
-            yield match[2], match[1], match[3]
-        elif match[5] in BACKEND:
-            yield BACKEND[match[5]], match[4], ""
+        if match := LAUNCH.search(symbol):
+            yield match[2], match[1], match[3] or ""
 
 
 def defined_symbols(objects: list[Path]) -> list[str]:

@@ -32,6 +32,7 @@
 #include "trellis/gauge/wilson_loops.hpp"
 #include "trellis/measure/baryons.hpp"
 #include "trellis/measure/mesons.hpp"
+#include "trellis/operator/hopping_term.hpp"
 #include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/mixed_precision.hpp"
@@ -269,6 +270,29 @@ TEST_F(Cuda, wilson_operators_in_every_storage) {
                      message("clover, ", name_of(precision), ", ", link_reals, " reals, mu ", twisted_mass),
                      unit);
       }
+}
+
+TEST_F(Cuda, a_thread_takes_several_right_hand_sides) {
+  for (const int link_reals : {18, 8}) {
+    const HoppingTerm hop(U, WilsonParams{},
+                          KernelChoice{Precision::double_precision, link_reals, Backend::cuda, 0});
+    for (int slots = 1; slots <= 5; ++slots) {
+      SpinorField in = hop.make_field(Subset::full, slots);
+      for (int slot = 0; slot < slots; ++slot)
+        test::to_product(in, test::random_spinors(extents, 80 + uint64_t(slot)), slot);
+      const auto applied = [&](int columns) {
+        SpinorField out = hop.make_field(Subset::even, slots);
+        HopTask task;
+        task.columns_per_thread = columns;
+        hop.apply(out, 0, in, task);
+        return numbers(out);
+      };
+      const Numbers one = applied(1);
+      for (int columns = 2; columns <= 4; ++columns)
+        EXPECT_EQ(applied(columns), one) << columns << " columns a thread of " << slots << " slots";
+      EXPECT_THROW(applied(0), BadArgument);
+    }
+  }
 }
 
 TEST_F(Cuda, domain_wall_and_staggered_operators) {

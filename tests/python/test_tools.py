@@ -352,12 +352,12 @@ CPU_SYMBOLS = """\
 00 W void trellis::launch_wilson_hop<trellis::CpuLayout<1>, trellis::Half>(trellis::WilsonHopCall const&)
 00 W void trellis::launch_plaquette_sum<trellis::CpuLayout<1>, double>(trellis::GaugeCall const&)
 00 W void trellis::launch_plaquette_sum<trellis::CpuLayout<16>, double>(trellis::GaugeCall const&)
-00 T void trellis::launch_slice_sums<(trellis::Backend)0>(trellis::SliceSumsCall const&)
+00 W void trellis::launch_slice_sums_of<trellis::CpuLayout<1> >(trellis::SliceSumsCall const&)
 """
 CUDA_SYMBOLS = """\
 00 W void trellis::launch_wilson_hop<trellis::CudaLayout, trellis::Half>(trellis::WilsonHopCall const&)
 00 W void trellis::launch_plaquette_sum<trellis::CudaLayout, double>(trellis::GaugeCall const&)
-00 T void trellis::launch_slice_sums<(trellis::Backend)2>(trellis::SliceSumsCall const&)
+00 W void trellis::launch_slice_sums_of<trellis::CudaLayout>(trellis::SliceSumsCall const&)
 """
 
 
@@ -367,7 +367,7 @@ CUDA_SYMBOLS = """\
         ("none of them", set()),
         ("Half", {("launch_wilson_hop", "Half")}),
         ("plaquette", {("launch_plaquette_sum", "double")}),
-        ("slice", {("launch_slice_sums", "")}),
+        ("slice", {("launch_slice_sums_of", "")}),
     ],
 )
 def test_a_launch_that_only_the_cpu_has_is_found(without: str, lacking: set[tuple[str, str]]) -> None:

@@ -171,6 +171,7 @@ WilsonHopCall HoppingTerm::call_of(const SpinorField& out, int parity, const Spi
   call.coefficient = task.coefficient;
   call.is_dagger = task.is_dagger;
   call.slots = out.slots();
+  call.columns_per_thread = task.columns_per_thread;
   if (launches_can_be_cut(choice_.backend)) {
     call.working_set = links_->bytes() + in.bytes() + out.bytes();
     call.geometry = &out.geometry();

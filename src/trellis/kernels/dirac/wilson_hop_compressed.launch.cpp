@@ -11,7 +11,8 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_wilson_hop_compressed(const WilsonHopCall& call, const SiteRange& sites) {
   const WilsonHop<Layout, Storage, 8> hop(call);
-  launch::for_each_site_read_ahead<Storage>(sites, call.slots, hop, {call.working_set, call.geometry});
+  launch::for_each_site_read_ahead<Storage>(sites, call.slots, hop, {call.working_set, call.geometry},
+                                            launch::Columns{call.columns_per_thread});
 }
 
 template <class Layout, class Storage>
