@@ -12,12 +12,12 @@ namespace {
 /// Both parts of one component, one momentum and one group, several sites at a time.
 template <class Layout>
 struct ComponentTerms {
-  static constexpr int width = sites_of_slice_sums;
+  static constexpr int width = launch::is_on_gpu<Layout> ? 1 : sites_of_slice_sums;
   const SliceSumsCall& call;
 
   template <class Buffers>
   void operator()(int index, Buffers& sums) const {
-    using Real = Lanes<double, width>;
+    using Real = LaneReal<double, width>;
     const int group = index / (call.momenta * call.components),
               momentum = index / call.components % call.momenta, component = index % call.components;
     const ProductBuffer& buffer = call.products;
