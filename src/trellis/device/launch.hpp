@@ -2,14 +2,14 @@
 /// The one way to run a kernel, on any backend. A launch file x.launch.cpp is compiled once for each of its
 /// backends (kernels/instantiate.hpp), and gets from here the implementation of the one it is compiled for:
 ///
-///   for_each_site(range, kernel)                 kernel(site)
-///   for_each_site(range, slots, kernel)          kernel(site, slot) for every slot
-///   for_each_site_read_ahead<Storage>(..)        as the second, where CPUs may read ahead
-///   (kernel.read_ahead()) for_each_site_of_links<Layout, Storage>(..)  as the first, of kernels that read
-///   links all around for_each_link_update<Layout, Storage>(..)    likewise, of those that update links
-///   reduce_sites<N>(range, kernel, sums)         kernel(site) -> N terms of exact sums
-///   reduce_sites_of_links<N, Layout, Storage>(..)  likewise, of kernels that read links all around
-///   maximum_over_sites(range, kernel)            kernel(site) -> a number that is not negative
+/// - for_each_site(range, kernel): kernel(site)
+/// - for_each_site(range, slots, kernel): kernel(site, slot) for every slot
+/// - for_each_site_read_ahead<Storage>(..): likewise, where CPUs may read what read_ahead() names
+/// - for_each_site_of_links<Layout, Storage>(..): kernel(site), which reads links all around
+/// - for_each_link_update<Layout, Storage>(..): likewise, and it updates links
+/// - reduce_sites<N>(range, kernel, sums): kernel(site) gives N terms of exact sums
+/// - reduce_sites_of_links<N, Layout, Storage>(..): likewise, and it reads links all around
+/// - maximum_over_sites(range, kernel): kernel(site) gives a number that is not negative
 ///
 /// Where the algorithms differ (is_on_gpu), CPUs have also reduce_sites_read_ahead(), reduce_pushed_rows(),
 /// reduce_each() and for_each_in_scratch(), and GPUs reduce_written_rows().
