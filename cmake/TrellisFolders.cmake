@@ -105,7 +105,7 @@ function(trellis_add_folder name)
     set_source_files_properties(${slow_launches} PROPERTIES COMPILE_OPTIONS "${trellis_slow_options}")
   endif()
   # More lanes than the registers hold, and the emulated GPU layout, are there for tests of the bits: no run
-  # chooses them. Where TRELLIS_KERNELS_FOR_TESTS is off they are left out; field/dispatch.hpp then refuses them by built_kernels.hpp.
+  # chooses them. Where TRELLIS_KERNELS_FOR_TESTS is off they are left out; field/storage/dispatch.hpp then refuses them by built_kernels.hpp.
   trellis_launch_pattern(pattern GREATER)
   set(for_tests ${launches})
   list(FILTER for_tests INCLUDE REGEX "${pattern}|\\.emulated\\.cpp$")

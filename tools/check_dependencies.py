@@ -10,9 +10,9 @@ may include itself, the folders it sees, and all that those see. Besides:
 - mpi.h only in comm/mpi/ and io/, cuda_runtime.h only in device/cuda/, OpenMP only in device/cpu/;
 - clocks are read in base/clock.hpp only; what a run does depends on times in device/ only (and at the end
   of a rank); elsewhere a Stopwatch measures for reports;
-- where a field lies (Backend::cuda and the like) is asked in base/, device/, comm/transport/choice and by
-  what keeps and moves fields in storage; elsewhere backends are handed on (device/launches.hpp and
-  field/storage/on_host.hpp act on them);
+- where a field lies (Backend::cuda and the like) is asked in base/, device/, field/storage and
+  comm/transport/choice; elsewhere backends are handed on (device/launches.hpp, field/storage/on_host.hpp and
+  field/storage/memory_layout.hpp act on them);
 - in Python, analysis, campaign and report import neither trellis._core nor a module that does.
 """
 
@@ -36,28 +36,6 @@ WITHOUT_CORE = ("analysis", "campaign", "report")
 # The end of a rank waits for other ranks only so long; a number that no other memory begins with.
 TIMED = ("device", "comm/mpi/end_of_job.cpp", "comm/transport/node_memory.cpp")
 
-# What stores fields, and what moves them between storages, lanes and ranks.
-STORAGE = (
-    "field/storage",
-    "field/algebra_field.cpp",
-    "field/columns.cpp",
-    "field/dispatch.hpp",
-    "field/gauge_field.cpp",
-    "field/gauge_field.hpp",
-    "field/gauge_tables.cpp",
-    "field/gauge_tables.hpp",
-    "field/halo",
-    "field/hop_links.cpp",
-    "field/hop_links.hpp",
-    "field/host_conversion.cpp",
-    "field/lane_faces.cpp",
-    "field/linear_algebra.cpp",
-    "field/single_precision.cpp",
-    "field/spinor_field.cpp",
-    "field/spinor_field.hpp",
-    "field/vector_halo.cpp",
-)
-
 # (what a line must not contain but in a comment, the folders and files below src/trellis where it may)
 PRIVILEGES = [
     (re.compile(r"^\s*#\s*include\s*[\"<]mpi\.h[\">]"), ("comm/mpi", "io"), "mpi.h"),
@@ -73,7 +51,7 @@ PRIVILEGES = [
     ),
     (
         re.compile(r"\bBackend::\w|\bdetail::is_on_host\b"),
-        ("base", "device", "comm/transport", *STORAGE),
+        ("base", "device", "comm/transport", "field/storage"),
         "a question for the backend",
     ),
     (re.compile(r"\bseconds_now\b"), ("base/clock.hpp", *TIMED), "seconds_now()"),

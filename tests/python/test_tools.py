@@ -127,6 +127,8 @@ INCLUDES = [
     ("operator/hop.cpp", "if (detail::is_on_host(out)) return;", False),
     ("operator/hop.cpp", "if (!launches_can_be_cut(out.spec().backend)) return;", True),
     ("operator/hop.hpp", "Backend backend{};  ///< not Backend::cuda", True),
+    ("field/linear_algebra.cpp", "if (in.spec().backend == Backend::cuda) return;", False),
+    ("field/gauge_field.hpp", "Backend backend = Backend::cpu, Precision precision);", False),
     ("field/storage/on_host.cpp", "return U.backend() != Backend::cuda;", True),
     ("comm/transport/choice.cpp", "if (backend != Backend::cuda) return way;", True),
     ("comm/redistribution.cpp", "make_transport(all, sends, receives, Backend::cuda);", False),

@@ -18,8 +18,8 @@ class GaugeField {
  public:
   /// Unit links. lanes = 0: this build's vector width (a GPU has one). halo: its width where ranks split the
   /// lattice. backend: cpu or cuda. precision: double or, on the CPU, single.
-  explicit GaugeField(LatticePtr lattice, int lanes = 0, int halo = halo_width,
-                      Backend backend = Backend::cpu, Precision precision = Precision::double_precision);
+  explicit GaugeField(LatticePtr lattice, int lanes = 0, int halo = halo_width, Backend backend = {},
+                      Precision precision = Precision::double_precision);
   /// Unit links in the storage of another field.
   static GaugeField like(const GaugeField& U);
   /// The same links on another backend.

@@ -1,6 +1,7 @@
 #include "trellis/field/gauge_tables.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/field/storage/memory_layout.hpp"
 
 namespace trellis {
 
@@ -10,21 +11,17 @@ GaugeTables::GaugeTables(ExtendedLayoutPtr layout, Backend backend)
       neighbours_{layout_->neighbours(), backend},
       inner_{layout_->inner(), backend},
       inner_of_{{layout_->inner(0), backend}, {layout_->inner(1), backend}} {
-  TRELLIS_REQUIRE(backend != Backend::gpu_emulated, "gauge fields live on the backends cpu and cuda");
-  TRELLIS_REQUIRE(backend == Backend::cpu || layout_->lanes() == 1, "a GPU has one lane, not ",
+  require_gauge_backend(backend);
+  TRELLIS_REQUIRE(has_lane_blocks(backend) || layout_->lanes() == 1, "a GPU has one lane, not ",
                   layout_->lanes());
 }
 
-int GaugeTables::stored_blocks() const {
-  const int blocks = layout_->blocks();
-  return backend_ == Backend::cpu ? blocks
-                                  : (blocks + GpuLayout::warp - 1) / GpuLayout::warp * GpuLayout::warp;
-}
+int GaugeTables::stored_blocks() const { return trellis::stored_blocks(backend_, layout_->blocks()); }
 
 ExtendedTables GaugeTables::views() const {
   ExtendedTables t;
   t.neighbours = neighbours_.data();
-  if (backend_ == Backend::cpu) {  // with one lane nothing is displaced
+  if (has_lane_blocks(backend_)) {  // with one lane nothing is displaced
     t.shift_sums = layout_->shift_sums().data();
     t.permutations = layout_->permutations();
   }

@@ -23,11 +23,12 @@ class HopLinks {
   /// A copy of U. @pre link_reals 18, or 12 for special unitary links (the third row is rebuilt from the
   /// first two), or 14 for unitary ones (two rows and the determinant), or 8 for special unitary ones
   /// (view/eight_real_links.hpp); has_link_storage(). Links outside SU(3) or U(3) by more than
-  /// group_tolerance() are refused. back_distance d > 0: beside the links of a site those that lead to it,
-  /// U_mu(x - d mu), are kept too, so that a hop reads one stream of links instead of four, from twice the
-  /// memory; those of other ranks are left out. On the CPU only, else ignored.
-  HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = Backend::cpu,
-           int lanes = 0, int back_distance = 0);
+  /// group_tolerance() are refused. The backend is the host by default. back_distance d > 0: beside the links
+  /// of a site those that lead to it, U_mu(x - d mu), are kept too, so that a hop reads one stream of links
+  /// instead of four, from twice the memory; those of other ranks are left out. On the CPU only, else
+  /// ignored.
+  HopLinks(const GaugeField& U, Precision precision, int link_reals, Backend backend = {}, int lanes = 0,
+           int back_distance = 0);
   /// Takes the links of another field. What they are is not checked again: updates keep links in SU(3).
   /// @pre the same lattice; not 16-bit storage with scales or a GPU
   /// @throws BadArgument: links that are not finite in 16 bits, or rows longer than 1 in fixed point

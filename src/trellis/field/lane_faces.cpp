@@ -1,5 +1,6 @@
 #include "trellis/field/lane_faces.hpp"
 
+#include "trellis/field/storage/memory_layout.hpp"
 #include "trellis/lattice/split_extent.hpp"
 
 namespace trellis {
@@ -24,7 +25,7 @@ size_t message_bytes(const SiteLayout& layout, int leg, size_t object_bytes) {
 }
 
 bool is_received_in_place(Backend backend, const SiteLayout& layout, int leg) {
-  return backend == Backend::cpu && !layout.permutes(leg);
+  return has_lane_blocks(backend) && !layout.permutes(leg);
 }
 }  // namespace
 
@@ -48,7 +49,7 @@ LaneFaces::LaneFaces(SiteLayoutPtr site_layout, Backend backend, Communicator& c
       for (int parity = 0; parity < 2; ++parity)
         leg.face[parity] = {layout.face(parity, leg.leg ^ 1), backend};
       const size_t faces = layout.face(0, leg.leg).size();
-      const size_t padded = backend == Backend::cpu ? faces : (faces + 31) / 32 * 32;
+      const size_t padded = size_t(stored_blocks(backend, int(faces)));
       leg.receives_in_place = is_received_in_place(backend, layout, leg.leg);
       if (!leg.receives_in_place) leg.ghost = Memory(padded * size_t(layout.lanes()) * of_lane, backend);
       leg.message = messages_.add(geometry.neighbour_rank(mu, -step), geometry.neighbour_rank(mu, step),

@@ -1,7 +1,7 @@
 #pragma once
 /// From a field in the order of gauge fields to the instantiation of a kernel.
-#include "trellis/field/dispatch.hpp"
 #include "trellis/field/gauge_tables.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 
 namespace trellis {
 

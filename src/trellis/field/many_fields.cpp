@@ -4,7 +4,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/device/launches.hpp"
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 #include "trellis/kernels/linalg/many_fields.hpp"
 
 namespace trellis {

@@ -4,6 +4,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/lane_conversion.hpp"
+#include "trellis/field/storage/memory_layout.hpp"
 
 namespace trellis {
 
@@ -59,13 +60,13 @@ SinglePrecisionMap::SinglePrecisionMap(const GaugeField& U)
       halo_{U.layout().width()},
       to_single_{*U.lattice().extended_layout(single_lanes_, halo_), U.layout()},
       to_double_{U.layout(), *U.lattice().extended_layout(single_lanes_, halo_)} {
-  TRELLIS_REQUIRE(U.precision() == Precision::double_precision && U.backend() == Backend::cpu,
+  TRELLIS_REQUIRE(U.precision() == Precision::double_precision && has_lane_blocks(U.backend()),
                   "forces in single precision are computed on the CPU from links in double precision; found ",
                   name_of(U.precision()), " on the backend ", name_of(U.backend()));
 }
 
 GaugeField SinglePrecisionMap::make_single(const GaugeField& U) const {
-  return GaugeField(U.lattice_ptr(), single_lanes_, halo_, Backend::cpu, Precision::single_precision);
+  return GaugeField(U.lattice_ptr(), single_lanes_, halo_, U.backend(), Precision::single_precision);
 }
 
 const SinglePrecisionMap::Origins& SinglePrecisionMap::origins(Precision to, int to_lanes,

@@ -1,6 +1,7 @@
 #include "trellis/field/vector_halo.hpp"
 
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/dispatch.hpp"
+#include "trellis/field/storage/memory_layout.hpp"
 
 namespace trellis {
 
@@ -28,8 +29,7 @@ VectorHalo::VectorHalo(HopStencilPtr stencil, const HopLinks& links, int parity,
     for (int step = 1; step >= -1; step -= 2) {
       const int leg_number = leg_of(mu, step);
       const HopStencil::Face& face = stencil_->face(parity, leg_number);
-      const size_t ghosts =
-          backend_ == Backend::cpu ? size_t(face.ghosts) : size_t(face.ghosts + 31) / 32 * 32;
+      const size_t ghosts = size_t(stored_blocks(backend_, int(face.ghosts)));
       Leg leg;
       leg.leg = leg_number;
       leg.ghost = Memory(ghosts * size_t(rhs) * size_t(colour_vector_reals) * size_t(layout.lanes()) * scalar,

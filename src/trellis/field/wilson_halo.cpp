@@ -1,6 +1,6 @@
 #include "trellis/field/wilson_halo.hpp"
 
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
 
 namespace trellis {

@@ -8,7 +8,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/device/site_range.hpp"
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 #include "trellis/field/storage/host_dispatch.hpp"
 #include "trellis/field/storage/on_host.hpp"
 #include "trellis/kernels/dirac/clover_term.hpp"

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "trellis/device/launches.hpp"
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 #include "trellis/operator/domain_wall.hpp"
 #include "trellis/operator/tiled_spinor.hpp"
 

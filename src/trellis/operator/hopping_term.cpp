@@ -5,8 +5,8 @@
 
 #include "trellis/device/block_stream.hpp"
 #include "trellis/device/launches.hpp"
-#include "trellis/field/dispatch.hpp"
 #include "trellis/field/global_values.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
 #include "trellis/kernels/linalg/linear_algebra.hpp"
 #include "trellis/lattice/walk_order.hpp"

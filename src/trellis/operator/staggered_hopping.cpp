@@ -1,7 +1,7 @@
 #include "trellis/operator/staggered_hopping.hpp"
 
 #include "trellis/device/launches.hpp"
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 
 namespace trellis {
 

@@ -1,6 +1,6 @@
 #include "trellis/device/site_range.hpp"
-#include "trellis/field/dispatch.hpp"
 #include "trellis/field/linear_algebra.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 #include "trellis/kernels/dirac/site_diagonal.hpp"
 #include "trellis/kernels/dirac/twisted_clover.hpp"
 #include "trellis/operator/clover_field.hpp"

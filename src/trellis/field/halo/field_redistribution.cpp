@@ -4,7 +4,7 @@
 #include <string>
 
 #include "trellis/base/error.hpp"
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 #include "trellis/kernels/halo/site_halo.hpp"
 #include "trellis/lattice/halo_plan.hpp"
 

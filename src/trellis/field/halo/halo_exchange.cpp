@@ -1,6 +1,7 @@
 #include "trellis/field/halo/halo_exchange.hpp"
 
 #include "trellis/base/error.hpp"
+#include "trellis/field/storage/on_host.hpp"
 
 namespace trellis {
 
@@ -57,16 +58,11 @@ void HaloExchange::exchange(const SiteField& field) {
 RawField HaloExchange::ghosts() const { return storage_.raw(const_cast<void*>(ghosts_.data())); }
 
 void HaloExchange::ghosts_to_canonical(double* out, int slot) const {
-  std::vector<std::byte> image;
-  const void* memory = ghosts_.data();
-  if (spec_.backend == Backend::cuda) {
-    image.resize(ghosts_.bytes());
-    ghosts_.copy_to_host(image.data(), image.size());
-    memory = image.data();
-  }
-  for (int ghost = 0; ghost < sites_->ghosts(); ++ghost)
-    for (int i = 0; i < spec_.reals; ++i)
-      *out++ = storage_.get(memory, ghost / storage_.lanes, ghost % storage_.lanes, slot, i);
+  on_host(ghosts_, [&](const Memory& memory) {
+    for (int ghost = 0; ghost < sites_->ghosts(); ++ghost)
+      for (int i = 0; i < spec_.reals; ++i)
+        *out++ = storage_.get(memory.data(), ghost / storage_.lanes, ghost % storage_.lanes, slot, i);
+  });
 }
 
 bool HaloExchange::get_site(const SiteField& field, const Coord& local, int slot, double* reals) const {
@@ -76,8 +72,7 @@ bool HaloExchange::get_site(const SiteField& field, const Coord& local, int slot
     field.get_site(site.at, slot, reals);
     return true;
   }
-  if (spec_.backend == Backend::cuda)
-    throw NotAvailable("ghosts on a GPU are read with ghosts_to_canonical(), not site by site");
+  require_readable(ghosts_, "ghosts on a GPU are read with ghosts_to_canonical(), not site by site");
   for (int i = 0; i < spec_.reals; ++i)
     reals[i] =
         storage_.get(ghosts_.data(), site.ghost / storage_.lanes, site.ghost % storage_.lanes, slot, i);

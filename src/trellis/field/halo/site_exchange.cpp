@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trellis/field/dispatch.hpp"
+#include "trellis/field/storage/dispatch.hpp"
 
 namespace trellis {
 

@@ -13,7 +13,7 @@ namespace trellis {
 
 /// What a site holds, and which of its slots move.
 struct SiteObjects {
-  Backend backend = Backend::cpu;
+  Backend backend{};
   Precision precision = Precision::double_precision;
   int lanes = 1, reals = 1;
   int first_slot = 0, slots = 1;

@@ -20,9 +20,17 @@ size_t link_bytes(const Lattice& lattice) { return size_t(lattice.geometry().loc
 HostTransfers host_transfers() { return {transfers, transferred_bytes}; }
 
 namespace detail {
+bool is_on_host(const Memory& memory) { return memory.backend() != Backend::cuda; }
 bool is_on_host(const SpinorField& field) { return field.spec().backend != Backend::cuda; }
 bool is_on_host(const GaugeField& U) { return U.backend() != Backend::cuda; }
 bool is_on_host(const LinkDerivative& G) { return G.backend() != Backend::cuda; }
+
+Memory image_on_host(const Memory& memory) {
+  count_transfer(memory.bytes());
+  Memory image(memory.bytes());
+  memory.copy_to_host(image.data(), image.bytes());
+  return image;
+}
 
 SpinorField image_on_host(const SpinorField& field) {
   count_transfer(field.bytes());
@@ -52,6 +60,10 @@ void HostDerivative::begin(const GaugeField& V, const GaugeField& on_host) {
 
 void HostDerivative::finish(LinkDerivative& target) const {
   if (sum_) detail::add_sum_of_host(target, *sum_);
+}
+
+void require_readable(const Memory& memory, const char* text) {
+  if (!detail::is_on_host(memory)) throw NotAvailable(text);
 }
 
 void require_host(Backend backend, const char* text) { TRELLIS_REQUIRE(backend == Backend::cpu, text); }

@@ -17,17 +17,19 @@ struct HostTransfers {
 HostTransfers host_transfers();
 
 namespace detail {
+bool is_on_host(const Memory& memory);
 bool is_on_host(const SpinorField& field);
 bool is_on_host(const GaugeField& U);
 bool is_on_host(const LinkDerivative& G);
+Memory image_on_host(const Memory& memory);
 SpinorField image_on_host(const SpinorField& field);
 GaugeField image_on_host(const GaugeField& U);
 void copy_back(SpinorField& field, const SpinorField& image);
 void add_sum_of_host(LinkDerivative& target, const LinkDerivative& sum);
 }  // namespace detail
 
-/// f(field) with a field that the host can read, site by site. Where f does not take a constant field, it may
-/// write, too, and what it wrote is in the field afterwards.
+/// f(field) with a field, or memory, that the host can read, site by site. Where f does not take a constant
+/// field, it may write, too, and what it wrote is in the field afterwards.
 template <class Field, class F>
 auto on_host(Field& field, F&& f) {
   using Constant = const std::remove_const_t<Field>;
@@ -65,6 +67,8 @@ class HostDerivative {
   std::optional<LinkDerivative> sum_;
 };
 
+/// Throws NotAvailable with this text for memory that the host does not reach.
+void require_readable(const Memory& memory, const char* text);
 /// Throws BadArgument with this text for a backend whose memory the host does not reach.
 void require_host(Backend backend, const char* text);
 

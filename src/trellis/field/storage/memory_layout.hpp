@@ -1,0 +1,16 @@
+#pragma once
+/// How sites lie in the memory of a backend, for code that makes buffers and tables beside fields.
+#include <cstddef>
+
+#include "trellis/base/precision.hpp"
+
+namespace trellis {
+
+/// True if a block in memory is a vector of lanes; elsewhere groups of 32 sites with one lane lie together.
+bool has_lane_blocks(Backend backend);
+/// Blocks in memory for so many of a layout: whole groups.
+int stored_blocks(Backend backend, int blocks);
+/// Throws BadArgument for backends that have no kernels for gauge fields.
+void require_gauge_backend(Backend backend);
+
+}  // namespace trellis
