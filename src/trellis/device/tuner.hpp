@@ -33,7 +33,7 @@ struct TuneKey {
 
 struct TunedChoice {
   int way = 0;
-  double seconds = 0;  ///< the least that a launch took for a block of sites
+  double seconds = 0;  ///< the least that a launch took for a block of sites, or a halo for an exchange
   int repeats = 0;     ///< how often the choice was tried again because it had become slower
 };
 
