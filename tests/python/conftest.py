@@ -39,6 +39,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return Files(config, log)
 
 
+@pytest.fixture
+def without_one_more_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fits of charges leave out the one with another state: half of their time, and no charge depends on it."""
+    monkeypatch.setattr("trellis.analysis.charges._one_more_state", lambda *_: {})
+
+
 @pytest.fixture(scope="session", autouse=True)
 def open_mpi_folder() -> Iterator[Path]:
     """A folder of this process of pytest, in which all Open MPI jobs that its tests start keep their files.

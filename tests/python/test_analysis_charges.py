@@ -70,26 +70,12 @@ def test_exact_data_give_the_exact_effective_charge() -> None:
     assert np.all(error < 1e-14)
 
 
-def without_one_more_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the fit with a third state: more than half of the time, and no charge depends on it."""
-    monkeypatch.setattr("trellis.analysis.charges._one_more_state", lambda *_: {})
-
-
-def test_no_charge_depends_on_one_more_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    two_point, numerators = ensemble(420, 5)
-    whole = fit_charges(two_point, numerators)
-    without_one_more_state(monkeypatch)
-    found = fit_charges(two_point, numerators)
-    assert whole.one_more_state != {} == found.one_more_state
-    assert (found.charges, found.ratio, found.windows) == (whole.charges, whole.ratio, whole.windows)
-
-
-def test_pulls_of_pseudo_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("without_one_more_state")
+def test_pulls_of_pseudo_experiments() -> None:
     """201 pseudo-experiments on three sizes of ensembles, default options; up to 21 points, 420 are 20 each.
 
     The mean of 201 pulls scatters by .07, their width by .05.
     """
-    without_one_more_state(monkeypatch)
     pulls: dict[str, list[float]] = {"A": [], "V": [], "A/V": []}
     for count in (420, 840, 1680):
         for seed in range(67):

@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from test_analysis_charges import measured, without_one_more_state
+from test_analysis_charges import measured
 
 from trellis.analysis import FitFailed, analyze
 from trellis.analysis.charge_model import FixedSinkModel
@@ -119,12 +119,12 @@ def test_precise_data_have_the_exact_charges(sink: float, is_symmetric: bool) ->
 
 
 @pytest.mark.slow
-def test_pulls_of_fixed_sinks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("without_one_more_state")
+def test_pulls_of_fixed_sinks() -> None:
     """120 pseudo-experiments on three sizes of ensembles, default options, 19 points; 40 with both methods.
 
     The mean of 120 pulls scatters by .09, their width by .065; of 40 by .16 and .11.
     """
-    without_one_more_state(monkeypatch)
     pulls: dict[str, list[float]] = {name: [] for name in TRUTH}
     apart: dict[str, list[float]] = {name: [] for name in TRUTH}
     for count in (420, 840, 1680):

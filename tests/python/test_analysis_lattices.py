@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from test_analysis_charges import without_one_more_state
 
 from trellis.analysis.charges import fit_charges
 
@@ -89,13 +88,22 @@ def test_precise_data_have_the_exact_charges(lattice: Lattice) -> None:
         assert abs(charge.value - J[0][0]) < 4 * charge.error
 
 
+def test_no_charge_depends_on_one_more_state(request: pytest.FixtureRequest) -> None:
+    data = HEAVY.ensemble(680, 5)
+    whole = fit_charges(*data)
+    request.getfixturevalue("without_one_more_state")
+    found = fit_charges(*data)
+    assert whole.one_more_state != {} == found.one_more_state
+    assert (found.charges, found.ratio, found.windows) == (whole.charges, whole.ratio, whole.windows)
+
+
 @pytest.mark.slow
-def test_pulls_on_other_lattices(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("without_one_more_state")
+def test_pulls_on_other_lattices() -> None:
     """72 pseudo-experiments of three lattices and a stream, 20 independent configurations a point and more.
 
     The mean of 72 pulls scatters by .12, their width by .08. 100 of each: howto/axial_charge.md.
     """
-    without_one_more_state(monkeypatch)
     pulls: dict[str, list[float]] = {"A": [], "V": [], "A/V": []}
     truth = {"A": 1.27, "V": 1.05, "A/V": 1.27 / 1.05}
     # 2 tau_int = 4.1 of the stream
