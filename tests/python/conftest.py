@@ -1,4 +1,4 @@
-"""How pytest-xdist shares the tests among its processes, `pytest -n 2`, and where their MPI keeps its files."""
+"""How pytest-xdist shares tests and cores among its processes (`pytest -n 2`); where MPI keeps its files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 @pytest.fixture
 def without_one_more_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fits of charges leave out the one with another state: half of their time, and no charge depends on it."""
+    """Fits of charges leave out the one with another state: half the time; no charge depends on it."""
     monkeypatch.setattr("trellis.analysis.charges._one_more_state", lambda *_: {})
 
 
