@@ -185,7 +185,7 @@ def test_the_same_bits(measured: Path, ranks: int, threads: int) -> None:
         assert datasets(measured / f"out_{ranks}_{threads}" / path.name) == datasets(path)
 
 
-@pytest.mark.parametrize("ranks, per_node", [(4, 2), (8, 4)])
+@pytest.mark.parametrize("ranks, per_node", [(4, 2), (8, 4), (8, 2)])
 def test_the_same_bits_with_ranks_grouped_by_node(measured: Path, ranks: int, per_node: int) -> None:
     """Nodes pretended: each is a box of the process grid, which need not be in the order of ranks."""
     folder = f"nodes_{ranks}_{per_node}"
