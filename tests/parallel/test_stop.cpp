@@ -166,9 +166,26 @@ TEST_F(Stop, links) {
   expect_stops({"Wilson loops", [&] { return wilson_loops(U, 2, 3, LoopPlanes::all)[1]; }, 0});
   expect_stops({"heat bath",
                 [&] { return changed(U, [](GaugeField& V) {
-                        heatbath_update(V, {6, 2, 3}, 1, 0, 1);
+                        heatbath_update(V, {6, 2, 3, 0}, 1, 0, 1);
                       }); },
                 0});
+}
+
+TEST_F(Stop, short_heat_baths_before_they_begin) {
+  const auto update = [&] {
+    return changed(U, [](GaugeField& V) { heatbath_update(V, {6, 2, 3}, 1, 0, 1); });
+  };
+  Numbers expected;
+  {
+    const RequestAt never(0);
+    expected = update();
+    EXPECT_EQ(chances, 1);
+  }
+  {
+    const RequestAt once(1);
+    EXPECT_THROW(update(), Interrupted);
+  }
+  EXPECT_TRUE(update() == expected);
 }
 
 /// An interrupted flow goes on from where it is.
@@ -210,7 +227,7 @@ TEST_F(Stop, contractions) {
   expect_stops({"smearing", [&] { return test::canonical_part(sink_smeared(S, U, {1.0, 6}).columns()); }, 0});
   expect_stops({"conserved current",
                 [&] {
-                  return numbers(conserved_three_point(U, S, S, {0, 3}, zero_momentum));
+                  return numbers(conserved_three_point(U, params, S, S, {0, 3}, zero_momentum));
                 },
                 3});
 }
@@ -239,7 +256,9 @@ TEST(Request, the_first_one_waits) {
 TEST(Request, is_none_of_a_part_of_the_ranks) {
   SingleCommunicator alone;
   request_stop();
-  if (world()->size() > 1) EXPECT_NO_THROW(stop_together(alone));
+  if (world()->size() > 1) {
+    EXPECT_NO_THROW(stop_together(alone));
+  }
   EXPECT_THROW(stop_together(*world()), Interrupted);
 }
 

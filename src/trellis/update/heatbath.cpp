@@ -1,6 +1,8 @@
 #include "trellis/update/heatbath.hpp"
 
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "trellis/base/stop.hpp"
 #include "trellis/comm/stop_together.hpp"
@@ -16,13 +18,13 @@ constexpr int sweep_limit = 4096;  // of the draw's packing
 
 /// f(call, sites of a parity) for the eight half sweeps; links of one direction and parity share no
 /// plaquette. Staples need one layer of the halo, and only the new links of the half sweep are exchanged
-/// after it. An interruption leaves whole half sweeps.
+/// after it. An interruption, where it may come, leaves whole half sweeps.
 template <class F>
-void for_each_half_sweep(GaugeField& U, F f) {
+void for_each_half_sweep(GaugeField& U, bool may_stop, F f) {
   const GaugeCall call = gauge_call(U, 1);
   for (int mu = 0; mu < Nd; ++mu)
     for (int parity = 0; parity < 2; ++parity) {
-      stop_together(U.lattice().communicator());
+      if (may_stop) stop_together(U.lattice().communicator());
       f(LinkUpdateCall{call, mu}, inner_sites(U, parity));
       U.update_halo_of(mu, parity);
     }
@@ -30,20 +32,20 @@ void for_each_half_sweep(GaugeField& U, F f) {
 }  // namespace
 
 void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed,
-                    uint64_t stream, uint32_t trajectory, uint32_t sweep) {
+                    uint64_t stream, uint32_t trajectory, uint32_t sweep, bool may_stop) {
   TRELLIS_REQUIRE(beta >= 0 && std::isfinite(beta), "beta ", beta);
   TRELLIS_REQUIRE(sweep < sweep_limit, "heat-bath sweep ", sweep, " of an update");
   TRELLIS_REQUIRE(sites.size() == size_t(U.layout().blocks()) * size_t(U.lanes()), "table of ", sites.size(),
                   " sites");
   const KernelTable<int64_t> table(sites, U.backend());
-  for_each_half_sweep(U, [&](const LinkUpdateCall& update, const SiteRange& range) {
+  for_each_half_sweep(U, may_stop, [&](const LinkUpdateCall& update, const SiteRange& range) {
     const HeatbathCall call{update, table.data(), beta, random_key(seed, stream), trajectory, sweep};
     dispatch_gauge(U, [&]<class Layout, class Storage>() { launch_heatbath<Layout, Storage>(call, range); });
   });
 }
 
-void overrelaxation_sweep(GaugeField& U) {
-  for_each_half_sweep(U, [&](const LinkUpdateCall& update, const SiteRange& range) {
+void overrelaxation_sweep(GaugeField& U, bool may_stop) {
+  for_each_half_sweep(U, may_stop, [&](const LinkUpdateCall& update, const SiteRange& range) {
     dispatch_gauge(
         U, [&]<class Layout, class Storage>() { launch_overrelaxation<Layout, Storage>(update, range); });
   });
@@ -62,13 +64,17 @@ void Heatbath::update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t tr
     sites_ = global_sites(U.layout());
     layout_ = layout;
   }
-  const GaugeField before = U;
+  stop_together(U.lattice().communicator());
+  const int64_t sweeps = int64_t(params_.heatbath_sweeps) + params_.overrelaxation_sweeps;
+  const bool is_long = sweeps * int64_t(sites_.size()) >= params_.least_interruptible;
+  std::optional<GaugeField> before;
+  if (is_long) before = U;
   try {
     for (int sweep = 0; sweep < params_.heatbath_sweeps; ++sweep)
-      heatbath_sweep(U, params_.beta, sites_, seed, stream, trajectory, uint32_t(sweep));
-    for (int sweep = 0; sweep < params_.overrelaxation_sweeps; ++sweep) overrelaxation_sweep(U);
+      heatbath_sweep(U, params_.beta, sites_, seed, stream, trajectory, uint32_t(sweep), is_long);
+    for (int sweep = 0; sweep < params_.overrelaxation_sweeps; ++sweep) overrelaxation_sweep(U, is_long);
   } catch (const Interrupted&) {
-    U = before;
+    if (before) U = std::move(*before);
     throw;
   }
   reunitarise_links(U);

@@ -14,6 +14,9 @@ struct HeatbathParams {
   double beta = 6.0;              ///< any value >= 0
   int heatbath_sweeps = 1;        ///< of an update, 0 .. 4095
   int overrelaxation_sweeps = 0;  ///< of an update, after the heat-bath sweeps
+  /// Sweeps times sites of a rank (half a second of a core) from which on an update can be interrupted: the
+  /// copy of the links that this needs costs a tenth of a sweep.
+  int64_t least_interruptible = int64_t(1) << 19;
 };
 
 /// Sweeps over all links: for each direction the even, then the odd sites. Keeps the table of global sites.
@@ -23,7 +26,8 @@ class Heatbath {
   explicit Heatbath(const HeatbathParams& params);
 
   /// One update, number `trajectory` of the chain: the heat-bath sweeps, the over-relaxation sweeps, then
-  /// every link is brought back to SU(3). An interrupted update leaves U as it was. Collective.
+  /// every link is brought back to SU(3). Stops before it begins; a long one (least_interruptible) also
+  /// between half sweeps, and then leaves U as it was. Collective.
   void update(GaugeField& U, uint64_t seed, uint64_t stream, uint32_t trajectory);
 
   const HeatbathParams& params() const { return params_; }
@@ -40,9 +44,10 @@ void heatbath_update(GaugeField& U, const HeatbathParams& params, uint64_t seed,
                      uint32_t trajectory);
 
 /// `sweep` counts the heat-bath sweeps of a trajectory, 0 .. 4095. The links are not re-unitarised.
+/// may_stop: between half sweeps.
 void heatbath_sweep(GaugeField& U, double beta, const std::vector<int64_t>& sites, uint64_t seed,
-                    uint64_t stream, uint32_t trajectory, uint32_t sweep);
+                    uint64_t stream, uint32_t trajectory, uint32_t sweep, bool may_stop = true);
 /// Keeps the action to rounding. The links are not re-unitarised.
-void overrelaxation_sweep(GaugeField& U);
+void overrelaxation_sweep(GaugeField& U, bool may_stop = true);
 
 }  // namespace trellis
