@@ -42,7 +42,8 @@ def end(folder: Path, text: str, status: int, ranks: int = 2, **extra: str) -> t
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_an_exception_on_one_rank_ends_the_job(tmp_path: Path, ranks: int) -> None:
-    text = 'print("begun", tr.rank())\nif tr.rank() == 1:\n    1 / 0\ntr.barrier()\n'
+    # One write a rank: what several ranks write in pieces is mixed.
+    text = 'print(f"begun {tr.rank()}\\n", end="", flush=True)\nif tr.rank() == 1:\n    1 / 0\ntr.barrier()\n'
     out, errors = end(tmp_path, text, 1, ranks)
     assert errors.count("ZeroDivisionError: division by zero") == 1
     assert f"trellis: rank 1 of {ranks} ends with status 1 and other ranks do not: the job is ended" in errors

@@ -31,7 +31,7 @@ _INNER_SIZE = {"float": 1 / 2, "half": 1 / 4 + 1 / 48, "fp16": 1 / 4}
 #: them, and for each set of flavours.
 _KEPT_SPIN_MATRICES = 16 * 12
 #: Code and tables of libraries that come in during a run.
-_LIBRARIES = 32 << 20
+_LIBRARIES = 40 << 20
 #: Vectors that are read and written by an application of an operator, its links among them; rather too many.
 _APPLICATION = {"wilson_clover": 5, "moebius": 8}
 #: Of freed fields that are kept for the next of their size.
