@@ -34,7 +34,7 @@ _IDENTITY = (
     "source_smearing",
     "sink_smearing",
 )
-#: What a file means that does not name them; csw_temporal is csw.
+#: Values that hold for a file which does not name them; its csw_temporal is its csw.
 _ABSENT = {"twisted_mass": 0.0, "nu": 1.0, "xi0": 1.0}
 #: Tables of the run file (root attribute physics) that decide what is measured; of [source] see _physics.
 _TABLES = ("fermion", "sink", "smearing")

@@ -33,7 +33,7 @@ class Redistribution {
   /// Those of the field of few ranks; none if it is not one of them.
   const SiteBox& box_among_few() const { return few_box_; }
 
-  /// What one message each holds: the sites that this rank has of the field of all ranks, and of that of few.
+  /// Each box is one message: sites that this rank has of the field of all ranks, and of that of few.
   const std::vector<SiteBox>& boxes_among_all() const { return to_few_.sent; }
   const std::vector<SiteBox>& boxes_among_few() const { return to_few_.received; }
 

@@ -18,7 +18,7 @@ constexpr double worthwhile = 0.98;
 /// A cached way that takes so much longer than its record is tried again.
 constexpr double too_slow = 1.1;
 
-/// What the deciding rank tells the others.
+/// The deciding rank tells the others this.
 struct Plan {
   int way = 0;
   bool is_tried = false;    ///< all ways are

@@ -40,7 +40,7 @@ _NO_STEP = re.compile(
     r"|Application launch failed"
 )
 _RANK_FAILED = re.compile(r"error: [\w.-]+: tasks? [\d,-]+: ")
-#: Of Slurm's daemon in a task's log: the other nodes wait for this message for ever, or give up on MPI_Init.
+#: Slurm's daemon writes this into a task's log: the other nodes wait for its message, or give up on MPI_Init.
 _LOST_MESSAGE = re.compile(
     r"slurmstepd-[\w.-]+: error:\s+mpi/pmix\w*: .*(?:retry limit|Cannot send message).*"
 )
@@ -379,7 +379,7 @@ def _messages(launch: Launch) -> Path:
 
 
 def _lost_message(launch: Launch) -> str | None:
-    """What Slurm's daemon says of a message that it lost, at the head of the log; programs write behind."""
+    """The words of Slurm's daemon on a message that it lost. They stand at the head of the log."""
     try:
         with open(launch.log, "rb") as file:
             found = _LOST_MESSAGE.search(file.read(4096).decode(errors="replace"))

@@ -51,7 +51,7 @@ TransportWay way_between_hosts(bool is_of_gpus) {
   }
 }
 
-/// What TRELLIS_GPU_MESSAGES says; empty where it says nothing.
+/// The word of TRELLIS_GPU_MESSAGES; empty where it is not set.
 std::string gpu_messages() {
   const char* value = std::getenv("TRELLIS_GPU_MESSAGES");
   return value == nullptr ? "" : value;
@@ -109,7 +109,7 @@ TransportWay way_by_rule(Backend backend) {
   return way == TransportWay::staged ? way_between_hosts(true) : way;
 }
 
-/// What make_by() can take, the way of the rule first.
+/// The ways that make_by() can take; the way of the rule is the first.
 std::vector<int> ways_to_choose_among(const Communicator& communicator, Backend backend) {
   const TransportWay by_rule = way_by_rule(backend);
   std::vector<int> ways{int(by_rule)};

@@ -35,7 +35,7 @@ ExchangePolicy exchange_policy_by_name(const std::string& name);
 /// `staged` (BadArgument for other words).
 TransportWay choose_transport(Backend backend);
 
-/// What the tuner tells halos apart by.
+/// The tuner tells halos apart by these.
 struct HaloSubject {
   Backend backend = Backend::cpu;      ///< of the fields; messages with data have it in its memory
   const Geometry* geometry = nullptr;  ///< null: the tuner is not asked

@@ -140,7 +140,7 @@ double maximum_over_sites(const SiteRange& range, const Kernel& kernel) {
   return cpu::maximum_over_sites(range, [&](int block) { return kernel(block); });
 }
 
-/// What only GPUs have: launches choose by is_on_gpu.
+/// Only GPUs have these: launches choose by is_on_gpu.
 template <class... Arguments>
 void reduce_written_rows(Arguments&&...) = delete;
 

@@ -70,7 +70,7 @@ void reduce_written_rows(const SiteRange& range, int slots, int rows, const Make
   cuda::reduce_rows(terms, range.size(), stride, rows, sums);
 }
 
-/// What only CPUs have: launches choose by is_on_gpu.
+/// Only CPUs have these: launches choose by is_on_gpu.
 template <size_t N, class Storage, class... Arguments>
 void reduce_sites_read_ahead(Arguments&&...) = delete;
 template <class... Arguments>
