@@ -77,8 +77,8 @@ class SolveProgress {
   std::vector<double> history;
   int restarts = 0;
   double update_threshold = 0;  ///< of reliable updates; 0: none
-  /// Solutions of columns that wait keep their bits (KeptColumns). They do not where reliable updates are made
-  /// for all columns when one needs it, as bits depend on the batch there anyway.
+  /// Solutions of columns that wait keep their bits (KeptColumns). They do not where reliable updates are
+  /// made for all columns when one needs it, as bits depend on the batch there anyway.
   bool keeps_waiting_columns = true;
 
  private:
