@@ -35,7 +35,7 @@ double seconds_per_call(const std::function<void()>& apply, int calls) {
 }
 
 /// Calls that take about `seconds`. The first ones, which make halos, bring code and fields into the caches
-/// and find out how to walk (device/cpu/walk/walk_trial.hpp), do not count.
+/// and find out how to walk (device/launch_trials.hpp), do not count.
 int calls_for(double seconds, const std::function<void()>& apply) {
   constexpr int warm_calls = 32;
   constexpr double longest_warming = 3.0;

@@ -1,7 +1,7 @@
 """Walks over the lattice that read ahead and those that do not give the same bits.
 
 Which of them a kernel takes is found by a trial of its first launches, four with the one and four with
-the other in turn (src/trellis/device/cpu/walk/walk_trial.hpp), where its fields exceed 512 KB. So a result
+the other in turn (src/trellis/device/launch_trials.hpp), where its fields exceed 512 KB. So a result
 that is computed again and again meets both.
 """
 

@@ -10,7 +10,7 @@ namespace trellis::cpu {
 namespace {
 
 /// Launches of each way of so many, the ways taking such times.
-std::vector<int> launches_of(WalkTrial& trial, const std::vector<double>& seconds, int launches) {
+std::vector<int> launches_of(LaunchTrial& trial, const std::vector<double>& seconds, int launches) {
   std::vector<int> taken(seconds.size(), 0);
   for (int launch = 0; launch < launches; ++launch) {
     const int way = trial.way();
@@ -20,37 +20,37 @@ std::vector<int> launches_of(WalkTrial& trial, const std::vector<double>& second
   return taken;
 }
 
-TEST(WalkTrial, SettlesOnTheFasterWay) {
+TEST(LaunchTrial, SettlesOnTheFasterWay) {
   for (const double second : {0.9, 1.0, 1.1}) {
-    WalkTrial trial;
+    LaunchTrial trial;
     EXPECT_EQ(launches_of(trial, {1.0, second}, 24), (std::vector<int>{12, 12}));
     EXPECT_EQ(trial.takes_second(), second < 1.0) << second;
   }
 }
 
-TEST(WalkTrial, SettlesOnTheFastestOfThree) {
+TEST(LaunchTrial, SettlesOnTheFastestOfThree) {
   const double worse = 1.05, same = 0.99, better = 0.9;
   const struct {
     double second, third;
     int fastest;
   } cases[] = {{worse, better, 2}, {better, worse, 1}, {better, better * same, 2}, {same, worse, 0}};
   for (const auto& c : cases) {
-    WalkTrial trial(3);
+    LaunchTrial trial(3);
     EXPECT_EQ(launches_of(trial, {1.0, c.second, c.third}, 36), (std::vector<int>{12, 12, 12}));
     EXPECT_EQ(trial.way(), c.fastest) << c.second << " " << c.third;
   }
 }
 
-TEST(WalkTrial, WaysThatAreMuchSlowerHaveOneTurn) {
-  WalkTrial trial(3);
+TEST(LaunchTrial, WaysThatAreMuchSlowerHaveOneTurn) {
+  LaunchTrial trial(3);
   EXPECT_EQ(launches_of(trial, {1.0, 1.5, 0.9}, 28), (std::vector<int>{12, 4, 12}));
   EXPECT_EQ(trial.way(), 2);
-  WalkTrial clear(2);
+  LaunchTrial clear(2);
   EXPECT_EQ(launches_of(clear, {1.0, 0.5}, 20), (std::vector<int>{4, 16}));
 }
 
-TEST(WalkTrial, StartsAgainAfterManyLaunches) {
-  WalkTrial trial;
+TEST(LaunchTrial, StartsAgainAfterManyLaunches) {
+  LaunchTrial trial;
   for (int launch = 0; launch < (1 << 14); ++launch) trial.record(trial.takes_second() ? 0.5 : 1.0);
   EXPECT_FALSE(trial.takes_second());  // the first way has its turn again
 }
@@ -58,7 +58,7 @@ TEST(WalkTrial, StartsAgainAfterManyLaunches) {
 TEST(ReadAhead, EveryBlockIsComputedOnceAndReadBefore) {
   const std::vector<int32_t> list = {4, 0, 7, 2, 9, 1, 12, 11, 3, 20};
   const Traffic traffic{20000, size_t(1) << 20};  // groups of four
-  WalkTrials trials(ways_ahead);
+  LaunchTrials trials(ways_ahead);
   set_thread_count(1);  // the first block of each thread's share is not asked for
   for (int launch = 0; launch < 12; ++launch) {
     const Ahead ahead = Ahead(launch / 4);
@@ -84,7 +84,7 @@ TEST(ReadAhead, EveryBlockIsComputedOnceAndReadBefore) {
 }
 
 TEST(ReadAhead, NothingIsReadWhereItFitsTheCache) {
-  WalkTrials trials(ways_ahead);
+  LaunchTrials trials(ways_ahead);
   for (int launch = 0; launch < 12; ++launch)
     for_each_site_read_ahead(
         SiteRange(5), {20000, 1000}, trials, [](int, const auto&) { FAIL(); }, [](int) {});
@@ -92,7 +92,7 @@ TEST(ReadAhead, NothingIsReadWhereItFitsTheCache) {
 
 TEST(ReadAhead, KernelsThatAskForThemselvesAreTold) {
   const Traffic traffic{20000, size_t(1) << 20};
-  WalkTrials trials(ways_ahead_along);
+  LaunchTrials trials(ways_ahead_along);
   Ahead told = Ahead::nothing;
   std::vector<int> launches(ways_ahead_along, 0);
   for (int launch = 0; launch < 4 * ways_ahead_along; ++launch) {

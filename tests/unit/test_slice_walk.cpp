@@ -73,7 +73,7 @@ TEST(SliceWalk, refuses_passes_that_reach_around_the_lattice) {
   const std::vector<SlicePass> passes = {{nothing, 0}, {nothing, 3}};
   EXPECT_FALSE(can_walk_in_slices(layout, {passes, {}, 0}));
   EXPECT_THROW(walk_in_slices(layout, {passes, {}, 0}), BadArgument);
-  cpu::WalkTrials trials(slice_orders);
+  LaunchTrials trials(slice_orders);
   int calls = 0;
   walk_in_order(
       PassOrder::faster, layout,

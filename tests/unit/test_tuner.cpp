@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "trellis/base/error.hpp"
-#include "trellis/device/cpu/walk/walk_trial.hpp"
+#include "trellis/device/launch_trials.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/lattice/geometry.hpp"
 
@@ -45,7 +45,7 @@ class TunedWalks : public ::testing::Test {
   }
   /// The ways of so many launches, of which each takes a few microseconds, and `slow` a hundred times as
   /// many.
-  std::vector<int> ways_of(WalkTrials& trials, int launches, int slow = -1) {
+  std::vector<int> ways_of(LaunchTrials& trials, int launches, int slow = -1) {
     std::vector<int> ways;
     for (int i = 0; i < launches; ++i)
       trials.launch(subject, 1, [&](int way) {
@@ -59,22 +59,22 @@ class TunedWalks : public ::testing::Test {
   }
 
   const Geometry geometry{Coord{8, 8, 8, 16}};
-  const WalkSubject subject{size_t(1) << 20, &geometry, 12, "double"};
+  const LaunchSubject subject{size_t(1) << 20, &geometry, 12, "double"};
 };
 
 TEST_F(TunedWalks, OffTakesTheFirstWay) {
   tuner().set_mode(TuneMode::off);
   tuner().fill(key("off"), {1, 1e-6, 0});
-  WalkTrials trials(2, "off");
+  LaunchTrials trials(2, "off");
   EXPECT_EQ(ways_of(trials, 20), std::vector<int>(20, 0));
 }
 
 TEST_F(TunedWalks, ReadTakesTheCachedWayAndElseTries) {
   tuner().set_mode(TuneMode::read);
   tuner().fill(key("read"), {1, 1e-9, 0});  // of a faster day: `read` does not mind
-  WalkTrials cached(2, "read"), unknown(2, "unknown"), nameless(2);
+  LaunchTrials cached(2, "read"), unknown(2, "unknown"), nameless(2);
   EXPECT_EQ(ways_of(cached, 70), std::vector<int>(70, 1));
-  for (WalkTrials* trials : {&unknown, &nameless}) {
+  for (LaunchTrials* trials : {&unknown, &nameless}) {
     const std::vector<int> ways = ways_of(*trials, 8);
     EXPECT_EQ(ways, (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}));
   }
@@ -83,13 +83,13 @@ TEST_F(TunedWalks, ReadTakesTheCachedWayAndElseTries) {
 
 TEST_F(TunedWalks, AForeignWayIsTried) {
   tuner().fill(key("foreign"), {7, 1e-9, 0});
-  WalkTrials trials(2, "foreign");
+  LaunchTrials trials(2, "foreign");
   EXPECT_EQ(ways_of(trials, 5), (std::vector<int>{0, 0, 0, 0, 1}));
 }
 
 TEST_F(TunedWalks, OnRecordsWhatATrialFinds) {
   tuner().set_mode(TuneMode::on);
-  WalkTrials trials(2, "recorded");
+  LaunchTrials trials(2, "recorded");
   ways_of(trials, 24, 0);
   const auto records = tuner().take_records();
   ASSERT_EQ(records.size(), 1u);
@@ -97,14 +97,14 @@ TEST_F(TunedWalks, OnRecordsWhatATrialFinds) {
   EXPECT_EQ(records.begin()->second.way, 1);
   EXPECT_GT(records.begin()->second.seconds, 20e-6);
   EXPECT_EQ(records.begin()->second.repeats, 0);
-  WalkTrials later(2, "recorded");
+  LaunchTrials later(2, "recorded");
   EXPECT_EQ(ways_of(later, 3), std::vector<int>(3, 1));
 }
 
 TEST_F(TunedWalks, OnTriesAgainWhatHasBecomeSlow) {
   tuner().set_mode(TuneMode::on);
   tuner().fill(key("slow"), {1, 1e-6, 0});
-  WalkTrials trials(2, "slow");
+  LaunchTrials trials(2, "slow");
   EXPECT_EQ(ways_of(trials, 64), std::vector<int>(64, 1)) << "that many are watched";
   ways_of(trials, 24, 1);
   const auto records = tuner().take_records();
@@ -116,11 +116,37 @@ TEST_F(TunedWalks, OnTriesAgainWhatHasBecomeSlow) {
 
 TEST_F(TunedWalks, KernelsAreNamedByTheirTypes) {
   tuner().set_mode(TuneMode::on);
-  WalkTrials trials(2, typeid(WalkTrial));
+  LaunchTrials trials(2, typeid(LaunchTrial));
   ways_of(trials, 24, 1);
   const auto records = tuner().take_records();
   ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records.begin()->first.kernel, "trellis::cpu::WalkTrial");
+  EXPECT_EQ(records.begin()->first.kernel, "trellis::LaunchTrial");
+}
+
+/// Launches that do not wait for their kernels time them as long as a trial lasts only.
+TEST_F(TunedWalks, QueuedLaunchesAreTimedWhileTheyAreTried) {
+  tuner().set_mode(TuneMode::on);
+  LaunchTrials trials(2, "queued", "a GPU");
+  std::vector<int> ways, timed;
+  const auto launch = [&](LaunchTrials& own) {
+    own.launch_in_queue(subject, 10, [&](int way, bool is_timed) {
+      ways.push_back(way);
+      if (is_timed) timed.push_back(way);
+      return way == 0 ? 3e-3 : 1e-3;
+    });
+  };
+  for (int i = 0; i < 40; ++i) launch(trials);
+  EXPECT_EQ(timed, (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1})) << "one round: way 0 is hopeless";
+  EXPECT_EQ(std::vector<int>(ways.begin() + 8, ways.end()), std::vector<int>(32, 1));
+  const auto records = tuner().take_records();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records.begin()->first, key("queued on a GPU"));
+  EXPECT_DOUBLE_EQ(records.begin()->second.seconds, 1e-4);
+  timed.clear();
+  LaunchTrials later(2, "queued", "a GPU");
+  for (int i = 0; i < 80; ++i) launch(later);
+  EXPECT_TRUE(timed.empty()) << "a way from the cache holds no queue up";
+  EXPECT_EQ(ways.back(), 1);
 }
 
 }  // namespace

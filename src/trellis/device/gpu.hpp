@@ -19,12 +19,17 @@ struct Gpu {
 std::vector<Gpu> gpus();
 /// Which of them it uses: ranks of a node take them in turn.
 int gpu_of_this_process();
+/// As its maker calls it. @pre there is one
+const std::string& name_of_this_gpu();
 /// Empty if the cuda backend can be used, else why not.
 std::string why_no_gpu();
 /// Throws NotAvailable with that reason.
 void require_gpu();
 /// Waits for all that was launched.
 void synchronize();
+/// The seconds that the GPU takes for what this thread launches between the two. The stop waits for it.
+void start_launch_timer();
+double stop_launch_timer();
 
 /// `rows` rows of `width` bytes each, within the device; rows lie `pitch` bytes apart.
 void copy_rows_on_device(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,

@@ -10,7 +10,8 @@ class Geometry;
 
 namespace launch {
 
-/// What a launch touches on the whole lattice of this rank: CPUs choose their way of walking by it.
+/// What a launch touches on the whole lattice of this rank: CPUs choose their way of walking by it, GPUs the
+/// shape of the launch.
 struct WorkingSet {
   size_t bytes = 0;                    ///< of all fields concerned; 0: nothing is read ahead
   const Geometry* geometry = nullptr;  ///< null: the launch does not know its lattice
@@ -20,10 +21,20 @@ struct WorkingSet {
 enum class Reach { forward, around };
 
 /// How many right-hand sides a thread of a GPU takes, one after the other: links stay in its registers or
-/// caches meanwhile, but fewer threads hide how slow the memory is. CPUs take all of them in any case.
+/// caches meanwhile, but fewer threads hide how slow the memory is. 0: the tuner chooses. CPUs take all of them
+/// in any case.
 struct Columns {
-  int per_thread = 1;
+  int per_thread = 0;
 };
+
+/// The shape of a launch on a GPU. No bit depends on it.
+struct LaunchShape {
+  int columns, threads;  ///< right-hand sides of a thread, threads of a block
+};
+
+/// Among these the tuner chooses; the first is the default, and those from 2 on need more than one column.
+inline constexpr LaunchShape launch_shapes[] = {{1, 128}, {1, 64}, {2, 128}, {4, 128}};
+inline constexpr int launch_shapes_of_one_column = 2;
 
 /// The slots 0..slots-1 in groups of `columns`, the last of which may be smaller.
 struct ColumnGroups {

@@ -9,6 +9,8 @@ namespace trellis {
 /// True if launches are loops of the host's threads: they can be cut into tiles and slices that follow each
 /// other while what they share is still in a cache. A GPU takes a launch as a whole.
 bool launches_can_be_cut(Backend backend);
+/// True if launches have a shape, of threads and of right-hand sides of a thread, that the tuner can choose.
+bool launches_have_shapes(Backend backend);
 /// True if a kernel that writes a field can add exact sums in the same launch.
 bool launches_can_sum(Backend backend);
 /// True if lanes may have to be permuted: where a thread has a vector of sites.

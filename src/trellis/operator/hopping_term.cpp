@@ -172,7 +172,7 @@ WilsonHopCall HoppingTerm::call_of(const SpinorField& out, int parity, const Spi
   call.is_dagger = task.is_dagger;
   call.slots = out.slots();
   call.columns_per_thread = task.columns_per_thread;
-  if (launches_can_be_cut(choice_.backend)) {
+  if (launches_can_be_cut(choice_.backend) || launches_have_shapes(choice_.backend)) {
     call.working_set = links_->bytes() + in.bytes() + out.bytes();
     call.geometry = &out.geometry();
   }
@@ -262,7 +262,7 @@ void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity,
     return walk;
   };
   // of several spinors a site links are the smaller part: to read slices beforehand was slower (lab/two_hops)
-  using Trials = cpu::WalkTrials;
+  using Trials = LaunchTrials;
   thread_local Trials of_one[2] = {Trials(slice_orders, "two Wilson hops"),
                                    Trials(slice_orders, "two Wilson hops with steps")};
   thread_local Trials of_several[3] = {Trials(2, "two Wilson hops"), Trials(2, "two Wilson hops with steps"),
@@ -270,7 +270,7 @@ void HoppingTerm::apply_twice(SpinorField& out, SpinorField& middle, int parity,
   const bool has_steps = to_middle.then || to_out.then;
   Trials& trials =
       out.slots() == 1 && !prepare ? of_one[has_steps] : of_several[prepare ? 2 : int(has_steps)];
-  const cpu::WalkSubject subject{working_set, &out.geometry(), out.slots(), name_of(out.precision())};
+  const LaunchSubject subject{working_set, &out.geometry(), out.slots(), name_of(out.precision())};
   walk_in_order(order, out.layout(), walk_of, subject, trials, apart);
 }
 

@@ -25,7 +25,8 @@ struct HopTask {
   std::complex<double> x_scalar = 0.0, hop_scalar = 1.0;  ///< a + i b stands for a + i b gamma5
   double coefficient = 1.0;
   bool is_dagger = false;
-  int columns_per_thread = 1;  ///< right-hand sides that a thread of a GPU takes; no bit depends on it
+  /// Right-hand sides that a thread of a GPU takes; 0: the tuner chooses. No bit depends on it.
+  int columns_per_thread = 0;
   /// Called for each tile of output sites right after its hop, with the place in the cache where it lies; on
   /// several threads at once. May be empty.
   std::function<void(const SiteRange&, const RawField&)> then;

@@ -252,7 +252,7 @@ StaggeredHopCall StaggeredHopping::call_of(const HopTables& tables, const Spinor
   call.hop_scalar = task.hop_scalar;
   call.slots = out.rhs();
   call.energies = energies;
-  if (launches_can_be_cut(links_->choice().backend)) {
+  if (launches_can_be_cut(links_->choice().backend) || launches_have_shapes(links_->choice().backend)) {
     call.working_set = links_->near(precision_)->bytes() + in.bytes() + out.bytes() +
                        (links_->is_improved() ? links_->far(precision_)->bytes() : 0);
     call.geometry = &out.geometry();
@@ -317,12 +317,12 @@ void StaggeredHopping::run_twice(SpinorField& out, SpinorField& middle, int pari
         {},
         0};
   };
-  using Trials = cpu::WalkTrials;
+  using Trials = LaunchTrials;
   thread_local Trials plain[2] = {Trials(2, "two naive hops"), Trials(2, "two improved hops")};
   thread_local Trials summing[2] = {Trials(2, "two naive hops and energy"),
                                     Trials(2, "two improved hops and energy")};
   Trials& trials = (energies ? summing : plain)[links_->is_improved()];
-  const cpu::WalkSubject subject{working_set, &out.geometry(), out.slots(), name_of(out.precision())};
+  const LaunchSubject subject{working_set, &out.geometry(), out.slots(), name_of(out.precision())};
   walk_in_order(order, out.layout(), walk_of, subject, trials, apart);
 }
 

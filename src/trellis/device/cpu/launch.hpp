@@ -36,8 +36,8 @@ template <class Kernel>
 
 /// All launches of a kernel by a thread share their trials.
 template <class Kernel>
-cpu::WalkTrials& trials_of() {
-  thread_local cpu::WalkTrials trials(AsksAhead<Kernel> ? cpu::ways_ahead_along : cpu::ways_ahead,
+LaunchTrials& trials_of() {
+  thread_local LaunchTrials trials(AsksAhead<Kernel> ? cpu::ways_ahead_along : cpu::ways_ahead,
                                       typeid(Kernel));
   return trials;
 }
@@ -45,12 +45,12 @@ cpu::WalkTrials& trials_of() {
 /// run(traffic, trials, bring, prepare) of a kernel that has read_ahead().
 template <class Storage, class Kernel, class Run>
 void with_read_ahead(Kernel& kernel, int slots, const WorkingSet& all, const Run& run) {
-  cpu::WalkTrials& trials = trials_of<Kernel>();
+  LaunchTrials& trials = trials_of<Kernel>();
   const auto bring = [&](int block, const auto& lines) {
     kernel.read_ahead(block, slots, lines, cpu::claim_lines);
   };
   const cpu::Traffic traffic{kernel.bytes_of_block(slots),
-                             {all.bytes, all.geometry, slots, cpu::storage_name<Storage>()}};
+                             {all.bytes, all.geometry, slots, storage_name<Storage>()}};
   if constexpr (AsksAhead<Kernel>)
     run(traffic, trials, bring, [&](cpu::Ahead ahead) { kernel.set_asks_ahead(ahead == cpu::Ahead::along); });
   else
@@ -73,7 +73,7 @@ void for_each_site_read_ahead(const SiteRange& range, int slots, Kernel& kernel,
                               Columns = {}) {
   detail::with_read_ahead<Storage>(
       kernel, slots, all,
-      [&](const auto& traffic, cpu::WalkTrials& trials, const auto& bring, const auto& prepare) {
+      [&](const auto& traffic, LaunchTrials& trials, const auto& bring, const auto& prepare) {
         cpu::for_each_site_read_ahead(
             range, traffic, trials, bring, [&](int block) { detail::compute_slots(kernel, block, slots); },
             prepare);
@@ -86,7 +86,7 @@ void reduce_sites_read_ahead(const SiteRange& range, int slots, Kernel& kernel, 
                              const Terms& terms, ExactSum* sums) {
   detail::with_read_ahead<Storage>(
       kernel, slots, all,
-      [&](const auto& traffic, cpu::WalkTrials& trials, const auto& bring, const auto& prepare) {
+      [&](const auto& traffic, LaunchTrials& trials, const auto& bring, const auto& prepare) {
         cpu::reduce_sites_read_ahead<N>(range, traffic, trials, bring, terms, sums, prepare);
       });
 }

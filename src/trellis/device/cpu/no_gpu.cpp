@@ -19,9 +19,19 @@ void set_zero(void*, size_t) { require_gpu(); }
 
 std::vector<Gpu> gpus() { return {}; }
 int gpu_of_this_process() { return 0; }
+const std::string& name_of_this_gpu() {
+  static const std::string none;
+  require_gpu();
+  return none;
+}
 std::string why_no_gpu() { return "this build has no CUDA backend (./bootstrap build --cuda)"; }
 void require_gpu() { throw NotAvailable(why_no_gpu()); }
 void synchronize() {}
+void start_launch_timer() { require_gpu(); }
+double stop_launch_timer() {
+  require_gpu();
+  return 0;
+}
 
 PinnedMemory::PinnedMemory(size_t bytes) : bytes_{bytes} { require_gpu(); }
 PinnedMemory::~PinnedMemory() = default;

@@ -20,7 +20,7 @@ inline constexpr int threads_per_block = 128;
 template <class F>
 __global__ void __launch_bounds__(threads_per_block)
     site_kernel(const F f, const int32_t* list, int begin, int count) {
-  const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
+  const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= count) return;
   const int site = list ? list[begin + i] : begin + i;
   if constexpr (std::is_invocable_v<const F&, int, int>)
@@ -29,17 +29,17 @@ __global__ void __launch_bounds__(threads_per_block)
     f(site);
 }
 
-inline dim3 blocks_of(const SiteRange& range, int rows) {
-  return dim3(unsigned((range.size() + threads_per_block - 1) / threads_per_block), unsigned(rows));
+inline dim3 blocks_of(const SiteRange& range, int rows, int threads = threads_per_block) {
+  return dim3(unsigned((range.size() + threads - 1) / threads), unsigned(rows));
 }
 
 /// f(site, slot), or f(site), for every site of the range (its list lies on the device) and slot in
-/// [0, slots).
+/// [0, slots). @param threads of a block, at most threads_per_block
 template <class F>
-void for_each_site(const SiteRange& range, int slots, const F& f) {
+void for_each_site(const SiteRange& range, int slots, const F& f, int threads = threads_per_block) {
   if (range.size() == 0) return;
-  site_kernel<<<blocks_of(range, slots), threads_per_block, 0, launch_stream()>>>(f, range.list, range.begin,
-                                                                                  range.size());
+  site_kernel<<<blocks_of(range, slots, threads), threads, 0, launch_stream()>>>(f, range.list, range.begin,
+                                                                                 range.size());
   check(cudaGetLastError(), "kernel launch");
 }
 
@@ -47,7 +47,7 @@ void for_each_site(const SiteRange& range, int slots, const F& f) {
 template <class F>
 __global__ void __launch_bounds__(threads_per_block)
     group_kernel(const F f, const int32_t* list, int begin, int count, const launch::ColumnGroups groups) {
-  const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
+  const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= count) return;
   const int site = list ? list[begin + i] : begin + i;
   const int end = groups.end(int(blockIdx.y));
@@ -57,9 +57,10 @@ __global__ void __launch_bounds__(threads_per_block)
 
 /// The same as for_each_site(), with fewer threads.
 template <class F>
-void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f) {
+void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f,
+                             int threads = threads_per_block) {
   if (range.size() == 0) return;
-  group_kernel<<<blocks_of(range, groups.count()), threads_per_block, 0, launch_stream()>>>(
+  group_kernel<<<blocks_of(range, groups.count(), threads), threads, 0, launch_stream()>>>(
       f, range.list, range.begin, range.size(), groups);
   check(cudaGetLastError(), "kernel launch");
 }
@@ -75,7 +76,7 @@ double* term_buffer(size_t count);
 template <class F, int N>
 __global__ void __launch_bounds__(threads_per_block)
     term_kernel(const F f, const int32_t* list, int begin, int count, double* terms) {
-  const int i = int(blockIdx.x) * threads_per_block + int(threadIdx.x);
+  const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= count) return;
   const int site = list ? list[begin + i] : begin + i;
   if constexpr (std::is_invocable_v<const F&, int, double(&)[N]>) {

@@ -58,6 +58,18 @@ const Choice& choice() {
 }
 
 thread_local cudaStream_t current = nullptr;
+
+/// Kept: they are made once for each launching thread.
+struct TimerEvents {
+  TimerEvents() {
+    for (cudaEvent_t& event : events) check(cudaEventCreate(&event), "cudaEventCreate");
+  }
+  cudaEvent_t events[2] = {};
+};
+TimerEvents& timer() {
+  thread_local TimerEvents events;
+  return events;
+}
 }  // namespace
 
 cudaStream_t launch_stream() { return current; }
@@ -80,6 +92,10 @@ std::vector<Gpu> gpus() {
 }
 
 int gpu_of_this_process() { return choice().device; }
+const std::string& name_of_this_gpu() {
+  static const std::string name = gpus().at(size_t(gpu_of_this_process())).name;
+  return name;
+}
 std::string why_no_gpu() { return choice().failure; }
 
 void require_gpu() {
@@ -88,6 +104,16 @@ void require_gpu() {
 }
 
 void synchronize() { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+
+void start_launch_timer() { check(cudaEventRecord(timer().events[0], current), "cudaEventRecord"); }
+double stop_launch_timer() {
+  const TimerEvents& own = timer();
+  check(cudaEventRecord(own.events[1], current), "cudaEventRecord");
+  check(cudaEventSynchronize(own.events[1]), "cudaEventSynchronize");
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, own.events[0], own.events[1]), "cudaEventElapsedTime");
+  return 1e-3 * double(milliseconds);
+}
 
 PinnedMemory::PinnedMemory(size_t bytes) : bytes_{bytes} {
   require_gpu();

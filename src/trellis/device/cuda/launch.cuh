@@ -1,8 +1,12 @@
 #pragma once
 /// Launches on GPUs, real and simulated (device/launch.hpp).
+#include <iterator>
+
 #include "trellis/base/error.hpp"
 #include "trellis/device/cuda/for_each_site.cuh"
+#include "trellis/device/gpu.hpp"
 #include "trellis/device/launch_hints.hpp"
+#include "trellis/device/launch_trials.hpp"
 
 namespace trellis::launch {
 inline namespace on_gpu {
@@ -17,22 +21,39 @@ void for_each_site(const SiteRange& range, int slots, const Kernel& kernel) {
   cuda::for_each_site(range, slots, kernel);
 }
 
+namespace detail {
 template <class Kernel>
-void for_each_site(const SiteRange& range, int slots, const Kernel& kernel, Columns columns) {
-  TRELLIS_REQUIRE(columns.per_thread >= 1, "a thread takes ", columns.per_thread,
-                  " right-hand sides; expected at least 1");
-  if (columns.per_thread == 1) return cuda::for_each_site(range, slots, kernel);
-  cuda::for_each_site_in_groups(range, ColumnGroups{slots, columns.per_thread}, kernel);
+void launch_in_shape(const SiteRange& range, int slots, const Kernel& kernel, const LaunchShape& shape) {
+  if (shape.columns == 1)
+    cuda::for_each_site(range, slots, kernel, shape.threads);
+  else
+    cuda::for_each_site_in_groups(range, ColumnGroups{slots, shape.columns}, kernel, shape.threads);
 }
 
-template <class Storage, class Kernel>
-void for_each_site_read_ahead(const SiteRange& range, int slots, Kernel& kernel, const WorkingSet&) {
-  for_each_site(range, slots, kernel);
+/// All launches of a kernel by a thread share their trials.
+template <class Kernel>
+LaunchTrials& trials_of(int slots) {
+  thread_local LaunchTrials of_one(launch_shapes_of_one_column, typeid(Kernel), cuda::name_of_this_gpu()),
+      of_several(int(std::size(launch_shapes)), typeid(Kernel), cuda::name_of_this_gpu());
+  return slots == 1 ? of_one : of_several;
 }
+}  // namespace detail
+
+/// In the fastest of launch_shapes, or with so many right-hand sides a thread as `columns` says.
 template <class Storage, class Kernel>
-void for_each_site_read_ahead(const SiteRange& range, int slots, Kernel& kernel, const WorkingSet&,
-                              Columns columns) {
-  for_each_site(range, slots, kernel, columns);
+void for_each_site_read_ahead(const SiteRange& range, int slots, Kernel& kernel, const WorkingSet& all,
+                              Columns columns = {}) {
+  TRELLIS_REQUIRE(columns.per_thread >= 0, "a thread takes ", columns.per_thread,
+                  " right-hand sides; expected at least 1, or 0: the tuner chooses");
+  if (range.size() == 0) return;
+  if (columns.per_thread > 0)
+    return detail::launch_in_shape(range, slots, kernel, {columns.per_thread, cuda::threads_per_block});
+  const LaunchSubject subject{all.bytes, all.geometry, slots, storage_name<Storage>()};
+  detail::trials_of<Kernel>(slots).launch_in_queue(subject, range.size(), [&](int way, bool is_timed) {
+    if (is_timed) cuda::start_launch_timer();
+    detail::launch_in_shape(range, slots, kernel, launch_shapes[way]);
+    return is_timed ? cuda::stop_launch_timer() : 0.0;
+  });
 }
 
 template <class Layout, class Storage, class Call, class Kernel>

@@ -38,8 +38,10 @@ void simulate_launch(const SiteRange& range, const F& f, const Body& body) {
   for (int i = range.begin; i < range.end; ++i) body(i - range.begin, range.list ? range.list[i] : i);
 }
 
+inline constexpr int threads_per_block = 128;
+
 template <class F>
-void for_each_site(const SiteRange& range, int slots, const F& f) {
+void for_each_site(const SiteRange& range, int slots, const F& f, int /*threads*/ = threads_per_block) {
   simulate_launch(range, f, [&](int, int site) {
     for (int slot = 0; slot < slots; ++slot) {
       if constexpr (std::is_invocable_v<const F&, int, int>)
@@ -51,7 +53,8 @@ void for_each_site(const SiteRange& range, int slots, const F& f) {
 }
 
 template <class F>
-void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f) {
+void for_each_site_in_groups(const SiteRange& range, const launch::ColumnGroups& groups, const F& f,
+                             int /*threads*/ = threads_per_block) {
   simulate_launch(range, f, [&](int, int site) {
     for (int group = 0; group < groups.count(); ++group)
       for (int slot = groups.begin(group); slot < groups.end(group); ++slot) f(site, slot);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "trellis/base/clock.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/memory.hpp"
 #include "trellis/device/simulated/for_each_site.hpp"
@@ -19,6 +20,7 @@ constexpr size_t region_bytes = size_t(1) << 36, page = 4096;
 char* const region = reinterpret_cast<char*>(size_t(0x200000000000));
 size_t used = 0;
 int accesses = 0;
+thread_local double timer_start = 0;
 std::map<void*, size_t>& allocations = *new std::map<void*, size_t>;  // outlives static fields
 std::multimap<size_t, void*>& free_blocks = *new std::multimap<size_t, void*>;
 
@@ -123,9 +125,15 @@ void set_zero(void* device, size_t bytes) {
 
 std::vector<Gpu> gpus() { return {{"simulated on the host", "0.0", region_bytes, region_bytes - used}}; }
 int gpu_of_this_process() { return 0; }
+const std::string& name_of_this_gpu() {
+  static const std::string name = gpus().front().name;
+  return name;
+}
 std::string why_no_gpu() { return ""; }
 void require_gpu() {}
 void synchronize() {}
+void start_launch_timer() { timer_start = seconds_now(); }
+double stop_launch_timer() { return seconds_now() - timer_start; }
 
 PinnedMemory::PinnedMemory(size_t bytes) : data_{std::calloc(bytes > 0 ? bytes : 1, 1)}, bytes_{bytes} {}
 PinnedMemory::~PinnedMemory() { std::free(data_); }

@@ -38,9 +38,9 @@ struct WilsonHopCall {
   double coefficient = 1.0;  ///< multiplies H psi before a clover hop_term
   bool is_dagger = false;
   int slots = 1;
-  size_t working_set = 0;  ///< bytes of links and fields on this rank; 0 where nothing is read ahead
+  size_t working_set = 0;  ///< bytes of links and fields on this rank; 0: nothing is read ahead or tuned
   const Geometry* geometry = nullptr;
-  int columns_per_thread = 1;  ///< right-hand sides that a thread of a GPU takes, one after the other
+  int columns_per_thread = 0;  ///< right-hand sides that a thread of a GPU takes; 0: the tuner chooses
 };
 
 /// Multiplies the two chiral components with the hermitian 6x6 blocks of a clover term (72 reals: for each

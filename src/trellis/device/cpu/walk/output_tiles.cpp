@@ -8,7 +8,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/cpu/stream_copy.hpp"
 #include "trellis/device/cpu/thread_team.hpp"
-#include "trellis/device/cpu/walk/walk_trial.hpp"
+#include "trellis/device/launch_trials.hpp"
 #include "trellis/device/launch_count.hpp"
 
 namespace trellis {
@@ -106,12 +106,12 @@ void walk_in_faster_tiles(const TiledField& out, const SiteRange& sites, bool re
   };
   if (use == OutputUse::soon || working_set < smallest_streamed_set || sites.size() == 0 || !can_stream(out))
     return in_place();
-  using Trials = cpu::WalkTrials;
+  using Trials = LaunchTrials;
   thread_local Trials trials[2][2] = {
       {Trials(2, "output of a field"), Trials(2, "output of a part of a field")},
       {Trials(2, "output that is read"), Trials(2, "output of a part that is read")}};
   const bool is_part = sites.size() < out.blocks;
-  const cpu::WalkSubject subject{working_set, out.geometry, out.raw.slots, out.storage};
+  const LaunchSubject subject{working_set, out.geometry, out.raw.slots, out.storage};
   trials[rereads][is_part].launch(subject, sites.size(), [&](int way) {
     way == 1 ? walk_in_tiles(out, sites, TileOutput::streamed, step) : in_place();
   });

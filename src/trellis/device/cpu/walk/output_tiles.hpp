@@ -5,7 +5,7 @@
 /// Where a field leaves the caches, each of its lines is read before it is written, only to be overwritten.
 /// Then the steps can work on a buffer of one tile that stays in the cache, and finished tiles are streamed
 /// out. Whether that is faster depends on what else the caches hold, and a trial decides
-/// (device/cpu/walk/walk_trial.hpp); the bits are the same.
+/// (device/launch_trials.hpp); the bits are the same.
 #include <functional>
 
 #include "trellis/device/site_range.hpp"

@@ -7,7 +7,7 @@
 /// everything is in the L2 cache, both cost more than they save: lab/wilson_hop has figures, and a trial
 /// decides.
 #include "trellis/device/cpu/for_each_site.hpp"
-#include "trellis/device/cpu/walk/walk_trial.hpp"
+#include "trellis/device/launch_trials.hpp"
 
 namespace trellis::cpu {
 
@@ -35,7 +35,7 @@ inline void claim_lines(const void* data, size_t bytes) {
 /// What a launch touches: of a block, and on the whole lattice of this rank.
 struct Traffic {
   size_t bytes_of_block = 0;
-  WalkSubject whole = {};
+  LaunchSubject whole = {};
 };
 
 /// What a walk does before it computes: nothing, read what a group of blocks needs, or ask for what the next
@@ -46,7 +46,7 @@ inline constexpr int ways_ahead_along = 4;  ///< of those that do
 
 /// Calls launch(ahead) and, where the working set leaves the caches, keeps count of which is fastest.
 template <class Launch>
-void launch_tried(const SiteRange& range, const Traffic& traffic, WalkTrials& trials, const Launch& launch) {
+void launch_tried(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials, const Launch& launch) {
   constexpr size_t l2_cache = size_t(512) << 10;
   if (traffic.whole.working_set < l2_cache || range.size() == 0) return launch(Ahead::nothing);
   trials.launch(traffic.whole, range.size(), [&](int way) { launch(Ahead(way)); });
@@ -97,7 +97,7 @@ struct IgnoreWay {
 /// called for all that the block reads, or after prepare(Ahead::along). @pre the trials have ways_ahead ways,
 /// or ways_ahead_along where prepare() makes f ask for itself
 template <class Bring, class F, class Prepare = IgnoreWay>
-void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, WalkTrials& trials,
+void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials,
                               const Bring& bring, const F& f, const Prepare& prepare = {}) {
   launch_tried(range, traffic, trials, [&](Ahead ahead) {
     prepare(ahead);
@@ -110,7 +110,7 @@ void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, Wa
 
 /// reduce_sites(), likewise.
 template <size_t N, class Bring, class F, class Prepare = IgnoreWay>
-void reduce_sites_read_ahead(const SiteRange& range, const Traffic& traffic, WalkTrials& trials,
+void reduce_sites_read_ahead(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials,
                              const Bring& bring, const F& f, ExactSum* sums, const Prepare& prepare = {}) {
   launch_tried(range, traffic, trials, [&](Ahead ahead) {
     prepare(ahead);

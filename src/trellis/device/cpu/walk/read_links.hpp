@@ -79,7 +79,7 @@ class LinksOfStaples {
 template <class Layout, class Storage, class Call, class Kernel>
 void for_each_link_update(const Call& call, int mu, const SiteRange& range, Kernel& kernel) {
   const LinksOfStaples<Layout, Storage> links(call, mu);
-  thread_local WalkTrials trials(ways_ahead_along, typeid(Kernel));
+  thread_local LaunchTrials trials(ways_ahead_along, typeid(Kernel));
   for_each_site_read_ahead(
       range, links.traffic(call), trials, links, [&](int block) { kernel(block); },
       [&](Ahead ahead) { kernel.set_asks_ahead(ahead == Ahead::along); });
@@ -89,7 +89,7 @@ void for_each_link_update(const Call& call, int mu, const SiteRange& range, Kern
 template <class Layout, class Storage, class Call, class Kernel>
 void for_each_site_of_links(const Call& call, const SiteRange& range, Kernel& kernel) {
   const LinksAround<Layout, Storage> links(call, Reach::around);
-  thread_local WalkTrials trials(ways_ahead_along, typeid(Kernel));
+  thread_local LaunchTrials trials(ways_ahead_along, typeid(Kernel));
   for_each_site_read_ahead(
       range, links.traffic(), trials, links, [&](int block) { kernel(block); },
       [&](Ahead ahead) { kernel.set_asks_ahead(ahead == Ahead::along); });
@@ -99,7 +99,7 @@ template <size_t N, class Layout, class Storage, class Call, class Kernel>
 void reduce_sites_of_links(const Call& call, Reach reach, const SiteRange& range, const Kernel& kernel,
                            ExactSum* sums) {
   const LinksAround<Layout, Storage> links(call, reach);
-  thread_local WalkTrials trials(ways_ahead, typeid(Kernel));
+  thread_local LaunchTrials trials(ways_ahead, typeid(Kernel));
   reduce_sites_read_ahead<N>(
       range, links.traffic(), trials, links, [&](int block) { return kernel(block); }, sums);
 }

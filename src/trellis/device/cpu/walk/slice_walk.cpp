@@ -145,8 +145,8 @@ void walk_in_slices(const SiteLayout& layout, const SliceWalk& walk) {
 }
 
 void walk_in_order(PassOrder order, const SiteLayout& layout,
-                   const std::function<SliceWalk(PassOrder)>& walk_of, const cpu::WalkSubject& subject,
-                   cpu::WalkTrials& trials, const std::function<void()>& apart) {
+                   const std::function<SliceWalk(PassOrder)>& walk_of, const LaunchSubject& subject,
+                   LaunchTrials& trials, const std::function<void()>& apart) {
   const auto walk = [&](PassOrder chosen) {
     chosen == PassOrder::apart ? apart() : walk_in_slices(layout, walk_of(chosen));
   };

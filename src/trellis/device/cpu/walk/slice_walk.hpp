@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "trellis/device/cpu/walk/walk_trial.hpp"
+#include "trellis/device/launch_trials.hpp"
 #include "trellis/device/site_range.hpp"
 #include "trellis/lattice/site_layout.hpp"
 
@@ -54,8 +54,8 @@ enum class PassOrder { faster, apart, in_slices, in_slices_read };
 /// @param subject     of all fields concerned
 /// @param trials      of these passes, with slice_orders ways, or 2 where nothing is read
 void walk_in_order(PassOrder order, const SiteLayout& layout,
-                   const std::function<SliceWalk(PassOrder)>& walk_of, const cpu::WalkSubject& subject,
-                   cpu::WalkTrials& trials, const std::function<void()>& apart);
+                   const std::function<SliceWalk(PassOrder)>& walk_of, const LaunchSubject& subject,
+                   LaunchTrials& trials, const std::function<void()>& apart);
 inline constexpr int slice_orders = 3;
 
 /// What a pass touches that finds everything in a cache: the bytes of the slices that it reaches over.

@@ -1,4 +1,4 @@
-#include "trellis/device/cpu/walk/walk_trial.hpp"
+#include "trellis/device/launch_trials.hpp"
 
 #include <cxxabi.h>
 
@@ -6,11 +6,10 @@
 #include <cstdlib>
 #include <memory>
 
-#include "trellis/base/clock.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/lattice/geometry.hpp"
 
-namespace trellis::cpu {
+namespace trellis {
 
 namespace {
 /// A way from the cache that takes so much longer than its record is tried again ...
@@ -27,9 +26,10 @@ std::string readable(const char* name) {
 }
 }  // namespace
 
-TuneKey WalkTrials::key(const WalkSubject& subject) const {
+TuneKey LaunchTrials::key(const LaunchSubject& subject) const {
   TuneKey key;
   key.kernel = readable(kernel_);
+  if (!device_.empty()) key.kernel += " on " + device_;
   key.storage = subject.storage;
   if (subject.geometry) {
     key.lattice = to_string(subject.geometry->lattice());
@@ -41,15 +41,15 @@ TuneKey WalkTrials::key(const WalkSubject& subject) const {
   return key;
 }
 
-WalkTrials::Begun WalkTrials::begin(const WalkSubject& subject) {
-  if (tuner().mode() == TuneMode::off) return {nullptr, 0, 0.0};
+LaunchTrials::Begun LaunchTrials::begin(const LaunchSubject& subject) {
+  if (tuner().mode() == TuneMode::off) return {nullptr, 0};
   const int bits = int(std::bit_width(subject.working_set));
-  Trial& trial = trials_.try_emplace(bits, Trial{WalkTrial(ways_)}).first->second;
+  Trial& trial = trials_.try_emplace(bits, Trial{LaunchTrial(ways_)}).first->second;
   if (trial.ways.begins() && !trial.is_repeated) ask(trial, subject);
-  return {&trial, trial.ways.way(), seconds_now()};
+  return {&trial, trial.ways.way()};
 }
 
-void WalkTrials::ask(Trial& trial, const WalkSubject& subject) const {
+void LaunchTrials::ask(Trial& trial, const LaunchSubject& subject) const {
   trial.is_cached = false;
   if (*kernel_ == 0 || tuner().is_empty()) return;
   const auto found = tuner().find(key(subject));
@@ -59,10 +59,8 @@ void WalkTrials::ask(Trial& trial, const WalkSubject& subject) const {
   trial.is_cached = true;
 }
 
-void WalkTrials::end(const Begun& begun, const WalkSubject& subject, int blocks) {
-  if (!begun.trial) return;
+void LaunchTrials::end(const Begun& begun, const LaunchSubject& subject, double seconds) {
   Trial& trial = *begun.trial;
-  const double seconds = (seconds_now() - begun.start) / blocks;
   const bool was_trying = trial.ways.is_trying();
   trial.ways.record(seconds);
   if (tuner().mode() != TuneMode::on || *kernel_ == 0) return;
@@ -73,11 +71,11 @@ void WalkTrials::end(const Begun& begun, const WalkSubject& subject, int blocks)
   trial.is_repeated = false;
 }
 
-void WalkTrials::watch(Trial& trial, double seconds) const {
+void LaunchTrials::watch(Trial& trial, double seconds) const {
   trial.least = std::min(trial.least, seconds);
   if (++trial.watched < watched_launches) return;
   if (trial.least > too_slow * trial.cached.seconds) {
-    trial.ways = WalkTrial(ways_);
+    trial.ways = LaunchTrial(ways_);
     trial.is_cached = false;
     trial.is_repeated = true;
   }
@@ -85,4 +83,4 @@ void WalkTrials::watch(Trial& trial, double seconds) const {
   trial.watched = 0;
 }
 
-}  // namespace trellis::cpu
+}  // namespace trellis

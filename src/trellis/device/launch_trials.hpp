@@ -1,28 +1,30 @@
 #pragma once
-/// Which of several ways of walking over the lattice is fastest here and now: the tuner's cache says so, or
-/// the ways are tried in turn. All have to give the same bits.
+/// Which of several ways of launching a kernel is fastest here and now (walks over the lattice on CPUs,
+/// shapes of a launch on GPUs): the tuner's cache says so, or the ways are tried in turn. All have to give
+/// the same bits.
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <string>
 #include <type_traits>
 #include <typeinfo>
+#include <utility>
 
+#include "trellis/base/clock.hpp"
 #include "trellis/device/tuner.hpp"
 #include "trellis/view/site_array.hpp"
 
 namespace trellis {
+
 class Geometry;
-}
 
-namespace trellis::cpu {
-
-class WalkTrial {
+class LaunchTrial {
  public:
   static constexpr int largest_ways = 4;
   /// @pre 2 <= ways <= largest_ways
-  explicit WalkTrial(int ways = 2) : ways_{ways}, left_{ways} {
+  explicit LaunchTrial(int ways = 2) : ways_{ways}, left_{ways} {
     best_.fill(std::numeric_limits<double>::infinity());
     for (int i = 0; i < largest_ways; ++i) in_trial_[size_t(i)] = i;
   }
@@ -37,7 +39,7 @@ class WalkTrial {
       best = std::min(best, seconds);
       if (++in_round_ == launches_in_turn * left_) end_round();
     }
-    if (++launch_ == launches_between_trials) *this = WalkTrial(ways_);
+    if (++launch_ == launches_between_trials) *this = LaunchTrial(ways_);
   }
   /// Launches take this way until the next trial is due.
   void settle(int way) {
@@ -78,7 +80,7 @@ class WalkTrial {
 };
 
 /// What a launch works on: the tuner tells launches apart by it.
-struct WalkSubject {
+struct LaunchSubject {
   size_t working_set = 0;              ///< bytes of all fields concerned, on this rank
   const Geometry* geometry = nullptr;  ///< null: the launch does not know its lattice
   int columns = 1;
@@ -97,23 +99,37 @@ constexpr const char* storage_name() {
 /// What happens depends on the tuner's mode (device/tuner.hpp). off: all launches take way 0. read: what the
 /// cache has for the first launch of a trial is taken, else the ways are tried. on: likewise, and what a
 /// trial finds is recorded; a way from the cache that turns out slower than its record is tried again.
-class WalkTrials {
+class LaunchTrials {
  public:
   /// @param kernel names what is launched, or its type; the empty name is never looked up
-  explicit WalkTrials(int ways = 2, const char* kernel = "") : ways_{ways}, kernel_{kernel} {}
-  WalkTrials(int ways, const std::type_info& kernel) : WalkTrials(ways, kernel.name()) {}
+  /// @param device names where the kernel runs, unless it is the CPU
+  explicit LaunchTrials(int ways = 2, const char* kernel = "", std::string device = "")
+      : ways_{ways}, kernel_{kernel}, device_{std::move(device)} {}
+  LaunchTrials(int ways, const std::type_info& kernel, std::string device = "")
+      : LaunchTrials(ways, kernel.name(), std::move(device)) {}
 
   /// launch(way), whose time counts for each of so many blocks. @pre blocks > 0
   template <class Launch>
-  void launch(const WalkSubject& subject, int blocks, const Launch& launch) {
+  void launch(const LaunchSubject& subject, int blocks, const Launch& launch) {
     const Begun begun = begin(subject);
+    const double start = begun.trial ? seconds_now() : 0;
     launch(begun.way);
-    end(begun, subject, blocks);
+    if (begun.trial) end(begun, subject, (seconds_now() - start) / blocks);
+  }
+  /// The same where a launch does not wait for its kernel: launch(way, is_timed) returns the kernel's seconds
+  /// where it is to be timed. A way from the cache is not watched, as timing holds the queue up.
+  template <class Launch>
+  void launch_in_queue(const LaunchSubject& subject, int blocks, const Launch& launch) {
+    const Begun begun = begin(subject);
+    const bool is_timed = begun.trial && begun.trial->ways.is_trying();
+    const double seconds = launch(begun.way, is_timed);
+    if (is_timed) return end(begun, subject, seconds / blocks);
+    if (begun.trial) begun.trial->ways.record(0);  // counts the launch
   }
 
  private:
   struct Trial {
-    WalkTrial ways;
+    LaunchTrial ways;
     TunedChoice cached = {};
     bool is_cached = false, is_repeated = false;
     double least = std::numeric_limits<double>::infinity();  ///< of the launches that are watched
@@ -122,17 +138,17 @@ class WalkTrials {
   struct Begun {
     Trial* trial;  ///< null: nothing is tried
     int way;
-    double start;
   };
-  Begun begin(const WalkSubject& subject);
-  void end(const Begun& begun, const WalkSubject& subject, int blocks);
-  void ask(Trial& trial, const WalkSubject& subject) const;
+  Begun begin(const LaunchSubject& subject);
+  void end(const Begun& begun, const LaunchSubject& subject, double seconds_of_block);
+  void ask(Trial& trial, const LaunchSubject& subject) const;
   void watch(Trial& trial, double seconds) const;
-  TuneKey key(const WalkSubject& subject) const;
+  TuneKey key(const LaunchSubject& subject) const;
 
   int ways_;
   const char* kernel_;
+  std::string device_;
   std::map<int, Trial> trials_;  ///< by the bits of the working set
 };
 
-}  // namespace trellis::cpu
+}  // namespace trellis
