@@ -291,8 +291,8 @@ TEST_F(Cuda, a_thread_takes_several_right_hand_sides) {
       for (int columns = 2; columns <= 4; ++columns)
         EXPECT_EQ(applied(columns), one) << columns << " columns a thread of " << slots << " slots";
       EXPECT_THROW(applied(-1), BadArgument);
-      for (int launch = 0; launch < 4 * 4;
-           ++launch)  // a round of the tuner's trial: every shape has its turn
+      // A round of the tuner's trial: every shape has its turn.
+      for (int launch = 0; launch < 4 * 4; ++launch)
         EXPECT_EQ(applied(0), one) << "launch " << launch << " of the tuner, " << slots << " slots";
     }
   }

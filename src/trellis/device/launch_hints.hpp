@@ -21,8 +21,8 @@ struct WorkingSet {
 enum class Reach { forward, around };
 
 /// How many right-hand sides a thread of a GPU takes, one after the other: links stay in its registers or
-/// caches meanwhile, but fewer threads hide how slow the memory is. 0: the tuner chooses. CPUs take all of them
-/// in any case.
+/// caches meanwhile, but fewer threads hide how slow the memory is. 0: the tuner chooses. CPUs take all of
+/// them in any case.
 struct Columns {
   int per_thread = 0;
 };

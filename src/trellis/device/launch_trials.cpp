@@ -16,6 +16,8 @@ namespace {
 constexpr double too_slow = 1.1;
 /// ... where that holds for the fastest of so many launches.
 constexpr int watched_launches = 64;
+/// ... and of those that a queue holds, this is how many pass for each that is watched.
+constexpr int launches_between_watched = 16;
 
 /// The name of a type as it is written, or the name itself.
 std::string readable(const char* name) {
@@ -69,6 +71,11 @@ void LaunchTrials::end(const Begun& begun, const LaunchSubject& subject, double 
   const int repeats = trial.is_repeated ? trial.cached.repeats + 1 : 0;
   tuner().record(key(subject), {trial.ways.way(), trial.ways.least_seconds(), repeats});
   trial.is_repeated = false;
+}
+
+bool LaunchTrials::is_watched_in_queue(Trial& trial) {
+  return tuner().mode() == TuneMode::on && trial.is_cached &&
+         ++trial.in_queue % launches_between_watched == 0;
 }
 
 void LaunchTrials::watch(Trial& trial, double seconds) const {

@@ -117,11 +117,11 @@ class LaunchTrials {
     if (begun.trial) end(begun, subject, (seconds_now() - start) / blocks);
   }
   /// The same where a launch does not wait for its kernel: launch(way, is_timed) returns the kernel's seconds
-  /// where it is to be timed. A way from the cache is not watched, as timing holds the queue up.
+  /// where it is to be timed. As timing holds the queue up, few launches of a way from the cache are watched.
   template <class Launch>
   void launch_in_queue(const LaunchSubject& subject, int blocks, const Launch& launch) {
     const Begun begun = begin(subject);
-    const bool is_timed = begun.trial && begun.trial->ways.is_trying();
+    const bool is_timed = begun.trial && (begun.trial->ways.is_trying() || is_watched_in_queue(*begun.trial));
     const double seconds = launch(begun.way, is_timed);
     if (is_timed) return end(begun, subject, seconds / blocks);
     if (begun.trial) begun.trial->ways.record(0);  // counts the launch
@@ -133,7 +133,7 @@ class LaunchTrials {
     TunedChoice cached = {};
     bool is_cached = false, is_repeated = false;
     double least = std::numeric_limits<double>::infinity();  ///< of the launches that are watched
-    int watched = 0;
+    int watched = 0, in_queue = 0;
   };
   struct Begun {
     Trial* trial;  ///< null: nothing is tried
@@ -143,6 +143,7 @@ class LaunchTrials {
   void end(const Begun& begun, const LaunchSubject& subject, double seconds_of_block);
   void ask(Trial& trial, const LaunchSubject& subject) const;
   void watch(Trial& trial, double seconds) const;
+  static bool is_watched_in_queue(Trial& trial);
   TuneKey key(const LaunchSubject& subject) const;
 
   int ways_;

@@ -38,7 +38,7 @@ template <class Kernel>
 template <class Kernel>
 LaunchTrials& trials_of() {
   thread_local LaunchTrials trials(AsksAhead<Kernel> ? cpu::ways_ahead_along : cpu::ways_ahead,
-                                      typeid(Kernel));
+                                   typeid(Kernel));
   return trials;
 }
 

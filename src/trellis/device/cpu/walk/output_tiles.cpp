@@ -8,8 +8,8 @@
 #include "trellis/base/error.hpp"
 #include "trellis/device/cpu/stream_copy.hpp"
 #include "trellis/device/cpu/thread_team.hpp"
-#include "trellis/device/launch_trials.hpp"
 #include "trellis/device/launch_count.hpp"
+#include "trellis/device/launch_trials.hpp"
 
 namespace trellis {
 

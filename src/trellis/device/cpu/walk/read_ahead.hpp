@@ -46,7 +46,8 @@ inline constexpr int ways_ahead_along = 4;  ///< of those that do
 
 /// Calls launch(ahead) and, where the working set leaves the caches, keeps count of which is fastest.
 template <class Launch>
-void launch_tried(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials, const Launch& launch) {
+void launch_tried(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials,
+                  const Launch& launch) {
   constexpr size_t l2_cache = size_t(512) << 10;
   if (traffic.whole.working_set < l2_cache || range.size() == 0) return launch(Ahead::nothing);
   trials.launch(traffic.whole, range.size(), [&](int way) { launch(Ahead(way)); });
