@@ -19,7 +19,7 @@ struct Gpu {
 std::vector<Gpu> gpus();
 /// Which of them it uses: ranks of a node take them in turn.
 int gpu_of_this_process();
-/// As its maker calls it. @pre there is one
+/// Its maker's name and the driver's version: the tuner tells GPUs apart by them. @pre there is one
 const std::string& name_of_this_gpu();
 /// Empty if the cuda backend can be used, else why not.
 std::string why_no_gpu();

@@ -93,7 +93,12 @@ std::vector<Gpu> gpus() {
 
 int gpu_of_this_process() { return choice().device; }
 const std::string& name_of_this_gpu() {
-  static const std::string name = gpus().at(size_t(gpu_of_this_process())).name;
+  static const std::string name = [] {
+    int driver = 0;
+    check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    return message(gpus().at(size_t(gpu_of_this_process())).name, ", driver for CUDA ", driver / 1000, ".",
+                   driver % 1000 / 10);
+  }();
   return name;
 }
 std::string why_no_gpu() { return choice().failure; }
