@@ -5,6 +5,8 @@
 
 #include "tests/unit/solver_test_operators.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/field/columns.hpp"
+#include "trellis/solver/krylov_method.hpp"
 #include "trellis/solver/methods/bicgstab.hpp"
 #include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/methods/gcr.hpp"
@@ -289,6 +291,27 @@ TEST(SolverRefusals, preconditions) {
   const SpinorField low_b = low->make_field(1);
   EXPECT_THROW(solve(CgSpec{}, *low, low_x, low_b), BadArgument);
   EXPECT_THROW(NormalOperator(nullptr), BadArgument);
+}
+
+/// In 16 bits a pass over all columns would round the waiting ones again.
+TEST(WaitingColumns, keep_their_numbers_and_the_copies_are_booked) {
+  const auto A = test::make_positive(make_lattice({4, 2, 2, 6}), 5);
+  for (const Precision precision : {Precision::half_precision, Precision::single_precision}) {
+    const auto low = A->converted(precision);
+    SpinorField x = low->make_field(3), direction = low->make_field(3), alone = low->make_field(1);
+    convert(x, test::random_source(*A, 3, 5));
+    convert(direction, test::random_source(*A, 3, 6));
+    copy_columns(alone, 0, x, 1, 1);
+    const double before = norm2(alone);
+    SolveProgress progress(3, 10, false, 1e-3);
+    add_to_active(x, Coefficients{0.25, 0, 0.125}, direction, progress);
+    copy_columns(alone, 0, x, 1, 1);
+    EXPECT_EQ(norm2(alone), before);
+    const double field = cost_of_passes(alone.lattice(), alone.spec(), 1, 0, 0, 0).bytes;
+    EXPECT_EQ(progress.cost.bytes, is_16_bit(precision) ? 4 * field : 0) << "read and written, there and back";
+    add_to_active(x, Coefficients{0.25, 1, 0.125}, direction, progress);
+    EXPECT_EQ(progress.cost.bytes, is_16_bit(precision) ? 4 * field : 0) << "no column waits";
+  }
 }
 
 TEST(SolverReports, names_what_was_done) {

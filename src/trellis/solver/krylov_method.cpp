@@ -27,12 +27,13 @@ void SolveCost::add_linear_algebra(const SpinorField& f, double fields, double f
   *this += cost_of_passes(f.lattice(), f.spec(), fields, flops_per_real, launches, sums);
 }
 
-void KeptColumns::keep(SpinorField& x) {
+void KeptColumns::keep(SpinorField& x, SolveCost& cost) {
   FieldSpec spec = x.spec();
   spec.rhs = int(waiting_.size());
   kept_.emplace(x.lattice_ptr(), spec);
   for (size_t k = 0; k < waiting_.size(); ++k) copy_columns(*kept_, int(k), x, waiting_[k], 1);
   x_ = &x;
+  cost.add_linear_algebra(*kept_, 4, 0, 0, 0);  // read and written, there and back
 }
 
 KeptColumns::~KeptColumns() {

@@ -93,18 +93,18 @@ class SolveProgress {
 class KeptColumns {
  public:
   template <class Coefficient>
-  KeptColumns(SpinorField& x, const std::vector<Coefficient>& coefficients, const SolveProgress& progress) {
+  KeptColumns(SpinorField& x, const std::vector<Coefficient>& coefficients, SolveProgress& progress) {
     if (!progress.keeps_waiting_columns || !is_16_bit(x.precision())) return;
     for (size_t i = 0; i < coefficients.size(); ++i)
       if (coefficients[i] == Coefficient(0)) waiting_.push_back(int(i));
-    if (!waiting_.empty()) keep(x);
+    if (!waiting_.empty()) keep(x, progress.cost);
   }
   ~KeptColumns();
   KeptColumns(const KeptColumns&) = delete;
   KeptColumns& operator=(const KeptColumns&) = delete;
 
  private:
-  void keep(SpinorField& x);
+  void keep(SpinorField& x, SolveCost& cost);
   SpinorField* x_ = nullptr;
   std::optional<SpinorField> kept_;
   std::vector<int> waiting_;
@@ -113,7 +113,7 @@ class KeptColumns {
 /// x += coefficients * direction, by columns; those with coefficient zero keep their bits (KeptColumns).
 template <class Coefficient>
 void add_to_active(SpinorField& x, const std::vector<Coefficient>& coefficients, const SpinorField& direction,
-                   const SolveProgress& progress) {
+                   SolveProgress& progress) {
   const KeptColumns kept(x, coefficients, progress);
   combine(x, std::vector<Coefficient>(coefficients.size(), 1.0), x, coefficients, direction);
 }
