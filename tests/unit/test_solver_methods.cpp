@@ -308,7 +308,8 @@ TEST(WaitingColumns, keep_their_numbers_and_the_copies_are_booked) {
     copy_columns(alone, 0, x, 1, 1);
     EXPECT_EQ(norm2(alone), before);
     const double field = cost_of_passes(alone.lattice(), alone.spec(), 1, 0, 0, 0).bytes;
-    EXPECT_EQ(progress.cost.bytes, is_16_bit(precision) ? 4 * field : 0) << "read and written, there and back";
+    EXPECT_EQ(progress.cost.bytes, is_16_bit(precision) ? 4 * field : 0)
+        << "read and written, there and back";
     add_to_active(x, Coefficients{0.25, 1, 0.125}, direction, progress);
     EXPECT_EQ(progress.cost.bytes, is_16_bit(precision) ? 4 * field : 0) << "no column waits";
   }
