@@ -26,8 +26,7 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 find_program(TRELLIS_CCACHE ccache)
 if(TRELLIS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${TRELLIS_CCACHE})
-  # Without these, ccache passes by whatever uses a precompiled header.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TRELLIS_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/ccache_launcher ${TRELLIS_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TRELLIS_CCACHE})
 endif()
 

@@ -1,0 +1,35 @@
+"""cmake/ccache_launcher: the cache gives back the precompiled header of these sources, not of others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+LAUNCHER = Path(__file__).resolve().parents[2] / "cmake" / "ccache_launcher"
+
+
+@pytest.mark.skipif(not (shutil.which("ccache") and shutil.which("g++")), reason="needs ccache and g++")
+def test_the_sources_of_another_checkout_are_not_taken(tmp_path: Path) -> None:
+    """A clean build of a state, a change, a clean build of that state again, and another change."""
+    header, source, made = tmp_path / "all.hxx", tmp_path / "all.hxx.cxx", tmp_path / "all.hxx.gch"
+    header.write_text('#include "part.hpp"\n')
+    source.touch()
+    command = [LAUNCHER, "ccache", "g++", "-fpch-preprocess", "-x", "c++-header", "-include", header]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CCACHE_")}
+    environment["CCACHE_DIR"] = str(tmp_path / "cache")
+    for name in ("first_state", "second_state", "first_state", "third_state"):
+        if name == "first_state":
+            made.unlink(missing_ok=True)
+        (tmp_path / "part.hpp").write_text(f"inline int {name}() {{ return 1; }}\n")
+        subprocess.run([*command, "-o", made.name, "-c", source], cwd=tmp_path, env=environment, check=True)
+        assert name.encode() in made.read_bytes(), name
+    said = subprocess.run(
+        ["ccache", "--print-stats"], env=environment, check=True, capture_output=True, text=True
+    ).stdout
+    counts = dict(line.split("\t") for line in said.splitlines())
+    hits = int(counts["direct_cache_hit"]) + int(counts["preprocessed_cache_hit"])
+    assert hits == 1, "the second clean build takes the first one's"
