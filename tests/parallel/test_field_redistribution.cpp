@@ -3,26 +3,11 @@
 /// asked for once it is set up.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
+#include "tests/support/allocation_count.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/field/halo/field_redistribution.hpp"
-
-namespace {
-std::atomic<int> allocations{0};
-}
-
-// Not inline, as the compiler would take them for a new and a free that do not match.
-[[gnu::noinline]] void* operator new(size_t bytes) {
-  ++allocations;
-  if (void* data = std::malloc(bytes)) return data;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete(void* data, size_t) noexcept { std::free(data); }
 
 namespace trellis {
 namespace {
@@ -88,10 +73,10 @@ void check(const LatticePtr& lattice, const FieldSpec& spec, const std::vector<i
       EXPECT_TRUE(are_same_bits(*few, *expected)) << words;
     }
     triple_scales(all);
-    const int before = allocations;
+    const int before = test::allocations();
     redistribution.to_few(few.get(), all);
     redistribution.to_all(back, few.get());
-    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(test::allocations(), before);
     EXPECT_TRUE(are_same_bits(back, all)) << words;
   }
 }

@@ -3,24 +3,12 @@
 /// grid, local extents of 1 and odd ones included, in every storage and layout.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <map>
-#include <new>
 
+#include "tests/support/allocation_count.hpp"
 #include "trellis/base/error.hpp"
+#include "trellis/comm/transport/choice.hpp"
 #include "trellis/field/halo/halo_exchange.hpp"
-
-namespace {
-std::atomic<int> allocations{0};
-}
-[[gnu::noinline]] void* operator new(size_t bytes) {  // inlined, g++ warns of free() for new
-  ++allocations;
-  if (void* p = std::malloc(bytes)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
 
 namespace trellis {
 namespace {
@@ -152,6 +140,13 @@ std::vector<LatticePtr> all_cuts(const Coord& extents, const Boundary& boundary 
   return lattices;
 }
 
+/// How often an exchange asks for memory. @pre it is not the first, for which MPI may set up a connection
+int allocations_of_exchange(HaloExchange& halo, const SiteField& field) {
+  const int before = test::allocations();
+  halo.exchange(field);
+  return test::allocations() - before;
+}
+
 TEST(HaloExchange, five_reals_of_width_two_on_every_grid) {
   for (const Coord& extents : {Coord{8, 4, 4, 8}, {6, 6, 2, 4}})
     for (const LatticePtr& lattice : all_cuts(extents))
@@ -163,6 +158,9 @@ TEST(HaloExchange, five_reals_of_width_two_on_every_grid) {
           if (!shared) shared = std::make_shared<SiteHalo>(like.layout_ptr(), HaloShape{2, corners});
           HaloExchange halo(like, shared);
           check(like, halo, 1);
+          EXPECT_EQ(allocations_of_exchange(halo, like), 0)
+              << "grid " << to_string(lattice->geometry().grid().extents()) << " " << name_of(spec.precision)
+              << " " << name_of(spec.backend);
         }
       }
 }
@@ -228,14 +226,19 @@ TEST(HaloExchange, tables_of_neighbours_name_the_sites_of_the_halo) {
   }
 }
 
-TEST(HaloExchange, does_not_allocate_once_it_is_made) {
+TEST(HaloExchange, does_not_allocate_whichever_way_it_travels) {
   const LatticePtr lattice = make_lattice({4, 4, 4, 2 * world()->size()});
-  SiteField field(lattice, {.precision = Precision::half_precision, .rhs = 2, .reals = 5});
-  HaloExchange halo(field, HaloShape{2, true});
-  halo.exchange(field);  // MPI may set up a connection
-  const int before = allocations;
-  for (int i = 0; i < 3; ++i) halo.exchange(field);
-  EXPECT_EQ(allocations - before, 0);
+  const SiteField field(lattice, {.precision = Precision::half_precision, .rhs = 2, .reals = 5});
+  for (const ExchangePolicy policy :
+       {ExchangePolicy::persistent, ExchangePolicy::shared, ExchangePolicy::copied}) {
+    set_exchange_policy(policy);
+    const int before = test::allocations();
+    HaloExchange halo(field, HaloShape{2, true});
+    EXPECT_GT(test::allocations(), before) << "to make it takes memory, which is counted";
+    halo.exchange(field);
+    EXPECT_EQ(allocations_of_exchange(halo, field), 0) << name_of(policy);
+  }
+  set_exchange_policy(ExchangePolicy::automatic);
 }
 
 TEST(HaloExchange, what_it_cannot_do_is_refused) {

@@ -4,28 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <string>
 
+#include "tests/support/allocation_count.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/comm/redistribution.hpp"
 #include "trellis/comm/transport/choice.hpp"
-
-namespace {
-std::atomic<int> allocations{0};
-}
-
-// Not inline, as the compiler would take them for a new and a free that do not match.
-[[gnu::noinline]] void* operator new(size_t bytes) {
-  ++allocations;
-  if (void* data = std::malloc(bytes)) return data;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete(void* data, size_t) noexcept { std::free(data); }
 
 namespace trellis {
 namespace {
@@ -79,10 +64,10 @@ void check_round_trips(const Redistribution::Cut& cut, size_t bytes) {
     const auto start = data_of(redistribution.box_among_all(), cut.lattice, bytes, turn);
     const auto expected = data_of(redistribution.box_among_few(), cut.lattice, bytes, turn);
     std::vector<std::byte> end(start.size()), few(expected.size());
-    const int before = allocations;
+    const int before = test::allocations();
     redistribution.to_few(few.data(), start.data());
     redistribution.to_all(end.data(), few.data());
-    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(test::allocations(), before);
     EXPECT_TRUE(few == expected) << to_string(cut.all.extents()) << " to " << to_string(cut.few.extents());
     EXPECT_TRUE(end == start) << to_string(cut.all.extents()) << " to " << to_string(cut.few.extents());
   }

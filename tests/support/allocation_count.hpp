@@ -1,0 +1,38 @@
+#pragma once
+/// Counts how often a program asks for memory: the forms of new, and the allocation of fields' memory. Memory
+/// of C libraries, as MPI's, is not counted. The file replaces functions of the whole program, so its one
+/// source includes it.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace trellis::test {
+
+inline std::atomic<int> counted_allocations{0};
+
+/// The number of allocations since the program began.
+inline int allocations() { return counted_allocations; }
+
+}  // namespace trellis::test
+
+/// device/cpu/memory.cpp takes fields from it.
+extern "C" void* aligned_alloc(size_t alignment, size_t bytes) {
+  ++trellis::test::counted_allocations;
+  void* data = nullptr;
+  return posix_memalign(&data, alignment, bytes) == 0 ? data : nullptr;
+}
+
+// Not inline, as the compiler would take them for a new and a free that do not match.
+[[gnu::noinline]] void* operator new(size_t bytes) {
+  ++trellis::test::counted_allocations;
+  if (void* data = std::malloc(bytes)) return data;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(size_t bytes, std::align_val_t alignment) {
+  if (void* data = aligned_alloc(size_t(alignment), bytes)) return data;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, size_t) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, size_t, std::align_val_t) noexcept { std::free(data); }
