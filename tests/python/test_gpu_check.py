@@ -112,6 +112,8 @@ def test_what_goes_wrong_ends_its_own_step_only(outcome: tuple[int, dict, str]) 
     assert 'it says "why" \\ here' in steps["solves"]["tail"]
     for name in ("hops", "trajectory", "probe", "test loops", "tests, 2 processes", "memcheck"):
         assert steps[name]["result"] == "ok", name
+    for name in ("hops, large lattice", "solves, large lattice", "hops, further lattices"):
+        assert (steps[name]["result"], steps[name]["remark"]) == ("not run", "it is for a real GPU"), name
     assert table.count('it says "why" \\ here') == 1
 
 
@@ -147,6 +149,39 @@ def test_equal_bits_are_counted_for_each_number_of_processes(outcome: tuple[int,
     assert (two["processes"], two["passed"], two["same_bits"]) == (2, 1, 1)
     assert four["failed_or_different"] == ["Cuda.halos", "rectangle: differs by 1e-15"]
     assert "| 4 | 1 | 1 | 1 | 1 |\n" in table
+
+
+def test_steps_without_time_are_named(tmp_path: Path) -> None:
+    program = make_pack(tmp_path)
+    settings = program.parent / "settings"
+    settings.write_text(settings.read_text().replace("large= further=", "large=8 further=24"))
+    run = subprocess.run(
+        [program, tmp_path / "results"],
+        env={"PATH": f"{program.parent}/bin:/usr/bin:/bin", "GPU_CHECK_SECONDS": "10"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    steps = json.loads((tmp_path / "results" / "results.json").read_text())["steps"]
+    assert {step["result"] for step in steps} == {"not run"}
+    assert [step["name"] for step in steps] == [
+        "nvidia-smi, at the start",
+        "probe",
+        "list of tests",
+        "hops",
+        "nvidia-smi, after the hops",
+        "solves",
+        "tests, 2 processes",
+        "tests, 4 processes",
+        "algebra",
+        "gauge",
+        "trajectory",
+        "memcheck",
+        "hops, large lattice",
+        "solves, large lattice",
+        "hops, further lattices",
+    ]
+    assert run.returncode == 1
 
 
 def test_a_run_that_is_killed_leaves_what_it_knows(tmp_path: Path) -> None:
