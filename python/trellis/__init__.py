@@ -142,10 +142,6 @@ _SUBMODULE_OF = {
     ),
     **dict.fromkeys(["ConservedCurrent", "nucleon_conserved_three_point"], "conserved_three_point"),
     **dict.fromkeys(["nucleon_sequential_source", "nucleon_three_point", "three_point"], "sequential"),
-    **{
-        name: f"solve.{name}"
-        for name in ("bicgstab", "cg", "deflated", "even_odd", "gcr", "mr", "mixed_precision")
-    },
     "SolveReport": "solve.report",
     "custom_operator": "solve.custom_operator",
     **dict.fromkeys(["gaussian_source", "noise_source", "point_source", "wall_source"], "sources"),
@@ -214,8 +210,21 @@ def __getattr__(name: str) -> object:
         return value
     if name in _SUBMODULES:
         return importlib.import_module(f".{name}", __name__)
+    if (solver := _solver(name)) is not None:
+        globals()[name] = solver
+        return solver
     module = importlib.import_module(__name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=module)
+
+
+def _solver(name: str) -> object | None:
+    """The solver of the file solve/NAME.py; None where there is no such file, or one that solvers share."""
+    from importlib.util import find_spec
+
+    if name.startswith("_") or find_spec(f"{__name__}.solve.{name}") is None:
+        return None
+    found: object | None = getattr(importlib.import_module(f".solve.{name}", __name__), name, None)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -481,7 +481,7 @@ def test_propagator_files(tmp_path: Path) -> None:
 
 
 def test_names_are_documented() -> None:
-    for name in tr._SUBMODULE_OF:
+    for name in tr.__all__:
         value = getattr(tr, name)
         assert value.__doc__, name
         assert name in dir(tr)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import h5py
 import numpy as np
 import pytest
@@ -51,6 +54,25 @@ def test_solvers_and_low_modes_of_every_quark(U, name):
     other = quark(U, "clover" if name != "clover" else "staggered")
     with pytest.raises(tr.BadArgument, match="do not belong"):
         tr.deflated(plain, modes)(other)
+
+
+def test_a_new_method_is_one_file(tmp_path, monkeypatch):
+    """Of Python; the compiled part knows its name by its file there, here another one's."""
+    import trellis.solve
+
+    text = (Path(trellis.solve.__file__).parent / "mr.py").read_text()
+    (tmp_path / "newest.py").write_text(text.replace("def mr(", "def newest("))
+    with pytest.raises(AttributeError, match="no attribute 'newest'"):
+        tr.newest  # noqa: B018
+    monkeypatch.setattr(trellis.solve, "__path__", [*trellis.solve.__path__, str(tmp_path)])
+    try:
+        assert repr(tr.newest(iterations=4)) == repr(tr.mr(iterations=4))
+        tr.gcr(preconditioner=tr.even_odd(tr.newest(iterations=4)))
+    finally:
+        vars(tr).pop("newest", None)
+        sys.modules.pop("trellis.solve.newest", None)
+    for shared in ("values", "bound"):
+        assert not hasattr(tr, shared)
 
 
 def test_a_history_is_drawn(U, tmp_path):
