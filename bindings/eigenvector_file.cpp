@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "trellis/base/error.hpp"
+#include "trellis/field/storage/on_host.hpp"
 #include "trellis/io/site_field_hdf5.hpp"
 
 namespace trellis::bindings {
@@ -93,8 +94,7 @@ void write_eigenvectors(hdf5::Group& group, const Eigenvectors& modes, int preci
   VectorSites sites(lattice, spec);
   std::vector<std::complex<double>> local(sites.size());
   for (int i = 0; i < modes.count(); ++i) {
-    const SpinorField& vector = modes.vectors[size_t(i)];
-    sites.gather(spec.backend == Backend::cpu ? vector : vector.host_copy(), local.data());
+    on_host(modes.vectors[size_t(i)], [&](const SpinorField& vector) { sites.gather(vector, local.data()); });
     write_site_field_hdf5(group, name_of_vector(i), lattice, local.data(), sites.inner(), precision_bits);
   }
 }
@@ -120,13 +120,7 @@ Eigenvectors read_eigenvectors(const hdf5::Group& group, const LinearOperator& A
          read_site_field_hdf5(group, name_of_vector(i), probe.lattice(), local.data(), sites.inner()))
       warnings.push_back(std::move(warning));
     SpinorField vector(probe.lattice_ptr(), spec);
-    if (spec.backend == Backend::cpu) {
-      sites.scatter(local.data(), vector);
-    } else {
-      SpinorField host = vector.host_copy();
-      sites.scatter(local.data(), host);
-      vector.copy_from_host(host);
-    }
+    on_host(vector, [&](SpinorField& host) { sites.scatter(local.data(), host); });
     modes.vectors.push_back(std::move(vector));
   }
   return modes;

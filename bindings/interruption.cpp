@@ -1,32 +1,30 @@
 /// Ctrl-C while the library computes: Python's signal handlers run in global sums, and what they raise ends
 /// the call on all ranks (base/stop.hpp).
 #include <atomic>
-#include <chrono>
 
 #include "bindings.hpp"
+#include "trellis/base/clock.hpp"
 #include "trellis/base/stop.hpp"
 
 namespace trellis::bindings {
 
 namespace {
-using Clock = std::chrono::steady_clock;
-
-/// A look takes the GIL, for which another thread of Python may let it wait for some milliseconds.
-constexpr Clock::duration between_looks = std::chrono::milliseconds(100);
+/// Seconds. A look takes the GIL, for which another thread of Python may let it wait for some milliseconds.
+constexpr double between_looks = 0.1;
 /// One Ctrl-C reaches all ranks within this time: of a rank that has stopped with the others it asks nothing.
-constexpr Clock::duration same_request = std::chrono::seconds(1);
+constexpr double same_request = 1, long_ago = -1e9;
 
 // All of these are used with the GIL alone. What a handler of this rank has raised; never freed at exit,
 // when Python is gone.
 nb::python_error* raised_here = nullptr;
 bool was_asked_here = false;
-Clock::time_point stopped_for_others{};
+double stopped_for_others = long_ago;
 
 /// Handlers run in the main thread alone; elsewhere, and without a signal, this does nothing.
 bool handlers_raise() {
-  static std::atomic<Clock::rep> last_look{0};
-  const Clock::rep now = Clock::now().time_since_epoch().count();
-  if (now - last_look.load(std::memory_order_relaxed) < between_looks.count()) return false;
+  static std::atomic<double> last_look{long_ago};
+  const double now = seconds_now();
+  if (now - last_look.load(std::memory_order_relaxed) < between_looks) return false;
   last_look.store(now, std::memory_order_relaxed);
   if (!Py_IsInitialized()) return false;
   const nb::gil_scoped_acquire gil;
@@ -50,8 +48,8 @@ void expect_interruption() { Py_AddPendingCall(raise_behind_call, nullptr); }
 
 /// For a handler of Python; false if a request waits already.
 bool request() {
-  if (Clock::now() - stopped_for_others < same_request) {
-    stopped_for_others = {};
+  if (seconds_now() - stopped_for_others < same_request) {
+    stopped_for_others = long_ago;
     return true;
   }
   was_asked_here = true;
@@ -62,7 +60,7 @@ bool request() {
 void raise_interruption() noexcept {
   const bool is_own = raised_here != nullptr || was_asked_here;
   was_asked_here = false;
-  if (!is_own) stopped_for_others = Clock::now();
+  if (!is_own) stopped_for_others = seconds_now();
   if (raised_here == nullptr) {
     PyErr_SetString(PyExc_KeyboardInterrupt, is_own ? "" : "another rank was interrupted");
     return;

@@ -9,10 +9,10 @@ may include itself, the folders it sees, and all that those see. Besides:
   name neither cpu:: nor cuda::, and there are no launches for one backend;
 - mpi.h only in comm/mpi/ and io/, cuda_runtime.h only in device/cuda/, OpenMP only in device/cpu/;
 - clocks are read in base/clock.hpp only; what a run does depends on times in device/ only (and at the end
-  of a rank); elsewhere a Stopwatch measures for reports;
+  of a rank, and where Ctrl-C is looked for); elsewhere a Stopwatch measures for reports;
 - where a field lies (Backend::cuda and the like) is asked in base/, device/, field/storage and
-  comm/transport/choice; elsewhere backends are handed on (device/launches.hpp, field/storage/on_host.hpp and
-  field/storage/memory_layout.hpp act on them);
+  comm/transport; elsewhere backends are handed on (device/launches.hpp, field/storage/on_host.hpp and
+  field/storage/memory_layout.hpp act on them), and bindings/ name them only to make fields;
 - in Python, analysis, campaign and report import neither trellis._core nor a module that does.
 """
 
@@ -30,6 +30,13 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 FOLDER = re.compile(r"^trellis_add_folder\((\w+)([^)]*)\)", re.MULTILINE)
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
 BACKEND_NAME = re.compile(r"\b(cpu|cuda)::")
+BACKEND_QUESTION = re.compile(
+    r"[!=]=\s*Backend::\w|\bBackend::\w+\s*[!=]=|\bcase Backend::|\bdetail::is_on_host\b"
+)
+CLOCK = re.compile(
+    r"\b(steady_clock|system_clock|high_resolution_clock|clock_gettime|gettimeofday|MPI_Wtime|"
+    r"omp_get_wtime|__rdtsc)\b|\bstd::(time|clock)\("
+)
 LAUNCH = "trellis/device/launch.hpp"
 WITHOUT_CORE = ("analysis", "campaign", "report")
 
@@ -41,14 +48,7 @@ PRIVILEGES = [
     (re.compile(r"^\s*#\s*include\s*[\"<]mpi\.h[\">]"), ("comm/mpi", "io"), "mpi.h"),
     (re.compile(r"^\s*#\s*include\s*[\"<]cuda_runtime[\w.]*[\">]"), ("device/cuda",), "cuda_runtime.h"),
     (re.compile(r"^\s*#\s*pragma\s+omp|^\s*#\s*include\s*[\"<]omp\.h[\">]"), ("device/cpu",), "OpenMP"),
-    (
-        re.compile(
-            r"\b(steady_clock|system_clock|high_resolution_clock|clock_gettime|gettimeofday|MPI_Wtime|"
-            r"omp_get_wtime|__rdtsc)\b|\bstd::(time|clock)\("
-        ),
-        ("base/clock.hpp",),
-        "a clock",
-    ),
+    (CLOCK, ("base/clock.hpp",), "a clock"),
     (
         re.compile(r"\bBackend::\w|\bdetail::is_on_host\b"),
         ("base", "device", "comm/transport", "field/storage"),
@@ -129,6 +129,16 @@ def check_privileges(path: Path, where: Path, inside: Path) -> Iterator[str]:
         for number, line in enumerate(lines, 1):
             if pattern.search(line.partition("//")[0]):
                 yield f"{where}:{number}: {what} is for {', '.join(places)} only"
+
+
+def check_bindings(root: Path) -> Iterator[str]:
+    for path in sorted(p for p in (root / "bindings").rglob("*") if p.suffix in SOURCES):
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            code = line.partition("//")[0]
+            if BACKEND_QUESTION.search(code):
+                yield f"{path.relative_to(root)}:{number}: where a field lies is asked by on_host()"
+            if CLOCK.search(code) or (path.name != "interruption.cpp" and "seconds_now" in code):
+                yield f"{path.relative_to(root)}:{number}: a clock is for base/clock.hpp only"
 
 
 def check_reference(root: Path) -> Iterator[str]:
@@ -224,7 +234,12 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root
     rule = read_rule((root / "src" / "CMakeLists.txt").read_text())
-    problems = [*check_folders(root, rule), *check_reference(root), *check_python(root)]
+    problems = [
+        *check_folders(root, rule),
+        *check_bindings(root),
+        *check_reference(root),
+        *check_python(root),
+    ]
     print(*problems, sep="\n", end="\n" if problems else "")
     print(f"dependencies: {len(problems)} violations")
     return 1 if problems else 0

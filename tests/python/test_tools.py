@@ -144,6 +144,23 @@ def test_includes(tmp_path: Path, file: str, line: str, allowed: bool) -> None:
         assert file in problems[0]
 
 
+@pytest.mark.parametrize(
+    "line, allowed",
+    [
+        ("host.backend = Backend::cpu;  // == Backend::cuda", True),
+        ("write(spec.backend == Backend::cpu ? vector : vector.host_copy());", False),
+        ("if (Backend::cuda != U.backend()) return;", False),
+        ("case Backend::cuda:", False),
+        ("on_host(vector, [&](SpinorField& host) { read(host); });", True),
+        ("using Clock = std::chrono::steady_clock;", False),
+        ("const double start = seconds_now();", False),
+    ],
+)
+def test_bindings_ask_no_clock_and_not_where_a_field_lies(tmp_path: Path, line: str, allowed: bool) -> None:
+    root = write(tmp_path, {"bindings/solver.cpp": f"{line}\n"})
+    assert bool(list(dependencies.check_bindings(root))) is not allowed
+
+
 @pytest.mark.parametrize("folder, allowed", [("algebra", True), ("lattice", True), ("view", False)])
 def test_reference_shares_little(tmp_path: Path, folder: str, allowed: bool) -> None:
     root = write(tmp_path, {"reference/hop.hpp": f'#include "trellis/{folder}/x.hpp"\n'})
