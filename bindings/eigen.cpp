@@ -49,13 +49,7 @@ void bind_eigen(nb::module_& m) {
            [](LanczosSpec& spec, const std::string& name) { spec.storage = precision_by_name(name); });
   nb::class_<Prepared>(m, "Prepared")
       .def_prop_ro("name", &Prepared::name)
-      .def_prop_ro("bytes", &Prepared::memory)
-      .def(
-          "require_belong_to",
-          [](const Prepared& p, std::shared_ptr<LinearOperator> M, const std::string& form) {
-            p.require_belong_to(*system(M, form));
-          },
-          "operator"_a, "even_odd"_a, release_gil());
+      .def_prop_ro("bytes", &Prepared::memory);
   nb::class_<Eigenvectors, Prepared>(m, "Eigenvectors")
       .def_ro("values", &Eigenvectors::values)
       .def_ro("relative_residual", &Eigenvectors::relative_residual)

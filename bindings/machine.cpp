@@ -65,7 +65,6 @@ nb::list gpus() {
 void bind_machine(nb::module_& m) {
   m.def("build", build);
   m.def("gpus", gpus, "GPUs that this process sees: name, capability, bytes, available.");
-  m.def("gpu_of_this_process", &cuda::gpu_of_this_process);
   m.def("why_no_gpu", &cuda::why_no_gpu, "Empty if the device \"cuda\" can be used, else why not.");
   m.def(
       "read_bandwidth",
@@ -120,8 +119,6 @@ void bind_machine(nb::module_& m) {
   m.def("usable_cores", &usable_cores);
   m.def("most_threads", &most_threads, "Eight for each core of the machine.");
   m.def("set_thread_count", &set_thread_count, "threads"_a);
-  m.def("memory_in_use", &memory_in_use);
-  m.def("memory_peak", &memory_peak);
   m.def("memory_available", &memory_available);
   m.def(
       "require_memory",

@@ -62,7 +62,6 @@ void bind_solver(nb::module_& m) {
       .def_ro("relative_residual", &SolveReport::relative_residual)
       .def_ro("converged", &SolveReport::converged)
       .def_prop_ro("reason", [](const SolveReport& r) { return std::string(name_of(r.reason)); })
-      .def_ro("reliable_updates", &SolveReport::reliable_updates)
       .def_ro("restarts", &SolveReport::restarts)
       .def_ro("seconds", &SolveReport::seconds)
       .def_ro("cost", &SolveReport::cost)

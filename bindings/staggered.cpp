@@ -38,12 +38,6 @@ void bind_staggered(nb::module_& m) {
       .def("fat", &HisqLinks::fat, "epsilon"_a, release_gil())
       .def(
           "long_field", [](const HisqLinks& links) { return GaugeField(links.long_field()); }, release_gil());
-  m.def(
-      "asqtad_fat_links",
-      [](const GaugeField& U, double u0) { return fat_links(U, asqtad_coefficients(u0)); }, "links"_a, "u0"_a,
-      release_gil());
-  m.def("long_links", &long_links, "links"_a, release_gil());
-  m.def("asqtad_long_coefficient", &asqtad_long_coefficient, "u0"_a);
   m.def("hisq_long_coefficient", &hisq_long_coefficient, "epsilon"_a);
 
   nb::class_<StaggeredLinks>(m, "StaggeredLinks")

@@ -7,7 +7,6 @@
 namespace trellis::bindings {
 
 void bind_update(nb::module_& m) {
-  m.def("set_cold", &set_cold, "U"_a, release_gil());
   m.def("set_hot", &set_hot, "U"_a, "seed"_a, "stream"_a, release_gil());
   m.def("set_weak", &set_weak, "U"_a, "size"_a, "seed"_a, "stream"_a, release_gil());
   m.def("reunitarise_links", &reunitarise_links, "U"_a, release_gil());

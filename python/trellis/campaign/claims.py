@@ -344,9 +344,3 @@ class Claims:
             name = "%%" + hashlib.sha256(task.encode()).hexdigest()
         shard = f"{zlib.crc32(task.encode()) % 256:02x}"
         return self.folder / shard / f"{name}.{attempt}.{kind}"
-
-    def running_elsewhere(self) -> Iterator[tuple[str, History]]:
-        """Tasks that other managers which are alive have claimed."""
-        for task, history in self.histories().items():
-            if history.attempt >= 0 and not history.end and self.is_alive(history.manager):
-                yield task, history

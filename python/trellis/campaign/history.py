@@ -343,12 +343,6 @@ def _quantile(ordered: list[float], fraction: float) -> float:
     return ordered[min(len(ordered) - 1, math.floor(fraction * len(ordered)))]
 
 
-def state_of(history: History, task: str, attempts: Mapping[str, AttemptRecord] | None = None) -> str:
-    """``done``, ``running``, the class of the last failure, or ``waiting``."""
-    last = (attempts if attempts is not None else last_attempts(history)).get(task)
-    return "waiting" if last is None else last.outcome
-
-
 def last_attempts(history: History) -> dict[str, AttemptRecord]:
     """The one that was done, or else the latest, of each task."""
     last: dict[str, AttemptRecord] = {}

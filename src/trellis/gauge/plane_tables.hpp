@@ -20,7 +20,7 @@ struct PlaneTables {
   PlaneTables(const PlaneTables&) = delete;  // the tables refer to the slices
   PlaneTables& operator=(const PlaneTables&) = delete;
 
-  /// Fills the part of a SliceForceCall or StoutPlaneCall that both have.
+  /// Fills the part of a SliceForceCall.
   template <class Call>
   void describe(Call& call) const {
     call.blocks_per_slice = slices.blocks_per_slice();

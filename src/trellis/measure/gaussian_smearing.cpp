@@ -105,8 +105,4 @@ void smear_gaussian(SpinorField& psi, const GaugeField& links, const GaussianSme
     });
 }
 
-double gaussian_smearing_flops(const Geometry& geometry, const GaussianSmearing& smearing, int rhs) {
-  return double(geometry.volume()) * smearing.steps * rhs * covariant_hop_flops(spatial_directions);
-}
-
 }  // namespace trellis

@@ -24,7 +24,4 @@ inline constexpr int all_times = -1;
 void smear_gaussian(SpinorField& psi, const GaugeField& links, const GaussianSmearing& smearing,
                     int time = all_times);
 
-/// Flops of one smear_gaussian on all time slices, all ranks.
-double gaussian_smearing_flops(const Geometry& geometry, const GaussianSmearing& smearing, int rhs);
-
 }  // namespace trellis

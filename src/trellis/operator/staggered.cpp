@@ -9,10 +9,7 @@ namespace trellis {
 
 StaggeredMatrix::StaggeredMatrix(StaggeredLinksPtr links, const StaggeredPhases& phases, double mass,
                                  Precision precision)
-    : StaggeredMatrix(std::make_shared<StaggeredHopping>(std::move(links), phases, precision), mass) {}
-
-StaggeredMatrix::StaggeredMatrix(std::shared_ptr<const StaggeredHopping> hopping, double mass)
-    : hopping_{std::move(hopping)}, mass_{mass} {
+    : hopping_{std::make_shared<StaggeredHopping>(std::move(links), phases, precision)}, mass_{mass} {
   TRELLIS_REQUIRE(std::isfinite(mass), "the mass of a staggered operator is ", mass);
 }
 
@@ -21,10 +18,6 @@ StaggeredMatrixPtr StaggeredMatrix::converted(Precision precision) const {
   auto& entry = converted_[precision];
   if (!entry) entry = std::make_shared<StaggeredMatrix>(hopping_->links(), phases(), mass_, precision);
   return entry;
-}
-
-StaggeredMatrixPtr StaggeredMatrix::with_mass(double mass) const {
-  return StaggeredMatrixPtr(new StaggeredMatrix(hopping_, mass));
 }
 
 void StaggeredOperator::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const {

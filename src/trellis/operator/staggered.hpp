@@ -21,11 +21,8 @@ class StaggeredMatrix {
   const Lattice& lattice() const { return hopping_->lattice(); }
   /// The same flavour in another storage; made once.
   std::shared_ptr<const StaggeredMatrix> converted(Precision precision) const;
-  /// The same links and phases with another mass.
-  std::shared_ptr<const StaggeredMatrix> with_mass(double mass) const;
 
  private:
-  StaggeredMatrix(std::shared_ptr<const StaggeredHopping> hopping, double mass);
   std::shared_ptr<const StaggeredHopping> hopping_;
   double mass_;
   mutable std::mutex mutex_;

@@ -38,7 +38,6 @@ class StaggeredLinks {
   double long_coefficient() const { return long_coefficient_; }
   const LatticePtr& lattice_ptr() const { return near_->lattice_ptr(); }
   const KernelChoice& choice() const { return choice_; }
-  const GaugeField& near_field() const { return *near_; }
   std::shared_ptr<const HopLinks> near(Precision precision) const;
   std::shared_ptr<const HopLinks> far(Precision precision) const;  ///< null for naive links
   /// Neighbours over distance 1 or 3 in the layout of a storage.

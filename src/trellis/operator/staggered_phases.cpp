@@ -58,11 +58,6 @@ double staggered_turns(const StaggeredPhases& phases, const Coord& L, const Coor
   return turns - std::floor(turns);
 }
 
-std::complex<double> staggered_phase(const StaggeredPhases& phases, const Coord& L, const Coord& x, int mu) {
-  const SinCos<double> u = sin_cos_2pi(staggered_turns(phases, L, x, mu));
-  return {u.cos, u.sin};
-}
-
 double flux_weight(int plane, const Coord& L, const Coord& x, int mu) {
   TRELLIS_REQUIRE(plane >= 0 && plane < flux_planes, "flux plane ", plane, " is not in 0..5");
   const int a = plane_a[plane], b = plane_b[plane];

@@ -30,9 +30,6 @@ Flux flux_of(int charge_thirds, const std::array<int, 3>& b, const std::array<in
 /// theta_mu(x) / 2 pi in [0, 1), x in global coordinates. @pre boundary phases have modulus 1 (else
 /// BadArgument)
 double staggered_turns(const StaggeredPhases& phases, const Coord& extents, const Coord& x, int mu);
-/// u_mu(x)
-std::complex<double> staggered_phase(const StaggeredPhases& phases, const Coord& extents, const Coord& x,
-                                     int mu);
 /// d theta_mu(x) / d k of one plane of the flux (periodic in k only up to 2 pi: the formula as it stands).
 double flux_weight(int plane, const Coord& extents, const Coord& x, int mu);
 

@@ -27,8 +27,6 @@ class SquaredOperator {
   virtual double derivative_flops(int fields) const = 0;
   /// Its must-move bytes, all ranks.
   virtual double derivative_bytes(int fields) const = 0;
-  /// A lower bound of the spectrum that holds for all links; 0 if there is none better.
-  virtual double lower_bound() const { return 0; }
 };
 
 inline const LinearOperator& SquaredOperator::root() const {

@@ -30,7 +30,6 @@ class StaggeredSquare : public SquaredOperator {
   LinearOperatorPtr converted_op(Precision precision) override;
   double derivative_flops(int fields) const override { return derivative_->flops(fields); }
   double derivative_bytes(int fields) const override { return derivative_->bytes(fields); }
-  double lower_bound() const override { return mass_ * mass_; }
 
  protected:
   bool has_links() const { return schur_ != nullptr; }

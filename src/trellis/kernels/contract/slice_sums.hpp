@@ -1,15 +1,12 @@
 #pragma once
 /// Sums of products over the sites of a time slice, with a phase for each momentum: exact, so that their bits
-/// do not depend on the order of the sites.
+/// do not depend on the order of the sites. 6 flop per site, component and momentum, without the exact sums.
 #include <type_traits>
 
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/kernels/contract/site_products.hpp"
 
 namespace trellis {
-
-/// Per site, component and momentum: a complex product; the exact sums are not counted.
-inline constexpr double slice_sums_flops = 6;
 
 struct SliceSumsCall {
   ProductBuffer products;

@@ -28,8 +28,6 @@ TRELLIS_SITE_FN auto rectangle_staple_sum(const View& U, Position x, int mu) {
   return sum;
 }
 
-inline constexpr double rectangle_staple_flops = 18 * (4 * 198 + 18);
-
 /// A_mu(x) = c0 staples + c1 rectangle staples.
 template <class View>
 TRELLIS_SITE_FN auto action_staples(const View& U, Position x, int mu, double c0, double c1) {
@@ -41,8 +39,6 @@ TRELLIS_SITE_FN auto action_staples(const View& U, Position x, int mu, double c0
 
 /// Per site. Bytes: all links in, 32 components in and out.
 inline constexpr KernelCost plaquette_force_cost{4 * (staple_sum_flops + 18 + 198 + 30), (72 + 64) * 8};
-inline constexpr KernelCost rectangle_force_cost{
-    4 * (staple_sum_flops + rectangle_staple_flops + 3 * 18 + 198 + 30), (72 + 64) * 8};
 
 struct GaugeForceCall {
   GaugeCall gauge;

@@ -2,13 +2,12 @@
 /// APE links from old ones (another field):
 ///
 ///   U' = P[(1 - alpha) U + weight sum_nu (staples in the plane)]
+///
+/// Per link the flops of its sum of staples and 54, without the projection, whose number of rotations depends
+/// on the links.
 #include "trellis/kernels/gauge/staples.hpp"
 
 namespace trellis {
-
-/// Per site, all four directions. The projection is not counted: the number of rotations depends on the
-/// links.
-inline constexpr KernelCost ape_cost{4 * (staple_sum_flops + 54), 2 * 72 * 8};
 
 /// How a sum of matrices is brought back to SU(3).
 enum class Su3Projection {

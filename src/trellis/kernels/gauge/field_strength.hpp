@@ -37,10 +37,7 @@ TRELLIS_SITE_FN auto leaf_sum(const View& U, Position x, int mu, int nu, LeafSha
   return sum;
 }
 
-/// Six planes of (4 leaves of 3 products, F 24 flop), six squares and three products of two algebra elements.
-inline constexpr KernelCost clover_energy_cost{6 * (4 * (3 * 198 + 18) + 24) + 9 * 16, 72 * 8};
-
-/// Terms: E(x), and 4 pi^2 q(x) with the sign of the charge.
+/// Terms: E(x), and 4 pi^2 q(x) with the sign of the charge. Six planes of 4 leaves with 3 products each.
 template <class Layout, class Storage>
 class FieldStrengthSum {
  public:

@@ -4,15 +4,11 @@
 ///   W <- a TA( A(V) V^dagger ) + b W,   V' = exp(W) V,
 ///
 /// A the staples of the action with coefficients c0, c1; (c0, c1) = (1, 0) is the Wilson flow. W: 8
-/// components a link.
+/// components a link. Links and W are read and written.
 #include "trellis/algebra/su3_exponential.hpp"
 #include "trellis/kernels/gauge/action.hpp"
 
 namespace trellis {
-
-/// Per site, Wilson action. Bytes: links in and out, W in and out.
-inline constexpr KernelCost flow_stage_cost{4 * (staple_sum_flops + 18 + 198 + 30 + exponential_flops + 198),
-                                            (2 * 72 + 64) * 8};
 
 struct FlowStageCall {
   GaugeCall gauge;

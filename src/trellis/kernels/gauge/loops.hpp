@@ -17,9 +17,6 @@ namespace trellis {
 inline constexpr KernelCost plaquette_cost{6 * (2 * 198 + 35) + 6, 72 * 8};
 /// 4 double links; 12 orientations of 3 products and a trace; 11 additions, 1 factor.
 inline constexpr KernelCost rectangle_cost{4 * 198 + 12 * (3 * 198 + 35) + 12, 72 * 8};
-/// Per link: 6 products of rows (22), the determinant (64), 7 squares (3), 4 subtractions.
-inline constexpr KernelCost unitarity_cost{4 * (6 * 22 + 64 + 7 * 3 + 4), 72 * 8};
-inline constexpr KernelCost link_trace_cost{13, 72 * 8};
 
 /// Loops are made of the directions that the lattice has: there are none with an extent of 1. Kernels for all
 /// four directions ask nothing.

@@ -11,8 +11,6 @@ namespace trellis {
 /// Per site. Drift: exponential and a product. Projection: product, components, sum.
 inline constexpr KernelCost drift_cost{4 * (exponential_flops + 198 + 8), (2 * 72 + 32) * 8};
 inline constexpr KernelCost projection_cost{4 * (198 + 14 + 16), (2 * 72 + 2 * 32) * 8};
-inline constexpr KernelCost algebra_axpy_cost{4 * 16, 3 * 32 * 8};
-inline constexpr KernelCost algebra_dot_cost{4 * 16, 2 * 32 * 8};
 
 /// p_a normal of unit variance (draws: doc/random_numbers.md, momentum).
 template <class Layout, class Storage>

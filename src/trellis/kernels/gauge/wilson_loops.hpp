@@ -1,8 +1,8 @@
 #pragma once
 /// The two steps that Wilson loops are built of. Fields of four matrices a site are used slot by slot.
 ///
-///   transport   out[o](x) = A[a](x) B[b](x + mu)
-///   trace       sum_x Re tr(A[a](x) B[b](x)^dagger) / 3
+///   transport   out[o](x) = A[a](x) B[b](x + mu)              198 flop and 3 matrices a slot
+///   trace       sum_x Re tr(A[a](x) B[b](x)^dagger) / 3        36 flop and 2 matrices a slot
 #include <array>
 
 #include "trellis/algebra/su3.hpp"
@@ -10,10 +10,6 @@
 #include "trellis/kernels/gauge/gauge_call.hpp"
 
 namespace trellis {
-
-/// Per slot.
-inline constexpr KernelCost transport_cost{198, 3 * 144};
-inline constexpr KernelCost loop_trace_cost{36, 2 * 144};
 
 struct TransportStep {
   int out = 0, left = 0, right = 0;  ///< slots
