@@ -96,9 +96,7 @@ void bind_machine(nb::module_& m) {
       "halo_way_names",
       [] {
         nb::list names;
-        for (const TransportWay way : {TransportWay::requests, TransportWay::shared, TransportWay::copied,
-                                       TransportWay::staged, TransportWay::device})
-          names.append(name_of(way));
+        for (const TransportWay way : transport_ways) names.append(name_of(way));
         return names;
       },
       "As the tuner's choices count the ways of halos.");

@@ -11,6 +11,9 @@ namespace trellis {
 
 /// The ways, each a file of this folder.
 enum class TransportWay { requests, shared, copied, staged, device };
+inline constexpr TransportWay transport_ways[] = {TransportWay::requests, TransportWay::shared,
+                                                  TransportWay::copied, TransportWay::staged,
+                                                  TransportWay::device};
 const char* name_of(TransportWay way);
 
 /// The messages of one halo, which travel many times. Nothing is allocated after construction.
