@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .action_parameters import GAUGE_ACTIONS
 from .arguments import choice, instance, real
 from .copies import NotCopied
 from .core import load
@@ -23,7 +24,6 @@ FlowAction = Literal["wilson", "symanzik"]
 _MOST_STEP = 0.15
 #: Steps up to a time that is asked for, and times that are measured: more take longer than anybody waits.
 _MOST_STEPS = 10**6
-_C1 = {"wilson": 0.0, "symanzik": -1.0 / 12.0}
 
 
 class GradientFlow(NotCopied):
@@ -64,7 +64,7 @@ class GradientFlow(NotCopied):
         step: float | None = None,
     ) -> None:
         links = instance("U", U, GaugeField)._core
-        c1 = _C1[choice("action", action, *_C1)]
+        c1 = GAUGE_ACTIONS[choice("action", action, "wilson", "symanzik")]
         self._step = None if step is None else real("step", step, above=0, most=_MOST_STEP)
         self._steps = 0
         if step is None:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import trellis as tr
+from trellis import action_parameters
+from trellis.core import load
 from trellis.operator_records import OperatorRecord
 
 EXTENTS = (4, 4, 4, 4)
@@ -178,3 +180,10 @@ def test_texts_of_isotropic_domain_walls_are_those_of_earlier_versions(U: tr.Gau
     for text in (plain.to_text().replace('"M5"', '"M6"'), '{"name": [], "parameters": {}, "plaquette": 1}'):
         with pytest.raises(ValueError, match="in JSON"):
             OperatorRecord.from_text(text)
+
+
+@pytest.mark.parametrize("kappa", [0.125, 0.1298765, 0.1, 0.3, -0.2, 1e-3])
+def test_kappa_is_converted_alike_with_and_without_the_compiled_part(kappa: float) -> None:
+    mass = action_parameters.kappa_to_mass(kappa)
+    assert mass == load().kappa_to_mass(kappa)
+    assert action_parameters.mass_to_kappa(mass) == load().mass_to_kappa(mass)

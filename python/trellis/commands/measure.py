@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..action_parameters import kappa_to_mass
 from ..channels import NAMED_BARYONS, meson_channels
 from ..core import load
 from ..correlators import contract_baryon, contract_mesons, momenta_up_to
@@ -238,7 +239,7 @@ class _Measurement:
             output.warning(MIRRORED)
         for key, kappa in kappas_of_doublers(run):
             output.warning(
-                f"{key} = {kappa:g} is a mass of {1 / (2 * kappa) - 4:.4g}; quarks have kappa near 1/8 "
+                f"{key} = {kappa:g} is a mass of {kappa_to_mass(kappa):.4g}; quarks have kappa near 1/8 "
                 "(a mass near 0), and here doublers are the light ones"
             )
         if said := doublers_on_walls(run):

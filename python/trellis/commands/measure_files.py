@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import dataset_checksums
+from ..action_parameters import mass_to_kappa
 from ..channels import NAMED_BARYONS, MesonChannel
 from ..core import load
 from ..durable import behind_links
@@ -225,7 +226,7 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
         if (fermion.nu, fermion.xi0) != (1, 1):
             common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}
     else:
-        common |= {"kappa": float(1 / (2 * (4 + mass))), "csw": float(fermion.csw)}
+        common |= {"kappa": float(mass_to_kappa(mass)), "csw": float(fermion.csw)}
         csw_temporal = fermion.csw if fermion.csw_temporal is None else fermion.csw_temporal
         common |= {"csw_temporal": float(csw_temporal), "twisted_mass": float(fermion.twisted_mass)}
         common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..action_parameters import kappa_to_mass
 from ..domain_wall import MoebiusDomainWall, spatial_doublers
 from ..errors import BadArgument
 from ..flow import GradientFlow
@@ -227,7 +228,7 @@ def bare_mass(table: FermionTable) -> float:
     if table.mass is not None:
         return float(table.mass)
     assert table.kappa is not None  # a FermionTable has one of them
-    return 1 / (2 * table.kappa) - 4
+    return kappa_to_mass(table.kappa)
 
 
 def describe_smearing(smearing: SmearingTable) -> str:

@@ -6,11 +6,10 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from ..action_parameters import GAUGE_ACTIONS
 from .common import LatticeTable, MachineTable, NotNegative, Table
 from .online import MeasureTable
 
-#: c1 of the gauge actions, doc/conventions.md "Gauge action".
-GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
 #: Tables that only runs with [molecular_dynamics] have.
 OF_TRAJECTORIES = (
     "molecular_dynamics",

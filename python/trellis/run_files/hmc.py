@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from ..action_parameters import GAUGE_ACTIONS
 from ..nearest import did_you_mean, nearest
 from .common import Coupling, LatticeTable, MachineTable, NotNegative, Table, at_key
 from .dynamics import (
@@ -16,7 +17,7 @@ from .dynamics import (
     TrajectoriesTable,
     require_end,
 )
-from .generate import GAUGE_ACTIONS, OutputTable, StartTable
+from .generate import OutputTable, StartTable
 from .online import MeasureTable
 from .sea import BackgroundTable, FermionTable, HisqTable, SmearingTable
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, WrapValidator, model_validator
 
+from ..action_parameters import kappa_to_mass
 from ..operator_records import has_mirrored_slices
 from .common import (
     LARGEST,
@@ -158,7 +159,7 @@ class FermionTable(Table):
         for key in ("mass", "kappa", "strange_mass", "strange_kappa"):
             given = getattr(self, key)
             if given is not None:
-                mass = given if key.endswith("mass") else 1 / (2 * given) - 4
+                mass = given if key.endswith("mass") else kappa_to_mass(given)
                 diagonal = 1 + 3 * self.nu / self.xi0 + mass
                 require_diagonal(diagonal, "1 + 3 nu / xi0 + mass", f"fermion.{key} = {given:g}")
 

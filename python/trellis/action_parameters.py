@@ -1,0 +1,19 @@
+"""Parameters of actions by their names: weights of gauge actions, kappa against the mass of Wilson quarks.
+
+Nothing here loads the compiled part, whose operators convert kappa by the same formulas.
+"""
+
+from __future__ import annotations
+
+#: c1, the weight of the 2x1 loops, of the gauge actions, doc/conventions.md "Gauge action".
+GAUGE_ACTIONS = {"wilson": 0.0, "symanzik": -1.0 / 12.0, "iwasaki": -0.331, "dbw2": -1.4088}
+
+
+def kappa_to_mass(kappa: float) -> float:
+    """The bare mass m = 1 / (2 kappa) - 4 of a hopping parameter that is not 0."""
+    return 1 / (2 * kappa) - 4
+
+
+def mass_to_kappa(mass: float) -> float:
+    """The hopping parameter 1 / (2 (4 + m)) of a bare mass that is not -4."""
+    return 1 / (2 * (4 + mass))
