@@ -87,6 +87,8 @@ def cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or ""
     if not os.path.isabs(base):  # relative paths are to be ignored, says the XDG base directory specification
         base = os.path.expanduser("~/.cache")
+    if not os.path.isabs(base):  # a user whom the machine does not know has no home, and no folder named "~"
+        base = "/nonexistent/.cache"
     return Path(base) / "trellis" / "tuning"
 
 
@@ -172,7 +174,7 @@ def _file_models() -> tuple[Any, Any]:
         working_set_bits: int = Field(ge=0, le=64)
         way: int = Field(ge=0, lt=2**31)
         seconds: float = Field(gt=0, allow_inf_nan=False)
-        repeats: int = Field(ge=0, lt=2**31)
+        repeats: int = Field(ge=0, lt=2**30)  # the compiled part adds to it
 
     class Head(BaseModel):
         model_config = ConfigDict(strict=True, extra="ignore")

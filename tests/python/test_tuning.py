@@ -87,6 +87,7 @@ def content(**changes: object) -> str:
         (content(choices=[choice(seconds=0)]), "choices.0.seconds"),
         (content(choices=[{"kernel": "hop"}]), "choices.0.storage"),
         (content(choices=[choice(way=2**40)]), "choices.0.way"),
+        (content(choices=[choice(repeats=2**31 - 1)]), "choices.0.repeats"),  # another repeat would overflow
         (content(choices=[choice(), halo(way="shared")]), "choices.1.way"),
         (content(choices=[halo(seconds=-1)]), "choices.0.seconds"),
         (content(schema=99, choices="of another form"), None),
@@ -153,6 +154,10 @@ def test_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/home/somebody")
     assert tuning.cache_folder() == Path("/home/somebody/.cache/trellis/tuning")
+    with monkeypatch.context() as unknown:
+        unknown.delenv("HOME")
+        unknown.setattr("pwd.getpwuid", {}.__getitem__)
+        assert tuning.cache_folder() == Path("/nonexistent/.cache/trellis/tuning")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert tuning.cache_folder() == Path("/home/somebody/.cache/trellis/tuning")
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
