@@ -9,7 +9,9 @@
 #include "tests/support/product_fields.hpp"
 #include "tests/support/random_fields.hpp"
 #include "tests/support/without_space.hpp"
+#include "trellis/base/error.hpp"
 #include "trellis/comm/transport/choice.hpp"
+#include "trellis/device/common_choice.hpp"
 #include "trellis/field/linear_algebra.hpp"
 #include "trellis/operator/wilson.hpp"
 
@@ -128,6 +130,28 @@ TEST_F(TunedHalos, OnTriesAgainWhatHasBecomeSlow) {
   EXPECT_EQ(way_of(50), way) << "one look in a process";
   EXPECT_EQ(way_of(51), TransportWay::requests) << "faster than its record";
   EXPECT_TRUE(tuner().take_records().empty());
+}
+
+/// Processors of nodes may differ, and with them what each rank would take by itself.
+TEST_F(TunedHalos, RanksWithOtherDefaultsTakeTheWayOfTheFirst) {
+  const RankAgreement ranks{is_first(), [](void* data, size_t bytes) { comm().broadcast(data, bytes, 0); },
+                            [](double value) { return comm().maximum(value); }};
+  for (const TuneMode mode : {TuneMode::off, TuneMode::read, TuneMode::on}) {
+    tuner().set_mode(mode);
+    TuneKey key;
+    key.kernel = message("in mode ", name_of(mode));
+    std::vector<int> tried;
+    const std::vector<int> ways = is_first() ? std::vector<int>{5, 6, 7} : std::vector<int>{7, 5};
+    const int way = choose_together(key, ways, ranks, [&](int attempted) {
+      tried.push_back(attempted);
+      return [] { comm().barrier(); };
+    });
+    EXPECT_EQ(comm().maximum(double(way)), comm().minimum(double(way)));
+    if (mode == TuneMode::on)
+      EXPECT_EQ(tried, (std::vector<int>{5, 6, 7}));
+    else
+      EXPECT_EQ(way, 5);
+  }
 }
 
 /// One rank gets no memory to share: the cached way and the trials of all ranks go by messages.

@@ -21,6 +21,7 @@ constexpr double too_slow = 1.1;
 /// The deciding rank tells the others this.
 struct Plan {
   int way = 0;
+  int ways = 0;             ///< how many there are
   bool is_tried = false;    ///< all ways are
   bool is_checked = false;  ///< the cached way is
   TunedChoice cached = {};
@@ -48,7 +49,7 @@ Settled& settled() {
 }
 
 Plan plan_for(const TuneKey& key, const std::vector<int>& ways) {
-  Plan plan{.way = ways.front()};
+  Plan plan{.way = ways.front(), .ways = int(ways.size())};
   const TuneMode mode = tuner().mode();
   if (mode == TuneMode::off || ways.size() == 1) return plan;
   const auto found = tuner().find(key);
@@ -81,7 +82,7 @@ std::vector<double> measure(const std::vector<int>& ways, const RankAgreement& r
 }
 }  // namespace
 
-int choose_together(const TuneKey& key, const std::vector<int>& ways, const RankAgreement& ranks,
+int choose_together(const TuneKey& key, std::vector<int> ways, const RankAgreement& ranks,
                     const Attempt& attempt) {
   TRELLIS_REQUIRE(!ways.empty(), "the tuner chooses among ways, found none");
   Plan plan;
@@ -93,6 +94,8 @@ int choose_together(const TuneKey& key, const std::vector<int>& ways, const Rank
     repeats = plan.cached.repeats + 1;
   }
   if (plan.is_tried) {
+    ways.resize(size_t(plan.ways));
+    ranks.broadcast(ways.data(), ways.size() * sizeof(int));
     const std::vector<double> seconds = measure(ways, ranks, attempt);
     const size_t fastest = size_t(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
     const size_t taken = seconds[fastest] < worthwhile * seconds.front() ? fastest : 0;

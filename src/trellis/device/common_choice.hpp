@@ -19,15 +19,14 @@ struct RankAgreement {
 /// Makes what it takes to go one way, and returns what does the work once.
 using Attempt = std::function<std::function<void()>(int way)>;
 
-/// One of `ways`, the same on all ranks; the first is the default. The mode of the deciding rank says how it
-/// is found. off: the default. read: the choice of the cache where that is among the ways, else the default;
-/// nothing is tried. on: likewise, but what the cache does not have is tried, and the way whose slowest rank
-/// is fastest is taken and recorded by the deciding rank. A choice of the cache that takes 10 % longer than
-/// its record, which is looked at once in a process, is tried again.
+/// One of the deciding rank's `ways`, the same on all ranks; the first is the default. The mode of that rank
+/// says how it is found. off: the default. read: the choice of the cache where that is among the ways, else
+/// the default; nothing is tried. on: likewise, but what the cache does not have is tried, and the way whose
+/// slowest rank is fastest is taken and recorded by the deciding rank. A choice of the cache that takes 10 %
+/// longer than its record, which is looked at once in a process, is tried again.
 ///
-/// Collective over the ranks that agree. @pre all ways give the same bits; at least one way, the same on all
-/// ranks
-int choose_together(const TuneKey& key, const std::vector<int>& ways, const RankAgreement& ranks,
+/// Collective over the ranks that agree. @pre all ways give the same bits; at least one way
+int choose_together(const TuneKey& key, std::vector<int> ways, const RankAgreement& ranks,
                     const Attempt& attempt);
 
 }  // namespace trellis
