@@ -21,7 +21,7 @@ from .solve.bound import BoundSolver, require_converged
 from .solve.cg import cg
 from .solve.even_odd import even_odd
 from .solve.report import SolveReport
-from .solve.values import Solver
+from .solve.values import Solver, solver_value
 
 #: Planes of the electromagnetic flux in the order of trellis._core.
 FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
@@ -31,8 +31,7 @@ def _bound(M: _StaggeredBase, solver: Solver | None) -> BoundSolver:
     """The even-odd solver of an operator that a method's argument means."""
     if solver is None:
         solver = cg(tolerance=1e-10)
-    if not isinstance(solver, Solver):
-        raise BadArgument(f"solver must be tr.cg(), bicgstab, gcr, mr or mixed_precision, found {solver!r}")
+    solver_value("solver", solver)
     return BoundSolver(solver if solver._schur_form() != "none" else even_odd(solver), M)
 
 

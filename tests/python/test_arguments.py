@@ -125,7 +125,7 @@ REFUSED: dict[str, list[Call]] = {
         for M in (3, None, tr.cg(), tr.quenched)  # no operators
     ]
     + [lambda f: tr.cg()(f.U)],
-    "solver must be tr.cg": [
+    "solver takes a solver like tr.cg\\(\\)": [
         lambda f, call=call, s=s: call(tr.Staggered(f.U, mass=0.1), s)
         for call in (
             lambda M, s: M.pion(solver=s),
