@@ -1,5 +1,6 @@
 /// Gauge fields, their observables, and their generation.
 #include "bindings.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/field/gauge_field.hpp"
 #include "trellis/gauge/flow.hpp"
 #include "trellis/gauge/loops.hpp"
@@ -113,7 +114,12 @@ void bind_gauge(nb::module_& m) {
           release_gil())
       .def("loops", loops)
       .def(
-          "unitarity_violation", [](const GaugeField& U) { return unitarity_violation(U); }, release_gil())
+          "unitarity_violation",
+          [](const GaugeField& U) {
+            stop_together(U.lattice().communicator());  // which a maximum alone does not carry
+            return unitarity_violation(U);
+          },
+          release_gil())
       .def(
           "wilson_loops",
           [](const GaugeField& U, int spatial_extent, int temporal_extent, const std::string& planes) {

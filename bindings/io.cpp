@@ -1,5 +1,6 @@
 /// Gauge configurations in files.
 #include "bindings.hpp"
+#include "trellis/comm/stop_together.hpp"
 #include "trellis/io/gauge_file.hpp"
 
 namespace trellis::bindings {
@@ -36,6 +37,7 @@ nb::tuple read(const std::string& path, const Coord& grid, const std::optional<C
   FileReport report;
   auto U = [&] {
     const nb::gil_scoped_release release;
+    stop_together(*world());  // ILDG files are read without a sum that would carry a request
     return std::make_shared<GaugeField>(
         read_gauge_field(path, grid, nullptr, {lattice, report_only}, &report));
   }();

@@ -19,6 +19,7 @@ import trellis as tr
 # all of them, one after the other.
 PROGRAM = """
 import json, os, signal, sys, threading
+import numpy as np
 import trellis as tr
 from trellis.core import load
 from trellis.heatbath import HeatBath
@@ -36,13 +37,13 @@ U = links.copy()
 slow = tr.mr(tolerance=1e-10, relaxation=1e-7, max_iterations=10**9, fallback=False)
 hmc = HMC([Level("leapfrog", 10**9, [gauge_monomial(beta=5.6)])], seed=1)
 
-def contract():
+def repeated(call):
     while True:
-        tr.all_mesons(S, S)
+        call()
 
-def small_calls():
-    while True:
-        links.plaquette
+links.write("links.ildg")
+values = links.to_numpy()
+psi = np.ones((*values.shape[:4], 4, 3))
 
 works = {
     "solve": lambda: slow(M).propagator(source),
@@ -50,8 +51,13 @@ works = {
     "heat bath": lambda: HeatBath(beta=6, seed=1, over_relaxation=10**9).sweep(U, 1),
     "trajectory": lambda: hmc.trajectory(U, 1),
     "smearing": lambda: links.stout(rho=0.01, steps=10**9),
-    "contraction": contract,
-    "small calls": small_calls,
+    "contraction": lambda: repeated(lambda: tr.all_mesons(S, S)),
+    "small calls": lambda: repeated(lambda: links.plaquette),
+    # calls that sum nothing over ranks
+    "operator": lambda: repeated(lambda: M(psi)),
+    "reading": lambda: repeated(lambda: tr.read_gauge_field("links.ildg")),
+    "links of an array": lambda: repeated(lambda: tr.GaugeField.from_numpy(values, links.geometry)),
+    "source": lambda: tr.gaussian_source(links, (0, 0, 0, 0), width=1, steps=2**31 - 1),
 }
 
 def send():

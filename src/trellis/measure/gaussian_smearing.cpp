@@ -83,8 +83,11 @@ void smear_gaussian(SpinorField& psi, const GaugeField& links, const GaussianSme
   GaussianStep step(hop_links, psi.rhs(), smearing.width * smearing.width / (4 * smearing.steps));
   const int local_time = time - g.origin()[3];
   stop_together(psi.lattice().communicator());
-  // Ranks that do not own the slice have no neighbour in x, y, z that does: they are done.
-  if (time != all_times && (local_time < 0 || local_time >= g.local()[3])) return;
+  // Ranks that do not own the slice have no neighbour in x, y, z that does: they ask for stops only.
+  if (time != all_times && (local_time < 0 || local_time >= g.local()[3])) {
+    for (int i = 0; i < smearing.steps; ++i) stop_together(psi.lattice().communicator());
+    return;
+  }
   const int sub_extent = psi.layout().sub_extents()[3], slice_blocks = psi.layout().blocks() / sub_extent;
   SiteRange blocks(psi.layout().blocks());
   if (time != all_times) {
@@ -93,7 +96,7 @@ void smear_gaussian(SpinorField& psi, const GaugeField& links, const GaussianSme
   }
   SpinorField now = psi, next = psi;
   for (int i = 0; i < smearing.steps; ++i) {
-    if (time == all_times) stop_together(psi.lattice().communicator());  // else not all ranks are here
+    stop_together(psi.lattice().communicator());
     step.apply(next, now, blocks);
     std::swap(now, next);
   }
