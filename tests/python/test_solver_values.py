@@ -184,6 +184,16 @@ def test_python_functions_are_preconditioners(U):
     assert "the preconditioner returned NaN or Inf after 0 iterations" in report.stages[0]
 
 
+def test_cg_with_a_preconditioner_that_is_not_what_it_is_declared_to_be(U):
+    """It ran to its last iteration, with a residual of 1."""
+    M = quark(U, "clover")
+    turned = tr.custom_operator(M, lambda psi: (0.2 + 1j) * psi, hermitian=True, positive=True)
+    _, report = tr.cg(tolerance=1e-8, preconditioner=turned)(M).solve(source(M))
+    assert report.converged
+    assert "stagnated after 2048 iterations" in report.stages[0]
+    assert report.stages[1].startswith("cg on the normal equations: converged")
+
+
 def test_what_does_not_fit_inside_is_refused(U):
     M = quark(U, "clover")
     b = source(M)

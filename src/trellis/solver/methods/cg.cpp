@@ -157,7 +157,10 @@ class CgRecipe final : public KrylovRecipe {
                                                spec_.preconditioner.bind(A, columns));
   }
   bool has_reliable_updates() const override { return true; }
-  StagnationRule stagnation(bool is_low) const override { return is_low ? low_storage_cg : StagnationRule{}; }
+  /// A preconditioner may not be what it is declared to be.
+  StagnationRule stagnation(bool is_low) const override {
+    return is_low || spec_.preconditioner ? low_storage_cg : StagnationRule{};
+  }
   /// With a preconditioner CG without it is the surer one.
   std::optional<SolverSpec> surer() const override {
     if (!spec_.preconditioner) return std::nullopt;
