@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from .core import load
-from .errors import Error, NotAvailable
+from .errors import Error
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ def abort(status: int = 1) -> None:
     core = load()
     try:
         size = core.size()
-    except NotAvailable:  # processes that are no ranks: each ends by itself
+    except Error:  # processes that are no ranks, or whose launcher tells no number: each ends by itself
         return
     if size > 1:
         core.abort(status)

@@ -81,6 +81,9 @@ def test_numbers_of_launchers_that_are_none(tmp_path: Path) -> None:
     assert "error: PMI_SIZE: expected a whole number from 1 on, found 4294967298\n" in failed.stderr
     failed = run("info", FIELD, cwd=tmp_path, status=1, TRELLIS_SINGLETONS="yes")
     assert "error: TRELLIS_SINGLETONS: expected a whole number from 0 to 1, found yes\n" in failed.stderr
+    for size, number in launchers.VARIABLES:
+        failed = run("info", FIELD, cwd=tmp_path, status=1, **{size: "four", number: "0"})
+        assert failed.stderr == f"error: {size}: expected a whole number from 1 on, found four\n"
 
 
 FROM_A_NOTEBOOK = """
