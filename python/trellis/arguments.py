@@ -109,6 +109,8 @@ def phases(values: Any) -> list[complex]:
 
 def complex_array(name: str, values: ArrayLike) -> NDArray[np.complex128]:
     """Contiguous complex numbers; what is real, of single precision or strided is copied."""
+    if np.ma.is_masked(values):  # NumPy would take the numbers behind the mask
+        raise BadArgument(f"{name} must be an array of complex numbers, found one with masked numbers")
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufc":

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from .arguments import choice, instance
+from .copies import NoArray
 from .core import load
 from .errors import BadArgument, NumericError
 from .operators import QuarkOperator
@@ -93,7 +94,7 @@ def _assembled(M: QuarkOperator, shape: tuple[int, ...]) -> Complex:
     return matrix
 
 
-class DenseOperator:
+class DenseOperator(NoArray):
     """A quark operator as a matrix: what :func:`dense` returns.
 
     Attributes
@@ -105,6 +106,8 @@ class DenseOperator:
         the whole lattice in the order of ``M.apply``: [t, z, y, x, spin, colour], with the slices of domain
         walls before, and without the spin of staggered quarks.
     """
+
+    _no_array = "its numbers are in .matrix"
 
     def __init__(self, operator: QuarkOperator, matrix: Complex) -> None:
         self.operator, self.matrix = operator, matrix

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .action_parameters import GAUGE_ACTIONS
 from .arguments import choice, instance, real
-from .copies import NotCopied
+from .copies import NoArray, NotCopied
 from .core import load
 from .errors import BadArgument
 from .gauge import GaugeField
@@ -26,7 +26,7 @@ _MOST_STEP = 0.15
 _MOST_STEPS = 10**6
 
 
-class GradientFlow(NotCopied):
+class GradientFlow(NotCopied, NoArray):
     """dV/dt = -(dS/dV) V from the links of a field (doc/conventions.md "Smearing and flow").
 
     Third-order Runge-Kutta steps whose length follows an error estimate, or is fixed.
@@ -52,6 +52,7 @@ class GradientFlow(NotCopied):
     """
 
     _instead = "begin another one at flow.field"
+    _no_array = "flow.field has the links"
 
     def __init__(
         self,

@@ -152,6 +152,9 @@ def test_arrays_of_fields(U: tr.GaugeField, S: tr.Propagator) -> None:
         with pytest.raises(ValueError, match="always copied"):
             np.array(field, copy=False)
     assert np.array_equal(tr.GaugeField.from_numpy(U).to_numpy(), U.to_numpy())  # type: ignore[arg-type]
+    masked = np.ma.masked_greater(U.to_numpy().real, 0.99)
+    with pytest.raises(tr.BadArgument, match=r"links must be .*, found one with masked numbers"):
+        tr.GaugeField.from_numpy(masked, check=False)
 
 
 def test_what_is_no_array_says_so(U: tr.GaugeField, solve: Any) -> None:
@@ -159,6 +162,10 @@ def test_what_is_no_array_says_so(U: tr.GaugeField, solve: Any) -> None:
         (solve.operator, r"WilsonClover objects are no arrays: M\.apply\(psi\)"),
         (tr.Staggered(U, mass=0.1), "Staggered objects are no arrays"),
         (tr.point_source(U.geometry, (0, 0, 0, 0)), "Source objects are no arrays"),
+        (solve, r"BoundSolver objects are no arrays: solver\(M\)\.solve\(b\) applies it"),
+        (tr.custom_operator(solve.operator, abs), "CustomOperator objects are no arrays"),
+        (GradientFlow(U), r"GradientFlow objects are no arrays: flow\.field has the links"),
+        (tr.dense(tr.Staggered(U, mass=0.1)), r"DenseOperator objects .*: its numbers are in \.matrix"),
     ):
         with pytest.raises(TypeError, match=said):
             np.asarray(thing)
@@ -178,6 +185,8 @@ def test_copies(U: tr.GaugeField, S: tr.Propagator, solve: Any) -> None:
         assert copied(U.geometry) == U.geometry
         psi = np.ones((4, 2, 4, 2, 4, 3), complex)
         assert np.array_equal(copied(solve.operator).apply(psi), solve.operator.apply(psi))
+        half = copied(tr.custom_operator(solve.operator, lambda psi: psi / 2, name="half"))
+        assert copied(tr.gcr(tolerance=0.1, preconditioner=half))(solve.operator).solve(psi)[1].converged
         again = copied(solve).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))
         assert np.array_equal(again.to_numpy(), S.to_numpy())
     deep = copy.deepcopy({"S": S, "same": S})

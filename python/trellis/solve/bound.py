@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import instance, real
-from ..copies import SharedByCopies
+from ..copies import NoArray, SharedByCopies
 from ..core import load
 from ..domain_wall import MoebiusDomainWall
 from ..errors import BadArgument, NotConverged
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from .values import Solver
 
 
-class BoundSolver(SharedByCopies):
+class BoundSolver(SharedByCopies, NoArray):
     """A solver of M x = b: what `solver(M)` returns."""
+
+    _no_array = "solver(M).solve(b) applies it to an array"
 
     def __init__(self, solver: Solver, M: QuarkOperator) -> None:
         if not isinstance(M, QuarkOperator):

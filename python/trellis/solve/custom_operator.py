@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import instance
+from ..copies import NoArray, SharedByCopies
 from ..core import load
 from ..errors import BadArgument
 from ..operators import QuarkOperator
@@ -16,7 +17,7 @@ from ..operators import QuarkOperator
 Function = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
 
 
-class CustomOperator:
+class CustomOperator(SharedByCopies, NoArray):
     """A linear operator that is a Python function: what :func:`custom_operator` returns.
 
     Parameters
@@ -40,6 +41,8 @@ class CustomOperator:
     is_linear, is_hermitian, is_positive : bool
         What is declared of it.
     """
+
+    _no_array = "a solver takes it as its preconditioner"
 
     def __init__(self, M: QuarkOperator, apply: Function, name: str, flags: tuple[bool, bool, bool]) -> None:
         self.operator_like, self.name = M, name
