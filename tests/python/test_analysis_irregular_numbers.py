@@ -87,6 +87,16 @@ def test_one_moved_number_changes_nothing() -> None:
     assert second.significant
 
 
+@pytest.mark.parametrize("first", [10**12, 2**62 - 1000, 2**63 - 1 - LENGTH - 1])
+def test_numbers_of_19_digits(first: int) -> None:
+    """Twice such a number is none of 64 bits: the error was 3 times too small."""
+    numbers, values = NUMBERS["moved"], chains()[0][NUMBERS["moved"] - 1]
+    expected, found = (autocorrelation("x", values, numbers + shift) for shift in (0, first))
+    assert expected is not None
+    assert found is not None
+    assert (found.error, found.tau_int) == (expected.error, expected.tau_int)
+
+
 @pytest.mark.parametrize("count", [5, 6, 50, 301])
 def test_sums_over_separations_are_those_of_pyerrors_for_regular_numbers(count: int) -> None:
     chain = lfilter([1], [1, -0.8], np.random.default_rng(count).standard_normal(count))

@@ -58,15 +58,17 @@ class SeparationSums:
 
 
 def _pairs(numbers: NDArray, deviations: NDArray, edges: NDArray) -> tuple[NDArray, NDArray]:
-    """Products and number of the pairs i < j with edges[k] < 2 (n_j - n_i) <= edges[k + 1]."""
-    ends = np.searchsorted(2 * numbers, 2 * numbers + edges[:, None], side="right")
+    """Products and number of the pairs i < j with edges[k] < n_j - n_i <= edges[k + 1]."""
+    room = np.iinfo(np.int64).max - numbers  # numbers may have 19 digits
+    ends = np.searchsorted(numbers, numbers + np.minimum(edges[:, None], room), side="right")
     sums = np.concatenate([[0.0], np.cumsum(deviations)])[ends]
     return np.diff(sums, axis=0) @ deviations, np.diff(ends, axis=0).sum(axis=1)
 
 
 def _edges(first: int, last: int, spacing: int) -> NDArray:
-    """Twice the edges of the bins first ... last; bin 0 begins above 0."""
-    return np.maximum((2 * np.arange(first, last + 2) - 1) * spacing, 0)
+    """The last separation before each of the bins first ... last, and behind; bin 0 begins above 0."""
+    most = np.iinfo(np.int64).max
+    return np.array([min(max(0, (2 * k - 1) * spacing // 2), most) for k in range(first, last + 2)])
 
 
 def _fills_bins(numbers: NDArray, spacing: int, reach: int) -> bool:
@@ -185,6 +187,7 @@ def separation_sums(deviations: NDArray, numbers: NDArray, S: float = 2.0) -> Se
     S
         Wolff's: how many times the exponential autocorrelation time is longer than tau_int.
     """
+    numbers = numbers - numbers[0]
     bins = _Bins(np.asarray(deviations, dtype=float), numbers, typical_spacing(numbers))
     if bins.gamma < 10 * np.finfo(float).tiny:
         return SeparationSums(bins.spacing, 1.0, 0.0, 0.0, 0.5, 0.0, 0, np.ones(1), np.zeros(1))
