@@ -41,6 +41,8 @@ NUMBERS = {
     "second half offset": np.where(REGULAR < HALF, REGULAR, REGULAR + 3),
     "gaps": REGULAR[REGULAR % 400 < 250],
     "any numbers": chosen(np.arange(1, LENGTH), len(REGULAR)),
+    "every 10, every one for a while": np.union1d(REGULAR, np.arange(HALF, HALF + 100)),
+    "ever farther apart": np.unique(np.geomspace(10, LENGTH, 60).astype(int)),
     "pairs of neighbours": np.sort(np.concatenate([np.arange(40, LENGTH, 40), np.arange(41, LENGTH, 40)])),
 }
 

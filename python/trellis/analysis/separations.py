@@ -13,8 +13,10 @@ are nearer than half a spacing. With the length L of the chain in spacings,
     factor = 1 + 2 sum_k S_k / (1 - k / L) / (N Gamma(0)),     variance of the mean = factor Gamma(0) / N.
 
 The end of the sums is that of Wolff (hep-lat/0306017, section 3.3), and so is the correction of the mean:
-deviations from the sample's own mean make every product too small by the variance of the mean. For a regular
-chain every formula is the one of pyerrors.
+deviations from the sample's own mean make every product too small by the variance of the mean. Where
+measurements lie more densely in one part than in another, the products that count most are too small by more
+(_unevenness): rho, and with it the end of the sums, is corrected for what is missing beyond that. For a
+regular chain every formula is the one of pyerrors.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from numpy.typing import NDArray
 _COMMON = 20
 #: Bins are summed so many at a time.
 _CHUNK = 64
+#: The end of the sums and what rho lacks depend on each other: so often they are found in turn.
+_CORRECTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ class _Bins:
         self.last = max(2, min(int(self.length) // 2, self.count)) - 1
         self.gamma = float(deviations @ deviations) / self.count
         self.products, self.pairs = np.zeros(0), np.zeros(0)
+        self.missing = 0.0  # of rho, for uneven numbers
         self.extend(0)
 
     def extend(self, to: int) -> None:
@@ -129,10 +134,14 @@ class _Bins:
         found[0] = True
         return found
 
+    def corrected_products(self) -> NDArray:
+        """With what every product lacks beyond the variance of the mean."""
+        return self.products + self.missing * self.gamma * self.pairs
+
     def rho(self) -> NDArray:
         """Between bins with pairs a straight line."""
         known = np.flatnonzero(self.is_common)
-        values = self.products[known] / np.maximum(self.pairs[known], 1) / self.gamma
+        values = self.corrected_products()[known] / np.maximum(self.pairs[known], 1) / self.gamma
         values[0] = 1.0
         return np.interp(np.arange(len(self.pairs)), known, values)
 
@@ -165,6 +174,21 @@ def _window(bins: _Bins, S: float) -> int:
         to = len(bins.pairs)
 
 
+def _unevenness(numbers: NDArray, reach: int, spacing: int) -> float:
+    """What products of pairs lack on the average, in units of the variance v of the mean: 1 for even numbers.
+
+    The deviation at i is correlated with the mean by c_i = v d_i, where d_i is the density of measurements up
+    to `reach` away from i, in units of its mean. A product lacks c_i + c_j - v, and i is in d_i times as many
+    pairs: v (2 <d^2> - 1) on the average.
+    """
+    upper = numbers + np.minimum(reach, np.iinfo(np.int64).max - numbers)
+    lower = numbers - reach
+    count = np.searchsorted(numbers, upper, side="right") - np.searchsorted(numbers, lower)
+    length = np.minimum(upper, numbers[-1]) - np.maximum(lower, numbers[0])
+    density = count / (length.astype(float) + spacing)
+    return float(2 * np.mean(density**2) / np.mean(density) ** 2 - 1)
+
+
 def _rho_error(rho: NDArray, window: int, pairs: float) -> NDArray:
     """Wolff's equation (E.11), for lags up to the window; 0 beyond."""
     error = np.zeros(len(rho))
@@ -191,16 +215,19 @@ def separation_sums(deviations: NDArray, numbers: NDArray, S: float = 2.0) -> Se
     bins = _Bins(np.asarray(deviations, dtype=float), numbers, typical_spacing(numbers))
     if bins.gamma < 10 * np.finfo(float).tiny:
         return SeparationSums(bins.spacing, 1.0, 0.0, 0.0, 0.5, 0.0, 0, np.ones(1), np.zeros(1))
-    N, W = bins.count, _window(bins, S)
-    bins.extend(3 * W + 2)
+    N = bins.count
+    for _ in range(_CORRECTIONS):
+        W = _window(bins, S)
+        bins.extend(3 * W + 2)
+        neighbours = float(bins.pairs[1 : W + 1].sum()) / N
+        # an error is at least that of independent measurements, as tau_int is at least 1/2
+        raw = max(1.0, 1 + 2 * float(bins.corrected_products()[: W + 1].sum()) / (N * bins.gamma))
+        mean_removed = (1 + 2 * (neighbours + bins.pairs[0] / N)) / N
+        factor = raw * (1 + mean_removed)
+        bins.missing = factor / N * (_unevenness(numbers, W * bins.spacing, bins.spacing) - 1)
     rho = bins.rho()
     tau = float(_running_tau(rho)[W])
-    neighbours = float(bins.pairs[1 : W + 1].sum()) / N
     pairs = min(1.0, max(neighbours / W, 1 / _COMMON)) * N
-    # an error is at least that of independent measurements, as tau_int is at least 1/2
-    raw = max(1.0, 1 + 2 * float(bins.products[: W + 1].sum()) / (N * bins.gamma))
-    mean_removed = (1 + 2 * (neighbours + bins.pairs[0] / N)) / N
-    factor = raw * (1 + mean_removed)
     shown = min(len(rho), max(3 * W + 2, 12), N // 2 + 1)
     is_common = bins.is_common
     return SeparationSums(
