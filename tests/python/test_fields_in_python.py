@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -247,3 +248,10 @@ def test_sinks_of_feynman_hellmann_correlators(U: tr.GaugeField, S: tr.Propagato
         smeared[S].to_numpy(), U.geometry, source_at=S.source_at, boundary=S.boundary
     )
     tr.projected_feynman_hellmann(array, array, smeared[S_FH], insertion="up")
+
+
+def test_openqcd_files_have_even_extents(tmp_path: Path) -> None:
+    """A file with an extent of 1 was written, and no program could read it."""
+    with pytest.raises(tr.BadArgument, match="openqcd holds lattices with even extents, found 4x1x2x4"):
+        tr.cold((4, 1, 2, 4)).write(tmp_path / "links", "openqcd")
+    assert not list(tmp_path.iterdir())

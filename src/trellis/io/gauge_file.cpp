@@ -193,12 +193,21 @@ io::RealFormat real_format_of(GaugeFormat format, const WriteOptions& options) {
                   " has one byte order only");
   return {bits, options.is_little_endian ? io::ByteOrder::little : io::ByteOrder::big};
 }
+
+/// openQCD has lattices with even extents alone, and its files hold the links by odd sites.
+void require_extents_of(GaugeFormat format, const Coord& lattice) {
+  const bool has_one = std::find(lattice.begin(), lattice.end(), 1) != lattice.end();
+  TRELLIS_REQUIRE(format != GaugeFormat::openqcd || !has_one, "format ", name_of(format),
+                  " holds lattices with even extents, found ", to_string(lattice),
+                  "; write another format, like ildg");
+}
 }  // namespace
 
 void write_gauge_field(const std::string& path, const GaugeField& U, GaugeFormat format,
                        const WriteOptions& options) {
   TRELLIS_REQUIRE(format != GaugeFormat::bridge_text, "Bridge++ text is read, not written");
   const io::RealFormat real_format = real_format_of(format, options);
+  require_extents_of(format, U.geometry().lattice());
   std::vector<double> links(U.canonical_size());
   U.to_canonical(links.data());
   const double mean_plaquette = plaquette(U), mean_link_trace = link_trace(U);
