@@ -6,8 +6,9 @@ import sys
 def main() -> None:
     """Entry point of the `trellis` program, which takes Ctrl-C while it still imports, too."""
     try:
-        from .commands.terminal import forget_odd_sizes
+        from .commands.terminal import forget_odd_sizes, open_closed_streams
 
+        open_closed_streams()
         forget_odd_sizes()
         from .cli import main as run
 

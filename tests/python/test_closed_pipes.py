@@ -133,3 +133,17 @@ def test_a_hang_up_that_is_ignored_stays_so(is_ignored: bool) -> None:
             assert stop.reason == ("" if is_ignored else "SIGHUP")
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_streams_that_were_closed_before_the_program_began(tmp_path: Path) -> None:
+    """As a daemon closes them; the first line of output ended the program with a traceback."""
+    folder = write_run_file(tmp_path, GENERATE.format(2))
+
+    def status(*words: object) -> int:
+        closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command(*words)]
+        return subprocess.run(closed, cwd=folder, env=environment(), check=False).returncode
+
+    assert status("generate", "run.toml") == 0
+    (links,) = folder.glob("out/*2.ildg")
+    assert status("info", links) == 0
+    assert status("info", "--json", "run.toml") == 1

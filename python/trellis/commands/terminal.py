@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 #: What the variables must say at least: in less no text has room, and rich prints nothing at all.
 _LEAST = {"COLUMNS": 20, "TERMINAL_WIDTH": 20, "LINES": 2}
@@ -18,3 +19,17 @@ def forget_odd_sizes() -> None:
         text = os.environ.get(name)
         if text is not None and not (text.isascii() and text.isdigit() and least <= float(text) <= 1e5):
             del os.environ[name]
+
+
+def open_closed_streams() -> None:
+    """Lead standard streams that were closed before the program began to the null device.
+
+    Python has None in their place, and the next file that a library opens, perhaps one of results, would get
+    their number and what is printed.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        opened = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+        os.set_inheritable(opened, opened == number)
+        setattr(sys, name, os.fdopen(opened, "r" if name == "stdin" else "w"))
