@@ -71,7 +71,7 @@ TEST_F(TunedWalks, OffTakesTheFirstWay) {
 
 TEST_F(TunedWalks, ReadTakesTheCachedWayAndElseTries) {
   tuner().set_mode(TuneMode::read);
-  tuner().fill(key("read"), {1, 1e-9, 0});  // of a faster day: `read` does not mind
+  tuner().fill(key("read"), {1, 1.0, 0});
   LaunchTrials cached(2, "read"), unknown(2, "unknown"), nameless(2);
   EXPECT_EQ(ways_of(cached, 70), std::vector<int>(70, 1));
   for (LaunchTrials* trials : {&unknown, &nameless}) {
@@ -99,6 +99,17 @@ TEST_F(TunedWalks, OnRecordsWhatATrialFinds) {
   EXPECT_EQ(records.begin()->second.repeats, 0);
   LaunchTrials later(2, "recorded");
   EXPECT_EQ(ways_of(later, 3), std::vector<int>(3, 1));
+}
+
+TEST_F(TunedWalks, ReadTriesAgainWhatHasBecomeSlowAndRecordsNothing) {
+  tuner().set_mode(TuneMode::read);
+  tuner().fill(key("slow to read"), {1, 1e-6, 0});
+  LaunchTrials trials(2, "slow to read");
+  EXPECT_EQ(ways_of(trials, 64, 1), std::vector<int>(64, 1)) << "that many are watched";
+  EXPECT_EQ(ways_of(trials, 8, 1), (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(ways_of(trials, 70, 1), std::vector<int>(70, 0)) << "the cache is not asked again";
+  EXPECT_TRUE(tuner().take_records().empty());
+  EXPECT_EQ(tuner().find(key("slow to read"))->way, 1);
 }
 
 TEST_F(TunedWalks, OnTriesAgainWhatHasBecomeSlow) {

@@ -65,17 +65,15 @@ void LaunchTrials::end(const Begun& begun, const LaunchSubject& subject, double 
   Trial& trial = *begun.trial;
   const bool was_trying = trial.ways.is_trying();
   trial.ways.record(seconds);
-  if (tuner().mode() != TuneMode::on || *kernel_ == 0) return;
   if (trial.is_cached) return watch(trial, seconds);
-  if (!was_trying || trial.ways.is_trying()) return;
+  if (tuner().mode() != TuneMode::on || *kernel_ == 0 || !was_trying || trial.ways.is_trying()) return;
   const int repeats = trial.is_repeated ? trial.cached.repeats + 1 : 0;
   tuner().record(key(subject), {trial.ways.way(), trial.ways.least_seconds(), repeats});
   trial.is_repeated = false;
 }
 
 bool LaunchTrials::is_watched_in_queue(Trial& trial) {
-  return tuner().mode() == TuneMode::on && trial.is_cached &&
-         ++trial.in_queue % launches_between_watched == 0;
+  return trial.is_cached && ++trial.in_queue % launches_between_watched == 0;
 }
 
 void LaunchTrials::watch(Trial& trial, double seconds) const {

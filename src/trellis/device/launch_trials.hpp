@@ -97,8 +97,8 @@ constexpr const char* storage_name() {
 /// A trial for every size of the working set, in powers of two. One for each kernel and launching thread.
 ///
 /// What happens depends on the tuner's mode (device/tuner.hpp). off: all launches take way 0. read: what the
-/// cache has for the first launch of a trial is taken, else the ways are tried. on: likewise, and what a
-/// trial finds is recorded; a way from the cache that turns out slower than its record is tried again.
+/// cache has for the first launch of a trial is taken, else the ways are tried; a way from the cache that
+/// turns out slower than its record is tried again. on: likewise, and what a trial finds is recorded.
 class LaunchTrials {
  public:
   /// @param kernel names what is launched, or its type; the empty name is never looked up

@@ -21,7 +21,12 @@ constexpr size_t cache_line = 64;
 ExchangePolicy& current() {
   static ExchangePolicy policy = [] {
     const char* name = std::getenv("TRELLIS_EXCHANGE");
-    return name == nullptr || *name == '\0' ? ExchangePolicy::automatic : exchange_policy_by_name(name);
+    if (name == nullptr || *name == '\0') return ExchangePolicy::automatic;
+    try {
+      return exchange_policy_by_name(name);
+    } catch (const BadArgument& error) {
+      throw BadArgument(message("TRELLIS_EXCHANGE: ", error.what()));
+    }
   }();
   return policy;
 }

@@ -61,10 +61,13 @@ class Lanczos {
     if (spec_.basis == 0)
       spec_.basis = std::max(spec.count + 2 * spec.block,
                              int(std::min(2.0 * spec.count + 4.0 * spec.block, dimension / 2)));
-    TRELLIS_REQUIRE(spec_.basis >= spec.count + 2 * spec.block && spec_.basis <= dimension / 2,
-                    "lanczos: a basis of ", spec_.basis,
-                    " vectors is not between count + 2 block = ", spec.count + 2 * spec.block,
-                    " and half the dimension, ", dimension / 2);
+    const int least = spec.count + 2 * spec.block;
+    TRELLIS_REQUIRE(least <= dimension / 2, "lanczos: ", spec.count, " modes in blocks of ", spec.block,
+                    " need a basis of at least ", least, " vectors, but half the dimension is ",
+                    dimension / 2, "; a dense spectrum has all modes of so small an operator");
+    TRELLIS_REQUIRE(spec_.basis >= least && spec_.basis <= dimension / 2, "lanczos: a basis of ", spec_.basis,
+                    " vectors is not between count + 2 block = ", least, " and half the dimension, ",
+                    dimension / 2);
     TRELLIS_REQUIRE(!spec.start || (spec.start->count() >= 1 && spec.start->are_like_fields_of(*A)),
                     "lanczos: the vectors to begin with live on another lattice, parity or number of slices "
                     "than fields of ",
