@@ -7,6 +7,8 @@ may include itself, the folders it sees, and all that those see. Besides:
 - reference/ includes algebra/, lattice/ and base/ only;
 - kernels' x.hpp see views: nothing of device/; their launches x.launch.cpp see device/launch.hpp alone and
   name neither cpu:: nor cuda::, and there are no launches for one backend;
+- kernels' x.hpp do not bring memory nearer (no read_ahead, no ask_for, no claims of lines): views and walks
+  do that, and only launches include x_lines.hpp, which says what a block reads and writes;
 - mpi.h only in comm/mpi/ and io/, cuda_runtime.h only in device/cuda/, OpenMP only in device/cpu/;
 - clocks are read in base/clock.hpp only; what a run does depends on times in device/ only (and at the end
   of a rank, and where Ctrl-C is looked for); elsewhere a Stopwatch measures for reports;
@@ -30,6 +32,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 FOLDER = re.compile(r"^trellis_add_folder\((\w+)([^)]*)\)", re.MULTILINE)
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
 BACKEND_NAME = re.compile(r"\b(cpu|cuda)::")
+<<<<<<< HEAD
 BACKEND_QUESTION = re.compile(
     r"[!=]=\s*Backend::\w|\bBackend::\w+\s*[!=]=|\bcase Backend::|\bdetail::is_on_host\b"
 )
@@ -37,7 +40,11 @@ CLOCK = re.compile(
     r"\b(steady_clock|system_clock|high_resolution_clock|clock_gettime|gettimeofday|MPI_Wtime|"
     r"omp_get_wtime|__rdtsc)\b|\bstd::(time|clock)\("
 )
+=======
+BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*|[Cc]laim\w*)\b")
+>>>>>>> 2d542f3 (Kernel texts hold formulas only: launches say what a block reads, and views ask ahead)
 LAUNCH = "trellis/device/launch.hpp"
+LINES = "_lines.hpp"
 WITHOUT_CORE = ("analysis", "campaign", "report")
 
 # The end of a rank waits for other ranks only so long; a number that no other memory begins with.
@@ -105,6 +112,8 @@ def check_folders(root: Path, rule: dict[str, set[str]]) -> Iterator[str]:
                 continue
             if parts[1] != folder and parts[1] not in rule[folder]:
                 yield f"{where}:{number}: {folder} may not include {name}"
+            elif kernel_text and parts[1] == "kernels" and name.endswith(LINES):
+                yield f"{where}:{number}: what blocks read and write is for launches, not {name}"
             elif kernel_text and parts[1] == "device":
                 yield f"{where}:{number}: a kernel's text sees views only, not {name}"
             elif folder == "kernels" and parts[1] == "device" and name != LAUNCH:
@@ -117,8 +126,12 @@ def check_kernel(path: Path, where: Path) -> Iterator[str]:
     if path.suffix in (".cu", ".cuh") or (path.suffix == ".cpp" and not path.name.endswith(".launch.cpp")):
         yield f"{where}: a kernel is launched by x.launch.cpp, on all backends"
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-        if match := BACKEND_NAME.search(line.partition("//")[0]):
+        code = line.partition("//")[0]
+        if match := BACKEND_NAME.search(code):
             yield f"{where}:{number}: kernels are launched by {LAUNCH} and do not name {match[0]}"
+        is_text = path.suffix == ".hpp" and not path.name.endswith(LINES)
+        if is_text and (match := BRINGING.search(code)):
+            yield f"{where}:{number}: walks and views bring memory nearer, not a kernel's text: {match[0]}"
 
 
 def check_privileges(path: Path, where: Path, inside: Path) -> Iterator[str]:

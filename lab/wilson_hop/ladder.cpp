@@ -19,6 +19,7 @@
 #include "trellis/device/machine_speed.hpp"
 #include "trellis/field/hop_links.hpp"
 #include "trellis/field/spinor_field.hpp"
+#include "trellis/kernels/dirac/wilson_hop_lines.hpp"
 
 namespace trellis::lab {
 namespace {
@@ -54,6 +55,7 @@ template <class Storage, int W, int LinkReals>
 class Ladder {
  public:
   using Hop = WilsonHop<CpuLayout<W>, Storage, LinkReals>;
+  using Lines = WilsonHopLines<CpuLayout<W>, Storage, LinkReals>;
   using Grouped = GroupedHop<CpuLayout<W>, Storage, LinkReals>;
 
   /// near: 8 blocks of the inside again and again (caches), else the whole lattice, D_oe and D_eo in turn.
@@ -73,6 +75,7 @@ class Ladder {
       if (!near || is_inside(block)) list_.push_back(block);
     for (int parity = 0; parity < 2; ++parity) {
       hops_.push_back(Hop(call(parity)));
+      lines_.push_back(Lines(call(parity)));
       grouped_.push_back(Grouped(call(parity)));
     }
   }
@@ -121,7 +124,7 @@ class Ladder {
       case Rung::blocks:
         return walk_blocks(grouped_[size_t(parity)], rung.count);
       case Rung::read_ahead:
-        return walk_read_ahead(hops_[size_t(parity)], rung.count);
+        return walk_read_ahead(hops_[size_t(parity)], lines_[size_t(parity)], rung.count);
       case Rung::right_hand_sides:
         return walk_slots(grouped_[size_t(parity)], rung.count);
     }
@@ -139,11 +142,13 @@ class Ladder {
       hop.blocks(list_.data() + i, int(std::min(size_t(n), list_.size() - i)), 0);
   }
   /// As device/cpu/walk/read_ahead.hpp.
-  __attribute__((noinline)) void walk_read_ahead(const Hop& hop, int n) const {
+  __attribute__((noinline)) void walk_read_ahead(const Hop& hop, const Lines& lines, int n) const {
     for (size_t first = 0; first < list_.size(); first += size_t(n)) {
       const size_t last = std::min(first + size_t(n), list_.size());
-      for (size_t i = first; i < last; ++i)
-        hop.read_ahead(list_[i], slots_, cpu::read_lines, cpu::claim_lines);
+      for (size_t i = first; i < last; ++i) {
+        lines.reads(list_[i], cpu::read_lines);
+        lines.writes(list_[i], cpu::claim_lines);
+      }
       for (size_t i = first; i < last; ++i)
         for (int slot = 0; slot < slots_; ++slot) hop(list_[i], slot);
     }
@@ -159,6 +164,7 @@ class Ladder {
   SpinorField in_, out_;
   std::vector<int32_t> list_;
   std::vector<Hop> hops_;         // by parity
+  std::vector<Lines> lines_;      // likewise
   std::vector<Grouped> grouped_;  // likewise
 };
 

@@ -69,11 +69,11 @@ TEST(ReadAhead, EveryBlockIsComputedOnceAndReadBefore) {
           EXPECT_EQ(&lines == &read_lines, ahead == Ahead::read);
           ++brought[size_t(block)];
         },
-        [&](int block) {
+        in_every_way([&](int block) {
           const bool is_asked_for = ahead == Ahead::ask && block != list[0];
           EXPECT_EQ(brought[size_t(block)], ahead == Ahead::read || is_asked_for) << block;
           ++computed[size_t(block)];
-        });
+        }));
     std::vector<int> expected(32, 0);
     for (const int32_t block : list) expected[size_t(block)] = 1;
     EXPECT_EQ(computed, expected);
@@ -87,23 +87,30 @@ TEST(ReadAhead, NothingIsReadWhereItFitsTheCache) {
   LaunchTrials trials(ways_ahead);
   for (int launch = 0; launch < 12; ++launch)
     for_each_site_read_ahead(
-        SiteRange(5), {20000, 1000}, trials, [](int, const auto&) { FAIL(); }, [](int) {});
+        SiteRange(5), {20000, 1000}, trials, [](int, const auto&) { FAIL(); }, in_every_way([](int) {}));
 }
 
+/// A kernel is made for each launch: one of four ways tells it to ask three blocks ahead.
 TEST(ReadAhead, KernelsThatAskForThemselvesAreTold) {
   const Traffic traffic{20000, size_t(1) << 20};
   LaunchTrials trials(ways_ahead_along);
-  Ahead told = Ahead::nothing;
-  std::vector<int> launches(ways_ahead_along, 0);
+  int asking = 0, silent = 0;
   for (int launch = 0; launch < 4 * ways_ahead_along; ++launch) {
     std::vector<int> computed(40, 0);
+    const auto make = [&](int blocks_ahead) {
+      ++(blocks_ahead == 3 ? asking : silent);
+      return blocks_ahead;
+    };
+    const auto compute = [&](int blocks_ahead, int block) {
+      EXPECT_TRUE(blocks_ahead == 3 || blocks_ahead == 0);
+      ++computed[size_t(block)];
+    };
     for_each_site_read_ahead(
-        SiteRange(40), traffic, trials, [](int, const auto&) {},
-        [&](int block) { ++computed[size_t(block)]; }, [&](Ahead ahead) { told = ahead; });
-    ++launches[size_t(told)];
+        SiteRange(40), traffic, trials, [](int, const auto&) {}, asking_along(3, make, compute));
     EXPECT_EQ(computed, std::vector<int>(40, 1)) << launch;
   }
-  EXPECT_EQ(launches, std::vector<int>(ways_ahead_along, 4));
+  EXPECT_EQ(asking, 4);
+  EXPECT_EQ(silent, 12);
 }
 
 }  // namespace

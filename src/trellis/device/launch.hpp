@@ -4,14 +4,19 @@
 ///
 /// - for_each_site(range, kernel): kernel(site)
 /// - for_each_site(range, slots, kernel): kernel(site, slot) for every slot
-/// - for_each_site_read_ahead<Storage>(..): likewise, where CPUs may read what read_ahead() names
-/// - for_each_site_of_links<Layout, Storage>(..): kernel(site), which reads links all around
-/// - for_each_link_update<Layout, Storage>(..): likewise, and it updates links
+/// - for_each_site_read_ahead<Storage>(.., kernel, lines, ..): likewise, where CPUs may bring nearer before
+///   what `lines` names: lines.reads(site, f) and lines.writes(site, f) call f(data, bytes)
+/// - for_each_site_ask_ahead<Storage>(.., make, lines, ..): likewise, and the kernel can ask for itself
+/// - for_each_site_of_links<Layout, Storage>(.., make): kernel(site), which reads links all around
+/// - for_each_link_update<Layout, Storage>(.., make): likewise, and it updates links
 /// - reduce_sites<N>(range, kernel, sums): kernel(site) gives N terms of exact sums
 /// - reduce_sites_of_links<N, Layout, Storage>(..): likewise, and it reads links all around
 /// - maximum_over_sites(range, kernel): kernel(site) gives a number that is not negative
 ///
-/// Where the algorithms differ (is_on_gpu), CPUs have also reduce_sites_read_ahead(), reduce_pushed_rows(),
+/// make(blocks_ahead) gives a kernel whose links ask for those of so many blocks further on, or with 0 for
+/// none (RawField::blocks_ahead). CPUs choose by a trial, GPUs take make(0).
+///
+/// Where the algorithms differ (is_on_gpu), CPUs have also reduce_sites_ask_ahead(), reduce_pushed_rows(),
 /// reduce_each() and for_each_in_scratch(), and GPUs reduce_written_rows().
 ///
 /// A site is a block of sites on CPUs, and the list of a range lies where the kernel runs. To a GPU a kernel

@@ -1,5 +1,7 @@
 #pragma once
-/// Asking for what a later block needs while this one is computed.
+/// Asking for what a later block needs while this one is computed. Views of links do it by themselves where
+/// their field says so (RawField::blocks_ahead): a walk makes its kernel from such fields where a trial finds
+/// that faster (device/cpu/walk/read_ahead.hpp).
 #include <cstddef>
 
 #include "trellis/base/annotations.hpp"

@@ -27,7 +27,8 @@ class GaugeView {
   using Real = typename Array::Real;
   static constexpr int W = Layout::lanes;
 
-  GaugeView(const RawField& raw, const ExtendedTables& tables) : array_{raw}, tables_{tables} {}
+  GaugeView(const RawField& raw, const ExtendedTables& tables)
+      : array_{raw}, tables_{tables}, blocks_ahead_{raw.blocks_ahead} {}
 
   TRELLIS_SITE_FN Position at(int block) const { return {block, 0}; }
   /// The neighbour of p in direction mu, step +1 or -1.
@@ -50,8 +51,6 @@ class GaugeView {
     }
     return U;
   }
-  /// From now on each link is taken with a request for the same one so many blocks further on; 0: without.
-  void ask_ahead(int blocks) { blocks_ahead_ = blocks; }
   /// @pre p is not displaced
   TRELLIS_SITE_FN void store(int block, int mu, const ColorMatrix<Real>& U) const {
     store_object<ColorMatrix<Real>, Array, Real, N>(array_, block, mu, U);
@@ -61,7 +60,7 @@ class GaugeView {
   static constexpr size_t link_bytes = size_t(N) * W * sizeof(typename Array::Element);
   Array array_;
   ExtendedTables tables_;
-  int blocks_ahead_ = 0;
+  int blocks_ahead_;
 };
 
 }  // namespace trellis

@@ -39,6 +39,9 @@ struct RawField {
   /// Of links in the CPU layout, whose directions of space lie beside each other, [block][x, y, z], before
   /// those of time, [block]; else 0: [block][slot].
   int blocks = 0;
+  /// Views of links ask, with each link that they take, for the same link of so many blocks further on
+  /// (view/ask_ahead.hpp); 0: they ask for nothing.
+  int blocks_ahead = 0;
 };
 
 template <class Layout, class Storage, int N>

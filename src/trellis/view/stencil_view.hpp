@@ -45,8 +45,11 @@ class StencilView {
 
   TRELLIS_SITE_FN Neighbour neighbour(int block, int leg) const {
     const int32_t entry = table_[size_t(block) * 8 + leg];
-    return {entry >> 2, (((entry & 3) | 4) & special_[leg]) == 0, (entry & 2) != 0, (entry & 1) != 0};
+    return {index_of(entry), (((entry & 3) | 4) & special_[leg]) == 0, is_ghost(entry), (entry & 1) != 0};
   }
+  /// What an entry of the table says by itself: the block of the neighbour or of the ghost, and which it is.
+  TRELLIS_SITE_FN static int index_of(int32_t entry) { return entry >> 2; }
+  TRELLIS_SITE_FN static bool is_ghost(int32_t entry) { return (entry & 2) != 0; }
 
   /// Moves lanes of a local neighbour that crosses the edge. Object consists of Numbers in a row.
   template <class Number = Real, class Object>

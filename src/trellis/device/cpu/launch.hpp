@@ -1,7 +1,7 @@
 #pragma once
 /// Launches on CPUs, of the emulated GPU layout too (device/launch.hpp).
 #include <array>
-#include <concepts>
+#include <type_traits>
 
 #include "trellis/device/cpu/for_each_group.hpp"
 #include "trellis/device/cpu/reduce_rows.hpp"
@@ -13,14 +13,10 @@ namespace trellis::launch {
 inline namespace on_cpu {
 
 namespace detail {
-/// A kernel that computes two right-hand sides together, and asks ahead for lines by itself.
+/// A kernel that computes two right-hand sides together.
 template <class Kernel>
 concept TakesPairs = requires(const Kernel& kernel) {
   kernel.template compute<2>(0, 0);
-};
-template <class Kernel>
-concept AsksAhead = requires(Kernel& kernel) {
-  kernel.set_asks_ahead(true);
 };
 
 template <class Kernel>
@@ -35,26 +31,23 @@ template <class Kernel>
 }
 
 /// All launches of a kernel by a thread share their trials.
-template <class Kernel>
+template <class Kernel, int ways>
 LaunchTrials& trials_of() {
-  thread_local LaunchTrials trials(AsksAhead<Kernel> ? cpu::ways_ahead_along : cpu::ways_ahead,
-                                   typeid(Kernel));
+  thread_local LaunchTrials trials(ways, typeid(Kernel));
   return trials;
 }
 
-/// run(traffic, trials, bring, prepare) of a kernel that has read_ahead().
-template <class Storage, class Kernel, class Run>
-void with_read_ahead(Kernel& kernel, int slots, const WorkingSet& all, const Run& run) {
-  LaunchTrials& trials = trials_of<Kernel>();
-  const auto bring = [&](int block, const auto& lines) {
-    kernel.read_ahead(block, slots, lines, cpu::claim_lines);
+/// bring(block, ..) of cpu/walk/read_ahead.hpp: what the block reads, and what it writes.
+template <class Lines>
+auto bringing(const Lines& of_blocks) {
+  return [&of_blocks](int block, const auto& read) {
+    of_blocks.reads(block, read);
+    of_blocks.writes(block, cpu::claim_lines);
   };
-  const cpu::Traffic traffic{kernel.bytes_of_block(slots),
-                             {all.bytes, all.geometry, slots, storage_name<Storage>()}};
-  if constexpr (AsksAhead<Kernel>)
-    run(traffic, trials, bring, [&](cpu::Ahead ahead) { kernel.set_asks_ahead(ahead == cpu::Ahead::along); });
-  else
-    run(traffic, trials, bring, cpu::IgnoreWay{});
+}
+template <class Storage, class Lines>
+cpu::Traffic traffic_of(const Lines& of_blocks, int slots, const WorkingSet& all) {
+  return {of_blocks.bytes_of_block(), {all.bytes, all.geometry, slots, storage_name<Storage>()}};
 }
 }  // namespace detail
 
@@ -68,37 +61,44 @@ void for_each_site(const SiteRange& range, int slots, const Kernel& kernel, Colu
   cpu::for_each_site(range, [&](int block) { detail::compute_slots(kernel, block, slots); });
 }
 
-template <class Storage, class Kernel>
-void for_each_site_read_ahead(const SiteRange& range, int slots, Kernel& kernel, const WorkingSet& all,
-                              Columns = {}) {
-  detail::with_read_ahead<Storage>(
-      kernel, slots, all,
-      [&](const auto& traffic, LaunchTrials& trials, const auto& bring, const auto& prepare) {
-        cpu::for_each_site_read_ahead(
-            range, traffic, trials, bring, [&](int block) { detail::compute_slots(kernel, block, slots); },
-            prepare);
-      });
+template <class Storage, class Kernel, class Lines>
+void for_each_site_read_ahead(const SiteRange& range, int slots, const Kernel& kernel, const Lines& lines,
+                              const WorkingSet& all, Columns = {}) {
+  const auto compute = [&](int block) { detail::compute_slots(kernel, block, slots); };
+  cpu::for_each_site_read_ahead(range, detail::traffic_of<Storage>(lines, slots, all),
+                                detail::trials_of<Kernel, cpu::ways_ahead>(), detail::bringing(lines),
+                                cpu::in_every_way(compute));
 }
 
-/// sums[k] += the sum of term k of terms(block), where what the kernel needs may be read ahead.
-template <size_t N, class Storage, class Kernel, class Terms>
-void reduce_sites_read_ahead(const SiteRange& range, int slots, Kernel& kernel, const WorkingSet& all,
-                             const Terms& terms, ExactSum* sums) {
-  detail::with_read_ahead<Storage>(
-      kernel, slots, all,
-      [&](const auto& traffic, LaunchTrials& trials, const auto& bring, const auto& prepare) {
-        cpu::reduce_sites_read_ahead<N>(range, traffic, trials, bring, terms, sums, prepare);
-      });
+template <class Storage, class Make, class Lines>
+void for_each_site_ask_ahead(const SiteRange& range, int slots, const Make& make, const Lines& lines,
+                             const WorkingSet& all) {
+  using Kernel = std::invoke_result_t<const Make&, int>;
+  const auto compute = [&](const Kernel& kernel, int block)
+                           TRELLIS_INLINE_LAMBDA { detail::compute_slots(kernel, block, slots); };
+  cpu::for_each_site_read_ahead(range, detail::traffic_of<Storage>(lines, slots, all),
+                                detail::trials_of<Kernel, cpu::ways_ahead_along>(), detail::bringing(lines),
+                                cpu::asking_along(lines.blocks_ahead, make, compute));
 }
 
-template <class Layout, class Storage, class Call, class Kernel>
-void for_each_site_of_links(const Call& call, const SiteRange& range, Kernel& kernel) {
-  cpu::for_each_site_of_links<Layout, Storage>(call, range, kernel);
+/// sums[k] += the sum of term k of terms(kernel, block), likewise.
+template <size_t N, class Storage, class Make, class Lines, class Terms>
+void reduce_sites_ask_ahead(const SiteRange& range, int slots, const Make& make, const Lines& lines,
+                            const WorkingSet& all, const Terms& terms, ExactSum* sums) {
+  using Kernel = std::invoke_result_t<const Make&, int>;
+  cpu::reduce_sites_read_ahead<N>(range, detail::traffic_of<Storage>(lines, slots, all),
+                                  detail::trials_of<Kernel, cpu::ways_ahead_along>(), detail::bringing(lines),
+                                  cpu::asking_along(lines.blocks_ahead, make, terms), sums);
 }
 
-template <class Layout, class Storage, class Call, class Kernel>
-void for_each_link_update(const Call& call, int mu, const SiteRange& range, Kernel& kernel) {
-  cpu::for_each_link_update<Layout, Storage>(call, mu, range, kernel);
+template <class Layout, class Storage, class Call, class Make>
+void for_each_site_of_links(const Call& call, const SiteRange& range, const Make& make) {
+  cpu::for_each_site_of_links<Layout, Storage>(call, range, make);
+}
+
+template <class Layout, class Storage, class Call, class Make>
+void for_each_link_update(const Call& call, int mu, const SiteRange& range, const Make& make) {
+  cpu::for_each_link_update<Layout, Storage>(call, mu, range, make);
 }
 
 /// f(index, part): a part of the scratch memory that is its thread's own.

@@ -40,9 +40,9 @@ LaunchTrials& trials_of(int slots) {
 }  // namespace detail
 
 /// In the fastest of launch_shapes, or with so many right-hand sides a thread as `columns` says.
-template <class Storage, class Kernel>
-void for_each_site_read_ahead(const SiteRange& range, int slots, Kernel& kernel, const WorkingSet& all,
-                              Columns columns = {}) {
+template <class Storage, class Kernel, class Lines>
+void for_each_site_read_ahead(const SiteRange& range, int slots, const Kernel& kernel, const Lines&,
+                              const WorkingSet& all, Columns columns = {}) {
   TRELLIS_REQUIRE(columns.per_thread >= 0, "a thread takes ", columns.per_thread,
                   " right-hand sides; expected at least 1, or 0: the tuner chooses");
   if (range.size() == 0) return;
@@ -56,14 +56,20 @@ void for_each_site_read_ahead(const SiteRange& range, int slots, Kernel& kernel,
   });
 }
 
-template <class Layout, class Storage, class Call, class Kernel>
-void for_each_site_of_links(const Call&, const SiteRange& range, const Kernel& kernel) {
-  for_each_site(range, kernel);
+template <class Storage, class Make, class Lines>
+void for_each_site_ask_ahead(const SiteRange& range, int slots, const Make& make, const Lines& lines,
+                             const WorkingSet& all) {
+  for_each_site_read_ahead<Storage>(range, slots, make(0), lines, all);
 }
 
-template <class Layout, class Storage, class Call, class Kernel>
-void for_each_link_update(const Call&, int, const SiteRange& range, const Kernel& kernel) {
-  for_each_site(range, kernel);
+template <class Layout, class Storage, class Call, class Make>
+void for_each_site_of_links(const Call&, const SiteRange& range, const Make& make) {
+  for_each_site(range, make(0));
+}
+
+template <class Layout, class Storage, class Call, class Make>
+void for_each_link_update(const Call&, int, const SiteRange& range, const Make& make) {
+  for_each_site(range, make(0));
 }
 
 template <size_t N, class Kernel>
@@ -93,7 +99,7 @@ void reduce_written_rows(const SiteRange& range, int slots, int rows, const Make
 
 /// Only CPUs have these: launches choose by is_on_gpu.
 template <size_t N, class Storage, class... Arguments>
-void reduce_sites_read_ahead(Arguments&&...) = delete;
+void reduce_sites_ask_ahead(Arguments&&...) = delete;
 template <class... Arguments>
 void for_each_in_scratch(Arguments&&...) = delete;
 template <class... Arguments>

@@ -19,7 +19,6 @@
 
 #include "trellis/base/exact_sum.hpp"
 #include "trellis/kernels/dirac/staggered_leg.hpp"
-#include "trellis/view/ask_ahead.hpp"
 #include "trellis/view/hop_view.hpp"
 
 namespace trellis {
@@ -64,11 +63,7 @@ class HopLegs {
 
   HopLegs() = default;
   explicit HopLegs(const HopPart& part)
-      : stencil_{part.stencil},
-        phases_{part.phases},
-        here_{part.links_here},
-        there_{part.links_there},
-        has_back_links_{part.links_here.slots == 8} {
+      : stencil_{part.stencil}, phases_{part.phases}, links_{part.links_here, part.links_there} {
     for (int leg = 0; leg < 8; ++leg) ghosts_[leg] = GhostView(part.ghosts[leg]);
   }
 
@@ -84,31 +79,7 @@ class HopLegs {
       add_legs(sum, in, block, slot);
   }
 
-  /// Host: reads the links and neighbours of a block (device/cpu/walk/read_ahead.hpp); the neighbours in x
-  /// come with the blocks before and after, links of space of the other parity in sequence (as for
-  /// WilsonHop).
-  template <class ReadLines>
-  void read_ahead(const Vectors& in, int block, int slots, const ReadLines& read) const {
-    if (has_back_links_) {
-      read(here_.array().origin_address(block, 0), 8 * link_bytes);
-    } else {
-      read(there_.array().origin_address(block, 0), 3 * link_bytes);
-      for (int mu = 0; mu < 4; ++mu) read(here_.array().origin_address(block, mu), link_bytes);
-    }
-    for (int leg = 1; leg < 8; ++leg) {
-      const HopNeighbour n = stencil_.neighbour(block, leg);
-      if (n.is_ghost) continue;
-      if (!has_back_links_ && leg % 2 != 0) read(there_.array().origin_address(n.index, leg / 2), link_bytes);
-      if (leg > 1) read(in.array().origin_address(n.index, 0), size_t(slots) * vector_bytes);
-    }
-  }
-  void set_asks_ahead(bool asks) { asks_ahead_ = asks; }
-  static size_t bytes_of_block(int slots) { return 8 * link_bytes + 7 * size_t(slots) * vector_bytes; }
-
  private:
-  static constexpr size_t real_bytes = Layout::lanes * sizeof(typename StorageTraits<Storage>::element);
-  static constexpr size_t link_bytes = LinkReals * real_bytes, vector_bytes = 6 * real_bytes;
-  using Links = HopLinkView<Layout, Storage, LinkReals>;
   using GhostView = ColorVectorView<Layout, Scalar>;
   using Ready = decltype(link_ready(std::declval<const Vectors&>(), 0, 0));
   /// Hops of one distance and of two, with and without energies, share one copy where no run chooses the
@@ -150,8 +121,7 @@ class HopLegs {
         move_lanes(v[s], leg, n.moves);
       });
     }
-    ask_ahead(here_, block, mu);
-    auto rows = here_.rows(block, mu);
+    auto rows = links_.forward(block, mu);
     add_products_of_rows(sum, rows, v, phases_.row(block, leg));
   }
   /// sum_s += p U v_s
@@ -192,29 +162,17 @@ class HopLegs {
       Ready v[S];
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
         v[s] = link_ready(in, n.index, slot + s);
-        if (has_back_links()) move_lanes(v[s], leg, n.moves);
+        if (links_.lie_beside()) move_lanes(v[s], leg, n.moves);
       });
-      const Links& links = has_back_links() ? here_ : there_;
-      const int at = has_back_links() ? block : n.index, link = has_back_links() ? 4 + mu : mu;
-      ask_ahead(links, at, link);
-      rows_dagger_multiply(h.v, links.rows(at, link), v);
+      rows_dagger_multiply(h.v, links_.backward(block, n.index, mu), v);
       unroll<S>([&](auto s) TRELLIS_INLINE_LAMBDA {
-        if (!has_back_links()) move_lanes(h.v[s], leg, n.moves);
+        if (!links_.lie_beside()) move_lanes(h.v[s], leg, n.moves);
       });
     }
     const Scalar* factor = phases_.row(block, leg);
     unroll<S * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
       accumulate(sum.v[k / Nc].c[k % Nc], factor, h.v[k / Nc].c[k % Nc]);
     });
-  }
-
-  TRELLIS_SITE_FN bool has_back_links() const { return !Links::Array::is_gpu && has_back_links_; }
-
-  /// Asks for the same link of a block two further on: what is asked for leg by leg comes while the core
-  /// computes, where the links of a whole block at once would fill its queue (lab/two_hops).
-  TRELLIS_SITE_FN void ask_ahead(const Links& links, int block, int mu) const {
-    if constexpr (!Links::Array::is_gpu)
-      if (asks_ahead_) ask_for<link_bytes>(links.array().origin_address(block + 2, mu));
   }
 
   /// sum += p g
@@ -234,8 +192,7 @@ class HopLegs {
 
   HopStencilView<Layout> stencil_;
   PhaseView<Layout, Scalar> phases_;
-  Links here_, there_;
-  bool has_back_links_ = false, asks_ahead_ = false;
+  HopLegLinks<Layout, Storage, LinkReals> links_;
   GhostView ghosts_[8];
 };
 
@@ -279,25 +236,6 @@ class StaggeredHop {
     return energy;
   }
   TRELLIS_SITE_FN void operator()(int block, int slot) const { compute<1>(block, slot); }
-
-  /// Host: brings what a block needs nearer (device/cpu/walk/read_ahead.hpp).
-  template <class ReadLines, class ClaimLines>
-  void read_ahead(int block, int slots, const ReadLines& read, const ClaimLines& claim) const {
-    const size_t vectors =
-        6 * Layout::lanes * sizeof(typename StorageTraits<Storage>::element) * size_t(slots);
-    near_.read_ahead(in_, block, slots, read);
-    if constexpr (FarReals != 0) far_.read_ahead(in_, block, slots, read);
-    if (has_x_) read(x_.array().origin_address(block, 0), vectors);
-    claim(out_.array().origin_address(block, 0), vectors);
-  }
-  /// Host: whether it asks for later links leg by leg.
-  void set_asks_ahead(bool asks) {
-    near_.set_asks_ahead(asks);
-    if constexpr (FarReals != 0) far_.set_asks_ahead(asks);
-  }
-  size_t bytes_of_block(int slots) const {
-    return near_.bytes_of_block(slots) + (FarReals != 0 ? far_.bytes_of_block(slots) : 0);
-  }
 
  private:
   template <int S>

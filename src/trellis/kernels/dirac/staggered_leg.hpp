@@ -1,66 +1,9 @@
 #pragma once
 /// Links times colour vectors, one leg of a staggered hop: what the hop and the packing of its halo share, so
 /// that both round alike. S right-hand sides share each row of the link.
-#include "trellis/view/integer_products.hpp"
+#include "trellis/view/hop_link_view.hpp"
 
 namespace trellis {
-
-/// A U(3) link of 14 reals, row by row: two rows, and the determinant d; the third row is d conj(a x b).
-template <class Array>
-class UnitaryRows {
- public:
-  using Real = typename Array::Real;
-  TRELLIS_SITE_FN UnitaryRows(const Array& array, int block, int mu)
-      : array_{array}, block_{block}, mu_{mu} {}
-
-  /// Rows are asked for in the order 0, 1, 2.
-  template <int i>
-  TRELLIS_SITE_FN ColorRow<Real> row() {
-    if constexpr (i == 0) return first_ = ColorRow<Real>{{number<0>(), number<1>(), number<2>()}};
-    if constexpr (i == 1) return second_ = ColorRow<Real>{{number<3>(), number<4>(), number<5>()}};
-    ColorRow<Real> third = third_row(first_, second_);
-    const Complex<Real> d = number<6>();
-    unroll<Nc>([&](auto j) TRELLIS_INLINE_LAMBDA { third.c[j] = d * third.c[j]; });
-    return third;
-  }
-
- private:
-  template <int k>
-  TRELLIS_SITE_FN Complex<Real> number() const {
-    return {array_.component(block_, mu_, 2 * k, Real(1)), array_.component(block_, mu_, 2 * k + 1, Real(1))};
-  }
-  const Array& array_;
-  int block_, mu_;
-  ColorRow<Real> first_, second_;
-};
-
-/// Links of N = 18, 12 (SU(3)) or 14 (U(3)) reals as rows.
-template <class Layout, class Storage, int N>
-class HopLinkView {
- public:
-  using Array = SiteArray<Layout, Storage, N>;
-  HopLinkView() = default;
-  explicit HopLinkView(const RawField& raw) : array_{raw} {}
-  TRELLIS_SITE_FN auto rows(int block, int mu) const {
-    if constexpr (Array::is_half)
-      return IntegerRows<Array, N>(array_, block, mu);
-    else if constexpr (N == 14)
-      return UnitaryRows<Array>(array_, block, mu);
-    else
-      return LinkRows<Array, N>(array_, block, mu);
-  }
-  TRELLIS_SITE_FN const Array& array() const { return array_; }
-
- private:
-  Array array_;
-};
-/// No links: for hops without a second distance.
-template <class Layout, class Storage>
-class HopLinkView<Layout, Storage, 0> {
- public:
-  HopLinkView() = default;
-  explicit HopLinkView(const RawField&) {}
-};
 
 /// psi(y) as products with links take it: a ColorVector, or an IntegerVector in fixed point.
 template <class Layout, class Storage>

@@ -120,31 +120,7 @@ class WilsonHop {
     finish(sum, block, slot);
   }
 
-  /// Host: brings what a block needs nearer (device/cpu/walk/read_ahead.hpp). The neighbours in x come with
-  /// the blocks before and after; all links of space of the other parity at this block, so that they come in
-  /// sequence: the next blocks, rows and planes take them as those behind.
-  template <class ReadLines, class ClaimLines>
-  void read_ahead(int block, int slots, const ReadLines& read, const ClaimLines& claim) const {
-    read(links_there_.array().origin_address(block, 0), 3 * link_bytes);
-    for (int mu = 0; mu < 4; ++mu) {
-      read(links_here_.array().origin_address(block, mu), link_bytes);
-      const Neighbour behind = stencil_.neighbour(block, 2 * mu + 1);
-      if (!behind.is_ghost) read(links_there_.array().origin_address(behind.index, mu), link_bytes);
-    }
-    for (int leg = 2; leg < 8; ++leg) {
-      const Neighbour n = stencil_.neighbour(block, leg);
-      if (!n.is_ghost) read(in_.array().origin_address(n.index, 0), slots * spinor_bytes);
-    }
-    if (x_term_ != SiteTerm::none) read(x_.array().origin_address(block, 0), slots * spinor_bytes);
-    if (!clover_.is_null()) read(clover_.origin_address(block, 0), clover_bytes);
-    claim(out_.array().origin_address(block, 0), slots * spinor_bytes);
-  }
-  static size_t bytes_of_block(int slots) { return 8 * link_bytes + 8 * size_t(slots) * spinor_bytes; }
-
  private:
-  static constexpr size_t real_bytes = Layout::lanes * sizeof(typename StorageTraits<Storage>::element);
-  static constexpr size_t link_bytes = LinkReals * real_bytes, spinor_bytes = 24 * real_bytes,
-                          clover_bytes = 72 * real_bytes;
   using Ghosts = WilsonGhosts<Layout, Storage>;
 
   template <int mu>

@@ -3,6 +3,7 @@
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/launch.hpp"
+#include "trellis/kernels/dirac/wilson_hop_lines.hpp"
 #include "trellis/kernels/instantiate.hpp"
 
 namespace trellis {
@@ -11,7 +12,8 @@ namespace {
 template <class Layout, class Storage, int LinkReals>
 void run(const WilsonHopCall& call, const SiteRange& sites) {
   const WilsonHop<Layout, Storage, LinkReals> hop(call);
-  launch::for_each_site_read_ahead<Storage>(sites, call.slots, hop, {call.working_set, call.geometry},
+  const WilsonHopLines<Layout, Storage, LinkReals> lines(call);
+  launch::for_each_site_read_ahead<Storage>(sites, call.slots, hop, lines, {call.working_set, call.geometry},
                                             launch::Columns{call.columns_per_thread});
 }
 }  // namespace

@@ -2,6 +2,7 @@
 // instantiate: BACKEND=emulated,cuda STORAGE=double,float,Half
 #include "trellis/kernels/dirac/wilson_hop_compressed.hpp"
 #include "trellis/device/launch.hpp"
+#include "trellis/kernels/dirac/wilson_hop_lines.hpp"
 #include "trellis/kernels/halo/face_steps.hpp"
 #include "trellis/kernels/instantiate.hpp"
 #include "trellis/view/eight_real_links.hpp"
@@ -11,7 +12,8 @@ namespace trellis {
 template <class Layout, class Storage>
 void launch_wilson_hop_compressed(const WilsonHopCall& call, const SiteRange& sites) {
   const WilsonHop<Layout, Storage, 8> hop(call);
-  launch::for_each_site_read_ahead<Storage>(sites, call.slots, hop, {call.working_set, call.geometry},
+  const WilsonHopLines<Layout, Storage, 8> lines(call);
+  launch::for_each_site_read_ahead<Storage>(sites, call.slots, hop, lines, {call.working_set, call.geometry},
                                             launch::Columns{call.columns_per_thread});
 }
 

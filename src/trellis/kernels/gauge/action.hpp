@@ -68,9 +68,6 @@ class GaugeForce {
     }
   }
 
-  /// Whether the links of the next block are asked for with those of this one.
-  void set_asks_ahead(bool asks) { U_.ask_ahead(asks ? 1 : 0); }
-
  private:
   GaugeForceCall call_;
   Gauge U_;

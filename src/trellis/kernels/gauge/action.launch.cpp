@@ -9,8 +9,11 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_gauge_force(const GaugeForceCall& call, const SiteRange& inner_blocks) {
-  GaugeForce<Layout, Storage> kernel(call);
-  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
+  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, [&](int blocks_ahead) {
+    GaugeForceCall asking = call;
+    asking.gauge.links.blocks_ahead = blocks_ahead;
+    return GaugeForce<Layout, Storage>(asking);
+  });
 }
 
 template void launch_gauge_force<InstantiatedLayout, InstantiatedStorage>(const GaugeForceCall&,

@@ -49,9 +49,6 @@ class ApeSmearing {
     }
   }
 
-  /// Whether the links of the next block are asked for with those of this one.
-  void set_asks_ahead(bool asks) { U_.ask_ahead(asks ? 1 : 0); }
-
  private:
   ApeCall call_;
   Gauge U_, out_;

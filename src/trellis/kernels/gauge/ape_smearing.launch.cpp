@@ -9,8 +9,11 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_ape_smearing(const ApeCall& call, const SiteRange& inner_blocks) {
-  ApeSmearing<Layout, Storage> kernel(call);
-  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
+  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, [&](int blocks_ahead) {
+    ApeCall asking = call;
+    asking.gauge.links.blocks_ahead = blocks_ahead;
+    return ApeSmearing<Layout, Storage>(asking);
+  });
 }
 
 template void launch_ape_smearing<InstantiatedLayout, InstantiatedStorage>(const ApeCall&, const SiteRange&);

@@ -42,9 +42,6 @@ class FlowStage {
     }
   }
 
-  /// Whether the links of the next block are asked for with those of this one.
-  void set_asks_ahead(bool asks) { V_.ask_ahead(asks ? 1 : 0); }
-
  private:
   FlowStageCall call_;
   Gauge V_, out_;

@@ -9,8 +9,11 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_flow_stage(const FlowStageCall& call, const SiteRange& inner_blocks) {
-  FlowStage<Layout, Storage> kernel(call);
-  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
+  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, [&](int blocks_ahead) {
+    FlowStageCall asking = call;
+    asking.gauge.links.blocks_ahead = blocks_ahead;
+    return FlowStage<Layout, Storage>(asking);
+  });
 }
 
 template void launch_flow_stage<InstantiatedLayout, InstantiatedStorage>(const FlowStageCall&,

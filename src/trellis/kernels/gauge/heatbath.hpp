@@ -117,9 +117,6 @@ TRELLIS_SITE_FN void overrelax_link(ColorMatrix<R>& link, ColorMatrix<R>& produc
   }
 }
 
-/// Blocks lie in the order of sites, parities in turn.
-inline constexpr int to_next_of_parity = 2;
-
 /// New links U_mu of the blocks of one parity.
 template <class Layout, class Storage>
 class HeatbathUpdate {
@@ -138,8 +135,6 @@ class HeatbathUpdate {
     heatbath_link(random, call_.sweep << 20 | uint32_t(mu) << 18, call_.beta, link, product);
     U_.store(block, mu, link);
   }
-  /// Whether the links of the next block are asked for with those of this one.
-  void set_asks_ahead(bool asks) { U_.ask_ahead(asks ? to_next_of_parity : 0); }
 
  private:
   HeatbathCall call_;
@@ -160,8 +155,6 @@ class OverrelaxationUpdate {
     overrelax_link(link, product);
     U_.store(block, mu_, link);
   }
-  /// As HeatbathUpdate's.
-  void set_asks_ahead(bool asks) { U_.ask_ahead(asks ? to_next_of_parity : 0); }
 
  private:
   int mu_;

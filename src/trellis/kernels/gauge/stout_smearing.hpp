@@ -46,9 +46,6 @@ class StoutSmearing {
     }
   }
 
-  /// Whether the links of the next block are asked for with those of this one.
-  void set_asks_ahead(bool asks) { U_.ask_ahead(asks ? 1 : 0); }
-
  private:
   /// Both staples of a plane for both of its links. The upper ones share the product of the links that do
   /// not begin in x.

@@ -9,8 +9,11 @@ namespace trellis {
 
 template <class Layout, class Storage>
 void launch_stout_smearing(const StoutCall& call, const SiteRange& inner_blocks) {
-  StoutSmearing<Layout, Storage> kernel(call);
-  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, kernel);
+  launch::for_each_site_of_links<Layout, Storage>(call.gauge, inner_blocks, [&](int blocks_ahead) {
+    StoutCall asking = call;
+    asking.gauge.links.blocks_ahead = blocks_ahead;
+    return StoutSmearing<Layout, Storage>(asking);
+  });
 }
 
 template void launch_stout_smearing<InstantiatedLayout, InstantiatedStorage>(const StoutCall&,

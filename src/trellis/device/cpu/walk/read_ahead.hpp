@@ -39,7 +39,7 @@ struct Traffic {
 };
 
 /// What a walk does before it computes: nothing, read what a group of blocks needs, or ask for what the next
-/// block needs. along: the kernel asks itself, for a piece of a later block with each piece of this one.
+/// block needs. along: the kernel's views ask, for a piece of a later block with each piece of this one.
 enum class Ahead { nothing, read, ask, along };
 inline constexpr int ways_ahead = 3;        ///< of kernels that do not ask
 inline constexpr int ways_ahead_along = 4;  ///< of those that do
@@ -90,18 +90,31 @@ void walk_ahead(Ahead ahead, const int32_t* list, int begin, int end, size_t byt
   }
 }
 
-struct IgnoreWay {
-  void operator()(Ahead) const {}
-};
+/// make(ahead) of an f that never asks by itself.
+template <class F>
+auto in_every_way(const F& f) {
+  return [&f](Ahead) -> const F& { return f; };
+}
+/// make(ahead) of an f that asks for what lies so many blocks further on, once it is told: of a kernel from
+/// make_kernel(blocks_ahead), 0 being without, and f(kernel, block).
+template <class MakeKernel, class F>
+auto asking_along(int blocks_ahead, const MakeKernel& make_kernel, const F& f) {
+  return [&, blocks_ahead](Ahead ahead) {
+    // not forced inline: a walk's counters would take registers that the kernel needs
+    return [kernel = make_kernel(ahead == Ahead::along ? blocks_ahead : 0), &f](int block) {
+      return f(kernel, block);
+    };
+  };
+}
 
-/// for_each_site(), perhaps with bring(block, lines) before f(block), where lines(data, bytes) is to be
-/// called for all that the block reads, or after prepare(Ahead::along). @pre the trials have ways_ahead ways,
-/// or ways_ahead_along where prepare() makes f ask for itself
-template <class Bring, class F, class Prepare = IgnoreWay>
+/// for_each_site() of f = make(ahead), perhaps with bring(block, lines) before f(block), where
+/// lines(data, bytes) is to be called for all that the block reads. @pre the trials have ways_ahead ways, or
+/// ways_ahead_along where make(Ahead::along) gives an f that asks by itself
+template <class Bring, class Make>
 void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials,
-                              const Bring& bring, const F& f, const Prepare& prepare = {}) {
+                              const Bring& bring, const Make& make) {
   launch_tried(range, traffic, trials, [&](Ahead ahead) {
-    prepare(ahead);
+    const auto& f = make(ahead);
     walk_in_shares(range, [&](int begin, int end) {
       walk_ahead(ahead, range.list, begin, end, traffic.bytes_of_block, bring,
                  [&](int first, int last) { walk(range.list, first, last, f); });
@@ -110,11 +123,11 @@ void for_each_site_read_ahead(const SiteRange& range, const Traffic& traffic, La
 }
 
 /// reduce_sites(), likewise.
-template <size_t N, class Bring, class F, class Prepare = IgnoreWay>
+template <size_t N, class Bring, class Make>
 void reduce_sites_read_ahead(const SiteRange& range, const Traffic& traffic, LaunchTrials& trials,
-                             const Bring& bring, const F& f, ExactSum* sums, const Prepare& prepare = {}) {
+                             const Bring& bring, const Make& make, ExactSum* sums) {
   launch_tried(range, traffic, trials, [&](Ahead ahead) {
-    prepare(ahead);
+    const auto& f = make(ahead);
     walk_in_shares(range, [&](int begin, int end) {
       std::array<TermBuffer, N> buffers;
       walk_ahead(ahead, range.list, begin, end, traffic.bytes_of_block, bring,

@@ -1,6 +1,8 @@
 #pragma once
 /// Site loops of the CPU over kernels that take links from all around a block: read_ahead.hpp with the links
 /// of the block and of its neighbours in y, z and t. Those in x come with the blocks before and after.
+#include <type_traits>
+
 #include "trellis/device/cpu/walk/read_ahead.hpp"
 #include "trellis/device/launch_hints.hpp"
 
@@ -75,24 +77,30 @@ class LinksOfStaples {
   int mu_;
 };
 
-/// for_each_site() of a kernel that updates the links of direction mu, and can ask ahead for them itself.
-template <class Layout, class Storage, class Call, class Kernel>
-void for_each_link_update(const Call& call, int mu, const SiteRange& range, Kernel& kernel) {
-  const LinksOfStaples<Layout, Storage> links(call, mu);
+/// Blocks lie in the order of sites, parities in turn: the next one, and the next of the same parity.
+inline constexpr int to_next = 1, to_next_of_parity = 2;
+
+template <class Lines, class Make>
+void for_each_site_asking(const SiteRange& range, const Traffic& traffic, const Lines& links,
+                          int blocks_ahead, const Make& make) {
+  using Kernel = std::invoke_result_t<const Make&, int>;
   thread_local LaunchTrials trials(ways_ahead_along, typeid(Kernel));
-  for_each_site_read_ahead(
-      range, links.traffic(call), trials, links, [&](int block) { kernel(block); },
-      [&](Ahead ahead) { kernel.set_asks_ahead(ahead == Ahead::along); });
+  const auto compute = [](const Kernel& kernel, int block) TRELLIS_INLINE_LAMBDA { kernel(block); };
+  for_each_site_read_ahead(range, traffic, trials, links, asking_along(blocks_ahead, make, compute));
 }
 
-/// for_each_site() of a kernel that reads the links of the call, and can ask ahead for them itself.
-template <class Layout, class Storage, class Call, class Kernel>
-void for_each_site_of_links(const Call& call, const SiteRange& range, Kernel& kernel) {
+/// for_each_site() of a kernel that updates the links of direction mu. make(blocks_ahead) gives the kernel,
+/// whose links ask for those of so many blocks further on (RawField::blocks_ahead).
+template <class Layout, class Storage, class Call, class Make>
+void for_each_link_update(const Call& call, int mu, const SiteRange& range, const Make& make) {
+  const LinksOfStaples<Layout, Storage> links(call, mu);
+  for_each_site_asking(range, links.traffic(call), links, to_next_of_parity, make);
+}
+/// for_each_site() of a kernel that reads the links of the call, likewise.
+template <class Layout, class Storage, class Call, class Make>
+void for_each_site_of_links(const Call& call, const SiteRange& range, const Make& make) {
   const LinksAround<Layout, Storage> links(call, Reach::around);
-  thread_local LaunchTrials trials(ways_ahead_along, typeid(Kernel));
-  for_each_site_read_ahead(
-      range, links.traffic(), trials, links, [&](int block) { kernel(block); },
-      [&](Ahead ahead) { kernel.set_asks_ahead(ahead == Ahead::along); });
+  for_each_site_asking(range, links.traffic(), links, to_next, make);
 }
 /// reduce_sites(), likewise.
 template <size_t N, class Layout, class Storage, class Call, class Kernel>
@@ -100,8 +108,8 @@ void reduce_sites_of_links(const Call& call, Reach reach, const SiteRange& range
                            ExactSum* sums) {
   const LinksAround<Layout, Storage> links(call, reach);
   thread_local LaunchTrials trials(ways_ahead, typeid(Kernel));
-  reduce_sites_read_ahead<N>(
-      range, links.traffic(), trials, links, [&](int block) { return kernel(block); }, sums);
+  reduce_sites_read_ahead<N>(range, links.traffic(), trials, links,
+                             in_every_way([&](int block) { return kernel(block); }), sums);
 }
 
 }  // namespace trellis::cpu
