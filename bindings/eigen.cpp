@@ -16,9 +16,13 @@ LinearOperatorPtr system(const LinearOperatorPtr& M, const std::string& form) {
 }
 
 std::shared_ptr<Eigenvectors> find(std::shared_ptr<LinearOperator> M, const std::string& form,
-                                   LanczosSpec spec, const Eigenvectors* start) {
-  spec.start = start;
+                                   const LanczosSpec& spec) {
   return std::make_shared<Eigenvectors>(lanczos(system(M, form), spec));
+}
+
+std::shared_ptr<Prepared> update(const Prepared& before, std::shared_ptr<LinearOperator> M,
+                                 const std::string& form) {
+  return std::const_pointer_cast<Prepared>(before.updated(system(M, form)));
 }
 
 /// The modes and warnings.
@@ -49,8 +53,10 @@ void bind_eigen(nb::module_& m) {
            [](LanczosSpec& spec, const std::string& name) { spec.storage = precision_by_name(name); });
   nb::class_<Prepared>(m, "Prepared")
       .def_prop_ro("name", &Prepared::name)
-      .def_prop_ro("bytes", &Prepared::memory);
+      .def_prop_ro("bytes", &Prepared::memory)
+      .def("updated", update, "operator"_a, "even_odd"_a, release_gil());
   nb::class_<Eigenvectors, Prepared>(m, "Eigenvectors")
+      .def_rw("tolerance", &Eigenvectors::tolerance)
       .def_ro("values", &Eigenvectors::values)
       .def_ro("relative_residual", &Eigenvectors::relative_residual)
       .def_rw("upper", &Eigenvectors::upper)
@@ -67,7 +73,7 @@ void bind_eigen(nb::module_& m) {
             write_eigenvectors(group, modes, bits);
           },
           "group"_a, "precision_bits"_a, release_gil());
-  m.def("lanczos", find, "operator"_a, "even_odd"_a, "spec"_a, "start"_a.none() = nb::none(), release_gil());
+  m.def("lanczos", find, "operator"_a, "even_odd"_a, "spec"_a, release_gil());
   m.def("read_eigenvectors", read, "group"_a, "operator"_a, "even_odd"_a, "storage"_a, release_gil());
 }
 

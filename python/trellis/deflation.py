@@ -72,11 +72,11 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
         storage: str,
         operator: OperatorRecord,
         extents: tuple[int, ...],
-        tolerance: float,
     ) -> None:
         self._core = core
-        self.operator, self.extents, self.tolerance = operator, extents, tolerance
+        self.operator, self.extents = operator, extents
         self.even_odd, self.storage = even_odd, storage
+        self.tolerance: float = core.tolerance
         self.values: NDArray[np.float64] = np.asarray(core.values)
         self.residuals: NDArray[np.float64] = np.asarray(core.relative_residual)
         self.upper: float = core.upper
@@ -127,12 +127,9 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
         BadArgument
             The operator acts on other fields.
         """
-        spec = load().LanczosSpec()
-        spec.count, spec.tolerance = len(self), self.tolerance
-        spec.set_storage(self.storage)
-        return _found(
-            instance("M", M, QuarkOperator), self.even_odd, self.storage, spec, allow_not_converged, self
-        )
+        found = self._core.updated(instance("M", M, QuarkOperator)._core, self.even_odd)
+        modes = Eigenvectors(found, self.even_odd, self.storage, M._record, M.geometry.extents)
+        return _converged(modes, allow_not_converged)
 
     def __repr__(self) -> str:
         lattice = "x".join(map(str, self.extents))
@@ -215,23 +212,17 @@ def lanczos(
     spec.set_storage(instance("storage", storage, str))
     instance("M", M, QuarkOperator)
     choice("even_odd", even_odd, "symmetric", "asymmetric", "none")
-    return _found(M, even_odd, storage, spec, allow_not_converged)
+    found = core.lanczos(M._core, even_odd, spec)
+    return _converged(
+        Eigenvectors(found, even_odd, storage, M._record, M.geometry.extents), allow_not_converged
+    )
 
 
-def _found(
-    M: QuarkOperator,
-    even_odd: str,
-    storage: str,
-    spec: _core.LanczosSpec,
-    allow_not_converged: bool,
-    start: Eigenvectors | None = None,
-) -> Eigenvectors:
-    """The modes of a search, or NotConverged."""
-    found = load().lanczos(M._core, even_odd, spec, None if start is None else start._core)
-    modes = Eigenvectors(found, even_odd, storage, M._record, M.geometry.extents, spec.tolerance)
+def _converged(modes: Eigenvectors, allow_not_converged: bool) -> Eigenvectors:
+    """The modes, or NotConverged."""
     if not modes.converged and not allow_not_converged:
         raise NotConverged(
-            f"lanczos: {len(modes)} modes after {spec.max_restarts} restarts with residuals up to "
-            f"{modes.residuals.max():.1e}, wanted {spec.tolerance:.1e}"
+            f"lanczos: {len(modes)} modes after {modes._core.restarts} restarts with residuals up to "
+            f"{modes.residuals.max():.1e}, wanted {modes.tolerance:.1e}"
         )
     return modes

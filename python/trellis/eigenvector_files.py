@@ -28,8 +28,9 @@ _GROUP = "eigenvectors"
 _STATEMENT, _CHECKSUM = "statement", "statement_checksum"
 _FORMS = ("symmetric", "asymmetric", "none")
 _STORAGES = ("double", "float", "half")
-#: What the search for modes found and cost, and the type of each.
-_FOUND: dict[str, type] = {
+#: What the search for modes was asked, found and cost, and the type of each.
+_NUMBERS: dict[str, type] = {
+    "tolerance": float,
     "upper": float,
     "converged": bool,
     "restarts": int,
@@ -38,7 +39,6 @@ _FOUND: dict[str, type] = {
     "seconds": float,
     "flops": float,
 }
-_NUMBERS: dict[str, type] = {"tolerance": float, **_FOUND}
 
 
 def write_eigenvectors(modes: Eigenvectors, path: str | os.PathLike, *, run_file: str = "") -> None:
@@ -56,8 +56,7 @@ def write_eigenvectors(modes: Eigenvectors, path: str | os.PathLike, *, run_file
             "operator": modes.operator.to_text(),
             "even_odd": modes.even_odd,
             "storage": "float" if modes.storage == "single" else modes.storage,
-            "tolerance": modes.tolerance,
-            **{name: getattr(modes._core, name) for name in _FOUND},
+            **{name: getattr(modes._core, name) for name in _NUMBERS},
         }
     )
     root.set_fixed_text(_STATEMENT, statement, _GROUP)
@@ -114,13 +113,12 @@ def read_eigenvectors(
     core, notes = load().read_eigenvectors(group, M._core, stated["even_odd"], stated["storage"])
     if len(core.values) != count:
         raise FileError(f"{path}: /{_GROUP}: expected {len(core.values)} vectors, found {count}")
-    for name in _FOUND:
+    for name in _NUMBERS:
         setattr(core, name, stated[name])
     if rank() == 0:
         for note in notes:
             warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
-    form, storage, tolerance = (stated[key] for key in ("even_odd", "storage", "tolerance"))
-    return Eigenvectors(core, form, storage, M._record, M.geometry.extents, tolerance)
+    return Eigenvectors(core, stated["even_odd"], stated["storage"], M._record, M.geometry.extents)
 
 
 def _checksum(root: Any, group: Any, statement: str, count: int) -> int:
