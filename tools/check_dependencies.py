@@ -32,7 +32,6 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 FOLDER = re.compile(r"^trellis_add_folder\((\w+)([^)]*)\)", re.MULTILINE)
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
 BACKEND_NAME = re.compile(r"\b(cpu|cuda)::")
-<<<<<<< HEAD
 BACKEND_QUESTION = re.compile(
     r"[!=]=\s*Backend::\w|\bBackend::\w+\s*[!=]=|\bcase Backend::|\bdetail::is_on_host\b"
 )
@@ -40,9 +39,7 @@ CLOCK = re.compile(
     r"\b(steady_clock|system_clock|high_resolution_clock|clock_gettime|gettimeofday|MPI_Wtime|"
     r"omp_get_wtime|__rdtsc)\b|\bstd::(time|clock)\("
 )
-=======
 BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*|[Cc]laim\w*)\b")
->>>>>>> 2d542f3 (Kernel texts hold formulas only: launches say what a block reads, and views ask ahead)
 LAUNCH = "trellis/device/launch.hpp"
 LINES = "_lines.hpp"
 WITHOUT_CORE = ("analysis", "campaign", "report")
