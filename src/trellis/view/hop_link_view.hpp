@@ -62,14 +62,21 @@ class HopLinkView<Layout, Storage, 0> {
   explicit HopLinkView(const RawField&) {}
 };
 
-/// The links of all legs of a hop over one distance d. They ask ahead where the field at x says so.
+/// The links of all legs of a hop over one distance d. They ask for what lies `blocks_ahead` blocks further
+/// on where the field at x says so: one flag and a constant, for a number that is known at run time only
+/// takes registers that the products need.
 template <class Layout, class Storage, int N>
 class HopLegLinks {
  public:
   using Links = HopLinkView<Layout, Storage, N>;
+  /// What is asked for leg by leg comes while the core computes, where the links of a whole block at once
+  /// would fill its queue (lab/two_hops).
+  static constexpr int blocks_ahead = 2;
+
   HopLegLinks() = default;
+  /// @pre here.blocks_ahead is 0 or blocks_ahead
   HopLegLinks(const RawField& here, const RawField& there)
-      : here_{here}, there_{there}, lie_beside_{here.slots == 8}, blocks_ahead_{here.blocks_ahead} {}
+      : here_{here}, there_{there}, lie_beside_{here.slots == 8}, asks_ahead_{here.blocks_ahead != 0} {}
 
   /// V_mu(x)
   TRELLIS_SITE_FN auto forward(int block, int mu) const { return rows(here_, block, mu); }
@@ -86,12 +93,11 @@ class HopLegLinks {
 
   TRELLIS_SITE_FN auto rows(const Links& links, int block, int mu) const {
     if constexpr (!Links::Array::is_gpu)
-      if (blocks_ahead_ != 0) ask_for<link_bytes>(links.array().origin_address(block + blocks_ahead_, mu));
+      if (asks_ahead_) ask_for<link_bytes>(links.array().origin_address(block + blocks_ahead, mu));
     return links.rows(block, mu);
   }
   Links here_, there_;
-  bool lie_beside_ = false;
-  int blocks_ahead_ = 0;
+  bool lie_beside_ = false, asks_ahead_ = false;
 };
 
 }  // namespace trellis

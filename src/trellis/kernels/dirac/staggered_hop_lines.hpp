@@ -54,9 +54,8 @@ class StaggeredHopLines {
         bytes_of_vectors_{size_t(call.slots) * 6 * Layout::lanes *
                           sizeof(typename StorageTraits<Storage>::element)} {}
 
-  /// How far links ask ahead by themselves: what is asked for leg by leg comes while the core computes, where
-  /// the links of a whole block at once would fill its queue (lab/two_hops).
-  static constexpr int blocks_ahead = 2;
+  /// How far links ask ahead by themselves.
+  static constexpr int blocks_ahead = HopLegLinks<Layout, Storage, NearReals>::blocks_ahead;
 
   size_t bytes_of_block() const {
     const size_t near = 8 * near_.link_bytes + 7 * bytes_of_vectors_;
