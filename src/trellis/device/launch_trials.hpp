@@ -58,13 +58,15 @@ class LaunchTrial {
   /// Neighbours on a shared machine come and go.
   static constexpr int launches_between_trials = 1 << 14;
   static constexpr double worthwhile = 0.98;
-  /// A way that is slower than the best by this in a round has no further turn.
-  static constexpr double hopeless = 1.2;
+  /// A way that is slower than the best by this has no further turn. In the first round caches are cold for the
+  /// ways that come first, and what another process does may last longer than a turn.
+  static constexpr double hopeless = 1.2, hopeless_at_first = 2;
 
   void end_round() {
     const double least = *std::min_element(best_.begin(), best_.end());
+    const double limit = (round_ == 0 ? hopeless_at_first : hopeless) * least;
     const auto end = std::remove_if(in_trial_.begin(), in_trial_.begin() + left_,
-                                    [&](int way) { return best_[size_t(way)] > hopeless * least; });
+                                    [&](int way) { return best_[size_t(way)] > limit; });
     left_ = int(end - in_trial_.begin());
     in_round_ = 0;
     ++round_;
