@@ -58,8 +58,8 @@ class LaunchTrial {
   /// Neighbours on a shared machine come and go.
   static constexpr int launches_between_trials = 1 << 14;
   static constexpr double worthwhile = 0.98;
-  /// A way that is slower than the best by this has no further turn. In the first round caches are cold for the
-  /// ways that come first, and what another process does may last longer than a turn.
+  /// A way that is slower than the best by this has no further turn. In the first round caches are cold for
+  /// the ways that come first, and what another process does may last longer than a turn.
   static constexpr double hopeless = 1.2, hopeless_at_first = 2;
 
   void end_round() {
