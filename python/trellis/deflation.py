@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,8 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
             The operator acts on other fields.
         """
         found = self._core.updated(instance("M", M, QuarkOperator)._core, self.even_odd)
-        modes = Eigenvectors(found, self.even_odd, self.storage, M._record, M.geometry.extents)
+        core = cast("_core.Eigenvectors", found)
+        modes = Eigenvectors(core, self.even_odd, self.storage, M._record, M.geometry.extents)
         return _converged(modes, allow_not_converged)
 
     def __repr__(self) -> str:
