@@ -28,7 +28,7 @@ _GROUP = "eigenvectors"
 _STATEMENT, _CHECKSUM = "statement", "statement_checksum"
 _FORMS = ("symmetric", "asymmetric", "none")
 _STORAGES = ("double", "float", "half")
-#: What the search for modes was asked, found and cost, and the type of each.
+#: The search for modes was asked, found and cost these numbers; each has its type.
 _NUMBERS: dict[str, type] = {
     "tolerance": float,
     "upper": float,

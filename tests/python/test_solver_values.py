@@ -57,7 +57,7 @@ def test_solvers_and_low_modes_of_every_quark(U, name):
 
 
 def test_a_new_method_is_one_file(tmp_path, monkeypatch):
-    """Of Python; the compiled part knows its name by its file there, here another one's."""
+    """A method of Python is one file; the compiled part knows methods by their own names, here mr's."""
     import trellis.solve
 
     text = (Path(trellis.solve.__file__).parent / "mr.py").read_text()

@@ -1,5 +1,5 @@
-/// What launches say a block of a hop reads and writes (kernels/dirac/*_hop_lines.hpp): from that, its
-/// neighbours in x and the ghosts alone, with NaN in all other places, a block comes out with the same bits.
+/// A block of a hop reads what its lines name (kernels/dirac/*_hop_lines.hpp): from that, its neighbours in x
+/// and the ghosts alone, with NaN in all other places, it comes out with the same bits.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -175,7 +175,7 @@ def _window(bins: _Bins, S: float) -> int:
 
 
 def _unevenness(numbers: NDArray, reach: int, spacing: int) -> float:
-    """What products of pairs lack on the average, in units of the variance v of the mean: 1 for even numbers.
+    """Products of pairs lack this on the average, in units of the variance v of the mean: 1 for even numbers.
 
     The deviation at i is correlated with the mean by c_i = v d_i, where d_i is the density of measurements up
     to `reach` away from i, in units of its mean. A product lacks c_i + c_j - v, and i is in d_i times as many

@@ -10,8 +10,8 @@ class Geometry;
 
 namespace launch {
 
-/// What a launch touches on the whole lattice of this rank: CPUs choose their way of walking by it, GPUs the
-/// shape of the launch.
+/// The fields that a launch touches on the whole lattice of this rank: CPUs choose their way of walking by
+/// them, GPUs the shape of the launch.
 struct WorkingSet {
   size_t bytes = 0;                    ///< of all fields concerned; 0: nothing is read ahead
   const Geometry* geometry = nullptr;  ///< null: the launch does not know its lattice

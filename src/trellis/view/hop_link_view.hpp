@@ -69,8 +69,8 @@ template <class Layout, class Storage, int N>
 class HopLegLinks {
  public:
   using Links = HopLinkView<Layout, Storage, N>;
-  /// What is asked for leg by leg comes while the core computes, where the links of a whole block at once
-  /// would fill its queue (lab/two_hops).
+  /// Links that are asked for leg by leg come while the core computes; those of a whole block at once would
+  /// fill its queue (lab/two_hops).
   static constexpr int blocks_ahead = 2;
 
   HopLegLinks() = default;

@@ -47,7 +47,7 @@ class StencilView {
     const int32_t entry = table_[size_t(block) * 8 + leg];
     return {index_of(entry), (((entry & 3) | 4) & special_[leg]) == 0, is_ghost(entry), (entry & 1) != 0};
   }
-  /// What an entry of the table says by itself: the block of the neighbour or of the ghost, and which it is.
+  /// An entry of the table says by itself: the block of the neighbour or of the ghost, and which it is.
   TRELLIS_SITE_FN static int index_of(int32_t entry) { return entry >> 2; }
   TRELLIS_SITE_FN static bool is_ghost(int32_t entry) { return (entry & 2) != 0; }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a block of the Wilson hop reads and writes in memory, for walks that bring it nearer before
+/// The memory that a block of the Wilson hop reads and writes, for walks that bring it nearer before
 /// (device/cpu/walk/read_ahead.hpp). Launches give it beside the kernel, which knows nothing of it.
 #include "trellis/kernels/dirac/wilson_hop.hpp"
 
