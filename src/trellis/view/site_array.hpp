@@ -143,6 +143,25 @@ class SiteArray {
     }
   }
 
+  /// r[i] = component first + i of the site, and back. @pre M == N where the site has a scale
+  template <int M>
+  TRELLIS_SITE_FN void load_part(int block, int slot, int first, Real (&r)[M]) const {
+    if constexpr (M == N)
+      load(block, slot, r);
+    else
+      unroll<M>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = component(block, slot, first + i, Real(1)); });
+  }
+  template <int M>
+  TRELLIS_SITE_FN void store_part(int block, int slot, int first, const Real (&r)[M]) const {
+    static_assert(M == N || !is_half);
+    if constexpr (M == N) {
+      store(block, slot, r);
+    } else {
+      Element* p = origin(block, slot);
+      unroll<M>([&](auto i) TRELLIS_INLINE_LAMBDA { store_real(p + offset(block, first + i), r[i]); });
+    }
+  }
+
   /// Address of a site's first element, for prefetching.
   TRELLIS_SITE_FN const Element* origin_address(int block, int slot) const { return origin(block, slot); }
 
