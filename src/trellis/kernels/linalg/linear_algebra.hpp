@@ -136,10 +136,11 @@ struct LinearAlgebra {
 
  private:
   static constexpr int group = 6;  // divides N
-  /// Reals of a site that are loaded, computed and stored before the next: two on CPUs, whose registers two
-  /// whole sites do not fit into (in cache an update of pairs is 1.2 to 1.4 times faster than one of sites);
-  /// all where 16 bits are converted, and on GPUs, which load several at once.
-  static constexpr int part = Array::rounds || Array::is_gpu ? N : 2;
+  /// Reals of a site that are loaded, computed and stored before the next. CPUs take four of a spinor: their
+  /// registers do not hold two whole ones (an update is 1.1 to 1.5 times faster), and with two at a time
+  /// streams from far are slower. All are taken where 16 bits are converted, and on GPUs, which load several
+  /// at once.
+  static constexpr int part = Array::rounds || Array::is_gpu || N < 8 ? N : 4;
 
   /// re, im += conj(x) y
   template <class T>
