@@ -1,4 +1,4 @@
-/// The tuner's choices, for who keeps them in files (python/trellis/tuning.py).
+/// The tuner's choices, for who keeps them in files (python/trellis/ground/tuning.py).
 #include "trellis/device/tuner.hpp"
 #include "bindings.hpp"
 

@@ -22,10 +22,6 @@ import importlib
 #: That of typing, whose import takes several times as long as this file: __main__ takes Ctrl-C the sooner.
 TYPE_CHECKING = False
 
-__version__ = "0.1.0"
-#: Version of doc/conventions.md; written into every result.
-conventions_version = "1"
-
 __all__ = [
     "HISQ",
     "BadArgument",
@@ -102,6 +98,7 @@ __all__ = [
 
 # Public name -> submodule that defines it.
 _SUBMODULE_OF = {
+    **dict.fromkeys(["__version__", "conventions_version"], "ground.version"),
     **dict.fromkeys(
         [
             "BadArgument",
@@ -109,27 +106,27 @@ _SUBMODULE_OF = {
             "Error",
             "FileError",
             "NotAvailable",
-            "NotConverged",
             "NumericError",
             "OutOfMemory",
             "RunFileError",
         ],
-        "errors",
+        "ground.errors",
     ),
-    **dict.fromkeys(["GaugeField", "Geometry", "read_gauge_field"], "gauge"),
-    **dict.fromkeys(["cold", "hot", "weak_field"], "starts"),
-    "quenched": "heatbath",
-    "hamiltonian": "monomials",
-    **dict.fromkeys(["FlowHistory", "GradientFlow", "flow_history"], "flow"),
-    **dict.fromkeys(["reference_time", "w0_scale"], "scales"),
-    "WilsonClover": "operators",
-    "WilsonObservables": "noise_traces",
-    **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "staggered"),
-    **dict.fromkeys(["Eigenvectors", "lanczos"], "deflation"),
-    "dense": "dense_matrices",
-    "log_det": "determinants",
-    "read_eigenvectors": "eigenvector_files",
-    **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "domain_wall"),
+    "NotConverged": "ground.solve_report",
+    **dict.fromkeys(["GaugeField", "Geometry", "read_gauge_field"], "gauge.fields"),
+    **dict.fromkeys(["cold", "hot", "weak_field"], "gauge.start_fields"),
+    "quenched": "evolve.heatbath",
+    "hamiltonian": "evolve.monomials",
+    **dict.fromkeys(["FlowHistory", "GradientFlow", "flow_history"], "gauge.flow"),
+    **dict.fromkeys(["reference_time", "w0_scale"], "ground.scale_setting"),
+    "WilsonClover": "quarks.operators",
+    "WilsonObservables": "solve.noise_traces",
+    **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "solve.staggered"),
+    **dict.fromkeys(["Eigenvectors", "lanczos"], "solve.deflation"),
+    "dense": "quarks.dense_matrices",
+    "log_det": "quarks.determinants",
+    "read_eigenvectors": "solve.eigenvector_files",
+    **dict.fromkeys(["MoebiusDomainWall", "propagator_norm", "residual_mass"], "quarks.domain_wall"),
     **dict.fromkeys(
         [
             "conserved_current_propagator",
@@ -138,69 +135,72 @@ _SUBMODULE_OF = {
             "projected_feynman_hellmann",
             "sequential_source",
         ],
-        "feynman_hellmann",
+        "hadrons.feynman_hellmann",
     ),
-    **dict.fromkeys(["ConservedCurrent", "nucleon_conserved_three_point"], "conserved_three_point"),
-    **dict.fromkeys(["nucleon_sequential_source", "nucleon_three_point", "three_point"], "sequential"),
-    "SolveReport": "solve.report",
+    **dict.fromkeys(["ConservedCurrent", "nucleon_conserved_three_point"], "hadrons.conserved_three_point"),
+    **dict.fromkeys(
+        ["nucleon_sequential_source", "nucleon_three_point", "three_point"], "hadrons.sequential_propagators"
+    ),
+    "SolveReport": "ground.solve_report",
     "custom_operator": "solve.custom_operator",
-    **dict.fromkeys(["gaussian_source", "noise_source", "point_source", "wall_source"], "sources"),
-    "Propagator": "propagators",
-    **dict.fromkeys(["read_propagator", "read_scidac_propagator"], "propagator_files"),
-    **dict.fromkeys(["all_mesons", "baryon", "meson", "mesons", "momenta_up_to", "nucleon"], "correlators"),
-    **dict.fromkeys(["abort", "barrier", "rank", "ranks"], "parallel"),
+    **dict.fromkeys(["gaussian_source", "noise_source", "point_source", "wall_source"], "quarks.sources"),
+    "Propagator": "quarks.propagators",
+    **dict.fromkeys(["read_propagator", "read_scidac_propagator"], "quarks.propagator_files"),
+    **dict.fromkeys(
+        ["all_mesons", "baryon", "meson", "mesons", "momenta_up_to", "nucleon"], "hadrons.correlators"
+    ),
+    **dict.fromkeys(["abort", "barrier", "rank", "ranks"], "ground.parallel"),
 }
 _SUBMODULES = ("analysis", "errors", "report", "run_files")
 
 if TYPE_CHECKING:
-    from .conserved_three_point import ConservedCurrent, nucleon_conserved_three_point
-    from .correlators import all_mesons, baryon, meson, mesons, momenta_up_to, nucleon
-    from .deflation import Eigenvectors, lanczos
-    from .dense_matrices import dense
-    from .determinants import log_det
-    from .domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
-    from .eigenvector_files import read_eigenvectors
-    from .errors import (
+    from .evolve.heatbath import quenched
+    from .evolve.monomials import hamiltonian
+    from .gauge.fields import GaugeField, Geometry, read_gauge_field
+    from .gauge.flow import FlowHistory, GradientFlow, flow_history
+    from .gauge.start_fields import cold, hot, weak_field
+    from .ground.errors import (
         BadArgument,
         ChecksumError,
         Error,
         FileError,
         NotAvailable,
-        NotConverged,
         NumericError,
         OutOfMemory,
         RunFileError,
     )
-    from .feynman_hellmann import (
+    from .ground.parallel import abort, barrier, rank, ranks
+    from .ground.scale_setting import reference_time, w0_scale
+    from .ground.solve_report import NotConverged, SolveReport
+    from .hadrons.conserved_three_point import ConservedCurrent, nucleon_conserved_three_point
+    from .hadrons.correlators import all_mesons, baryon, meson, mesons, momenta_up_to, nucleon
+    from .hadrons.feynman_hellmann import (
         conserved_current_propagator,
         feynman_hellmann_propagator,
         nucleon_feynman_hellmann,
         projected_feynman_hellmann,
         sequential_source,
     )
-    from .flow import FlowHistory, GradientFlow, flow_history
-    from .gauge import GaugeField, Geometry, read_gauge_field
-    from .heatbath import quenched
-    from .monomials import hamiltonian
-    from .noise_traces import WilsonObservables
-    from .operators import WilsonClover
-    from .parallel import abort, barrier, rank, ranks
-    from .propagator_files import read_propagator, read_scidac_propagator
-    from .propagators import Propagator
-    from .scales import reference_time, w0_scale
-    from .sequential import nucleon_sequential_source, nucleon_three_point, three_point
+    from .hadrons.sequential_propagators import nucleon_sequential_source, nucleon_three_point, three_point
+    from .quarks.dense_matrices import dense
+    from .quarks.determinants import log_det
+    from .quarks.domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
+    from .quarks.operators import WilsonClover
+    from .quarks.propagator_files import read_propagator, read_scidac_propagator
+    from .quarks.propagators import Propagator
+    from .quarks.sources import gaussian_source, noise_source, point_source, wall_source
     from .solve.bicgstab import bicgstab
     from .solve.cg import cg
     from .solve.custom_operator import custom_operator
     from .solve.deflated import deflated
+    from .solve.deflation import Eigenvectors, lanczos
+    from .solve.eigenvector_files import read_eigenvectors
     from .solve.even_odd import even_odd
     from .solve.gcr import gcr
     from .solve.mixed_precision import mixed_precision
     from .solve.mr import mr
-    from .solve.report import SolveReport
-    from .sources import gaussian_source, noise_source, point_source, wall_source
-    from .staggered import HISQ, Staggered, StaggeredObservables
-    from .starts import cold, hot, weak_field
+    from .solve.noise_traces import WilsonObservables
+    from .solve.staggered import HISQ, Staggered, StaggeredObservables
 
 
 def __getattr__(name: str) -> object:
@@ -229,4 +229,4 @@ def _solver(name: str) -> object | None:
 
 def __dir__() -> list[str]:
     dunders = (name for name in globals() if name.startswith("__") and name.endswith("__"))
-    return sorted({*__all__, "conventions_version", *_SUBMODULES, *dunders})
+    return sorted({*__all__, "__version__", "conventions_version", *_SUBMODULES, *dunders})

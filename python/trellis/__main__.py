@@ -10,7 +10,7 @@ def main() -> None:
 
         open_closed_streams()
         forget_odd_sizes()
-        from .cli import main as run
+        from .commands.cli import main as run
 
         run()
     except KeyboardInterrupt:

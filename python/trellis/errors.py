@@ -1,61 +1,25 @@
-"""Exceptions of trellis. The compiled part raises these too; importing this module does not load it."""
+"""The exceptions of trellis by the name from which programs, and the compiled part, import them."""
 
-from __future__ import annotations
+from .ground.errors import (
+    BadArgument,
+    ChecksumError,
+    Error,
+    FileError,
+    NotAvailable,
+    NumericError,
+    OutOfMemory,
+    RunFileError,
+)
+from .ground.solve_report import NotConverged
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .solve.report import SolveReport
-
-
-class Error(Exception):
-    """Root of every exception that trellis raises on purpose."""
-
-
-class BadArgument(Error, ValueError):
-    """An argument breaks a stated condition; the message names the quantity and prints the value."""
-
-
-class RunFileError(BadArgument):
-    """A run file is not valid: unknown or mistyped key, wrong type, wrong value."""
-
-
-class FileError(Error, OSError):
-    """A file is not what it should be: missing, truncated, wrong magic, wrong size, wrong header."""
-
-
-class ChecksumError(FileError):
-    """A file was read whole, but its checksum, plaquette or link trace is not the stored one."""
-
-
-class OutOfMemory(Error, MemoryError):
-    """A request needs more memory than there is; the message has both numbers."""
-
-
-class NumericError(Error, ArithmeticError):
-    """A number that must be finite is not, or a sum overflowed."""
-
-
-class NotAvailable(Error):
-    """The feature exists, but this build or this machine lacks it."""
-
-
-class NotConverged(Error):
-    """A solver missed its tolerance.
-
-    Parameters
-    ----------
-    message
-        What is printed: the method, the number of iterations and the residual that was reached.
-    report
-        See below.
-
-    Attributes
-    ----------
-    report : trellis.SolveReport or None
-        Iterations, true residuals and the reason why each solve stopped; None of a search for modes.
-    """
-
-    def __init__(self, message: str, report: SolveReport | None = None) -> None:
-        super().__init__(message)
-        self.report = report
+__all__ = [
+    "BadArgument",
+    "ChecksumError",
+    "Error",
+    "FileError",
+    "NotAvailable",
+    "NotConverged",
+    "NumericError",
+    "OutOfMemory",
+    "RunFileError",
+]

@@ -17,8 +17,8 @@ from typing import Any
 import h5py
 import pytest
 
-from trellis.commands.stopping import STOPPED
-from trellis.core import load
+from trellis.ground.compiled_core import load
+from trellis.runs.stopping import STOPPED
 
 #: What any machine needs to start more ranks than it has cores, as root in a container too.
 _ENVIRONMENT = {

@@ -42,7 +42,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 @pytest.fixture
 def without_one_more_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fits of charges leave out the one with another state: half the time; no charge depends on it."""
-    monkeypatch.setattr("trellis.analysis.charges._one_more_state", lambda *_: {})
+    monkeypatch.setattr("trellis.analysis.charges.charges._one_more_state", lambda *_: {})
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trellis.analysis import autocorrelation, bin_series
-from trellis.analysis.spectrum import _in_words
+from trellis.analysis.masses.spectrum import _in_words
 
 
 def autoregressive(rng, count, rho):

@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import least_squares
 from test_analysis_charges import ensemble, exact
 
-from trellis.analysis import charge_fit
-from trellis.analysis.charge_data import ChargeData
-from trellis.analysis.charge_fit import fit_window
-from trellis.analysis.charge_profile import ProfileInput, profile
-from trellis.analysis.charge_results import ChargeOptions
+from trellis.analysis.charges import charge_fit
+from trellis.analysis.charges.charge_data import ChargeData
+from trellis.analysis.charges.charge_fit import fit_window
+from trellis.analysis.charges.charge_profile import ProfileInput, profile
+from trellis.analysis.charges.charge_results import ChargeOptions
 
 
 def fitted(

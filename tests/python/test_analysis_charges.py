@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from pydantic import ValidationError
 
 from trellis.analysis import AnalysisError, analyze
-from trellis.analysis.charge_data import ChargeData
-from trellis.analysis.charge_fit import fit_window
-from trellis.analysis.charge_quality import charge_quality, charge_warnings
-from trellis.analysis.charges import (
+from trellis.analysis.charges.charge_data import ChargeData
+from trellis.analysis.charges.charge_fit import fit_window
+from trellis.analysis.charges.charge_quality import charge_quality, charge_warnings
+from trellis.analysis.charges.charges import (
     LIFETIME_CONSTANT,
     ChargeEstimate,
     ChargeOptions,
@@ -24,13 +24,13 @@ from trellis.analysis.charges import (
     fit_charges,
     neutron_lifetime,
 )
+from trellis.analysis.charges.nucleon import nucleon_charges, read_lalibe
+from trellis.analysis.charges.three_point import three_point_charge, three_point_functions
 from trellis.analysis.measurements import CorrelatorData, Measurements
-from trellis.analysis.nucleon import nucleon_charges, read_lalibe
 from trellis.analysis.options import AnalysisOptions
-from trellis.analysis.readers import read_measurements
+from trellis.analysis.readers.readers import read_measurements
 from trellis.analysis.results import ChargeRecord, NucleonCharges
 from trellis.analysis.synthetic import write_synthetic_measurements
-from trellis.analysis.three_point import three_point_charge, three_point_functions
 from trellis.report.charge_figures import charge_stability, effective_charges, three_point
 from trellis.report.style import look
 

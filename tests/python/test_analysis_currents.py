@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from test_analysis_charges import EXTENT, as_measurements, ensemble, measured
 
-from trellis.analysis.charge_quality import charge_notes, charge_warnings
-from trellis.analysis.charges import fit_charges
+from trellis.analysis.charges.charge_quality import charge_notes, charge_warnings
+from trellis.analysis.charges.charges import fit_charges
+from trellis.analysis.charges.nucleon import nucleon_charges
+from trellis.analysis.charges.three_point import three_point_charge
+from trellis.analysis.masses.residual_mass import plateau_warning, residual_mass
 from trellis.analysis.measurements import CorrelatorData
-from trellis.analysis.nucleon import nucleon_charges
 from trellis.analysis.options import AnalysisOptions
-from trellis.analysis.residual_mass import plateau_warning, residual_mass
-from trellis.analysis.three_point import three_point_charge
 from trellis.report.charge_figures import charge_stability, effective_charges
 from trellis.report.style import look
 

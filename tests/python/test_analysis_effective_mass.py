@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from trellis.analysis import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
-from trellis.analysis.correlators import Correlator, time_reflection
+from trellis.analysis.masses.correlators import Correlator, time_reflection
 
 T = 24
 times = np.arange(T // 2 + 1)

@@ -12,14 +12,14 @@ import pytest
 from test_analysis_charges import measured
 
 from trellis.analysis import FitFailed, analyze
-from trellis.analysis.charge_model import FixedSinkModel
-from trellis.analysis.charge_quality import charge_notes, charge_warnings
-from trellis.analysis.charge_results import ChargeEstimate, ChargeResult
-from trellis.analysis.charges import fit_charges
+from trellis.analysis.charges.charge_model import FixedSinkModel
+from trellis.analysis.charges.charge_quality import charge_notes, charge_warnings
+from trellis.analysis.charges.charge_results import ChargeEstimate, ChargeResult
+from trellis.analysis.charges.charges import fit_charges
+from trellis.analysis.charges.fixed_sink import fit_fixed_sinks
+from trellis.analysis.charges.nucleon import nucleon_charges
 from trellis.analysis.errors import AnalysisError
-from trellis.analysis.fixed_sink import fit_fixed_sinks
 from trellis.analysis.measurements import Measurements
-from trellis.analysis.nucleon import nucleon_charges
 from trellis.analysis.options import AnalysisOptions
 from trellis.analysis.results import ChargeRecord, NucleonCharges, Results, Series, ThreePointRecord
 from trellis.report.charge_figures import three_point

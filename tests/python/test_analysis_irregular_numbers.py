@@ -13,8 +13,8 @@ from scipy.signal import lfilter
 
 from trellis.analysis import analyze, autocorrelation
 from trellis.analysis.autocorrelation import error_factor, numbering_note
-from trellis.analysis.flow_scales import ensemble_scales
 from trellis.analysis.separations import separation_sums, typical_spacing
+from trellis.analysis.stream.flow_scales import ensemble_scales
 from trellis.analysis.synthetic import write_synthetic_measurements
 
 LENGTH, STEP, TAU, CHAINS = 2000, 10, 20.0, 500  # a chain is 100 tau_int long

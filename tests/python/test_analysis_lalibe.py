@@ -11,8 +11,8 @@ import pytest
 from test_analysis_charges import write_lalibe
 
 from trellis.analysis import AnalysisError, MeasurementFileError, read_measurements
-from trellis.analysis.lalibe_names import configuration_numbers
-from trellis.analysis.nucleon import isovector_numerators
+from trellis.analysis.charges.nucleon import isovector_numerators
+from trellis.analysis.readers.lalibe_names import configuration_numbers
 
 LONG = "l1648_a_{}_gf1.0_w3.5_n45_M51.2_L58_a1.5_mq0.0102.h5"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from trellis.analysis.charges import fit_charges
+from trellis.analysis.charges.charges import fit_charges
 
 #: <n|J|m> of both currents; the first entry is the charge.
 CURRENTS = {"A": ((1.27, -0.3), (-0.3, 0.8)), "V": ((1.05, 0.05), (0.05, 1.05))}

@@ -10,18 +10,12 @@ import pytest
 from command_line import flip_a_bit
 from rich.console import Console
 
-from trellis.analysis import (
-    AnalysisError,
-    AnalysisOptions,
-    MeasurementFileError,
-    analyze,
-    read_measurements,
-    readers,
-)
+from trellis.analysis import AnalysisError, AnalysisOptions, MeasurementFileError, analyze, read_measurements
 from trellis.analysis.command import print_summary
-from trellis.analysis.correlators import particle_correlators
+from trellis.analysis.masses.correlators import particle_correlators
+from trellis.analysis.readers import readers
 from trellis.analysis.synthetic import write_synthetic_measurements
-from trellis.dataset_checksums import crc32
+from trellis.ground.dataset_checksums import crc32
 
 NUMBERS = (300, 310, 320, 330, 340, 350)
 

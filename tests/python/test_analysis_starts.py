@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from test_analysis_fits import correlator
 
-from trellis.analysis.models import BackwardState, SpectralModel
+from trellis.analysis.masses.models import BackwardState, SpectralModel
+from trellis.analysis.masses.spectrum import fit_particle
+from trellis.analysis.masses.spectrum_start import spread_start
+from trellis.analysis.masses.window_fit import minimum
 from trellis.analysis.options import AnalysisOptions
-from trellis.analysis.spectrum import fit_particle
-from trellis.analysis.spectrum_start import spread_start
 from trellis.analysis.synthetic import SyntheticParticle
 from trellis.analysis.weights import make_weights
-from trellis.analysis.window_fit import minimum
 
 EXTENT = 24
 

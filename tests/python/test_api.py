@@ -496,7 +496,7 @@ def test_completion_offers_public_names_alone() -> None:
 
 
 def test_version_is_that_of_the_core() -> None:
-    from trellis.core import load
+    from trellis.ground.compiled_core import load
 
     assert load().build()["version"] == tr.__version__
 

@@ -13,8 +13,9 @@ import campaign_tools as tools
 import pytest
 from campaign_tools import events, machine, run, write
 
-from trellis.campaign import copies, orphans
 from trellis.campaign import manager as manager_module
+from trellis.campaign import orphans
+from trellis.campaign import unfinished_starts as copies
 from trellis.campaign.files import load_campaign
 from trellis.campaign.manager import Manager
 from trellis.campaign.model import State

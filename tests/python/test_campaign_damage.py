@@ -18,7 +18,7 @@ from trellis.campaign.files import load_campaign
 from trellis.campaign.manager import Manager
 from trellis.campaign.records import Records
 from trellis.campaign.status import read_status
-from trellis.cli import app
+from trellis.commands.cli import app
 from trellis.errors import Error, FileError
 
 TASKS = """

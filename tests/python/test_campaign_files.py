@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from trellis.campaign.files import load_machine, machine_names, parse_campaign, parse_machine
 from trellis.campaign.times import parse_seconds, show_seconds
-from trellis.cli import app
+from trellis.commands.cli import app
 from trellis.errors import BadArgument, Error
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -140,5 +140,7 @@ def test_examples_are_valid(path: Path) -> None:
 def test_schema_and_no_compiled_part() -> None:
     found = CliRunner().invoke(app, ["campaign", "plan", "--schema"])
     assert "task" in json.loads(found.stdout)["properties"]
-    code = "import sys, trellis.campaign.manager, trellis.cli; sys.exit('trellis._core' in sys.modules)"
+    code = (
+        "import sys, trellis.campaign.manager, trellis.commands.cli; sys.exit('trellis._core' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -13,10 +13,10 @@ import pytest
 from campaign_tools import machine_text, write
 from typer.testing import CliRunner
 
-from trellis.campaign.figures import gpu_idle, last_gpu_end, recorded_runs, simulate
 from trellis.campaign.files import load_campaign, load_machine, parse_campaign
 from trellis.campaign.manager import Manager
-from trellis.cli import app
+from trellis.campaign.utilisation import gpu_idle, last_gpu_end, recorded_runs, simulate
+from trellis.commands.cli import app
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 KEYS = {

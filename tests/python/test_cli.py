@@ -140,7 +140,7 @@ def test_an_error_is_printed_once(folder: Path, ranks: int) -> None:
 
 ONE_RANK_FAILS = """
 from trellis.commands import console
-from trellis.parallel import barrier, rank
+from trellis.ground.parallel import barrier, rank
 console.run(lambda: 1 // 0 if rank() == 1 else barrier(), json=False)
 """
 
@@ -484,7 +484,7 @@ def test_analyze_under_mpirun(tmp_path: Path) -> None:
 
 FULL = """
 import resource, sys
-from trellis.cli import main
+from trellis.commands.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 10, 4 << 10))
 sys.argv = ["trellis", "analyze", "data.h5", "--options", "options.toml", "--json"]
 main()

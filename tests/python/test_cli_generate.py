@@ -379,8 +379,8 @@ def test_a_start_of_another_lattice(plain: Path, tmp_path: Path, ranks: int) -> 
 
 SMALL_DISK = """
 import resource, sys
-from trellis.cli import main
-from trellis.core import load
+from trellis.commands.cli import main
+from trellis.ground.compiled_core import load
 load().size()  # MPI writes files of its own when it starts
 resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, 256 << 10))  # the links take 288 KiB
 sys.argv = ["trellis", "generate", "run.toml", "--resume"]

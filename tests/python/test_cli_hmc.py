@@ -17,8 +17,8 @@ from command_line import command, environment, run, stopped_by_signal, write_run
 from command_line import stream_content as content
 
 from trellis.analysis import analyze
-from trellis.commands.hmc_report import largest_change
 from trellis.errors import RunFileError
+from trellis.generate.trajectory_report import largest_change
 from trellis.run_files import HmcRun, parse_run_file
 
 RUN = """\

@@ -14,7 +14,7 @@ import pytest
 from command_line import command, environment, run, stopped_by_signal
 
 import trellis as tr
-from trellis.commands.measure_speed import Speed, speed_in_json
+from trellis.measure.speed import Speed, speed_in_json
 
 GENERATE = """\
 [lattice]
@@ -403,8 +403,8 @@ def test_a_damaged_configuration_is_refused(measured: Path) -> None:
 
 SMALL_DISK = """
 import resource, sys
-from trellis.cli import main
-from trellis.core import load
+from trellis.commands.cli import main
+from trellis.ground.compiled_core import load
 load().size()  # MPI writes files of its own when it starts
 resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))  # these files are larger
 sys.argv = ["trellis", "measure", sys.argv[1], "--resume"]

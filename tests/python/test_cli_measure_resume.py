@@ -163,8 +163,8 @@ SOLVES = 8
 STOPPED = """
 import os, signal, sys
 from trellis.solve.bound import BoundSolver
-from trellis.cli import main
-from trellis.core import load
+from trellis.commands.cli import main
+from trellis.ground.compiled_core import load
 solve, begun = BoundSolver.propagator, 0
 number, last, rank = getattr(signal, sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 def propagator(*arguments, **options):

@@ -20,7 +20,7 @@ from command_line import write_run_file as write_run
 
 import trellis
 from trellis.analysis.command import run as analyze
-from trellis.online import OnlineMeasurements, sea_flavours
+from trellis.evolve.online_measurements import OnlineMeasurements, sea_flavours
 from trellis.run_files import HmcRun
 
 RUN = """\

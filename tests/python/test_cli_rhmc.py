@@ -12,8 +12,8 @@ from command_line import run, sha256, write_run_file
 
 import trellis
 import trellis as tr
-from trellis.commands.step_proposal import acceptance_of, deviation_for, whole_steps
-from trellis.monomials import make_sea
+from trellis.evolve.monomials import make_sea
+from trellis.generate.step_proposal import acceptance_of, deviation_for, whole_steps
 from trellis.run_files import HmcRun, load_run_file, parse_run_file
 
 RUN = """\

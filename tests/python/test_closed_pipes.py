@@ -12,7 +12,7 @@ from campaign_tools import machine_text, wait_for, write
 from command_line import command, environment, run, write_run_file
 
 import trellis as tr
-from trellis.commands.stopping import StopRequest
+from trellis.runs.stopping import StopRequest
 
 GENERATE = (
     "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 5\n[sweeps]\ntotal = {}\n"

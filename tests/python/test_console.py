@@ -14,12 +14,13 @@ from rich.console import Console
 
 import trellis as tr
 from trellis.analysis.command import run as analyse
-from trellis.commands import hmc_report
-from trellis.commands.console import Output, run
-from trellis.commands.hmc_report import Part
+from trellis.commands.console import run
 from trellis.commands.terminal import forget_odd_sizes
 from trellis.errors import RunFileError
-from trellis.machine import show_bytes
+from trellis.generate import trajectory_report as hmc_report
+from trellis.generate.trajectory_report import Part
+from trellis.ground.machine import show_bytes
+from trellis.runs.output import Output
 
 
 class Clock:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import trellis
-from trellis.core import load
+from trellis.ground.compiled_core import load
 
 STUB = ast.parse((Path(trellis.__file__).parent / "_core.pyi").read_text())
 CLASSES = [node for node in STUB.body if isinstance(node, ast.ClassDef)]

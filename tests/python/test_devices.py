@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import trellis as tr
-from trellis.core import load
 from trellis.errors import BadArgument, NotAvailable
+from trellis.ground.compiled_core import load
 
 no_gpu = pytest.mark.skipif(load().why_no_gpu() == "", reason="a GPU can be used here")
 needs_gpu = pytest.mark.skipif(load().why_no_gpu() != "", reason="no GPU can be used here")

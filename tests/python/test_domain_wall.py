@@ -10,7 +10,7 @@ import pytest
 from command_line import run
 
 import trellis as tr
-from trellis.commands.measure_setup import make_operator
+from trellis.measure.setup import make_operator
 from trellis.run_files.quarks import FermionTable, SolverTable
 
 EXTENTS = (2, 2, 2, 4)

@@ -101,7 +101,7 @@ def test_a_hook_of_the_user_runs(tmp_path: Path, place: str) -> None:
 def test_an_exception_with_an_open_file_ends_the_job(tmp_path: Path) -> None:
     """Its destructor waits for all ranks."""
     text = """
-from trellis.core import load
+from trellis.ground.compiled_core import load
 def work():
     file = load().Hdf5File.create("out.h5")
     if tr.rank() == 1:

@@ -11,8 +11,8 @@ import pytest
 from command_line import run, write_run_file
 
 import trellis as tr
-from trellis.commands.failed_solve import keeping_failed_solves
-from trellis.hmc import HMC, Level, gauge_monomial
+from trellis.evolve.hmc import HMC, Level, gauge_monomial
+from trellis.generate.failed_solve import keeping_failed_solves
 
 #: From cold links; on rougher ones solves take more than 22 iterations.
 RUN = """\

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import trellis as tr
-from trellis.flow import GradientFlow
-from trellis.heatbath import HeatBath
-from trellis.hmc import HMC, Level, gauge_monomial
+from trellis.evolve.heatbath import HeatBath
+from trellis.evolve.hmc import HMC, Level, gauge_monomial
+from trellis.gauge.flow import GradientFlow
 from trellis.run_files import parse_run_file
 from trellis.run_files.hmc import HmcRun
 

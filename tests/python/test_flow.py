@@ -84,7 +84,7 @@ def test_run_file_without_anything_to_measure(tmp_path: Path) -> None:
 
 def test_errors_of_an_ensemble(tmp_path: Path) -> None:
     """t^2 E = a_n t with normal a_n: t0 = 0.3 / mean a, and its error is that of the mean."""
-    from trellis.analysis.flow_scales import ensemble_scales
+    from trellis.analysis.stream.flow_scales import ensemble_scales
 
     t = np.linspace(0, 3, 31)
     slopes = 0.15 * (1 + 0.05 * np.random.default_rng(1).normal(size=200))

@@ -15,9 +15,9 @@ import pytest
 from command_line import command, environment, run, write_run_file
 
 import trellis as tr
-from trellis.commands import folder_lock
-from trellis.commands.folder_lock import FolderLock
 from trellis.errors import FileError
+from trellis.runs import folder_lock
+from trellis.runs.folder_lock import FolderLock
 
 GENERATE = (
     "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 5\n[sweeps]\n"
@@ -27,7 +27,7 @@ GENERATE = (
 HOLDER = """\
 import sys, time
 from pathlib import Path
-from trellis.commands.folder_lock import FolderLock
+from trellis.runs.folder_lock import FolderLock
 numbers = [int(n) for n in sys.argv[2:]] or None
 with FolderLock(Path(sys.argv[1]), "measure" if numbers else "generate", print, numbers):
     print("held", flush=True)

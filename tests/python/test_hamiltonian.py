@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trellis as tr
-from trellis.hmc import Monomial
+from trellis.evolve.hmc import Monomial
 
 RUN = """\
 [lattice]

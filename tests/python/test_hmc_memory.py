@@ -79,7 +79,7 @@ CASES = {
 #: Runs the command line and writes its peak: getrusage would begin with that of the process that started it.
 PROGRAM = """\
 import re, sys
-from trellis.cli import main
+from trellis.commands.cli import main
 try:
     main()
 finally:

@@ -21,10 +21,10 @@ PROGRAM = """
 import json, os, signal, sys, threading
 import numpy as np
 import trellis as tr
-from trellis.core import load
-from trellis.heatbath import HeatBath
-from trellis.hmc import HMC, Level, gauge_monomial
-from trellis.sources import point_source
+from trellis.ground.compiled_core import load
+from trellis.evolve.heatbath import HeatBath
+from trellis.evolve.hmc import HMC, Level, gauge_monomial
+from trellis.quarks.sources import point_source
 
 which = sys.argv[1]
 links = tr.weak_field((4, 4, 4, 8), seed=3)
@@ -155,8 +155,8 @@ RUN_FOR_HOURS = """
 import os, signal, sys, threading, time
 import trellis as tr
 from trellis.solve.bound import BoundSolver
-from trellis.cli import main
-from trellis.hmc import HMC, Level, gauge_monomial
+from trellis.commands.cli import main
+from trellis.evolve.hmc import HMC, Level, gauge_monomial
 kind = sys.argv[1]
 begun = 0
 

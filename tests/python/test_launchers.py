@@ -14,8 +14,8 @@ from campaign_tools import machine, write
 from campaign_tools import run as run_campaign
 from command_line import environment, run
 
-from trellis import launchers
-from trellis.core import load
+from trellis.ground import launched_ranks as launchers
+from trellis.ground.compiled_core import load
 
 ROOT = Path(__file__).absolute().parents[2]
 FIELD = ROOT / "tests" / "data" / "small.ildg"

@@ -27,7 +27,7 @@ directory = "out"
 #: Prints what is stated beside how much the process grew from there on, both in MiB.
 PROGRAM = """\
 import re, sys
-from trellis.cli import main
+from trellis.commands.cli import main
 from trellis.commands import measure
 stated = []
 def rss():  # getrusage would begin with the peak of the process that started this one

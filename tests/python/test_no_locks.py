@@ -93,9 +93,9 @@ def test_campaigns_and_analyses(tmp_path: Path, no_locks: Path) -> None:
     run("generate", "run.toml", cwd=tmp_path, **where)
     run("analyze", "out/stream.h5", cwd=tmp_path, **where)
     code = (
-        "import trellis.core\nfrom trellis.analysis.hdf5_files import open_hdf5\n"
+        "import trellis.ground.compiled_core\nfrom trellis.analysis.readers.hdf5_files import open_hdf5\n"
         "assert 'observables' in open_hdf5('out/stream.h5')\n"
-        "trellis.core.load().Hdf5File.open('out/stream.h5')\n"
+        "trellis.ground.compiled_core.load().Hdf5File.open('out/stream.h5')\n"
     )
     words, environment = [sys.executable, "-c", code], {**os.environ, **where}
     found = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import trellis as tr
-from trellis import action_parameters
-from trellis.core import load
-from trellis.operator_records import OperatorRecord
+from trellis.ground import action_parameters
+from trellis.ground.compiled_core import load
+from trellis.ground.operator_records import OperatorRecord
 
 EXTENTS = (4, 4, 4, 4)
 PERIODIC = (1, 1, 1, 1)

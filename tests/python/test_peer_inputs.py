@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trellis.cli import app
+from trellis.commands.cli import app
 from trellis.errors import BadArgument
 from trellis.peer_inputs import from_milc, from_openacc, from_openqcd
 from trellis.run_files import HmcRun

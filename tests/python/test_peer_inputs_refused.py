@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from test_peer_inputs import OPENACC, OPENQCD
 
-from trellis.cli import app
+from trellis.commands.cli import app
 from trellis.errors import BadArgument
 from trellis.peer_inputs import from_openacc, from_openqcd
 

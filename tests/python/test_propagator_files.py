@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 import numpy as np
 import trellis as tr
-from trellis.core import load
+from trellis.ground.compiled_core import load
 
 U = tr.quenched((4, 4, 4, 4), beta=6.0, seed=1, sweeps=2)
 at = (1, 2, 3, 0)

@@ -14,7 +14,7 @@ import pytest
 from command_line import run, sha256
 
 import trellis as tr
-from trellis.provenance import revision
+from trellis.ground.provenance import revision
 
 GENERATE = """\
 # A comment that is kept: the text of the run file is stored, not what became of it.

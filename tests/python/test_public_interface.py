@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import trellis as tr
-from trellis.dense_matrices import DenseOperator
+from trellis.quarks.dense_matrices import DenseOperator
 from trellis.solve.bound import BoundSolver
 from trellis.solve.custom_operator import CustomOperator
 

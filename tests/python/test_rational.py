@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from trellis.errors import BadArgument, NumericError
-from trellis.rational import Rational, announcing, rational_power
+from trellis.evolve.rational import Rational, announcing, rational_power
 
 DATA = os.environ.get("TRELLIS_TEST_DATA")
 CASES = [

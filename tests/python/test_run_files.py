@@ -18,21 +18,17 @@ from pydantic import ValidationError
 
 from trellis import run_files
 from trellis.campaign.files import load_campaign
-from trellis.channels import gamma_product_name, meson_channels
-from trellis.commands.measure_currents import require_momenta
-from trellis.commands.measure_setup import (
-    are_beyond_half,
-    find_configurations,
-    has_mirrored_mesons,
-    source_positions,
-)
-from trellis.commands.setup import require_naik_fits
 from trellis.errors import BadArgument, RunFileError
+from trellis.hadrons.channels import gamma_product_name
+from trellis.measure.channels import meson_channels
+from trellis.measure.currents import require_momenta
+from trellis.measure.setup import are_beyond_half, find_configurations, has_mirrored_mesons, source_positions
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
 from trellis.run_files.common import Table
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
 from trellis.run_files.loading import line_of, load_toml
 from trellis.run_files.measure import SourceTable
+from trellis.runs.setup import require_naik_fits
 
 STAGGERED = (
     '[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 5.0\n[[fermions]]\nname = "l"\n'
@@ -611,7 +607,7 @@ def test_channels() -> None:
 
 def test_run_files_and_analysis_leave_the_core_alone() -> None:
     code = (
-        "import sys, trellis, trellis.run_files, trellis.analysis, trellis.cli; "
+        "import sys, trellis, trellis.run_files, trellis.analysis, trellis.commands.cli; "
         "sys.exit('trellis._core' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trellis.commands.measure_setup import find_configurations
 from trellis.errors import BadArgument, RunFileError
+from trellis.measure.setup import find_configurations
 from trellis.run_files import MeasureRun, parse_run_file
 from trellis.run_files.measure import ConfigurationsTable
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from command_line import environment, run, stream_content, write_run_file
 
-from trellis import tuning
-from trellis.tuning import MOST_FILES, read_cache, this_machine, write_choices
+from trellis.ground import tuning
+from trellis.ground.tuning import MOST_FILES, read_cache, this_machine, write_choices
 
 #: 8^3 x 8 links are 2.4 MB: beyond 512 KB kernels try their ways.
 HEATBATH = """
@@ -117,7 +117,7 @@ def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
 def test_processes_write_at_the_same_time(tmp_path: Path) -> None:
     """Each more often than files are merged; nothing is lost, and no reader finds half a file."""
     program = (
-        "import sys; from pathlib import Path; from trellis.tuning import *\n"
+        "import sys; from pathlib import Path; from trellis.ground.tuning import *\n"
         "number, folder = int(sys.argv[1]), Path(sys.argv[2])\n"
         "for i in range(12):\n"
         f"    made = [dict(one, columns=100 * number + i + 1) for one in {[choice(), halo()]!r}]\n"

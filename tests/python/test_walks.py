@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import trellis as tr
-from trellis.heatbath import HeatBath
-from trellis.hmc import HMC, Level, gauge_monomial
+from trellis.evolve.heatbath import HeatBath
+from trellis.evolve.hmc import HMC, Level, gauge_monomial
 
 #: More launches than one turn of each walk; the whole trial for what launches three times or more.
 TIMES = 9

@@ -10,20 +10,20 @@ that results can be analysed on any machine.
 
 from .autocorrelation import Autocorrelation, autocorrelation, bin_series
 from .averaging import ModelAverage, model_average, model_weights
-from .charges import ChargeOptions, ChargeResult, effective_charge, fit_charges, neutron_lifetime
-from .effective_mass import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
+from .charges.charges import ChargeOptions, ChargeResult, effective_charge, fit_charges, neutron_lifetime
+from .charges.fixed_sink import fit_fixed_sinks
+from .charges.nucleon import read_lalibe
 from .errors import AnalysisError, FitFailed, MeasurementFileError, TooFewConfigurations
-from .fixed_sink import fit_fixed_sinks
+from .masses.effective_mass import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
+from .masses.models import SpectralModel
+from .masses.spectrum import fit_particle
+from .masses.window_fit import WindowFit, fit_window
 from .measurements import Measurements
-from .models import SpectralModel
-from .nucleon import read_lalibe
 from .options import AnalysisOptions
 from .pipeline import analyze
-from .readers import read_measurements
+from .readers.readers import read_measurements
 from .results import ParticleResult, Results, format_error
-from .spectrum import fit_particle
 from .weights import Weights, make_weights
-from .window_fit import WindowFit, fit_window
 
 __all__ = [
     "AnalysisError",

@@ -6,20 +6,14 @@ import gvar as gv
 import numpy as np
 from numpy.typing import NDArray
 
-from .autocorrelation import (
-    MINIMUM_SAMPLES,
-    Autocorrelation,
-    autocorrelation,
-    bin_series,
-    numbering_note,
-)
-from .correlators import Correlator
-from .effective_mass import log_effective_mass, periodic_effective_mass
+from .autocorrelation import MINIMUM_SAMPLES, Autocorrelation, autocorrelation, bin_series, numbering_note
+from .masses.correlators import Correlator
+from .masses.effective_mass import log_effective_mass, periodic_effective_mass
+from .masses.models import GROUND_STATE_PRIOR_WIDTH
+from .masses.spectrum import ParticleFit, ScannedFit
 from .measurements import Measurements
-from .models import GROUND_STATE_PRIOR_WIDTH
 from .options import AnalysisOptions
 from .results import AutocorrelationResult, FitResult, ParticleResult, Series, SolverResult
-from .spectrum import ParticleFit, ScannedFit
 from .weights import covariance_of_mean
 
 #: Longest time series that is kept in results.json; longer ones are thinned for the plot.

@@ -12,7 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ..errors import RunFileError
+from ..ground.errors import RunFileError
 from .assemble import is_timing
 from .errors import AnalysisError
 from .options import AnalysisOptions

@@ -11,23 +11,23 @@ from pathlib import Path
 import gvar as gv
 import numpy as np
 
-from ..durable import make_folder
-from ..errors import FileError
+from ..ground.crash_safe_files import make_folder
+from ..ground.errors import FileError
 from ..run_files.loading import validate_run
 from .assemble import numbering_notes, observable_results, particle_result, plain_series, solver_result
-from .charge_quality import charge_notes, charge_warnings
-from .correlators import Correlator, particle_correlators
+from .charges.charge_quality import charge_notes, charge_warnings
+from .charges.nucleon import nucleon_charges
 from .errors import AnalysisError, FitFailed, TooFewConfigurations
+from .masses.correlators import Correlator, particle_correlators
+from .masses.models import BackwardState
+from .masses.residual_mass import plateau_warning, residual_mass
+from .masses.spectrum import ParticleFit, backward_state_of, fit_particle
 from .measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
-from .models import BackwardState
-from .nucleon import nucleon_charges
 from .options import AnalysisOptions
-from .readers import read_measurements
-from .residual_mass import plateau_warning, residual_mass
+from .readers.readers import read_measurements
 from .results import ConfigurationSummary, ParticleResult, Provenance, RatioResult, Results
-from .spectrum import ParticleFit, backward_state_of, fit_particle
-from .stream import stream_result
-from .time_parts import part_results
+from .stream.stream import stream_result
+from .stream.time_parts import part_results
 
 _VERSIONS_OF = ("numpy", "scipy", "h5py", "gvar", "lsqfit", "pyerrors", "matplotlib", "trellis")
 #: Of fewer independent configurations the errors' own error, 10 %, is said.

@@ -14,8 +14,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..durable import make_folder
-from .hdf5_files import open_hdf5
+from ..ground.crash_safe_files import make_folder
+from .readers.hdf5_files import open_hdf5
 
 
 @dataclass(frozen=True)

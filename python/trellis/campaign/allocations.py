@@ -15,8 +15,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from ..durable import make_folder
-from ..errors import BadArgument
+from ..ground.crash_safe_files import make_folder
+from ..ground.errors import BadArgument
 from .launchers.slurm_system import require_slurm
 from .model import Campaign, Machine
 from .submission import submit_once

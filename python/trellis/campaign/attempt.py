@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..durable import make_folder
-from ..launchers import without_launcher
+from ..ground.crash_safe_files import make_folder
+from ..ground.launched_ranks import without_launcher
 from .formats import SHELL, fill_at_launch
 from .launchers.base import MANAGER, MARKER, Ended, Handle, Launch
 from .model import Campaign, Failure, Machine, Output, Placement, Task

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
-from ..durable import write_json
-from ..errors import FileError
+from ..ground.crash_safe_files import write_json
+from ..ground.errors import FileError
 
 ENDS = ("done", "failed", "released")
 #: What the files of each kind have at least.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..errors import BadArgument
+from ..ground.errors import BadArgument
 from .model import Task
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadArgument, RunFileError
+from ..ground.errors import BadArgument, RunFileError
 from ..run_files.loading import load_toml
 from .formats import MOST_VALUES, SHELL, evaluate, fill, uses_outputs, value_list
 from .model import Alternative, Output, Request, Retries, Task

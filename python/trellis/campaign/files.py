@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadArgument, RunFileError
+from ..ground.errors import BadArgument, RunFileError
 from ..run_files.loading import load_run_file, parse_run_file, validate_run
 from .dataflow import link_files
 from .expansion import expand

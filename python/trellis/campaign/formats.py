@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeGuard
 
-from ..errors import BadArgument
-from ..nearest import nearest
+from ..ground.errors import BadArgument
+from ..ground.nearest_word import nearest
 
 #: Filled in when a task is launched, not when the file is expanded.
 AT_LAUNCH = frozenset({"output", "ranks", "threads", "nodes", "gpus", "run_file", "attempt"})

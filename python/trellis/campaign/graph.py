@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ..errors import BadArgument
-from ..nearest import did_you_mean
+from ..ground.errors import BadArgument
+from ..ground.nearest_word import did_you_mean
 from .model import Task
 
 

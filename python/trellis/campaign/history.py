@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import FileError
+from ..ground.errors import FileError
 from .claims import Claims
 from .model import Task
 from .records import read_records, records_of
-from .unrecorded import end_lost, unrecorded
+from .unrecorded_attempts import end_lost, unrecorded
 
 #: Order in which the causes of idle GPUs are shown.
 CAUSES = (

@@ -8,11 +8,11 @@ import time
 from typing import Any
 
 from .attempt import Attempt, check_outputs, classify, publish, told_failure
-from .course import Course
 from .launchers.base import Ended
+from .manager_state import Course
 from .model import Failure, State
 from .outputs import set_aside
-from .past import Past
+from .tasks_of_others import Past
 
 _RELEASED = {
     "shutdown": "the manager stopped",

@@ -7,8 +7,8 @@ import time
 
 from .attempt import Attempt, environment_of, outputs_of, prepare, safe_name
 from .claims import History
-from .course import Course
 from .launchers.base import Ended
+from .manager_state import Course
 from .model import Placement, State, Task
 from .planner import Start
 

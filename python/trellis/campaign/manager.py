@@ -12,18 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import __version__
-from ..errors import BadArgument, FileError
+from ..ground.errors import BadArgument, FileError
+from ..ground.version import __version__
 from .attempt import Attempt
-from .copies import named
-from .course import Course
 from .judging import Judge
 from .launchers import make_launcher
 from .launchers.base import Launcher
 from .launchers.patience import patiently
 from .launching import start
+from .manager_state import Course
 from .model import Campaign, Failure, Machine, State
-from .past import Past
+from .tasks_of_others import Past
+from .unfinished_starts import named
 from .watching import GRACE_SECONDS, Watch
 
 LOOK_SECONDS = 1.0

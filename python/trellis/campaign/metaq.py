@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import BadArgument, FileError
+from ..ground.errors import BadArgument, FileError
 
 FLAGS = ("NODES", "GPUS", "MIN_WC_TIME", "LOG", "PROJECT", "MACHINE")
 #: Folders with tasks to do, in the order in which they are looked at.

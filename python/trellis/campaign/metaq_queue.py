@@ -23,8 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..durable import write_json
-from ..errors import Error, FileError
+from ..ground.crash_safe_files import write_json
+from ..ground.errors import Error, FileError
 from .metaq import MetaqTask, Requirement, read_task
 
 

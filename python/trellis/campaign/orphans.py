@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from ..errors import NotAvailable
-from .copies import wait_for_exec
-from .course import Course
+from ..ground.errors import NotAvailable
 from .launchers.base import Orphan
+from .manager_state import Course
+from .unfinished_starts import wait_for_exec
 
 #: Between SIGTERM and SIGKILL to what outlived its manager; how long its manager's copies may take to exec.
 GRACE_SECONDS = 5.0

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..durable import require_replaceable
+from ..ground.crash_safe_files import require_replaceable
 from .formats import uses_outputs
 from .model import Output, Task
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileError
+from ..ground.errors import FileError
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS manager (

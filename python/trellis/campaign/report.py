@@ -10,17 +10,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from ..durable import make_folder, write_text
-from ..errors import FileError
+from ..ground.crash_safe_files import make_folder, write_text
+from ..ground.errors import FileError
 from . import drawings
-from .history import (
-    History,
-    accuracy,
-    gpu_idle_until_last,
-    idle_by_cause,
-    last_attempts,
-    read_history,
-)
+from .history import History, accuracy, gpu_idle_until_last, idle_by_cause, last_attempts, read_history
 from .model import Campaign, Task
 from .times import show_seconds
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..errors import BadArgument
+from ..ground.errors import BadArgument
 from .model import Machine, Node, Request, Task
 
 #: A GPU in thousandths, so that fractions add up exactly.

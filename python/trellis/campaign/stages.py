@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import BadArgument
-from ..nearest import did_you_mean
+from ..ground.errors import BadArgument
+from ..ground.nearest_word import did_you_mean
 from ..run_files import GenerateRun, HmcRun, MeasureRun
 
 _BARE = re.compile(r"^[A-Za-z0-9_-]+$")

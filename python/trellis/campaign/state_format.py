@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..durable import make_folder
-from ..errors import FileError
+from ..ground.crash_safe_files import make_folder
+from ..ground.errors import FileError
 
 #: Grows with each change of claims or their names that an older manager would misread.
 FORMAT = 1

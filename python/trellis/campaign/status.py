@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ..errors import Error, FileError
+from ..ground.errors import Error, FileError
 from .attempt import told_failure
 from .claims import Claims, History
 from .files import load_made_tasks

@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from ..errors import NotAvailable
+from ..ground.errors import NotAvailable
 from .launchers.patience import NoAnswer, patiently
 from .launchers.slurm_system import ask
 

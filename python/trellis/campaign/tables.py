@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from ..errors import BadArgument
+from ..ground.errors import BadArgument
 from ..run_files.common import Table
 from .times import parse_seconds
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from ..errors import BadArgument
+from ..ground.errors import BadArgument
 
 _UNITS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "hr": 3600, "d": 86400}
 _WITH_UNIT = re.compile(r"^([0-9]*\.?[0-9]+)\s*(s|sec|min|m|h|hr|d)$")

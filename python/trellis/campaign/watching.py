@@ -6,8 +6,8 @@ import heapq
 import time
 
 from .attempt import Attempt, grown_size
-from .course import Course
 from .judging import is_sound
+from .manager_state import Course
 
 #: Between SIGTERM and SIGKILL to a task.
 GRACE_SECONDS = 5.0

@@ -1,1 +1,1 @@
-"""What each `trellis` command does; cli.py has the options. Loaded one by one, when they are called."""
+"""The `trellis` commands: cli.py has their options, and each has a file that is loaded when it is called."""

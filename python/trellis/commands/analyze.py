@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ..launchers import launched_rank
+from ..ground.launched_ranks import launched_rank
 from ..run_files.loading import load_run_file
-from .console import naming_standard_output
+from ..runs.output import naming_standard_output
 
 
 def analyze(

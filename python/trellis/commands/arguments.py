@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import BadArgument
+from ..ground.errors import BadArgument
 
 
 def parse_lattice(text: str | None) -> tuple[int, int, int, int] | None:

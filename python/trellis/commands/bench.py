@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ..errors import NotAvailable
-from ..launchers import launched_rank
+from ..ground.errors import NotAvailable
+from ..ground.launched_ranks import launched_rank
 
 
 def programs() -> dict[str, Path]:

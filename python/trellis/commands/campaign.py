@@ -15,15 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from ..campaign.claims import Claims
-from ..campaign.figures import simulate as simulate_campaign
 from ..campaign.files import load_campaign, load_machine
 from ..campaign.shapes import check_requests
 from ..campaign.status import read_status
 from ..campaign.tables import CampaignFile, MachineFile
 from ..campaign.times import show_seconds
-from ..errors import BadArgument
-from .console import Output, counted
-from .streams import outliving_readers
+from ..campaign.utilisation import simulate as simulate_campaign
+from ..ground.errors import BadArgument
+from ..runs.output import Output, counted
+from ..runs.streams import outliving_readers
 
 
 def print_schema(*, machine: bool) -> int:

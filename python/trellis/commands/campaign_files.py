@@ -11,8 +11,8 @@ from ..campaign.metaq import read_directory
 from ..campaign.metaq_import import campaign_text
 from ..campaign.report import write_report
 from ..campaign.times import show_seconds
-from ..errors import BadArgument, FileError
-from .console import Output
+from ..ground.errors import BadArgument, FileError
+from ..runs.output import Output
 
 
 def report(file: Path, page: Path | None, *, json: bool) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..arguments import choice
-from ..errors import BadArgument
-from ..gauge import read_with_report
+from ..gauge.fields import read_with_report
+from ..ground.arguments import choice
+from ..ground.errors import BadArgument
+from ..runs.output import Output
 from .arguments import parse_lattice
-from .console import Output
 from .info import checksums_of
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadArgument, FileError
+from ..ground.errors import BadArgument, FileError
 from ..peer_inputs import from_milc, from_openacc, from_openqcd
-from .console import Output
+from ..runs.output import Output
 
 _CONVERTERS: dict[str, Callable[..., str]] = {
     "milc": from_milc,

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from ..campaign.attempt import log_tail, safe_name
 from ..campaign.manager import Manager, Result
-from ..durable import make_folder, write_json
-from ..errors import BadArgument, Error
-from ..launchers import launched_ranks
+from ..ground.crash_safe_files import make_folder, write_json
+from ..ground.errors import BadArgument, Error
+from ..ground.launched_ranks import launched_ranks
+from ..runs.output import Output
+from ..runs.setup import make_output_folder
 from .campaign_view import CampaignView
-from .console import Output
 from .demo_campaign import FILE, Analysis, Chain, analysis_group, demo_campaign, this_machine
-from .setup import make_output_folder
 
 TITLE = "Trellis demo: quenched hadrons in a small box"
 #: Each is a gauge field and what is measured on it; the run files are in demo_files. Parts of a measurement

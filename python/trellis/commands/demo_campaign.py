@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..campaign.files import load_campaign
 from ..campaign.model import Campaign, Machine, Node
-from ..durable import write_text
+from ..ground.crash_safe_files import write_text
 from ..run_files import GenerateRun, MeasureRun, load_run_file
 
 

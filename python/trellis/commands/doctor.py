@@ -11,13 +11,13 @@ from typing import Any
 
 from rich.table import Table
 
-from .. import __version__
-from ..core import load
-from ..machine import fma_peak, read_bandwidth, show_bytes
-from ..parallel import broadcast
-from ..tuning import Cache, cache_folder, halo_ways, processor, read_cache
+from ..ground.compiled_core import load
+from ..ground.machine import fma_peak, read_bandwidth, show_bytes
+from ..ground.parallel import broadcast
+from ..ground.tuning import Cache, cache_folder, halo_ways, processor, read_cache
+from ..ground.version import __version__
+from ..runs.output import Output
 from .arguments import parse_lattice
-from .console import Output
 
 
 def doctor(*, lattice: str, quick: bool, json: bool) -> int:

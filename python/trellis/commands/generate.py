@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from ..core import load
-from ..ensemble import State, Stream, load_last_state, save_state, states
-from ..errors import BadArgument
-from ..gauge import GaugeField, Geometry
-from ..heatbath import HeatBath
-from ..machine import fma_peak
-from ..online import OnlineMeasurements
-from ..parallel import broadcast, on_root
-from ..provenance import build_provenance, now
+from ..generate.sweeps import generate_run
+from ..ground.errors import BadArgument
+from ..ground.parallel import on_root
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.generate import OF_TRAJECTORIES
 from ..run_files.loading import load_toml
-from .changed_keys import different_keys, differing_keys
-from .console import Output, counted
-from .folder_lock import FolderLock
-from .hmc_memory import heatbath_bytes
-from .setup import (
-    load_run,
-    make_output_folder,
-    read_stream,
-    require_lattice,
-    require_memory,
-    require_naik_fits,
-    set_aside_damaged,
-    set_aside_links,
-    set_aside_stream,
-    set_threads,
-    start_field,
-    warn_of_valence,
-)
-from .stopping import StopRequest, exit_status
+from ..runs.output import Output
+from ..runs.setup import load_run
+from ..runs.stopping import exit_status
 
 
 def generate(
@@ -53,7 +27,7 @@ def generate(
     """
     output = Output(json)
     if on_root(lambda: _has_trajectories(run_file)):
-        from .hmc import generate_hmc, propose_hmc_steps
+        from ..generate.trajectories import generate_hmc, propose_hmc_steps
 
         chain, text = load_run(run_file, HmcRun)
         if tune is not None:
@@ -78,192 +52,3 @@ def _has_trajectories(run_file: Path) -> bool:
     if "heatbath" in tables or "sweeps" in tables:
         return False
     return any(name in tables for name in OF_TRAJECTORIES)
-
-
-def generate_run(run: GenerateRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
-    """Everything after the run file was read; returns the JSON object of `trellis generate --json`."""
-    return _Generation(run, text, output).run_all(resume)
-
-
-class _Generation:
-    """One run: the links, the number of the sweep, and the folder."""
-
-    def __init__(self, run: GenerateRun, text: str, output: Output) -> None:
-        self.run, self.text, self.output = run, text, output
-        self.folder = Path(run.output.directory)
-        self.stream = Stream(self.folder / "stream.h5")
-        self.sweep = self.saved = 0
-        self.resumed_from: int | None = None
-        self.heatbath_seconds = 0.0
-        set_threads(run.machine, output)
-        self.geometry = Geometry(run.lattice.extents, run.machine.grid)
-        self.heatbath = HeatBath(
-            beta=run.action.beta, seed=run.heatbath.seed, over_relaxation=run.heatbath.over_relaxation
-        )
-        self.measurements = OnlineMeasurements(
-            run.measure, [], seed=run.heatbath.seed, stream=0, thermalisation=run.sweeps.thermalisation
-        )
-        self.stream.axes = self.measurements.axes()
-        if run.measure is not None and any(flavour.type == "hisq" for flavour in run.measure.valence):
-            require_naik_fits(self.geometry)
-        warn_of_valence(run.measure, output)
-
-    def run_all(self, resume: bool) -> dict[str, Any]:
-        run, output = self.run, self.output
-        require_memory(heatbath_bytes(run, self.geometry), "this run", run.machine, output)
-        on_root(lambda: make_output_folder(self.folder))
-        with FolderLock(self.folder, "generate", output.warning):
-            return self._run_locked(resume)
-
-    def _run_locked(self, resume: bool) -> dict[str, Any]:
-        run, output = self.run, self.output
-        U = self._state(resume)
-        if self.sweep < run.sweeps.total:
-            set_aside_links(self.stream, self.sweep, output)
-        extents = "x".join(map(str, run.lattice.extents))
-        plan = f"sweeps {self.sweep + 1} to {run.sweeps.total} into {self.folder}"
-        if self.sweep >= run.sweeps.total:
-            plan = (
-                f"nothing to do: {self.folder} has {self.sweep} sweeps, and sweeps.total = {run.sweeps.total}"
-            )
-        output.line(f"{extents}, beta = {run.action.beta:g}, seed {run.heatbath.seed}: {plan}")
-        if not run.sweeps.keeps_any(run.sweeps.total):
-            output.warning(
-                f"sweeps.keep_every = {run.sweeps.keep_every} keeps no configuration up to sweep "
-                f"{run.sweeps.total} after thermalisation = {run.sweeps.thermalisation}"
-            )
-        first, start = self.sweep, time.perf_counter()
-        stop, is_saved = StopRequest(), True
-        with stop, output.progress("sweeps", run.sweeps.total, self.sweep) as show:
-            while self.sweep < run.sweeps.total and not stop.is_wanted():
-                is_saved = self._one_sweep(U)
-                if is_saved:
-                    self.saved = self.sweep
-                elif self.stream.is_due():
-                    self._write_stream(max(self.saved, self.stream.last_state or 0))
-                show(self.sweep)
-            if not is_saved:
-                self._save(U, "checkpoint")
-        stopped = self.sweep < run.sweeps.total
-        if stopped:
-            output.stopped(
-                f"{stop.reason}: stopped after sweep {self.sweep}; its state is saved, go on with --resume"
-            )
-        return self._summary(U, first, time.perf_counter() - start, stopped=stopped)
-
-    def _state(self, resume: bool) -> GaugeField:
-        """The links to go on with."""
-        run, found = self.run, None
-        if resume:
-            found = load_last_state(self.folder, run.machine.grid, self.output.warning)
-        elif broadcast(bool(states(self.folder))):
-            raise BadArgument(
-                f"{self.folder} has states of an earlier run; go on with --resume, or choose another folder"
-            )
-        if found is None:
-            if resume:
-                self.output.line("nothing to resume: starting at sweep 1")
-            set_aside_stream(self.stream, self.text, self.output)
-            return start_field(run.start, self.geometry, run.heatbath.seed, run.machine, self.output)
-        state, U, record = found
-        self._require_same_physics(record["physics"], state)
-        require_lattice(str(state.links), U, self.geometry)
-        self.sweep = self.saved = self.resumed_from = state.sweep
-        self.measurements.go_on(record.get("measure"), str(state.record))
-        read_stream(self.stream, state, "heatbath.seed")
-        set_aside_damaged(state, self.output)
-        self.output.line(f"resuming after sweep {state.sweep} ({state.links.name})")
-        return U
-
-    def _physics(self) -> dict[str, Any]:
-        """What decides the bits; a resumed run must have the same."""
-        run = self.run
-        return {
-            "lattice": list(run.lattice.extents),
-            "action": run.action.model_dump(),
-            "start": run.start.model_dump(),
-            "heatbath": run.heatbath.model_dump(),
-        }
-
-    def _require_same_physics(self, stored: dict[str, Any], state: State) -> None:
-        found = differing_keys(stored, self._physics())
-        if found:
-            raise BadArgument(f"{state.record}: {different_keys(found)}; a changed run needs another folder")
-
-    def _one_sweep(self, U: GaugeField) -> bool:
-        """Whether the state was saved after it."""
-        sweeps = self.run.sweeps
-        self.sweep += 1
-        start = time.perf_counter()
-        self.heatbath.sweep(U, self.sweep)
-        self.heatbath_seconds += time.perf_counter() - start
-        self.stream.append(self.sweep, {"plaquette": U.plaquette, "polyakov_loop": U.polyakov_loop})
-        measured = self.measurements.measure(U, self.sweep)
-        if measured:
-            measured["rectangle"] = U.loops()["rectangle"]
-        self.stream.append_occasional(self.sweep, measured)
-        if self.sweep % sweeps.print_every == 0:
-            mean = self.stream.mean("plaquette", sweeps.print_every)
-            self.output.line(f"sweep {self.sweep:6d}  plaquette {mean:.8f}")
-        if sweeps.kept(self.sweep):
-            self._save(U, "configuration")
-        elif self.sweep % sweeps.checkpoint_every == 0 or self.sweep == sweeps.total:
-            self._save(U, "checkpoint")
-        else:
-            return False
-        return True
-
-    def _write_stream(self, state: int) -> None:
-        """For whoever looks at the run while it goes on; the last state has, or will have, that number."""
-        run = self.run
-        attributes = {"beta": run.action.beta, "seed": run.heatbath.seed, "last_state": state}
-        attributes["thermalisation"] = run.sweeps.thermalisation
-        self.stream.write(self.text, run.lattice.extents, attributes)
-
-    def _save(self, U: GaugeField, kind: str) -> None:
-        """The stream first: a state never knows of sweeps that the stream lacks."""
-        self._write_stream(self.sweep)
-        content = {
-            "physics": self._physics(),
-            "measure": self.measurements.record(),
-            "provenance": {**build_provenance(), "created": now(), "run_file": self.text},
-        }
-        save_state(State(kind, self.sweep, self.folder), U, content)
-
-    def _summary(self, U: GaugeField, first: int, seconds: float, *, stopped: bool) -> dict[str, Any]:
-        run = self.run
-        plaquettes = self.stream.values["plaquette"][run.sweeps.thermalisation :]
-        kept = [str(s.links) for s in broadcast(states(self.folder)) if s.kind == "configuration"]
-        made = self.sweep - first
-        flops = made * self.heatbath.flops_per_site * self.geometry.volume
-        gflops = flops / self.heatbath_seconds * 1e-9 if made else None
-        peak = load().minimum(fma_peak("double")) * load().size() * 1e-9
-        result = {
-            "run": "generate",
-            "directory": str(self.folder),
-            "stream": str(self.stream.path),
-            "lattice": list(run.lattice.extents),
-            "beta": run.action.beta,
-            "sweeps": self.sweep,
-            "resumed_from": self.resumed_from,
-            "stopped": stopped,
-            "configurations": kept,
-            "plaquette_mean": float(np.mean(plaquettes)) if plaquettes else None,
-            "plaquette_last": U.plaquette,
-            "seconds": seconds,
-            "seconds_per_sweep": seconds / made if made else None,
-            "gflops": gflops,
-            "share_of_peak": gflops / peak if gflops else None,
-            "ranks": load().size(),
-            "grid": list(self.geometry.grid),
-        }
-        mean = "-" if result["plaquette_mean"] is None else f"{result['plaquette_mean']:.6f}"
-        self.output.line(
-            f"{counted(len(kept), 'configuration')} in {self.folder}; mean plaquette {mean}; "
-            f"{made} sweeps in {seconds:.1f} s"
-        )
-        if gflops:
-            self.output.line(
-                f"heat bath and over-relaxation: {gflops:.1f} GF/s, {100 * gflops / peak:.0f} % of the peak"
-            )
-        return result

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import NumericError
-from ..gauge import FileReport, GaugeField, read_with_report
+from ..gauge.fields import FileReport, GaugeField, read_with_report
+from ..ground.errors import NumericError
+from ..runs.output import Output
 from .arguments import parse_lattice
-from .console import Output
 
 
 def info(file: Path, *, lattice: str | None, json: bool) -> int:

@@ -12,21 +12,22 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..core import load
-from ..errors import NotConverged, NumericError
-from ..gauge import GaugeField, Geometry
-from ..heatbath import HeatBath
-from ..monomials import make_hmc, make_sea, naming_keys
-from ..parallel import broadcast, on_root
+from ..evolve.heatbath import HeatBath
+from ..evolve.monomials import make_hmc, make_sea, naming_keys
+from ..gauge.fields import GaugeField, Geometry
+from ..gauge.start_fields import weak_field
+from ..ground.compiled_core import load
+from ..ground.errors import NumericError
+from ..ground.parallel import broadcast, on_root
+from ..ground.solve_report import NotConverged
+from ..ground.tuning import keep, prepare
+from ..measure.inputs import require_one_lattice
+from ..measure.setup import find_configurations, make_operator, make_solver, make_source, smeared_links
 from ..run_files import GenerateRun, HmcRun, MeasureRun
 from ..run_files.common import MachineTable
 from ..run_files.loading import load_toml
-from ..starts import weak_field
-from ..tuning import keep, prepare
-from .console import Output, counted
-from .measure_inputs import require_one_lattice
-from .measure_setup import find_configurations, make_operator, make_solver, make_source, smeared_links
-from .setup import gauge_field_bytes, load_run, require_memory, set_threads
+from ..runs.output import Output, counted
+from ..runs.setup import gauge_field_bytes, load_run, require_memory, set_threads
 
 #: Most kernels are launched several times in a sweep: so many sweeps have all launches of the longest trial.
 _SWEEPS = 12

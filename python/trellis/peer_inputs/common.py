@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..errors import BadArgument, RunFileError
+from ..ground.errors import BadArgument, RunFileError
 from ..run_files import HmcRun, parse_run_file
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import BadArgument
+from ..ground.errors import BadArgument
 from .common import Getter, left_out, legal_names, lines, number_of, run_file
 
 #: Key of the run file -> keys that it comes from, for messages.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, get_args
 
-from ..errors import BadArgument
+from ..ground.errors import BadArgument
 from ..run_files.dynamics import SMALLEST_SINGLE_RESIDUAL
 from .common import Getter, left_out, legal_names, lines, run_file
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import BadArgument
+from ..ground.errors import BadArgument
 from ..run_files.dynamics import DRIFTS
 from .common import Getter, left_out, lines, number_of, run_file
 

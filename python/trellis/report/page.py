@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from trellis.analysis.assemble import is_timing
 from trellis.analysis.results import Results, format_error
-from trellis.durable import make_folder, write_bytes, write_text
+from trellis.ground.crash_safe_files import make_folder, write_bytes, write_text
 
 from . import figures, stream_figures
 from .charge_figures import charge_drawings

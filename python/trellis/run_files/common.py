@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from ..stout_limits import MOST_RHO
+from ..ground.stout_limits import MOST_RHO
 
 
 class Table(BaseModel):

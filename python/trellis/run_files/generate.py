@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ..action_parameters import GAUGE_ACTIONS
+from ..ground.action_parameters import GAUGE_ACTIONS
 from .common import LatticeTable, MachineTable, NotNegative, Table
 from .online import MeasureTable
 

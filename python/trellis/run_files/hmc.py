@@ -6,8 +6,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..action_parameters import GAUGE_ACTIONS
-from ..nearest import did_you_mean, nearest
+from ..ground.action_parameters import GAUGE_ACTIONS
+from ..ground.nearest_word import did_you_mean, nearest
 from .common import Coupling, LatticeTable, MachineTable, NotNegative, Table, at_key
 from .dynamics import (
     IntegratorLevel,

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ..errors import RunFileError
-from ..nearest import did_you_mean
+from ..ground.errors import RunFileError
+from ..ground.nearest_word import did_you_mean
 
 Run = TypeVar("Run", bound=BaseModel)
 

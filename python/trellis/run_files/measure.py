@@ -6,16 +6,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..operator_records import NEEDS_GAMMA5_HERMITICITY
-from .common import (
-    LARGEST,
-    FourIntegers,
-    MachineTable,
-    Table,
-    ThreeIntegers,
-    at_key,
-    require_flow_times,
-)
+from ..ground.operator_records import NEEDS_GAMMA5_HERMITICITY
+from .common import LARGEST, FourIntegers, MachineTable, Table, ThreeIntegers, at_key, require_flow_times
 from .contractions import (
     STRANGE,
     UP_AND_DOWN,

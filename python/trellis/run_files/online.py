@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..stout_limits import LARGE_RHO, MOST_RHO
+from ..ground.stout_limits import LARGE_RHO, MOST_RHO
 from .common import (
     ChargeThirds,
     Coupling,

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, WrapValidator, model_validator
 
-from ..action_parameters import kappa_to_mass
-from ..operator_records import has_mirrored_slices
+from ..ground.action_parameters import kappa_to_mass
+from ..ground.operator_records import has_mirrored_slices
 from .common import (
     LARGEST,
     Coupling,

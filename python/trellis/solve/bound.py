@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import instance, real
-from ..copies import NoArray, SharedByCopies
-from ..core import load
-from ..domain_wall import MoebiusDomainWall
-from ..errors import BadArgument, NotConverged
-from ..machine import peak_gflops, roof_gflops
-from ..noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
-from ..operators import QuarkOperator, WilsonClover
-from ..propagators import Propagator
-from ..sources import Source
-from .report import SolveReport
+from ..ground.arguments import instance, real
+from ..ground.compiled_core import load
+from ..ground.copies_and_pickles import NoArray, SharedByCopies
+from ..ground.errors import BadArgument
+from ..ground.machine import peak_gflops, roof_gflops
+from ..ground.solve_report import NotConverged, SolveReport
+from ..quarks.domain_wall import MoebiusDomainWall
+from ..quarks.operators import QuarkOperator, WilsonClover
+from ..quarks.propagators import Propagator
+from ..quarks.sources import Source
+from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
 
 if TYPE_CHECKING:
     from .. import _core

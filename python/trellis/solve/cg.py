@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..operators import QuarkOperator
+from ..quarks.operators import QuarkOperator
 from .custom_operator import CustomOperator
 from .values import Krylov, Solver, limits
 

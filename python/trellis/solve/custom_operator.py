@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import instance
-from ..copies import NoArray, SharedByCopies
-from ..core import load
-from ..errors import BadArgument
-from ..operators import QuarkOperator
+from ..ground.arguments import instance
+from ..ground.compiled_core import load
+from ..ground.copies_and_pickles import NoArray, SharedByCopies
+from ..ground.errors import BadArgument
+from ..quarks.operators import QuarkOperator
 
 Function = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
 

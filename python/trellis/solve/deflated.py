@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..arguments import instance, real
-from ..deflation import Eigenvectors
-from ..errors import BadArgument
-from ..operators import QuarkOperator
+from ..ground.arguments import instance, real
+from ..ground.errors import BadArgument
+from ..quarks.operators import QuarkOperator
+from .deflation import Eigenvectors
 from .even_odd import EvenOdd
 from .values import Solver, solver_value
 

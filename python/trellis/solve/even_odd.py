@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..arguments import choice
-from ..errors import BadArgument
-from ..operators import QuarkOperator
+from ..ground.arguments import choice
+from ..ground.errors import BadArgument
+from ..quarks.operators import QuarkOperator
 from .values import Solver, solver_value
 
 SchurForm = Literal["symmetric", "asymmetric"]

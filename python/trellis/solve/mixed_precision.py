@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..arguments import choice, real
+from ..ground.arguments import choice, real
 from .values import Solver, solver_value
 
 InnerPrecision = Literal["float", "single", "half", "fp16"]

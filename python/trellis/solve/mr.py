@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..arguments import real
-from ..operators import QuarkOperator
+from ..ground.arguments import real
+from ..quarks.operators import QuarkOperator
 from .custom_operator import CustomOperator
 from .values import Krylov, Solver, limits
 

@@ -6,11 +6,11 @@ import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from ..errors import BadArgument
-from ..operator_records import OperatorRecord
+from ..ground.errors import BadArgument
+from ..ground.operator_records import OperatorRecord
 
 if TYPE_CHECKING:
-    from ..operators import QuarkOperator
+    from ..quarks.operators import QuarkOperator
 
 
 class Prepared(ABC):

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..arguments import instance, integer, real
-from ..core import load
-from ..errors import BadArgument
-from ..operators import QuarkOperator
+from ..ground.arguments import instance, integer, real
+from ..ground.compiled_core import load
+from ..ground.errors import BadArgument
+from ..quarks.operators import QuarkOperator
 from .custom_operator import CustomOperator
 
 if TYPE_CHECKING:

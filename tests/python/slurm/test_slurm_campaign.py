@@ -16,11 +16,11 @@ import campaign_tools as tools
 import pytest
 from conftest import Allocation
 
-from trellis.campaign.figures import simulate
 from trellis.campaign.files import load_campaign, load_machine, parse_campaign, parse_machine
 from trellis.campaign.history import gpu_idle_until_last, read_history
 from trellis.campaign.manager import Manager
 from trellis.campaign.model import Campaign
+from trellis.campaign.utilisation import simulate
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 

@@ -6,8 +6,8 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...errors import BadArgument
-from ...nearest import did_you_mean
+from ...ground.errors import BadArgument
+from ...ground.nearest_word import did_you_mean
 from ..model import Machine
 from .base import Launcher
 

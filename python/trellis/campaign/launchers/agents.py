@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import NotAvailable
+from ...ground.errors import NotAvailable
 from ..model import Machine, Placement
 from . import slurm_system
 from .agent import PROTOCOL

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...errors import NotAvailable
+from ...ground.errors import NotAvailable
 from ..model import Machine, Placement
 from . import patience
 from .base import LAUNCH_ONCE, MANAGER, MARKER, Ended, Handle, Launch, Orphan

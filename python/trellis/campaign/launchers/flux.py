@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from ...errors import NotAvailable
+from ...ground.errors import NotAvailable
 from ..model import Machine, Placement
 from .base import Ended, Handle, Launch
 from .clients import ClientLauncher

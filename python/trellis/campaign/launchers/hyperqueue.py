@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...errors import BadArgument, NotAvailable
+from ...ground.errors import BadArgument, NotAvailable
 from ..model import Machine, Placement
 from . import slurm_system
 from .agent import die_with_parent

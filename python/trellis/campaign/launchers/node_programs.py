@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from ...errors import NotAvailable
+from ...ground.errors import NotAvailable
 from . import patience, slurm_system
 from .slurm_watch import all_steps
 

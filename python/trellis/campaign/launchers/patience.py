@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from ...errors import NotAvailable
+from ...ground.errors import NotAvailable
 
 #: For so long a question is repeated where nothing can go on without its answer.
 SECONDS = 300.0

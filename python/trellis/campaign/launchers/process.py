@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import NotAvailable
+from ...ground.errors import NotAvailable
 from ..model import Machine, Placement
 from .agent import EscapedProcesses
 from .base import LAUNCH_ONCE, MANAGER, MARKER, Ended, Handle, Launch, Launcher, Orphan

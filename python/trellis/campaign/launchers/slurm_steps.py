@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import NotAvailable
+from ...ground.errors import NotAvailable
 from ..model import Machine, Placement
 from . import patience, slurm_system
 from .base import LAUNCH_ONCE, MANAGER, Ended, Handle, Launch, Launcher, Orphan

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...errors import BadArgument, NotAvailable
+from ...ground.errors import BadArgument, NotAvailable
 from ..model import Machine
 from ..times import parse_seconds
 from .patience import NoAnswer

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...errors import Error, NotAvailable
+from ...ground.errors import Error, NotAvailable
 from . import slurm_system
 from .patience import patiently
 

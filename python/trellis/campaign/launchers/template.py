@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 
-from ...errors import BadArgument, NotAvailable
+from ...ground.errors import BadArgument, NotAvailable
 from ..model import Machine, Placement
 from .base import Handle, Launch
 from .process import ProcessLauncher

@@ -1,0 +1,1 @@
+"""Charges from Feynman-Hellmann correlators and from three-point functions."""

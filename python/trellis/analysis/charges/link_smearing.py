@@ -1,0 +1,78 @@
+"""Whether the links under the operator were smeared in time, from what measurement files say of their run.
+
+Smeared links depend on the links of the neighbouring time slices: the operator then couples more than two of
+them, and correlators are sums of decaying states only at distances beyond the smearing. Of links smeared on
+their own time slice (`ape_spatial`, `stout_spatial`) nothing of the kind is expected.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+from ..measurements import Measurements
+from .charge_results import ChargeOptions
+
+#: Time slices between the current and source or sink that fits keep on such links. Seen with flow_time = 1.0,
+#: on which R is off by 15 % at one slice and by 1 % at two (doc/howto/axial_charge.md).
+SLICES_OFF = 2
+
+
+def smearing_in_time(measurements: Measurements) -> str | None:
+    """What was done to the links that the quarks see: "stout 0.1x3, flow 1"; None: nothing, or not known.
+
+    From the attribute `physics` of a file, its run file's tables as JSON; without it from the text of the run
+    file. Files of one set of measurements agree in it (merging.py).
+    """
+    for file in measurements.files:
+        text = file.attributes.get("physics")
+        if isinstance(text, str):
+            return _described(_tables(text, json.loads))
+    for text in measurements.run_files:
+        found = _described(_tables(text, tomllib.loads))
+        if found is not None:
+            return found
+    return None
+
+
+def off_smeared_links(options: ChargeOptions, smearing: str | None) -> ChargeOptions:
+    """Of fits with fixed sinks: SLICES_OFF on smeared links, unless `t_min_first` was set."""
+    if smearing is None or "t_min_first" in options.model_fields_set:
+        return options
+    first = SLICES_OFF if options.t_min_last is None else min(SLICES_OFF, options.t_min_last)
+    return options.model_copy(update={"t_min_first": max(first, options.t_min_first)})
+
+
+def why_later(smearing: str | None) -> str:
+    """In words."""
+    return (
+        f"windows begin {SLICES_OFF} slices from source and sink, for the links under the operator are "
+        f"smeared in time ({smearing}); charges.t_min_first sets another number"
+    )
+
+
+def _tables(text: str, parse) -> dict:
+    """[smearing], empty where the text is none of its kind."""
+    try:
+        tables = parse(text)
+    except ValueError:  # of both parsers; files of others may have any text there
+        return {}
+    found = tables.get("smearing") if isinstance(tables, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _described(table: dict) -> str | None:
+    """Steps and times, APE first, then stout, then flow, as they are done."""
+    parts = []
+    for kind, weight, default in (("ape", "alpha", 0.5), ("stout", "rho", 0.1)):
+        steps = _number(table.get(f"{kind}_steps"))
+        if steps > 0 and table.get(f"{kind}_spatial") is not True:
+            parts.append(f"{kind} {_number(table.get(f'{kind}_{weight}', default)):g}x{steps:g}")
+    flow_time = _number(table.get("flow_time"))
+    if flow_time > 0:
+        parts.append(f"flow {flow_time:g}")
+    return ", ".join(parts) or None
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

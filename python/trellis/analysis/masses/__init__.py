@@ -1,0 +1,1 @@
+"""Masses from two-point functions: series, models, windows and their fits."""

@@ -1,0 +1,266 @@
+"""From the measured correlators to the real time series per particle that are fitted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import AnalysisError
+from ..measurements import CorrelatorData, Measurements
+from ..options import AnalysisOptions
+from ..zero_times import missing_times, of_zeros, partly_zero
+
+_POLARISATION = re.compile(r"^(?P<stem>.+)_[xyz]$")
+
+
+@dataclass
+class Correlator:
+    """A real correlator of one particle at one |n|^2 on all configurations.
+
+    Attributes
+    ----------
+    samples
+        Shape [configuration, time], time from the source, the ground state positive.
+    kind
+        "meson" or "baryon".
+    image
+        +1 or -1: C(T - t) = +- C(t) holds in the mean (mesons on a periodic lattice); 0: no such symmetry.
+    members
+        Names of the datasets that were averaged.
+    flaw
+        Why it cannot be fitted, if that is known beforehand.
+    """
+
+    name: str
+    particle: str
+    kind: str
+    samples: NDArray
+    boundary_t: str
+    image: int
+    members: list[str]
+    momentum_squared: int = 0
+    attributes: dict = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    flaw: str | None = None
+
+    @property
+    def has_backward_baryon(self) -> bool:
+        """Whether the other parity runs backwards in a baryon with a sign, as a fit to its real part expects.
+
+        A phase exp(i pi a) of quarks gives it exp(-+ 3 pi i a); with Dirichlet time it does not come back.
+        """
+        if self.boundary_t == "dirichlet":
+            return False
+        phase = _phase_over_pi(self.boundary_t)
+        return phase is None or abs(3 * phase - round(3 * phase)) < 1e-9
+
+    @property
+    def time_extent(self) -> int:
+        return self.samples.shape[1]
+
+    def folded(self) -> NDArray:
+        """(C(t) + image C(T - t)) / 2 at t = 0 ... T/2, shape [configuration, T/2 + 1]; t = 0 stays alone."""
+        if self.image == 0:
+            raise AnalysisError(
+                f"{self.name}: expected a correlator that is symmetric in time, found image 0"
+            )
+        extent = self.time_extent
+        forward = self.samples[:, : extent // 2 + 1].copy()
+        backward = self.samples[:, :0:-1][:, : extent // 2]
+        forward[:, 1:] = 0.5 * (forward[:, 1:] + self.image * backward)
+        return forward
+
+    def reversed_in_time(self, name: str) -> Correlator:
+        """C(T - t), made positive: the parity partner of a baryon."""
+        samples = np.roll(self.samples[:, ::-1], 1, axis=1)
+        sign = 1.0 if samples[:, 1:3].mean() > 0 else -1.0
+        return Correlator(
+            name,
+            name,
+            self.kind,
+            sign * samples,
+            self.boundary_t,
+            self.image,
+            self.members,
+            self.momentum_squared,
+            self.attributes,
+            flaw=self.flaw,
+        )
+
+    def fit_samples(self) -> NDArray:
+        """What fits see: folded where there is a symmetry, forward in time otherwise."""
+        return self.folded() if self.image else self.samples
+
+
+def time_reflection(gamma: str) -> int | None:
+    """Sign of a Dirac matrix under gamma_t gamma_5 Gamma gamma_5 gamma_t: (-1)^(number of gamma_t).
+
+    gamma5 = gamma_x gamma_y gamma_z gamma_t counts one. None for a name that is not a product of gammas. The
+    correlator of source and sink is symmetric in time when the product of their signs is +1.
+    """
+    words = gamma.lower().replace("*", " ").replace("gamma_", "gamma").split()
+    sign = 1
+    for word in words:
+        if word in ("gammat", "gamma5", "gamma4"):
+            sign = -sign
+        elif word not in ("gammax", "gammay", "gammaz", "identity", "1", "one"):
+            return None
+    return sign if words else None
+
+
+def _phase_over_pi(boundary: object) -> float | None:
+    """Of a boundary condition in time that is a finite number; None for others."""
+    try:
+        phase = float(str(boundary))
+    except ValueError:
+        return None
+    return phase if np.isfinite(phase) else None
+
+
+def _image(data: CorrelatorData, values: NDArray, notes: list[str]) -> int:
+    """+1, -1 or 0, from the quantum numbers, checked against the data."""
+    boundary = data.attributes["boundary_t"]
+    if boundary not in ("periodic", "antiperiodic", "dirichlet") and _phase_over_pi(boundary) is None:
+        raise AnalysisError(
+            f"{data.name}: boundary_t: expected periodic, antiperiodic, dirichlet or a phase over pi, found "
+            f"{boundary!r}"
+        )
+    if data.attributes["type"] != "meson" or boundary == "dirichlet":
+        return 0
+    mean = values.mean(axis=0)
+    odd, even = mean[1:] - mean[:0:-1], mean[1:] + mean[:0:-1]
+    seen = 1 if np.abs(even).sum() >= np.abs(odd).sum() else -1
+    source, sink = (time_reflection(str(data.attributes.get(end, ""))) for end in ("source", "sink"))
+    if source is None or sink is None:
+        notes.append(f"{data.name}: symmetry in time ({seen:+d}) taken from the data, gamma names unknown")
+        return seen
+    expected = source * sink
+    if expected != seen:
+        notes.append(
+            f"{data.name}: the data look {seen:+d} in time, the gammas say {expected:+d}: that is used"
+        )
+    return expected
+
+
+def _real_part(data: CorrelatorData, values: NDArray, notes: list[str]) -> NDArray:
+    mean = np.abs(values.mean(axis=0))
+    if np.abs(values.imag.mean(axis=0)).sum() > 0.5 * mean.sum():
+        notes.append(f"{data.name}: the imaginary part is used, the real part is the smaller one")
+        return values.imag
+    return values.real
+
+
+def _at_momentum(data: CorrelatorData, squared: int) -> NDArray:
+    """Average over all momenta with this |n|^2, shape [configuration, time], complex."""
+    chosen = (data.momenta**2).sum(axis=1) == squared
+    return data.values[:, chosen].mean(axis=1)
+
+
+def _groups(measurements: Measurements, options: AnalysisOptions) -> dict[str, list[str]]:
+    """Result name -> datasets to average per configuration."""
+    names = [n for n, c in measurements.correlators.items() if c.attributes["type"] in ("meson", "baryon")]
+    groups: dict[str, list[str]] = {}
+    if options.averages is not None:
+        for name, members in options.averages.items():
+            for member in members:
+                if member not in names:
+                    raise AnalysisError(f"averages: expected one of {names}, found {member!r}")
+            groups[name] = list(members)
+    else:
+        stems: dict[str, list[str]] = {}
+        for name in names:
+            if match := _POLARISATION.match(name):
+                stems.setdefault(match["stem"], []).append(name)
+        groups = {stem: members for stem, members in stems.items() if len(members) > 1 and stem not in names}
+    used = {member for members in groups.values() for member in members}
+    order = {member: name for name, members in groups.items() for member in members[:1]}
+    result: dict[str, list[str]] = {}
+    for name in names:  # keep the order of the file
+        if name in order:
+            result[order[name]] = groups[order[name]]
+        elif name not in used:
+            result[name] = [name]
+    return result
+
+
+def particle_correlators(measurements: Measurements, options: AnalysisOptions) -> list[Correlator]:
+    """All correlators to analyse: averaged over polarisations and equal |n|^2, real, positive.
+
+    Without `options.particles`, datasets that carry no attribute `particle` are left out.
+
+    Raises
+    ------
+    AnalysisError
+        Names that are not there, members that do not belong together, or a single time.
+    """
+    for name, c in measurements.correlators.items():
+        if c.values.shape[2] < 2:
+            raise AnalysisError(
+                f"{name}: expected a correlator of at least 2 times, found T = {c.values.shape[2]}: there is "
+                "no energy in it"
+            )
+    groups = _groups(measurements, options)
+    wanted = options.particles
+    result = []
+    for name, members in groups.items():
+        data = [measurements.correlators[m] for m in members]
+        particle = str(data[0].attributes.get("particle") or "")
+        if not particle if wanted is None else not {name, particle}.intersection(wanted):
+            continue
+        squares = sorted({int(s) for s in (data[0].momenta ** 2).sum(axis=1)})
+        for squared in squares if options.moving else [s for s in squares if s == 0]:
+            result.append(_build(name, particle or name, data, squared))
+    if wanted is not None:
+        known = {c.name for c in result} | {c.particle for c in result}
+        missing = [w for w in wanted if w not in known]
+        if missing:
+            raise AnalysisError(f"particles: expected names among {sorted(groups)}, found {missing}")
+    return result
+
+
+def _build(name: str, particle: str, data: list[CorrelatorData], squared: int) -> Correlator:
+    kinds = {d.attributes["type"] for d in data}
+    if kinds not in ({"meson"}, {"baryon"}):
+        raise AnalysisError(
+            f"{name}: type: expected meson or baryon, the same for all members, found {sorted(kinds)}"
+        )
+    notes: list[str] = []
+    parts = [_real_part(d, _at_momentum(d, squared), notes) for d in data]
+    images = {_image(d, p, notes) for d, p in zip(data, parts, strict=True)}
+    if len(images) != 1:
+        raise AnalysisError(f"{name}: expected members with one symmetry in time, found {sorted(images)}")
+    flaws = [_zeros(d, p, notes) for d, p in zip(data, parts, strict=True)]
+    samples = np.mean(parts, axis=0)
+    head = samples[:, 1 : max(2, samples.shape[1] // 4 + 1)].mean(axis=0)
+    if head.sum() < 0:
+        notes.append(f"{name}: multiplied by -1")
+        samples = -samples
+    label = name if squared == 0 else f"{name}_p{squared}"
+    return Correlator(
+        name=label,
+        particle=particle,
+        kind=data[0].attributes["type"],
+        samples=samples,
+        boundary_t=str(data[0].attributes["boundary_t"]),
+        image=images.pop(),
+        members=[d.name for d in data],
+        momentum_squared=squared,
+        attributes=data[0].attributes,
+        notes=notes,
+        flaw=next((flaw for flaw in flaws if flaw), None),
+    )
+
+
+def _zeros(data: CorrelatorData, values: NDArray, notes: list[str]) -> str | None:
+    """Why a correlator with times without numbers cannot be fitted; a note of a few such numbers."""
+    runs_round = data.attributes["type"] == "meson" and data.attributes["boundary_t"] != "dirichlet"
+    times = missing_times(values, to_the_end=runs_round)
+    if times:
+        return f"{data.name}: {of_zeros(times, len(values))}"
+    partly = partly_zero(values)
+    if partly is not None:
+        notes.append(f"{data.name}: {partly}, which look like numbers that were not written")
+    return None

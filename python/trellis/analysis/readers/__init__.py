@@ -1,0 +1,1 @@
+"""Readers of measurement files, those of Trellis and of other programs."""

@@ -1,0 +1,1 @@
+"""The analysis of the stream that trellis generate writes."""

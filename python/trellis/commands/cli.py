@@ -1,0 +1,319 @@
+"""The command line. Each command is a thin layer over a function of trellis.commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import cli_campaign, console
+
+app = typer.Typer(
+    name="trellis",
+    help="Lattice QCD from a gauge field to a number with an error bar.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+app.add_typer(cli_campaign.app)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")]
+Schema = Annotated[
+    bool, typer.Option("--schema", help="Print the JSON schema of the run file, with all descriptions.")
+]
+RunFile = Annotated[Path | None, typer.Argument(metavar="RUN.toml", help="The run file.", show_default=False)]
+Lattice = Annotated[
+    str | None,
+    typer.Option(metavar="X.Y.Z.T", help="Extents, for files that do not say them."),
+]
+
+
+@app.command()
+def info(
+    file: Annotated[Path, typer.Argument(help="A gauge configuration.")],
+    json: Json = False,
+    lattice: Lattice = None,
+) -> None:
+    """What a gauge file is, its observables, and whether it is sound (exit status 0 if so)."""
+    from .info import info as command
+
+    console.run(lambda: command(file, lattice=lattice, json=json), json)
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A gauge configuration.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
+    format: Annotated[
+        str, typer.Option("--format", help="ildg, scidac, nersc, nersc-2row, milc or openqcd.")
+    ],
+    precision: Annotated[
+        int | None, typer.Option(help="Bits of each number, 32 or 64; default: 64, or what the format has.")
+    ] = None,
+    byte_order: Annotated[str, typer.Option(help="nersc, nersc-2row, milc: big or little.")] = "big",
+    logical_file_name: Annotated[
+        str, typer.Option("--lfn", help="ildg: logical file name (record ildg-data-lfn).")
+    ] = "",
+    ensemble_id: Annotated[str, typer.Option(help="nersc: ENSEMBLE_ID.")] = "",
+    ensemble_label: Annotated[str, typer.Option(help="nersc: ENSEMBLE_LABEL.")] = "",
+    lattice: Lattice = None,
+    json: Json = False,
+) -> None:
+    """Write a gauge configuration in another format."""
+    from .convert import convert as command
+
+    console.run(
+        lambda: command(
+            source,
+            target,
+            format=format,
+            precision=precision,
+            byte_order=byte_order,
+            logical_file_name=logical_file_name,
+            ensemble_id=ensemble_id,
+            ensemble_label=ensemble_label,
+            lattice=lattice,
+            json=json,
+        ),
+        json,
+    )
+
+
+@app.command("convert-input")
+def convert_input(
+    source: Annotated[Path, typer.Argument(metavar="INPUT", help="An input of another program.")],
+    program: Annotated[
+        str, typer.Option("--from", help="milc (su3_rhmc_hisq), openacc (OpenStaPLE) or openqcd (qcd1).")
+    ],
+    target: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="RUN.toml", help="Write it there; default: print it."),
+    ] = None,
+    action: Annotated[
+        str | None,
+        typer.Option(
+            help="openacc: the gauge action it was compiled with: wilson, symanzik (default), iwasaki, dbw2."
+        ),
+    ] = None,
+    lattice: Annotated[
+        str | None, typer.Option(metavar="X.Y.Z.T", help="openqcd: the extents it was compiled with.")
+    ] = None,
+    flavours: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,...", help="milc: n_f of each mass; default: dyn_flavors of the input."),
+    ] = None,
+    tree_level: Annotated[
+        bool, typer.Option("--tree-level", help="milc: the tree-level gauge action also where u0 is not 1.")
+    ] = False,
+    periodic: Annotated[
+        bool, typer.Option("--periodic", help="openqcd: periodic in time, whatever the input says.")
+    ] = False,
+    one_replica: Annotated[
+        bool, typer.Option("--one-replica", help="openacc: without parallel tempering.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """A run file of generate from an input of MILC, the OpenACC staggered code or openQCD."""
+    from .arguments import parse_lattice
+    from .convert_input import convert_input as command
+    from .convert_input import parse_flavours
+
+    console.run(
+        lambda: command(
+            source,
+            program=program,
+            target=target,
+            json=json,
+            action=action,
+            extents=parse_lattice(lattice),
+            flavours=parse_flavours(flavours),
+            tree_level=tree_level,
+            periodic=periodic,
+            one_replica=one_replica,
+        ),
+        json,
+    )
+
+
+@app.command()
+def generate(
+    run_file: RunFile = None,
+    resume: Resume = False,
+    json: Json = False,
+    schema: Schema = False,
+    schema_hmc: Annotated[
+        bool, typer.Option("--schema-hmc", help=r"The schema of run files with \[molecular_dynamics].")
+    ] = False,
+    trajectories: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Make N more trajectories, whatever the run file's total is."),
+    ] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Propose steps of the integrator instead of running.")
+    ] = False,
+    acceptance: Annotated[
+        float | None,
+        typer.Option(metavar="P", min=0.05, max=0.999, help="Wished by --tune; default: 0.85."),
+    ] = None,
+) -> None:
+    r"""Make gauge configurations: by heat bath, or with \[molecular_dynamics] by hybrid Monte Carlo."""
+    from ..run_files import GenerateRun, HmcRun
+    from .generate import generate as command
+
+    if schema_hmc:
+        console.run(lambda: _print_schema(HmcRun), json)
+    if acceptance is not None and not tune:
+        raise typer.BadParameter("--acceptance belongs to --tune: a run has the acceptance of its integrator")
+    if trajectories is not None and tune:
+        raise typer.BadParameter("--trajectories belongs to a run: --tune makes a few of its own, always 6")
+    options = {"trajectories": trajectories, "tune": (acceptance or 0.85) if tune else None}
+    _with_run_file(command, GenerateRun, run_file, resume, json, schema, **options)
+
+
+@app.command()
+def measure(
+    run_file: RunFile = None,
+    resume: Resume = False,
+    json: Json = False,
+    schema: Schema = False,
+    first: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Leave out configurations below this number: runs side by side."),
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option(metavar="N", help="Leave out configurations above this number.")
+    ] = None,
+) -> None:
+    """Propagators and correlators on a set of configurations."""
+    from ..run_files import MeasureRun
+    from .measure import measure as command
+
+    _with_run_file(command, MeasureRun, run_file, resume, json, schema, first=first, last=last)
+
+
+def _with_run_file(
+    command, model, run_file: Path | None, resume: bool, json: bool, schema: bool, **options: object
+) -> None:
+    if schema:
+        console.run(lambda: _print_schema(model), json)
+    if run_file is None:
+        raise typer.BadParameter("a run file is needed: RUN.toml")
+    console.run(lambda: command(run_file, resume=resume, json=json, **options), json, is_run=True)
+
+
+def _print_schema(model) -> None:
+    import json
+
+    from ..ground.launched_ranks import launched_rank
+
+    if launched_rank() == 0:
+        print(json.dumps(model.model_json_schema(), indent=2))
+
+
+@app.command()
+def analyze(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="PATH...",
+            help="Measurement files, a stream.h5 of trellis generate, or folders.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+        "analysis"
+    ),
+    companion: Annotated[
+        list[Path] | None,
+        typer.Option(help="Measurements of another action or lattice, for a second part of the report."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    options: Annotated[
+        Path | None, typer.Option(help="TOML file with options of the analysis; --schema lists its keys.")
+    ] = None,
+    json: Json = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the options.")] = False,
+) -> None:
+    """Masses with errors, plots and report.html from measured correlators, or from a gauge stream."""
+    from .analyze import analyze as command
+
+    if schema:
+        from ..analysis import AnalysisOptions
+
+        console.run(lambda: _print_schema(AnalysisOptions), json)
+    if not paths:
+        raise typer.BadParameter("files or folders with measurements, or a stream.h5, are needed: PATH...")
+    console.run(
+        lambda: command(paths, output, companion=companion or [], title=title, options=options, json=json),
+        json,
+    )
+
+
+@app.command()
+def doctor(
+    json: Json = False,
+    lattice: Annotated[
+        str, typer.Option(metavar="X.Y.Z.T", help="Lattice for which the lane split is shown.")
+    ] = "16.16.16.16",
+    quick: Annotated[bool, typer.Option(help="Leave out the speed measurements.")] = False,
+) -> None:
+    """What this build and this machine can do: a first look when something is slow or missing."""
+    from .doctor import doctor as command
+
+    console.run(lambda: command(lattice=lattice, quick=quick, json=json), json)
+
+
+@app.command()
+def tune(
+    run_file: Annotated[Path, typer.Argument(metavar="RUN.toml", help="A run file of generate or measure.")],
+    json: Json = False,
+) -> None:
+    """Find the fastest ways of a run file's kernels, and keep them in the user's cache folder."""
+    from .tune import tune as command
+
+    console.run(lambda: command(run_file, json=json), json)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+)
+def bench(context: typer.Context) -> None:
+    """Speed of the kernels beside what the machine can do, e.g. bench wilson --json."""
+    from .bench import bench as command
+
+    console.run(lambda: command(context.args), "--json" in context.args)
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for everything.")] = Path("demo"),
+    json: Json = False,
+) -> None:
+    """From nothing to hadron masses and g_A in minutes: generate, measure, analyze, a report to open."""
+    from .demo import demo as command
+
+    console.run(lambda: command(output, json=json), json)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from ..ground.version import __version__
+
+        typer.echo(f"trellis {__version__}")
+        raise typer.Exit(0)
+
+
+def main() -> None:
+    """Entry point of the `trellis` program."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

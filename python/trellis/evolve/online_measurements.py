@@ -1,0 +1,283 @@
+"""Measurements on the configurations of a running chain ([measure] of a run file)."""
+
+from __future__ import annotations
+
+import cmath
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..gauge.flow import flow_history
+from ..ground.errors import BadArgument
+from ..ground.solve_report import NotConverged
+from ..quarks.operators import WilsonClover
+from ..solve.cg import cg
+from ..solve.even_odd import even_odd
+from ..solve.mixed_precision import mixed_precision
+from ..solve.staggered import HISQ, Staggered, StaggeredObservables
+
+if TYPE_CHECKING:
+    from ..gauge.fields import GaugeField
+    from ..run_files.online import LoopTable, MeasureTable, NoiseTable, OnlineFlowTable, ValenceTable
+    from ..run_files.sea import BackgroundTable, FermionTable, SmearingTable
+    from ..solve.noise_traces import WilsonObservables
+
+#: A measurement: a number, or an array with a first axis of noise vectors, flow times or R.
+Values = dict[str, Any]
+
+
+def boundary_phases(phases: Sequence[float]) -> list[complex]:
+    """exp(i pi phase), exact for 0 and 1."""
+    exact = {0.0: 1.0 + 0j, 1.0: -1.0 + 0j}
+    return [exact.get(p, cmath.exp(1j * cmath.pi * p)) for p in phases]
+
+
+def sea_flavours(
+    fermions: Sequence[FermionTable], smearing: SmearingTable, background: BackgroundTable
+) -> list[ValenceTable]:
+    """The flavours of the sea, with the links and the field that they see there."""
+    from ..run_files.online import ValenceTable
+
+    return [
+        ValenceTable(
+            name=fermion.name,
+            type=fermion.type,
+            n_f=fermion.n_f,
+            mass=fermion.bare_mass,
+            csw=fermion.csw,
+            twisted_mass=fermion.twisted_mass,
+            epsilon=fermion.epsilon,
+            boundary=fermion.boundary,
+            mu_over_ipiT=fermion.mu_over_ipiT,
+            charge_thirds=fermion.charge_thirds,
+            b=background.b if fermion.type != "wilson" else (0, 0, 0),
+            e=background.e if fermion.type != "wilson" else (0, 0, 0),
+            rho=(smearing.rho or 0.0) if fermion.type != "hisq" else 0.0,
+            rho_mu_nu=smearing.rho_mu_nu if fermion.type != "hisq" else None,
+            levels=smearing.levels if fermion.type != "hisq" else 0,
+        )
+        for fermion in fermions
+    ]
+
+
+class OnlineMeasurements:
+    """What [measure] asks for.
+
+    Values depend on the links, the table, and (seed, stream, number) alone. All flavours see the same noise
+    vectors, so that their differences are less noisy.
+
+    Parameters
+    ----------
+    table
+        [measure], or None: nothing is ever due.
+    flavours
+        Of the sea; those of [[measure.valence]] are added.
+    thermalisation
+        Nothing is measured up to and including this number.
+    """
+
+    def __init__(
+        self,
+        table: MeasureTable | None,
+        flavours: Sequence[ValenceTable],
+        *,
+        seed: int,
+        stream: int,
+        thermalisation: int,
+    ) -> None:
+        self.table = table
+        self._measured_before: dict[str, dict[str, Any]] = {}
+        self.seed, self.stream, self.thermalisation = seed, stream, thermalisation
+        self.flavours = [*flavours, *(table.valence if table else [])]
+        if table and table.fermions is not None and not self.flavours:
+            raise BadArgument(
+                "measure.fermions: the run has no quarks; add [[measure.valence]], or leave the table out"
+            )
+        if table and table.fermions is not None and table.fermions.magnetisation:
+            if all(flavour.type == "wilson" for flavour in self.flavours):
+                raise BadArgument(
+                    "measure.fermions.magnetisation is that of staggered and HISQ flavours, and there is none"
+                )
+        if table and table.valence and flavours:
+            taken = {f.name for f in flavours} & {f.name for f in table.valence}
+            if taken:
+                raise BadArgument(f"measure.valence: the name {taken.pop()!r} is that of a sea quark")
+
+    def measure(self, U: GaugeField, number: int) -> Values:
+        """What is due after trajectory (or sweep) `number`; empty if nothing is. Collective."""
+        after = number - self.thermalisation
+        if self.table is None or after <= 0:
+            return {}
+        begin = time.perf_counter()
+        values: Values = {}
+        fermions, flow, loops = self.table.fermions, self.table.flow, self.table.loops
+        if fermions is not None and after % fermions.every == 0:
+            values |= self._fermions(fermions, U, number)
+        if flow is not None and after % flow.every == 0:
+            values |= self._flow(flow, U, number)
+        if loops is not None and after % loops.every == 0:
+            values |= self._loops(loops, U, number)
+        if values:
+            values["seconds_measure"] = time.perf_counter() - begin
+        return values
+
+    def record(self) -> dict[str, dict[str, Any]]:
+        """What the series of a run stand for: JSON values by the table's name, part of the run's state."""
+        return {**self._measured_before, **self._meaning()}
+
+    def go_on(self, stored: dict[str, dict[str, Any]] | None, where: str) -> None:
+        """Compare with the record of the state that a run goes on from; tables may come and go.
+
+        Raises
+        ------
+        BadArgument
+            A series would have values of two meanings.
+        """
+        self._measured_before = stored or {}
+        for name, values in self._meaning().items():
+            before = self._measured_before.get(name, values)
+            changed = [key for key in values if key in before and before[key] != values[key]]
+            if changed:
+                said = ", ".join(
+                    f"{key} = {before[key]!r} before, and {values[key]!r} now" for key in changed
+                )
+                raise BadArgument(
+                    f"{where}: {name} was measured with {said}: a changed [measure] needs another folder"
+                )
+
+    def _meaning(self) -> dict[str, dict[str, Any]]:
+        """Of each table what its values depend on, but for the accuracy of solves and of the flow's steps."""
+        if self.table is None:
+            return {}
+        kept = {"fermions": {"vectors", "noise"}, "flow": {"action", "time", "spacing"}}
+        found = {}
+        for name, part in (
+            ("fermions", self.table.fermions),
+            ("flow", self.table.flow),
+            ("loops", self.table.loops),
+        ):
+            if part is not None:
+                found[f"measure.{name}"] = part.model_dump(
+                    mode="json", include=kept.get(name), exclude={"every"}
+                )
+        for flavour in self.table.valence:
+            found[f"measure.valence {flavour.name!r}"] = flavour.model_dump(mode="json", exclude={"name"})
+        return found
+
+    def axes(self) -> dict[str, list[float]]:
+        """Flow times, for the series that have them."""
+        if self.table is None or self.table.flow is None:
+            return {}
+        flow = self.table.flow
+        count = int(np.ceil(flow.time / flow.spacing * (1 - 1e-12)))
+        times = np.minimum(flow.spacing * np.arange(count + 1), flow.time).tolist()
+        names = ("energy_clover", "energy_plaquette", "charge_clover", "charge_improved")
+        return {f"flow_{name}": times for name in names}
+
+    def _fermions(self, table: NoiseTable, U: GaugeField, number: int) -> Values:
+        solver = mixed_precision(cg(tolerance=table.residual, max_iterations=table.max_iterations))
+        values: Values = {}
+        iterations = 0
+        key: dict[str, Any] = {
+            "vectors": table.vectors,
+            "noise": table.noise,
+            "seed": self.seed,
+            "stream": self.stream,
+            "configuration": number,
+            "susceptibility": table.susceptibility,
+        }
+        smeared: dict[tuple[Any, int], GaugeField] = {}
+        hisq: HISQ | None = None
+        for flavour in self.flavours:
+            links_key = (flavour.weights, flavour.levels)
+            if links_key not in smeared:
+                smeared[links_key] = U._stout(flavour.weights, flavour.levels) if flavour.levels else U
+            links = smeared[links_key]
+            found: StaggeredObservables | WilsonObservables
+            try:
+                if flavour.type == "wilson":
+                    found = even_odd(solver)(_wilson(links, flavour)).observables(n_f=flavour.n_f, **key)
+                    series: Values = {"condensate": found.condensate, "pseudoscalar": found.pseudoscalar}
+                else:
+                    M = _staggered(links, flavour, hisq)
+                    hisq = M if isinstance(M, HISQ) else hisq
+                    found = M.observables(n_f=flavour.n_f, planes=table.magnetisation, solver=solver, **key)
+                    series = {"condensate": found.condensate}
+                    series |= {f"magnetisation_{plane}": m for plane, m in found.magnetisation.items()}
+            except NotConverged as error:
+                raise NotConverged(
+                    f"{error}; the run file has measure.fermions.max_iterations = {table.max_iterations}, "
+                    f"measure.fermions.residual = {table.residual:g} (flavour {flavour.name!r}, after "
+                    f"trajectory or sweep {number})",
+                    error.report,
+                ) from error
+            iterations += found.report.iterations
+            series |= {
+                "number_density": found.number_density,
+                "susceptibility_connected": found.susceptibility_connected,
+                "susceptibility_disconnected": found.susceptibility_disconnected,
+            }
+            values |= {f"{name}.{flavour.name}": v for name, v in series.items() if v is not None}
+        values["iterations_measure"] = float(iterations)
+        return values
+
+    def _flow(self, table: OnlineFlowTable, U: GaugeField, number: int) -> Values:
+        del number
+        history = flow_history(
+            U,
+            time=table.time,
+            spacing=table.spacing,
+            action=table.action,
+            tolerance=table.tolerance,
+            step=table.step,
+        )
+        return {
+            "flow_energy_clover": history.energy_clover,
+            "flow_energy_plaquette": history.energy_plaquette,
+            "flow_charge_clover": history.charge_clover,
+            "flow_charge_improved": history.charge_improved,
+            "t0": history.t0,
+            "w0": history.w0,
+            "topological_charge": float(history.charge_improved[-1]),
+        }
+
+    def _loops(self, table: LoopTable, U: GaugeField, number: int) -> Values:
+        del number
+        links = U
+        if table.smearing == "ape":
+            links = U.ape(alpha=table.weight or 0.0, steps=table.levels, spatial=True)
+        elif table.smearing == "stout":
+            links = U._stout(table.weight or 0.0, table.levels, spatial=True)
+        return {
+            "wilson_loops": links.wilson_loops(
+                spatial=table.spatial, temporal=table.temporal, planes=table.planes
+            )
+        }
+
+
+def _wilson(links: GaugeField, flavour: ValenceTable) -> WilsonClover:
+    return WilsonClover(
+        links,
+        mass=flavour.bare_mass,
+        csw=flavour.csw,
+        twisted_mass=flavour.twisted_mass,
+        boundary=boundary_phases(flavour.boundary),
+    )
+
+
+def _staggered(links: GaugeField, flavour: ValenceTable, hisq: HISQ | None) -> Staggered | HISQ:
+    """The flavour's operator; one of HISQ shares the smeared links of `hisq`."""
+    parameters: dict[str, Any] = {
+        "mass": flavour.bare_mass,
+        "boundary": boundary_phases(flavour.boundary),
+        "mu_over_ipiT": flavour.mu_over_ipiT,
+        "charge_thirds": flavour.charge_thirds,
+        "b": flavour.b,
+        "e": flavour.e,
+    }
+    if flavour.type != "hisq":
+        return Staggered(links, **parameters)
+    parameters["epsilon"] = flavour.epsilon
+    return HISQ(links, **parameters) if hisq is None else hisq.flavour(**parameters)

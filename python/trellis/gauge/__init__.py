@@ -1,0 +1,1 @@
+"""Gauge fields: how they are read, written and made, their loops, smearing and gradient flow."""

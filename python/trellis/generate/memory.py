@@ -1,0 +1,122 @@
+"""How much memory gauge generation takes at its peak, for each rank.
+
+What the parts of a run hold was fitted to measured peaks (tests/python/test_hmc_memory.py has the list): the
+statement is to be no less than the peak, and at most half as much again. In between lies what a process keeps
+of freed memory, which on small lattices is a third of the fields.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..evolve.rational import order_estimate
+from ..gauge.fields import Geometry
+from ..run_files import GenerateRun, HmcRun
+from ..run_files.online import MeasureTable
+from ..run_files.sea import FermionTable
+from ..runs.setup import gauge_field_bytes
+
+#: Interpreter, libraries and tables, without and with quarks (mpmath).
+_PROCESS, _PROCESS_WITH_QUARKS = 75 << 20, 80 << 20
+#: The numbers below count gauge fields. The heat bath keeps the links from before an update, too.
+_HEATBATH = 4.2
+#: Links, momenta, forces, staples, copies while files are written.
+_QUENCHED = 15.0
+#: Likewise with the link derivative and the vectors of a solve.
+_WITH_QUARKS = 20.5
+#: Of stout smearing: the chain rule, and each level.
+_STOUT, _STOUT_LEVEL = 3.0, 3.0
+#: Copies in float of the gauge force, and of each stout level.
+_FLOAT, _FLOAT_LEVEL = 1.0, 2.0
+#: Fat, reunitarised and long links with their derivatives, and more for each further Naik epsilon.
+_HISQ, _HISQ_EPSILON = 26.0, 9.0
+#: Links of the hops, and with a clover term that, its inverse and their derivative.
+_WILSON, _CLOVER = 10.5, 24.0
+#: Of a rational function of the Wilson operator, and a Hasenbusch ratio.
+_ONE_WILSON, _RATIO = 3.5, 0.2
+#: Vectors on half the lattice of each pole and pseudofermion, by the action's type: kept, and in a solve.
+_KEPT_VECTORS = {"staggered": 3.1, "hisq": 3.1, "wilson": 1.6}
+_SOLVE_VECTORS = {"staggered": 1.6, "hisq": 1.6, "wilson": 1.0}
+#: Of on-line measurements, each noise vector: source, solution, those of the batched solve, insertions.
+_MEASURED_VECTORS = {"staggered": 3.2, "hisq": 3.2, "wilson": 5.0}
+#: And smeared links and operators of one flavour at a time; trajectories with HISQ have room for them.
+_MEASURED_LINKS = 6.2
+#: What a process holds beside or instead: it keeps freed blocks of up to 32 MiB, larger ones go back at once.
+_MARGIN, _LARGE, _MARGIN_OF_LARGE = 1.13, 32 << 20, 0.9
+#: Upper ends of spectra, and lower ones where the mass is no bound, before they are measured.
+_HIGH, _LOW = 6.0, 1e-4
+
+
+def heatbath_bytes(run: GenerateRun, geometry: Geometry) -> float:
+    """Links, copies while files are written, and on-line measurements."""
+    field = gauge_field_bytes(geometry.local_extents, geometry.grid)
+    return _PROCESS + _HEATBATH * field + _measurement_bytes(run.measure, [], geometry)
+
+
+def hmc_bytes(run: HmcRun, geometry: Geometry) -> float:
+    """Of the largest trajectory, its on-line measurements included."""
+    field = gauge_field_bytes(geometry.local_extents, geometry.grid)
+    margin = _MARGIN if field <= _LARGE else _MARGIN_OF_LARGE
+    if not run.fermions:
+        fields = _QUENCHED + (_FLOAT if run.molecular_dynamics.arithmetic == "single" else 0)
+        return _PROCESS + margin * (fields * field + _measurement_bytes(run.measure, run.fermions, geometry))
+    poles = [(fermion.type, _pole_bytes(fermion, geometry)) for fermion in run.fermions]
+    vectors = sum(_KEPT_VECTORS[type] * size for type, size in poles)
+    vectors += max(_SOLVE_VECTORS[type] * size for type, size in poles)
+    vectors += _measurement_bytes(run.measure, run.fermions, geometry)
+    return _PROCESS_WITH_QUARKS + margin * (_gauge_fields(run) * field + vectors)
+
+
+def _gauge_fields(run: HmcRun) -> float:
+    """Of everything that is as large as some gauge fields."""
+    fields = _WITH_QUARKS
+    levels = run.smearing.levels if any(f.type != "hisq" for f in run.fermions) else 0
+    if levels:
+        fields += _STOUT + _STOUT_LEVEL * levels
+    if run.molecular_dynamics.arithmetic == "single":
+        fields += _FLOAT + _FLOAT_LEVEL * levels
+    epsilons = {fermion.epsilon for fermion in run.fermions if fermion.type == "hisq"}
+    if epsilons:
+        fields += _HISQ + _HISQ_EPSILON * (len(epsilons) - 1)
+    for fermion in run.fermions:
+        if fermion.type == "wilson":
+            fields += _CLOVER if fermion.csw != 0 else _WILSON
+            fields += _ONE_WILSON if fermion.n_f == 1 else _RATIO * len(fermion.hasenbusch)
+    return fields
+
+
+def _reals(type: str) -> int:
+    """Of a spinor, or a colour vector."""
+    return 24 if type == "wilson" else 6
+
+
+def _pole_bytes(fermion: FermionTable, geometry: Geometry) -> float:
+    """Of one vector on half the lattice for each pole and pseudofermion."""
+    if fermion.type == "wilson" and fermion.n_f == 2:
+        return 0.0
+    table = fermion.rational
+    low = table.low or (fermion.bare_mass**2 if fermion.type != "wilson" else _LOW)
+    ratio = low / max(table.high or _HIGH, 2 * low)
+    heat_bath_order, heat_bath_tolerance = table.heat_bath
+    orders = (
+        heat_bath_order or order_estimate(ratio, heat_bath_tolerance),
+        table.order or order_estimate(ratio, table.tolerance),
+        table.dynamics_order or order_estimate(ratio, table.dynamics_tolerance),
+    )
+    half = math.prod(geometry.local_extents) / 2
+    return 8 * _reals(fermion.type) * half * max(orders) * (fermion.pseudofermions or 1)
+
+
+def _measurement_bytes(table: MeasureTable | None, sea: Sequence[FermionTable], geometry: Geometry) -> float:
+    """Beyond a trajectory: noise vectors, the links of valence flavours, flows and smeared links."""
+    if table is None:
+        return 0.0
+    has_hisq = any(fermion.type == "hisq" for fermion in sea)
+    links = 0.0 if has_hisq else _MEASURED_LINKS
+    found = links * gauge_field_bytes(geometry.local_extents, geometry.grid)
+    types = {f.type for f in sea} | {f.type for f in table.valence}
+    if table.fermions is not None and types:
+        vectors = max(_MEASURED_VECTORS[type] * _reals(type) for type in types)
+        found += 8 * vectors * math.prod(geometry.local_extents) * table.fermions.vectors
+    return found

@@ -1,0 +1,1 @@
+"""What every room stands on: errors, arguments, ranks, files, records. Nothing here knows a lattice field."""

@@ -1,0 +1,28 @@
+"""The one place that loads the compiled part, trellis._core."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from . import interruption
+from . import uncaught_exceptions as uncaught
+from .errors import NotAvailable
+
+
+def load() -> ModuleType:
+    """The module trellis._core.
+
+    Raises
+    ------
+    NotAvailable
+        It was not built, or it was built for another Python.
+    """
+    try:
+        from .. import _core
+    except ImportError as error:
+        raise NotAvailable(
+            f"the compiled part of trellis cannot be loaded ({error}); build it with ./bootstrap build"
+        ) from error
+    uncaught.watch(_core)
+    interruption.watch(_core)
+    return _core

@@ -1,0 +1,71 @@
+"""Speed of this machine, measured in this process: the denominators of every share of the roof."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from .compiled_core import load
+
+#: Seconds that a measurement takes.
+_SECONDS = 0.1
+#: Of a buffer: larger ones have the bandwidth of memory too, and take from what a run has.
+LARGEST_BUFFER = 256 << 20
+
+
+def show_bytes(count: float) -> str:
+    """ "1.50 GiB", or "1.5 MiB" below a tenth of a GiB."""
+    return f"{count / 2**30:.2f} GiB" if count >= 0.1 * 2**30 else f"{count / 2**20:.1f} MiB"
+
+
+@lru_cache(maxsize=16)
+def read_bandwidth(megabytes: int) -> float:
+    """Bytes per second that this rank's threads read from a buffer of that size, again and again.
+
+    A buffer that fits a cache measures the cache. Cached: the first call takes a tenth of a second.
+    """
+    core = load()
+    return core.read_bandwidth(max(megabytes, 1) << 20, core.thread_count(), _SECONDS)
+
+
+@lru_cache(maxsize=4)
+def fma_peak(precision: str) -> float:
+    """Flops per second of this rank's threads in fused multiply-adds; precision "double" or "float"."""
+    core = load()
+    return core.fma_peak(precision, core.thread_count(), _SECONDS)
+
+
+def peak_gflops(precision: str) -> float:
+    """Fused multiply-add flops per second of all ranks, in 10^9; the slowest rank counts. Collective.
+
+    Parameters
+    ----------
+    precision
+        Of the arithmetic: "double", "float" or "half" (computed in float).
+    """
+    core = load()
+    return core.minimum(fma_peak("double" if precision == "double" else "float")) * core.size() * 1e-9
+
+
+def roof_buffer_bytes(working_set_bytes: float) -> int:
+    """Of the buffer that :func:`roof_gflops` reads for a working set of one rank: few different ones."""
+    megabytes = round(working_set_bytes / 2**20)
+    return min(LARGEST_BUFFER, 1 << (20 + max(megabytes - 1, 0).bit_length()))
+
+
+def roof_gflops(flops: float, bytes: float, working_set_bytes: float, precision: str) -> float:
+    """What all ranks together could reach: min(peak, bandwidth * flops / bytes), in 10^9 flops per second.
+
+    Collective. The working set (bytes of all ranks) selects the level of the memory whose bandwidth counts.
+
+    Parameters
+    ----------
+    flops, bytes
+        Of the work.
+    precision
+        Of the arithmetic: "double", "float" or "half" (computed in float).
+    """
+    core = load()
+    bandwidth = read_bandwidth(roof_buffer_bytes(working_set_bytes / core.size()) >> 20)
+    peak = fma_peak("double" if precision == "double" else "float")
+    slowest = core.minimum(min(peak, bandwidth * flops / bytes) if bytes > 0 else peak)
+    return slowest * core.size() * 1e-9

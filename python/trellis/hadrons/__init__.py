@@ -1,0 +1,1 @@
+"""Hadrons: two-point and three-point functions, and currents in them."""

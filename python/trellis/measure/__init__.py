@@ -1,0 +1,1 @@
+"""trellis measure: propagators and correlators on a set of configurations, saved and continued."""

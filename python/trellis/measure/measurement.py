@@ -1,0 +1,471 @@
+"""Configurations -> propagators -> correlators.NNNNNN.h5, one file per configuration."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import re
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..gauge.fields import GaugeField, Geometry, read_with_report
+from ..gauge.flow import FlowHistory, flow_history
+from ..ground.action_parameters import kappa_to_mass
+from ..ground.compiled_core import load
+from ..ground.errors import BadArgument
+from ..ground.parallel import on_root
+from ..ground.solve_report import NotConverged, SolveReport
+from ..hadrons.channels import NAMED_BARYONS
+from ..hadrons.correlators import contract_baryon, contract_mesons, momenta_up_to
+from ..hadrons.sequential_propagators import QuarkLine
+from ..quarks.domain_wall import SPATIAL_DOUBLERS, propagator_norm
+from ..quarks.propagators import Propagator
+from ..quarks.sources import AMPLIFYING, Source
+from ..run_files import MeasureRun
+from ..runs.folder_lock import FolderLock
+from ..runs.output import Output, counted
+from ..runs.setup import make_output_folder, require_memory, set_threads
+from ..runs.stopping import Stopped, StopRequest
+from ..solve.bound import BoundSolver
+from ..solve.values import Solver
+from .channels import meson_channels
+from .currents import (
+    contract_feynman_hellmann,
+    feynman_hellmann_propagators,
+    require_momenta,
+    require_separations,
+    three_point_functions,
+)
+from .finished_sources import load_sources, remove_sources, save_sources, unfinished_file
+from .inputs import FileStamp, require_one_lattice, require_same_inputs
+from .low_modes import deflated_solver
+from .memory import measurement_bytes
+from .result_files import Measured, require_same_run, result_file, write_result
+from .setup import (
+    LARGEST_NUMBER,
+    LARGEST_OF_NOISE,
+    MIRRORED,
+    are_beyond_half,
+    doublers_on_walls,
+    down_table,
+    find_configurations,
+    has_fixed_time,
+    has_mirrored_mesons,
+    is_amplifying,
+    kappas_of_doublers,
+    make_operator,
+    make_solver,
+    make_source,
+    smeared_links,
+    source_positions,
+    strange_table,
+)
+from .speed import Speed, speed_in_json
+from .stored_propagators import ConfigurationPropagators, has_propagators
+
+
+def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
+    """Everything after the run file was read; returns the JSON object of `trellis measure --json`."""
+    set_threads(run.machine, output)
+    folder = Path(run.output.directory)
+    measurement = _Measurement(run, text, output, StopRequest())
+    largest = LARGEST_OF_NOISE if run.source.type == "noise" else LARGEST_NUMBER
+    found = on_root(lambda: find_configurations(run.configurations, output.notice, largest=largest))
+    measurement.extents = require_one_lattice(found, run.configurations)
+    todo, _ = on_root(lambda: _split_done(found, folder))
+    on_root(lambda: make_output_folder(folder))
+    with FolderLock(folder, "measure", output.warning, [number for number, _ in todo]):
+        return _measure_locked(measurement, found, folder, resume=resume)
+
+
+def _measure_locked(
+    measurement: _Measurement, found: list[tuple[int, str]], folder: Path, *, resume: bool
+) -> dict[str, Any]:
+    """No other run writes the results of these configurations."""
+    run, output, stop = measurement.run, measurement.output, measurement.stop
+    todo, done = on_root(lambda: _split_done(found, folder))
+    begun = on_root(lambda: [number for number, _ in todo if unfinished_file(folder, number).exists()])
+    left = on_root(lambda: [number for number, _ in todo if has_propagators(folder, run, number)])
+    measurement.resume = resume
+    if (done or begun or left) and not resume:
+        there = [f"results of {len(done)} of these configurations, the first {done[0]}"] if done else []
+        there += [f"some sources of configuration {begun[0]}"] if begun else []
+        there += [f"propagators of configuration {left[0]}"] if left and not begun else []
+        raise BadArgument(
+            f"{folder} has {' and '.join(there)}; go on with --resume, or choose another folder"
+        )
+    for number in done:
+        measurement.require_lattice(
+            result_file(folder, number), require_same_run(result_file(folder, number), run)
+        )
+        remove_sources(folder, number)  # of a run that was killed right behind the result
+    now = dict(found)
+    require_same_inputs([(result_file(folder, number), now[number]) for number in done], run, output.line)
+    if done:
+        output.line(f"{len(done)} of {len(found)} configurations are done already")
+    start = time.perf_counter()
+    measured = 0
+    with (
+        stop,
+        warnings.catch_warnings(),
+        output.progress("propagators", len(todo) * run.source.count) as show,
+        contextlib.suppress(Stopped),
+    ):
+        # said once, with the keys
+        for said in (AMPLIFYING, SPATIAL_DOUBLERS):
+            warnings.filterwarnings("ignore", message=f".*{re.escape(said)}")
+        for number, path in todo:
+            stop.check()
+            measurement.measure_configuration(number, path, folder, show, measured)
+            measured += 1
+    seconds = time.perf_counter() - start
+    reports = measurement.reports
+    finished = sorted([*done, *(number for number, _ in todo[:measured])])
+    if measured < len(todo):
+        output.stopped(_what_is_saved(stop.reason, measured, todo[measured][0], measurement))
+    output.line(f"{counted(measured, 'configuration')} in {seconds:.1f} s; results in {folder}")
+    return {
+        "run": "measure",
+        "directory": str(folder),
+        "files": [str(result_file(folder, number)) for number in finished],
+        "configurations": finished,
+        "skipped": len(done),
+        "stopped": measured < len(todo),
+        "seconds": seconds,
+        "solves": len(reports),
+        "stored_propagators": measurement.read,
+        "iterations_max": max((r.iterations for r in reports), default=None),
+        "relative_residual_max": max((r.largest_residual for r in reports), default=None),
+        "solver_seconds": sum(r.seconds for r in reports),
+        "gflops": float(np.mean([r.gflops for r in reports])) if reports else None,
+        "share_of_roof": float(np.mean([r.share_of_roof or 0.0 for r in reports])) if reports else None,
+        "ranks": load().size(),
+        **speed_in_json(reports),
+    }
+
+
+def _split_done(found: list[tuple[int, str]], folder: Path) -> tuple[list[tuple[int, str]], list[int]]:
+    """Configurations without a result file, and the numbers of those with one."""
+    done = [number for number, _ in found if result_file(folder, number).exists()]
+    return [(number, path) for number, path in found if number not in set(done)], done
+
+
+def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measurement) -> str:
+    """After a stop: what there is, and what of the configuration in hand there is not."""
+    text = f"{reason}: stopped before configuration {number}"
+    if measurement.in_hand:
+        what = "nothing is saved"
+        if measurement.sources_done:
+            what = f"{measurement.sources_done} of {measurement.run.source.count} sources are saved"
+        elif measurement.propagators_stored:
+            one = measurement.propagators_stored == 1
+            what = f"{measurement.propagators_stored} {'propagator is' if one else 'propagators are'} saved"
+        text = f"{reason}: stopped in configuration {number}, of which {what}"
+    return f"{text}; saved of this run: {saved} configurations; --resume measures {number} and what follows"
+
+
+def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
+    """The keys of the run file that a solve, or without a report the search for low modes, depends on."""
+    if report is None:
+        return "raise deflation.tolerance or deflation.basis, or ask for fewer deflation.modes"
+    solver = run.solver
+    keys = f"solver.tolerance ({solver.tolerance:g})"
+    if report.iterations >= solver.max_iterations:
+        return f"raise solver.max_iterations ({solver.max_iterations}) or {keys}"
+    return f"raise {keys}, or choose another solver.inner_precision ({solver.inner_precision}) or solver.type"
+
+
+class _Measurement:
+    """What the configurations of a run share."""
+
+    def __init__(self, run: MeasureRun, text: str, output: Output, stop: StopRequest) -> None:
+        self.run, self.text, self.output, self.stop = run, text, output, stop
+        #: of the configuration that is measured
+        self.in_hand, self.sources_done, self.propagators_stored = False, 0, 0
+        self.resume, self.read = False, 0  #: propagators that came from files
+        self.solver = make_solver(run.solver)
+        try:
+            self.channels = meson_channels(run.correlators)
+        except ValueError as error:
+            raise BadArgument(str(error)) from error
+        for channel in self.channels:  # unknown names are refused before anything is solved
+            load().require_gamma(channel.sink)
+            load().require_gamma(channel.source)
+        self.momenta = momenta_up_to(run.correlators.max_momentum_squared)
+        self.reports: list[SolveReport] = []
+        self.memory_is_checked = self.is_warned_of_momenta = self.is_warned_of_files = False
+        self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
+        if has_mirrored_mesons(run):
+            output.warning(MIRRORED)
+        for key, kappa in kappas_of_doublers(run):
+            output.warning(
+                f"{key} = {kappa:g} is a mass of {kappa_to_mass(kappa):.4g}; quarks have kappa near 1/8 "
+                "(a mass near 0), and here doublers are the light ones"
+            )
+        if said := doublers_on_walls(run):
+            output.warning(f"fermion.M5: {said}")
+        if is_amplifying(run):
+            output.warning(
+                f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: {AMPLIFYING}, "
+                f"here at least {math.ceil(1.5 * run.source.width**2)}"
+            )
+
+    def measure_configuration(self, number: int, path: str, folder: Path, show: Any, count: int) -> None:
+        run = self.run
+        start = time.perf_counter()
+        self.in_hand, self.sources_done, self.propagators_stored = True, 0, 0
+        stamp = FileStamp.of(path)
+        U = read_with_report(path, grid=run.machine.grid, lattice=run.configurations.lattice)
+        self.require_lattice(path, U.geometry.extents)
+        self._check_memory(U.geometry)
+        assert U.report is not None
+        for warning in U.report.warnings:
+            self.output.warning(f"{path}: {warning}")
+        history = self._flow(U)  # first: after the last source nothing but the writing can be stopped
+        try:
+            measured = self._correlators(U, number, path, show, count, folder)
+        except NotConverged as error:
+            raise NotConverged(f"{error}; {_way_on(run, error.report)}", error.report) from error
+        measured.history = history
+        write_result(
+            result_file(folder, number),
+            run,
+            self.text,
+            number=number,
+            path=path,
+            stamp=stamp,
+            U=U,
+            channels=self.channels,
+            momenta=self.momenta,
+            measured=measured,
+        )
+        remove_sources(folder, number)
+        self.in_hand = False
+        reports = measured.solved
+        read = len(measured.reports) - len(reports)
+        said = f"configuration {number}: "
+        said += f"{counted(read, 'stored propagator')}, " if read else ""
+        if reports:
+            worst = max(r.largest_residual for r in reports)
+            said += (
+                f"{len(reports)} propagators, at most {max(r.iterations for r in reports)} iterations and "
+                f"a residual of {worst:.1e}, "
+            )
+            speed = Speed.of(reports)
+            said += "" if speed is None else f"{speed}, "
+        if history is not None:
+            said += f"t0/a^2 = {history.t0:.4f}, w0/a = {history.w0:.4f}, "
+        self.output.line(f"{said}{time.perf_counter() - start:.1f} s")
+
+    def require_lattice(self, path: Path | str, extents: tuple[int, ...]) -> None:
+        """No analysis puts correlators of several lattices together."""
+        if self.extents is not None and self.extents != extents:
+            raise BadArgument(
+                f"configurations.files: {path} has the lattice {list(extents)}: expected that of the "
+                f"configurations, {list(self.extents)}"
+            )
+
+    def _flow(self, U: GaugeField) -> FlowHistory | None:
+        table = self.run.flow
+        if table is None:
+            return None
+        return flow_history(
+            U,
+            time=table.time,
+            spacing=table.spacing,
+            action=table.action,
+            tolerance=table.tolerance,
+            progress=lambda _: self.stop.check(),
+        )
+
+    def _correlators(
+        self, U: GaugeField, number: int, path: str, show: Any, count: int, folder: Path
+    ) -> Measured:
+        """Of all sources; nothing without [fermion]."""
+        run = self.run
+        measured = Measured([], [], [], None)
+        if run.fermion is None:
+            return measured
+        require_separations(run.three_point, U.geometry.extents[3])
+        require_momenta(run.feynman_hellmann, U.geometry.extents)
+        require_momenta(run.three_point, U.geometry.extents, "three_point")
+        self._warn_of_momenta(U.geometry.extents)
+        links = smeared_links(run.smearing, U)
+        smearing_links = links if run.source.links is None else smeared_links(run.source.links, U)
+        measured.positions = source_positions(
+            run.source, number, U.geometry.extents, fixed_time=has_fixed_time(run.fermion)
+        )
+        tables = {"up": run.fermion}
+        if run.has_doublet:
+            tables["down"] = down_table(run.fermion)
+        if run.fermion.has_strange:
+            tables["strange"] = strange_table(run.fermion)
+        solves: dict[str, BoundSolver] = {}
+        for flavour, fermion in tables.items():
+            M = make_operator(fermion, links, run.solver.columns)
+            solves[flavour] = (self._deflated(M, number, flavour) if run.has_solves else self.solver)(M)
+        useless = load_sources(folder, number, run, U, measured, path)
+        if useless:
+            self.output.warning(useless)
+        self.sources_done = len(measured.tables)
+        if self.sources_done:
+            self.output.line(f"configuration {number}: {self.sources_done} sources are done already")
+        files = ConfigurationPropagators(
+            run, self.text, number, U, folder, resume=self.resume, warn=self._warn_once
+        )
+        for index, at in [*enumerate(measured.positions)][self.sources_done :]:
+            self.stop.check()
+            source = make_source(run.source, smearing_links, at, number)
+            try:
+                quarks, are_read = self._quarks(solves, source, index, files)
+            except NotConverged as error:
+                raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
+            reports = [quark.report for quark in quarks.values() if quark.report is not None]
+            table, more = self._one_source(solves, quarks, smearing_links, path)
+            measured.tables.append(table)
+            measured.reports += reports + more
+            measured.are_read += are_read + [False] * len(more)
+            self.reports += [r for r, is_read in zip(reports, are_read, strict=True) if not is_read] + more
+            self.read += sum(are_read)
+            if index + 1 < len(measured.positions):
+                save_sources(folder, number, run, U, measured)
+            self.sources_done += 1
+            show(count * len(measured.positions) + index + 1)
+        return measured
+
+    def _quarks(
+        self, solves: dict[str, BoundSolver], source: Source, index: int, files: ConfigurationPropagators
+    ) -> tuple[dict[str, Propagator], list[bool]]:
+        """Those of all flavours: up, where it is solved for apart down, and where there is one strange; and
+        which of them were read."""
+        quarks, are_read = {}, []
+        for flavour, solve in solves.items():
+            self.stop.check()
+            needs_fields = flavour == "up" and self.run.needs_fields
+            quarks[flavour], is_read = files.get(
+                flavour, index, source, solve, keep_fields=needs_fields, before_solve=self.stop.check
+            )
+            self.propagators_stored = files.stored
+            are_read.append(is_read)
+        return quarks, are_read
+
+    def _warn_once(self, warning: str) -> None:
+        """Of stored propagators: the first of many."""
+        if not self.is_warned_of_files:
+            self.output.warning(warning)
+        self.is_warned_of_files = True
+
+    def _one_source(
+        self, solves: dict[str, BoundSolver], quarks: dict[str, Propagator], links: GaugeField, path: str
+    ) -> tuple[dict[str, NDArray], list[SolveReport]]:
+        """All correlators of a source, and reports of the further solves; `links`: of Gaussian sinks."""
+        run, S = self.run, quarks["up"]
+        light = [flavour for flavour in ("up", "down") if flavour in quarks]
+        currents = {
+            flavour: feynman_hellmann_propagators(
+                run.feynman_hellmann, solves[flavour], quarks[flavour], path, self.stop.check
+            )
+            for flavour in light
+        }
+        if not run.three_point.has_conserved:
+            S.fields = None  # Ls propagators, for the conserved currents alone
+        reports = [F.report for of in currents.values() for F in of.values() if F.report is not None]
+        table = self._midpoint(S)
+        sinks, smearing = quarks, None
+        if run.sink.type == "gaussian":
+            width, steps = run.source.width, run.source.steps
+            smearing = (links, width, steps)
+            sinks = {n: Q.smear_sink(links, width=width, steps=steps) for n, Q in quarks.items()}
+            currents = {
+                flavour: {n: F.smear_sink(links, width=width, steps=steps) for n, F in of.items()}
+                for flavour, of in currents.items()
+            }
+        table |= self._contract(sinks["up"], sinks.get("down"), sinks.get("strange"))
+        table |= contract_feynman_hellmann(
+            sinks["up"], sinks.get("down"), currents["up"], currents.get("down", {}), self.momenta
+        )
+        del currents
+        up, *down = (QuarkLine(solves[n], quarks[n], sinks[n]) for n in light)
+        transfers = run.three_point.momenta or self.momenta
+        inserted, more = three_point_functions(
+            run.three_point, up, down[0] if down else None, smearing, transfers, path, self.stop.check
+        )
+        S.fields = None
+        return table | inserted, reports + more
+
+    def _warn_of_momenta(self, extents: tuple[int, ...]) -> None:
+        """Once: those beyond L/2 are others modulo L, and analyses average by n^2."""
+        if self.is_warned_of_momenta or not are_beyond_half(self.momenta, extents):
+            return
+        self.is_warned_of_momenta = True
+        self.output.warning(
+            f"correlators.max_momentum_squared = {self.run.correlators.max_momentum_squared}: components "
+            f"beyond L/2 on {list(extents[:3])} are momenta of smaller n modulo L, under another n^2"
+        )
+
+    def _deflated(self, M: Any, number: int, flavour: str) -> Solver:
+        self.stop.check()
+        return deflated_solver(
+            self.solver,
+            self.run.deflation,
+            self.run.solver.even_odd,
+            M,
+            self.output.line,
+            name=f"modes.{number:06d}{'' if flavour == 'up' else '_' + flavour}.h5",
+            run_file=self.text,
+        )
+
+    def _check_memory(self, geometry: Geometry) -> None:
+        if self.memory_is_checked:
+            return
+        self.memory_is_checked = True
+        needed = measurement_bytes(self.run, geometry, mesons=len(self.channels), momenta=len(self.momenta))
+        require_memory(needed, "this run", self.run.machine, self.output)
+
+    def _contract(
+        self, S: Propagator, down: Propagator | None, strange: Propagator | None
+    ) -> dict[str, NDArray[np.complex128]]:
+        """Name -> [momentum, time]; without a down quark of its own S is both."""
+        result: dict[str, NDArray[np.complex128]] = {}
+        flavours = {False: S, True: strange}
+        for of_quark, of_antiquark in itertools.product(flavours, repeat=2):
+            quark, antiquark = flavours[of_quark], flavours[of_antiquark]
+            chosen = [
+                c for c in self.channels if (c.has_strange_quark, c.has_strange) == (of_quark, of_antiquark)
+            ]
+            if chosen and quark is not None and antiquark is not None:
+                pairs = [(channel.sink, channel.source) for channel in chosen]
+                values = contract_mesons(quark, antiquark, pairs, self.momenta)
+                result |= {channel.name: values[i] for i, channel in enumerate(chosen)}
+        for name in self.run.correlators.baryons:
+            channel = NAMED_BARYONS[name]
+            result[name] = contract_baryon(
+                channel.operator,
+                up=S,
+                down=S if down is None else down,
+                strange=strange,
+                form=channel.form,
+                parity=channel.parity,
+                momenta=self.momenta,
+            )
+        return result
+
+    def _midpoint(self, S: Propagator) -> dict[str, NDArray[np.complex128]]:
+        """Domain wall: the numerator of m_res (its denominator is the pion of point sinks), zero momentum."""
+        if S.midpoint is None:
+            return {}
+        norms = {"midpoint": propagator_norm(S.midpoint), "midpoint_pion": propagator_norm(S)}
+        if S.axial_current is not None:
+            norms["conserved_axial"] = S.axial_current
+        zero = np.zeros((len(self.momenta), S.geometry.extents[3]), dtype=np.complex128)
+        result = {}
+        for name, values in norms.items():
+            result[name] = zero.copy()
+            result[name][0] = values
+        return result

@@ -1,0 +1,129 @@
+"""How much memory a measurement takes at its peak, for each rank, from what its run file asks for."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..gauge.fields import Geometry
+from ..ground.compiled_core import load
+from ..ground.machine import roof_buffer_bytes
+from ..run_files import MeasureRun
+from ..run_files.quarks import SolverTable
+from ..runs.setup import gauge_field_bytes
+from .setup import lanczos_bytes
+
+#: Vectors of each method: of cg with the normal equations' own, of gcr two more for each step.
+_WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6}
+#: Steps of gcr between restarts (trellis.gcr).
+_STEPS_OF_GCR = 16
+#: At most, but on lattices that fit a cache.
+_COLUMNS_OF_A_BATCH = 4
+#: Of a propagator.
+_COLUMNS = 12
+#: Kept with 5-D fields: their source, and copies of the quark and its midpoint.
+_BESIDE_FIELDS = 3
+#: Vectors in double around an inner solver, and the size of its own beside these.
+_OUTER_FIELDS = 4
+_INNER_SIZE = {"float": 1 / 2, "half": 1 / 4 + 1 / 48, "fp16": 1 / 4}
+#: Sums of three quarks that are kept while a baryon is put together: 16 components for each way to pair
+#: them, and for each set of flavours.
+_KEPT_SPIN_MATRICES = 16 * 12
+#: Code and tables of libraries that come in during a run.
+_LIBRARIES = 40 << 20
+#: Vectors that are read and written by an application of an operator, its links among them; rather too many.
+_APPLICATION = {"wilson_clover": 5, "moebius": 8}
+#: Of freed fields that are kept for the next of their size.
+_FREED_FIELDS = 128 << 20
+#: Of propagators that are written and read.
+_FILE_BUFFERS = 32 << 20
+
+
+def work_fields(solver: SolverTable, columns: int) -> int:
+    """Vectors in double that a solve of so many columns needs besides source and solution.
+
+    A method has its own for one batch of columns (solver/batches.hpp).
+    """
+    own: float = _WORK_FIELDS[solver.type]
+    if solver.type == "gcr":
+        own += 2 * min(solver.restart_length or _STEPS_OF_GCR, solver.max_iterations)
+    if solver.inner_precision != "double":
+        own = _OUTER_FIELDS + own * _INNER_SIZE[solver.inner_precision]
+    return math.ceil(own * min(_COLUMNS_OF_A_BATCH, columns) / columns)
+
+
+def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momenta: int) -> float:
+    """Links, propagators, the larger one of a solve and the contractions, low modes and tables of results.
+
+    Parameters
+    ----------
+    mesons, momenta
+        Numbers of meson correlators and of momenta.
+    """
+    fermion = run.fermion
+    field = gauge_field_bytes(geometry.local_extents, geometry.grid)
+    if fermion is None:
+        return 5 * field
+    flavours = 1 + fermion.has_strange + run.has_doublet
+    inserted = max(run.feynman_hellmann.count, 1 if run.three_point.currents else 0)
+    propagators = 2 * flavours + 2 * inserted * (2 if run.has_doublet else 1)
+    if run.needs_fields:  # of the source's solve, and of the sequential one
+        propagators += (fermion.Ls + _BESIDE_FIELDS) * (2 if run.three_point.has_conserved else 1)
+    if run.stored_propagators is not None and run.stored_propagators.use == "guess":
+        propagators += 1
+    # links, links in the operator's storages, clover term and its inverse
+    needed = (2 + 3 * flavours) * field + propagators * load().propagator_bytes(geometry._core)
+    # operators keep the vectors between their hops while the results of solves are contracted
+    kept = flavours * (2 if run.solver.even_odd == "none" else 1.25) * load().propagator_bytes(geometry._core)
+    solve = _solve_bytes(run, geometry)
+    behind = max(
+        _contraction_bytes(run, geometry, mesons, momenta),
+        _roof_bytes(run, geometry) + min(_FREED_FIELDS, solve),
+    )
+    needed += max(solve, kept + behind)
+    if run.output.propagators or run.stored_propagators is not None:
+        needed += _FILE_BUFFERS
+    needed += _LIBRARIES
+    if run.deflation is not None:
+        needed += flavours * lanczos_bytes(run.deflation, geometry, fermion, run.solver.even_odd != "none")
+    return needed + _table_bytes(run, geometry, mesons, momenta)
+
+
+def _solve_bytes(run: MeasureRun, geometry: Geometry) -> float:
+    fermion = run.fermion
+    if fermion is not None and fermion.type == "moebius":
+        columns = run.solver.columns
+        vectors = work_fields(run.solver, columns)
+        return load().domain_wall_solve_bytes(geometry._core, fermion.Ls, columns, vectors)
+    vectors = work_fields(run.solver, _COLUMNS)
+    return load().propagator_solve_bytes(geometry._core, run.solver.even_odd != "none", vectors)
+
+
+def _roof_bytes(run: MeasureRun, geometry: Geometry) -> float:
+    """The buffer with which the bandwidth for a solve's report is measured."""
+    fermion = run.fermion
+    if fermion is None:
+        return 0.0
+    is_moebius = fermion.type == "moebius"
+    vectors = _APPLICATION[fermion.type] * (run.solver.columns * fermion.Ls if is_moebius else _COLUMNS)
+    scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
+    return roof_buffer_bytes(scale * vectors * int(np.prod(geometry.local_extents)) * 24 * 8)
+
+
+def _contraction_bytes(run: MeasureRun, geometry: Geometry, mesons: int, momenta: int) -> float:
+    """Exact sums for each component, momentum and time; mesons and baryons come one after the other."""
+    core = load()
+    needed = core.meson_bytes(geometry._core, momenta) if mesons else 0
+    if run.correlators.baryons or run.feynman_hellmann.count or run.three_point.currents:
+        kept = _KEPT_SPIN_MATRICES * momenta * geometry.extents[3] * 16
+        needed = max(needed, core.baryon_bytes(geometry._core, momenta) + kept)
+    return needed
+
+
+def _table_bytes(run: MeasureRun, geometry: Geometry, mesons: int, momenta: int) -> float:
+    """Correlators of all sources: two more while they are made, and archives where sources are saved."""
+    sources = run.source.count
+    inserted = 2 * run.feynman_hellmann.count + 16 * len(run.three_point.currents)
+    table = (mesons + len(run.correlators.baryons) + inserted) * momenta * geometry.extents[3] * 16
+    return table * ((3 * sources if sources > 1 else 1) + 2)

@@ -1,0 +1,186 @@
+"""What a stored propagator says of the measurement that it belongs to, and whether that is this one.
+
+The text stands in the file (doc/formats.md): CRC-32, then JSON with operator, links, source, place,
+configuration and the report of the solve. Numbers of the file are another matter: their reader compares
+checksum and norm.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from ..gauge.fields import GaugeField
+from ..ground.errors import FileError
+from ..ground.operator_records import OperatorRecord
+from ..ground.solve_report import SolveReport
+from ..run_files import MeasureRun
+from ..run_files.measure import SmearingTable
+from ..runs.changed_keys import differing_keys
+from .inputs import Content
+
+
+@dataclass(frozen=True)
+class PropagatorRecord:
+    """Of one propagator.
+
+    Attributes
+    ----------
+    operator
+        With the plaquette of the links that it sees.
+    tables
+        What of the run file made links and source.
+    at
+        x, y, z, t of the source.
+    content
+        Of the configuration.
+    solver
+        Tables of the run file; only the tolerance has to suit.
+    bits
+        Fewest of any file that the numbers went through.
+    report
+        Of the solve.
+    axial_current
+        conserved_axial over time, where it was asked for.
+    """
+
+    operator: OperatorRecord
+    tables: dict[str, Any]
+    at: list[int]
+    content: Content
+    solver: dict[str, Any]
+    bits: int
+    report: SolveReport
+    axial_current: list[float] | None = None
+
+    def to_text(self) -> str:
+        """For a file."""
+        content = dataclasses.asdict(self) | {"operator": self.operator.to_text()}
+        text = json.dumps(content, sort_keys=True).replace("<", "\\u003c").replace("&", "\\u0026")
+        return f"{zlib.crc32(text.encode()):08x} {text}"
+
+    @classmethod
+    def from_text(cls, text: str, path: str) -> PropagatorRecord:
+        """What :meth:`to_text` wrote.
+
+        Parameters
+        ----------
+        path
+            For messages.
+
+        Raises
+        ------
+        FileError
+            Something else.
+        """
+        stored, _, json_text = text.partition(" ")
+        computed = f"{zlib.crc32(json_text.encode()):08x}"
+        if stored != computed:
+            raise FileError(
+                f"{path}: what it says of its measurement is damaged: expected CRC-32 {stored[:8]!r}, "
+                f"found {computed!r}"
+            )
+        try:
+            content = json.loads(json_text)
+            report = content["report"]
+            report["relative_residuals"] = tuple(report["relative_residuals"])
+            return cls(
+                **content
+                | {
+                    "operator": OperatorRecord.from_text(content["operator"]),
+                    "content": Content(**content["content"]),
+                    "report": SolveReport(**report),
+                }
+            )
+        except (ValueError, TypeError, KeyError) as error:
+            raise FileError(
+                f"{path}: what it says of its measurement is of another version: {error!r}"
+            ) from None
+
+    def differences(self, expected: PropagatorRecord, U: GaugeField, *, same_solver: bool) -> list[str]:
+        """In what it is not what is expected, each with both values. Collective.
+
+        Parameters
+        ----------
+        U
+            The configuration.
+        same_solver
+            Whether it has to come from the same solver; else its tolerance has to be as small.
+        """
+        found = []
+        if content := self.content.difference(U):
+            found.append(f"configuration: {content}")
+        changed = differing_keys(
+            expected.tables | {"source.at": expected.at}, self.tables | {"source.at": self.at}
+        )
+        if same_solver:
+            changed += differing_keys(expected.solver, self.solver)
+        found += [f"{c['key']}: expected {_shown(c['before'])}, found {_shown(c['now'])}" for c in changed]
+        if operator := self.operator.difference(expected.operator):
+            found.append(f"fermion: expected {expected.operator}, found {operator}")
+        limit, tolerance = expected.solver["solver"]["tolerance"], self.solver["solver"]["tolerance"]
+        if not same_solver and not tolerance <= limit:
+            found.append(f"solver.tolerance: expected at most {limit:g}, found {tolerance:g}")
+        if expected.axial_current is not None and self.axial_current is None:
+            found.append("correlators.conserved_axial: expected True, found False")
+        return found
+
+
+def expected_record(
+    run: MeasureRun,
+    number: int,
+    *,
+    operator: OperatorRecord,
+    at: tuple[int, ...],
+    content: Content,
+    report: SolveReport,
+    axial_current: list[float] | None = None,
+) -> PropagatorRecord:
+    """Of a propagator of this run, in double.
+
+    Parameters
+    ----------
+    number
+        Of the configuration.
+    """
+    tables = {"smearing": _links(run.smearing), "source": _source(run, number)}
+    solver = {
+        "solver": run.solver.model_dump(mode="json"),
+        "deflation": None if run.deflation is None else run.deflation.model_dump(mode="json"),
+    }
+    return PropagatorRecord(operator, tables, list(at), content, solver, 64, report, axial_current)
+
+
+def _links(table: SmearingTable) -> dict[str, Any]:
+    """Keys that say something: a weight without steps does not."""
+    keys: list[str] = []
+    keys += ["ape_steps", "ape_alpha", "ape_spatial"] if table.ape_steps else []
+    keys += ["stout_steps", "stout_rho"] if table.stout_steps else []
+    keys += ["stout_spatial"] if table.stout_steps and table.stout_spatial else []
+    keys += ["flow_time"] if table.flow_time else []
+    return {key: getattr(table, key) for key in keys}
+
+
+def _source(run: MeasureRun, number: int) -> dict[str, Any]:
+    """Likewise; the numbers of noise depend on that of the configuration."""
+    source = run.source
+    table: dict[str, Any] = {"type": source.type}
+    if source.type == "gaussian":
+        table |= {"width": source.width, "steps": source.steps}
+        table["links"] = _links(run.smearing if source.links is None else source.links)
+    if source.momentum is not None:
+        table["momentum"] = list(source.momentum)
+    if source.type == "noise":
+        table |= {"noise": source.noise or "z4", "noise_seed": source.noise_seed, "index": source.index or 0}
+        table["configuration"] = number
+    return table
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value!r}"
+    return "nothing" if value is None else repr(value)

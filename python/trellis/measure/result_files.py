@@ -1,0 +1,285 @@
+"""The HDF5 file of one measured configuration: correlators.NNNNNN.h5 (doc/howto/run_files.md)."""
+
+from __future__ import annotations
+
+import json as json_text
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..gauge.fields import GaugeField
+from ..gauge.flow import FlowHistory
+from ..ground import dataset_checksums
+from ..ground.action_parameters import mass_to_kappa
+from ..ground.compiled_core import load
+from ..ground.crash_safe_files import behind_links
+from ..ground.errors import BadArgument, FileError
+from ..ground.parallel import on_root
+from ..ground.provenance import write_root_attributes
+from ..ground.solve_report import SolveReport
+from ..hadrons.channels import NAMED_BARYONS, MesonChannel
+from ..run_files import MeasureRun
+from ..run_files.contractions import STRANGE
+from ..run_files.quarks import Coefficients
+from ..runs.changed_keys import different_keys, differing_keys
+from .inputs import FileStamp, write_input
+from .setup import bare_mass, coefficients, describe_smearing, strange_table
+from .speed import speed_columns
+
+#: Tables of the run file that all files of a measurement have to share.
+_PHYSICS = (
+    "fermion",
+    "solver",
+    "deflation",
+    "source",
+    "sink",
+    "smearing",
+    "correlators",
+    "feynman_hellmann",
+    "three_point",
+    "flow",
+)
+
+_DAMAGED = (
+    "the file is damaged, or not one of trellis measure: move it away, and --resume measures its "
+    "configuration again"
+)
+
+
+@dataclass
+class Measured:
+    """What one configuration gave: a table (name -> [momentum, time]) for each source, and the rest."""
+
+    tables: list[dict[str, NDArray]]
+    positions: list[tuple[int, ...]]
+    reports: list[SolveReport]
+    history: FlowHistory | None
+    are_read: list[bool] = field(default_factory=list)  #: of each report, whether its propagator was read
+
+    @property
+    def solved(self) -> list[SolveReport]:
+        """Reports of solves that were done, and not of those that files tell of."""
+        return [r for r, is_read in zip(self.reports, self.are_read, strict=True) if not is_read]
+
+
+def result_file(folder: Path, number: int) -> Path:
+    """Where the correlators of a configuration go."""
+    return folder / f"correlators.{number:06d}.h5"
+
+
+def physics(run: MeasureRun) -> str:
+    """What all files of a measurement have to share, as JSON text."""
+    tables = {}
+    for name in _PHYSICS:
+        table = getattr(run, name)
+        tables[name] = None if table is None else table.model_dump(mode="json")
+    return json_text.dumps(tables, sort_keys=True)
+
+
+def _without_none(value: Any) -> Any:
+    """Keys that say nothing left out: newer versions have more of them."""
+    if isinstance(value, dict):
+        return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
+    return value
+
+
+def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
+    """Refuse to go on beside results of other parameters or with damage; the lattice. Collective."""
+    on_root(lambda: _require_readable(path))
+    try:
+        root = load().Hdf5File.open(str(path)).root()
+        text, lattice = root.text("physics"), tuple(root.integers("lattice"))
+        _read_all(root, path)
+    except FileError as error:
+        raise FileError(f"{error}; {_DAMAGED}") from error
+    require_same_physics(path, text, run)
+    return lattice
+
+
+def _require_readable(path: Path) -> None:
+    """What the system refuses to this process (no permission, a disk that fails) is no damage."""
+    with open(path, "rb") as file:
+        file.read(1)
+
+
+def _read_all(root: Any, path: Path) -> None:
+    """Every dataset, for its checksum."""
+    dataset_checksums.read(root, "configurations", f"{path}: ", integers=True)
+    for part in ("correlators", "solves", "flow"):
+        if root.has(part):
+            group = root.group(part)
+            for name in group.names():
+                dataset_checksums.read(group, name, f"{path}: /{part}")
+
+
+def require_same_physics(path: Path, text: str, run: MeasureRun) -> None:
+    """Refuse to go on beside results of other tables; `text` is what a file has of :func:`physics`."""
+    try:
+        stored = json_text.loads(text)
+    except json_text.JSONDecodeError:
+        stored = None
+    if not isinstance(stored, dict):
+        raise FileError(
+            f"{path}: expected the tables of a run file in the attribute physics, found {text!r}; {_DAMAGED}"
+        )
+    expected = json_text.loads(physics(run))
+    changed = differing_keys(
+        _without_none({table: stored.get(table) for table in expected}), _without_none(expected)
+    )
+    if changed:
+        raise BadArgument(f"{path}: {different_keys(changed)}; a changed run needs another folder")
+
+
+def write_result(
+    target: Path,
+    run: MeasureRun,
+    text: str,
+    *,
+    number: int,
+    path: str,
+    stamp: FileStamp,
+    U: GaugeField,
+    channels: list[MesonChannel],
+    momenta: list,
+    measured: Measured,
+) -> None:
+    """The file of one configuration: under another name, then renamed. Collective."""
+    file = load().Hdf5File.create(behind_links(target))
+    root = file.root()
+    write_root_attributes(root, "measurement", text, U.geometry.extents)
+    root.set_text("physics", physics(run))
+    write_input(root, path, stamp, U)
+    beta = on_root(lambda: _beta_of(path))
+    if beta is not None:
+        root.set_real("beta", beta)
+    dataset_checksums.write(root, "configurations", np.array([number], dtype=np.int64))
+    if measured.tables:
+        _write_correlators(root.make_group("correlators"), run, channels, momenta, measured)
+        _write_solves(root.make_group("solves"), measured)
+    if measured.history is not None:
+        _write_flow(root.make_group("flow"), measured.history)
+    file.commit()
+
+
+def _write_correlators(
+    group: Any, run: MeasureRun, channels: list[MesonChannel], momenta: list, measured: Measured
+) -> None:
+    by_name = {channel.name: channel for channel in channels}
+    for name in measured.tables[0]:
+        values = np.stack([table[name] for table in measured.tables])[np.newaxis]
+        dataset_checksums.write(group, name, values)
+        for key, value in _attributes(run, name, by_name.get(name)).items():
+            (group.set_real if isinstance(value, float) else group.set_text)(key, value, name)
+        own = momenta_of(run, name, momenta)
+        group.set_integers("momenta", [n for momentum in own for n in momentum], name)
+        if name.startswith("three_point_") and name not in by_name:
+            group.set_integers("sink_momentum", run.three_point.sink_momentum, name)
+        group.set_integers("sources", [x for position in measured.positions for x in position], name)
+
+
+def momenta_of(run: MeasureRun, name: str, momenta: list) -> list:
+    """Of the second axis of a dataset, `momenta` being those of [correlators]."""
+    kind, _ = _kind_and_particle(name, None) if name.startswith("three_point_") else ("", "")
+    return (run.three_point.momenta or momenta) if kind == "three_point" else momenta
+
+
+def _kind_and_particle(name: str, channel: MesonChannel | None) -> tuple[str, str]:
+    if name in ("midpoint", "midpoint_pion", "conserved_axial"):
+        return "midpoint", name
+    for start, kind in (("fh_", "feynman_hellmann"), ("three_point_", "three_point")):
+        if name.startswith(start) and channel is None:
+            return kind, "nucleon"
+    return ("meson", channel.particle) if channel else ("baryon", NAMED_BARYONS[name].particle)
+
+
+def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dict[str, str | float]:
+    fermion, source = run.fermion, run.source
+    assert fermion is not None
+    mass = bare_mass(fermion)
+    kind, particle = _kind_and_particle(name, channel)
+    smearing = f"gaussian width={source.width:g} steps={source.steps}"
+    if source.links is not None:
+        smearing += f" links={describe_smearing(source.links)}"
+    described = {"gaussian": smearing, "noise": f"noise {source.noise or 'z4'}"}
+    if source.momentum is not None:
+        described["wall"] = f"wall momentum={' '.join(map(str, source.momentum))}"
+    time = fermion.boundary_t
+    common: dict[str, str | float] = {
+        "type": kind,
+        "particle": particle,
+        "sink": channel.sink if channel else name,
+        "source": channel.source if channel else name,
+        "source_smearing": described.get(source.type, source.type),
+        "sink_smearing": smearing if run.sink.type == "gaussian" and kind != "midpoint" else "point",
+        "boundary_t": time if isinstance(time, str) else repr(time),
+        "fermion": fermion.type,
+        "mass": float(mass),
+    }
+    if not particle:  # a pair of mesons = ["all"], analysed only when it is named
+        del common["particle"]
+    if fermion.type == "moebius":
+        common |= {"b5": _number_or_text(fermion.b5), "c5": _number_or_text(fermion.c5)}
+        common |= {"M5": fermion.M5, "Ls": float(fermion.Ls)}
+        if (fermion.nu, fermion.xi0) != (1, 1):
+            common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}
+    else:
+        common |= {"kappa": float(mass_to_kappa(mass)), "csw": float(fermion.csw)}
+        csw_temporal = fermion.csw if fermion.csw_temporal is None else fermion.csw_temporal
+        common |= {"csw_temporal": float(csw_temporal), "twisted_mass": float(fermion.twisted_mass)}
+        common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}
+    if fermion.has_twist:
+        common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in fermion.boundary_space or ())
+    if kind == "baryon":
+        common["parity"] = float(NAMED_BARYONS[name].parity)
+    is_strange_meson = channel is not None and (channel.has_strange or channel.has_strange_quark)
+    if (name in STRANGE or is_strange_meson) and fermion.has_strange:
+        common["strange_mass"] = bare_mass(strange_table(fermion))
+    return common
+
+
+def _number_or_text(value: Coefficients) -> float | str:
+    """Complex coefficients as Python writes them: 1.5+0.25j."""
+    numbers = coefficients(value)
+    if isinstance(numbers, list):
+        return " ".join(repr(z).strip("()") for z in numbers)
+    return float(numbers.real)
+
+
+def _write_flow(group: Any, history: FlowHistory) -> None:
+    """Columns over flow times; time alone has no first axis of configurations."""
+    dataset_checksums.write(group, "time", history.time)
+    for name in ("energy_clover", "energy_plaquette", "charge_clover", "charge_improved"):
+        dataset_checksums.write(group, name, getattr(history, name)[np.newaxis])
+
+
+def _write_solves(group: Any, measured: Measured) -> None:
+    """What depends on clocks are attributes: datasets are the same bits whenever they are made."""
+    reports = measured.reports
+    columns = {
+        "iterations": [float(r.iterations) for r in reports],
+        "relative_residual": [r.largest_residual for r in reports],
+    }
+    for name, values in columns.items():
+        dataset_checksums.write(group, name, np.array([values]))
+    group.set_reals("seconds", [r.seconds for r in reports])
+    group.set_reals("gflops", [r.gflops for r in reports])
+    for name, column in speed_columns(reports).items():
+        group.set_reals(name, column)
+    group.set_text("solver", reports[0].method)
+    stages = [f"source {i}: {stage}" for i, report in enumerate(reports) for stage in report.stages]
+    if stages:
+        group.set_text("stages", "\n".join(stages))
+    if any(measured.are_read):
+        group.set_integers("stored", list(map(int, measured.are_read)))
+
+
+def _beta_of(path: str) -> float | None:
+    """From the record that `trellis generate` writes beside a configuration, if there is one."""
+    record = Path(path).with_suffix(".json")
+    try:
+        return float(json_text.loads(record.read_text(encoding="utf-8"))["physics"]["action"]["beta"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

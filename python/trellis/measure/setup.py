@@ -1,0 +1,391 @@
+"""What the tables of a measurement's run file stand for: configurations, links, operator, solver, sources."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import math
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..evolve.online_measurements import boundary_phases
+from ..gauge.fields import GaugeField, Geometry
+from ..gauge.flow import GradientFlow
+from ..ground.action_parameters import kappa_to_mass
+from ..ground.errors import BadArgument
+from ..ground.operator_records import MIRRORED_MESONS
+from ..quarks.domain_wall import MoebiusDomainWall, spatial_doublers
+from ..quarks.operators import WilsonClover
+from ..quarks.sources import Source, gaussian_source, noise_source, point_source, wall_source
+from ..run_files.measure import ConfigurationsTable, MeasureRun, SmearingTable, SourceTable
+from ..run_files.quarks import Coefficients, DeflationTable, FermionTable, SolverTable
+from ..solve.bicgstab import bicgstab
+from ..solve.cg import cg
+from ..solve.even_odd import even_odd
+from ..solve.gcr import gcr
+from ..solve.mixed_precision import mixed_precision
+from ..solve.mr import mr
+from ..solve.values import Solver
+
+_PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
+_NUMBER = re.compile(r"(\d+)\D*$")
+#: Of configurations: what results hold, and what numbers noise fields.
+LARGEST_NUMBER, LARGEST_OF_NOISE = 2**63 - 1, 2**31 - 1
+
+
+def find_configurations(
+    table: ConfigurationsTable,
+    say: Callable[[str], None] = lambda line: None,
+    *,
+    largest: int = LARGEST_NUMBER,
+) -> list[tuple[int, str]]:
+    """Number and file of each configuration, ascending.
+
+    The number is the last one in the file's name; a name without one gets its place, from 1, in the sorted
+    order of all files.
+
+    Parameters
+    ----------
+    say
+        Gets a line about the files that have no number in their names.
+    largest
+        The largest number that a configuration may have.
+
+    Raises
+    ------
+    BadArgument
+        Nothing matches, a number comes twice or is too large, or first and last leave nothing.
+    """
+    paths = _matching(table)
+    found: dict[int, str] = {}
+    placed: dict[str, int] = {}
+    for place, path in enumerate(paths, start=1):
+        number = _number_in(path)
+        if number is None:
+            number = placed[path] = place
+        if number > largest:
+            raise BadArgument(
+                f"configurations.files: {path}: expected a number of at most {largest} in the file's name, "
+                f"found {number}; rename the file, or link it under another name"
+            )
+        if number in found:
+            raise BadArgument(
+                f"configurations.files: configuration {number} twice: {found[number]} and {path}"
+                f"{_why_placed([found[number], path], placed)}"
+            )
+        found[number] = path
+    chosen = _between_limits(found, table)
+    _tell_places([(number, path) for number, path in chosen if path in placed], say)
+    return chosen
+
+
+def _matching(table: ConfigurationsTable) -> list[str]:
+    """All files of the patterns, each once, sorted."""
+    patterns = [table.files] if isinstance(table.files, str) else table.files
+    if not patterns:
+        raise BadArgument("configurations.files: expected at least one file name or pattern, found []")
+    found: set[str] = set()
+    for pattern in patterns:
+        paths = glob.glob(pattern, recursive=True)
+        if not paths:
+            raise BadArgument(f"configurations.files: nothing matches {pattern!r}")
+        found.update(paths)
+    return sorted(found)
+
+
+def _number_in(path: str) -> int | None:
+    """The last number in a file's name, before its ending if there is one."""
+    match = _NUMBER.search(Path(path).name.rsplit(".", 1)[0]) or _NUMBER.search(Path(path).name)
+    return int(match[1]) if match else None
+
+
+def _why_placed(paths: list[str], placed: dict[str, int]) -> str:
+    """The rest of a message about two files, of which some have no number in their names."""
+    without = [path for path in paths if path in placed]
+    return f"; {without[0]} has no number in its name, and that place in sorted order" if without else ""
+
+
+def _tell_places(numbered: list[tuple[int, str]], say: Callable[[str], None]) -> None:
+    if len(numbered) == 1:
+        number, path = numbered[0]
+        say(f"{path} has no number in its name: it is configuration {number}, by its place in sorted order")
+    elif numbered:
+        (first, first_path), (last, last_path) = numbered[0], numbered[-1]
+        say(
+            f"{len(numbered)} files have no number in their names: they are configurations by their places "
+            f"in sorted order, from {first} ({first_path}) to {last} ({last_path})"
+        )
+
+
+def _between_limits(found: dict[int, str], table: ConfigurationsTable) -> list[tuple[int, str]]:
+    """Those with numbers first..last of the table, ascending."""
+    first = table.first if table.first is not None else -1
+    chosen = [
+        (n, p) for n, p in sorted(found.items()) if n >= first and (table.last is None or n <= table.last)
+    ]
+    if not chosen:
+        limits = [f"at least first = {table.first}"] if table.first is not None else []
+        limits += [f"at most last = {table.last}"] if table.last is not None else []
+        raise BadArgument(
+            f"configurations: none of {len(found)} ({min(found)} to {max(found)}) is {' and '.join(limits)}"
+        )
+    return chosen
+
+
+def between(table: ConfigurationsTable, first: int | None, last: int | None) -> ConfigurationsTable:
+    """Those of the table's configurations with numbers first..last; None: no limit."""
+    lower = [n for n in (table.first, first) if n is not None]
+    upper = [n for n in (table.last, last) if n is not None]
+    return table.model_copy(update={"first": max(lower, default=None), "last": min(upper, default=None)})
+
+
+def make_solver(table: SolverTable) -> Solver:
+    """The solver that a run file describes."""
+    method: Any = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr, "mr": mr}[table.type]
+    own = {"restart_length": table.restart_length, "relaxation": table.relaxation}
+    given: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
+    given["fallback"] = table.fallback
+    solver = method(tolerance=table.tolerance, max_iterations=table.max_iterations, **given)
+    if table.inner_precision != "double":
+        solver = mixed_precision(
+            solver, inner=table.inner_precision, update_threshold=table.update_threshold or 0.0
+        )
+    return solver if table.even_odd == "none" else even_odd(solver, form=table.even_odd)
+
+
+def coefficients(values: Coefficients) -> complex | list[complex]:
+    """b5 or c5 of a run file as numbers: [re, im] is a complex one."""
+    if not isinstance(values, list):
+        return values
+    return [complex(*z) if isinstance(z, tuple) else z for z in values]
+
+
+def _boundary(table: FermionTable) -> tuple[complex, ...]:
+    """The phases of a run file in x, y, z, t; 0 is a wall."""
+    time = table.boundary_t
+    phase = _PHASE_IN_TIME[time] if isinstance(time, str) else boundary_phases([time])[0]
+    return (*boundary_phases(table.boundary_space or (0, 0, 0)), phase)
+
+
+def make_operator(
+    table: FermionTable, U: GaugeField, columns_per_solve: int = 1
+) -> WilsonClover | MoebiusDomainWall:
+    """The Dirac operator that a run file describes; `columns_per_solve`: of domain walls."""
+    boundary = _boundary(table)
+    if table.type == "moebius":
+        assert table.mass is not None
+        return MoebiusDomainWall(
+            U,
+            mass=table.mass,
+            b5=coefficients(table.b5),
+            c5=coefficients(table.c5),
+            M5=table.M5,
+            nu=table.nu,
+            xi0=table.xi0,
+            Ls=table.Ls,
+            link_reals=table.link_reals,
+            columns_per_solve=columns_per_solve,
+            boundary=boundary,
+        )
+    return WilsonClover(
+        U,
+        kappa=table.kappa,
+        mass=table.mass,
+        csw=table.csw,
+        boundary=boundary,
+        nu=table.nu,
+        xi0=table.xi0,
+        csw_temporal=table.csw_temporal,
+        twisted_mass=table.twisted_mass,
+        link_reals=table.link_reals,
+    )
+
+
+def lanczos_bytes(table: DeflationTable, geometry: Geometry, fermion: FermionTable, is_even_odd: bool) -> int:
+    """Bytes per rank of the search for low modes at its peak: basis, rotation and blocks, in double."""
+    slices = fermion.Ls if fermion.type == "moebius" else 1
+    vector = int(np.prod(geometry.local_extents)) * 24 * 8 * slices // (2 if is_even_odd else 1)
+    basis = table.basis or 2 * table.modes + 4 * table.block
+    return vector * (basis + 2 * table.modes + 7 * table.block)
+
+
+def strange_table(table: FermionTable) -> FermionTable:
+    """The second flavour: the first one with another mass."""
+    return table.model_copy(update={"kappa": table.strange_kappa, "mass": table.strange_mass})
+
+
+def down_table(table: FermionTable) -> FermionTable:
+    """The down quark of a twisted doublet: the opposite mu."""
+    return table.model_copy(update={"twisted_mass": -table.twisted_mass})
+
+
+def bare_mass(table: FermionTable) -> float:
+    """From the mass or kappa."""
+    if table.mass is not None:
+        return float(table.mass)
+    assert table.kappa is not None  # a FermionTable has one of them
+    return kappa_to_mass(table.kappa)
+
+
+def describe_smearing(smearing: SmearingTable) -> str:
+    """For the attributes of datasets: "ape 0.5x10 stout 0.1x3 flow 1"."""
+    parts = []
+    if smearing.ape_steps > 0:
+        parts.append(
+            f"ape{'_spatial' if smearing.ape_spatial else ''} {smearing.ape_alpha:g}x{smearing.ape_steps}"
+        )
+    if smearing.stout_steps > 0:
+        kind = "stout_spatial" if smearing.stout_spatial else "stout"
+        parts.append(f"{kind} {smearing.stout_rho:g}x{smearing.stout_steps}")
+    if smearing.flow_time > 0:
+        parts.append(f"flow {smearing.flow_time:g}")
+    return " ".join(parts) or "thin"
+
+
+def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
+    """APE, then stout, then flow; U itself where none is asked for."""
+    if table.ape_steps > 0:
+        U = U.ape(alpha=table.ape_alpha, steps=table.ape_steps, spatial=table.ape_spatial)
+    if table.stout_steps > 0:
+        U = U._stout(table.stout_rho, table.stout_steps, spatial=bool(table.stout_spatial))
+    if table.flow_time > 0:
+        flow = GradientFlow(U)
+        flow.advance(table.flow_time)
+        U = flow.field
+    return U
+
+
+#: Said where :func:`has_mirrored_mesons`.
+MIRRORED = f"fermion.b5, fermion.c5: {MIRRORED_MESONS}; nucleons and [feynman_hellmann] do not need it"
+
+
+def has_mirrored_mesons(run: MeasureRun) -> bool:
+    """Whether mesons are asked for of domain-wall quarks whose antiquarks have other coefficients."""
+    fermion, wanted = run.fermion, run.correlators.mesons or run.correlators.meson
+    return bool(wanted and fermion and fermion.type == "moebius" and not fermion.is_gamma5_hermitian)
+
+
+def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
+    """Keys of isotropic Wilson quarks with masses between -6 and -2: misprints, mostly (1.3 for 0.13)."""
+    fermion = run.fermion
+    if fermion is None or fermion.type != "wilson_clover" or (fermion.nu, fermion.xi0) != (1, 1):
+        return []
+    kappas = {"fermion.kappa": fermion.kappa, "fermion.strange_kappa": fermion.strange_kappa}
+    return [(key, kappa) for key, kappa in kappas.items() if kappa is not None and abs(kappa) > 0.25]
+
+
+def doublers_on_walls(run: MeasureRun) -> str:
+    """What is said of domain walls that bind spatial doublers; else nothing."""
+    fermion = run.fermion
+    if fermion is None or fermion.type != "moebius":
+        return ""
+    return spatial_doublers(fermion.M5, fermion.nu, fermion.xi0)
+
+
+def is_amplifying(run: MeasureRun) -> bool:
+    """Whether a step 1 - 6 a + a (six hops), a = width^2 / (4 steps), has an eigenvalue below -1."""
+    is_gaussian = "gaussian" in (run.source.type, run.sink.type)
+    return run.fermion is not None and is_gaussian and run.source.width**2 / (4 * run.source.steps) > 1 / 6
+
+
+def source_positions(
+    table: SourceTable, number: int, extents: tuple[int, ...], *, fixed_time: bool = False
+) -> list[tuple[int, ...]]:
+    """Positions on one configuration: those of the run file, shifted by each vector of the shift_seed.
+
+    No two sources are at one place; of walls and noise only the time counts.
+
+    Parameters
+    ----------
+    fixed_time
+        Shift in space only (:func:`has_fixed_time`).
+
+    Raises
+    ------
+    BadArgument
+        A position outside the lattice, or more shifts than there are places.
+    """
+    for position in table.positions:
+        if not all(0 <= x < extent for x, extent in zip(position, extents, strict=True)):
+            raise BadArgument(
+                f"source.positions: {list(position)} lies outside the lattice {list(extents)} "
+                "(coordinates count from 0)"
+            )
+    axes = slice(3, 4) if table.is_slice else slice(0, 3) if fixed_time else slice(0, 4)
+    _require_places(table, extents, axes)
+    found: list[tuple[int, ...]] = []
+    taken: set[tuple[int, ...]] = set()
+    index = 0
+    while len(found) < table.count:
+        shift = _shift(table.shift_seed, number, index, extents)
+        if fixed_time:
+            shift = (*shift[:3], 0)
+        index += 1
+        shifted = [
+            tuple((x + dx) % extent for x, dx, extent in zip(position, shift, extents, strict=True))
+            for position in table.positions
+        ]
+        places = {at[axes] for at in shifted}
+        if taken.isdisjoint(places):
+            found += shifted
+            taken |= places
+    return found
+
+
+def _require_places(table: SourceTable, extents: tuple[int, ...], axes: slice) -> None:
+    """So many shifts that one is free whatever was drawn before: each rules out those by a difference of two
+    positions."""
+    differences = {
+        tuple((x - y) % n for x, y, n in zip(a, b, extents, strict=True))[axes]
+        for a in table.positions
+        for b in table.positions
+    }
+    most = (math.prod(extents[axes]) - 1) // len(differences) + 1
+    if table.shifts > most:
+        raise BadArgument(
+            f"source.shifts: at most {most} shifts of {len(table.positions)} positions have places of their "
+            f"own on {list(extents)}, found {table.shifts}"
+        )
+
+
+def has_fixed_time(table: FermionTable) -> bool:
+    """Whether sources have one distance from a wall: with Dirichlet time correlators depend on it."""
+    return table.boundary_t == "dirichlet"
+
+
+def are_beyond_half(momenta: Sequence[Sequence[int]], extents: tuple[int, ...]) -> bool:
+    """Whether a component of n is beyond L/2: then n is another momentum modulo L."""
+    return any(2 * abs(k) > extent for n in momenta for k, extent in zip(n, extents[:3], strict=True))
+
+
+def _shift(seed: int | None, number: int, index: int, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """The index-th random vector of a configuration; none without a seed."""
+    if seed is None:
+        return (0, 0, 0, 0)
+    text = f"trellis source shift {seed} {number}" + (f" {index}" if index else "")
+    digest = hashlib.sha256(text.encode()).digest()
+    numbers = [int.from_bytes(digest[8 * mu : 8 * mu + 8], "little") for mu in range(4)]
+    return tuple(n % extent for n, extent in zip(numbers, extents, strict=True))
+
+
+def make_source(table: SourceTable, U: GaugeField, at: tuple[int, ...], number: int) -> Source:
+    """The source at one position of the configuration of this number."""
+    if table.type == "noise":
+        assert table.noise_seed is not None  # a SourceTable of noise has one
+        return noise_source(
+            U.geometry,
+            kind=table.noise or "z4",
+            seed=table.noise_seed,
+            configuration=number,
+            index=table.index or 0,
+            time=at[3],
+        )
+    if table.type == "wall":
+        return wall_source(U.geometry, at[3], momentum=table.momentum or (0, 0, 0))
+    if table.type == "gaussian":
+        return gaussian_source(U, at, width=table.width, steps=table.steps)
+    return point_source(U.geometry, at)

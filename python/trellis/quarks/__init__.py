@@ -1,0 +1,1 @@
+"""Quarks: operators, sources and propagators, and the files of propagators."""

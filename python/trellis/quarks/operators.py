@@ -1,0 +1,246 @@
+"""Dirac operators."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..gauge.fields import GaugeField
+from ..ground.arguments import complex_array, instance, integer, phases, real
+from ..ground.compiled_core import load
+from ..ground.copies_and_pickles import NoArray, SharedByCopies
+from ..ground.errors import BadArgument
+from ..ground.operator_records import OperatorRecord, Parameter, is_gamma5_hermitian
+
+if TYPE_CHECKING:
+    from ..gauge.fields import Geometry
+
+ANTIPERIODIC_IN_TIME = (1, 1, 1, -1)
+
+
+def legal_link_reals(U: GaugeField, value: int | None) -> int:
+    """18, 12 or 8; else BadArgument. None: what these links need. Collective."""
+    if value is None:
+        return int(load().link_reals_of(U._core))
+    found = integer("link_reals", value)
+    if found not in (18, 12, 8):
+        raise BadArgument(f"link_reals must be 18, 12 or 8, found {found}")
+    return found
+
+
+def plain_phases(phases: Sequence[complex]) -> tuple[complex, ...]:
+    """Phases as one writes them, for __repr__: (1, 1, 1, -1)."""
+    reals = (z if z.imag else z.real for z in map(complex, phases))
+    return tuple(int(z) if isinstance(z, float) and z.is_integer() else z for z in reals)
+
+
+def with_changes(said: str, changes: dict[str, tuple[object, object]]) -> str:
+    """`said` and the arguments whose value is not the default, for __repr__: name -> value, default."""
+    shown = {name: value for name, (value, default) in changes.items() if value != default}
+    texts = (f"{n}={v:g}" if isinstance(v, float) else f"{n}={v}" for n, v in shown.items())
+    return ", ".join([said, *texts])
+
+
+class OnLinks(SharedByCopies, NoArray):
+    """What all Dirac operators on a gauge field share."""
+
+    _no_array = "M.apply(psi) applies it to an array"
+    _links: GaugeField
+
+    @property
+    def geometry(self) -> Geometry:
+        """The lattice."""
+        return self._links.geometry
+
+    @property
+    def device(self) -> str:
+        """Where it works: the device of its links, "cpu" or "cuda"."""
+        return self._links.device
+
+
+class QuarkOperator(OnLinks):
+    """What the operators of quark propagators share."""
+
+    _core: Any
+
+    #: Of the fields that it acts on; 1: they have no fifth dimension.
+    _slices: int = 1
+    #: Its propagators have spin and twelve columns.
+    _has_spin: bool = True
+
+    def _parameters(self) -> dict[str, Parameter]:
+        """What changes solutions, by the names of arguments."""
+        raise NotImplementedError
+
+    def _field(self, name: str, values: ArrayLike) -> Any:
+        """The compiled part's field; BadArgument for another shape."""
+        return load().SpinorField.from_numpy(self.geometry._core, complex_array(name, values), self._slices)
+
+    @staticmethod
+    def _to_numpy(field: Any) -> NDArray[np.complex128]:
+        """What `_field` was made of."""
+        return field.to_numpy()
+
+    def _applied(self, psi: ArrayLike, dagger: bool) -> NDArray[np.complex128]:
+        field = self._field("psi", psi)
+        return self._to_numpy(self._core.apply_dagger(field) if dagger else self._core.apply(field))
+
+    @property
+    def is_gamma5_hermitian(self) -> bool:
+        """Whether S^dagger = gamma5 S gamma5 for one and the same flavour, as sequential propagators need.
+
+        Not with a twisted mass; with complex b5 and c5, or those of single slices, if they mirror each other.
+        """
+        return is_gamma5_hermitian(type(self).__name__, self._parameters())
+
+    @cached_property
+    def _record(self) -> OperatorRecord:
+        """What its propagators and low modes remember of it. Collective."""
+        return OperatorRecord(type(self).__name__, self._parameters(), self._links.plaquette)
+
+
+def _hopping_parameter(kappa: Any) -> float:
+    """Of either sign; 0 would be an infinite mass."""
+    number = real("kappa", kappa)
+    if abs(number) < sys.float_info.min:
+        raise BadArgument(f"kappa must not be 0 (the mass is 1 / (2 kappa) - 4), found {kappa!r}")
+    return number
+
+
+class WilsonClover(QuarkOperator):
+    """The Wilson-clover operator, optionally anisotropic or with a twisted mass.
+
+    M = 1 + 3 nu / xi0 + m + clover term + i mu gamma5 - 1/2 H (doc/conventions.md).
+
+    Parameters
+    ----------
+    U
+        The links; they are copied, in the precisions that solvers ask for.
+    kappa, mass
+        One of them: kappa = 1 / (2 (4 + mass)), below 0 for masses below -4.
+    csw
+        Clover coefficient; 0 is the Wilson operator. With an anisotropy: c_R.
+    boundary
+        Phases for crossing the boundary in x, y, z, t, of modulus 1; 0 is Dirichlet.
+    nu, xi0, csw_temporal
+        Anisotropy: factor of the spatial hops, bare anisotropy, c_T (default: csw).
+    twisted_mass
+        mu.
+    link_reals
+        Reals that store a link: 18, 12 or 8. The fewer, the less is read from memory. None: 12, or 18 for
+        links that are in SU(3) to 1e-5 and not to 1e-10, as those of files in 32 bits
+        (:meth:`GaugeField.reunitarised` brings them back).
+
+    Raises
+    ------
+    BadArgument
+        kappa and mass, or none of them; a value outside its range.
+    """
+
+    def __init__(
+        self,
+        U: GaugeField,
+        *,
+        kappa: float | None = None,
+        mass: float | None = None,
+        csw: float = 0.0,
+        boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
+        nu: float = 1.0,
+        xi0: float = 1.0,
+        csw_temporal: float | None = None,
+        twisted_mass: float = 0.0,
+        link_reals: int | None = None,
+    ) -> None:
+        core = load()
+        instance("U", U, GaugeField)
+        if (kappa is None) == (mass is None):
+            raise BadArgument(f"give kappa or mass, and not both; found kappa={kappa}, mass={mass}")
+        params = core.WilsonParams()
+        if mass is None:
+            params.mass = core.kappa_to_mass(_hopping_parameter(kappa))
+        else:
+            params.mass = real("mass", mass)
+        params.csw_spatial = real("csw", csw)
+        params.csw_temporal = real("csw_temporal", csw if csw_temporal is None else csw_temporal)
+        params.boundary = phases(boundary)
+        params.nu, params.xi0 = real("nu", nu, above=0), real("xi0", xi0, above=0)
+        params.twisted_mass = real("twisted_mass", twisted_mass)
+        self._params = params
+        self._link_reals = legal_link_reals(U, link_reals)
+        self._core = core.WilsonOperator(U._core, params, "double", self._link_reals)
+        self._links = U
+
+    @property
+    def mass(self) -> float:
+        """m = 1 / (2 kappa) - 4."""
+        return self._params.mass
+
+    @property
+    def kappa(self) -> float:
+        """1 / (2 (4 + m))."""
+        return load().mass_to_kappa(self._params.mass)
+
+    @property
+    def is_isotropic(self) -> bool:
+        """Whether nu / xi0 is 1, so that all directions hop alike."""
+        return self._params.nu == self._params.xi0
+
+    @property
+    def csw(self) -> float:
+        """Clover coefficient (of the spatial planes)."""
+        return self._params.csw_spatial
+
+    @property
+    def boundary(self) -> tuple[complex, complex, complex, complex]:
+        """Phases in x, y, z, t."""
+        return tuple(self._params.boundary)
+
+    def _parameters(self) -> dict[str, Parameter]:
+        names = ("mass", "nu", "xi0", "twisted_mass")
+        clover = {"csw": self._params.csw_spatial, "csw_temporal": self._params.csw_temporal}
+        return {name: getattr(self._params, name) for name in names} | clover | {"boundary": self.boundary}
+
+    def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
+        """M psi, or M^dagger psi. Collective.
+
+        Parameters
+        ----------
+        psi
+            complex, shape [t, z, y, x, spin, colour], this rank's part.
+        dagger
+            M^dagger instead of M.
+
+        Returns
+        -------
+        ndarray
+            The same shape; a new array.
+
+        Raises
+        ------
+        BadArgument
+            Another shape, or no numbers.
+        """
+        return self._applied(psi, dagger)
+
+    def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
+        """M psi; see :meth:`apply`."""
+        return self.apply(psi)
+
+    def __repr__(self) -> str:
+        said = (
+            f"WilsonClover(kappa={self.kappa:.6g}, csw={self.csw:g}, boundary={plain_phases(self.boundary)}"
+        )
+        p = self._params
+        changes: dict[str, tuple[object, object]] = {
+            "nu": (p.nu, 1.0),
+            "xi0": (p.xi0, 1.0),
+            "csw_temporal": (p.csw_temporal, p.csw_spatial),
+            "twisted_mass": (p.twisted_mass, 0.0),
+            "link_reals": (self._link_reals, 12),
+        }
+        return with_changes(said, changes) + ")"

@@ -1,0 +1,249 @@
+"""Quark propagators."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ..gauge.fields import GaugeField, Geometry, in_four_directions, require_device
+from ..ground.arguments import complex_array, instance, integer, integers, phases, real
+from ..ground.compiled_core import load
+from ..ground.copies_and_pickles import SharedByCopies, array_of
+from ..ground.errors import BadArgument
+from ..ground.operator_records import NEEDS_GAMMA5_HERMITICITY, OperatorRecord
+from ..ground.solve_report import SolveReport
+from .sources import MOST_WIDTH, warn_if_amplifying
+
+if TYPE_CHECKING:
+    from .. import _core
+
+
+class Propagator(SharedByCopies):
+    """S = M^-1 source, with its report.
+
+    ``np.asarray(S)`` is :meth:`to_numpy`. Nothing changes the numbers of a propagator, and copies share them.
+
+    Attributes
+    ----------
+    report : SolveReport or None
+        What the solves did; None if it was read or made from an array.
+    midpoint : Propagator or None
+        Domain-wall fermions with an even Ls: the quark of the middle of the fifth dimension, for m_res.
+    axial_current : ndarray or None
+        Domain-wall fermions, where asked for: A_4(t) of the partially conserved axial current between t and
+        t + 1 with the source's pion, shape [time], time from the source.
+    fields : object or None
+        Domain-wall fermions, where ``keep_fields`` asked for them: the 5-D solutions, for
+        :func:`conserved_current_propagator` and as a guess of further solves.
+    operator : object or None
+        Name, parameters and plaquette of the operator that it was solved with; None if it was made from an
+        array, or read from a file that does not say.
+    is_sink_smeared : bool
+        Whether the sink has been smeared (:meth:`smear_sink`): it is no M^-1 source any more.
+    """
+
+    _instead = "write them to files (S.write), which tr.read_propagator reads"
+
+    def __init__(
+        self,
+        core: _core.Propagator,
+        report: SolveReport | None = None,
+        midpoint: _core.Propagator | None = None,
+        fields: _core.DomainWallFields | None = None,
+        operator: OperatorRecord | None = None,
+        is_sink_smeared: bool = False,
+    ) -> None:
+        self._core = core
+        self.report = report
+        self.fields = fields
+        self.operator = operator
+        self.is_sink_smeared = is_sink_smeared
+        self.midpoint: Propagator | None = None
+        if midpoint is not None:
+            self.midpoint = Propagator(midpoint, report, operator=operator)
+        self.axial_current: NDArray[np.float64] | None = None
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """The lattice."""
+        return Geometry._of(self._core.lattice)
+
+    @property
+    def device(self) -> str:
+        """Where it lies: "cpu" or "cuda"."""
+        return self._core.device
+
+    def to(self, device: str) -> Propagator:
+        """The propagator on another device; contractions take propagators that lie on one.
+
+        Parameters
+        ----------
+        device
+            "cpu" or "cuda".
+
+        Raises
+        ------
+        NotAvailable
+            The build has no CUDA, or no GPU can be used.
+        BadArgument
+            Another device.
+        """
+        require_device(device)
+        if device == self.device:
+            return self
+        moved = Propagator(
+            self._core.on(device),
+            self.report,
+            operator=self.operator,
+            is_sink_smeared=self.is_sink_smeared,
+        )
+        if self.midpoint is not None:
+            moved.midpoint = self.midpoint.to(device)
+        moved.axial_current = self.axial_current
+        return moved
+
+    @property
+    def source_at(self) -> tuple[int, int, int, int]:
+        """x, y, z, t from which times and momenta count."""
+        return in_four_directions(self._core.source_at)
+
+    @property
+    def boundary(self) -> tuple[complex, complex, complex, complex]:
+        """Fermion boundary phases in x, y, z, t."""
+        return in_four_directions(self._core.boundary)
+
+    def to_numpy(self) -> NDArray[np.complex128]:
+        """This rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour source]; a copy.
+
+        The spin basis is that of DeGrand and Rossi.
+        """
+        return self._core.to_numpy()
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return array_of(self.to_numpy(), "Propagator", dtype, copy)
+
+    @classmethod
+    def from_numpy(
+        cls, values: ArrayLike, geometry: Geometry, *, source_at: Sequence[int], boundary: Sequence[complex]
+    ) -> Propagator:
+        """A propagator from an array (copied).
+
+        Parameters
+        ----------
+        values
+            complex, of the shape of :meth:`to_numpy`; this rank's part.
+        geometry
+            The lattice.
+        source_at
+            x, y, z, t from which times and momenta count.
+        boundary
+            Fermion boundary phases in x, y, z, t; baryons take the one in t out.
+
+        Raises
+        ------
+        BadArgument
+            Another shape, no numbers, a site outside the lattice, a phase that is none.
+        """
+        lattice = instance("geometry", geometry, Geometry)
+        at, values = site_of(lattice, source_at), complex_array("values", values)
+        return cls(load().Propagator.from_numpy(lattice._core, values, at, phases(boundary)))
+
+    def smear_sink(self, U: GaugeField, *, width: float, steps: int) -> Propagator:
+        """The sink smeared on every time slice; see :func:`gaussian_source`. Collective.
+
+        Parameters
+        ----------
+        U
+            Links that the smearing sees, on the propagator's lattice.
+        width, steps
+            Lattice units; at least 1 step, and a warning below 3 width^2 / 2 of them.
+
+        Raises
+        ------
+        BadArgument
+            Links of another lattice, a width below 0 or above 1e6, no step.
+        """
+        width, steps = real("width", width, least=0, most=MOST_WIDTH), integer("steps", steps)
+        links = instance("U", U, GaugeField)._core
+        warn_if_amplifying(width, steps)
+        smeared = load().sink_smeared(self._core, links, width, steps)
+        return Propagator(smeared, self.report, operator=self.operator, is_sink_smeared=True)
+
+    def write(
+        self,
+        path: str | os.PathLike,
+        format: Literal["hdf5", "scidac"] | None = None,
+        *,
+        precision: Literal[32, 64] = 64,
+        run_file: str = "",
+    ) -> None:
+        """Write to a file: under a temporary name, then renamed. Collective.
+
+        A propagator of norm 0 gives a UserWarning.
+
+        Parameters
+        ----------
+        path
+            The file; an older one of that name is replaced once the new one is whole.
+        format
+            "hdf5": dataset /propagator of the shape of :meth:`to_numpy`, with provenance, and /midpoint where
+            there is one; "scidac": LIME file as Chroma writes it, one propagator: write ``S.midpoint`` to a
+            file of its own, and set it on what is read. None: "scidac" for names that end in .lime or
+            .scidac, "hdf5" for all others.
+        precision
+            Bits of a number. Both formats hold a checksum and the norm.
+        run_file
+            Text for the provenance.
+
+        Raises
+        ------
+        FileError
+            The file cannot be written; an older file of that name is left alone.
+        BadArgument
+            Another precision, or a number that is not finite in it.
+        """
+        from .propagator_files import write_propagator
+
+        write_propagator(self, path, format, precision=precision, run_file=run_file)
+
+    def _require_point_sink(self, name: str) -> None:
+        """BadArgument where the sink is known to be smeared."""
+        if self.is_sink_smeared:
+            raise BadArgument(
+                f"{name}: expected a propagator as it was solved, found one with a smeared sink; hand over "
+                "the one that smear_sink() was called on"
+            )
+
+    def __repr__(self) -> str:
+        return f"<Propagator {'x'.join(map(str, self.geometry.extents))} from {self.source_at}>"
+
+
+def site_of(geometry: Geometry, at: Sequence[int]) -> list[int]:
+    """x, y, z, t of a source, if it lies on the lattice; else BadArgument."""
+    site = integers("source_at", at, 4)
+    if any(not 0 <= x < extent for x, extent in zip(site, geometry.extents, strict=True)):
+        raise BadArgument(f"source_at {tuple(site)} lies outside the lattice {geometry.extents}")
+    return site
+
+
+def require_conjugate(S: Propagator, other: Propagator | None) -> bool:
+    """Whether gamma5 S^dagger gamma5 is the other quark, with a twisted mass.
+
+    What is read from arrays and other programs' files is taken on trust.
+    """
+    if S.operator is None or (other is not None and other.operator is None):
+        return False
+    operator = S.operator if other is None else instance("down", other, Propagator).operator
+    assert operator is not None
+    if S.operator.is_gamma5_hermitian and operator.is_gamma5_hermitian:
+        return False
+    adjoint = S.operator.adjoint
+    if adjoint is None or (difference := operator.difference(adjoint)):
+        found = f" with {difference}" if adjoint is not None and other is not None else ""
+        raise BadArgument(f"{NEEDS_GAMMA5_HERMITICITY}; found a propagator of {operator}{found}")
+    return True

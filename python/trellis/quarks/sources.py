@@ -1,0 +1,181 @@
+"""Right-hand sides of quark propagators."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from ..gauge.fields import GaugeField, Geometry, in_four_directions
+from ..ground.arguments import choice, instance, integer, integers, real
+from ..ground.arguments import momentum as momentum_of
+from ..ground.arguments import seed as seed_of
+from ..ground.compiled_core import load
+from ..ground.copies_and_pickles import NoArray, SharedByCopies
+
+if TYPE_CHECKING:
+    from .. import _core
+
+#: Of a Gaussian, lattice units; squares of larger ones leave the range of numbers.
+MOST_WIDTH = 1e6
+#: Said of Gaussian smearing in too few steps.
+AMPLIFYING = (
+    "width^2 / (4 steps) is above 1/6, and each step makes rough modes larger instead of smoother; take more "
+    "steps"
+)
+
+
+class Source(SharedByCopies, NoArray):
+    """Twelve columns, one for each spin and colour, of a right-hand side of M S = source.
+
+    Made by :func:`point_source`, :func:`gaussian_source`, :func:`wall_source`, :func:`noise_source`.
+
+    Attributes
+    ----------
+    at : tuple of int
+        x, y, z, t from which times and momenta of correlators count.
+    description : str
+        For people and for the provenance.
+    """
+
+    _no_array = "solvers that are bound to an operator take them as they are"
+
+    def __init__(self, core: _core.Source) -> None:
+        self._core = core
+        self.at = in_four_directions(core.at)
+        self.description: str = core.description
+
+    def with_momentum(self, n: Sequence[int]) -> Source:
+        """The source times exp(+i p.(x - at)), p = 2 pi n / L.
+
+        Parameters
+        ----------
+        n
+            Three integers.
+
+        Raises
+        ------
+        BadArgument
+            Another number of them, or no integers.
+        """
+        return Source(load().with_momentum(self._core, momentum_of(n)))
+
+    def __repr__(self) -> str:
+        return f"<Source {self.description}>"
+
+
+def point_source(geometry: Geometry, at: Sequence[int]) -> Source:
+    """One at a single site, for each spin and colour.
+
+    Parameters
+    ----------
+    geometry
+        The lattice.
+    at
+        x, y, z, t, from 0.
+
+    Raises
+    ------
+    BadArgument
+        The site lies outside the lattice.
+    """
+    return Source(load().point_source(_lattice(geometry), integers("at", at, 4)))
+
+
+def wall_source(geometry: Geometry, time: int, *, momentum: Sequence[int] = (0, 0, 0)) -> Source:
+    """exp(i p.x) on all sites of a time slice, p = 2 pi n / L. Not gauge covariant.
+
+    Parameters
+    ----------
+    geometry
+        The lattice.
+    time
+        The slice, from 0.
+    momentum
+        n.
+
+    Raises
+    ------
+    BadArgument
+        The slice lies outside the lattice.
+    """
+    return Source(load().wall_source(_lattice(geometry), integer("time", time), momentum_of(momentum)))
+
+
+def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: int) -> Source:
+    """A point source, smeared gauge-covariantly on its time slice.
+
+    psi <- (1 - 6 a) psi + a (sum of the six spatial hops), `steps` times, a = width^2 / (4 steps).
+
+    Parameters
+    ----------
+    U
+        Links that the smearing sees; they may be smeared ones.
+    at
+        x, y, z, t of the centre.
+    width
+        Lattice units.
+    steps
+        At least 1; stable for steps of at least 3 width^2 / 2, with a warning below.
+
+    Raises
+    ------
+    BadArgument
+        The centre lies outside the lattice, a width below 0 or above 1e6, no step.
+    """
+    width, steps = real("width", width, least=0, most=MOST_WIDTH), integer("steps", steps)
+    centre = point_source(instance("U", U, GaugeField).geometry, at)
+    warn_if_amplifying(width, steps)
+    return Source(load().smeared_source(centre._core, U._core, width, steps))
+
+
+def warn_if_amplifying(width: float, steps: int) -> None:
+    """A step 1 - 6 a + a (six hops), a = width^2 / (4 steps), has an eigenvalue below -1 for a above 1/6."""
+    if 0 < 2 * steps < 3 * width**2:
+        warnings.warn(
+            f"width = {width:g} in steps = {steps}: {AMPLIFYING}, here at least {math.ceil(1.5 * width**2)}",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def noise_source(
+    geometry: Geometry,
+    *,
+    kind: Literal["z2", "z4"] = "z4",
+    seed: int,
+    configuration: int,
+    index: int = 0,
+    time: int | None = None,
+) -> Source:
+    """One random number a site, the same for all spins and colours: the one-end trick.
+
+    Parameters
+    ----------
+    geometry
+        The lattice.
+    kind
+        "z2": 1, -1; "z4": 1, i, -1, -i.
+    seed, configuration, index
+        Key of the numbers; they do not depend on the process grid.
+    time
+        The slice; None: all slices.
+
+    Raises
+    ------
+    BadArgument
+        Another kind, a key that is no unsigned integer, a slice outside the lattice.
+    """
+    choice("kind", kind, "z2", "z4")
+    slice_of = None if time is None else integer("time", time)
+    keys = (
+        seed_of("seed", seed),
+        integer("configuration", configuration, least=0),
+        integer("index", index, least=0),
+    )
+    return Source(load().noise_source(_lattice(geometry), kind, *keys, slice_of))
+
+
+def _lattice(geometry: Geometry) -> _core.Lattice:
+    return instance("geometry", geometry, Geometry)._core

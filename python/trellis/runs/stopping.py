@@ -1,0 +1,70 @@
+"""Ctrl-C, SIGTERM, SIGUSR1, SIGHUP and a closed pipe as a wish: the work in hand is finished and saved."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+from ..ground.compiled_core import load
+from .streams import outliving_readers
+
+#: Exit status of a run that was asked to stop before its end: what it has is saved, and --resume goes on.
+STOPPED = 3
+
+
+def exit_status(result: dict[str, Any]) -> int:
+    """Of a run with this JSON object. On rank 0 alone: the first status that is not 0 ends an MPI job."""
+    return STOPPED if result["stopped"] and load().rank() == 0 else 0
+
+
+class Stopped(BaseException):
+    """Work was given up between two steps because a stop was asked for; not an error."""
+
+
+class StopRequest:
+    """While it is entered, signals and lost readers are noted; a second SIGINT interrupts at once.
+
+    SIGUSR1 is for mpirun, which passes it on; of the others it makes an end of its own, soon after. SIGHUP
+    comes when a terminal or its ssh goes away; nohup has it ignored, and so it stays.
+    """
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> StopRequest:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
+                if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._note)
+        self._readers = outliving_readers(self._note_loss)
+        self._readers.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._readers.__exit__(None, None, None)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.reason and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.reason = signal.Signals(number).name
+
+    def _note_loss(self, reason: str) -> None:
+        self.reason = self.reason or reason
+
+    def is_wanted(self) -> bool:
+        """On every rank, if any rank was asked. Collective."""
+        wanted = load().maximum(1.0 if self.reason else 0.0) > 0.5
+        if wanted and not self.reason:
+            self.reason = "another rank was asked to stop"
+        return wanted
+
+    def check(self) -> None:
+        """Raise Stopped, on every rank, if any rank was asked. Collective."""
+        if self.is_wanted():
+            raise Stopped(self.reason)
