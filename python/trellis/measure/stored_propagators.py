@@ -23,8 +23,8 @@ from ..quarks.propagator_files import (
     measurement_text,
     read_propagator,
     read_scidac_propagator,
-    write_propagator,
 )
+from ..quarks.propagator_output import write_propagator
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
 from ..run_files import MeasureRun

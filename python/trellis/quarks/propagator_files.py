@@ -2,71 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from ..gauge.fields import Geometry
-from ..ground.arguments import choice, file_path, instance, integer, phases
+from ..ground.arguments import file_path, instance, phases
 from ..ground.compiled_core import load
-from ..ground.crash_safe_files import behind_links
-from ..ground.errors import BadArgument, ChecksumError, FileError
+from ..ground.errors import ChecksumError, FileError
 from ..ground.parallel import on_root, rank
-from ..ground.provenance import write_root_attributes
 from .domain_wall import propagator_norm
 from .operators import ANTIPERIODIC_IN_TIME
-from .propagator_metadata import GAMMA_BASIS, Metadata
+from .propagator_metadata import Metadata
+from .propagator_output import MEASUREMENT, SCIDAC_SUFFIXES
 from .propagators import Propagator, site_of
 from .scidac_propagator_records import Statements, element, record_text
 
-#: Names of files that are written in the format of Chroma, unless a format is given.
-_SCIDAC_SUFFIXES = (".lime", ".scidac")
 #: Of the sum of squares: numbers of 32 bits are rounded.
 _NORM_ROUNDING = 1e-6
 _PHASE_ROUNDING = 1e-6
-#: Attribute and element with the text of `trellis measure`, which has a checksum of its own.
-_MEASUREMENT = "measurement"
-
-
-def write_propagator(
-    S: Propagator,
-    path: str | os.PathLike,
-    format: Literal["hdf5", "scidac"] | None,
-    *,
-    precision: Literal[32, 64],
-    run_file: str,
-    measurement: str = "",
-) -> None:
-    """See :meth:`Propagator.write`.
-
-    Parameters
-    ----------
-    measurement
-        What :func:`measurement_text` gives back; without "<" and "&".
-    """
-    if integer("precision", precision) not in (32, 64):
-        raise BadArgument(f"precision must be 32 or 64 bits, found {precision!r}")
-    path, run_file = file_path(path), instance("run_file", run_file, str)
-    if format is None:
-        format = "scidac" if path.lower().endswith(_SCIDAC_SUFFIXES) else "hdf5"
-    choice("format", format, "hdf5", "scidac")
-    norm2 = float(propagator_norm(S).sum())
-    if norm2 == 0:
-        warnings.warn(f"{path}: the propagator that is written has norm 0", UserWarning, stacklevel=3)
-    if format == "scidac":
-        _require_finite(norm2, precision)
-        at = " ".join(map(str, S.source_at))
-        stated = Statements(S.boundary, norm2, S.operator, S.is_sink_smeared).to_text()
-        if measurement:
-            stated += f"<{_MEASUREMENT}>{measurement}</{_MEASUREMENT}>"
-        note = f"<propagator><source>{S._core.description}</source><at>{at}</at>{stated}</propagator>"
-        S._core.write_scidac(behind_links(path), precision, note)
-    else:
-        _write_hdf5(S, behind_links(path), precision, run_file, measurement)
 
 
 def measurement_text(path: str) -> str:
@@ -77,46 +33,12 @@ def measurement_text(path: str) -> str:
     FileError
         An HDF5 file that is damaged, or none.
     """
-    if path.lower().endswith(_SCIDAC_SUFFIXES):
-        return on_root(lambda: element(record_text(path), _MEASUREMENT) or "")
+    if path.lower().endswith(SCIDAC_SUFFIXES):
+        return on_root(lambda: element(record_text(path), MEASUREMENT) or "")
     root = load().Hdf5File.open(path).root()
-    if not root.has("propagator") or not root.has_attribute(_MEASUREMENT, "propagator"):
+    if not root.has("propagator") or not root.has_attribute(MEASUREMENT, "propagator"):
         return ""
-    return root.text(_MEASUREMENT, "propagator")
-
-
-def _require_finite(norm2: float, precision: int) -> None:
-    """SciDAC's checksum would agree with any numbers."""
-    largest = float(np.finfo(np.float32 if precision == 32 else np.float64).max)
-    norm = math.sqrt(norm2)
-    if not norm <= largest:
-        raise BadArgument(
-            f"the propagator has a NaN or Inf, or numbers beyond {precision} bits: its norm is {norm:g}"
-        )
-
-
-def _write_hdf5(S: Propagator, path: str, precision: int, run_file: str, measurement: str) -> None:
-    file = load().Hdf5File.create(path)
-    root = file.root()
-    write_root_attributes(root, "propagator", run_file, S.geometry.extents, fixed_texts=True)
-    for name, quark in (("propagator", S), ("midpoint", S.midpoint)):
-        if quark is not None:
-            quark._core.write_hdf5(root, name, precision)
-    root.set_fixed_text("gamma_basis", GAMMA_BASIS, "propagator")
-    root.set_fixed_text("source", S._core.description, "propagator")
-    root.set_integers("source_at", list(S.source_at), "propagator")
-    root.set_reals("boundary_real", [p.real for p in S.boundary], "propagator")
-    root.set_reals("boundary_imag", [p.imag for p in S.boundary], "propagator")
-    if S.operator is not None:
-        root.set_fixed_text("operator", S.operator.to_text(), "propagator")
-    if S.is_sink_smeared:
-        root.set_integer("sink_smeared", 1, "propagator")
-    if S.report is not None:
-        root.set_reals("relative_residuals", list(S.report.relative_residuals), "propagator")
-    if measurement:
-        root.set_fixed_text(_MEASUREMENT, measurement, "propagator")
-    root.set_integer("metadata_checksum", Metadata(root, path).checksum, "propagator")
-    file.commit()
+    return root.text(MEASUREMENT, "propagator")
 
 
 def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = None) -> Propagator:

@@ -17,6 +17,7 @@ from ..ground.copies_and_pickles import SharedByCopies, array_of
 from ..ground.errors import BadArgument
 from ..ground.operator_records import NEEDS_GAMMA5_HERMITICITY, OperatorRecord
 from ..ground.solve_report import SolveReport
+from .propagator_output import write_propagator
 from .sources import MOST_WIDTH, warn_if_amplifying
 
 if TYPE_CHECKING:
@@ -207,8 +208,6 @@ class Propagator(SharedByCopies):
         BadArgument
             Another precision, or a number that is not finite in it.
         """
-        from .propagator_files import write_propagator
-
         write_propagator(self, path, format, precision=precision, run_file=run_file)
 
     def _require_point_sink(self, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,20 @@ from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observable
 
 if TYPE_CHECKING:
     from .. import _core
-    from .values import Solver
+
+
+class SolverValue(Protocol):
+    """What a bound solver asks of its solver; the base of all solver values in values.py has it."""
+
+    def _spec(self) -> Any: ...
+
+    def _storage(self) -> str: ...
+
+    def _schur_form(self) -> str: ...
+
+    def _require_no_cycle(self, outside: tuple[()]) -> None: ...
+
+    def _require_operator(self, M: QuarkOperator, form: str) -> None: ...
 
 
 class BoundSolver(SharedByCopies, NoArray):
@@ -29,7 +42,7 @@ class BoundSolver(SharedByCopies, NoArray):
 
     _no_array = "solver(M).solve(b) applies it to an array"
 
-    def __init__(self, solver: Solver, M: QuarkOperator) -> None:
+    def __init__(self, solver: SolverValue, M: QuarkOperator) -> None:
         if not isinstance(M, QuarkOperator):
             raise BadArgument(
                 "a solver is bound to an operator, WilsonClover, MoebiusDomainWall, Staggered or HISQ, "

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..quarks.operators import QuarkOperator
+from .bound import BoundSolver
 from .custom_operator import CustomOperator
 from .values import Krylov, Solver, limits
-
-if TYPE_CHECKING:
-    from .bound import BoundSolver
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,6 +21,7 @@ from ..ground.copies_and_pickles import NoArray, SharedByCopies
 from ..ground.operator_records import OperatorRecord
 from ..ground.solve_report import NotConverged
 from ..quarks.operators import QuarkOperator
+from .eigenvector_output import write_eigenvectors
 from .prepared import Prepared
 
 if TYPE_CHECKING:
@@ -104,8 +105,6 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
         FileError
             The file cannot be written.
         """
-        from .eigenvector_files import write_eigenvectors
-
         write_eigenvectors(self, path, run_file=run_file)
 
     def update(self, M: QuarkOperator, *, allow_not_converged: bool = False) -> Eigenvectors:

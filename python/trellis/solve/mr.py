@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..ground.arguments import real
 from ..quarks.operators import QuarkOperator
+from .bound import BoundSolver
 from .custom_operator import CustomOperator
 from .values import Krylov, Solver, limits
-
-if TYPE_CHECKING:
-    from .bound import BoundSolver
 
 
 @dataclass(frozen=True, repr=False)

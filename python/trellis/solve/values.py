@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ..ground.arguments import instance, integer, real
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
 from ..quarks.operators import QuarkOperator
+from .bound import BoundSolver
 from .custom_operator import CustomOperator
-
-if TYPE_CHECKING:
-    from .bound import BoundSolver
 
 #: Solvers inside solvers: deeper ones are taken for a mistake.
 _MOST_LEVELS = 32
@@ -28,8 +26,6 @@ class Solver:
 
     def __call__(self, M: QuarkOperator) -> BoundSolver:
         """The solver of M x = b."""
-        from .bound import BoundSolver
-
         return BoundSolver(self, M)
 
     def __repr__(self) -> str:
@@ -103,8 +99,6 @@ def limits(
     tolerance: float, max_iterations: int, fallback: bool, iterations: int | None, preconditioner: Any
 ) -> dict[str, Any]:
     """The checked arguments that all methods have, by the names of :class:`Krylov`."""
-    from .bound import BoundSolver
-
     tolerance = real("tolerance", tolerance, above=0)
     if not tolerance < 1:
         raise BadArgument(f"tolerance must lie between 0 and 1, found {tolerance}")

@@ -1,0 +1,118 @@
+"""Propagators into files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums of both."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from ..gauge.fields import Geometry
+from ..ground.arguments import choice, file_path, instance, integer
+from ..ground.compiled_core import load
+from ..ground.crash_safe_files import behind_links
+from ..ground.errors import BadArgument
+from ..ground.operator_records import OperatorRecord
+from ..ground.provenance import write_root_attributes
+from ..ground.solve_report import SolveReport
+from .propagator_metadata import GAMMA_BASIS, Metadata
+from .scidac_propagator_records import Statements
+
+#: Names of files that are written in the format of Chroma, unless a format is given.
+SCIDAC_SUFFIXES = (".lime", ".scidac")
+#: Attribute and element with the text of `trellis measure`, which has a checksum of its own.
+MEASUREMENT = "measurement"
+
+
+class WrittenPropagator(Protocol):
+    """What a file says of a propagator: :class:`trellis.Propagator` has all of it."""
+
+    _core: Any
+    report: SolveReport | None
+    operator: OperatorRecord | None
+    is_sink_smeared: bool
+
+    @property
+    def midpoint(self) -> WrittenPropagator | None: ...
+
+    @property
+    def geometry(self) -> Geometry: ...
+
+    @property
+    def source_at(self) -> tuple[int, int, int, int]: ...
+
+    @property
+    def boundary(self) -> tuple[complex, complex, complex, complex]: ...
+
+
+def write_propagator(
+    S: WrittenPropagator,
+    path: str | os.PathLike,
+    format: Literal["hdf5", "scidac"] | None,
+    *,
+    precision: Literal[32, 64],
+    run_file: str,
+    measurement: str = "",
+) -> None:
+    """See :meth:`Propagator.write`.
+
+    Parameters
+    ----------
+    measurement
+        What :func:`propagator_files.measurement_text` gives back; without "<" and "&".
+    """
+    if integer("precision", precision) not in (32, 64):
+        raise BadArgument(f"precision must be 32 or 64 bits, found {precision!r}")
+    path, run_file = file_path(path), instance("run_file", run_file, str)
+    if format is None:
+        format = "scidac" if path.lower().endswith(SCIDAC_SUFFIXES) else "hdf5"
+    choice("format", format, "hdf5", "scidac")
+    norm2 = float(np.asarray(load().propagator_norm(S._core)).sum())
+    if norm2 == 0:
+        warnings.warn(f"{path}: the propagator that is written has norm 0", UserWarning, stacklevel=3)
+    if format == "scidac":
+        _require_finite(norm2, precision)
+        at = " ".join(map(str, S.source_at))
+        stated = Statements(S.boundary, norm2, S.operator, S.is_sink_smeared).to_text()
+        if measurement:
+            stated += f"<{MEASUREMENT}>{measurement}</{MEASUREMENT}>"
+        note = f"<propagator><source>{S._core.description}</source><at>{at}</at>{stated}</propagator>"
+        S._core.write_scidac(behind_links(path), precision, note)
+    else:
+        _write_hdf5(S, behind_links(path), precision, run_file, measurement)
+
+
+def _require_finite(norm2: float, precision: int) -> None:
+    """SciDAC's checksum would agree with any numbers."""
+    largest = float(np.finfo(np.float32 if precision == 32 else np.float64).max)
+    norm = math.sqrt(norm2)
+    if not norm <= largest:
+        raise BadArgument(
+            f"the propagator has a NaN or Inf, or numbers beyond {precision} bits: its norm is {norm:g}"
+        )
+
+
+def _write_hdf5(S: WrittenPropagator, path: str, precision: int, run_file: str, measurement: str) -> None:
+    file = load().Hdf5File.create(path)
+    root = file.root()
+    write_root_attributes(root, "propagator", run_file, S.geometry.extents, fixed_texts=True)
+    for name, quark in (("propagator", S), ("midpoint", S.midpoint)):
+        if quark is not None:
+            quark._core.write_hdf5(root, name, precision)
+    root.set_fixed_text("gamma_basis", GAMMA_BASIS, "propagator")
+    root.set_fixed_text("source", S._core.description, "propagator")
+    root.set_integers("source_at", list(S.source_at), "propagator")
+    root.set_reals("boundary_real", [p.real for p in S.boundary], "propagator")
+    root.set_reals("boundary_imag", [p.imag for p in S.boundary], "propagator")
+    if S.operator is not None:
+        root.set_fixed_text("operator", S.operator.to_text(), "propagator")
+    if S.is_sink_smeared:
+        root.set_integer("sink_smeared", 1, "propagator")
+    if S.report is not None:
+        root.set_reals("relative_residuals", list(S.report.relative_residuals), "propagator")
+    if measurement:
+        root.set_fixed_text(MEASUREMENT, measurement, "propagator")
+    root.set_integer("metadata_checksum", Metadata(root, path).checksum, "propagator")
+    file.commit()

@@ -1,0 +1,75 @@
+"""Low modes into HDF5 files: written once for a configuration, read by every later solve."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..ground.arguments import file_path, instance
+from ..ground.compiled_core import load
+from ..ground.crash_safe_files import behind_links
+from ..ground.operator_records import OperatorRecord
+from ..ground.provenance import write_root_attributes
+from ..quarks.propagator_metadata import GAMMA_BASIS
+
+GROUP = "eigenvectors"
+STATEMENT, CHECKSUM = "statement", "statement_checksum"
+#: The search for modes was asked, found and cost these numbers; each has its type.
+NUMBERS: dict[str, type] = {
+    "tolerance": float,
+    "upper": float,
+    "converged": bool,
+    "restarts": int,
+    "degree": int,
+    "cutoff": float,
+    "seconds": float,
+    "flops": float,
+}
+
+
+class WrittenEigenvectors(Protocol):
+    """What a file says of low modes: :class:`trellis.Eigenvectors` has all of it."""
+
+    _core: Any
+    operator: OperatorRecord
+    extents: tuple[int, ...]
+    even_odd: str
+    storage: str
+
+    def __len__(self) -> int: ...
+
+
+def write_eigenvectors(modes: WrittenEigenvectors, path: str | os.PathLike, *, run_file: str = "") -> None:
+    """See :meth:`trellis.Eigenvectors.write`."""
+    path, run_file = behind_links(file_path(path)), instance("run_file", run_file, str)
+    file = load().Hdf5File.create(path)
+    root = file.root()
+    write_root_attributes(root, "eigenvectors", run_file, modes.extents, fixed_texts=True)
+    root.set_fixed_text("gamma_basis", GAMMA_BASIS)
+    group = root.make_group(GROUP)
+    modes._core.write_hdf5(group, 64 if modes.storage == "double" else 32)
+    statement = json.dumps(
+        {
+            "operator": modes.operator.to_text(),
+            "even_odd": modes.even_odd,
+            "storage": "float" if modes.storage == "single" else modes.storage,
+            **{name: getattr(modes._core, name) for name in NUMBERS},
+        }
+    )
+    root.set_fixed_text(STATEMENT, statement, GROUP)
+    root.set_integer(CHECKSUM, checksum(root, group, statement, len(modes)), GROUP)
+    file.commit()
+
+
+def checksum(root: Any, group: Any, statement: str, count: int) -> int:
+    """CRC-32 of the statement, eigenvalues, residuals and the checksums of all vectors."""
+    sums = [root.integers("scidac_checksum", f"{GROUP}/vector_{i:04d}") for i in range(count)]
+    numbers = [group.read_float64(name) for name in ("values", "relative_residual")]
+    crc = zlib.crc32(json.dumps([statement, [list(s) for s in sums]]).encode())
+    for array in numbers:
+        crc = zlib.crc32(np.ascontiguousarray(array, dtype="<f8").tobytes(), crc)
+    return crc
