@@ -11,7 +11,7 @@ from trellis.analysis.charges import charge_fit
 from trellis.analysis.charges.charge_data import ChargeData
 from trellis.analysis.charges.charge_fit import fit_window
 from trellis.analysis.charges.charge_profile import ProfileInput, profile
-from trellis.analysis.charges.charge_results import ChargeOptions
+from trellis.analysis.records.charge_results import ChargeOptions
 
 
 def fitted(

@@ -11,8 +11,8 @@ from trellis.analysis.charges.charges import fit_charges
 from trellis.analysis.charges.nucleon import nucleon_charges
 from trellis.analysis.charges.three_point import three_point_charge
 from trellis.analysis.masses.residual_mass import plateau_warning, residual_mass
-from trellis.analysis.measurements import CorrelatorData
-from trellis.analysis.options import AnalysisOptions
+from trellis.analysis.records.measurements import CorrelatorData
+from trellis.analysis.records.options import AnalysisOptions
 from trellis.report.charge_figures import charge_stability, effective_charges
 from trellis.report.style import look
 

@@ -19,8 +19,8 @@ from trellis.analysis import (
 from trellis.analysis.masses.correlators import Correlator
 from trellis.analysis.masses.models import BackwardState
 from trellis.analysis.masses.window_fit import chi2_scale, small_sample_correction
+from trellis.analysis.statistics.weights import covariance_of_mean, samples_needed, shrinkage_intensity
 from trellis.analysis.synthetic import SyntheticParticle
-from trellis.analysis.weights import covariance_of_mean, samples_needed, shrinkage_intensity
 
 T = 16
 PION = SyntheticParticle((0.45, 1.25), (1.0, 0.7), noise=0.12, growth=0.06, correlation_length=10.0)

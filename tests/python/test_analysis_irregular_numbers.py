@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 
 from trellis.analysis import analyze, autocorrelation
 from trellis.analysis.autocorrelation import error_factor, numbering_note
-from trellis.analysis.separations import separation_sums, typical_spacing
+from trellis.analysis.statistics.separations import separation_sums, typical_spacing
 from trellis.analysis.stream.flow_scales import ensemble_scales
 from trellis.analysis.synthetic import write_synthetic_measurements
 

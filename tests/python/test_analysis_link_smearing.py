@@ -11,11 +11,11 @@ import pytest
 from test_analysis_fixed_sink import EXTENT, G_V, ensemble, sets_of
 
 from trellis.analysis import analyze
-from trellis.analysis.charges.charge_results import ChargeOptions
 from trellis.analysis.charges.link_smearing import off_smeared_links, smearing_in_time
-from trellis.analysis.measurements import InputFile, Measurements
-from trellis.analysis.readers.readers import read_measurements
-from trellis.analysis.results import Results
+from trellis.analysis.readers.measurement_files import read_measurements
+from trellis.analysis.records.charge_results import ChargeOptions
+from trellis.analysis.records.measurements import InputFile, Measurements
+from trellis.analysis.records.results import Results
 
 FLOW = {"smearing": {"flow_time": 1.0, "stout_steps": 0, "stout_rho": 0.1, "ape_steps": 0}}
 SEPARATIONS = (4, 5, 6, 7)

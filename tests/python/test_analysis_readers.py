@@ -13,7 +13,7 @@ from rich.console import Console
 from trellis.analysis import AnalysisError, AnalysisOptions, MeasurementFileError, analyze, read_measurements
 from trellis.analysis.command import print_summary
 from trellis.analysis.masses.correlators import particle_correlators
-from trellis.analysis.readers import readers
+from trellis.analysis.readers import measurement_files
 from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.ground.dataset_checksums import crc32
 
@@ -405,7 +405,7 @@ def test_a_file_that_is_replaced_while_it_is_read(tmp_path, monkeypatch):
         newer.replace(path)
         return read(*arguments)
 
-    monkeypatch.setattr(readers, "read_stream", replaced_while_read)
+    monkeypatch.setattr(measurement_files, "read_stream", replaced_while_read)
     found = read_measurements(path)
     assert len(found.observables["plaquette"].values) == 20
     assert (found.files[0].sha256, found.files[0].bytes) == (digest, size)

@@ -12,9 +12,9 @@ from trellis.analysis.masses.models import BackwardState, SpectralModel
 from trellis.analysis.masses.spectrum import fit_particle
 from trellis.analysis.masses.spectrum_start import spread_start
 from trellis.analysis.masses.window_fit import minimum
-from trellis.analysis.options import AnalysisOptions
+from trellis.analysis.records.options import AnalysisOptions
+from trellis.analysis.statistics.weights import make_weights
 from trellis.analysis.synthetic import SyntheticParticle
-from trellis.analysis.weights import make_weights
 
 EXTENT = 24
 

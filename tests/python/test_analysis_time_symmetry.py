@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from trellis.analysis import analyze
-from trellis.analysis.errors import FitFailed
 from trellis.analysis.masses.time_symmetry import WARN, asymmetry, check_time_symmetry
+from trellis.analysis.records.errors import FitFailed
 from trellis.analysis.synthetic import PION, RHO, SyntheticParticle, write_synthetic_measurements
 
 ODD = SyntheticParticle((0.5, 1.2), (1.0, 0.6), image=-1, noise=0.1, growth=0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from trellis.analysis.results import FlowResult, LoopResult, Series, ValueRecord
+from trellis.analysis.records.results import FlowResult, LoopResult, Series, ValueRecord
 from trellis.report.stream_figures import flow_figure, loops_figure
 
 

@@ -9,21 +9,21 @@ that results can be analysed on any machine.
 """
 
 from .autocorrelation import Autocorrelation, autocorrelation, bin_series
-from .averaging import ModelAverage, model_average, model_weights
 from .charges.charges import ChargeOptions, ChargeResult, effective_charge, fit_charges, neutron_lifetime
 from .charges.fixed_sink import fit_fixed_sinks
 from .charges.nucleon import read_lalibe
-from .errors import AnalysisError, FitFailed, MeasurementFileError, TooFewConfigurations
 from .masses.effective_mass import arccosh_effective_mass, log_effective_mass, periodic_effective_mass
 from .masses.models import SpectralModel
 from .masses.spectrum import fit_particle
 from .masses.window_fit import WindowFit, fit_window
-from .measurements import Measurements
-from .options import AnalysisOptions
 from .pipeline import analyze
-from .readers.readers import read_measurements
-from .results import ParticleResult, Results, format_error
-from .weights import Weights, make_weights
+from .readers.measurement_files import read_measurements
+from .records.errors import AnalysisError, FitFailed, MeasurementFileError, TooFewConfigurations
+from .records.measurements import Measurements
+from .records.options import AnalysisOptions
+from .records.results import ParticleResult, Results, format_error
+from .statistics.averaging import ModelAverage, model_average, model_weights
+from .statistics.weights import Weights, make_weights
 
 __all__ = [
     "AnalysisError",

@@ -1,214 +1,27 @@
-"""Integrated autocorrelation times and errors by the Gamma method (Wolff 2004, hep-lat/0306017).
+"""Autocorrelations by the name from which programs import them."""
 
-Every error of a mean that analysis and reports give comes from :func:`gamma_method` here. pyerrors does the
-work where the numbers of the measurements are regular. It takes every separation for one that all
-measurements have: where a fifth of them is there, at random, its error is up to 2 times too large. Irregular
-numbers therefore go to :mod:`trellis.analysis.separations`, which sums over the pairs that exist.
-"""
+from .statistics.autocorrelation import (
+    MINIMUM_SAMPLES,
+    Autocorrelation,
+    autocorrelation,
+    bin_series,
+    error_factor,
+    gamma_method,
+    is_constant,
+    is_regular,
+    numbering_note,
+    observable_of,
+)
 
-from __future__ import annotations
-
-import warnings
-from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
-import pyerrors
-from numpy.typing import NDArray
-
-from .separations import separation_sums, typical_spacing
-
-#: pyerrors needs this many.
-MINIMUM_SAMPLES = 5
-#: Of the values: what sums of a field that stands still differ by, in another order or after a round trip.
-_ROUNDING = 1e-12
-_ENSEMBLE = "ensemble"
-
-
-def is_constant(values: NDArray) -> bool:
-    """Whether values along the first axis are the same but for rounding."""
-    values = np.asarray(values)
-    if len(values) == 0:
-        return True
-    spread = np.max(np.abs(values - values[0]))
-    return bool(spread <= _ROUNDING * np.max(np.abs(values)))
-
-
-@dataclass(frozen=True)
-class Autocorrelation:
-    """Statistics of one time series.
-
-    Attributes
-    ----------
-    count
-        Number of measurements.
-    spacing
-        Trajectories between neighbouring measurements; of irregular numbers the smallest common step.
-    mean, error
-        Mean and its Gamma-method error.
-    naive_error
-        The error if the measurements were independent.
-    tau_int, tau_int_error
-        Integrated autocorrelation time in units of the spacing, 1/2 for independent measurements.
-    window
-        Where the sum ends, in units of the spacing.
-    rho, rho_error
-        Normalised autocorrelation function at lags 0, 1, ..., a little beyond the window; NaN at lags that
-        hardly any measurements have.
-    significant
-        Whether tau_int exceeds 1/2 by more than its error. For irregular numbers: whether the variance
-        exceeds that of independent measurements by more than its error.
-    """
-
-    name: str
-    count: int
-    spacing: int
-    mean: float
-    error: float
-    naive_error: float
-    tau_int: float
-    tau_int_error: float
-    window: int
-    rho: NDArray
-    rho_error: NDArray
-    significant: bool
-
-    @property
-    def variance_factor(self) -> float:
-        """Variance of the mean over that of independent measurements: 2 tau_int where numbers are regular."""
-        return (self.error / self.naive_error) ** 2
-
-
-def autocorrelation(name: str, values: NDArray, trajectories: NDArray) -> Autocorrelation | None:
-    """Gamma method on one real series; None when it is too short or constant.
-
-    Parameters
-    ----------
-    values, trajectories
-        Same length. Trajectories are integers and ascend; they need not be regular.
-
-    Raises
-    ------
-    ValueError
-        The numbers do not ascend, are not integers, or are not as many as the values.
-    """
-    values = np.asarray(values, dtype=float)
-    numbers = _checked_numbers(name, trajectories, len(values))
-    if len(values) < MINIMUM_SAMPLES or is_constant(values):
-        return None
-    return gamma_method(name, observable_of(values, numbers), float(values.std(ddof=1)))
-
-
-def _checked_numbers(name: str, trajectories: NDArray, count: int) -> NDArray:
-    numbers = np.asarray(trajectories)
-    if numbers.shape != (count,):
-        raise ValueError(f"{name}: expected {count} trajectory numbers, one a value, found {numbers.shape}")
-    whole = numbers.astype(np.int64)
-    if np.any(whole != numbers):
-        raise ValueError(f"{name}: expected trajectory numbers that are integers, found {numbers}")
-    falls = np.flatnonzero(np.diff(whole) <= 0)
-    if len(falls):
-        k = int(falls[0])
-        raise ValueError(
-            f"{name}: expected trajectory numbers that ascend, found {whole[k + 1]} after {whole[k]}; sort "
-            "the measurements and give each number once"
-        )
-    return whole
-
-
-def observable_of(values: NDArray, numbers: NDArray, name: str = _ENSEMBLE) -> pyerrors.Obs:
-    """The mean of a series as pyerrors has it, for functions of several means."""
-    return pyerrors.Obs([np.asarray(values, dtype=float)], [name], idl=[np.asarray(numbers).tolist()])
-
-
-def gamma_method(name: str, observable: pyerrors.Obs, deviation: float | None = None) -> Autocorrelation:
-    """Gamma method on an observable of one ensemble; `observable.dvalue` becomes the error.
-
-    Parameters
-    ----------
-    observable
-        A mean or a function of means, with fluctuations on one ensemble.
-    deviation
-        Standard deviation of one measurement; default: from the fluctuations.
-    """
-    (key,) = observable.idl
-    deltas, numbers = observable.deltas[key], np.asarray(observable.idl[key], dtype=np.int64)
-    count = len(deltas)
-    deviation = float(np.std(deltas, ddof=1)) if deviation is None else deviation
-    if is_regular(numbers):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            observable.gamma_method(S=2.0)
-        spacing = int(numbers[1] - numbers[0])
-        window, tau, tau_error = (
-            found[key] for found in (observable.e_windowsize, observable.e_tauint, observable.e_dtauint)
-        )
-        rho, rho_error = observable.e_rho[key], observable.e_drho[key]
-        significant = tau - tau_error > 0.5
-    else:
-        sums = separation_sums(deltas, numbers)
-        observable._dvalue = sums.error  # pyerrors has no other way to be told
-        spacing, window, tau, tau_error = sums.spacing, sums.window, sums.tau_int, sums.tau_int_error
-        rho, rho_error = sums.rho, sums.rho_error
-        significant = sums.factor - sums.factor_error > 1
-    shown = min(len(rho), max(3 * int(window) + 2, 12), count // 2 + 1)
-    return Autocorrelation(
-        name=name,
-        count=count,
-        spacing=spacing,
-        mean=float(observable.value),
-        error=float(observable.dvalue),
-        naive_error=deviation / float(np.sqrt(count)),
-        tau_int=float(tau),
-        tau_int_error=float(tau_error),
-        window=int(window),
-        rho=np.asarray(rho[:shown], dtype=float),
-        rho_error=np.asarray(rho_error[:shown], dtype=float),
-        significant=bool(significant),
-    )
-
-
-def is_regular(numbers: NDArray) -> bool:
-    """Neighbouring numbers are one step apart everywhere."""
-    steps = np.diff(numbers)
-    return len(steps) == 0 or bool(np.all(steps == steps[0]))
-
-
-def numbering_note(what: str, numbers: NDArray) -> str | None:
-    """How errors of irregular measurements are found; None for regular numbers, and too few for an error."""
-    numbers = np.asarray(numbers)
-    if len(numbers) < MINIMUM_SAMPLES or is_regular(numbers):
-        return None
-    steps = np.diff(numbers)
-    return (
-        f"{what}: {len(numbers)} numbers from {numbers[0]} to {numbers[-1]} are irregular (steps of "
-        f"{steps.min()} to {steps.max()}): autocorrelations are summed over the separations that pairs of "
-        f"them have, and tau_int is in units of {typical_spacing(numbers)} trajectories"
-    )
-
-
-def error_factor(
-    series: NDArray, trajectories: NDArray, choice: Literal["auto", "gamma", "none"]
-) -> tuple[float, float | None]:
-    """2 tau_int of a series where it counts (AnalysisOptions.autocorrelation), else 1; and tau_int."""
-    tau = None if choice == "none" else autocorrelation("charge", series, trajectories)
-    if tau is None or not (tau.significant or choice == "gamma"):
-        return 1.0, None
-    return max(1.0, tau.variance_factor), tau.tau_int
-
-
-def bin_series(values: NDArray, trajectories: NDArray, size: int) -> tuple[NDArray, NDArray]:
-    """Means of `size` successive entries along the first axis; a remainder at the beginning is dropped.
-
-    Returns
-    -------
-    values, trajectories
-        Of the bins; a bin carries the trajectory number of its last entry.
-    """
-    if size == 1:
-        return values, trajectories
-    bins = len(values) // size
-    kept = values[len(values) - bins * size :]
-    return kept.reshape(bins, size, *values.shape[1:]).mean(axis=1), trajectories[
-        len(values) - bins * size :
-    ][size - 1 :: size]
+__all__ = [
+    "MINIMUM_SAMPLES",
+    "Autocorrelation",
+    "autocorrelation",
+    "bin_series",
+    "error_factor",
+    "gamma_method",
+    "is_constant",
+    "is_regular",
+    "numbering_note",
+    "observable_of",
+]

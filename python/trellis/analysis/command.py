@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from ..ground.errors import RunFileError
-from .assemble import is_timing
-from .errors import AnalysisError
-from .options import AnalysisOptions
+from .masses.assemble import is_timing
 from .pipeline import analyze
-from .results import ParticleResult, Results, format_error
+from .records.errors import AnalysisError
+from .records.options import AnalysisOptions
+from .records.results import ParticleResult, Results, format_error
 
 #: What an operating system says of full disks, quotas and limits.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

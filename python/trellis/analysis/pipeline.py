@@ -14,19 +14,19 @@ import numpy as np
 from ..ground.crash_safe_files import make_folder
 from ..ground.errors import FileError
 from ..run_files.loading import validate_run
-from .assemble import numbering_notes, observable_results, particle_result, plain_series, solver_result
 from .charges.charge_quality import charge_notes, charge_warnings
 from .charges.nucleon import nucleon_charges
-from .errors import AnalysisError, FitFailed, TooFewConfigurations
+from .masses.assemble import numbering_notes, observable_results, particle_result, plain_series, solver_result
 from .masses.correlators import Correlator, particle_correlators
 from .masses.models import BackwardState
 from .masses.residual_mass import plateau_warning, residual_mass
 from .masses.spectrum import ParticleFit, backward_state_of, fit_particle
-from .measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
-from .options import AnalysisOptions
-from .readers.readers import read_measurements
-from .results import ConfigurationSummary, ParticleResult, Provenance, RatioResult, Results
-from .stream.stream import stream_result
+from .readers.measurement_files import read_measurements
+from .records.errors import AnalysisError, FitFailed, TooFewConfigurations
+from .records.measurements import ArraySeries, CorrelatorData, Measurements, ObservableSeries
+from .records.options import AnalysisOptions
+from .records.results import ConfigurationSummary, ParticleResult, Provenance, RatioResult, Results
+from .stream.stream_records import stream_result
 from .stream.time_parts import part_results
 
 _VERSIONS_OF = ("numpy", "scipy", "h5py", "gvar", "lsqfit", "pyerrors", "matplotlib", "trellis")
@@ -90,7 +90,7 @@ def analyze(
         gv.restore_gvar()
         del factory
     if output is not None:
-        from trellis.report import write_report  # the report needs matplotlib, the numbers do not
+        from ..report import write_report  # the report needs matplotlib, the numbers do not
 
         write_report(results, output)
     return results

@@ -23,7 +23,7 @@ def analyze(
     if launched_rank() > 0:
         return 0
     from ..analysis.command import run
-    from ..analysis.options import AnalysisOptions
+    from ..analysis.records.options import AnalysisOptions
 
     chosen = None if options is None else load_run_file(options, AnalysisOptions)[0]
     with naming_standard_output():

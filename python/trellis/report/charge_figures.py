@@ -14,8 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from trellis.analysis.results import ChargeRecord, NucleonCharges, Results, Series
-
+from ..analysis.records.results import ChargeRecord, NucleonCharges, Results, Series
 from .style import BAND_ALPHA, INK, MARKERS, charge_colours, show_first_times
 
 #: Fits with less weight than this are drawn faintly.

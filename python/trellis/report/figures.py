@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from trellis.analysis.masses.effective_mass import log_effective_mass, periodic_effective_mass
-from trellis.analysis.masses.models import SpectralModel
-from trellis.analysis.results import AutocorrelationResult, FitResult, ParticleResult, Results, Series
-
+from ..analysis.masses.effective_mass import log_effective_mass, periodic_effective_mass
+from ..analysis.masses.models import SpectralModel
+from ..analysis.records.results import AutocorrelationResult, FitResult, ParticleResult, Results, Series
 from .style import (
     BAND_ALPHA,
     COLOURS,

@@ -10,10 +10,10 @@ import jinja2
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from trellis.analysis.assemble import is_timing
-from trellis.analysis.results import Results, format_error
 from trellis.ground.crash_safe_files import make_folder, write_bytes, write_text
 
+from ..analysis.masses.assemble import is_timing
+from ..analysis.records.results import Results, format_error
 from . import figures, stream_figures
 from .charge_figures import charge_drawings
 from .embed import png_bytes, svg_text

@@ -6,8 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from trellis.analysis.results import FlowResult, LoopResult, ValueRecord
-
+from ..analysis.records.results import FlowResult, LoopResult, ValueRecord
 from .style import BAND_ALPHA, COLOURS, FAINT, INK, MARKERS
 
 _TARGET = 0.3

@@ -8,10 +8,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FitFailed
-from ..weights import shrinkage_intensity
+from ..records.charge_results import ChargeOptions
+from ..records.errors import FitFailed
+from ..statistics.weights import shrinkage_intensity
 from .charge_model import ChargeModel, FeynmanHellmannModel
-from .charge_results import ChargeOptions
 
 #: Of the variance of a datum and of C(t), added to the former: nothing is known better than that.
 NUGGET = 1e-7

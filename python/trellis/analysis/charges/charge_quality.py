@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..records.charge_results import ChargeQuality
 from .charge_data import FitData
 from .charge_fit import POOR_FIT, ChargeFit
-from .charge_results import ChargeQuality
 from .link_smearing import SLICES_OFF, why_later
 
 if TYPE_CHECKING:
-    from ..results import NucleonCharges
+    from ..records.results import NucleonCharges
 
 #: A charge that moves by more of its errors than this, or stretched errors beyond this, are warned about.
 LARGE_DRIFT, LARGE_MISFIT = 3.0, 1.05

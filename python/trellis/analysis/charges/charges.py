@@ -37,15 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...run_files.loading import validate_run
-from ..autocorrelation import error_factor
-from ..averaging import model_average, model_weights
-from ..errors import AnalysisError, FitFailed
-from ..zero_times import missing_times, of_zeros
-from .charge_data import ChargeData, FitData, effective_charge
-from .charge_fit import ChargeFit, best_fit, excited_part, profiled, ratios
-from .charge_model import EXCITED
-from .charge_quality import charge_quality, one_state_warning, warnings_of
-from .charge_results import (
+from ..records.charge_results import (
     LIFETIME_CONSTANT,
     ChargeEstimate,
     ChargeOptions,
@@ -53,6 +45,14 @@ from .charge_results import (
     ChargeWindow,
     neutron_lifetime,
 )
+from ..records.errors import AnalysisError, FitFailed
+from ..statistics.autocorrelation import error_factor
+from ..statistics.averaging import model_average, model_weights
+from ..statistics.zero_times import missing_times, of_zeros
+from .charge_data import ChargeData, FitData, effective_charge
+from .charge_fit import ChargeFit, best_fit, excited_part, profiled, ratios
+from .charge_model import EXCITED
+from .charge_quality import charge_quality, one_state_warning, warnings_of
 
 __all__ = [
     "LIFETIME_CONSTANT",

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...run_files.loading import validate_run
-from ..errors import AnalysisError, FitFailed
+from ..records.charge_results import ChargeOptions, ChargeResult
+from ..records.errors import AnalysisError, FitFailed
 from .charge_data import Curves, FitData
 from .charge_model import ChargeModel, FixedSinkModel
-from .charge_results import ChargeOptions, ChargeResult
 from .charges import fit_data, require_all_times, require_usable
 
 #: Separations without which nothing is fitted.

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import tomllib
 
-from ..measurements import Measurements
-from .charge_results import ChargeOptions
+from ..records.charge_results import ChargeOptions
+from ..records.measurements import Measurements
 
 #: Time slices between the current and source or sink that fits keep on such links. Seen with flow_time = 1.0,
 #: on which R is off by 15 % at one slice and by 1 % at two (doc/howto/axial_charge.md).

@@ -10,16 +10,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..autocorrelation import bin_series
-from ..errors import AnalysisError, FitFailed, MeasurementFileError
-from ..measurements import CorrelatorData, Measurements
-from ..options import AnalysisOptions
 from ..readers.hdf5_files import open_hdf5
-from ..results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series
+from ..records.errors import AnalysisError, FitFailed, MeasurementFileError
+from ..records.measurements import CorrelatorData, Measurements
+from ..records.momenta import at_rest
+from ..records.options import AnalysisOptions
+from ..records.results import ChargeRecord, ChargeWindowRecord, NucleonCharges, Series
+from ..statistics.autocorrelation import bin_series
 from .charges import ChargeEstimate, ChargeResult, effective_charge, fit_charges
 from .fixed_sink import fit_fixed_sinks
 from .link_smearing import off_smeared_links, smearing_in_time, why_later
-from .three_point import CHARGE_OF_CURRENT, at_rest, sink_momenta, three_point_functions
+from .three_point import CHARGE_OF_CURRENT, sink_momenta, three_point_functions
 from .three_point_records import charges_at_sinks, three_point_ratio, three_point_record
 
 #: Charges that are fitted together, so that A/V has their correlation. Every other current has a fit with C

@@ -19,14 +19,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..autocorrelation import error_factor
-from ..errors import AnalysisError
-from ..measurements import CorrelatorData, Measurements
+from ..records.errors import AnalysisError
+from ..records.measurements import Measurements
+from ..records.momenta import AT_REST, Momentum, at_rest
+from ..statistics.autocorrelation import error_factor
 
 #: Current of a dataset fh_CURRENT_UU or three_point_CURRENT_tTT -> name of its charge; others keep theirs.
 CHARGE_OF_CURRENT = {
@@ -37,9 +38,6 @@ CHARGE_OF_CURRENT = {
     "A3_conserved": "A_conserved",
     "V4_conserved": "V_conserved",
 }
-#: Momentum in units of 2 pi / L.
-Momentum: TypeAlias = tuple[int, int, int]
-AT_REST: Momentum = (0, 0, 0)
 _NAME = re.compile(r"three_point_(?P<current>\w+?)_t(?P<separation>\d+)(?P<flavour>_UU|_DD)?")
 
 
@@ -216,36 +214,3 @@ def three_point_charge(
         value = np.diff([s for s, _ in sums]) / steps
         slope = C.of(value, np.diff(np.array([i for _, i in sums]).T, axis=1) / steps)
     return ThreePointCharge(separations, ratios, midpoint, slope)
-
-
-def at_rest(data: CorrelatorData) -> NDArray:
-    """:func:`at_momentum` 0."""
-    return at_momentum(data, AT_REST)
-
-
-def at_momentum(data: CorrelatorData, momentum: Momentum) -> NDArray:
-    """Real part at one momentum, shape [configuration, time].
-
-    Raises
-    ------
-    AnalysisError
-        The momentum is not there, or a mean whose imaginary part is the larger one: another phase of the
-        current or of the operators than that of doc/conventions.md.
-    """
-    chosen = (data.momenta == np.array(momentum)).all(axis=1)
-    if not chosen.any():
-        raise AnalysisError(
-            f"{data.name}: expected the momentum {list(momentum)}, found {data.momenta.tolist()} only"
-        )
-    values = data.values[:, chosen].mean(axis=1)
-    first = slice(0, max(2, values.shape[1] // 4))  # the noise is smallest there
-    sizes = [float(np.abs(part.mean(axis=0)[first]).sum()) for part in (values.real, values.imag)]
-    noise = np.inf
-    if len(values) >= 5:
-        noise = float(values.imag.std(axis=0, ddof=1)[first].sum() / np.sqrt(len(values)))
-    if sizes[1] > max(sizes[0], 5 * noise):
-        raise AnalysisError(
-            f"{data.name}: expected a real correlator, found an imaginary part of {sizes[1]:.3g} beside a "
-            f"real one of {sizes[0]:.3g} (sums of |mean| over t < {first.stop})"
-        )
-    return values.real

@@ -8,12 +8,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import AnalysisError
-from ..measurements import CorrelatorData
-from ..options import AnalysisOptions
-from ..results import Series, ThreePointRecord
-from ..zero_times import missing_times, of_zeros
-from .three_point import AT_REST, Momentum, Sampled, ThreePointCharge, at_momentum, three_point_charge
+from ..records.errors import AnalysisError
+from ..records.measurements import CorrelatorData
+from ..records.momenta import AT_REST, Momentum, at_momentum
+from ..records.options import AnalysisOptions
+from ..records.results import Series, ThreePointRecord
+from ..statistics.zero_times import missing_times, of_zeros
+from .three_point import Sampled, ThreePointCharge, three_point_charge
 
 
 def charges_at_sinks(

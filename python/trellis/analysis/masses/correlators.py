@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import AnalysisError
-from ..measurements import CorrelatorData, Measurements
-from ..options import AnalysisOptions
-from ..zero_times import missing_times, of_zeros, partly_zero
+from ..records.errors import AnalysisError
+from ..records.measurements import CorrelatorData, Measurements
+from ..records.options import AnalysisOptions
+from ..statistics.zero_times import missing_times, of_zeros, partly_zero
 
 _POLARISATION = re.compile(r"^(?P<stem>.+)_[xyz]$")
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..autocorrelation import bin_series, error_factor
-from ..averaging import model_average
-from ..charges.three_point import at_rest
-from ..errors import FitFailed
-from ..measurements import Measurements
-from ..options import AnalysisOptions
-from ..results import ResidualMassRecord
-from ..zero_times import missing_times, of_zeros
+from ..records.errors import FitFailed
+from ..records.measurements import Measurements
+from ..records.momenta import at_rest
+from ..records.options import AnalysisOptions
+from ..records.results import ResidualMassRecord
+from ..statistics.autocorrelation import bin_series, error_factor
+from ..statistics.averaging import model_average
+from ..statistics.zero_times import missing_times, of_zeros
 from .time_symmetry import check_time_symmetry
 from .window_fit import chi2_spectrum, p_value
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..autocorrelation import Autocorrelation, autocorrelation, bin_series
-from ..averaging import ModelAverage, model_average
-from ..errors import FitFailed, TooFewConfigurations
-from ..options import AnalysisOptions
-from ..weights import Weights, make_weights, samples_needed
+from ..records.errors import FitFailed, TooFewConfigurations
+from ..records.options import AnalysisOptions
+from ..statistics.autocorrelation import Autocorrelation, autocorrelation, bin_series
+from ..statistics.averaging import ModelAverage, model_average
+from ..statistics.weights import Weights, make_weights, samples_needed
 from .correlators import Correlator
 from .models import BackwardState, SpectralModel
 from .spectrum_start import window_masses

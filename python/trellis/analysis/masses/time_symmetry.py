@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
-from ..autocorrelation import error_factor
-from ..errors import FitFailed
+from ..records.errors import FitFailed
+from ..statistics.autocorrelation import error_factor
 
 #: Below this probability a reader is warned, as one in 10000 symmetric correlators would be by chance.
 WARN = 1e-4

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.special import gammaincc
 
-from ..weights import Weights
+from ..statistics.weights import Weights
 from .models import SpectralModel
 from .spectrum_start import spread_start
 

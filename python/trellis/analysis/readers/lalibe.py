@@ -22,7 +22,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import AnalysisError, MeasurementFileError
+from ..records.errors import AnalysisError, MeasurementFileError
 from .lalibe_names import configuration_numbers
 
 _SMEARING = re.compile(r"[A-Z]{2}")

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import AnalysisError, MeasurementFileError
+from ..records.errors import AnalysisError, MeasurementFileError
 
 _PLACE = re.compile(r"x\d+_?y\d+_?z\d+_?t\d+")
 _ALONE = re.compile(r"(?:^|[._-])(?:cfg|conf|config|configuration)?(\d+)(?=$|[._-])")

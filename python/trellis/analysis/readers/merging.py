@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import MeasurementFileError
-from ..measurements import CorrelatorData, Measurements
+from ..records.errors import MeasurementFileError
+from ..records.measurements import CorrelatorData, Measurements
 
 #: Attributes of a correlator that have to agree in all files.
 _IDENTITY = (

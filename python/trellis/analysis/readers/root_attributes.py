@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ground import dataset_checksums
-from ..errors import MeasurementFileError
-from ..measurements import Measurements
+from ..records.errors import MeasurementFileError
+from ..records.measurements import Measurements
 
 _WAY_ON = (
     "the file is damaged: put a copy in its place, or move it away; trellis measure --resume measures "

@@ -8,8 +8,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MeasurementFileError
-from ..measurements import ArraySeries, Measurements, ObservableSeries
+from ..records.errors import MeasurementFileError
+from ..records.measurements import ArraySeries, Measurements, ObservableSeries
 from .root_attributes import check_root, numbers_of, text_of
 
 

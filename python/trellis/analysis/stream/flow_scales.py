@@ -11,9 +11,9 @@ import pyerrors as pe
 from numpy.typing import NDArray
 
 from ...ground.scale_setting import reference_time, w0_scale
-from ..autocorrelation import gamma_method, observable_of
 from ..readers.hdf5_files import open_hdf5
 from ..readers.root_attributes import numbers_of
+from ..statistics.autocorrelation import gamma_method, observable_of
 
 _Scale = Callable[[NDArray, NDArray, float], float]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..measurements import Measurements, ObservableSeries
-from ..results import AutocorrelationResult, PartResult
+from ..records.measurements import Measurements, ObservableSeries
+from ..records.results import AutocorrelationResult, PartResult
 
 _PREFIX = "seconds."
 

@@ -6,15 +6,21 @@ import gvar as gv
 import numpy as np
 from numpy.typing import NDArray
 
-from .autocorrelation import MINIMUM_SAMPLES, Autocorrelation, autocorrelation, bin_series, numbering_note
-from .masses.correlators import Correlator
-from .masses.effective_mass import log_effective_mass, periodic_effective_mass
-from .masses.models import GROUND_STATE_PRIOR_WIDTH
-from .masses.spectrum import ParticleFit, ScannedFit
-from .measurements import Measurements
-from .options import AnalysisOptions
-from .results import AutocorrelationResult, FitResult, ParticleResult, Series, SolverResult
-from .weights import covariance_of_mean
+from ..records.measurements import Measurements
+from ..records.options import AnalysisOptions
+from ..records.results import AutocorrelationResult, FitResult, ParticleResult, Series, SolverResult
+from ..statistics.autocorrelation import (
+    MINIMUM_SAMPLES,
+    Autocorrelation,
+    autocorrelation,
+    bin_series,
+    numbering_note,
+)
+from ..statistics.weights import covariance_of_mean
+from .correlators import Correlator
+from .effective_mass import log_effective_mass, periodic_effective_mass
+from .models import GROUND_STATE_PRIOR_WIDTH
+from .spectrum import ParticleFit, ScannedFit
 
 #: Longest time series that is kept in results.json; longer ones are thinned for the plot.
 SERIES_LENGTH = 4000

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ground.dataset_checksums import NAME as CHECKSUM
-from ..errors import AnalysisError, MeasurementFileError
-from ..measurements import CorrelatorData, InputFile, Measurements
+from ..records.errors import AnalysisError, MeasurementFileError
+from ..records.measurements import CorrelatorData, InputFile, Measurements
 from .lalibe import LalibeCorrelator, by_configuration, is_lalibe, read_lalibe_file
 from .merging import merge
 from .root_attributes import check_root, numbers_of, plain, text_of, whole_numbers

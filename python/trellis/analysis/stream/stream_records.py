@@ -9,10 +9,10 @@ import pyerrors as pe
 from numpy.typing import NDArray
 
 from ...ground.scale_setting import reference_time
-from ..assemble import series
-from ..autocorrelation import gamma_method, is_constant, observable_of
-from ..measurements import ArraySeries, Measurements
-from ..results import FlowResult, LoopResult, StreamResult, ValueRecord
+from ..masses.assemble import series
+from ..records.measurements import ArraySeries, Measurements
+from ..records.results import FlowResult, LoopResult, StreamResult, ValueRecord
+from ..statistics.autocorrelation import gamma_method, is_constant, observable_of
 from .flow_scales import scales_of
 
 #: pyerrors' Gamma method needs a few measurements.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..ground.errors import Error, FileError
+from ...ground.errors import Error, FileError
 
 
 class AnalysisError(Error):

@@ -21,7 +21,7 @@ import gvar as gv
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import TooFewConfigurations
+from ..records.errors import TooFewConfigurations
 
 
 @dataclass(frozen=True)

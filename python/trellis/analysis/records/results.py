@@ -8,7 +8,7 @@ from pathlib import Path
 import gvar as gv
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..ground.crash_safe_files import write_text
+from ...ground.crash_safe_files import write_text
 from .options import AnalysisOptions
 
 #: Raised when the meaning of a key changes.

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .charges.charge_results import ChargeOptions, GapPrior, RatioPrior
+from .charge_results import ChargeOptions, GapPrior, RatioPrior
 
 _Names = Annotated[list[str], Field(min_length=1)]
 

@@ -1,0 +1,1 @@
+"""What an analysis reads, is asked for, and finds: measurements, options and results."""

@@ -1,0 +1,1 @@
+"""Statistics that every analysis shares: autocorrelations, weights, and averages over models."""
