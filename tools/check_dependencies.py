@@ -15,7 +15,10 @@ may include itself, the folders it sees, and all that those see. Besides:
 - where a field lies (Backend::cuda and the like) is asked in base/, device/, field/storage and
   comm/transport; elsewhere backends are handed on (device/launches.hpp, field/storage/on_host.hpp and
   field/storage/memory_layout.hpp act on them), and bindings/ name them only to make fields;
-- in Python, analysis, campaign and report import neither trellis._core nor a module that does.
+- in Python, a room sees what PYTHON_ROOMS says, and all that those see; imports for types and inside
+  functions count. No module imports the package itself or a module beside the rooms, and no imports go in a
+  circle;
+- run_files, analysis, campaign, report and peer_inputs import neither trellis._core nor a module that does.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
@@ -42,7 +46,33 @@ CLOCK = re.compile(
 BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*|[Cc]laim\w*)\b")
 LAUNCH = "trellis/device/launch.hpp"
 LINES = "_lines.hpp"
-WITHOUT_CORE = ("analysis", "campaign", "report")
+WITHOUT_CORE = ("run_files", "analysis", "campaign", "report", "peer_inputs")
+
+# The rooms of python/trellis, each with those that it sees. What lies beside them (trellis itself, __main__,
+# the errors by the name that programs import) sees all of them.
+PYTHON_ROOMS: dict[str, tuple[str, ...]] = {
+    "ground": (),
+    "run_files": ("ground",),
+    "gauge": ("ground",),
+    "quarks": ("gauge",),
+    "solve": ("quarks",),
+    "hadrons": ("solve",),
+    "evolve": ("hadrons", "run_files"),
+    "runs": ("evolve",),
+    "measure": ("runs",),
+    "generate": ("runs",),
+    "analysis.records": ("run_files",),
+    "analysis.statistics": ("analysis.records",),
+    "analysis.readers": ("analysis.records",),
+    "analysis.masses": ("analysis.statistics",),
+    "analysis.charges": ("analysis.masses", "analysis.readers"),
+    "analysis.stream": ("analysis.masses", "analysis.readers"),
+    "report": ("analysis.masses",),
+    "analysis": ("analysis.charges", "analysis.stream", "report"),
+    "peer_inputs": ("run_files",),
+    "campaign": ("run_files",),
+    "commands": ("measure", "generate", "analysis", "peer_inputs", "campaign"),
+}
 
 # The end of a rank waits for other ranks only so long; a number that no other memory begins with.
 TIMED = ("device", "comm/mpi/end_of_job.cpp", "comm/transport/node_memory.cpp")
@@ -204,9 +234,70 @@ def absolute_name(package: str, node: ast.ImportFrom) -> str:
     return ".".join(parts[: len(parts) - node.level + 1] + ([node.module] if node.module else []))
 
 
+def every_import(module: str, path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, str]]:
+    """Line and name of each module of the package that a module imports in any way: when it is loaded, for
+    types, or inside a function."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    top = module.partition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute_name(package, node)
+            names = [f"{base}.{alias.name}" for alias in node.names]
+            names = [name if name in modules or name == f"{top}._core" else base for name in names]
+        for name in dict.fromkeys(names):
+            if name.partition(".")[0] == top and name != module:
+                yield node.lineno, name
+
+
+def python_room(module: str) -> str | None:
+    """The innermost room that a module lies in; None: it lies beside them."""
+    inside = module.partition(".")[2]
+    while inside and inside not in PYTHON_ROOMS:
+        inside = inside.rpartition(".")[0]
+    return inside or None
+
+
+def visible_rooms() -> dict[str, set[str]]:
+    """Each room with itself and all that it sees."""
+    visible: dict[str, set[str]] = {}
+    for room, seen in PYTHON_ROOMS.items():
+        visible[room] = {room}.union(*(visible[other] for other in seen))
+    return visible
+
+
+def check_python_rooms(root: Path) -> Iterator[str]:
+    """Rooms see those that PYTHON_ROOMS says, and no imports go in a circle."""
+    package = root / "python" / "trellis"
+    modules = python_modules(package)
+    visible = visible_rooms()
+    graph: dict[str, set[str]] = {}
+    for module, path in sorted(modules.items()):
+        where, room = path.relative_to(root), python_room(module)
+        graph[module] = set()
+        if room is None and path.parent != package:
+            yield f"{where}: {module} lies in no room of PYTHON_ROOMS"
+        for number, name in every_import(module, path, modules):
+            if name in modules:
+                graph[module].add(name)
+            if room is None or name.startswith(f"{package.name}._"):
+                continue
+            other = python_room(name)
+            if other is None:
+                yield f"{where}:{number}: {room} imports {name}, which is for programs of users"
+            elif other not in visible[room]:
+                yield f"{where}:{number}: {room} may not import {name}"
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        yield f"imports go in a circle: {' <- '.join(error.args[1])}"
+
+
 def check_python(root: Path) -> Iterator[str]:
-    """analysis, campaign and report run without the compiled core. The package's own __init__ is what any
-    of their imports executes first, so it may not import the core either (it does so lazily)."""
+    """What WITHOUT_CORE lists runs without the compiled core. The package's own __init__ is what any of
+    their imports executes first, so it may not import the core either (it does so lazily)."""
     package = root / "python" / "trellis"
     modules = python_modules(package)
     core = f"{package.name}._core"
@@ -248,6 +339,7 @@ def main() -> int:
         *check_folders(root, rule),
         *check_bindings(root),
         *check_reference(root),
+        *check_python_rooms(root),
         *check_python(root),
     ]
     print(*problems, sep="\n", end="\n" if problems else "")

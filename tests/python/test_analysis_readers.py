@@ -399,7 +399,7 @@ def test_a_file_that_is_replaced_while_it_is_read(tmp_path, monkeypatch):
     """As a run does at each save: what was read is what the provenance names."""
     path, newer = write_stream(tmp_path / "stream.h5", 20), write_stream(tmp_path / "newer.h5", 30)
     digest, size = hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size
-    read = readers.read_stream
+    read = measurement_files.read_stream
 
     def replaced_while_read(*arguments):
         newer.replace(path)

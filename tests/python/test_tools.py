@@ -234,10 +234,71 @@ def test_the_packages_own_init_counts(tmp_path: Path) -> None:
     assert list(dependencies.check_python(root))
 
 
+ROOM_IMPORTS = [
+    # (module, its text, a part of what is said, or "")
+    ("quarks/a", "from ..gauge.fields import U\nfrom .. import _core\nimport trellis.ground.core", ""),
+    ("gauge/a", "from ..quarks import operators", "gauge may not import trellis.quarks"),
+    ("quarks/a", "def f():\n    from ..solve.cg import cg", "quarks may not import trellis.solve.cg"),
+    ("run_files/a", "if TYPE_CHECKING:\n    from ..gauge.fields import U", "run_files may not import"),
+    ("campaign/launchers/a", "import trellis.gauge.fields", "campaign may not import trellis.gauge.fields"),
+    ("report/a", "from ..analysis.masses.fit import fit", ""),
+    ("report/a", "from ..analysis import analyze", "report may not import trellis.analysis"),
+    ("analysis/masses/a", "from ..charges.fit import fit", "analysis.masses may not import"),
+    ("commands/a", "from ..errors import Error", "commands imports trellis.errors, which is for programs"),
+    ("measure/a", "from .. import tr", "measure imports trellis, which is for programs"),
+    ("attic/a", "", "trellis.attic.a lies in no room"),
+]
+
+
+@pytest.mark.parametrize("module, text, said", ROOM_IMPORTS)
+def test_rooms_see_those_below(tmp_path: Path, module: str, text: str, said: str) -> None:
+    files = (
+        "errors",
+        "gauge/fields",
+        "quarks/operators",
+        "solve/cg",
+        "analysis/masses/fit",
+        "analysis/charges/fit",
+    )
+    root = write(
+        tmp_path,
+        {
+            "python/trellis/__init__.py": "from .quarks.operators import M\n",
+            **{f"python/trellis/{name}.py": "" for name in files},
+            **{f"python/trellis/{room}/__init__.py": "" for room in ("gauge", "quarks", "solve", "analysis")},
+            f"python/trellis/{module}.py": text + "\n",
+        },
+    )
+    problems = list(dependencies.check_python_rooms(root))
+    assert len(problems) == bool(said)
+    assert said in "".join(problems)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from .b import g",
+        "from . import b",
+        "import trellis.gauge.b",
+        "def f():\n    from .b import g",
+        "if TYPE_CHECKING:\n    from .b import g",
+    ],
+)
+def test_imports_go_in_no_circle(tmp_path: Path, text: str) -> None:
+    files = {"a": text, "b": "from .c import h", "c": "from .a import f"}
+    root = write(tmp_path, {f"python/trellis/gauge/{name}.py": part + "\n" for name, part in files.items()})
+    (problem,) = dependencies.check_python_rooms(root)
+    assert "circle" in problem
+    assert all(f"trellis.gauge.{name}" in problem for name in files)
+    (root / "python/trellis/gauge/c.py").write_text("")
+    assert list(dependencies.check_python_rooms(root)) == []
+
+
 def test_this_tree_keeps_the_rule() -> None:
     rule = dependencies.read_rule((ROOT / "src" / "CMakeLists.txt").read_text())
     assert list(dependencies.check_folders(ROOT, rule)) == []
     assert list(dependencies.check_reference(ROOT)) == []
+    assert list(dependencies.check_python_rooms(ROOT)) == []
     assert list(dependencies.check_python(ROOT)) == []
 
 
