@@ -196,13 +196,16 @@ class OnlineMeasurements:
                 smeared[links_key] = U._stout(flavour.weights, flavour.levels) if flavour.levels else U
             links = smeared[links_key]
             found: StaggeredObservables | WilsonObservables
+            M: Staggered | HISQ
             try:
                 if flavour.type == "wilson":
                     found = even_odd(solver)(_wilson(links, flavour)).observables(n_f=flavour.n_f, **key)
                     series: Values = {"condensate": found.condensate, "pseudoscalar": found.pseudoscalar}
                 else:
-                    M = _staggered(links, flavour, hisq)
-                    hisq = M if isinstance(M, HISQ) else hisq
+                    if flavour.type == "hisq":
+                        M = hisq = _hisq(links, flavour, hisq)
+                    else:
+                        M = Staggered(links, **_staggered_parameters(flavour))
                     found = M.observables(n_f=flavour.n_f, planes=table.magnetisation, solver=solver, **key)
                     series = {"condensate": found.condensate}
                     series |= {f"magnetisation_{plane}": m for plane, m in found.magnetisation.items()}
@@ -267,9 +270,9 @@ def _wilson(links: GaugeField, flavour: ValenceTable) -> WilsonClover:
     )
 
 
-def _staggered(links: GaugeField, flavour: ValenceTable, hisq: HISQ | None) -> Staggered | HISQ:
-    """The flavour's operator; one of HISQ shares the smeared links of `hisq`."""
-    parameters: dict[str, Any] = {
+def _staggered_parameters(flavour: ValenceTable) -> dict[str, Any]:
+    """The arguments that naive and improved staggered operators share."""
+    return {
         "mass": flavour.bare_mass,
         "boundary": boundary_phases(flavour.boundary),
         "mu_over_ipiT": flavour.mu_over_ipiT,
@@ -277,7 +280,9 @@ def _staggered(links: GaugeField, flavour: ValenceTable, hisq: HISQ | None) -> S
         "b": flavour.b,
         "e": flavour.e,
     }
-    if flavour.type != "hisq":
-        return Staggered(links, **parameters)
-    parameters["epsilon"] = flavour.epsilon
+
+
+def _hisq(links: GaugeField, flavour: ValenceTable, hisq: HISQ | None) -> HISQ:
+    """The flavour's operator, which shares the smeared links of `hisq`."""
+    parameters = _staggered_parameters(flavour) | {"epsilon": flavour.epsilon}
     return HISQ(links, **parameters) if hisq is None else hisq.flavour(**parameters)

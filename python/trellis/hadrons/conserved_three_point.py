@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from ..ground.arguments import choice, instance, listed
 from ..ground.arguments import momenta as momentum_list
 from ..ground.compiled_core import load
-from ..ground.errors import BadArgument
-from ..quarks.domain_wall import MoebiusDomainWall
 from ..quarks.propagators import Propagator, require_conjugate
 from ..solve.bound import BoundSolver, bound_solver
 from .correlators import ZERO_MOMENTUM
@@ -95,7 +93,7 @@ def nucleon_conserved_three_point(
     solve._require_own(S)
     sequential._require_point_sink("sequential")
     transfers = momentum_list(momentum_transfers)
-    if isinstance(M, MoebiusDomainWall):
+    if M._has_fifth_dimension:
         require_fields(sequential)
         solve._require_own(sequential, "sequential")
         kinds = [(current.kind, DIRECTIONS[current.direction]) for current in currents]
@@ -123,14 +121,6 @@ def require_insertable(solve: BoundSolver, S: Propagator, currents: Sequence[Con
     M = solve.operator
     for current in currents:
         require_conserved(M, current.kind)
-    if not currents or not isinstance(M, MoebiusDomainWall):
-        return
-    if not M.is_uniform:
-        raise BadArgument(
-            "conserved currents with a fixed sink: expected one real b5 and one real c5 for all slices, "
-            f"found {M!r}"
-        )
-    M._require_kernel("conserved currents with a fixed sink")
-    if M.Ls % 2 and any(current.kind == "axial" for current in currents):
-        raise BadArgument(f"the axial current needs an even Ls, not {M.Ls}")
-    require_fields(S)
+    M._require_insertable([current.kind for current in currents])
+    if currents and M._has_fifth_dimension:
+        require_fields(S)

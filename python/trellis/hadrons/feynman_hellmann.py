@@ -13,14 +13,14 @@ from ..ground.arguments import momenta as momentum_list
 from ..ground.arguments import momentum as momentum_of
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
-from ..quarks.domain_wall import MoebiusDomainWall
+from ..quarks.operators import QuarkOperator
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
 from ..solve.bound import BoundSolver, bound_solver
 from .correlators import ZERO_MOMENTUM, warn_if_one_twisted_flavour
 
 if TYPE_CHECKING:
-    from ..quarks.operators import WilsonClover
+    pass
 
 
 def sequential_source(S: Propagator, current: str, *, momentum: Sequence[int] = (0, 0, 0)) -> Source:
@@ -85,7 +85,7 @@ def feynman_hellmann_propagator(
 DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
 
 
-def require_conserved(M: WilsonClover | MoebiusDomainWall, kind: str) -> None:
+def require_conserved(M: QuarkOperator, kind: str) -> None:
     """Refuse the conserved current ("vector" or "axial") that an operator does not have.
 
     Raises
@@ -93,7 +93,7 @@ def require_conserved(M: WilsonClover | MoebiusDomainWall, kind: str) -> None:
     BadArgument
         An axial current of Wilson-type fermions.
     """
-    if kind == "axial" and not isinstance(M, MoebiusDomainWall):
+    if kind not in M._conserved_currents:
         raise BadArgument(
             "the conserved axial current is one of domain-wall fermions: expected a MoebiusDomainWall, found "
             f"{M!r}"
@@ -167,7 +167,7 @@ def conserved_current_propagator(
     mu, n = DIRECTIONS[direction], momentum_of(momentum)
     time = None if time is None else integer("time", time)
     require_conserved(M, current)
-    if not isinstance(M, MoebiusDomainWall):
+    if not M._has_fifth_dimension:
         solve._require_own(S)
         source = Source(core.conserved_current_source(S._core, M._links._core, M._params, mu, n, time))
         return solve.propagator(source, allow_not_converged=allow_not_converged)

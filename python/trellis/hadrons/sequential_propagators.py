@@ -15,7 +15,6 @@ from ..ground.arguments import momenta as momentum_list
 from ..ground.arguments import momentum as momentum_of
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
-from ..quarks.domain_wall import MoebiusDomainWall
 from ..quarks.propagators import Propagator, require_conjugate
 from ..quarks.sources import Source
 from ..solve.bound import BoundSolver, bound_solver
@@ -285,8 +284,9 @@ def conjugate_lines(
 
 def needs_fields(solve: BoundSolver, currents: Sequence[str | ConservedCurrent]) -> bool:
     """Whether these currents take the 5-D solutions of propagators."""
-    is_wall = isinstance(solve.operator, MoebiusDomainWall)
-    return is_wall and any(isinstance(current, ConservedCurrent) for current in currents)
+    return solve.operator._has_fifth_dimension and any(
+        isinstance(current, ConservedCurrent) for current in currents
+    )
 
 
 def inserted_currents(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +14,18 @@ from ..ground.arguments import instance, integer, phases, real
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
 from ..ground.operator_records import Parameter
-from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, plain_phases, with_changes
+from .operators import (
+    ANTIPERIODIC_IN_TIME,
+    QuarkOperator,
+    Solution,
+    legal_link_reals,
+    plain_phases,
+    with_changes,
+)
 from .propagators import Propagator
+
+if TYPE_CHECKING:
+    from .. import _core
 
 #: A warning about an M5 that binds spatial doublers ends in these words.
 SPATIAL_DOUBLERS = "on smooth links the walls bind light spatial doublers, too"
@@ -80,6 +91,8 @@ class MoebiusDomainWall(QuarkOperator):
         A value outside its range, or a list of another length than Ls.
     """
 
+    _conserved_currents = ("vector", "axial")
+
     def __init__(
         self,
         U: GaugeField,
@@ -133,6 +146,46 @@ class MoebiusDomainWall(QuarkOperator):
         """Refuse b5 + c5 = 0, by which currents of quark fields at the sink are divided (BadArgument)."""
         if self.is_uniform and self._params.b5[0] + self._params.c5[0] == 0:
             raise BadArgument(f"{what}: expected b5 + c5 other than 0, found {self!r}")
+
+    def _require_insertable(self, kinds: Sequence[str]) -> None:
+        if not kinds:
+            return
+        if not self.is_uniform:
+            raise BadArgument(
+                "conserved currents with a fixed sink: expected one real b5 and one real c5 for all slices, "
+                f"found {self!r}"
+            )
+        self._require_kernel("conserved currents with a fixed sink")
+        if self.Ls % 2 and "axial" in kinds:
+            raise BadArgument(f"the axial current needs an even Ls, not {self.Ls}")
+
+    def _solve_propagator(
+        self,
+        spec: Any,
+        source: _core.Source,
+        guess: Propagator | None,
+        *,
+        keep_fields: bool,
+        axial_current: bool,
+    ) -> Solution:
+        if guess is not None and guess.fields is None:
+            raise BadArgument("the guess of a domain-wall solve needs its 5-D fields: keep_fields=True")
+        if axial_current:
+            self._require_kernel("the axial current at the sink")
+        solved = load().solve_domain_wall(
+            self._core,
+            spec,
+            source,
+            self._columns_per_solve,
+            axial_current,
+            keep_fields,
+            None if guess is None else guess.fields,
+        )
+        current = np.asarray(solved.axial_current) if axial_current else None
+        return Solution(solved.quark, solved.midpoint, solved.fields, current)
+
+    def _columns_at_once(self, columns: int) -> int:
+        return min(columns, self._columns_per_solve)
 
     @property
     def boundary(self) -> tuple[complex, complex, complex, complex]:

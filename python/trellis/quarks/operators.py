@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,9 @@ from ..ground.errors import BadArgument
 from ..ground.operator_records import OperatorRecord, Parameter, is_gamma5_hermitian
 
 if TYPE_CHECKING:
+    from .. import _core
     from ..gauge.fields import Geometry
+    from .propagators import Propagator
 
 ANTIPERIODIC_IN_TIME = (1, 1, 1, -1)
 
@@ -63,6 +66,24 @@ class OnLinks(SharedByCopies, NoArray):
         return self._links.device
 
 
+@dataclass(frozen=True)
+class Solution:
+    """What a solve for a propagator gives, in the compiled part's types.
+
+    Attributes
+    ----------
+    quark
+        The propagator, with its report.
+    midpoint, fields, axial_current
+        Those of :class:`Propagator`; None for quarks that live in four dimensions.
+    """
+
+    quark: _core.Propagator
+    midpoint: _core.Propagator | None = None
+    fields: _core.DomainWallFields | None = None
+    axial_current: NDArray[np.float64] | None = None
+
+
 class QuarkOperator(OnLinks):
     """What the operators of quark propagators share."""
 
@@ -72,10 +93,43 @@ class QuarkOperator(OnLinks):
     _slices: int = 1
     #: Its propagators have spin and twelve columns.
     _has_spin: bool = True
+    #: Condensates and the like of Wilson-type quarks are known for it (`_noise_traces`).
+    _has_noise_traces: bool = False
+    #: The conserved currents that it has: "vector", "axial".
+    _conserved_currents: tuple[str, ...] = ("vector",)
+
+    @property
+    def _has_fifth_dimension(self) -> bool:
+        """Whether its solutions are 5-D fields, which conserved currents of its propagators need."""
+        return self._slices > 1
 
     def _parameters(self) -> dict[str, Parameter]:
         """What changes solutions, by the names of arguments."""
         raise NotImplementedError
+
+    def _solve_propagator(
+        self,
+        spec: Any,
+        source: _core.Source,
+        guess: Propagator | None,
+        *,
+        keep_fields: bool,
+        axial_current: bool,
+    ) -> Solution:
+        """M^-1 source by the compiled part's solver; see :meth:`BoundSolver.propagator`."""
+        if axial_current:
+            raise BadArgument("the conserved axial current is one of domain-wall fermions")
+        if keep_fields:
+            raise BadArgument("keep_fields is for domain-wall fermions: this operator's fields are 4-D")
+        start = None if guess is None else guess._core
+        return Solution(load().solve_propagator(self._core, spec, source, start))
+
+    def _columns_at_once(self, columns: int) -> int:
+        """How many of so many right-hand sides are solved in one batch."""
+        return columns
+
+    def _require_insertable(self, kinds: Sequence[str]) -> None:
+        """BadArgument where conserved currents of these kinds cannot be inserted with a fixed sink."""
 
     def _field(self, name: str, values: ArrayLike) -> Any:
         """The compiled part's field; BadArgument for another shape."""
@@ -142,6 +196,8 @@ class WilsonClover(QuarkOperator):
         kappa and mass, or none of them; a value outside its range.
     """
 
+    _has_noise_traces = True
+
     def __init__(
         self,
         U: GaugeField,
@@ -184,6 +240,15 @@ class WilsonClover(QuarkOperator):
     def kappa(self) -> float:
         """1 / (2 (4 + m))."""
         return load().mass_to_kappa(self._params.mass)
+
+    @property
+    def _is_twisted(self) -> bool:
+        return self._params.twisted_mass != 0
+
+    def _noise_traces(self, key: Sequence[Any], susceptibility: bool, spec: Any) -> Any:
+        """The compiled part's traces with the noise of a key (:func:`noise_key`). Collective."""
+        links = self._links.to("cpu")._core
+        return load().wilson_noise_traces(self._core, links, *key, susceptibility, spec)
 
     @property
     def is_isotropic(self) -> bool:

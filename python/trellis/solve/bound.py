@@ -13,8 +13,7 @@ from ..ground.copies_and_pickles import NoArray, SharedByCopies
 from ..ground.errors import BadArgument
 from ..ground.machine import peak_gflops, roof_gflops
 from ..ground.solve_report import NotConverged, SolveReport
-from ..quarks.domain_wall import MoebiusDomainWall
-from ..quarks.operators import QuarkOperator, WilsonClover
+from ..quarks.operators import QuarkOperator
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
 from .noise_traces import Noise, WilsonObservables, noise_key, wilson_observables
@@ -94,7 +93,6 @@ class BoundSolver(SharedByCopies, NoArray):
             Source, guess and operator live on different lattices; a domain-wall guess without fields; no
             axial current or 5-D fields for this operator.
         """
-        core = load()
         instance("source", source, Source)
         if guess is not None:
             instance("guess", guess, Propagator)
@@ -102,30 +100,12 @@ class BoundSolver(SharedByCopies, NoArray):
         M = self.operator
         if not M._has_spin:
             raise BadArgument(f"propagator() is for quarks with spin, found {M!r}: use solve()")
-        if isinstance(M, MoebiusDomainWall):
-            if guess is not None and guess.fields is None:
-                raise BadArgument("the guess of a domain-wall solve needs its 5-D fields: keep_fields=True")
-            if axial_current:
-                M._require_kernel("the axial current at the sink")
-            solved = core.solve_domain_wall(
-                M._core,
-                spec,
-                source._core,
-                M._columns_per_solve,
-                axial_current,
-                keep_fields,
-                None if guess is None else guess.fields,
-            )
-            propagator = self._checked(solved.quark, allow_not_converged, solved.midpoint, solved.fields)
-            if axial_current:
-                propagator.axial_current = np.asarray(solved.axial_current)
-            return propagator
-        if axial_current:
-            raise BadArgument("the conserved axial current is one of domain-wall fermions")
-        if keep_fields:
-            raise BadArgument("keep_fields is for domain-wall fermions: this operator's fields are 4-D")
-        S = core.solve_propagator(M._core, spec, source._core, None if guess is None else guess._core)
-        return self._checked(S, allow_not_converged)
+        solved = M._solve_propagator(
+            spec, source._core, guess, keep_fields=keep_fields, axial_current=axial_current
+        )
+        propagator = self._checked(solved.quark, allow_not_converged, solved.midpoint, solved.fields)
+        propagator.axial_current = solved.axial_current
+        return propagator
 
     def observables(
         self,
@@ -162,18 +142,16 @@ class BoundSolver(SharedByCopies, NoArray):
             Another noise, a number outside its range, a domain-wall operator.
         """
         M = self.operator
-        if not isinstance(M, WilsonClover):
+        if not M._has_noise_traces:
             raise BadArgument(f"observables() is for Wilson-type quarks, found {M!r}")
         key = noise_key(
             noise, seed=seed, stream=stream, configuration=configuration, first=first, vectors=vectors
         )
-        n_f, twisted_mass = real("n_f", n_f, above=0), M._params.twisted_mass
-        traces = load().wilson_noise_traces(
-            M._core, M._links.to("cpu")._core, *key, susceptibility, self.solver._spec()
-        )
+        n_f = real("n_f", n_f, above=0)
+        traces = M._noise_traces(key, susceptibility, self.solver._spec())
         report = require_converged(self._report(traces.report))
         return wilson_observables(
-            traces, extents=M.geometry.extents, n_f=n_f, is_twisted=twisted_mass != 0, report=report
+            traces, extents=M.geometry.extents, n_f=n_f, is_twisted=M._is_twisted, report=report
         )
 
     def _checked(
@@ -274,9 +252,7 @@ class BoundSolver(SharedByCopies, NoArray):
         if on_gpu:  # the peak and the bandwidth that are measured are the processor's
             return report
         scale = {"double": 1.0, "float": 0.5, "single": 0.5, "half": 0.25, "fp16": 0.25}[precision]
-        columns = len(report.relative_residuals)
-        if isinstance(self.operator, MoebiusDomainWall):  # one batch after the other
-            columns = min(columns, self.operator._columns_per_solve)
+        columns = self.operator._columns_at_once(len(report.relative_residuals))
         working_set = scale * self.operator._core.cost(columns).bytes
         return report.with_roof(roof_gflops(found.cost.flops, found.cost.bytes, working_set, precision))
 
