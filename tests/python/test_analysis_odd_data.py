@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from trellis.analysis import MeasurementFileError, analyze, read_measurements
-from trellis.analysis.command import NOTHING_FITTED, run
 from trellis.analysis.synthetic import write_synthetic_measurements
+from trellis.commands.analysis_summary import NOTHING_FITTED, run
 
 
 def edited(path: Path, change: Callable[[np.ndarray], np.ndarray], **options: Any) -> Path:
@@ -371,7 +371,7 @@ def test_what_is_not_fitted_is_listed_by_reason(capsys: pytest.CaptureFixture) -
 
     from rich.console import Console
 
-    from trellis.analysis.command import _print_not_fitted
+    from trellis.commands.analysis_summary import _print_not_fitted
 
     reasons = {f"meson_{n:02d}": "no signal" for n in range(9)} | {"pion": "one configuration"}
     _print_not_fitted(SimpleNamespace(not_fitted=reasons), Console(width=200))  # type: ignore[arg-type]

@@ -12,8 +12,8 @@ import pytest
 from scipy.optimize import least_squares
 
 from trellis.analysis import AnalysisError, AnalysisOptions, Results, analyze, format_error
-from trellis.analysis.command import run
 from trellis.analysis.synthetic import NUCLEON, PION, RHO, write_synthetic_measurements
+from trellis.commands.analysis_summary import run
 
 NUMBERS = tuple(range(1000, 1900, 10))
 TRUTH = {"pion": 0.45, "rho": 0.65, "nucleon": 0.95, "nucleon_parity_partner": 1.35}
@@ -354,7 +354,7 @@ def test_format():
 
 def test_analysis_and_report_never_load_the_core():
     code = (
-        "import sys, trellis.analysis, trellis.analysis.command, trellis.report;"
+        "import sys, trellis.analysis, trellis.commands.analysis_summary, trellis.report;"
         "bad = [m for m in sys.modules if m.startswith('trellis._core')];"
         "sys.exit(1 if bad else 0)"
     )

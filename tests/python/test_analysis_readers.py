@@ -11,10 +11,10 @@ from command_line import flip_a_bit
 from rich.console import Console
 
 from trellis.analysis import AnalysisError, AnalysisOptions, MeasurementFileError, analyze, read_measurements
-from trellis.analysis.command import print_summary
 from trellis.analysis.masses.correlators import particle_correlators
 from trellis.analysis.readers import measurement_files
 from trellis.analysis.synthetic import write_synthetic_measurements
+from trellis.commands.analysis_summary import print_summary
 from trellis.ground.dataset_checksums import crc32
 
 NUMBERS = (300, 310, 320, 330, 340, 350)

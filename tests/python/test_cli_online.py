@@ -19,7 +19,7 @@ from command_line import command, environment, run
 from command_line import write_run_file as write_run
 
 import trellis
-from trellis.analysis.command import run as analyze
+from trellis.commands.analysis_summary import run as analyze
 from trellis.evolve.online_measurements import OnlineMeasurements, sea_flavours
 from trellis.run_files import HmcRun
 

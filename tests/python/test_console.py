@@ -13,7 +13,7 @@ from command_line import run as trellis
 from rich.console import Console
 
 import trellis as tr
-from trellis.analysis.command import run as analyse
+from trellis.commands.analysis_summary import run as analyse
 from trellis.commands.console import run
 from trellis.commands.terminal import forget_odd_sizes
 from trellis.errors import RunFileError

@@ -19,11 +19,11 @@ def analyze(
     options: Path | None,
     json: bool,
 ) -> int:
-    """See trellis.analysis.command.run. Of several ranks the first does it alone."""
+    """See trellis.commands.analysis_summary.run. Of several ranks the first does it alone."""
     if launched_rank() > 0:
         return 0
-    from ..analysis.command import run
     from ..analysis.records.options import AnalysisOptions
+    from .analysis_summary import run
 
     chosen = None if options is None else load_run_file(options, AnalysisOptions)[0]
     with naming_standard_output():

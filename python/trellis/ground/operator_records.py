@@ -82,6 +82,11 @@ class OperatorRecord:
         return is_gamma5_hermitian(self.name, self.parameters)
 
     @property
+    def has_mirrored_mesons(self) -> bool:
+        """Whether mesons of its propagators have the antiquark of the mirrored coefficients b5 and c5."""
+        return self.name == "MoebiusDomainWall" and not self.is_gamma5_hermitian
+
+    @property
     def adjoint(self) -> OperatorRecord | None:
         """Of gamma5 S^dagger gamma5: itself, with a twisted mass that of the opposite mu; else None."""
         if self.is_gamma5_hermitian:

@@ -268,7 +268,7 @@ def nucleon(
 def _warn_if_mirrored(antiquark: Propagator) -> None:
     """A twisted mass is no reason: there the antiquark's propagator is that of the opposite mu."""
     operator = instance("antiquark", antiquark, Propagator).operator
-    if operator and operator.name == "MoebiusDomainWall" and not operator.is_gamma5_hermitian:
+    if operator and operator.has_mirrored_mesons:
         b5, c5 = (operator.parameters[name] for name in ("b5", "c5"))
         warnings.warn(f"mesons of b5 = {b5}, c5 = {c5}: {MIRRORED_MESONS}", UserWarning, stacklevel=3)
 

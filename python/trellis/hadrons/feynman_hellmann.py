@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
 from ..solve.bound import BoundSolver, bound_solver
 from .correlators import ZERO_MOMENTUM, warn_if_one_twisted_flavour
-
-if TYPE_CHECKING:
-    pass
 
 
 def sequential_source(S: Propagator, current: str, *, momentum: Sequence[int] = (0, 0, 0)) -> Source:

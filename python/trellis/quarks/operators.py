@@ -49,7 +49,7 @@ def with_changes(said: str, changes: dict[str, tuple[object, object]]) -> str:
     return ", ".join([said, *texts])
 
 
-class OnLinks(SharedByCopies, NoArray):
+class OperatorOnLinks(SharedByCopies, NoArray):
     """What all Dirac operators on a gauge field share."""
 
     _no_array = "M.apply(psi) applies it to an array"
@@ -84,7 +84,7 @@ class Solution:
     axial_current: NDArray[np.float64] | None = None
 
 
-class QuarkOperator(OnLinks):
+class QuarkOperator(OperatorOnLinks):
     """What the operators of quark propagators share."""
 
     _core: Any

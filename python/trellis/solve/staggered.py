@@ -1,39 +1,27 @@
-"""Staggered fermions: operators, solves, traces with noise, the Goldstone pion."""
+"""Staggered fermions: solves, traces with noise, the Goldstone pion."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..gauge.fields import GaugeField
-from ..ground.arguments import complex_array, instance, integer, integers, real
-from ..ground.arguments import phases as phases_of
+from ..ground.arguments import integers, real
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
-from ..ground.operator_records import Parameter
 from ..ground.solve_report import SolveReport
-from ..quarks.operators import (
-    ANTIPERIODIC_IN_TIME,
-    QuarkOperator,
-    legal_link_reals,
-    plain_phases,
-    with_changes,
-)
+from ..quarks.staggered import FLUX_PLANES, HISQOperator, NaiveStaggeredOperator, StaggeredOperator
 from .bound import BoundSolver, require_converged
 from .cg import cg
 from .even_odd import even_odd
 from .noise_traces import disconnected_susceptibility, noise_key, thermal_factor
 from .values import Solver, solver_value
 
-#: Planes of the electromagnetic flux in the order of trellis._core.
-FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
 
-
-def _bound(M: _StaggeredBase, solver: Solver | None) -> BoundSolver:
+def _bound(M: StaggeredOperator, solver: Solver | None) -> BoundSolver:
     """The even-odd solver of an operator that a method's argument means."""
     if solver is None:
         solver = cg(tolerance=1e-10)
@@ -71,87 +59,8 @@ class StaggeredObservables:
     report: SolveReport
 
 
-class _StaggeredBase(QuarkOperator):
-    """What naive and improved staggered operators share."""
-
-    _has_spin = False
-
-    def __init__(
-        self,
-        U: GaugeField,
-        links: Any,
-        *,
-        mass: float,
-        boundary: Sequence[complex],
-        mu_over_ipiT: float,
-        charge_thirds: int,
-        b: Sequence[int],
-        e: Sequence[int],
-    ) -> None:
-        core = load()
-        phases = core.StaggeredPhases()
-        phases.boundary = phases_of(boundary)
-        phases.mu_over_ipiT = real("mu_over_ipiT", mu_over_ipiT)
-        phases.flux = core.flux_of(
-            integer("charge_thirds", charge_thirds), integers("b", b, 3), integers("e", e, 3)
-        )
-        self._links = U
-        self._phases = phases
-        self._matrix = core.StaggeredMatrix(links, phases, real("mass", mass))
-        self._core = core.StaggeredOperator(self._matrix)
-
-    @property
-    def mass(self) -> float:
-        """m."""
-        return self._matrix.mass
-
-    @property
-    def flux(self) -> dict[str, int]:
-        """Quanta of each plane, the charge included."""
-        return dict(zip(FLUX_PLANES, self._phases.flux, strict=True))
-
-    def _changes(self) -> dict[str, tuple[object, object]]:
-        """Phases that are not the default, for __repr__."""
-        flux = {plane: quanta for plane, quanta in self.flux.items() if quanta}
-        boundary = plain_phases(self._phases.boundary)
-        return {"boundary": (boundary, ANTIPERIODIC_IN_TIME), "flux": (flux, {})}
-
-    @property
-    def is_gamma5_hermitian(self) -> bool:
-        """False: S^dagger = epsilon S epsilon, with the parity epsilon of a site instead of gamma5."""
-        return False
-
-    def _parameters(self) -> dict[str, Parameter]:
-        flux = tuple(complex(quanta) for quanta in self._phases.flux)
-        phases = {"mu_over_ipiT": self._phases.mu_over_ipiT, "flux": flux}
-        return {"mass": self.mass, **phases, "boundary": tuple(self._phases.boundary)}
-
-    def _field(self, name: str, values: ArrayLike) -> Any:
-        return self._matrix.vector(complex_array(name, values))
-
-    def _to_numpy(self, field: Any) -> NDArray[np.complex128]:  # type: ignore[override]
-        return self._matrix.to_numpy(field)
-
-    def apply(self, psi: ArrayLike, *, dagger: bool = False) -> NDArray[np.complex128]:
-        """M psi, or M^dagger psi. Collective.
-
-        Parameters
-        ----------
-        psi
-            complex, shape [t, z, y, x, colour], this rank's part.
-        dagger
-            M^dagger instead of M.
-
-        Raises
-        ------
-        BadArgument
-            Another shape, or no numbers.
-        """
-        return self._applied(psi, dagger)
-
-    def __call__(self, psi: ArrayLike) -> NDArray[np.complex128]:
-        """M psi; see :meth:`apply`."""
-        return self.apply(psi)
+class _StaggeredSolves(StaggeredOperator):
+    """What staggered operators solve for."""
 
     def solve(
         self, b: ArrayLike, *, solver: Solver | None = None
@@ -272,7 +181,7 @@ class _StaggeredBase(QuarkOperator):
         )
 
 
-class Staggered(_StaggeredBase):
+class Staggered(_StaggeredSolves, NaiveStaggeredOperator):
     """The naive staggered operator M = m + D with a U(1) field (doc/conventions.md, Staggered fermions).
 
     Parameters
@@ -296,36 +205,8 @@ class Staggered(_StaggeredBase):
         A phase that has not modulus 1, a flux that is not an integer, links that are not in SU(3).
     """
 
-    def __init__(
-        self,
-        U: GaugeField,
-        *,
-        mass: float,
-        boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
-        mu_over_ipiT: float = 0.0,
-        charge_thirds: int = 0,
-        b: Sequence[int] = (0, 0, 0),
-        e: Sequence[int] = (0, 0, 0),
-        link_reals: int | None = None,
-    ) -> None:
-        self._link_reals = legal_link_reals(instance("U", U, GaugeField), link_reals)
-        super().__init__(
-            U,
-            load().StaggeredLinks(U._core, self._link_reals),
-            mass=mass,
-            boundary=boundary,
-            mu_over_ipiT=mu_over_ipiT,
-            charge_thirds=charge_thirds,
-            b=b,
-            e=e,
-        )
 
-    def __repr__(self) -> str:
-        said = f"Staggered(mass={self.mass:g}, mu_over_ipiT={self._phases.mu_over_ipiT:g}"
-        return with_changes(said, self._changes() | {"link_reals": (self._link_reals, 12)}) + ")"
-
-
-class HISQ(_StaggeredBase):
+class HISQ(_StaggeredSolves, HISQOperator):
     """The HISQ operator on a thin gauge field: two levels of fat links, U(3) projection, Naik term.
 
     Parameters
@@ -346,60 +227,3 @@ class HISQ(_StaggeredBase):
     -----
     Several flavours on one field share their links when built with :meth:`flavour`.
     """
-
-    def __init__(
-        self,
-        U: GaugeField,
-        *,
-        mass: float,
-        epsilon: float = 0.0,
-        boundary: Sequence[complex] = ANTIPERIODIC_IN_TIME,
-        mu_over_ipiT: float = 0.0,
-        charge_thirds: int = 0,
-        b: Sequence[int] = (0, 0, 0),
-        e: Sequence[int] = (0, 0, 0),
-        _smeared: Any = None,
-    ) -> None:
-        core = load()
-        links = instance("U", U, GaugeField)._core
-        self._smeared = core.HisqLinks(links) if _smeared is None else _smeared
-        self.epsilon = epsilon
-        links = core.StaggeredLinks(
-            self._smeared.fat(epsilon),
-            self._smeared.long_field(),
-            core.hisq_long_coefficient(epsilon),
-            True,
-        )
-        super().__init__(
-            U,
-            links,
-            mass=mass,
-            boundary=boundary,
-            mu_over_ipiT=mu_over_ipiT,
-            charge_thirds=charge_thirds,
-            b=b,
-            e=e,
-        )
-
-    def _parameters(self) -> dict[str, Parameter]:
-        return super()._parameters() | {"epsilon": self.epsilon}
-
-    def flavour(self, *, mass: float, **parameters: Any) -> HISQ:
-        """Another flavour on the same smeared links.
-
-        Parameters
-        ----------
-        mass, parameters
-            As for the class.
-
-        Raises
-        ------
-        BadArgument
-            A value outside its range.
-        """
-        return HISQ(self._links, mass=mass, _smeared=self._smeared, **parameters)
-
-    def __repr__(self) -> str:
-        said = f"HISQ(mass={self.mass:g}, epsilon={self.epsilon:g}"
-        mu: dict[str, tuple[object, object]] = {"mu_over_ipiT": (self._phases.mu_over_ipiT, 0.0)}
-        return with_changes(said, mu | self._changes()) + ")"

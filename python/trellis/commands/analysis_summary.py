@@ -12,12 +12,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ..analysis.masses.assemble import is_timing
+from ..analysis.pipeline import analyze
+from ..analysis.records.errors import AnalysisError
+from ..analysis.records.options import AnalysisOptions
+from ..analysis.records.results import ParticleResult, Results, format_error
 from ..ground.errors import RunFileError
-from .masses.assemble import is_timing
-from .pipeline import analyze
-from .records.errors import AnalysisError
-from .records.options import AnalysisOptions
-from .records.results import ParticleResult, Results, format_error
 
 #: What an operating system says of full disks, quotas and limits.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
