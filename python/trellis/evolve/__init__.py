@@ -1,1 +1,1 @@
-"""Markov chains of gauge fields: heat bath, molecular dynamics, what is measured on the way, and states."""
+"""Markov chains of gauge fields: heat bath, molecular dynamics, on-line measurements, and states."""

@@ -1,1 +1,1 @@
-"""What every room stands on: errors, arguments, ranks, files, records. Nothing here knows a lattice field."""
+"""Every room stands on this one: errors, arguments, ranks, files, records. It knows no lattice field."""

@@ -83,7 +83,7 @@ class OperatorRecord:
 
     @property
     def has_mirrored_mesons(self) -> bool:
-        """Whether mesons of its propagators have the antiquark of the mirrored coefficients b5 and c5."""
+        """True where mesons of its propagators have the antiquark of the mirrored coefficients b5 and c5."""
         return self.name == "MoebiusDomainWall" and not self.is_gamma5_hermitian
 
     @property

@@ -68,7 +68,7 @@ class OperatorOnLinks(SharedByCopies, NoArray):
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solve for a propagator gives, in the compiled part's types.
+    """The result of a solve for a propagator, in the compiled part's types.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class QuarkOperator(OperatorOnLinks):
 
     @property
     def _has_fifth_dimension(self) -> bool:
-        """Whether its solutions are 5-D fields, which conserved currents of its propagators need."""
+        """True where solutions are 5-D fields, which conserved currents of its propagators need."""
         return self._slices > 1
 
     def _parameters(self) -> dict[str, Parameter]:
@@ -125,7 +125,7 @@ class QuarkOperator(OperatorOnLinks):
         return Solution(load().solve_propagator(self._core, spec, source, start))
 
     def _columns_at_once(self, columns: int) -> int:
-        """How many of so many right-hand sides are solved in one batch."""
+        """The number of right-hand sides, among so many, that one batch solves."""
         return columns
 
     def _require_insertable(self, kinds: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Propagators in files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums of both."""
+"""Propagators from files: HDF5 with provenance, and the SciDAC (LIME) format of Chroma; checksums of both."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MEASUREMENT = "measurement"
 
 
 class WrittenPropagator(Protocol):
-    """What a file says of a propagator: :class:`trellis.Propagator` has all of it."""
+    """A propagator as its file describes it; :class:`trellis.Propagator` is one."""
 
     _core: Any
     report: SolveReport | None

@@ -1,1 +1,1 @@
-"""What measure and generate share: the set-up of a run, the lock of its folder, its output, and its stop."""
+"""The applications share this room: the set-up of a run, the lock of its folder, its output, and its stop."""

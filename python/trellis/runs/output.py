@@ -1,4 +1,4 @@
-"""What a run or a command prints: one process only, plain text or one JSON object."""
+"""Output of runs and commands: one process prints, plain text or one JSON object."""
 
 from __future__ import annotations
 

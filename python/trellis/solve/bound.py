@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SolverValue(Protocol):
-    """What a bound solver asks of its solver; the base of all solver values in values.py has it."""
+    """A solver as a bound solver sees it; all solver values (values.py) are such."""
 
     def _spec(self) -> Any: ...
 

@@ -1,4 +1,4 @@
-"""Low modes in HDF5 files: written once for a configuration, read by every later solve."""
+"""Low modes from HDF5 files, which every later solve on a configuration reads."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ NUMBERS: dict[str, type] = {
 
 
 class WrittenEigenvectors(Protocol):
-    """What a file says of low modes: :class:`trellis.Eigenvectors` has all of it."""
+    """Low modes as their file describes them; :class:`trellis.Eigenvectors` are such."""
 
     _core: Any
     operator: OperatorRecord

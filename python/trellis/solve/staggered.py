@@ -60,7 +60,7 @@ class StaggeredObservables:
 
 
 class _StaggeredSolves(StaggeredOperator):
-    """What staggered operators solve for."""
+    """The solves of staggered operators."""
 
     def solve(
         self, b: ArrayLike, *, solver: Solver | None = None

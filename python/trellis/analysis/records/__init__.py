@@ -1,1 +1,1 @@
-"""What an analysis reads, is asked for, and finds: measurements, options and results."""
+"""An analysis reads measurements, obeys options, and makes results; they are defined here."""
