@@ -7,8 +7,8 @@
 namespace trellis {
 
 /// The variables of each launcher, the number of processes and that of this one, the innermost launcher
-/// first: mpirun inside a job step leaves those of the step. python/trellis/ground/launched_ranks.py has the same list,
-/// as it must not load the compiled part; tests compare the two.
+/// first: mpirun inside a job step leaves those of the step. python/trellis/ground/launched_ranks.py has the
+/// same list, as it must not load the compiled part; tests compare the two.
 const std::vector<std::pair<std::string, std::string>>& launcher_variables();
 
 /// Number of processes that were started together with this one, as the innermost launcher says; 1 without

@@ -2,8 +2,8 @@
 /// Which way of doing the same work is fastest, as trials found in this process or an earlier one.
 ///
 /// The tuner chooses among ways that give the same bits, so no result depends on it. It knows no files: who
-/// keeps a cache fills the tuner before a run and takes the records after it (python/trellis/ground/tuning.py), and
-/// hands rank 0's records to all ranks.
+/// keeps a cache fills the tuner before a run and takes the records after it
+/// (python/trellis/ground/tuning.py), and hands rank 0's records to all ranks.
 #include <atomic>
 #include <compare>
 #include <map>
