@@ -1,6 +1,6 @@
 """The classes of the compiled core that annotations name; everything else in it is not typed.
 
-By hand from bindings/*.cpp; tests/python/test_core_stub.py compares the members with the compiled module's.
+By hand from bindings/*.cpp; tests/python/ground/test_core_stub.py compares the members with the compiled module's.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 /// The tuner keeps the better choice, and walks take what it has, record what they find, and try again what
-/// has become slow. (tests/python/test_tuning.py has its files and the bits of runs.)
+/// has become slow. (tests/python/ground/test_tuning.py has its files and the bits of runs.)
 #include <gtest/gtest.h>
 
 #include <chrono>

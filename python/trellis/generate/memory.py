@@ -1,8 +1,8 @@
 """How much memory gauge generation takes at its peak, for each rank.
 
-What the parts of a run hold was fitted to measured peaks (tests/python/test_hmc_memory.py has the list): the
-statement is to be no less than the peak, and at most half as much again. In between lies what a process keeps
-of freed memory, which on small lattices is a third of the fields.
+What the parts of a run hold was fitted to measured peaks (tests/python/generate/test_hmc_memory.py has the
+list): the statement is to be no less than the peak, and at most half as much again. In between lies what a
+process keeps of freed memory, which on small lattices is a third of the fields.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 
 #: Number of processes and of this one, the innermost launcher first: mpirun inside a job step leaves those of
-#: the step. src/trellis/comm/launcher.cpp has the same list; tests/python/test_launchers.py compares the two.
+#: the step. src/trellis/comm/launcher.cpp has the same list; tests/python/ground/test_launchers.py compares
+#: the two.
 VARIABLES = (
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("PMIX_SIZE", "PMIX_RANK"),

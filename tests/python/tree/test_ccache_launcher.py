@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-LAUNCHER = Path(__file__).resolve().parents[2] / "cmake" / "ccache_launcher"
+LAUNCHER = Path(__file__).resolve().parents[3] / "cmake" / "ccache_launcher"
 
 
 @pytest.mark.skipif(not (shutil.which("ccache") and shutil.which("g++")), reason="needs ccache and g++")

@@ -9,42 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import run, write_run_file
+from run_file_texts import ENDING_RUN as MORE
+from run_file_texts import FAILING_RUN as RUN
 
 import trellis as tr
 from trellis.evolve.hmc import HMC, Level, gauge_monomial
 from trellis.generate.failed_solve import keeping_failed_solves
-
-#: From cold links; on rougher ones solves take more than 22 iterations.
-RUN = """\
-[lattice]
-extents = [4, 4, 4, 4]
-[action]
-beta = 4.0
-[start]
-type = "cold"
-[[fermions]]
-name = "light"
-type = "wilson"
-n_f = 2
-mass = 0.1
-[[integrator]]
-steps = 8
-monomials = ["gauge", "light"]
-[molecular_dynamics]
-residual = 1e-7
-[metropolis]
-residual = 1e-7
-max_iterations = 22
-[trajectories]
-total = 2
-thermalisation = 2
-checkpoint_every = 1
-[random]
-seed = 5
-[output]
-directory = "out"
-"""
-MORE = RUN.replace("= 22", "= 60")
 
 
 def failed_files(folder: Path) -> list[str]:

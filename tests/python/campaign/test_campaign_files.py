@@ -16,7 +16,7 @@ from trellis.campaign.times import parse_seconds, show_seconds
 from trellis.commands.cli import app
 from trellis.errors import BadArgument, Error
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
 def parse(tasks: str, head: str = HEAD):

@@ -115,7 +115,7 @@ def test_records_of_configurations(folder: Path) -> None:
 
 def written_revision(source: Path) -> str:
     """What a build of these sources would write."""
-    script = Path(__file__).parents[2] / "cmake" / "WriteRevision.cmake"
+    script = Path(__file__).parents[3] / "cmake" / "WriteRevision.cmake"
     output = source.with_suffix(".py")
     names = [f"-DSOURCE={source}", f"-DOUTPUT={output}"]
     made = subprocess.run(["cmake", *names, "-P", script], check=True, capture_output=True, text=True)

@@ -18,7 +18,7 @@ from trellis.campaign.manager import Manager
 from trellis.campaign.utilisation import gpu_idle, last_gpu_end, recorded_runs, simulate
 from trellis.commands.cli import app
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 KEYS = {
     "makespan_seconds",
     "gpu_idle_fraction",

@@ -36,7 +36,7 @@ STAGGERED = (
     '[molecular_dynamics]\n[trajectories]\ntotal = 1\n[random]\nseed = 1\n[output]\ndirectory = "out"\n'
 )
 TOML_PAGES = ("run_files.md", "sea_quarks.md")
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 GENERATE = """\
 [lattice]
 extents = [4, 4, 4, 8]

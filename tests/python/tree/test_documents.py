@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_failed_solves import MORE
-from test_peer_inputs import MILC, OPENACC, OPENQCD
+from inputs_of_peers import MILC, OPENACC, OPENQCD
+from run_file_texts import ENDING_RUN
 
 import trellis as tr
 from trellis.analysis.synthetic import write_synthetic_measurements
 from trellis.run_files import HmcRun, parse_run_file
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -39,7 +39,7 @@ def inputs_of_others(folder: Path) -> None:
 def sea_quarks(folder: Path) -> None:
     """Beside inputs of other programs what a solve that failed leaves."""
     inputs_of_others(folder)
-    (folder / "run.toml").write_text(MORE)
+    (folder / "run.toml").write_text(ENDING_RUN)
     (folder / "out").mkdir()
     for name in ("start.ildg", "ildg"):
         tr.weak_field((4, 4, 4, 4), seed=1).write(folder / "out" / f"failed_solve.000012.{name}")

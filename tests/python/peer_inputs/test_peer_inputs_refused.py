@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_peer_inputs import OPENACC, OPENQCD
+from inputs_of_peers import OPENACC, OPENQCD
 
 from trellis.commands.cli import app
 from trellis.errors import BadArgument

@@ -12,7 +12,7 @@ from command_line import run
 
 EXAMPLES = sorted(
     path
-    for path in (Path(__file__).resolve().parents[2] / "examples").glob("*.toml")
+    for path in (Path(__file__).resolve().parents[3] / "examples").glob("*.toml")
     if not path.name.startswith("campaign") and "trellis generate" in path.read_text()
 )
 #: What is made smaller; whatever else the file says stays.

@@ -17,7 +17,7 @@ from command_line import environment, run
 from trellis.ground import launched_ranks as launchers
 from trellis.ground.compiled_core import load
 
-ROOT = Path(__file__).absolute().parents[2]
+ROOT = Path(__file__).absolute().parents[3]
 FIELD = ROOT / "tests" / "data" / "small.ildg"
 SEVERAL = "processes were started together, but "
 

@@ -14,7 +14,7 @@ import pytest
 from trellis.campaign.files import load_campaign, load_machine, make_campaign, make_machine
 from trellis.errors import BadArgument, RunFileError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_documented_example_runs(tmp_path: Path) -> None:
