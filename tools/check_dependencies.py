@@ -18,7 +18,8 @@ may include itself, the folders it sees, and all that those see. Besides:
 - in Python, a room sees what PYTHON_ROOMS says, and all that those see; imports for types and inside
   functions count. No module imports the package itself or a module beside the rooms, and no imports go in a
   circle;
-- run_files, analysis, campaign, report and peer_inputs import neither trellis._core nor a module that does.
+- run_files, analysis, campaign, report and peer_inputs import neither trellis._core nor a module that does,
+  nor the module that loads it on request.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ CLOCK = re.compile(
 BRINGING = re.compile(r"\b((?:read|asks?|blocks)_ahead|set_asks_ahead|ask_for\w*|[Cc]laim\w*)\b")
 LAUNCH = "trellis/device/launch.hpp"
 LINES = "_lines.hpp"
+LOADER = "ground.compiled_core"
 WITHOUT_CORE = ("run_files", "analysis", "campaign", "report", "peer_inputs")
 
 # The rooms of python/trellis, each with those that it sees. What lies beside them (trellis itself, __main__,
@@ -284,6 +286,8 @@ def check_python_rooms(root: Path) -> Iterator[str]:
                 graph[module].add(name)
             if room is None or name.startswith(f"{package.name}._"):
                 continue
+            if name == f"{package.name}.{LOADER}" and room.split(".")[0] in WITHOUT_CORE:
+                yield f"{where}:{number}: {room} runs without the compiled core and may not load it"
             other = python_room(name)
             if other is None:
                 yield f"{where}:{number}: {room} imports {name}, which is for programs of users"

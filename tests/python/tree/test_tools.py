@@ -242,6 +242,12 @@ ROOM_IMPORTS = [
     ("run_files/a", "if TYPE_CHECKING:\n    from ..gauge.fields import U", "run_files may not import"),
     ("campaign/launchers/a", "import trellis.gauge.fields", "campaign may not import trellis.gauge.fields"),
     ("report/a", "from ..analysis.masses.fit import fit", ""),
+    (
+        "report/a",
+        "def f():\n    from ..ground.compiled_core import load",
+        "report runs without the compiled core",
+    ),
+    ("solve/a", "from ..ground.compiled_core import load", ""),
     ("report/a", "from ..analysis import analyze", "report may not import trellis.analysis"),
     ("analysis/masses/a", "from ..charges.fit import fit", "analysis.masses may not import"),
     ("commands/a", "from ..errors import Error", "commands imports trellis.errors, which is for programs"),
