@@ -28,13 +28,13 @@ directory = "out"
 PROGRAM = """\
 import re, sys
 from trellis.commands.cli import main
-from trellis.commands import measure
+from trellis.measure import measurement
 stated = []
 def rss():  # getrusage would begin with the peak of the process that started this one
     return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 def note(needed, *_):
     stated.append((needed / 2**20, rss()))
-measure.require_memory = note
+measurement.require_memory = note
 sys.argv = ["trellis", "measure", "run.toml"]
 try:
     main()
