@@ -300,7 +300,7 @@ def check_python_rooms(root: Path) -> Iterator[str]:
 
 
 def check_python(root: Path) -> Iterator[str]:
-    """What WITHOUT_CORE lists runs without the compiled core. The package's own __init__ is what any of
+    """The rooms of WITHOUT_CORE run without the compiled core. The package's own __init__ is what any of
     their imports executes first, so it may not import the core either (it does so lazily)."""
     package = root / "python" / "trellis"
     modules = python_modules(package)
