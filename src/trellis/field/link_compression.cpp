@@ -92,18 +92,16 @@ Complex<double> determinant(const Matrix& U) {
 }
 }  // namespace
 
-void stored_reals(const Link& U, int link_reals, double* out) {
+void require_link_reals(int link_reals) {
   TRELLIS_REQUIRE(link_reals == 18 || link_reals == 14 || link_reals == 12 || link_reals == 8, "links of ",
                   link_reals, " reals are not among 18, 14, 12, 8");
+}
+
+void stored_reals(const Link& U, int link_reals, double* out) {
+  require_link_reals(link_reals);
   Matrix matrix;
   for (size_t k = 0; k < 9; ++k) matrix.e[k / 3][k % 3] = {U[k].real(), U[k].imag()};
-  if (link_reals == 8) {
-    const Matrix Q = hermitian_logarithm(matrix);
-    const double reals[8] = {Q.e[0][0].re, Q.e[1][1].re, Q.e[0][1].re, Q.e[0][1].im,
-                             Q.e[0][2].re, Q.e[0][2].im, Q.e[1][2].re, Q.e[1][2].im};
-    for (int i = 0; i < 8; ++i) out[i] = reals[i] / eight_real_range;
-    return;
-  }
+  if (link_reals == 8) return write_eight_reals(hermitian_logarithm(matrix), out);
   for (int i = 0; i < link_reals; ++i) out[i] = i % 2 ? U[size_t(i / 2)].imag() : U[size_t(i / 2)].real();
   if (link_reals == 14) {
     const Complex<double> d = determinant(matrix);

@@ -6,6 +6,7 @@
 
 #include "trellis/base/error.hpp"
 #include "trellis/comm/stop_together.hpp"
+#include "trellis/gauge/action.hpp"
 #include "trellis/gauge/force.hpp"
 #include "trellis/gauge/lane_dispatch.hpp"
 #include "trellis/kernels/gauge/flow.hpp"
@@ -25,7 +26,7 @@ void GradientFlow::stage(double a, double b) {
   call.generator = generator_.raw();
   call.a = a;
   call.b = b;
-  call.c0 = 1 - 8 * c1_;
+  call.c0 = GaugeAction{1.0, c1_}.c0();
   call.c1 = c1_;
   dispatch_gauge(
       V_, [&]<class Layout, class Storage>() { launch_flow_stage<Layout, Storage>(call, inner_sites(V_)); });

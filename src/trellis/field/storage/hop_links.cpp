@@ -111,8 +111,7 @@ HopLinks::HopLinks(const GaugeField& links, Precision precision, int link_reals,
   std::optional<GaugeField> image;
   if (links.backend() == Backend::cuda) image = links.on(Backend::cpu);
   const GaugeField& U = image ? *image : links;
-  TRELLIS_REQUIRE(link_reals == 18 || link_reals == 14 || link_reals == 12 || link_reals == 8, "links of ",
-                  link_reals, " reals are not among 18, 14, 12, 8");
+  require_link_reals(link_reals);
   TRELLIS_REQUIRE(has_link_storage(precision, link_reals),
                   "links of 8 reals are not kept in fp16, whose rounding their exponential would magnify: "
                   "18, 14 or 12");
