@@ -94,7 +94,7 @@ Result common(const char* kernel, const DomainWallMatrix& matrix) {
   r.link_reals = matrix.choice().link_reals;
   r.lattice = matrix.lattice().geometry().lattice();
   r.rhs = 1;
-  r.more = {{"Ls", std::to_string(matrix.params().Ls)}};
+  r.more = {{"Ls", matrix.params().Ls}};
   return r;
 }
 

@@ -3,7 +3,6 @@
 /// is the number of turns. The gauge field comes from the heat bath at beta = 6 (30 sweeps from a
 /// cold start), m_f = 0.05.
 #include "bench/measurement.hpp"
-#include "trellis/base/error.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -103,9 +102,8 @@ Options defaults() {
   return defaults;
 }
 
-/// Results of the two solves (the fastest of all turns), and what is made of both, as JSON.
-std::string run(std::vector<Result>& results, const Coord& extents, int link_reals, int Ls,
-                const Options& options) {
+/// Results of the two solves (the fastest of all turns), and what is made of both.
+Json run(std::vector<Result>& results, const Coord& extents, int link_reals, int Ls, const Options& options) {
   GaugeField U(make_lattice(extents));
   for (int sweep = 0; sweep < 30; ++sweep) heatbath_update(U, {6.0, 1, 1}, 1, 0, uint32_t(sweep));
   const Measured m(U, Ls, link_reals);
@@ -129,28 +127,28 @@ std::string run(std::vector<Result>& results, const Coord& extents, int link_rea
                             k ? Precision::half_precision : Precision::double_precision, options);
     r.lattice = extents;
     r.link_reals = link_reals;
-    r.more.emplace_back("Ls", std::to_string(Ls));
+    r.more["Ls"] = Ls;
     results.push_back(r);
   }
-  return message("{\"lattice\": [", extents[0], ", ", extents[1], ", ", extents[2], ", ", extents[3],
-                 "], \"link_reals\": ", link_reals, ", \"Ls\": ", Ls,
-                 ", \"operators_share_of_an_iteration\": {\"double\": ", json_number(median(share[0])),
-                 ", \"half\": ", json_number(median(share[1])),
-                 "}, \"ratio_of_operators\": ", json_number(median(rates)),
-                 ", \"speed_against_double_cg\": ", json_number(median(gain)),
-                 ", \"gain_over_ratio\": ", json_number(median(gain) / median(rates)),
-                 ", \"twelve_batched_against_twelve_single\": ", json_number(batched), "}");
+  return {{"lattice", extents},
+          {"link_reals", link_reals},
+          {"Ls", Ls},
+          {"operators_share_of_an_iteration",
+           {{"double", rounded(median(share[0]))}, {"half", rounded(median(share[1]))}}},
+          {"ratio_of_operators", rounded(median(rates))},
+          {"speed_against_double_cg", rounded(median(gain))},
+          {"gain_over_ratio", rounded(median(gain) / median(rates))},
+          {"twelve_batched_against_twelve_single", rounded(batched)}};
 }
 
 int bench(const Options& options) {
   set_thread_count(options.threads);
   std::vector<Result> results;
-  std::string summaries;
+  Json summaries;
   for (const Coord& extents : options.lattices)
     for (const int link_reals : options.link_reals)
-      for (const int Ls : options.Ls)
-        summaries += (summaries.empty() ? "" : ",\n  ") + run(results, extents, link_reals, Ls, options);
-  return report(results, options, {}, {{"summaries", "[" + summaries + "]"}});
+      for (const int Ls : options.Ls) summaries.push_back(run(results, extents, link_reals, Ls, options));
+  return report(results, options, {}, {{"summaries", summaries}});
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "bench/measurement.hpp"
-#include "trellis/base/error.hpp"
 #include "trellis/comm/communicator.hpp"
 #include "trellis/device/threads.hpp"
 #include "trellis/field/linear_algebra.hpp"
@@ -101,8 +100,8 @@ std::vector<Row> make_rows(const WilsonSchur& S, const std::vector<Precision>& i
   return rows;
 }
 
-/// Of one lattice: results of all rows, and what is made of several of them, as JSON.
-std::string run(std::vector<Result>& results, const Coord& extents, int link_reals, const Options& options) {
+/// Adds the results of all rows on one lattice; returns what is made of several of them.
+Json run(std::vector<Result>& results, const Coord& extents, int link_reals, const Options& options) {
   GaugeField U(make_lattice(extents));
   for (int sweep = 0; sweep < 30; ++sweep) heatbath_update(U, {6.0, 1, 1}, 1, 0, uint32_t(sweep));
   WilsonParams params;
@@ -126,14 +125,11 @@ std::string run(std::vector<Result>& results, const Coord& extents, int link_rea
   const SolveReport &base = rows[0].report, &shorter = rows[1].report;
   const double iteration =
       (base.seconds - shorter.seconds) / std::max(1, base.iterations - shorter.iterations);
-  std::string summary = message("{\"lattice\": [", extents[0], ", ", extents[1], ", ", extents[2], ", ",
-                                extents[3], "], \"link_reals\": ", link_reals);
-  const auto add = [&](const std::string& key, double value) {
-    summary += ", " + json_text(key) + ": " + json_number(value);
-  };
-  add("cg_iteration_ms", iteration * 1e3);
-  add("hops_of_it_ms", hops * 1e3);
-  add("ratio_to_hops", iteration / hops);
+  Json summary = {{"lattice", extents},
+                  {"link_reals", link_reals},
+                  {"cg_iteration_ms", rounded(iteration * 1e3)},
+                  {"hops_of_it_ms", rounded(hops * 1e3)},
+                  {"ratio_to_hops", rounded(iteration / hops)}};
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     const double site_bytes = double(element_bytes(row.precision)) / sizeof(double);
@@ -144,23 +140,23 @@ std::string run(std::vector<Result>& results, const Coord& extents, int link_rea
     r.lattice = extents;
     r.link_reals = link_reals;
     r.rhs = row.rhs;
-    r.more.emplace_back("speed_against_double_cg", json_number(base.seconds / row.report.seconds));
+    r.more["speed_against_double_cg"] = rounded(base.seconds / row.report.seconds);
     results.push_back(r);
     if (row.rhs == 12)
-      add(std::string("twelve_batched_against_twelve_single_") + name_of(row.precision),
-          12 * rows[i - 1].report.seconds / row.report.seconds);
+      summary[std::string("twelve_batched_against_twelve_single_") + name_of(row.precision)] =
+          rounded(12 * rows[i - 1].report.seconds / row.report.seconds);
   }
-  return summary + "}";
+  return summary;
 }
 
 int bench(const Options& options) {
   set_thread_count(options.threads);
   std::vector<Result> results;
-  std::string summaries;
+  Json summaries;
   for (const Coord& extents : options.lattices)
     for (const int link_reals : options.link_reals)
-      summaries += (summaries.empty() ? "" : ",\n  ") + run(results, extents, link_reals, options);
-  return report(results, options, {}, {{"summaries", "[" + summaries + "]"}});
+      summaries.push_back(run(results, extents, link_reals, options));
+  return report(results, options, {}, {{"summaries", summaries}});
 }
 
 }  // namespace

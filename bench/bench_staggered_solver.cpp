@@ -118,9 +118,8 @@ int bench(const Options& options) {
           solve_result("staggered_solver", row.name, row.report, row.working_set, row.precision, options);
       r.lattice = extents;
       r.link_reals = row.link_reals;
-      r.more.emplace_back("ms_per_iteration",
-                          json_number(1e3 * row.report.seconds / std::max(row.report.iterations, 1)));
-      r.more.emplace_back("mean_active_shifts", json_number(row.mean_active_shifts));
+      r.more["ms_per_iteration"] = rounded(1e3 * row.report.seconds / std::max(row.report.iterations, 1));
+      r.more["mean_active_shifts"] = rounded(row.mean_active_shifts);
       results.push_back(r);
     }
   return report(results, options);

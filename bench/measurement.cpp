@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "trellis/base/error.hpp"
@@ -83,27 +81,6 @@ void measure(Result& result, const Options& options, const std::function<void()>
   result.triad_bandwidth = median(triads);
 }
 
-std::string json_text(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '\n')
-      out += "\\n";
-    else if (c == '"' || c == '\\')
-      out += std::string("\\") + c;
-    else if (static_cast<unsigned char>(c) >= ' ')
-      out += c;
-  }
-  return out + "\"";
-}
-
-std::string json_number(double value) {
-  if (!std::isfinite(value)) return "null";
-  std::ostringstream out;
-  out.precision(6);
-  out << value;
-  return out.str();
-}
-
 void measure_ceilings(Result& result, const Options& options) {
   const int ranks = world()->size();
   ReadBandwidth bandwidth(size_t(result.working_set / ranks), options.threads);
@@ -124,10 +101,10 @@ Result solve_result(const std::string& kernel, const std::string& name, const So
   r.cost = solve.cost;
   r.working_set = working_set;
   measure_ceilings(r, options);
-  r.more = {{"solver", json_text(name)},
-            {"iterations", std::to_string(solve.iterations)},
-            {"relative_residual", json_number(solve.largest_residual())},
-            {"converged", solve.converged ? "true" : "false"}};
+  r.more = {{"solver", name},
+            {"iterations", solve.iterations},
+            {"relative_residual", rounded(solve.largest_residual())},
+            {"converged", solve.converged}};
   return r;
 }
 
@@ -147,48 +124,43 @@ const char* verdict(const Result& r, const AllowedErrors& allowed) {
   return !is_checked(r) ? "not checked" : r.error <= limit_of(r, allowed) ? "passed" : "failed";
 }
 
+Json row_of(const Result& r, const Options& options, const AllowedErrors& allowed) {
+  Json row = {{"kernel", r.kernel},         {"backend", r.backend}, {"precision", name_of(r.precision)},
+              {"link_reals", r.link_reals}, {"lattice", r.lattice}, {"rhs", r.rhs},
+              {"threads", r.threads},       {"ranks", r.ranks}};
+  const auto number = [&](const char* key, double value) { row[key] = rounded(value); };
+  number("seconds", r.seconds);
+  number("gflops", r.flops / r.seconds * 1e-9);
+  number("must_move_gbytes_per_second", r.must_move_bytes / r.seconds * 1e-9);
+  number("read_bandwidth_gbytes_per_second", r.read_bandwidth * 1e-9);
+  if (r.triad_bandwidth > 0) number("triad_bandwidth_gbytes_per_second", r.triad_bandwidth * 1e-9);
+  number("peak_gflops", r.peak * 1e-9);
+  number("fraction_of_bandwidth", r.must_move_bytes / r.seconds / r.read_bandwidth);
+  number("fraction_of_peak", r.flops / r.seconds / r.peak);
+  number("flops", r.flops);
+  number("bytes", r.must_move_bytes);
+  if (r.cost)
+    row.update({{"messages", r.cost->message_count()},
+                {"message_bytes", int64_t(r.cost->message_bytes())},
+                {"sums", r.cost->sums},
+                {"launches", r.cost->launches}});
+  if (!r.more.is_null()) row.update(r.more);
+  if (options.check) row["check"] = verdict(r, allowed);
+  if (options.check && is_checked(r)) number("error_against_reference", r.error);
+  return row;
+}
+
 void print_json(const std::vector<Result>& results, const Options& options, const AllowedErrors& allowed,
-                const std::vector<std::pair<std::string, std::string>>& summary) {
-  std::ostringstream out;
-  out << "{\"machine\": {\"cpu\": " << json_text(cpu_model())
-      << ", \"cores\": " << std::thread::hardware_concurrency()
-      << ", \"lanes_double\": " << default_lanes(Precision::double_precision)
-      << ", \"lanes_float\": " << default_lanes(Precision::single_precision) << "}, \"results\": [";
-  for (size_t i = 0; i < results.size(); ++i) {
-    const Result& r = results[i];
-    const Coord& l = r.lattice;
-    out << (i ? ", " : "") << "{\"kernel\": \"" << r.kernel << "\", \"backend\": \"" << r.backend
-        << "\", \"precision\": \"" << name_of(r.precision) << "\", \"link_reals\": " << r.link_reals
-        << ", \"lattice\": [" << l[0] << ", " << l[1] << ", " << l[2] << ", " << l[3]
-        << "], \"rhs\": " << r.rhs << ", \"threads\": " << r.threads << ", \"ranks\": " << r.ranks;
-    const auto number = [&](const char* key, double value) {
-      out << ", \"" << key << "\": " << json_number(value);
-    };
-    number("seconds", r.seconds);
-    number("gflops", r.flops / r.seconds * 1e-9);
-    number("must_move_gbytes_per_second", r.must_move_bytes / r.seconds * 1e-9);
-    number("read_bandwidth_gbytes_per_second", r.read_bandwidth * 1e-9);
-    if (r.triad_bandwidth > 0) number("triad_bandwidth_gbytes_per_second", r.triad_bandwidth * 1e-9);
-    number("peak_gflops", r.peak * 1e-9);
-    number("fraction_of_bandwidth", r.must_move_bytes / r.seconds / r.read_bandwidth);
-    number("fraction_of_peak", r.flops / r.seconds / r.peak);
-    number("flops", r.flops);
-    number("bytes", r.must_move_bytes);
-    if (r.cost)
-      out << ", \"messages\": " << r.cost->message_count()
-          << ", \"message_bytes\": " << int64_t(r.cost->message_bytes()) << ", \"sums\": " << r.cost->sums
-          << ", \"launches\": " << r.cost->launches;
-    for (const auto& [key, value] : r.more) out << ", \"" << key << "\": " << value;
-    if (options.check) {
-      out << ", \"check\": \"" << verdict(r, allowed) << "\"";
-      if (is_checked(r)) number("error_against_reference", r.error);
-    }
-    out << "}";
-  }
-  out << "]";
-  for (const auto& [key, value] : summary) out << ", \"" << key << "\": " << value;
-  out << "}";
-  std::puts(out.str().c_str());
+                const Json& summary) {
+  Json all = {{"machine",
+               {{"cpu", cpu_model()},
+                {"cores", std::thread::hardware_concurrency()},
+                {"lanes_double", default_lanes(Precision::double_precision)},
+                {"lanes_float", default_lanes(Precision::single_precision)}}},
+              {"results", Json::array()}};
+  for (const Result& r : results) all["results"].push_back(row_of(r, options, allowed));
+  if (!summary.is_null()) all.update(summary);
+  std::puts(line_of(all).c_str());
 }
 
 std::string shown_error(const Result& r, const Options& options) {
@@ -213,7 +185,8 @@ void print_table(const std::vector<Result>& results, const Options& options) {
     r.triad_bandwidth > 0 ? std::printf("%8.2f ", r.triad_bandwidth * 1e-9) : std::printf("%8s ", "-");
     std::printf("%6.2f %6.2f %s", r.must_move_bytes / r.seconds / r.read_bandwidth,
                 r.flops / r.seconds / r.peak, options.is_checkable ? shown_error(r, options).c_str() : "");
-    for (const auto& [key, value] : r.more) std::printf("  %s %s", key.c_str(), value.c_str());
+    for (const auto& [key, value] : r.more.items())
+      std::printf("  %s %s", key.c_str(), line_of(value).c_str());
     std::printf("\n");
   }
 }
@@ -245,7 +218,7 @@ void print_markdown(const std::vector<Result>& results, const Options& options) 
 }  // namespace
 
 int report(const std::vector<Result>& results, const Options& options, const AllowedErrors& allowed,
-           const std::vector<std::pair<std::string, std::string>>& summary) {
+           const Json& summary) {
   if (results.empty())
     throw BadArgument("nothing to measure: no combination of the given options is a legal one");
   int status = 0;
@@ -257,7 +230,8 @@ int report(const std::vector<Result>& results, const Options& options, const All
   else if (is_root)
     print_table(results, options);
   if (is_root && !options.markdown && !options.json)
-    for (const auto& [key, value] : summary) std::printf("%s: %s\n", key.c_str(), value.c_str());
+    for (const auto& [key, values] : summary.items())
+      for (const Json& value : values) std::printf("%s: %s\n", key.c_str(), line_of(value).c_str());
   if (!options.check) return 0;
   for (const Result& r : results) {
     const std::string what =
@@ -278,26 +252,22 @@ namespace {
 /// On rank 0; with --json on standard output too.
 int fail(const std::string& text, bool json) {
   std::fprintf(stderr, "error: %s\n", text.c_str());
-  if (json) std::printf("{\"error\": %s}\n", json_text(text).c_str());
+  if (json) std::puts(line_of({{"error", text}}).c_str());
   std::fflush(stdout);
   return 2;
 }
 }  // namespace
 
 int run_benchmark(const Benchmark& benchmark, int argc, char** argv) {
-  const std::string program = argv[0];
   const bool is_root = world()->rank() == 0;
-  if (wants_help(argc, argv)) {
-    if (is_root)
-      std::printf("usage: %s [OPTIONS]\n%s\n%s", program.substr(program.find_last_of('/') + 1).c_str(),
-                  benchmark.description, usage_of(benchmark.defaults).c_str());
-    return 0;
-  }
   const bool json =
       std::any_of(argv, argv + argc, [](const char* text) { return std::string(text) == "--json"; });
   Options options;
   try {
-    options = parse_options(argc, argv, benchmark.defaults);
+    options = parse_options(argc, argv, benchmark.defaults, benchmark.description);
+  } catch (const HelpWanted& help) {
+    if (is_root) std::fputs(help.what(), stdout);
+    return 0;
   } catch (const BadArgument& error) {  // the same on all ranks
     return is_root ? fail(error.what(), json) : 2;
   }

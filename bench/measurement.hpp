@@ -4,9 +4,9 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "bench/json.hpp"
 #include "bench/options.hpp"
 #include "trellis/solver/solve_report.hpp"
 
@@ -26,14 +26,8 @@ struct Result {
   double triad_bandwidth = 0;             ///< likewise
   double error = -1;                      ///< relative to reference/; negative: not checked
   double allowed = -1;                    ///< of `error`, where it is not that of the storage
-  /// Further keys of the JSON object, values as JSON.
-  std::vector<std::pair<std::string, std::string>> more;
+  Json more;                              ///< further keys of the JSON object, and columns of the table
 };
-
-/// A JSON text, quotes and all.
-std::string json_text(const std::string& text);
-/// A JSON number; null for what is not finite.
-std::string json_number(double value);
 
 /// Seconds of a clock that only goes forward.
 double now();
@@ -52,13 +46,13 @@ struct AllowedErrors {
   double in_double = 1e-14, in_float = 1e-5, in_half = 1e-3, in_fp16 = 5e-3;
 };
 
-/// Prints all results on rank 0: a table, or with --json one object {machine, results} with further members
-/// `summary`, if there are any (key, value as JSON).
+/// Prints all results on rank 0: a table, or with --json one object {machine, results} with further members,
+/// those of `summary`, if there are any.
 ///
 /// Returns the exit status of a benchmark: 0; with --check 1, with a message for each, if a result's error is
 /// larger than allowed or a result was not checked. Throws BadArgument if there are no results.
 int report(const std::vector<Result>& results, const Options& options, const AllowedErrors& allowed = {},
-           const std::vector<std::pair<std::string, std::string>>& summary = {});
+           const Json& summary = {});
 
 /// A solve as a result: its seconds, flops and bytes, and as further keys solver (`name`), iterations,
 /// relative_residual and converged. Its ceilings are measured now, over `working_set` bytes of all ranks.

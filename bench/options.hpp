@@ -1,6 +1,6 @@
 #pragma once
 /// Command line of the benchmarks.
-#include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,15 +22,16 @@ struct Options {
   std::string command;       ///< as it was typed, for the report
 };
 
+/// parse_options throws this when --help or -h is among the arguments; its text lists the options.
+struct HelpWanted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Parses --lattice 16.16.16.16 --threads 1 --precision float --link-reals 12 --rhs 1 --ls 12 --seconds .1
 /// --rounds 7 --json --markdown --check, values also behind '='; lists are separated by commas. Missing ones
-/// keep `defaults`. Throws BadArgument for anything else, and for values out of range.
-Options parse_options(int argc, char** argv, const Options& defaults);
-
-/// Whether --help or -h is among the arguments.
-bool wants_help(int argc, char** argv);
-/// The options that a benchmark with these defaults takes, with their ranges.
-std::string usage_of(const Options& defaults);
+/// keep `defaults`. Throws BadArgument for anything else, and for values out of range. The help begins with
+/// `description`.
+Options parse_options(int argc, char** argv, const Options& defaults, const std::string& description = "");
 
 /// A combination of options as messages name it: "fp16, 8 link reals".
 std::string combination(Precision precision, int link_reals);
