@@ -47,6 +47,7 @@ sizes = load("check_file_sizes")
 spills = load("check_spills")
 cuda_launches = load("check_cuda_launches")
 readme = load("check_readme")
+words = load("check_words")
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -330,6 +331,36 @@ def test_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text:
     write(tmp_path, {name: text})
     monkeypatch.setattr(sys, "argv", ["check_file_sizes.py", "--root", str(tmp_path)])
     assert sizes.main() == int(fails)
+
+
+# ---- check_words -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, count",
+    [
+        ('def f():\n    """What it returns."""\n', 1),
+        ('"""`whether` it is there."""\n', 1),
+        ('class A:\n    """Of a thing."""\n\n    async def f(self):\n        """\n        Those."""\n', 2),
+        ('"""The function says what it returns."""\n', 0),
+        ('"""Offers that stand."""\n\nx = 1\n"""What is no docstring."""\n# Of a comment.\n', 0),
+        ('def f():\n    """"""\n', 0),
+    ],
+)
+def test_first_words_of_docstrings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, count: int
+) -> None:
+    write(tmp_path, {"python/trellis/a/b.py": text})
+    monkeypatch.setattr(sys, "argv", ["check_words.py", "--root", str(tmp_path)])
+    monkeypatch.setattr(words, "LIMITS", {"python": count})
+    assert words.main() == 0
+    assert f"python/: {count} docstrings" in capsys.readouterr().out
+    monkeypatch.setattr(words, "LIMITS", {"python": count - 1})
+    assert words.main() == 1
+    assert ("python/trellis/a/b.py:" in capsys.readouterr().out) == (count > 0)
+    monkeypatch.setattr(words, "LIMITS", {"python": count + 1})
+    assert words.main() == 0
+    assert f"to {count}\n" in capsys.readouterr().out
 
 
 # ---- compile_time_report ---------------------------------------------------------------------------------

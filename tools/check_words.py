@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Check that docstrings of Python begin as sentences do. A docstring says what a thing is or does, with a
+subject and a verb; one that begins with `Of`, `What` or another word of WORDS is half a sentence. The count of
+those in each folder may only fall: LIMITS has the numbers of today, and whoever mends docstrings lowers them."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+WORDS = frozenset("as how of so that those what when where whether which whose".split())
+#: Folder -> how many docstrings may begin with one of WORDS.
+LIMITS = {"python": 359, "tests": 73, "tools": 0, "bench": 1, "lab": 0}
+
+
+@dataclass(frozen=True)
+class Docstring:
+    path: Path
+    line: int
+    text: str
+
+    @property
+    def first_word(self) -> str:
+        found = re.match(r"[\W_]*(\w+)", self.text)
+        return found.group(1).lower() if found else ""
+
+
+def docstrings(path: Path) -> Iterator[Docstring]:
+    """The docstrings of a file: of the module, its classes and its functions, private ones too."""
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield Docstring(path, node.body[0].lineno, text)
+
+
+def half_sentences(folder: Path) -> list[Docstring]:
+    """The docstrings below a folder that begin with one of WORDS, in the order of files and lines."""
+    found = (one for path in sorted(folder.rglob("*.py")) for one in docstrings(path))
+    return [one for one in found if one.first_word in WORDS]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split(".")[0] + ".")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    parser.add_argument("--list", action="store_true", help="print every docstring that counts")
+    options = parser.parse_args()
+    failures = 0
+    for folder, limit in LIMITS.items():
+        found = half_sentences(options.root / folder)
+        fails = len(found) > limit
+        failures += fails
+        if fails or options.list:
+            for one in found:
+                print(f"  {one.path.relative_to(options.root)}:{one.line}  {one.text.splitlines()[0]}")
+        if fails:
+            print(
+                f"{folder}/: a docstring begins with its subject or verb, not with {', '.join(sorted(WORDS))}"
+            )
+        elif len(found) < limit:
+            print(f"{folder}/: lower the limit of LIMITS in tools/check_words.py to {len(found)}")
+        verdict = "   FAILS" if fails else ""
+        print(f"{folder}/: {len(found)} docstrings begin with such a word, {limit} may{verdict}")
+    print(f"words: {failures} violations")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
