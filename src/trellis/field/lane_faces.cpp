@@ -14,12 +14,12 @@ std::vector<int32_t> lanes_at(const SiteLayout& layout, int leg) {
   return lanes;
 }
 
-/// Of a lane's object.
+/// Returns the bytes of a lane's object.
 size_t object_bytes(int rhs, int step, LegReals reals, size_t scalar_bytes) {
   return size_t(rhs) * size_t(step > 0 ? reals.forward : reals.backward) * scalar_bytes;
 }
 
-/// Of the message that fills the ghosts of a leg.
+/// Returns the bytes of the message that fills the ghosts of a leg.
 size_t message_bytes(const SiteLayout& layout, int leg, size_t object_bytes) {
   return layout.face(0, leg).size() * lanes_at(layout, leg ^ 1).size() * object_bytes;
 }

@@ -39,7 +39,7 @@ GaugeField empty_like(const GaugeField& U) {
   return field;
 }
 
-/// The staples of one direction mu, built and taken apart again.
+/// The staples of one direction mu are built and taken apart again.
 class FatDirection {
  public:
   FatDirection(const GaugeField& U, const FatCoefficients& c, int mu)

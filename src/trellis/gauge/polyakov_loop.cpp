@@ -26,7 +26,8 @@ Coord slice_coord(int i, Coord extents, int mu) {
   return site_coord(i, extents);
 }
 
-/// Products along the whole line, on the ranks with the last coordinate; elsewhere those of a part of it.
+/// Ranks with the last coordinate hold the products along the whole line, and others those of a part of
+/// it.
 std::vector<ColorMatrix<double>> line_products(const GaugeField& U, int mu) {
   const Geometry& geometry = U.geometry();
   const int sites = int(geometry.local_volume() / geometry.local()[mu]);

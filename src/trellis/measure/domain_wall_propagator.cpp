@@ -165,7 +165,8 @@ std::vector<double> residual_mass(const DomainWallPropagator& S) {
   return m_res;
 }
 
-/// Source, solution, source before D_- and the residual's field on all sites; the Schur system's on half.
+/// Counts source, solution, source before D_- and the field of the residual on all sites, the Schur
+/// system on half.
 size_t domain_wall_solve_bytes(const Geometry& geometry, int Ls, int columns_per_solve, int work_fields) {
   const size_t full = size_t(geometry.local_volume()) * 24 * sizeof(double) * size_t(Ls * columns_per_solve);
   return 5 * full + full / 2 * size_t(5 + work_fields) + 3 * propagator_bytes(geometry);

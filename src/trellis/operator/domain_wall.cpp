@@ -44,7 +44,7 @@ void DomainWallOperator::multiply(SpinorField& out, const SpinorField& in, bool 
 }
 
 namespace {
-/// Without messages and launches.
+/// Counts the work without messages and launches.
 Cost work_of_full(const DomainWallMatrix& m, int columns) {
   const double flops =
       wilson_hop_flops + 48.0 + m.fifth_flops(FifthMatrix::B) + m.fifth_flops(FifthMatrix::M);

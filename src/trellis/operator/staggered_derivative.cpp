@@ -37,7 +37,7 @@ double StaggeredLinkDerivative::flops(int rhs) const {
          (distances * staggered_derivative_flops(rhs) + 0.5 * rhs * matrix_->hopping().flops_per_site());
 }
 
-/// The products, the hop to the odd sites, and the even sites gathered into one field.
+/// This counts the products, the hop to the odd sites, and the even sites gathered into one field.
 double StaggeredLinkDerivative::bytes(int rhs) const {
   const int distances = matrix_->hopping().links()->is_improved() ? 2 : 1;
   return double(matrix_->lattice().volume()) *

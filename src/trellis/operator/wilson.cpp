@@ -54,7 +54,7 @@ SpinorField& WilsonSchur::workspace(int which, int parity, int rhs) const {
   return *field;
 }
 
-/// Both hops together: not with a clover term and a twisted mass.
+/// Both hops go together, but not with a clover term and a twisted mass.
 void WilsonSchur::run_fused(SpinorField& out, const SpinorField& in, bool is_dagger,
                             Coefficients* norm2) const {
   SpinorField& odd = workspace(0, 1 - parity_, in.rhs());

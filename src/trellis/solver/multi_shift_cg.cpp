@@ -46,7 +46,8 @@ void require_valid(const LinearOperatorPtr& A, const std::vector<double>& shifts
                   name_of(b.precision()), " and not in double");
 }
 
-/// The true residual of one shift, and conjugate gradients of its own where that misses the tolerance.
+/// Computes the true residual of one shift, and solves on by conjugate gradients where that misses the
+/// tolerance.
 SolveReport check_or_finish(const LinearOperator& A, SpinorField& x, const SpinorField& b,
                             const MultiShiftSpec& spec, bool may_finish) {
   SolveReport report;
@@ -92,7 +93,7 @@ constexpr int columns_at_a_time = 2;
 /// double on the way.
 constexpr double finishing_threshold = 1e-4;
 
-/// The recursion in double, then every shift checked and finished by itself.
+/// Runs the recursion in double, then checks and finishes every shift by itself.
 SolveReport solve_in_double(const LinearOperatorPtr& A, const std::vector<double>& shifts,
                             std::vector<SpinorField>& x, const SpinorField& b, const MultiShiftSpec& spec) {
   SharedKrylovSpace space(A, shifts, b, spec.tolerance, spec.max_iterations, spec.records_history);

@@ -264,7 +264,7 @@ void change_unit(SolveColumn& c, double unit2) {
   c.unit2 = unit2;
 }
 
-/// The residual in the storage of the method, and the factor of its corrections.
+/// Forms the residual in the storage of the method, and returns the factor of its corrections.
 Coefficients ResidualCorrection::lower_residual() {
   Coefficients weight = norm_;
   if (low_residual_->precision() == Precision::fp16_precision) {

@@ -10,7 +10,7 @@ namespace trellis {
 
 namespace {
 
-/// One stage: no fallback.
+/// Runs one stage, without a fallback.
 SolveReport solve_stage(const SolverSpec& spec, const OperatorCopies& A, SpinorField& x,
                         const SpinorField& b) {
   if (b.rhs() == 1 || !spec->takes_batches()) return spec->solve(A, x, b);

@@ -54,7 +54,7 @@ int count_below(const std::vector<double>& diagonal, const std::vector<double>& 
   return count;
 }
 
-/// The k-th eigenvalue (from 0) by bisection.
+/// Finds the k-th eigenvalue (from 0) by bisection.
 double tridiagonal_eigenvalue(const std::vector<double>& diagonal, const std::vector<double>& off, int k) {
   double low = 1e300, high = -1e300;
   for (size_t i = 0; i < diagonal.size(); ++i) {
@@ -97,7 +97,7 @@ SolveReport solve_in_double(std::vector<SpinorField>& x, SquaredOperator& fermio
   return multi_shift_cg(fermion.op(), solve.function.shifts, x, b, spec, inner);
 }
 
-/// Solutions of the recursion in float, converted.
+/// Solves by the recursion in float and converts the solutions.
 SolveReport solve_in_float(std::vector<SpinorField>& x, SquaredOperator& fermion, const RationalSolve& solve,
                            const SpinorField& b) {
   TRELLIS_REQUIRE(solve.tolerance >= smallest_single_tolerance, "a residual of ", solve.tolerance,

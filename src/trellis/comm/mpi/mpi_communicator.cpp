@@ -105,7 +105,7 @@ std::vector<int> find_nodes(MPI_Comm comm) {
   return nodes;
 }
 
-/// The nodes of some ranks, each named by the first of them: nodes() of a subset.
+/// Returns nodes() of a subset: the nodes of some ranks, each named by the first of them.
 std::vector<int> nodes_of_subset(const std::vector<int>& nodes, const std::vector<int>& ranks) {
   std::vector<int> result;
   for (const int rank : ranks) {

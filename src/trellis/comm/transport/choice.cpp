@@ -41,7 +41,7 @@ bool lines_return_fast() {
 #endif
 }
 
-/// From memory of one host to that of another, or of the same.
+/// Chooses the way from memory of one host to that of another, or of the same.
 TransportWay way_between_hosts(bool is_of_gpus) {
   switch (exchange_policy()) {
     case ExchangePolicy::persistent:

@@ -43,7 +43,7 @@ class MemoryFile {
   std::string failure_;
 };
 
-/// Null with a failure.
+/// Returns null where it fails, with the reason in `failure`.
 char* map(int descriptor, size_t bytes, std::string& failure) {
   void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (data != MAP_FAILED) return static_cast<char*>(data);
@@ -117,7 +117,8 @@ std::shared_ptr<NodeMemory::Segment> NodeMemory::make(size_t bytes) {
 }
 
 std::shared_ptr<NodeMemory::Segment> NodeMemory::lease(size_t bytes) {
-  // Free on all ranks, and large enough for all: one bit for each of the first 64 segments.
+  // Each of the first 64 segments has one bit, which is set where the segment is free and large
+  // enough on all ranks.
   struct Wish {
     uint64_t usable, bytes;
   };

@@ -101,7 +101,7 @@ class FreedBlocks {
   size_t held_ = 0;
 };
 
-/// Never destroyed: fields in static storage outlive it otherwise.
+/// It is never destroyed: fields in static storage outlive it otherwise.
 FreedBlocks& freed_blocks() {
   static FreedBlocks& blocks = *new FreedBlocks;
   return blocks;

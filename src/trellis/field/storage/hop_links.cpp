@@ -204,7 +204,8 @@ double stored(double x) {
 }
 }  // namespace
 
-/// CPU layout, without scales: all reals of a block, lanes gathered from the order of U.
+/// In the CPU layout, without scales, it copies all reals of a block and gathers lanes from the order
+/// of U.
 template <class Element>
 void HopLinks::fill_blocks(const GaugeField& U) {
   require_double(U.precision());

@@ -218,7 +218,7 @@ void convert_parity(const SpinorField& out, const SpinorField& in, int parity, c
   throw NotAvailable(message("no conversion to fields with ", out.layout().lanes(), " lanes"));
 }
 
-/// Any layout: site by site.
+/// This serves any layout, site by site.
 void convert_sites(SpinorField& out, const SpinorField& in, int parity, const OriginTable& table) {
   const int lanes = out.layout().lanes(), from_lanes = in.layout().lanes();
   for_each_index(out.layout().blocks(parity), [&](int block) {

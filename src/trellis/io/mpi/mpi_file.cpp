@@ -88,7 +88,7 @@ class Regions {
   }
   size_t region_bytes() const { return byte_receive_.total(); }
 
-  /// From the pieces of all ranks to this rank's region (sorted by offset), for writing.
+  /// Brings the pieces of all ranks to this rank's region (sorted by offset), for writing.
   void gather(const std::byte* mine, std::byte* region) const {
     std::vector<std::byte> buffer(region_bytes());
     all_to_all(mine, byte_send_, buffer.data(), byte_receive_);
@@ -97,7 +97,7 @@ class Regions {
       region += received_[size_t(i)].bytes;
     }
   }
-  /// The inverse, for reading.
+  /// Does the inverse, for reading.
   void scatter(const std::byte* region, std::byte* mine) const {
     std::vector<std::byte> buffer(region_bytes());
     for (const int64_t i : order_) {

@@ -180,7 +180,7 @@ Eigenvectors Lanczos::run() {
   return result;
 }
 
-/// Rayleigh and Ritz with A^dagger A itself, ascending; then compression.
+/// Does a step of Rayleigh and Ritz with A^dagger A itself, in ascending order, and then compresses.
 Eigenvectors Lanczos::finish() {
   const Vectors found = basis_.take();
   const int n = int(found.size());

@@ -46,7 +46,7 @@ Coefficients ConjugateGradient::precondition(const SpinorField& r, const Coeffic
   return real_dot_each(gradient(r), *step_);
 }
 
-/// E from p and q.
+/// Forms E from p and q.
 Coefficients ConjugateGradient::energy(SolveCost& cost) const {
   if (form_ == CgForm::normal_equations) {
     cost.add_linear_algebra(product_, 1, 2, 1, 1);

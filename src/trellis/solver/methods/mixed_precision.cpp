@@ -125,7 +125,7 @@ class MixedPrecisionRecipe final : public SolverRecipe {
   const KrylovRecipe* krylov_;  ///< of spec_.inner, where it is one
 };
 
-/// A surer method in the same storage, then in the next wider one.
+/// Takes a surer method in the same storage, then in the next wider one.
 std::optional<SolverSpec> MixedPrecisionRecipe::surer() const {
   if (const auto method = spec_.inner->surer()) return MixedPrecisionSpec{*method, spec_.precision};
   if (is_16_bit(spec_.precision)) return MixedPrecisionSpec{spec_.inner, Precision::single_precision};
