@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Check that docstrings of Python begin as sentences do. A docstring says what a thing is or does, with a
-subject and a verb; one that begins with `Of`, `What` or another word of WORDS is half a sentence. The count of
-those in each folder may only fall: LIMITS has the numbers of today, and whoever mends docstrings lowers them."""
+"""Check that docstrings of Python begin as sentences do.
+
+A docstring says what a thing is or does, with a subject and a verb; one that begins with `Of`, `What` or
+another word of WORDS is half a sentence. The count of those in each folder may only fall: LIMITS has the
+numbers of today, and whoever mends docstrings lowers them.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def half_sentences(folder: Path) -> list[Docstring]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split(".")[0] + ".")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--list", action="store_true", help="print every docstring that counts")
     options = parser.parse_args()
