@@ -35,8 +35,8 @@ double seconds_per_call(const std::function<void()>& apply, int calls) {
 /// Calls that take about `seconds`. The first ones, which make halos, bring code and fields into the caches
 /// and find out how to walk (device/launch_trials.hpp), do not count.
 int calls_for(double seconds, const std::function<void()>& apply) {
-  constexpr int warm_calls = 32;
-  constexpr double longest_warming = 3.0;
+  constexpr int warm_calls = 48;  // four ways take four launches each in three rounds
+  constexpr double longest_warming = 6.0;
   int calls = 1, made = 1;
   double each = seconds_per_call(apply, calls), spent = each;
   while (spent < longest_warming && (made < warm_calls || calls * each < seconds / 2)) {
@@ -191,7 +191,7 @@ void print_table(const std::vector<Result>& results, const Options& options) {
   }
 }
 
-/// A section of doc/roofline.md.
+/// Prints a section for doc/measurements.
 void print_markdown(const std::vector<Result>& results, const Options& options) {
   const std::time_t today = std::time(nullptr);
   char date[16] = "";

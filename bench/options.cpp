@@ -105,7 +105,7 @@ void add_options(CLI::App& app, Options& options) {
   if (!options.is_checkable) return;
   app.add_flag("--check", options.check,
                "compare with reference/; status 1 for what differs or is not checked");
-  app.add_flag("--markdown", options.markdown, "print a section of doc/roofline.md")->excludes(json);
+  app.add_flag("--markdown", options.markdown, "print a section for doc/measurements")->excludes(json);
 }
 }  // namespace
 
