@@ -39,10 +39,11 @@ renew() {{
 renewing=
 if [ "$left" -gt 1 ]; then renew & renewing=$!; fi
 cd {folder} || exit 1
+manager= told=
+trap 'told=1; [ -z "$manager" ] || kill -TERM $manager 2>/dev/null' TERM  # before there is what it protects
 {python} -m trellis campaign run {file} --machine {machine} --json > {state}/allocation.$SLURM_JOB_ID.json &
 manager=$!
-told=
-trap 'told=1; kill -TERM $manager 2>/dev/null' TERM
+[ -z "$told" ] || kill -TERM $manager
 until wait $manager; status=$?; [ -z "$told" ]; do told=; done  # the signal ends a wait, too
 over='import json, sys; sys.exit(bool(set(json.load(sys.stdin)["tasks"]) - {{"done", "failed", "skipped"}}))'
 {python} -c "$over" < {state}/allocation.$SLURM_JOB_ID.json
