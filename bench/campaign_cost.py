@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a campaign costs per task, beside the tasks themselves, with the launcher `process`.
+"""Measure how much time a campaign adds to each task, with the launcher `process`.
 
 Half of the tasks are `true` alone, half a shell that makes an output, sixteen at a time; nothing is computed:
 

@@ -1,6 +1,7 @@
 """The classes of the compiled core that annotations name; everything else in it is not typed.
 
-By hand from bindings/*.cpp; tests/python/ground/test_core_stub.py compares the members with the compiled module's.
+It is written by hand from bindings/*.cpp, and tests/python/ground/test_core_stub.py compares its members with
+those of the compiled module.
 """
 
 from collections.abc import Sequence

@@ -208,11 +208,11 @@ class Stream:
             series.append(value)
 
     def mean(self, name: str, last: int) -> float:
-        """Of the last so many sweeps."""
+        """Return the mean of an observable over the last `last` sweeps."""
         return float(np.mean(self.values[name][-last:]))
 
     def read_until(self, sweep: int) -> None:
-        """Take what an earlier run wrote, up to a sweep. Collective.
+        """Read the values that an earlier run wrote, up to a sweep. Collective.
 
         Raises
         ------
@@ -249,14 +249,17 @@ class Stream:
                 self.occasional[name] = (numbers[numbers <= sweep].tolist(), list(values))
 
     def _read_kept(self, group: Any, name: str, where: str, keep: np.ndarray) -> np.ndarray:
-        """What a series has at the sweeps that are kept."""
+        """Return the values of a series at the sweeps that are kept."""
         values = dataset_checksums.read(group, name, f"{self.path}: /{where}")
         if len(values) != len(keep):
             raise FileError(f"{self.path}: {name}: expected {len(keep)} values, found {len(values)}")
         return values[keep]
 
     def is_of(self, run_file: str) -> bool:
-        """Whether the file is what a run of this text left that had not begun to save a state. Collective."""
+        """Return True if the file is of a run with this run file that had not begun to save a state.
+
+        Collective.
+        """
         if not broadcast(self.path.exists()):
             return False
         try:
@@ -267,13 +270,13 @@ class Stream:
             return False
 
     def is_due(self) -> bool:
-        """Whether it is time to write what was added since the last time: soon, and rarely. Collective."""
+        """Return True if it is time to write the values that were added since the last time. Collective."""
         return broadcast(time.monotonic() >= self._due_at)
 
     def write(
         self, run_file: str, lattice: tuple[int, ...], attributes: Mapping[str, float | int | str]
     ) -> None:
-        """Write all of it under another name, then rename. Collective."""
+        """Write the whole stream to a file of another name, and rename that. Collective."""
         begin = time.monotonic()
         file = load().Hdf5File.create(behind_links(self.path))
         root = file.root()

@@ -57,7 +57,7 @@ class HeatBath(NotCopied):
 
     @property
     def flops_per_site(self) -> float:
-        """Of one sweep."""
+        """The flops that one sweep does for each site."""
         return self._core.flops_per_site
 
 
@@ -73,7 +73,7 @@ def quenched(
     progress: Callable[[int], None] | None = None,
     device: str = "cpu",
 ) -> GaugeField:
-    """A quenched configuration of the Wilson plaquette action. Collective.
+    """Make a quenched configuration of the Wilson plaquette action. Collective.
 
     For many of them, with checkpoints, use `trellis generate`.
 

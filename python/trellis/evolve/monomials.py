@@ -233,7 +233,10 @@ def naming_keys(run: HmcRun) -> Iterator[None]:
 
 
 def _clover_flavours(run: HmcRun) -> str:
-    """Those whose determinant it may be: 'fermions 'light' (csw = 2, kappa = 0.12)'."""
+    """Name the flavours with a clover term, one of which the message is about.
+
+    The text is like "fermions 'light' (csw = 2, kappa = 0.12)".
+    """
     found = [
         f"{fermion.name!r} (csw = {fermion.csw:g}, "
         + (f"mass = {fermion.mass:g})" if fermion.kappa is None else f"kappa = {fermion.kappa:g})")
@@ -257,7 +260,7 @@ def _wilson_params(fermion: FermionTable) -> Any:
 
 
 def _lower_bound(fermion: FermionTable) -> float:
-    """Of the spectrum of m^2 - D_eo D_oe for any links."""
+    """Return a lower bound of the spectrum that holds for any links: m^2 for staggered quarks, else 0."""
     return fermion.bare_mass**2 if _is_staggered(fermion) else 0.0
 
 

@@ -63,7 +63,7 @@ def sea_flavours(
 
 
 class OnlineMeasurements:
-    """What [measure] asks for.
+    """The on-line measurements that [measure] asks for.
 
     Values depend on the links, the table, and (seed, stream, number) alone. All flavours see the same noise
     vectors, so that their differences are less noisy.
@@ -71,11 +71,11 @@ class OnlineMeasurements:
     Parameters
     ----------
     table
-        [measure], or None: nothing is ever due.
+        [measure]; None: nothing is ever measured.
     flavours
-        Of the sea; those of [[measure.valence]] are added.
+        The flavours of the sea; those of [[measure.valence]] are added.
     thermalisation
-        Nothing is measured up to and including this number.
+        Nothing is measured up to and including the trajectory (or sweep) of this number.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class OnlineMeasurements:
                 raise BadArgument(f"measure.valence: the name {taken.pop()!r} is that of a sea quark")
 
     def measure(self, U: GaugeField, number: int) -> Values:
-        """What is due after trajectory (or sweep) `number`; empty if nothing is. Collective."""
+        """Measure what is due after trajectory (or sweep) `number`; empty if nothing is. Collective."""
         after = number - self.thermalisation
         if self.table is None or after <= 0:
             return {}
@@ -124,16 +124,19 @@ class OnlineMeasurements:
         return values
 
     def record(self) -> dict[str, dict[str, Any]]:
-        """What the series of a run stand for: JSON values by the table's name, part of the run's state."""
+        """Return the parameters on which the values of each series depend, which a state records.
+
+        They are JSON values by the name of the table.
+        """
         return {**self._measured_before, **self._meaning()}
 
     def go_on(self, stored: dict[str, dict[str, Any]] | None, where: str) -> None:
-        """Compare with the record of the state that a run goes on from; tables may come and go.
+        """Compare the tables with the record of the state that a run goes on from; tables may come and go.
 
         Raises
         ------
         BadArgument
-            A series would have values of two meanings.
+            Values of a series would depend on other parameters than those before them.
         """
         self._measured_before = stored or {}
         for name, values in self._meaning().items():
@@ -148,7 +151,10 @@ class OnlineMeasurements:
                 )
 
     def _meaning(self) -> dict[str, dict[str, Any]]:
-        """Of each table what its values depend on, but for the accuracy of solves and of the flow's steps."""
+        """Return the parameters of each table on which its values depend.
+
+        The accuracy of solves and of the flow's steps is left out.
+        """
         if self.table is None:
             return {}
         kept = {"fermions": {"vectors", "noise"}, "flow": {"action", "time", "spacing"}}
@@ -167,7 +173,7 @@ class OnlineMeasurements:
         return found
 
     def axes(self) -> dict[str, list[float]]:
-        """Flow times, for the series that have them."""
+        """Return the flow times of the series that depend on them."""
         if self.table is None or self.table.flow is None:
             return {}
         flow = self.table.flow

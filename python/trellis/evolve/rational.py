@@ -140,7 +140,7 @@ def announcing(say: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def _announcing_once() -> Iterator[None]:
-    """Of the orders that are tried for one function, the first that takes long is announced."""
+    """Announce only the first long computation while several orders are tried for one function."""
     say = _announce.get()
     said: list[str] = []
 
@@ -154,7 +154,7 @@ def _announcing_once() -> Iterator[None]:
 
 
 def order_estimate(ratio: float, tolerance: float) -> int:
-    """About the order that :func:`rational_power` finds for this tolerance, without computing anything.
+    """Estimate the order that :func:`rational_power` finds for this tolerance, without computing it.
 
     Parameters
     ----------
@@ -281,7 +281,10 @@ def _solve(exponent: float, ratio: float, order: int) -> Rational:
 
 
 def _zolotarev_points(mpmath, low, count: int) -> list:
-    """Where Zolotarev's function for the inverse square root has no error; near the best for any power."""
+    """Return the points where Zolotarev's function for the inverse square root has no error.
+
+    They are near the best interpolation points for any power.
+    """
     k_squared = 1 - low  # dn runs from 1 down to sqrt(low)
     K = mpmath.ellipk(k_squared)
     return sorted(
@@ -290,7 +293,7 @@ def _zolotarev_points(mpmath, low, count: int) -> list:
 
 
 class _Interpolant:
-    """The type (n, n) function through x^power at 2n + 1 points, in barycentric form."""
+    """A rational function of type (n, n) that goes through x^power at 2n + 1 points, in barycentric form."""
 
     def __init__(self, mpmath, points: list, power) -> None:
         self.mpmath, self.power = mpmath, power

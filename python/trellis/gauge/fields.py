@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 def in_four_directions(values: Sequence[T]) -> tuple[T, T, T, T]:
-    """What the core gives for x, y, z, t."""
+    """Return the core's four values for x, y, z, t as a tuple of known length."""
     x, y, z, t = values
     return x, y, z, t
 
@@ -196,11 +196,11 @@ class GaugeField(NotPickled):
 
     @property
     def device(self) -> str:
-        """Where the links lie: "cpu" or "cuda"."""
+        """The links lie on this device: "cpu" or "cuda"."""
         return self._core.device
 
     def to(self, device: str) -> GaugeField:
-        """The links on another device; what is made from them (operators, solves, smearing) works there.
+        """Return the links on another device; operators, solves and smearing made from them work there.
 
         Parameters
         ----------
@@ -440,22 +440,22 @@ class GaugeField(NotPickled):
 
 @dataclass(frozen=True)
 class FileReport:
-    """What a gauge file is and whether it is sound.
+    """A report on a gauge file: it names the format, and says whether the file is sound.
 
     Attributes
     ----------
     format, lattice, precision_bits
-        As stored.
+        They are as the file states them.
     checksums
         Dicts with kind, stored, computed, ok; stored and ok are None where the file has none.
     values
-        Header values beside what was found: dicts with name, expected, found, tolerance, ok.
+        Header values beside the values of the links: dicts with name, expected, found, tolerance, ok.
     warnings
-        Sentences.
+        Sentences for the user.
     metadata
         Pairs of header keys and texts.
     ok
-        No check failed.
+        True if no check failed.
     """
 
     format: str

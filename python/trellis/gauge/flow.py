@@ -132,7 +132,7 @@ class GradientFlow(NotCopied, NoArray):
 
 @dataclass(frozen=True)
 class FlowHistory:
-    """What was measured along a flow; arrays over flow times.
+    """The observables that were measured along a flow; they are arrays over flow times.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
-"""What users pass, checked before the compiled core sees it.
+"""Functions that check the arguments of users before the compiled core sees them.
 
-BadArgument names the argument, what is legal and what was found.
+Each returns the checked value, or raises BadArgument, which names the argument, what is legal and what was
+found.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def real(
     below: float | None = None,
     most: float | None = None,
 ) -> float:
-    """A finite real number: `least` to `most`, larger than `above`, smaller than `below`, where given."""
+    """Return a finite real number that keeps the limits given: it is at least `least`, at most `most`, larger
+    than `above` and smaller than `below`."""
     try:
         if isinstance(value, str | bytes):
             raise TypeError
@@ -52,7 +54,7 @@ def real(
 
 
 def integer(name: str, value: Any, *, least: int = -(2**31), most: int = 2**31 - 1) -> int:
-    """A whole number of an integer type, `least` to `most`."""
+    """Return a whole number from `least` to `most`; its type has to be an integer type."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -63,23 +65,23 @@ def integer(name: str, value: Any, *, least: int = -(2**31), most: int = 2**31 -
 
 
 def seed(name: str, value: Any) -> int:
-    """An unsigned integer of 64 bits."""
+    """Return an unsigned integer of 64 bits."""
     return integer(name, value, least=0, most=2**64 - 1)
 
 
 def integers(name: str, values: Any, count: int, *, least: int = -(2**31)) -> list[int]:
-    """So many integers."""
+    """Return a list of exactly `count` integers, none of which is below `least`."""
     found = _listed(name, values, count, "integers")
     return [integer(f"{name}[{k}]", value, least=least) for k, value in enumerate(found)]
 
 
 def momentum(values: Any, name: str = "momentum") -> list[int]:
-    """Three integers n of p = 2 pi n / L."""
+    """Return the three integers n of a momentum p = 2 pi n / L."""
     return integers(name, values, 3)
 
 
 def momenta(values: Any) -> list[list[int]]:
-    """At least one momentum."""
+    """Return a list of momenta, which has at least one."""
     found = _listed("momenta", values, None, "vectors of three integers")
     if not found:
         raise BadArgument("momenta: at least one vector of three integers is needed, found none")
@@ -87,12 +89,12 @@ def momenta(values: Any) -> list[list[int]]:
 
 
 def listed(name: str, values: Any, what: str) -> Sequence[Any]:
-    """A list of what, not a single one; its entries are not looked at."""
+    """Return the values if they are a list; its entries, which `what` describes, are not checked."""
     return _listed(name, values, None, what)
 
 
 def phases(values: Any) -> list[complex]:
-    """Fermion boundary phases in x, y, z, t: complex numbers of modulus 1, or 0 (Dirichlet)."""
+    """Return fermion boundary phases in x, y, z, t: complex numbers of modulus 1, or 0 (Dirichlet)."""
     found = []
     for mu, value in enumerate(_listed("boundary", values, 4, "phases (x, y, z, t)")):
         try:
@@ -108,7 +110,7 @@ def phases(values: Any) -> list[complex]:
 
 
 def complex_array(name: str, values: ArrayLike) -> NDArray[np.complex128]:
-    """Contiguous complex numbers; what is real, of single precision or strided is copied."""
+    """Return contiguous complex numbers; an array that is real, single-precision or strided is copied."""
     if np.ma.is_masked(values):  # NumPy would take the numbers behind the mask
         raise BadArgument(f"{name} must be an array of complex numbers, found one with masked numbers")
     try:
@@ -122,7 +124,7 @@ def complex_array(name: str, values: ArrayLike) -> NDArray[np.complex128]:
 
 
 def instance(name: str, value: Any, *kinds: type[T]) -> T:
-    """The value itself, if it is of one of these classes."""
+    """Return the value itself if it is an instance of one of these classes."""
     if not isinstance(value, kinds):
         legal = " or ".join(kind.__name__ for kind in kinds)
         article = "an" if legal[0] in "AEIOU" else "a"

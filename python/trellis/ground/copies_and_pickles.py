@@ -1,4 +1,5 @@
-"""How Python's protocols for arrays, copies and pickles see fields and what is made of them."""
+"""Base classes that define how fields, operators and solvers take part in Python's protocols for arrays,
+copies and pickles."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def make_folder(folder: Path) -> None:
 
 
 def why_no_folder(folder: Path, error: OSError) -> str:
-    """What stands in the way of a folder that could not be made: a file, or a link that leads nowhere."""
+    """Say why a folder could not be made: a file stands in its place, or a link leads nowhere."""
     for part in (folder, *folder.parents):
         if os.path.isdir(part):
             break

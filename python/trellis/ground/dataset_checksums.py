@@ -28,7 +28,7 @@ def crc32(values: ArrayLike) -> int:
 
 
 def difference(stored: ArrayLike, values: ArrayLike) -> tuple[str, str] | None:
-    """What the attribute and the numbers say, where they differ."""
+    """Return the checksum of the attribute and that of the numbers, as texts; None if they agree."""
     expected, found = np.ravel(stored).tolist(), crc32(values)
     if expected == [found]:
         return None
@@ -37,12 +37,12 @@ def difference(stored: ArrayLike, values: ArrayLike) -> tuple[str, str] | None:
 
 
 def write(group: Any, name: str, values: ArrayLike) -> None:
-    """A dataset of int64, float64 or complex128, with its checksum; the numbers of rank 0 count. Collective.
+    """Write a dataset of int64, float64 or complex128 with its checksum; rank 0 has the numbers. Collective.
 
     Parameters
     ----------
     group
-        Of the compiled part's HDF5.
+        An HDF5 group of the compiled part.
     """
     array = np.ascontiguousarray(values)
     for kinds, dtype, put in (

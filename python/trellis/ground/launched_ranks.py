@@ -1,4 +1,7 @@
-"""What a launcher of ranks (mpirun, srun) has told this process; nothing here loads the compiled part."""
+"""The number of ranks that a launcher (mpirun, srun) has started, read from the environment of this process.
+
+Nothing here loads the compiled part.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def launched_ranks() -> int:
 
 
 def was_launched() -> bool:
-    """Whether a launcher of ranks started this process, be it as the only one."""
+    """Return True if a launcher of ranks started this process, even as the only one."""
     names = ("OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK")
     return any(name in os.environ for name in names)
 

@@ -47,22 +47,26 @@ def peak_gflops(precision: str) -> float:
 
 
 def roof_buffer_bytes(working_set_bytes: float) -> int:
-    """Of the buffer that :func:`roof_gflops` reads for a working set of one rank: few different ones."""
+    """Return the size of the buffer that :func:`roof_gflops` reads for the working set of one rank.
+
+    It is a power of two in bytes, so that few bandwidths have to be measured.
+    """
     megabytes = round(working_set_bytes / 2**20)
     return min(LARGEST_BUFFER, 1 << (20 + max(megabytes - 1, 0).bit_length()))
 
 
 def roof_gflops(flops: float, bytes: float, working_set_bytes: float, precision: str) -> float:
-    """What all ranks together could reach: min(peak, bandwidth * flops / bytes), in 10^9 flops per second.
+    """Return the speed that all ranks together could reach, in 10^9 flops per second.
 
-    Collective. The working set (bytes of all ranks) selects the level of the memory whose bandwidth counts.
+    It is min(peak, bandwidth * flops / bytes). Collective. The working set (bytes of all ranks) selects the
+    level of the memory whose bandwidth counts.
 
     Parameters
     ----------
     flops, bytes
-        Of the work.
+        The flops that the work does, and the bytes that it moves.
     precision
-        Of the arithmetic: "double", "float" or "half" (computed in float).
+        Precision of the arithmetic: "double", "float" or "half" (computed in float).
     """
     core = load()
     bandwidth = read_bandwidth(roof_buffer_bytes(working_set_bytes / core.size()) >> 20)

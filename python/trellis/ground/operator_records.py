@@ -44,7 +44,9 @@ MIRRORED_MESONS = (
 
 
 def has_mirrored_slices(b5: Sequence[complex], c5: Sequence[complex], Ls: int) -> bool:
-    """Whether S^dagger = gamma5 S gamma5 of domain walls with these coefficients, one or Ls of each.
+    """Return True if S^dagger = gamma5 S gamma5 holds for domain walls with these coefficients.
+
+    There is one b5 (and one c5), or Ls of them.
 
     It holds if the slices mirror each other (b5[Ls - 1 - s] = conj b5[s], c5 likewise), or if their kernels
     commute (one real b5 - c5) and come in conjugate pairs.
@@ -67,9 +69,9 @@ class OperatorRecord:
     name : str
         "WilsonClover", "MoebiusDomainWall", "Staggered" or "HISQ".
     parameters : dict
-        Those that change its solutions, by the names of its arguments.
+        The parameters that change its solutions, by the names of its arguments.
     plaquette : float
-        Of its links, by which they are known.
+        The plaquette of its links, which tells them from others.
     """
 
     name: str
@@ -78,7 +80,7 @@ class OperatorRecord:
 
     @property
     def is_gamma5_hermitian(self) -> bool:
-        """Whether S^dagger = gamma5 S gamma5 for one and the same flavour."""
+        """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
         return is_gamma5_hermitian(self.name, self.parameters)
 
     @property
@@ -88,7 +90,11 @@ class OperatorRecord:
 
     @property
     def adjoint(self) -> OperatorRecord | None:
-        """Of gamma5 S^dagger gamma5: itself, with a twisted mass that of the opposite mu; else None."""
+        """The record of the operator whose propagator is gamma5 S^dagger gamma5.
+
+        It is the record itself, and with a twisted mass that of the opposite mu; None if there is no such
+        operator.
+        """
         if self.is_gamma5_hermitian:
             return self
         mu = self.parameters.get("twisted_mass")
@@ -97,7 +103,7 @@ class OperatorRecord:
         return replace(self, parameters={**self.parameters, "twisted_mass": -mu})
 
     def difference(self, other: OperatorRecord) -> str:
-        """ "mass = 0.1, not 0.2": the first thing in which the other differs; nothing where they agree."""
+        """Name the first parameter in which the other differs: "mass = 0.1, not 0.2"; "" if they agree."""
         if self.name != other.name:
             return f"the operator {self.name}, not {other.name}"
         for key, value in self.parameters.items():
@@ -106,7 +112,7 @@ class OperatorRecord:
         return self.links_difference(other)
 
     def links_difference(self, other: OperatorRecord) -> str:
-        """ "links of plaquette 0.58, not 0.59"; nothing where the links are the same."""
+        """Say "links of plaquette 0.58, not 0.59"; return "" if the links are the same."""
         if not abs(self.plaquette - other.plaquette) <= _PLAQUETTE_ROUNDING:
             return f"links of plaquette {self.plaquette:.9f}, not {other.plaquette:.9f}"
         return ""
@@ -126,12 +132,12 @@ class OperatorRecord:
 
     @classmethod
     def from_text(cls, text: str) -> OperatorRecord:
-        """What :meth:`to_text` wrote.
+        """Read the text that :meth:`to_text` wrote.
 
         Raises
         ------
         ValueError
-            Something else.
+            The text is no record of an operator.
         """
         try:
             content = json.loads(text)
@@ -152,7 +158,7 @@ class OperatorRecord:
 
 
 def is_gamma5_hermitian(name: str, parameters: dict[str, Parameter]) -> bool:
-    """Whether S^dagger = gamma5 S gamma5 for one and the same flavour of this operator."""
+    """Return True if S^dagger = gamma5 S gamma5 holds for one and the same flavour of this operator."""
     if name == "WilsonClover":
         return parameters["twisted_mass"] == 0
     if name != "MoebiusDomainWall":

@@ -28,7 +28,7 @@ def barrier() -> None:
 
 
 def broadcast(value: T, root: int = 0) -> T:
-    """The value of rank `root`, on every rank. Collective; the value is pickled."""
+    """Return the value of rank `root` on every rank. Collective; the value is pickled."""
     core = load()
     if core.size() == 1:
         return value
@@ -36,7 +36,10 @@ def broadcast(value: T, root: int = 0) -> T:
 
 
 def on_root(work: Callable[[], T]) -> T:
-    """What `work` returns on rank 0, on every rank; what trellis raises there is raised on every rank."""
+    """Do the work on rank 0 and return its result on every rank. Collective.
+
+    An Error or OSError that is raised on rank 0 is raised on every rank.
+    """
     made: list[T] = []
     failure: Error | OSError | None = None
     if load().rank() == 0:

@@ -1,4 +1,4 @@
-"""Where a result comes from: what every file that trellis writes says about itself."""
+"""The provenance of results: every file that trellis writes says by which version and build it was made."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .version import __version__, conventions_version
 
 
 def now() -> str:
-    """UTC, ISO 8601, seconds."""
+    """Return the time in UTC, in ISO 8601 with seconds."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def revision() -> str:
-    """Of the sources at the last build, by git; "unknown" without git or from a tarball."""
+    """Return git's revision of the sources at the last build; "unknown" without git or from a tarball."""
     try:
         found = importlib.import_module("trellis._revision")
     except ImportError:
@@ -25,7 +25,7 @@ def revision() -> str:
 
 
 def build_provenance() -> dict[str, Any]:
-    """Version, revision, conventions, compiler and how the run was cut, as plain values."""
+    """Return version, revision, conventions, compiler, and numbers of ranks and threads, as plain values."""
     core = load()
     build = core.build()
     return {

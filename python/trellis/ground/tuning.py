@@ -38,7 +38,7 @@ TuneMode = Literal["off", "read", "on"]
 SCHEMA = 1
 #: A process that writes takes older files of its machine and build into its own from this number on.
 MOST_FILES = 16
-#: Larger files are none of ours.
+#: Trellis writes no larger files; they belong to something else.
 _MOST_BYTES = 16 << 20
 _KEY = ("kernel", "storage", "lattice", "cut", "columns", "threads", "working_set_bits")
 
@@ -47,18 +47,19 @@ Choice = dict[str, Any]
 
 @dataclass(slots=True)
 class Cache:
-    """What the files of a folder have for this machine and this build of the kernels.
+    """The choices that the files of a folder have for this machine and this build of the kernels.
 
     Attributes
     ----------
     choices
-        By key, the best of all files: what was tried again replaces older choices, else the fastest stays.
+        By key, the best of all files: a way that was timed again replaces older choices, else the fastest
+        stays.
     files
         Files that were read and belong to this machine and build.
     foreign
         The number of files of other machines, builds or schemata.
     damaged
-        What is wrong with the others, one sentence each.
+        One sentence for each damaged file, which says what is wrong with it.
     """
 
     choices: dict[tuple, Choice] = field(default_factory=dict)
@@ -103,12 +104,12 @@ def processor() -> str:
 
 
 def this_machine() -> dict[str, str]:
-    """What choices depend on beside their keys: backend, processor, and a hash of the kernels' build."""
+    """Return backend, processor and a hash of the kernels' build, on which all choices depend."""
     return {"backend": "cpu", "processor": processor(), "build": load().kernel_source_hash()}
 
 
 def halo_ways(cache: Cache) -> dict[str, int]:
-    """The number of halos in a cache that travel in each way, by its name."""
+    """Return the number of halos in a cache that travel in each way, by the name of the way."""
     names = load().halo_way_names()
     ways = [choice["way"] for choice in cache.choices.values() if choice["kernel"].startswith("halo on ")]
     return {name: count for number, name in enumerate(names) if (count := ways.count(number))}
@@ -160,7 +161,10 @@ def _read_file(path: Path, machine: dict[str, str], cache: Cache) -> None:
 
 @lru_cache(maxsize=1)
 def _file_models() -> tuple[Any, Any]:
-    """Whose a file is, and what it holds; pydantic is imported where there is a file to read."""
+    """Return the models of a file's head (its machine) and of its choices.
+
+    pydantic is imported only if there is a file to read.
+    """
     from pydantic import BaseModel, ConfigDict, Field
 
     class TunedWay(BaseModel):

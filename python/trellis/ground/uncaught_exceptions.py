@@ -18,7 +18,10 @@ _is_watching = False
 
 
 def watch(core: ModuleType) -> None:
-    """Put this behind the hooks that are there, in a process that was started with others. Once."""
+    """Add the end of the other ranks to the exception hooks of a process that was started with others.
+
+    Further calls do nothing.
+    """
     global _is_watching
     if _is_watching:
         return
@@ -43,12 +46,12 @@ def watch(core: ModuleType) -> None:
 
 
 def _is_at_a_prompt() -> bool:
-    """Where the session goes on after an exception."""
+    """Return True in an interactive session, which goes on after an exception."""
     return hasattr(sys, "ps1") or bool(sys.flags.interactive)
 
 
 def _flush() -> None:
-    """What Python would write at its end, which does not come."""
+    """Flush the standard streams, since the core ends the process before Python would flush them."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()

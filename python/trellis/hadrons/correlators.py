@@ -266,7 +266,10 @@ def nucleon(
 
 
 def _warn_if_mirrored(antiquark: Propagator) -> None:
-    """A twisted mass is no reason: there the antiquark's propagator is that of the opposite mu."""
+    """Warn of mesons whose antiquark has the mirrored coefficients b5 and c5.
+
+    A twisted mass is no reason to warn: the antiquark's propagator is then that of the opposite mu.
+    """
     operator = instance("antiquark", antiquark, Propagator).operator
     if operator and operator.has_mirrored_mesons:
         b5, c5 = (operator.parameters[name] for name in ("b5", "c5"))
@@ -274,7 +277,7 @@ def _warn_if_mirrored(antiquark: Propagator) -> None:
 
 
 def warn_if_one_twisted_flavour(up: Propagator, down: Propagator) -> None:
-    """Where both are known to have one twisted mass."""
+    """Warn if both propagators are known to have the same twisted mass."""
     if up.operator is None or down.operator is None:
         return
     mu = up.operator.parameters.get("twisted_mass", 0.0)

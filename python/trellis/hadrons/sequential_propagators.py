@@ -283,7 +283,7 @@ def conjugate_lines(
 
 
 def needs_fields(solve: BoundSolver, currents: Sequence[str | ConservedCurrent]) -> bool:
-    """Whether these currents take the 5-D solutions of propagators."""
+    """Return True if these currents need the 5-D solutions of propagators."""
     return solve.operator._has_fifth_dimension and any(
         isinstance(current, ConservedCurrent) for current in currents
     )
@@ -295,16 +295,18 @@ def inserted_currents(
     currents: Sequence[str | ConservedCurrent],
     momentum_transfers: Sequence[Sequence[int]],
 ) -> NDArray[np.complex128]:
-    """C3 of local and conserved currents, in their order: [current, momentum transfer, time]. Collective.
+    """Return C3 of local and conserved currents, in their order: [current, momentum transfer, time].
+
+    Collective.
 
     Parameters
     ----------
     own
         The flavour with the current.
     sequential
-        Solved with :func:`needs_fields`.
+        A sequential propagator, which keeps 5-D fields if :func:`needs_fields` says so.
     currents, momentum_transfers
-        As in :func:`three_point`.
+        They have the meaning that they have in :func:`three_point`.
     """
     conserved = [current for current in currents if isinstance(current, ConservedCurrent)]
     local = [current for current in currents if not isinstance(current, ConservedCurrent)]

@@ -50,7 +50,7 @@ def with_changes(said: str, changes: dict[str, tuple[object, object]]) -> str:
 
 
 class OperatorOnLinks(SharedByCopies, NoArray):
-    """What all Dirac operators on a gauge field share."""
+    """Base class of all Dirac operators on a gauge field."""
 
     _no_array = "M.apply(psi) applies it to an array"
     _links: GaugeField
@@ -62,7 +62,7 @@ class OperatorOnLinks(SharedByCopies, NoArray):
 
     @property
     def device(self) -> str:
-        """Where it works: the device of its links, "cpu" or "cuda"."""
+        """The operator works on the device of its links: "cpu" or "cuda"."""
         return self._links.device
 
 
@@ -75,7 +75,7 @@ class Solution:
     quark
         The propagator, with its report.
     midpoint, fields, axial_current
-        Those of :class:`Propagator`; None for quarks that live in four dimensions.
+        The attributes of :class:`Propagator`; None for quarks that live in four dimensions.
     """
 
     quark: _core.Propagator
@@ -85,11 +85,11 @@ class Solution:
 
 
 class QuarkOperator(OperatorOnLinks):
-    """What the operators of quark propagators share."""
+    """Base class of the operators that have quark propagators."""
 
     _core: Any
 
-    #: Of the fields that it acts on; 1: they have no fifth dimension.
+    #: The number of slices of the fields that it acts on; 1: they have no fifth dimension.
     _slices: int = 1
     #: Its propagators have spin and twelve columns.
     _has_spin: bool = True
@@ -104,7 +104,7 @@ class QuarkOperator(OperatorOnLinks):
         return self._slices > 1
 
     def _parameters(self) -> dict[str, Parameter]:
-        """What changes solutions, by the names of arguments."""
+        """Return the parameters that change solutions, by the names of arguments."""
         raise NotImplementedError
 
     def _solve_propagator(
@@ -116,7 +116,7 @@ class QuarkOperator(OperatorOnLinks):
         keep_fields: bool,
         axial_current: bool,
     ) -> Solution:
-        """M^-1 source by the compiled part's solver; see :meth:`BoundSolver.propagator`."""
+        """Solve for M^-1 source with the compiled part's solver; see :meth:`BoundSolver.propagator`."""
         if axial_current:
             raise BadArgument("the conserved axial current is one of domain-wall fermions")
         if keep_fields:
@@ -125,19 +125,19 @@ class QuarkOperator(OperatorOnLinks):
         return Solution(load().solve_propagator(self._core, spec, source, start))
 
     def _columns_at_once(self, columns: int) -> int:
-        """The number of right-hand sides, among so many, that one batch solves."""
+        """Return how many of these right-hand sides one batch solves."""
         return columns
 
     def _require_insertable(self, kinds: Sequence[str]) -> None:
-        """BadArgument where conserved currents of these kinds cannot be inserted with a fixed sink."""
+        """Raise BadArgument if conserved currents of these kinds cannot be inserted with a fixed sink."""
 
     def _field(self, name: str, values: ArrayLike) -> Any:
-        """The compiled part's field; BadArgument for another shape."""
+        """Return the compiled part's field of these numbers; raise BadArgument for another shape."""
         return load().SpinorField.from_numpy(self.geometry._core, complex_array(name, values), self._slices)
 
     @staticmethod
     def _to_numpy(field: Any) -> NDArray[np.complex128]:
-        """What `_field` was made of."""
+        """Return the array from which `_field` makes this field."""
         return field.to_numpy()
 
     def _applied(self, psi: ArrayLike, dagger: bool) -> NDArray[np.complex128]:
@@ -146,20 +146,21 @@ class QuarkOperator(OperatorOnLinks):
 
     @property
     def is_gamma5_hermitian(self) -> bool:
-        """Whether S^dagger = gamma5 S gamma5 for one and the same flavour, as sequential propagators need.
+        """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour.
 
-        Not with a twisted mass; with complex b5 and c5, or those of single slices, if they mirror each other.
+        Sequential propagators need it. It does not hold with a twisted mass. With complex b5 and c5, or those
+        of single slices, it holds if they mirror each other.
         """
         return is_gamma5_hermitian(type(self).__name__, self._parameters())
 
     @cached_property
     def _record(self) -> OperatorRecord:
-        """What its propagators and low modes remember of it. Collective."""
+        """The record of the operator that its propagators and low modes keep. Collective."""
         return OperatorRecord(type(self).__name__, self._parameters(), self._links.plaquette)
 
 
 def _hopping_parameter(kappa: Any) -> float:
-    """Of either sign; 0 would be an infinite mass."""
+    """Return a kappa of either sign; 0 is refused, for it would be an infinite mass."""
     number = real("kappa", kappa)
     if abs(number) < sys.float_info.min:
         raise BadArgument(f"kappa must not be 0 (the mass is 1 / (2 kappa) - 4), found {kappa!r}")
@@ -252,7 +253,7 @@ class WilsonClover(QuarkOperator):
 
     @property
     def is_isotropic(self) -> bool:
-        """Whether nu / xi0 is 1, so that all directions hop alike."""
+        """True if nu / xi0 is 1, so that hops in all directions have the same weight."""
         return self._params.nu == self._params.xi0
 
     @property

@@ -20,18 +20,20 @@ from .propagator_output import MEASUREMENT, SCIDAC_SUFFIXES
 from .propagators import Propagator, site_of
 from .scidac_propagator_records import Statements, element, record_text
 
-#: Of the sum of squares: numbers of 32 bits are rounded.
+#: Relative tolerance of the sum of squares: numbers of 32 bits are rounded.
 _NORM_ROUNDING = 1e-6
 _PHASE_ROUNDING = 1e-6
 
 
 def measurement_text(path: str) -> str:
-    """What `trellis measure` says in a file of a propagator, in either format; "" without. Collective.
+    """Read the text that `trellis measure` writes into a propagator's file, in either format. Collective.
+
+    It is "" if the file has no such text.
 
     Raises
     ------
     FileError
-        An HDF5 file that is damaged, or none.
+        The file is a damaged HDF5 file, or no HDF5 file.
     """
     if path.lower().endswith(SCIDAC_SUFFIXES):
         return on_root(lambda: element(record_text(path), MEASUREMENT) or "")
@@ -142,7 +144,7 @@ def read_scidac_propagator(
 
 
 def _require_agreement(path: str, stated: Statements, boundary: Sequence[complex]) -> None:
-    """FileError where boundary phases are others than the file says, itself or with its operator."""
+    """Raise FileError if the boundary phases differ from those that the file or its operator states."""
     operator = stated.operator
     other = None if operator is None else operator.parameters["boundary"]
     for found in (stated.boundary, other):
@@ -151,7 +153,7 @@ def _require_agreement(path: str, stated: Statements, boundary: Sequence[complex
 
 
 def _is_lime(path: str) -> bool:
-    """Whether it begins with the magic number of LIME records; False where it cannot be read."""
+    """Return True if the file begins with the magic number of LIME records; False if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(4) == b"\x45\x67\x89\xab"

@@ -1,4 +1,5 @@
-"""What an HDF5 file of a propagator says about its numbers: read, checked, and under a checksum."""
+"""The attributes that an HDF5 file of a propagator has beside its numbers: they are read, checked, and
+protected by a checksum."""
 
 from __future__ import annotations
 

@@ -76,11 +76,11 @@ class Propagator(SharedByCopies):
 
     @property
     def device(self) -> str:
-        """Where it lies: "cpu" or "cuda"."""
+        """The propagator lies on this device: "cpu" or "cuda"."""
         return self._core.device
 
     def to(self, device: str) -> Propagator:
-        """The propagator on another device; contractions take propagators that lie on one.
+        """Return the propagator on another device; contractions take propagators of one device.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class Propagator(SharedByCopies):
 
 
 def site_of(geometry: Geometry, at: Sequence[int]) -> list[int]:
-    """x, y, z, t of a source, if it lies on the lattice; else BadArgument."""
+    """Return x, y, z, t of a source; raise BadArgument if it lies outside the lattice."""
     site = integers("source_at", at, 4)
     if any(not 0 <= x < extent for x, extent in zip(site, geometry.extents, strict=True)):
         raise BadArgument(f"source_at {tuple(site)} lies outside the lattice {geometry.extents}")
@@ -231,9 +231,10 @@ def site_of(geometry: Geometry, at: Sequence[int]) -> list[int]:
 
 
 def require_conjugate(S: Propagator, other: Propagator | None) -> bool:
-    """Whether gamma5 S^dagger gamma5 is the other quark, with a twisted mass.
+    """Return True if a twisted mass makes gamma5 S^dagger gamma5 the other quark; False if it is S itself.
 
-    What is read from arrays and other programs' files is taken on trust.
+    Any other pair raises BadArgument. Propagators from arrays and other programs' files are not checked, for
+    their operator is not known.
     """
     if S.operator is None or (other is not None and other.operator is None):
         return False

@@ -1,4 +1,4 @@
-"""What Trellis writes about a propagator into the record of a SciDAC file, and how it is read back."""
+"""The statements about a propagator that Trellis writes into the record of a SciDAC file and reads back."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..ground.operator_records import OperatorRecord
 
 _HEADER = struct.Struct(">IHHQ128s")
 _MAGIC = 0x456789AB
-#: Texts are short; a longer record is none of Trellis.
+#: The texts of Trellis are short; a longer record is another program's.
 _LONGEST = 1 << 20
 
 
 @dataclass(frozen=True)
 class Statements:
-    """What a record says; None where it does not.
+    """The statements of a record; a statement that it does not make is None.
 
     Attributes
     ----------
@@ -29,9 +29,9 @@ class Statements:
     norm2
         Sum of the squares of all numbers.
     operator
-        That it was solved with.
+        The operator that the propagator was solved with.
     is_sink_smeared
-        Whether the sink was smeared.
+        True if the sink was smeared.
     """
 
     boundary: tuple[complex, ...] | None = None
@@ -40,7 +40,7 @@ class Statements:
     is_sink_smeared: bool = False
 
     def to_text(self) -> str:
-        """Elements for the record, which go between <propagator> and </propagator>."""
+        """Return the elements for the record, which stand between <propagator> and </propagator>."""
         parts = []
         if self.boundary is not None:
             numbers = " ".join(f"{z.real!r} {z.imag!r}" for z in self.boundary)
@@ -55,17 +55,17 @@ class Statements:
 
     @classmethod
     def of_text(cls, text: str, path: str) -> Statements:
-        """What :meth:`to_text` wrote into a record.
+        """Read the statements that :meth:`to_text` wrote into a record.
 
         Parameters
         ----------
         path
-            For messages.
+            The file's name, for messages.
 
         Raises
         ------
         FileError
-            An element that is something else.
+            An element cannot be read.
         """
         if "<propagator>" not in text:
             return cls()
@@ -111,7 +111,7 @@ def record_text(path: str) -> str:
 
 
 def element(text: str, name: str) -> str | None:
-    """What stands between <name> and </name>, the first time."""
+    """Return the text of the first element <name>...</name>; None if there is none."""
     found = re.search(f"<{name}>(.*?)</{name}>", text, re.DOTALL)
     return None if found is None else found[1].strip()
 

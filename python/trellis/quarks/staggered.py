@@ -20,7 +20,7 @@ FLUX_PLANES = ("xy", "xz", "xt", "yz", "yt", "zt")
 
 
 class StaggeredOperator(QuarkOperator):
-    """What naive and improved staggered operators share."""
+    """Base class of naive and improved staggered operators."""
 
     _has_spin = False
 

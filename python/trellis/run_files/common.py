@@ -21,19 +21,21 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
-#: What a message about a whole table has as its input: none is shown.
+#: The input of a message about a whole table, which shows none.
 _NOT_SHOWN: dict[str, Any] = {}
 
 
 def at_key(key: str, message: str, found: Any = _NOT_SHOWN) -> ValidationError:
-    """What a validator of a whole table raises about one key, so that the message has its name and line.
+    """Return the error that a validator of a whole table raises about one key.
+
+    The message has the name and the line of that key.
 
     Parameters
     ----------
     key
-        Below the table: "positions", "correlators.conserved_axial", "integrator.0.monomials".
+        The key's name below the table: "positions", "correlators.conserved_axial", "integrator.0.monomials".
     found
-        The value, for "; found ..." behind the message.
+        The value; "; found ..." with it follows the message.
     """
     problem = PydanticCustomError("value_error", "{message}", {"message": message})
     parts = tuple(int(part) if part.isdigit() else part for part in key.split("."))

@@ -1,4 +1,7 @@
-"""What `trellis measure` contracts: [correlators], [feynman_hellmann], [three_point]."""
+"""The tables of contractions in run files of `trellis measure`.
+
+They are [correlators], [feynman_hellmann] and [three_point].
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class MesonTable(Table):
 
     @property
     def has_strange(self) -> bool:
-        """Whether one of them is the second flavour."""
+        """True if the quark or the antiquark is the second flavour."""
         return "strange" in (self.quark, self.antiquark)
 
 
@@ -110,7 +113,7 @@ ConservedCurrent = Literal[
 
 
 def conserved(currents: list) -> list[str]:
-    """Those of these currents that are conserved ones."""
+    """Return the conserved currents among these."""
     return [name for name in currents if name.endswith("_conserved")]
 
 
@@ -140,12 +143,12 @@ class FeynmanHellmannTable(Table):
 
     @property
     def has_conserved(self) -> bool:
-        """Whether 5-D fields are needed."""
+        """True if a current is conserved; domain walls then need 5-D fields."""
         return bool(conserved(self.currents))
 
     @property
     def count(self) -> int:
-        """Propagators for each source."""
+        """The number of further propagators for each source."""
         return len(self.currents) * len(self.momenta)
 
 
@@ -178,7 +181,7 @@ class ThreePointTable(Table):
 
     @property
     def has_conserved(self) -> bool:
-        """Whether 5-D fields are needed."""
+        """True if a current is conserved; domain walls then need 5-D fields."""
         return bool(conserved(self.currents))
 
     @model_validator(mode="after")

@@ -142,11 +142,11 @@ class TrajectoriesTable(Table):
         return self
 
     def keeps_any(self, last: int) -> bool:
-        """Whether a run to this trajectory keeps what it is asked for: something, or nothing."""
+        """Return True if a run to this trajectory keeps a configuration, or is not asked to keep any."""
         return self.keep_every is None or last - self.thermalisation >= self.keep_every
 
     def kept(self, number: int) -> bool:
-        """Whether the configuration after this trajectory is one to keep."""
+        """Return True if the configuration after this trajectory is to be kept."""
         after = number - self.thermalisation
         return self.keep_every is not None and after > 0 and after % self.keep_every == 0
 
@@ -161,12 +161,12 @@ class RandomTable(Table):
 
 
 def require_end(levels: Sequence[IntegratorLevel]) -> None:
-    """A trajectory is not interrupted: one without an end would not be stopped by Ctrl-C either.
+    """Refuse trajectories of so many steps that they would never end: Ctrl-C does not interrupt one.
 
     Raises
     ------
     ValueError
-        More than MOST_STEPS steps of a level in a trajectory.
+        A level does more than MOST_STEPS steps in a trajectory.
     """
     steps = 1
     for number, level in enumerate(levels, start=1):

@@ -89,11 +89,11 @@ class SweepsTable(Table):
         return self
 
     def keeps_any(self, last: int) -> bool:
-        """Whether a run to this sweep keeps a configuration."""
+        """Return True if a run to this sweep keeps a configuration."""
         return last - self.thermalisation >= self.keep_every
 
     def kept(self, sweep: int) -> bool:
-        """Whether the configuration after this sweep is one to keep."""
+        """Return True if the configuration after this sweep is to be kept."""
         return sweep > self.thermalisation and (sweep - self.thermalisation) % self.keep_every == 0
 
 

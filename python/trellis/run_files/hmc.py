@@ -164,15 +164,15 @@ class HmcRun(Table):
 
     @property
     def has_hisq(self) -> bool:
-        """Whether a flavour of the sea is HISQ."""
+        """True if a flavour of the sea is HISQ."""
         return any(fermion.type == "hisq" for fermion in self.fermions)
 
     def expanded(self, level: IntegratorLevel) -> list[str]:
-        """The monomials of a level; a flavour's name stands for all its parts."""
+        """Return the monomials of a level; a flavour's name stands for all its parts."""
         parts = {fermion.name: fermion.monomial_names for fermion in self.fermions}
         return [part for name in level.monomials for part in parts.get(name, [name])]
 
     def precision_of(self, part: str) -> Literal["double", "single"]:
-        """Precision of the fields of a part of a trajectory ("gauge_force", "smearing", ...)."""
+        """Return the precision of the fields in a part of a trajectory ("gauge_force", "smearing", ...)."""
         is_stout = part == "smearing" and self.smearing.levels > 0
         return self.molecular_dynamics.arithmetic if part == "gauge_force" or is_stout else "double"

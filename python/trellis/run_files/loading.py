@@ -69,7 +69,7 @@ def parse_run_file(text: str, model: type[Run], name: str = "run file") -> Run:
 
 
 def load_toml(path: Path | str) -> dict[str, Any]:
-    """What a TOML file says, not validated.
+    """Read a TOML file without validating it.
 
     Raises
     ------
@@ -87,12 +87,12 @@ def _parse_toml(text: str, name: str) -> dict[str, Any]:
 
 
 def validate_run(content: Mapping[str, Any], model: type[Run], name: str, text: str = "") -> Run:
-    """Validate what TOML or Python dictionaries say; `text` gives the lines in messages.
+    """Validate the content of a TOML file or of Python dictionaries; `text` gives the lines in messages.
 
     Raises
     ------
     RunFileError
-        It does not fit the model.
+        The content does not fit the model.
     """
     too_large = [
         _too_large(path, value, text) for path, value in _integers(content) if not -(2**63) <= value < 2**63
@@ -110,7 +110,7 @@ def validate_run(content: Mapping[str, Any], model: type[Run], name: str, text: 
 
 
 def _of_another_kind(content: Mapping[str, Any], model: type[BaseModel]) -> str | None:
-    """What is said instead of a line for each table, where the file is one of another command."""
+    """Return a message if the file is one of another kind or command; it replaces a line for each table."""
     wanted = [kind for kind, tables in _KINDS.items() if all(t in model.model_fields for t in tables)]
     found = [kind for kind, tables in _KINDS.items() if any(t in content for t in tables)]
     if len(wanted) != 1 or len(found) != 1 or wanted == found:
@@ -120,7 +120,7 @@ def _of_another_kind(content: Mapping[str, Any], model: type[BaseModel]) -> str 
 
 
 def _integers(content: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], int]]:
-    """All integers of a TOML file with the path of their keys."""
+    """Yield all integers of a TOML file, each with the path of its key."""
     if isinstance(content, dict | list):
         for key, value in content.items() if isinstance(content, dict) else enumerate(content):
             yield from _integers(value, (*path, key))
@@ -129,14 +129,14 @@ def _integers(content: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[
 
 
 def _too_large(path: tuple[str | int, ...], value: int, text: str) -> str:
-    """Python reads integers of any length, TOML has 64 bits."""
+    """Return the message about an integer beyond TOML's 64 bits, which Python reads nevertheless."""
     line = line_of(text, path)
     where = f":{line}" if line else ""
     return f"{where}: {'.'.join(map(str, path))}: expected an integer of 64 bits, found {value}"
 
 
 def _without_earlier_gaps(errors: Sequence[Any]) -> list[Any]:
-    """Of the values that a list lacks only the last one, which says how many it should have."""
+    """Drop the errors about missing values of a list but the last, which says how many it should have."""
     last = {e["loc"][:-1]: e["loc"] for e in errors if _is_gap(e)}
     return [e for e in errors if not _is_gap(e) or last[e["loc"][:-1]] == e["loc"]]
 
@@ -146,7 +146,7 @@ def _is_gap(error: Any) -> bool:
 
 
 def _describe(error: Any, model: type[BaseModel], text: str) -> str:
-    """ ":LINE: key: what is wrong", without the file's name."""
+    """Return ":LINE: key: what is wrong" about an error, without the file's name."""
     path = _path(error["loc"], model)
     location = [part for part in path if isinstance(part, str)]
     shown = ".".join(map(str, path)) or "(the whole file)"
@@ -178,7 +178,7 @@ def _describe(error: Any, model: type[BaseModel], text: str) -> str:
 
 
 def _is_list_of_tables(model: type[BaseModel], location: list[str]) -> bool:
-    """Whether run files write it with double brackets."""
+    """Return True if run files write the table at this location with double brackets."""
     if not location:
         return False
     outer: type[BaseModel] | None = model
@@ -190,7 +190,10 @@ def _is_list_of_tables(model: type[BaseModel], location: list[str]) -> bool:
 
 
 def _path(location: tuple[str | int, ...], model: type[BaseModel]) -> list[str | int]:
-    """Keys and indices of the file: without the types that pydantic adds below a key of several ("float")."""
+    """Return the keys and indices of the file that lead to a location of pydantic.
+
+    pydantic adds the type ("float") below a key that may have several; the path is without it.
+    """
     path: list[str | int] = []
     table: type[BaseModel] | None = model
     has_own_keys = False  # dict[str, ...]: the user names them
@@ -220,12 +223,12 @@ def _keys_at(model: type[BaseModel], location: list[str]) -> list[str]:
 
 
 def _is_mapping(annotation: Any) -> bool:
-    """Whether an annotation is dict[...], perhaps among others."""
+    """Return True if an annotation is dict[...], or has it among others."""
     return typing.get_origin(annotation) is dict or any(map(_is_mapping, typing.get_args(annotation)))
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The table type in an annotation such as T, list[T] or T | None."""
+    """Return the table type in an annotation such as T, list[T] or T | None; None if there is none."""
     if isinstance(annotation, type):
         return annotation if issubclass(annotation, BaseModel) else None
     for argument in typing.get_args(annotation):
@@ -236,9 +239,10 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def line_of(text: str, location: Sequence[str | int]) -> int | None:
-    """Line (from 1) of a key or table in TOML text; of its table where the key is absent; None if unknown.
+    """Return the line (from 1) of a key or table in TOML text.
 
-    ("fermions", 1, "mass") is a key of the second [[fermions]]; what lies inside a value has its key's line.
+    It is the table's line if the key is absent, and None if that is not found either. ("fermions", 1, "mass")
+    is a key of the second [[fermions]]; an entry inside a value has the line of the value's key.
     """
     wanted = tuple(location)
     last: dict[tuple[str | int, ...], int] = {}  # name of a list of tables -> number of the latest one
@@ -263,7 +267,7 @@ def line_of(text: str, location: Sequence[str | int]) -> int | None:
 def _table_path(
     names: list[str], is_list: bool, last: dict[tuple[str | int, ...], int]
 ) -> tuple[str | int, ...]:
-    """Where a header stands: [fermions.rational] below the second [[fermions]] is fermions, 1, rational."""
+    """Return a header's path: fermions, 1, rational for [fermions.rational] of the second [[fermions]]."""
     path: tuple[str | int, ...] = ()
     for depth, name in enumerate(names, start=1):
         path += (name,)

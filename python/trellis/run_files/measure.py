@@ -144,12 +144,12 @@ class SourceTable(Table):
 
     @property
     def is_slice(self) -> bool:
-        """Whether it covers a time slice: of positions only t counts."""
+        """True if the source covers a time slice; only t of its positions then counts."""
         return self.type in ("wall", "noise")
 
     @property
     def count(self) -> int:
-        """Sources on a configuration."""
+        """The number of sources on a configuration."""
         return self.shifts * len(self.positions)
 
 
@@ -248,21 +248,21 @@ class MeasureRun(Table):
 
     @property
     def has_solves(self) -> bool:
-        """Whether something may be solved for: not where all comes from stored propagators."""
+        """True if a propagator may be solved for; False if all come from stored ones."""
         stored = self.stored_propagators
         currents = self.feynman_hellmann.currents or self.three_point.currents
         return bool(stored is None or stored.use == "guess" or stored.missing == "solve" or currents)
 
     @property
     def has_doublet(self) -> bool:
-        """Whether up (+mu) and down (-mu) are solved for apart: with a twisted mass, where both are used."""
+        """True if up (+mu) and down (-mu) are solved for apart, as a twisted mass with use of both needs."""
         if self.fermion is None or self.fermion.twisted_mass == 0:
             return False
         currents = self.feynman_hellmann.currents or self.three_point.currents
         return bool(currents or UP_AND_DOWN & set(self.correlators.baryons))
 
     def _require_stored(self) -> None:
-        """What files of propagators cannot stand for."""
+        """Refuse [stored_propagators] where files of propagators do not have what the run needs."""
         stored, fermion = self.stored_propagators, self.fermion
         if stored is None:
             return
@@ -284,7 +284,7 @@ class MeasureRun(Table):
             )
 
     def _require_smearing(self) -> None:
-        """Keys of Gaussian smearing have a source or sink that uses them."""
+        """Refuse keys of Gaussian smearing if neither source nor sink uses them."""
         if "gaussian" in (self.source.type, self.sink.type):
             return
         for key in ("width", "steps", "links"):
@@ -367,14 +367,14 @@ class MeasureRun(Table):
                 )
 
     def _has_results(self, fermion: FermionTable) -> bool:
-        """Whether solves leave something behind; those of domain walls with an even Ls leave m_res."""
+        """Return True if solves have a result; those of domain walls with an even Ls always have m_res."""
         c = self.correlators
         currents = self.feynman_hellmann.currents or self.three_point.currents
         has_midpoint = fermion.type == "moebius" and fermion.Ls % 2 == 0
         return bool(has_midpoint or c.mesons or c.meson or c.baryons or currents or self.output.propagators)
 
     def _conserved_currents(self) -> dict[str, list[str]]:
-        """Table -> its conserved currents, where it has some."""
+        """Return the conserved currents of each table that has some, by the table's name."""
         found = {
             "feynman_hellmann": conserved(self.feynman_hellmann.currents),
             "three_point": conserved(self.three_point.currents),
@@ -383,12 +383,12 @@ class MeasureRun(Table):
 
     @property
     def needs_fields(self) -> bool:
-        """Whether the 5-D solutions of the light quark are kept."""
+        """True if the 5-D solutions of the light quark are kept."""
         is_moebius = self.fermion is not None and self.fermion.type == "moebius"
         return is_moebius and bool(self._conserved_currents())
 
     def _require_conserved(self, fermion: FermionTable) -> None:
-        """Currents that the fermion has."""
+        """Refuse conserved currents that the fermion does not have."""
         is_moebius = fermion.type == "moebius"
         for table, names in self._conserved_currents().items():
             key = f"{table}.currents"

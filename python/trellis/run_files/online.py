@@ -128,7 +128,7 @@ class ValenceTable(Table):
 
     @property
     def weights(self) -> float | StoutMatrix:
-        """What :meth:`trellis.GaugeField.stout` takes as rho."""
+        """The weights of stout smearing, as :meth:`trellis.GaugeField.stout` takes them for rho."""
         return self.rho if self.rho_mu_nu is None else self.rho_mu_nu
 
     @property

@@ -69,13 +69,13 @@ TimeBoundary = Annotated[
 
 
 def _numbers(values: Coefficients) -> list[complex]:
-    """As complex numbers: one, or one for each slice."""
+    """Return coefficients as complex numbers: one, or one for each slice."""
     listed = values if isinstance(values, list) else [values]
     return [complex(*z) if isinstance(z, tuple) else complex(z) for z in listed]
 
 
 def _is_even(phase_over_pi: float) -> bool:
-    """Whether it is a phase of 1, but for the rounding of thirds."""
+    """Return True if the phase factor is 1; the rounding of thirds is allowed for."""
     return abs(phase_over_pi - 2 * round(phase_over_pi / 2)) < 1e-9
 
 
@@ -152,7 +152,7 @@ class FermionTable(Table):
 
     @property
     def _has_site_term(self) -> bool:
-        """Whether sites have more than a number on their diagonal."""
+        """True if the site term of the operator is more than a number."""
         return self.csw != 0 or bool(self.csw_temporal) or self.twisted_mass != 0
 
     def _require_diagonals(self) -> None:
@@ -164,7 +164,10 @@ class FermionTable(Table):
                 require_diagonal(diagonal, "1 + 3 nu / xi0 + mass", f"fermion.{key} = {given:g}")
 
     def _require_domain_walls(self) -> None:
-        """Masses of quarks, and coefficients that leave a kernel (b5 + c5) D_W / (2 + (b5 - c5) D_W)."""
+        """Refuse masses that no quark has, and coefficients without a kernel.
+
+        The kernel is (b5 + c5) D_W / (2 + (b5 - c5) D_W).
+        """
         for name, mass in (("mass", self.mass), ("strange_mass", self.strange_mass)):
             if mass is not None and not -1 < mass < 1:
                 raise at_key(
@@ -188,15 +191,15 @@ class FermionTable(Table):
 
     @property
     def is_uniform(self) -> bool:
-        """One real b5 and c5 for all slices."""
+        """True if all slices have one real b5 and one real c5."""
         numbers = [_numbers(self.b5), _numbers(self.c5)]
         return all(len(n) == 1 and n[0].imag == 0 for n in numbers)
 
     @property
     def is_gamma5_hermitian(self) -> bool:
-        """Whether S^dagger = gamma5 S gamma5 for one and the same flavour.
+        """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour.
 
-        Not with a twisted mass; for domain walls see :func:`has_mirrored_slices`.
+        It does not hold with a twisted mass; for domain walls see :func:`has_mirrored_slices`.
         """
         if self.type != "moebius":
             return self.twisted_mass == 0
@@ -204,22 +207,22 @@ class FermionTable(Table):
 
     @property
     def has_conjugate(self) -> bool:
-        """Whether gamma5 S^dagger gamma5 is the quark itself, or with a twisted mass its partner."""
+        """True if gamma5 S^dagger gamma5 is the quark itself, or with a twisted mass its partner."""
         return self.is_gamma5_hermitian or self.type != "moebius"
 
     @property
     def has_twist(self) -> bool:
-        """Whether quarks are not periodic in space."""
+        """True if quarks are not periodic in space."""
         return any(not _is_even(phase) for phase in self.boundary_space or ())
 
     @property
     def has_periodic_baryons(self) -> bool:
-        """Whether three quarks are periodic in space."""
+        """True if three quarks together are periodic in space."""
         return all(_is_even(3 * phase) for phase in self.boundary_space or ())
 
     @property
     def has_strange(self) -> bool:
-        """A second flavour is given."""
+        """True if a second flavour is given."""
         return self.strange_kappa is not None or self.strange_mass is not None
 
 

@@ -55,12 +55,12 @@ class SmearingTable(Table):
 
     @property
     def weights(self) -> float | StoutMatrix:
-        """What :meth:`trellis.GaugeField.stout` takes as rho."""
+        """The weights of stout smearing, as :meth:`trellis.GaugeField.stout` takes them for rho."""
         return self.rho_mu_nu if self.rho is None else self.rho  # type: ignore[return-value]
 
 
 class HisqTable(Table):
-    """[hisq]: what all flavours of type hisq share."""
+    """[hisq]: keys that all flavours of type hisq share."""
 
     force_cut: float = Field(
         default=5e-5,
@@ -123,12 +123,12 @@ class RationalTable(Table):
 
     @property
     def has_own_heat_bath(self) -> bool:
-        """Whether the heat bath has keys of its own."""
+        """True if the heat bath has keys of its own."""
         return self.heat_bath_order is not None or self.heat_bath_tolerance is not None
 
     @property
     def heat_bath(self) -> tuple[int | None, float]:
-        """Order, if there is one, and tolerance of the heat bath."""
+        """The heat bath's order (None: the tolerance decides) and tolerance."""
         if not self.has_own_heat_bath:
             return self.order, self.tolerance
         return self.heat_bath_order, self.heat_bath_tolerance or self.tolerance
@@ -248,12 +248,12 @@ class FermionTable(Table):
 
     @property
     def is_rational(self) -> bool:
-        """Whether its action is a rational function."""
+        """True if the action of the flavour is a rational function."""
         return self.type != "wilson" or self.n_f == 1
 
     @property
     def monomial_names(self) -> list[str]:
-        """What [[integrator]] may name."""
+        """The names of the flavour's parts that [[integrator]] may list."""
         if not self.hasenbusch:
             return [self.name]
         return [f"{self.name}.{k}" for k in range(len(self.hasenbusch) + 1)]

@@ -108,7 +108,7 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
         write_eigenvectors(self, path, run_file=run_file)
 
     def update(self, M: QuarkOperator, *, allow_not_converged: bool = False) -> Eigenvectors:
-        """As many modes of another operator, searched from mixtures of these: for one that changed a little.
+        """Find as many modes of another operator, which differs little; the search begins from these modes.
 
         Collective.
 
@@ -117,7 +117,7 @@ class Eigenvectors(Prepared, SharedByCopies, NoArray):
         M
             An operator on the same lattice, of the same kind of fields.
         allow_not_converged
-            Return what there is where a residual missed the tolerance.
+            Return the modes found even if a residual missed the tolerance.
 
         Raises
         ------

@@ -18,12 +18,14 @@ Noise = Literal["z2", "z4"]
 def noise_key(
     noise: Noise, *, seed: int, stream: int, configuration: int, first: int, vectors: int
 ) -> tuple[bool, int, int, int, int, int]:
-    """What the compiled core takes: whether Z2, the key of the numbers, and how many vectors.
+    """Return the noise in the form of the compiled core's arguments.
+
+    They are: is it Z2, seed, stream, configuration, number of the first vector, number of vectors.
 
     Raises
     ------
     BadArgument
-        Another noise, a number that is no integer or outside its range.
+        The noise is another one, or a number is no integer or outside its range.
     """
     choice("noise", noise, "z2", "z4")
     return (
@@ -37,7 +39,7 @@ def noise_key(
 
 
 def thermal_factor(extents: Any) -> float:
-    """1 / (V_3 T^3) in lattice units."""
+    """Return 1 / (V_3 T^3) in lattice units."""
     lx, ly, lz, lt = extents
     return float(lt) ** 3 / (lx * ly * lz)
 

@@ -1,4 +1,4 @@
-"""What all solver values share."""
+"""The base class of all solver values."""
 
 from __future__ import annotations
 
