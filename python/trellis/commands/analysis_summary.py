@@ -1,4 +1,4 @@
-"""What `trellis analyze` does, without the command line around it."""
+"""The work of `trellis analyze`, without the command line around it."""
 
 from __future__ import annotations
 
@@ -83,20 +83,20 @@ def run(
 
 
 def _not_written(error: Exception, output_dir: Path | str) -> str:
-    """A full disk's own message is a number, and may name no file."""
+    """Return a sentence about a full disk; the system's own message is a number, and may name no file."""
     if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
         return ""
     return f"{error.filename or output_dir}: cannot be written: {error.strerror}"
 
 
 def _is_without_fits(part: Results) -> bool:
-    """Whether there was something to fit, and nothing came out."""
+    """Return True if there were correlators to fit, and no fit succeeded."""
     found = (part.particles, part.nucleon_charges, part.residual_mass)
     return bool(part.not_fitted) and not any(found)
 
 
 def print_summary(results: Results, output_dir: Path, console: Console) -> None:
-    """Table of the masses, ratios, warnings, and where the report is."""
+    """Print the table of masses, the ratios, the warnings, and the path of the report."""
     console.print(f"{results.title} (lattice units)", style="bold", highlight=False)
     table = _table("particle", "mass", "stat.", "model", "states", "t", "p", "tau_int")
     for name, particle in results.particles.items():
@@ -121,7 +121,7 @@ def print_summary(results: Results, output_dir: Path, console: Console) -> None:
 
 
 def _print_charges(results: Results, console: Console) -> None:
-    """Those of the results, and the companion's part."""
+    """Print the nucleon charges and m_res of the results, or of their companion with its masses."""
     other = results.companion
     if other is not None:
         console.print(f"\n{other.title}", style="bold", highlight=False)
@@ -184,7 +184,7 @@ def _observables_table(results: Results) -> Table:
 
 
 def _series_table(results: Results) -> Table:
-    """What has no mean."""
+    """Return the table of the series that have no mean."""
     table = _table("series without a mean", "last", "count")
     for name, found in results.series.items():
         if not is_timing(name):
@@ -194,7 +194,7 @@ def _series_table(results: Results) -> Table:
 
 
 def _stream_lines(results: Results) -> list[str]:
-    """Flow scales, charge, susceptibilities and the diagonal Creutz ratios."""
+    """Return lines with flow scales, charge, susceptibilities and the diagonal Creutz ratios."""
     if results.stream is None:
         return []
     lines = []

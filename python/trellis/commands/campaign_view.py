@@ -1,4 +1,4 @@
-"""What a running campaign shows on a terminal: groups of tasks, what runs, and its last words."""
+"""The view of a running campaign on a terminal: groups of tasks, running tasks, and its last words."""
 
 from __future__ import annotations
 

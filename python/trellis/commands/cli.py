@@ -38,7 +38,7 @@ def info(
     json: Json = False,
     lattice: Lattice = None,
 ) -> None:
-    """What a gauge file is, its observables, and whether it is sound (exit status 0 if so)."""
+    """Show the format and the observables of a gauge file, and check it (exit status 0 if it is sound)."""
     from .info import info as command
 
     console.run(lambda: command(file, lattice=lattice, json=json), json)
@@ -261,7 +261,7 @@ def doctor(
     ] = "16.16.16.16",
     quick: Annotated[bool, typer.Option(help="Leave out the speed measurements.")] = False,
 ) -> None:
-    """What this build and this machine can do: a first look when something is slow or missing."""
+    """Show the abilities of this build and this machine: a first look when something is slow or missing."""
     from .doctor import doctor as command
 
     console.run(lambda: command(lattice=lattice, quick=quick, json=json), json)

@@ -35,7 +35,7 @@ def plan(
         bool, typer.Option("--schema-machine", help="The JSON schema of machine files.")
     ] = False,
 ) -> None:
-    """What would run, and when, without running it: checks the file and the machine."""
+    """Check the file and the machine, and show which tasks would run when, without running them."""
     from .campaign import plan as command
     from .campaign import print_schema
 
@@ -55,7 +55,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run it, or go on with it. SIGTERM (or Ctrl-C) starts nothing more; a second one ends what runs."""
+    """Run it, or go on with it. After SIGTERM (or Ctrl-C) no task starts; a second one ends running tasks."""
     from .campaign import run as command
 
     console.run(lambda: command(file, machine=machine, seconds=seconds, json=json), json, is_run=True)
@@ -67,7 +67,7 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Show it anew every second.")] = False,
     json: Json = False,
 ) -> None:
-    """How many tasks are done, running, failed; what runs where, and what failed why."""
+    """Show how many tasks are done, running and failed, where tasks run, and why tasks failed."""
     from .campaign import status as command
 
     console.run(lambda: command(file, watch=watch, json=json), json)

@@ -1,4 +1,4 @@
-"""How a command ends: exceptions become a message and an exit status."""
+"""The end of a command: exceptions become a message and an exit status."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _told_loss(status: int) -> int:
 
 
 def _in_words(error: Exception) -> str:
-    """What the system says without the number that it has for it: "FILE: Not a directory"."""
+    """Return the system's message without its error number: "FILE: Not a directory"."""
     if isinstance(error, OSError) and not isinstance(error, Error) and error.filename2 is None:
         if isinstance(error.filename, str | bytes) and error.strerror:
             return f"{os.fsdecode(error.filename)}: {error.strerror}"
@@ -67,7 +67,7 @@ def _in_words(error: Exception) -> str:
 
 
 def _reader_has_left() -> bool:
-    """Whether nobody reads standard output any more: head or less had enough, which is no error."""
+    """Return True if nobody reads standard output any more: head or less has ended, which is no error."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return any(event & select.POLLERR for _, event in poll.poll(0))

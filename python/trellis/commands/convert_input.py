@@ -64,7 +64,7 @@ def convert_input(source: Path, *, program: str, target: Path | None, json: bool
 
 
 def remarks_of(text: str) -> list[str]:
-    """Of a converter's run file: the comments at its head but the first, which names the source."""
+    """Return the comments at the head of a converter's run file but the first, which names the source."""
     head = itertools.takewhile(lambda line: line.startswith("# "), text.splitlines())
     return [line.removeprefix("# ") for line in head][1:]
 

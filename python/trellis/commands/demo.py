@@ -118,7 +118,7 @@ def _analyses(folder: Path) -> tuple[Analysis, Analysis]:
 
 
 def _require_done(manager: Manager, found: Result) -> None:
-    """What failed, with the end of its log."""
+    """Raise an Error if a task of the demo failed, with the end of its log, or if the demo was stopped."""
     for task, reason in found.failed.items():
         logs = sorted((manager.course.state / "logs").glob(f"{safe_name(task)}.*.log"))
         end = log_tail(logs[-1], 3000).decode(errors="replace").strip() if logs else ""

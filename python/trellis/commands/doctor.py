@@ -105,7 +105,7 @@ def _describe_tuner(tuner: dict[str, Any]) -> str:
 
 
 def _cuda(build: dict[str, Any], machine: dict[str, Any]) -> str:
-    """Whether device="cuda" can be used, and what it is."""
+    """Say which GPUs device="cuda" can use, or why there are none."""
     if not build["cuda"]:
         return "not in this build"
     if machine["cuda_failure"]:
@@ -135,7 +135,7 @@ def _parallel() -> dict[str, Any]:
 
 
 def _lanes(extents: tuple[int, int, int, int]) -> dict[str, Any]:
-    """How the lattice, cut over the ranks, is split over the lanes of a vector."""
+    """Return how the part of each rank is split over the lanes of a vector."""
     core = load()
     grid = core.choose_process_grid(list(extents), core.size())
     result: dict[str, Any] = {"lattice": list(extents), "grid": list(grid)}
@@ -151,7 +151,7 @@ def _lanes(extents: tuple[int, int, int, int]) -> dict[str, Any]:
 
 
 def _speed() -> dict[str, float]:
-    """10^9 bytes or flops per second of this rank."""
+    """Measure the speeds of this rank in 10^9 bytes or flops per second."""
     core = load()
     sizes = {"read_1_mib": 1, "read_16_mib": 16, "read_256_mib": 256}
     speed = {f"{name}_gbytes_per_second": read_bandwidth(size) * 1e-9 for name, size in sizes.items()}

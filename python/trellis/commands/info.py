@@ -59,12 +59,12 @@ def _polyakov_loop(U: GaugeField, direction: Literal["x", "y", "z", "t"]) -> com
 
 
 def checksums_of(report: FileReport) -> list[dict[str, Any]]:
-    """Of JSON objects about a file; a format without checksums has one that is null."""
+    """Return a file's checksums for its JSON object; a format without checksums has one entry of nulls."""
     return report.checksums or [{"kind": "none", "stored": None, "computed": None, "ok": None}]
 
 
 def describe(report: FileReport, loops: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
-    """The JSON object of `trellis info`."""
+    """Return the JSON object of `trellis info`."""
     return {
         "format": report.format,
         "lattice": list(report.lattice),

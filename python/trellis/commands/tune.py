@@ -75,7 +75,7 @@ def tune(run_file: Path, *, json: bool) -> int:
 
 
 def _model_of(tables: dict[str, Any]) -> type[GenerateRun] | type[HmcRun] | type[MeasureRun]:
-    """Which command the run file is for."""
+    """Return the model of the command that the run file is for."""
     if "configurations" in tables:
         return MeasureRun
     return HmcRun if "molecular_dynamics" in tables else GenerateRun

@@ -1,4 +1,4 @@
-"""What `trellis generate` keeps of a solve that failed: the links, and what it takes to repeat it."""
+"""The files that `trellis generate` keeps of a failed solve: the links, and all that repeating it needs."""
 
 from __future__ import annotations
 

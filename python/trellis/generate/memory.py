@@ -1,8 +1,8 @@
-"""How much memory gauge generation takes at its peak, for each rank.
+"""An estimate of the memory that gauge generation takes at its peak, for each rank.
 
-What the parts of a run hold was fitted to measured peaks (tests/python/generate/test_hmc_memory.py has the
-list): the statement is to be no less than the peak, and at most half as much again. In between lies what a
-process keeps of freed memory, which on small lattices is a third of the fields.
+The sizes of a run's parts are fitted to measured peaks, which tests/python/generate/test_hmc_memory.py lists.
+An estimate is at least the peak, and at most one and a half times the peak. The margin is needed because a
+process keeps some freed memory; on small lattices that is a third of the fields.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _HIGH, _LOW = 6.0, 1e-4
 
 
 def heatbath_bytes(run: GenerateRun, geometry: Geometry) -> float:
-    """Links, copies while files are written, and on-line measurements."""
+    """Return the bytes of links, copies while files are written, and on-line measurements."""
     field = gauge_field_bytes(geometry.local_extents, geometry.grid)
     return _PROCESS + _HEATBATH * field + _measurement_bytes(run.measure, [], geometry)
 
 
 def hmc_bytes(run: HmcRun, geometry: Geometry) -> float:
-    """Of the largest trajectory, its on-line measurements included."""
+    """Return the bytes of the largest trajectory, its on-line measurements included."""
     field = gauge_field_bytes(geometry.local_extents, geometry.grid)
     margin = _MARGIN if field <= _LARGE else _MARGIN_OF_LARGE
     if not run.fermions:
@@ -69,7 +69,7 @@ def hmc_bytes(run: HmcRun, geometry: Geometry) -> float:
 
 
 def _gauge_fields(run: HmcRun) -> float:
-    """Of everything that is as large as some gauge fields."""
+    """Return the size of links, momenta, forces and smearing, in gauge fields."""
     fields = _WITH_QUARKS
     levels = run.smearing.levels if any(f.type != "hisq" for f in run.fermions) else 0
     if levels:
@@ -87,12 +87,12 @@ def _gauge_fields(run: HmcRun) -> float:
 
 
 def _reals(type: str) -> int:
-    """Of a spinor, or a colour vector."""
+    """Return the number of real numbers in a spinor (Wilson) or a colour vector (staggered)."""
     return 24 if type == "wilson" else 6
 
 
 def _pole_bytes(fermion: FermionTable, geometry: Geometry) -> float:
-    """Of one vector on half the lattice for each pole and pseudofermion."""
+    """Return the bytes of one vector on half the lattice for each pole and pseudofermion."""
     if fermion.type == "wilson" and fermion.n_f == 2:
         return 0.0
     table = fermion.rational
@@ -109,7 +109,10 @@ def _pole_bytes(fermion: FermionTable, geometry: Geometry) -> float:
 
 
 def _measurement_bytes(table: MeasureTable | None, sea: Sequence[FermionTable], geometry: Geometry) -> float:
-    """Beyond a trajectory: noise vectors, the links of valence flavours, flows and smeared links."""
+    """Return the bytes that on-line measurements need beyond those of a trajectory.
+
+    They hold noise vectors, the links of valence flavours, flows and smeared links.
+    """
     if table is None:
         return 0.0
     has_hisq = any(fermion.type == "hisq" for fermion in sea)

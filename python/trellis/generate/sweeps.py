@@ -134,7 +134,7 @@ class _Generation:
         return U
 
     def _physics(self) -> dict[str, Any]:
-        """What decides the bits; a resumed run must have the same."""
+        """Return the tables that decide the bits; those of a resumed run must be the same."""
         run = self.run
         return {
             "lattice": list(run.lattice.extents),
@@ -149,7 +149,7 @@ class _Generation:
             raise BadArgument(f"{state.record}: {different_keys(found)}; a changed run needs another folder")
 
     def _one_sweep(self, U: GaugeField) -> bool:
-        """Whether the state was saved after it."""
+        """Do one sweep, and return True if the state was saved after it."""
         sweeps = self.run.sweeps
         self.sweep += 1
         start = time.perf_counter()
@@ -172,7 +172,10 @@ class _Generation:
         return True
 
     def _write_stream(self, state: int) -> None:
-        """For whoever looks at the run while it goes on; the last state has, or will have, that number."""
+        """Write the stream, which users may read while the run goes on.
+
+        `state` is the number that the last state has, or will have.
+        """
         run = self.run
         attributes = {"beta": run.action.beta, "seed": run.heatbath.seed, "last_state": state}
         attributes["thermalisation"] = run.sweeps.thermalisation

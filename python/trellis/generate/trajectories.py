@@ -169,7 +169,7 @@ class _Chain:
         return self._summary(U, first, time.perf_counter() - start, stopped=self.number < last)
 
     def _warn_of_parameters(self) -> None:
-        """What is legal, and seldom meant."""
+        """Warn of parameters that are legal and seldom meant."""
         run = self.run
         warn_of_large_rho("smearing", run.smearing.weights, run.smearing.levels, self.output)
         warn_of_valence(run.measure, self.output)
@@ -187,7 +187,7 @@ class _Chain:
             )
 
     def _prepare(self, U: GaugeField) -> None:
-        """Monomials and integrator, with the intervals of the state or measured on U."""
+        """Make monomials and integrator, with the intervals of the state or those measured on U."""
         run = self.run
         with announcing(self.output.notice):
             self.sea = make_sea(run, U, self.intervals)
@@ -203,7 +203,7 @@ class _Chain:
             self._warn_of_coarse(name, functions)
 
     def _warn_of_coarse(self, name: str, functions: dict[str, Rational]) -> None:
-        """Of the functions of a flavour those that decide the weight of configurations."""
+        """Warn of a large error in the functions of a flavour that decide the weight of configurations."""
         (table,) = (fermion.rational for fermion in self.run.fermions if fermion.name == name)
         worst = max(("heat_bath", "metropolis"), key=lambda use: functions[use].error)
         error = functions[worst].error
@@ -216,7 +216,7 @@ class _Chain:
             )
 
     def _widen(self, U: GaugeField, wider: dict[str, Interval], first: str) -> None:
-        """New rational functions for flavours with eigenvalues at U outside of their interval."""
+        """Make new rational functions for flavours with eigenvalues at U outside of their interval."""
         if not wider:
             return
         assert self.intervals is not None
@@ -287,7 +287,7 @@ class _Chain:
             self._save(U, "checkpoint")
 
     def _how_to_repeat(self) -> dict[str, Any]:
-        """What keys the random numbers and makes the monomials, for the record of a solve that failed."""
+        """Return the keys of the random numbers and the intervals, for the record of a failed solve."""
         random = self.run.random
         return {
             "seed": random.seed,
@@ -297,7 +297,7 @@ class _Chain:
         }
 
     def _computed(self, U: GaugeField, number: int) -> tuple[dict[str, Any], dict[str, Any], float]:
-        """A trajectory: its record, what was found of reversibility, and when it began."""
+        """Compute a trajectory; return its record, the violations of reversibility, and its start time."""
         table = self.run.trajectories
         extra: dict[str, Any] = {}
         if not self.is_covered:  # what goes on in this process was looked at when it was proposed
@@ -379,7 +379,10 @@ class _Chain:
         )
 
     def _warn_of_thermalisation(self) -> None:
-        """What the test would have refused and the chain went through, at the end of a command."""
+        """Warn of trajectories of the thermalisation that the Metropolis test would have refused.
+
+        The warning comes at the end of a command.
+        """
         large = [dH for dH in self.thermalising if dH > _LARGE_VIOLATION]
         if large:
             self.output.warning(

@@ -1,4 +1,4 @@
-"""What a chain prints: a line for each trajectory, and where the time went."""
+"""The report of a chain: a line for each trajectory, and the share of time of each kind of work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ..evolve.ensemble import Stream
 from ..ground.machine import roof_gflops
 
-#: What a share above one means.
+#: The explanation of the roof, and of a share above one.
 ABOVE_THE_ROOF = (
     "roof: what the peak in the precision of the part's fields and reads of as many bytes as the run's "
     "fields allow; above 100 %: float inside a solve, or fields that stay in a nearer cache"
@@ -16,7 +16,7 @@ ABOVE_THE_ROOF = (
 
 
 def describe_trajectory(number: int, record: dict[str, Any], stream: Stream, seconds: float) -> str:
-    """One line: plaquette, dH, the verdict, forces and iterations of each monomial, seconds."""
+    """Return one line: plaquette, dH, the verdict, forces and iterations of each monomial, seconds."""
     verdict = "accepted" if record["is_accepted"] else "rejected"
     parts = [
         f"{number:6d}  plaquette {stream.values['plaquette'][-1]:.6f}  dH {record['dH']:+.4f}  {verdict}"
@@ -55,16 +55,16 @@ class Part:
 
     @classmethod
     def of(cls, counted: dict[str, float], fields: int, precision: str) -> Part:
-        """Of one trajectory, beside the roof of this machine. Collective.
+        """Compare the work of one trajectory with the roof of this machine. Collective.
 
         Parameters
         ----------
         counted
             seconds, flops, bytes.
         fields
-            Bytes of the run's fields on all ranks: which level of memory they come from.
+            Bytes of the run's fields on all ranks; they decide from which level of memory they come.
         precision
-            "double" or "single", of the part's fields: which peak is its roof.
+            "double" or "single", the precision of the part's fields; it decides which peak is the roof.
         """
         flops, moved = counted["flops"], counted["bytes"]
         roof = flops / (1e9 * roof_gflops(flops, moved, fields, precision)) if flops > 0 else 0.0

@@ -45,7 +45,7 @@ class Current:
 
     @property
     def insertion(self) -> str | ConservedCurrent:
-        """As tr.three_point takes it."""
+        """The current in the form that tr.three_point takes."""
         return self.conserved or self.gamma
 
 

@@ -1,7 +1,8 @@
-"""What is measured of a configuration that is not finished: its sources so far, in a file beside the results.
+"""The finished sources of a configuration whose measurement goes on, in a file beside the results.
 
-``correlators.NNNNNN.unfinished`` is an archive of NumPy: the correlators of each source, and as a text what
-they are of. A stop or a crash loses the source in hand and no other. It goes away once the result is there.
+``correlators.NNNNNN.unfinished`` is an archive of NumPy. It has the correlators of each source, and a text
+that names the run's tables and the configuration. A stop or a crash loses the source in hand and no other.
+The file is removed once the result is written.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from .inputs import Content
 from .result_files import Measured, physics, require_same_physics, result_file
 
 _TEXT = "about"
-#: What NumPy raises on archives that are cut or damaged, and what a text with other keys does.
+#: NumPy raises these on archives that are cut or damaged, and a text with other keys raises some of them.
 _DAMAGE = (OSError, EOFError, KeyError, TypeError, ValueError, IndexError, zipfile.BadZipFile)
 
 
 def unfinished_file(folder: Path, number: int) -> Path:
-    """Where the sources go that are measured before the last one."""
+    """Return the path of the file of all sources that are measured before the last one."""
     return result_file(folder, number).with_suffix(".unfinished")
 
 

@@ -20,33 +20,33 @@ _ROUNDING = 1e-12  # of the mean plaquette, relative: sums of the same links by 
 
 @dataclass(frozen=True)
 class FileStamp:
-    """What tells without reading a file that it is the one it was: size in bytes, time of the last change."""
+    """Size in bytes and time of the last change: they show without reading that a file did not change."""
 
     bytes: int
     modified_ns: int
 
     @classmethod
     def of(cls, path: str) -> FileStamp:
-        """Of a file as it is now. Collective."""
+        """Return the stamp of a file as it is now. Collective."""
         status = on_root(Path(path).stat)
         return cls(status.st_size, status.st_mtime_ns)
 
 
 @dataclass(frozen=True)
 class Content:
-    """What tells links from others: checksums of their file, and the plaquette."""
+    """Checksums of a configuration's file and the plaquette; they tell its links from others."""
 
     checksums: dict[str, str]
     plaquette: float
 
     @classmethod
     def of(cls, U: GaugeField) -> Content:
-        """Of links that were read. Collective."""
+        """Return the content of links that were read from a file. Collective."""
         assert U.report is not None
         return cls({c["kind"]: f"{c['computed']:08x}" for c in U.report.checksums}, U.plaquette)
 
     def difference(self, U: GaugeField) -> str:
-        """What is stored and what was read, where these differ; else nothing. Collective."""
+        """Return "expected ..., found ..." if the links differ from these, else "". Collective."""
         now = Content.of(U)
         common = sorted(self.checksums.keys() & now.checksums.keys())
         if any(self.checksums[kind] != now.checksums[kind] for kind in common):
@@ -60,12 +60,14 @@ class Content:
 
 
 def require_one_lattice(found: Iterable[tuple[int, str]], table: ConfigurationsTable) -> tuple[int, ...]:
-    """The lattice of all configurations, by what their headers and sizes say; no links are read. Collective.
+    """Return the lattice of all configurations, as their headers and sizes state it; no links are read.
+
+    Collective.
 
     Raises
     ------
     BadArgument
-        Files that are no configurations, are cut off, or are of another lattice than most: all are named.
+        Files are no configurations, are cut off, or have another lattice than most; all are named.
     """
     lattices: dict[str, tuple[int, ...]] = {}
     problems: list[str] = []
@@ -152,7 +154,7 @@ def require_same_inputs(
 
 
 def _has_stamp(root: Any, path: str, now: FileStamp) -> bool:
-    """Whether the result names this file as it is now; older results say nothing of sizes and dates."""
+    """Return True if the result names this file as it is now; older results have no sizes and dates."""
     names = ("input_bytes", "input_modified_ns")
     if root.text("input_file") != path or not all(map(root.has_attribute, names)):
         return False
@@ -160,6 +162,6 @@ def _has_stamp(root: Any, path: str, now: FileStamp) -> bool:
 
 
 def _content(root: Any) -> Content:
-    """What a result says of its configuration."""
+    """Read the checksums and the plaquette of a result's configuration."""
     parts = (part.partition("=") for part in root.text("input_checksum").split())
     return Content({kind: sum for kind, _, sum in parts}, *root.reals("plaquette"))

@@ -182,7 +182,7 @@ def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
 
 
 class _Measurement:
-    """What the configurations of a run share."""
+    """A measurement: the state that the configurations of a run share, and the work on each of them."""
 
     def __init__(self, run: MeasureRun, text: str, output: Output, stop: StopRequest) -> None:
         self.run, self.text, self.output, self.stop = run, text, output, stop
@@ -287,7 +287,7 @@ class _Measurement:
     def _correlators(
         self, U: GaugeField, number: int, path: str, show: Any, count: int, folder: Path
     ) -> Measured:
-        """Of all sources; nothing without [fermion]."""
+        """Measure the correlators of all sources; there are none without [fermion]."""
         run = self.run
         measured = Measured([], [], [], None)
         if run.fermion is None:
@@ -342,8 +342,10 @@ class _Measurement:
     def _quarks(
         self, solves: dict[str, BoundSolver], source: Source, index: int, files: ConfigurationPropagators
     ) -> tuple[dict[str, Propagator], list[bool]]:
-        """Those of all flavours: up, where it is solved for apart down, and where there is one strange; and
-        which of them were read."""
+        """Return the propagators of all flavours by name, and for each of them whether it was read.
+
+        The flavours are up, down if it is solved for apart, and strange if the run has one.
+        """
         quarks, are_read = {}, []
         for flavour, solve in solves.items():
             self.stop.check()
@@ -356,7 +358,7 @@ class _Measurement:
         return quarks, are_read
 
     def _warn_once(self, warning: str) -> None:
-        """Of stored propagators: the first of many."""
+        """Print the first warning about stored propagators, and none of the later ones."""
         if not self.is_warned_of_files:
             self.output.warning(warning)
         self.is_warned_of_files = True
@@ -364,7 +366,10 @@ class _Measurement:
     def _one_source(
         self, solves: dict[str, BoundSolver], quarks: dict[str, Propagator], links: GaugeField, path: str
     ) -> tuple[dict[str, NDArray], list[SolveReport]]:
-        """All correlators of a source, and reports of the further solves; `links`: of Gaussian sinks."""
+        """Return all correlators of a source, and the reports of the further solves.
+
+        Gaussian sinks are smeared with `links`.
+        """
         run, S = self.run, quarks["up"]
         light = [flavour for flavour in ("up", "down") if flavour in quarks]
         currents = {

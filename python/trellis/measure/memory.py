@@ -1,4 +1,4 @@
-"""How much memory a measurement takes at its peak, for each rank, from what its run file asks for."""
+"""An estimate from the run file of the memory that a measurement takes at its peak, for each rank."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6}
 _STEPS_OF_GCR = 16
 #: At most, but on lattices that fit a cache.
 _COLUMNS_OF_A_BATCH = 4
-#: Of a propagator.
+#: Columns of a propagator.
 _COLUMNS = 12
 #: Kept with 5-D fields: their source, and copies of the quark and its midpoint.
 _BESIDE_FIELDS = 3

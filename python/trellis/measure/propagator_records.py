@@ -1,8 +1,8 @@
-"""What a stored propagator says of the measurement that it belongs to, and whether that is this one.
+"""The record of a stored propagator, which names the measurement that it belongs to.
 
-The text stands in the file (doc/formats.md): CRC-32, then JSON with operator, links, source, place,
-configuration and the report of the solve. Numbers of the file are another matter: their reader compares
-checksum and norm.
+A run compares it with its own. The text stands in the file (doc/formats.md): CRC-32, then JSON with operator,
+links, source, place, configuration and the report of the solve. The reader of the file's numbers compares
+their checksum and norm.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from .inputs import Content
 
 @dataclass(frozen=True)
 class PropagatorRecord:
-    """Of one propagator.
+    """The record of one propagator.
 
     Attributes
     ----------
     operator
-        With the plaquette of the links that it sees.
+        The operator's record, with the plaquette of the links that it sees.
     tables
-        What of the run file made links and source.
+        The keys of the run file that decide links and source.
     at
         x, y, z, t of the source.
     content
-        Of the configuration.
+        Checksums and plaquette of the configuration.
     solver
-        Tables of the run file; only the tolerance has to suit.
+        The tables [solver] and [deflation] of the run file; only the tolerance has to suit.
     bits
-        Fewest of any file that the numbers went through.
+        The fewest bits of a number in any file that the numbers went through.
     report
-        Of the solve.
+        The report of the solve.
     axial_current
-        conserved_axial over time, where it was asked for.
+        conserved_axial over time, if the run asked for it.
     """
 
     operator: OperatorRecord
@@ -58,24 +58,24 @@ class PropagatorRecord:
     axial_current: list[float] | None = None
 
     def to_text(self) -> str:
-        """For a file."""
+        """Return the text that stands in a file."""
         content = dataclasses.asdict(self) | {"operator": self.operator.to_text()}
         text = json.dumps(content, sort_keys=True).replace("<", "\\u003c").replace("&", "\\u0026")
         return f"{zlib.crc32(text.encode()):08x} {text}"
 
     @classmethod
     def from_text(cls, text: str, path: str) -> PropagatorRecord:
-        """What :meth:`to_text` wrote.
+        """Read the text that :meth:`to_text` wrote.
 
         Parameters
         ----------
         path
-            For messages.
+            The file's name, for messages.
 
         Raises
         ------
         FileError
-            Something else.
+            The text is damaged, or no record.
         """
         stored, _, json_text = text.partition(" ")
         computed = f"{zlib.crc32(json_text.encode()):08x}"
@@ -140,12 +140,12 @@ def expected_record(
     report: SolveReport,
     axial_current: list[float] | None = None,
 ) -> PropagatorRecord:
-    """Of a propagator of this run, in double.
+    """Return the record that a propagator of this run has in double precision.
 
     Parameters
     ----------
     number
-        Of the configuration.
+        The number of the configuration.
     """
     tables = {"smearing": _links(run.smearing), "source": _source(run, number)}
     solver = {
@@ -156,7 +156,7 @@ def expected_record(
 
 
 def _links(table: SmearingTable) -> dict[str, Any]:
-    """Keys that say something: a weight without steps does not."""
+    """Return the keys that change links; a weight without steps does not."""
     keys: list[str] = []
     keys += ["ape_steps", "ape_alpha", "ape_spatial"] if table.ape_steps else []
     keys += ["stout_steps", "stout_rho"] if table.stout_steps else []

@@ -51,7 +51,7 @@ _DAMAGED = (
 
 @dataclass
 class Measured:
-    """What one configuration gave: a table (name -> [momentum, time]) for each source, and the rest."""
+    """The results of one configuration: a table (name -> [momentum, time]) for each source, and the rest."""
 
     tables: list[dict[str, NDArray]]
     positions: list[tuple[int, ...]]
@@ -61,17 +61,17 @@ class Measured:
 
     @property
     def solved(self) -> list[SolveReport]:
-        """Reports of solves that were done, and not of those that files tell of."""
+        """The reports of this run's own solves, without those of propagators that were read."""
         return [r for r, is_read in zip(self.reports, self.are_read, strict=True) if not is_read]
 
 
 def result_file(folder: Path, number: int) -> Path:
-    """Where the correlators of a configuration go."""
+    """Return the path of the file of a configuration's correlators."""
     return folder / f"correlators.{number:06d}.h5"
 
 
 def physics(run: MeasureRun) -> str:
-    """What all files of a measurement have to share, as JSON text."""
+    """Return the tables that all files of a measurement have to share, as JSON text."""
     tables = {}
     for name in _PHYSICS:
         table = getattr(run, name)
@@ -80,7 +80,7 @@ def physics(run: MeasureRun) -> str:
 
 
 def _without_none(value: Any) -> Any:
-    """Keys that say nothing left out: newer versions have more of them."""
+    """Leave out keys that are None, since newer versions have more of them."""
     if isinstance(value, dict):
         return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
     return value
@@ -100,13 +100,13 @@ def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
 
 
 def _require_readable(path: Path) -> None:
-    """What the system refuses to this process (no permission, a disk that fails) is no damage."""
+    """Read one byte, so that the system's refusals (no permission, a failing disk) do not count as damage."""
     with open(path, "rb") as file:
         file.read(1)
 
 
 def _read_all(root: Any, path: Path) -> None:
-    """Every dataset, for its checksum."""
+    """Read every dataset, so that its checksum is compared."""
     dataset_checksums.read(root, "configurations", f"{path}: ", integers=True)
     for part in ("correlators", "solves", "flow"):
         if root.has(part):
@@ -181,7 +181,7 @@ def _write_correlators(
 
 
 def momenta_of(run: MeasureRun, name: str, momenta: list) -> list:
-    """Of the second axis of a dataset, `momenta` being those of [correlators]."""
+    """Return the momenta of a dataset's second axis; `momenta` are those of [correlators]."""
     kind, _ = _kind_and_particle(name, None) if name.startswith("three_point_") else ("", "")
     return (run.three_point.momenta or momenta) if kind == "three_point" else momenta
 
@@ -249,14 +249,15 @@ def _number_or_text(value: Coefficients) -> float | str:
 
 
 def _write_flow(group: Any, history: FlowHistory) -> None:
-    """Columns over flow times; time alone has no first axis of configurations."""
+    """Write the columns over flow times; time alone has no first axis of configurations."""
     dataset_checksums.write(group, "time", history.time)
     for name in ("energy_clover", "energy_plaquette", "charge_clover", "charge_improved"):
         dataset_checksums.write(group, name, getattr(history, name)[np.newaxis])
 
 
 def _write_solves(group: Any, measured: Measured) -> None:
-    """What depends on clocks are attributes: datasets are the same bits whenever they are made."""
+    """Write the reports of solves. Numbers that depend on clocks are attributes, so that datasets always have
+    the same bits."""
     reports = measured.reports
     columns = {
         "iterations": [float(r.iterations) for r in reports],
@@ -277,7 +278,7 @@ def _write_solves(group: Any, measured: Measured) -> None:
 
 
 def _beta_of(path: str) -> float | None:
-    """From the record that `trellis generate` writes beside a configuration, if there is one."""
+    """Read beta from the record that `trellis generate` writes beside a configuration, if there is one."""
     record = Path(path).with_suffix(".json")
     try:
         return float(json_text.loads(record.read_text(encoding="utf-8"))["physics"]["action"]["beta"])

@@ -1,4 +1,4 @@
-"""What the tables of a measurement's run file stand for: configurations, links, operator, solver, sources."""
+"""Functions that make configurations, links, operator, solver and sources from a measurement's run file."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _tell_places(numbered: list[tuple[int, str]], say: Callable[[str], None]) ->
 
 
 def _between_limits(found: dict[int, str], table: ConfigurationsTable) -> list[tuple[int, str]]:
-    """Those with numbers first..last of the table, ascending."""
+    """Return the configurations with numbers from the table's first to its last, in ascending order."""
     first = table.first if table.first is not None else -1
     chosen = [
         (n, p) for n, p in sorted(found.items()) if n >= first and (table.last is None or n <= table.last)
@@ -137,14 +137,14 @@ def _between_limits(found: dict[int, str], table: ConfigurationsTable) -> list[t
 
 
 def between(table: ConfigurationsTable, first: int | None, last: int | None) -> ConfigurationsTable:
-    """Those of the table's configurations with numbers first..last; None: no limit."""
+    """Return the table with only its configurations from number first to last; None: no limit."""
     lower = [n for n in (table.first, first) if n is not None]
     upper = [n for n in (table.last, last) if n is not None]
     return table.model_copy(update={"first": max(lower, default=None), "last": min(upper, default=None)})
 
 
 def make_solver(table: SolverTable) -> Solver:
-    """The solver that a run file describes."""
+    """Make the solver that a run file describes."""
     method: Any = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr, "mr": mr}[table.type]
     own = {"restart_length": table.restart_length, "relaxation": table.relaxation}
     given: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
@@ -158,7 +158,7 @@ def make_solver(table: SolverTable) -> Solver:
 
 
 def coefficients(values: Coefficients) -> complex | list[complex]:
-    """b5 or c5 of a run file as numbers: [re, im] is a complex one."""
+    """Return b5 or c5 of a run file as numbers; [re, im] is a complex one."""
     if not isinstance(values, list):
         return values
     return [complex(*z) if isinstance(z, tuple) else z for z in values]
@@ -259,18 +259,21 @@ def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
     return U
 
 
-#: Said where :func:`has_mirrored_mesons`.
+#: The warning if :func:`has_mirrored_mesons` is true.
 MIRRORED = f"fermion.b5, fermion.c5: {MIRRORED_MESONS}; nucleons and [feynman_hellmann] do not need it"
 
 
 def has_mirrored_mesons(run: MeasureRun) -> bool:
-    """Whether mesons are asked for of domain-wall quarks whose antiquarks have other coefficients."""
+    """Return True if the run asks for mesons of domain walls whose antiquarks have other coefficients."""
     fermion, wanted = run.fermion, run.correlators.mesons or run.correlators.meson
     return bool(wanted and fermion and fermion.type == "moebius" and not fermion.is_gamma5_hermitian)
 
 
 def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
-    """Keys of isotropic Wilson quarks with masses between -6 and -2: misprints, mostly (1.3 for 0.13)."""
+    """Return the keys of isotropic Wilson quarks with masses between -6 and -2, and their kappas.
+
+    Most are misprints (1.3 for 0.13).
+    """
     fermion = run.fermion
     if fermion is None or fermion.type != "wilson_clover" or (fermion.nu, fermion.xi0) != (1, 1):
         return []
@@ -279,7 +282,7 @@ def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
 
 
 def doublers_on_walls(run: MeasureRun) -> str:
-    """What is said of domain walls that bind spatial doublers; else nothing."""
+    """Return a warning about domain walls that bind spatial doublers; else ""."""
     fermion = run.fermion
     if fermion is None or fermion.type != "moebius":
         return ""
@@ -287,7 +290,10 @@ def doublers_on_walls(run: MeasureRun) -> str:
 
 
 def is_amplifying(run: MeasureRun) -> bool:
-    """Whether a step 1 - 6 a + a (six hops), a = width^2 / (4 steps), has an eigenvalue below -1."""
+    """Return True if a step of Gaussian smearing has an eigenvalue below -1.
+
+    The step is 1 - 6 a + a (six hops) with a = width^2 / (4 steps).
+    """
     is_gaussian = "gaussian" in (run.source.type, run.sink.type)
     return run.fermion is not None and is_gaussian and run.source.width**2 / (4 * run.source.steps) > 1 / 6
 
@@ -295,7 +301,7 @@ def is_amplifying(run: MeasureRun) -> bool:
 def source_positions(
     table: SourceTable, number: int, extents: tuple[int, ...], *, fixed_time: bool = False
 ) -> list[tuple[int, ...]]:
-    """Positions on one configuration: those of the run file, shifted by each vector of the shift_seed.
+    """Return the positions on one configuration: the run file's, shifted by each vector of the shift_seed.
 
     No two sources are at one place; of walls and noise only the time counts.
 
@@ -337,8 +343,10 @@ def source_positions(
 
 
 def _require_places(table: SourceTable, extents: tuple[int, ...], axes: slice) -> None:
-    """So many shifts that one is free whatever was drawn before: each rules out those by a difference of two
-    positions."""
+    """Refuse so many shifts that the lattice may have no place for another.
+
+    Each shift rules out the shifts that differ from it by the difference of two positions.
+    """
     differences = {
         tuple((x - y) % n for x, y, n in zip(a, b, extents, strict=True))[axes]
         for a in table.positions
@@ -353,17 +361,20 @@ def _require_places(table: SourceTable, extents: tuple[int, ...], axes: slice) -
 
 
 def has_fixed_time(table: FermionTable) -> bool:
-    """Whether sources have one distance from a wall: with Dirichlet time correlators depend on it."""
+    """Return True with Dirichlet boundaries in time: correlators depend on the distance from the boundary.
+
+    The sources of such a run keep their times.
+    """
     return table.boundary_t == "dirichlet"
 
 
 def are_beyond_half(momenta: Sequence[Sequence[int]], extents: tuple[int, ...]) -> bool:
-    """Whether a component of n is beyond L/2: then n is another momentum modulo L."""
+    """Return True if a component of n is beyond L/2: then n is another momentum modulo L."""
     return any(2 * abs(k) > extent for n in momenta for k, extent in zip(n, extents[:3], strict=True))
 
 
 def _shift(seed: int | None, number: int, index: int, extents: tuple[int, ...]) -> tuple[int, ...]:
-    """The index-th random vector of a configuration; none without a seed."""
+    """Return the index-th random vector of a configuration; it is 0 without a seed."""
     if seed is None:
         return (0, 0, 0, 0)
     text = f"trellis source shift {seed} {number}" + (f" {index}" if index else "")
@@ -373,7 +384,7 @@ def _shift(seed: int | None, number: int, index: int, extents: tuple[int, ...]) 
 
 
 def make_source(table: SourceTable, U: GaugeField, at: tuple[int, ...], number: int) -> Source:
-    """The source at one position of the configuration of this number."""
+    """Make the source at one position of the configuration of this number."""
     if table.type == "noise":
         assert table.noise_seed is not None  # a SourceTable of noise has one
         return noise_source(

@@ -1,4 +1,4 @@
-"""How fast the solves of a measurement were, in the three measures that papers report."""
+"""The speed of a measurement's solves, in the three measures that papers report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..ground.solve_report import SolveReport
 
 @dataclass(frozen=True)
 class Speed:
-    """Of all solves together: work over time. None: a solve does not say it.
+    """The speed of all solves together: their work over their time. None: a solve does not state its work.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Speed:
 
     @classmethod
     def of(cls, reports: list[SolveReport]) -> Speed | None:
-        """None without solves."""
+        """Return the speed of these solves; None if there are none."""
         seconds = sum(r.seconds for r in reports)
         if not seconds > 0:
             return None

@@ -30,18 +30,18 @@ from .inputs import Content
 from .propagator_records import PropagatorRecord, expected_record
 
 _SUFFIXES = {"hdf5": ".h5", "lime": ".lime"}
-#: Of what is expected of a file: not compared.
+#: The report in the record that is expected of a file; it is not compared.
 _NO_REPORT = SolveReport("", 0, (), True, "", 0.0, 0.0, 0.0)
 
 
 def propagator_file(folder: Path, flavour: str, number: int, index: int, format: str) -> Path:
-    """Where the propagator of a flavour goes, of a configuration and a source by their numbers."""
+    """Return the path of a flavour's propagator; configuration and source have these numbers."""
     name = "propagator" if flavour == "up" else f"propagator_{flavour}"
     return folder / f"{name}.{number:06d}.{index}{_SUFFIXES[format]}"
 
 
 def has_propagators(folder: Path, run: MeasureRun, number: int) -> bool:
-    """Whether a run that was interrupted left some of this configuration. On one rank."""
+    """Return True if a run that was interrupted left propagators of this configuration. On one rank."""
     if not run.output.propagators:
         return False
     suffix = _SUFFIXES[run.output.propagator_format]
@@ -49,7 +49,7 @@ def has_propagators(folder: Path, run: MeasureRun, number: int) -> bool:
 
 
 class ConfigurationPropagators:
-    """Of one configuration.
+    """The propagators of one configuration: they are read if they are stored, and else solved for.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class ConfigurationPropagators:
     number, U
         The configuration.
     folder
-        The run's own.
+        The run's own folder.
     resume
-        Whether an earlier run may have left some in `folder`.
+        True if an earlier run may have left propagators in `folder`.
     warn
-        Gets what the user should know.
+        It is called with warnings for the user.
     """
 
     def __init__(
@@ -92,14 +92,16 @@ class ConfigurationPropagators:
         keep_fields: bool,
         before_solve: Callable[[], None],
     ) -> tuple[Propagator, bool]:
-        """The propagator, and whether it was read; it is stored where the run file says so. Collective.
+        """Return the propagator, and True if it was read. Collective.
+
+        A propagator that was solved for is stored if the run file asks for it.
 
         Parameters
         ----------
         index
-            Of the source among those of the configuration.
+            The number of the source among those of the configuration.
         keep_fields
-            Whether the 5-D solution is needed: no file has it.
+            True if the 5-D solution is needed, which no file has.
         """
         own = propagator_file(self._folder, flavour, self._number, index, self._run.output.propagator_format)
         has_axial = flavour == "up" and self._run.correlators.conserved_axial
@@ -150,7 +152,7 @@ class ConfigurationPropagators:
     def _of_earlier_run(
         self, path: Path, expected: PropagatorRecord, source: Source, solve: BoundSolver
     ) -> tuple[Propagator, PropagatorRecord]:
-        """What [stored_propagators] names. Collective."""
+        """Read a propagator of [stored_propagators], and its record. Collective."""
         record = self._record(path)
         if record is None:
             raise FileError(
@@ -167,7 +169,7 @@ class ConfigurationPropagators:
     def _read_own(
         self, path: Path, expected: PropagatorRecord, source: Source, solve: BoundSolver
     ) -> Propagator | None:
-        """Of the run that is resumed; None of one by a version that left no record."""
+        """Read a propagator of the run that is resumed; None if an old version wrote it without a record."""
         way = "move it away, and --resume solves for it again"
         try:
             record = self._record(path)
@@ -218,7 +220,7 @@ class ConfigurationPropagators:
         return S
 
     def _midpoint(self, path: Path, record: PropagatorRecord, source: Source, way: str) -> Propagator:
-        """Of a LIME file, in a file of its own."""
+        """Read the midpoint of a LIME file, which has a file of its own."""
         own = _midpoint_file(path)
         if path.suffix != ".lime" or not on_root(own.exists):
             raise FileError(f"{path}: expected its midpoint too, for m_res, in {own}; found none; {way}")
@@ -229,7 +231,7 @@ class ConfigurationPropagators:
         return self._read(own, source, way)
 
     def _read(self, path: Path, source: Source, way: str) -> Propagator:
-        """The numbers, whose checksum and norm have to be there and right. Collective."""
+        """Read the numbers; checksum and norm have to be there and right. Collective."""
         lattice = self._U.geometry
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

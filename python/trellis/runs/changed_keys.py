@@ -1,4 +1,4 @@
-"""What a run may change when it goes on: how it gets to its distribution, and not the distribution.
+"""The keys that a run may change when it goes on: those that leave the distribution alone.
 
 Keys are compared one by one, under the names that messages about run files use ("integrator.0.steps").
 """
@@ -29,7 +29,7 @@ _ABSENT = None
 
 
 def physics_of(run: HmcRun) -> dict[str, Any]:
-    """The tables that decide the bits of trajectories, as states have them."""
+    """Return the tables that decide the bits of trajectories, as states have them."""
     content = run.model_dump(
         mode="json", by_alias=True, exclude={"machine", "output", "trajectories", "measure"}
     )
@@ -38,7 +38,7 @@ def physics_of(run: HmcRun) -> dict[str, Any]:
 
 
 def course_of(run: HmcRun) -> dict[str, Any]:
-    """What decides when something is kept, saved and measured, and no bit of a trajectory."""
+    """Return the keys that decide when the run keeps, saves and measures, and no bit of a trajectory."""
     tables = {} if run.measure is None else run.measure.model_dump(include={"fermions", "flow", "loops"})
     every = {name: {"every": table["every"]} for name, table in tables.items() if table is not None}
     return {
@@ -48,19 +48,19 @@ def course_of(run: HmcRun) -> dict[str, Any]:
 
 
 def changes(record: Mapping[str, Any], run: HmcRun, name: str) -> list[dict[str, Any]]:
-    """Keys whose values are not those of a state, each with `key`, `before` and `now`.
+    """Return the keys whose values are not those of a state, each with `key`, `before` and `now`.
 
     Parameters
     ----------
     record
-        Of the state that the run goes on from.
+        The record of the state that the run goes on from.
     name
-        The state's, for messages.
+        The state's name, for messages.
 
     Raises
     ------
     BadArgument
-        Some of them decide the distribution; the message names these, and no others.
+        Some of the keys decide the distribution; the message names these, and no others.
     """
     before = {**record["physics"], **record.get("course", course_of(run))}
     # what earlier versions did not have is not different where it has its default
@@ -86,14 +86,17 @@ def different_keys(found: list[dict[str, Any]]) -> str:
 
 
 def describe_change(change: Mapping[str, Any], first: int) -> str:
-    """ "integrator.0.steps: 8 -> 10 from trajectory 31 on" """
+    """Return a line like "integrator.0.steps: 8 -> 10 from trajectory 31 on"."""
     return (
         f"{change['key']}: {_shown(change['before'])} -> {_shown(change['now'])} from trajectory {first} on"
     )
 
 
 def differing_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Of two nested tables, each with `key`, `before` and `now`; None: not there."""
+    """Return the keys that differ in two nested tables, each with `key`, `before` and `now`.
+
+    The value of a key that a table lacks is None.
+    """
     a, b = _flat(before), _flat(now)
     return [
         {"key": key, "before": a.get(key, _ABSENT), "now": b.get(key, _ABSENT)}
@@ -103,7 +106,7 @@ def differing_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[di
 
 
 def require_tested(found: list[dict[str, Any]], made: int, name: str) -> None:
-    """Trajectories without the Metropolis test stay thermalisation.
+    """Require that trajectories without the Metropolis test stay thermalisation.
 
     Raises
     ------

@@ -158,7 +158,7 @@ def _byte(number: int) -> int:
 
 
 def _try_lock(descriptor: int, byte: int) -> bool:
-    """Whether it was to be had."""
+    """Lock a byte without waiting; return True if that succeeded."""
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
     except OSError as error:
@@ -180,7 +180,7 @@ def _lock_text(descriptor: int, path: Path) -> None:
 
 
 def _read_text(descriptor: int) -> list[dict[str, Any]]:
-    """Its lines; those that say something else are left out, since they are for messages only."""
+    """Return the lines of the lock file; damaged ones are left out, since they are for messages only."""
     found = []
     for line in os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace").splitlines():
         with contextlib.suppress(ValueError):
@@ -201,7 +201,10 @@ def _numbers_in(line: dict[str, Any]) -> list[int]:
 
 
 def _is_dead(descriptor: int, line: dict[str, Any]) -> bool:
-    """Whether its run holds nothing any more; what is locked to find out is dropped with the descriptor."""
+    """Return True if the run of this line holds no lock any more.
+
+    The bytes that this locks to find out are freed with the descriptor.
+    """
     return all(_try_lock(descriptor, _byte(number)) for number in _numbers_in(line))
 
 

@@ -119,7 +119,7 @@ class Output:
 
 
 def _reaches_a_terminal() -> bool:
-    """Whether a terminal at standard output is one that somebody looks at.
+    """Return True if a terminal at standard output is one that somebody looks at.
 
     Open MPI gives rank 0 a terminal of its own whose text goes where mpirun's goes, perhaps to a file.
     """
@@ -134,7 +134,7 @@ def _reaches_a_terminal() -> bool:
 
 @contextmanager
 def naming_standard_output() -> Iterator[None]:
-    """A full disk behind it: the system's message names no file."""
+    """Name standard output in the message of a full disk; the system's own names no file."""
     try:
         yield
     except BrokenPipeError:  # head or less had enough

@@ -1,4 +1,4 @@
-"""What the commands with a run file do first: validate on rank 0, set threads, check memory."""
+"""The first steps of commands with a run file: they validate it on rank 0, set threads and check memory."""
 
 from __future__ import annotations
 
@@ -88,18 +88,18 @@ def warn_of_large_rho(
 
 
 def warn_of_valence(measure: MeasureTable | None, output: Output) -> None:
-    """What is legal and odd in the flavours of [[measure.valence]]."""
+    """Warn of legal and odd parameters in the flavours of [[measure.valence]]."""
     for number, flavour in enumerate(measure.valence if measure else []):
         warn_of_large_rho(f"measure.valence.{number}", flavour.weights, flavour.levels, output)
 
 
 def make_output_folder(folder: Path, key: str = "output.directory") -> None:
-    """On rank 0 only (:func:`on_root`). `key` names it in messages.
+    """Make the output folder, on rank 0 only (:func:`on_root`). `key` names it in messages.
 
     Raises
     ------
     BadArgument
-        No name of a folder.
+        The text is no name of a folder.
     FileError
         The folder does not exist and cannot be made, or nothing can be written to it.
     """
@@ -203,12 +203,12 @@ def start_field(
 
 
 def require_lattice(what: str, U: GaugeField, geometry: Geometry) -> None:
-    """What was read is of the run file's lattice.
+    """Require that links which were read have the run file's lattice.
 
     Raises
     ------
     BadArgument
-        It is not.
+        They have another one.
     """
     if U.geometry.extents != geometry.extents:
         raise BadArgument(
@@ -217,12 +217,12 @@ def require_lattice(what: str, U: GaugeField, geometry: Geometry) -> None:
 
 
 def read_stream(stream: Stream, state: State, seed: str) -> None:
-    """The observables up to the state that a run goes on from. Collective.
+    """Read the observables up to the state that a run goes on from. Collective.
 
     Parameters
     ----------
     seed
-        The key of the run file that has it.
+        The name of the run file's key of the seed, for messages.
 
     Raises
     ------
@@ -309,7 +309,8 @@ def _renamed(path: Path) -> Path:
 
 
 def gauge_field_bytes(local: tuple[int, ...], grid: tuple[int, ...]) -> int:
-    """Of one gauge field on a rank: 4 x 18 doubles a site, halo of two where ranks split a direction."""
+    """Return the bytes of a gauge field on a rank: 4 x 18 doubles a site, and a halo of two in split
+    directions."""
     sites = 1
     for extent, ranks in zip(local, grid, strict=True):
         sites *= extent + (4 if ranks > 1 else 0)

@@ -15,7 +15,10 @@ STOPPED = 3
 
 
 def exit_status(result: dict[str, Any]) -> int:
-    """Of a run with this JSON object. On rank 0 alone: the first status that is not 0 ends an MPI job."""
+    """Return the exit status of a run with this JSON object.
+
+    Only rank 0 has one that is not 0, since the first such status ends an MPI job.
+    """
     return STOPPED if result["stopped"] and load().rank() == 0 else 0
 
 

@@ -14,7 +14,7 @@ UNREAD = "nobody reads it any more"
 
 
 class _Loss:
-    """What became of the streams of this process, and who wants to know it."""
+    """The loss of this process's standard streams: its reason, and the callbacks that are told of it."""
 
     def __init__(self) -> None:
         self.callbacks: list[Callable[[str], None]] = []
@@ -39,20 +39,22 @@ def outliving_readers(tell: Callable[[str], None]) -> Iterator[None]:
 
 
 def loss() -> tuple[str, str]:
-    """Why output was lost ("": it was not), and the last words of the run that was stopped by that; both are
-    forgotten."""
+    """Return why output was lost ("": it was not), and the last words of the run that this stopped.
+
+    Both are forgotten.
+    """
     found = _loss.reason, _loss.last_words
     _loss.reason = _loss.last_words = ""
     return found
 
 
 def set_last_words(text: str) -> None:
-    """What the end of a command says on standard error if its output was lost."""
+    """Set the text that the end of a command prints on standard error if its output was lost."""
     _loss.last_words = text
 
 
 def silence(stream: TextIO) -> None:
-    """What is still in its buffer cannot be written, and would fail again when the program ends."""
+    """Send the stream to /dev/null, since writing its buffer would fail again at the program's end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
