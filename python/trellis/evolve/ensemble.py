@@ -308,6 +308,6 @@ class Stream:
 
 
 def _write_series(group: Any, name: str, values: list[Any]) -> None:
-    """Complex series say so in their name's dtype; everything else is float64."""
+    """Write a series: complex values as complex128, all others as float64."""
     array = np.asarray(values)
     dataset_checksums.write(group, name, array if array.dtype.kind == "c" else array.astype(np.float64))

@@ -28,7 +28,7 @@ class Monomial(NotCopied):
 
     @property
     def name(self) -> str:
-        """Under which it is recorded."""
+        """The name under which the monomial is recorded."""
         return self._core.name
 
     @property
@@ -251,7 +251,8 @@ class HMC(NotCopied):
     def failed(self) -> tuple[GaugeField, str] | None:
         """The place where the last call failed, if it raised a NumericError and memory was left.
 
-        The links at that moment, and what was done there: "heat bath", "action", "force" or "spectrum".
+        It consists of the links at that moment and the part of the work: "heat bath", "action", "force" or
+        "spectrum".
         """
         links = self._core.failed_links
         return self._failed if links is None else (GaugeField(links), self._core.failed_stage)

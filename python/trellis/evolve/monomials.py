@@ -213,7 +213,7 @@ def make_hmc(sea: Sea) -> HMC:
 
 @contextmanager
 def naming_keys(run: HmcRun) -> Iterator[None]:
-    """Monomials that fail know their limits and fields, but not the keys of the run file that set them."""
+    """Add the keys of the run file to errors of monomials, which do not know the keys of their limits."""
     try:
         yield
     except NumericError as error:

@@ -130,7 +130,7 @@ def rational_power(
 
 @contextmanager
 def announcing(say: Callable[[str], None]) -> Iterator[None]:
-    """While it is entered, functions whose computation takes long are told to `say` before."""
+    """Announce with `say`, inside the context, each function whose computation takes long."""
     token = _announce.set(say)
     try:
         yield
@@ -165,22 +165,22 @@ def order_estimate(ratio: float, tolerance: float) -> int:
 
 
 def _first_order(ratio: float, tolerance: float) -> int:
-    """Below the order that is needed."""
+    """Return an order below the one that the tolerance needs."""
     return max(1, int(math.log(0.1 / tolerance) / _rate(ratio)) - 2)
 
 
 def _rate(ratio: float) -> float:
-    """The error falls as exp(-rate n) with the order n."""
+    """Return the rate with which the error falls: as exp(-rate n) with the order n."""
     return math.pi**2 / math.log(4.0 / math.sqrt(ratio))
 
 
 def _digits(ratio: float, order: int) -> int:
-    """Barycentric weights and poles lose as many as the error has."""
+    """Return the decimal digits of the computation; weights and poles lose as many as the error has."""
     return max(_DIGITS, math.ceil(_rate(ratio) * order / math.log(10.0)) + _MORE_DIGITS)
 
 
 def _scaled(unit: Rational, low: float, high: float) -> Rational:
-    """From [low / high, 1] to [low, high]: r(x) = high^exponent u(x / high)."""
+    """Scale a function from [low / high, 1] to [low, high]: r(x) = high^exponent u(x / high)."""
     scale = high**unit.exponent
     return Rational(
         unit.exponent,
@@ -194,7 +194,7 @@ def _scaled(unit: Rational, low: float, high: float) -> Rational:
 
 
 def _with_rounding(function: Rational) -> Rational:
-    """With the error that its coefficients have as they are; that of the unrounded ones is in it."""
+    """Return the function with the error of its rounded coefficients; the unrounded error is included."""
     import mpmath
 
     # dense where the error oscillates fast, at the ends; the lower one is where terms cancel
@@ -255,7 +255,7 @@ def _read_cache(path: Path) -> dict:
 
 
 def _solve(exponent: float, ratio: float, order: int) -> Rational:
-    """On [ratio, 1], in many digits."""
+    """Find the function on [ratio, 1], with many digits."""
     import mpmath
 
     with mpmath.workdps(_digits(ratio, order)):

@@ -133,7 +133,7 @@ def instance(name: str, value: Any, *kinds: type[T]) -> T:
 
 
 def choice(name: str, value: Any, *legal: str) -> str:
-    """One of these words."""
+    """Return the value if it is one of these words."""
     if not isinstance(value, str) or value not in legal:
         words = [f'"{word}"' for word in legal]
         raise BadArgument(f"{name} must be {', '.join(words[:-1])} or {words[-1]}, found {value!r}")
@@ -141,7 +141,7 @@ def choice(name: str, value: Any, *legal: str) -> str:
 
 
 def file_path(value: Any) -> str:
-    """The name of a file as a text."""
+    """Return the name of a file as a text."""
     try:
         path = os.fsdecode(os.fspath(value))
     except TypeError:

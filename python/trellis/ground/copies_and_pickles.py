@@ -11,9 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class NotPickled:
-    """No pickles, and no copies where a subclass does not define them: a TypeError says what to do instead.
+    """Base class of objects that cannot be pickled, nor copied unless a subclass defines it.
 
-    The compiled part holds the data and is known to one process of one run.
+    A TypeError says what to do instead. The compiled part holds the data, and only this process has it.
     """
 
     #: The end of the sentence.
@@ -25,13 +25,13 @@ class NotPickled:
 
 
 class NotCopied(NotPickled):
-    """For what has a state that changes and that the compiled part does not copy."""
+    """Base class of objects whose state changes, and whose compiled part cannot be copied."""
 
     _verbs = "copied or pickled"
 
 
 class SharedByCopies(NotPickled):
-    """For what has a compiled part that nothing changes: copies share it."""
+    """Base class of objects whose compiled part never changes: copies share it."""
 
     def __copy__(self) -> Self:
         new = object.__new__(type(self))
@@ -48,7 +48,10 @@ class SharedByCopies(NotPickled):
 
 
 class NoArray:
-    """For what is no array and would become one object in an array: np.asarray raises a TypeError."""
+    """Base class of objects that are no arrays; np.asarray of one raises a TypeError.
+
+    Without it NumPy makes an array with the object as its only entry.
+    """
 
     _no_array: ClassVar[str]
 
@@ -59,7 +62,7 @@ class NoArray:
 def array_of(
     values: NDArray[np.complex128], name: str, dtype: DTypeLike | None, copy: bool | None
 ) -> NDArray[Any]:
-    """The answer of a field's __array__, whose values are a copy already.
+    """Return the result of a field's __array__; `values` are a copy already.
 
     Raises
     ------

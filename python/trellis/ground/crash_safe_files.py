@@ -12,17 +12,17 @@ from .errors import FileError
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write under another name, synchronise with the disk, rename, synchronise the folder."""
+    """Write JSON as :func:`write_bytes` writes bytes."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Likewise."""
+    """Write a text in UTF-8 as :func:`write_bytes` writes bytes."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Likewise.
+    """Write under another name, synchronise with the disk, rename, synchronise the folder.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def _remove(partial: Path) -> None:
-    """Give the room of an unfinished file back, if it can be removed."""
+    """Remove an unfinished file if that is possible, so that its room on the disk is free again."""
     with contextlib.suppress(OSError):
         partial.unlink()
 

@@ -33,7 +33,7 @@ def _of_launcher() -> tuple[int, int]:
 
 
 def _whole(name: str) -> int | None:
-    """Other texts are passed over here; the first use of MPI refuses them."""
+    """Return the whole number in a variable, or None; the first use of MPI refuses other texts."""
     text = os.environ.get(name, "").strip()
     return int(text) if text.isascii() and text.isdigit() else None
 
@@ -55,7 +55,7 @@ def was_launched() -> bool:
 
 
 def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a process that is none of those which were started together with this one.
+    """Return the environment for a process that does not belong to the ranks of this one.
 
     A launcher that starts the process sets its own variables. A job step of Slurm is made one of a single
     task, and not forgotten: what passes the environment on by differences (HyperQueue) has the step of its

@@ -121,7 +121,7 @@ class OperatorRecord:
         return f"{self.name}({', '.join(f'{k}={_shown(v)}' for k, v in self.parameters.items())})"
 
     def to_text(self) -> str:
-        """JSON, for files; complex numbers are [re, im]."""
+        """Return the record as JSON for files; complex numbers are [re, im]."""
         omitted = _OMITTED.get(self.name, {})
         parameters = {
             key: [[z.real, z.imag] for z in value] if isinstance(value, tuple) else value

@@ -62,7 +62,7 @@ def w0_scale(times: ArrayLike, energy: ArrayLike, target: float = 0.3) -> float:
 
 
 def _history(times: ArrayLike, energy: ArrayLike, target: float) -> tuple[NDArray, NDArray]:
-    """Both as arrays, if they are a history of the flow."""
+    """Return times and energies as arrays if they are a history of the flow."""
     t, f = np.asarray(times, dtype=float), np.asarray(energy, dtype=float)
     if t.ndim != 1 or f.shape != t.shape:
         raise ValueError(

@@ -77,7 +77,7 @@ class Cache:
 
 
 def _rank(choice: Choice) -> tuple[int, float]:
-    """Smaller is better."""
+    """Return the rank of a choice; a smaller one is better."""
     return -choice["repeats"], choice["seconds"]
 
 

@@ -73,7 +73,7 @@ def _global_shape(M: QuarkOperator) -> tuple[int, ...]:
 
 
 def _assembled(M: QuarkOperator, shape: tuple[int, ...]) -> Complex:
-    """All columns, on every rank."""
+    """Collect all columns on every rank."""
     geometry, rows = M.geometry, int(np.prod(shape))
     part = [slice(o, o + n) for o, n in zip(geometry.origin, geometry.local_extents, strict=True)]
     before = (slice(None),) * (M._slices > 1)
@@ -222,7 +222,7 @@ def log_det_of(matrix: Complex) -> complex:
 
 
 def with_phase(log_det: complex) -> complex:
-    """The same with an imaginary part between -pi and pi."""
+    """Return the same log det with an imaginary part between -pi and pi."""
     return complex(log_det.real, np.angle(np.exp(1j * log_det.imag)))
 
 

@@ -118,7 +118,7 @@ class Metadata:
             raise self._error("operator", "propagator", wanted, text[:200]) from None
 
     def _is_sink_smeared(self) -> bool:
-        """Written where it is so."""
+        """Return True if the sink is smeared; only such files have the attribute."""
         if not self._root.has_attribute("sink_smeared", "propagator"):
             return False
         found = self._integers("sink_smeared", "propagator", 1)
@@ -148,7 +148,7 @@ class Metadata:
         return zlib.crc32(json.dumps(stored, sort_keys=True, separators=(",", ":")).encode())
 
     def _plain(self, array: str, name: str, read: Any) -> list[float] | None:
-        """Numbers that the compiled part checks itself."""
+        """Return numbers whose values the compiled part checks itself; None if the attribute is absent."""
         if not self._root.has_attribute(name, array):
             return None
         try:
@@ -160,7 +160,7 @@ class Metadata:
         return self._text(name, of) if self._root.has_attribute(name, of) else None
 
     def _require_text(self, name: str, of: str, expected: str) -> None:
-        """Files of older versions may lack it."""
+        """Compare a text with the one expected; files of older versions may lack it."""
         found = self._optional_text(name, of)
         if found not in (None, expected):
             raise self._error(name, of, repr(expected), found)
@@ -178,7 +178,7 @@ class Metadata:
         return [int(x) for x in found]
 
     def _numbers(self, name: str, of: str, count: int) -> list[float]:
-        """Finite ones."""
+        """Return `count` finite numbers of an attribute."""
         wanted = f"{count} finite numbers" if count > 1 else "a finite number"
         try:
             found = list(self._root.reals(name, of))
@@ -189,7 +189,7 @@ class Metadata:
         return found
 
     def _found(self, name: str, of: str) -> Any:
-        """For messages."""
+        """Return the value of an attribute for messages; None if it is absent."""
         if not self._root.has_attribute(name, of):
             return None
         for read in (self._root.text, self._root.reals):

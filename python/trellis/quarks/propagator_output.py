@@ -85,7 +85,7 @@ def write_propagator(
 
 
 def _require_finite(norm2: float, precision: int) -> None:
-    """SciDAC's checksum would agree with any numbers."""
+    """Refuse numbers that are not finite, or overflow in the file; SciDAC's checksum would accept them."""
     largest = float(np.finfo(np.float32 if precision == 32 else np.float64).max)
     norm = math.sqrt(norm2)
     if not norm <= largest:

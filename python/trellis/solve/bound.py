@@ -168,7 +168,7 @@ class BoundSolver(SharedByCopies, NoArray):
         return Propagator(S, report, midpoint, fields, self.operator._record)
 
     def _require_own(self, S: Propagator, name: str = "S") -> None:
-        """BadArgument where it is known that S is a propagator of another operator, or has a smeared sink."""
+        """Raise BadArgument if S is known to be another operator's propagator, or to have a smeared sink."""
         S._require_point_sink(name)
         M = self.operator
         if not np.allclose(S.boundary, M.boundary, rtol=0, atol=1e-6):
@@ -258,14 +258,14 @@ class BoundSolver(SharedByCopies, NoArray):
 
 
 def bound_solver(name: str, value: Any) -> BoundSolver:
-    """The value itself, if it is a solver that has its operator."""
+    """Return the value itself if it is a solver that has its operator."""
     if not isinstance(value, BoundSolver):
         raise BadArgument(f"{name} must be a solver bound to its operator, like tr.cg()(M), found {value!r}")
     return value
 
 
 def require_converged(report: SolveReport) -> SolveReport:
-    """The report itself, or NotConverged."""
+    """Return the report itself, or raise NotConverged."""
     if report.converged:
         return report
     before = "".join(f"{stage}; then " for stage in report.stages[:-1])

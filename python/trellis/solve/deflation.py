@@ -219,7 +219,7 @@ def lanczos(
 
 
 def _converged(modes: Eigenvectors, allow_not_converged: bool) -> Eigenvectors:
-    """The modes, or NotConverged."""
+    """Return the modes, or raise NotConverged."""
     if not modes.converged and not allow_not_converged:
         raise NotConverged(
             f"lanczos: {len(modes)} modes after {modes._core.restarts} restarts with residuals up to "

@@ -88,7 +88,7 @@ class WilsonObservables:
 def wilson_observables(
     traces: Any, *, extents: Any, n_f: float, is_twisted: bool, report: SolveReport
 ) -> WilsonObservables:
-    """From the core's traces of the first flavour.
+    """Return the observables, from the core's traces of the first flavour.
 
     M(-mu) = gamma5 M(mu)^dagger gamma5: the second flavour of a twisted doublet has the conjugate Tr M^-1 and
     Tr M'' M^-1 - ..., and minus the conjugate Tr M' M^-1.

@@ -22,7 +22,7 @@ from .values import Solver, solver_value
 
 
 def _bound(M: StaggeredOperator, solver: Solver | None) -> BoundSolver:
-    """The even-odd solver of an operator that a method's argument means."""
+    """Return the even-odd solver of an operator that a method's argument stands for."""
     if solver is None:
         solver = cg(tolerance=1e-10)
     solver_value("solver", solver)

@@ -38,11 +38,11 @@ class Solver:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def _parameters(self) -> dict[str, Any]:
-        """Its parameters by the names of the compiled part."""
+        """Return the parameters by the names of the compiled part."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def _spec(self) -> Any:
-        """The compiled part's value."""
+        """Return the solver as a value of the compiled part."""
         self._require_no_cycle(())
         return load().solver(
             self._method, {k: _compiled(v) for k, v in self._parameters().items() if v is not None}
