@@ -94,7 +94,7 @@ def _fail(text: str, json_mode: bool, status: int, details: str = "") -> None:
 
 @contextmanager
 def _as_far_as_it_goes(stream: TextIO) -> Iterator[None]:
-    """An error that cannot be told, on a full disk or to a reader that left, still ends with its status."""
+    """Ignore a failed write of a message (full disk, closed pipe), so that the command keeps its status."""
     try:
         yield
     except OSError:

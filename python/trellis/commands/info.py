@@ -88,7 +88,7 @@ def _pair(value: complex) -> list[float | None]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no NaN: null."""
+    """Return the value, but None for a number that is not finite, since JSON has no such numbers."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

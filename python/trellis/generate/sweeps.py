@@ -182,7 +182,7 @@ class _Generation:
         self.stream.write(self.text, run.lattice.extents, attributes)
 
     def _save(self, U: GaugeField, kind: str) -> None:
-        """The stream first: a state never knows of sweeps that the stream lacks."""
+        """Save the stream first and then the state, so that no state has sweeps that the stream lacks."""
         self._write_stream(self.sweep)
         content = {
             "physics": self._physics(),

@@ -74,7 +74,7 @@ def generate_hmc(
 
 
 def propose_hmc_steps(run: HmcRun, text: str, output: Output, *, acceptance: float) -> dict[str, Any]:
-    """`trellis generate --tune`: from the last state of the run, or its start after the thermalisation."""
+    """Propose steps for `trellis generate --tune`, at the run's last state or after its thermalisation."""
     chain = _Chain(run, text, output)
     with naming_keys(run):
         U = chain.last_or_start(only_read=True)
@@ -423,7 +423,10 @@ class _Chain:
         self.stream.append(self.number, values, work)
 
     def _write_stream(self, state: int) -> None:
-        """For whoever looks at the run while it goes on; the last state has, or will have, that number."""
+        """Write the stream, which users may read while the run goes on.
+
+        `state` is the number that the last state has, or will have.
+        """
         run = self.run
         attributes: dict[str, float | int | str] = {"beta": run.action.beta, "seed": run.random.seed}
         attributes |= {"thermalisation": run.trajectories.thermalisation, "last_state": state}
@@ -432,7 +435,7 @@ class _Chain:
         self.stream.write(self.text, run.lattice.extents, attributes)
 
     def _save(self, U: GaugeField, kind: str) -> None:
-        """The stream first: a state never knows of trajectories that the stream lacks."""
+        """Save the stream before the state, so that no state has trajectories that the stream lacks."""
         run = self.run
         self._write_stream(self.number)
         content = {

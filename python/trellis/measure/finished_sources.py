@@ -95,7 +95,7 @@ def load_sources(
 
 
 def remove_sources(folder: Path, number: int) -> None:
-    """Once the result is there. Collective."""
+    """Remove the file once the result is there. Collective."""
 
     def remove() -> None:
         with contextlib.suppress(FileNotFoundError):

@@ -87,7 +87,7 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
 def _measure_locked(
     measurement: _Measurement, found: list[tuple[int, str]], folder: Path, *, resume: bool
 ) -> dict[str, Any]:
-    """No other run writes the results of these configurations."""
+    """Measure all configurations; the lock of the folder keeps other runs from writing their results."""
     run, output, stop = measurement.run, measurement.output, measurement.stop
     todo, done = on_root(lambda: _split_done(found, folder))
     begun = on_root(lambda: [number for number, _ in todo if unfinished_file(folder, number).exists()])
@@ -151,13 +151,13 @@ def _measure_locked(
 
 
 def _split_done(found: list[tuple[int, str]], folder: Path) -> tuple[list[tuple[int, str]], list[int]]:
-    """Configurations without a result file, and the numbers of those with one."""
+    """Return the configurations without a result file, and the numbers of those that have one."""
     done = [number for number, _ in found if result_file(folder, number).exists()]
     return [(number, path) for number, path in found if number not in set(done)], done
 
 
 def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measurement) -> str:
-    """After a stop: what there is, and what of the configuration in hand there is not."""
+    """Say after a stop which results are saved, and which part of the configuration in hand is not."""
     text = f"{reason}: stopped before configuration {number}"
     if measurement.in_hand:
         what = "nothing is saved"
@@ -264,7 +264,7 @@ class _Measurement:
         self.output.line(f"{said}{time.perf_counter() - start:.1f} s")
 
     def require_lattice(self, path: Path | str, extents: tuple[int, ...]) -> None:
-        """No analysis puts correlators of several lattices together."""
+        """Require one lattice of all configurations: no analysis combines correlators of several lattices."""
         if self.extents is not None and self.extents != extents:
             raise BadArgument(
                 f"configurations.files: {path} has the lattice {list(extents)}: expected that of the "
@@ -405,7 +405,7 @@ class _Measurement:
         return table | inserted, reports + more
 
     def _warn_of_momenta(self, extents: tuple[int, ...]) -> None:
-        """Once: those beyond L/2 are others modulo L, and analyses average by n^2."""
+        """Warn once of momenta beyond L/2: they are others modulo L, and analyses average by n^2."""
         if self.is_warned_of_momenta or not are_beyond_half(self.momenta, extents):
             return
         self.is_warned_of_momenta = True

@@ -101,7 +101,7 @@ def _solve_bytes(run: MeasureRun, geometry: Geometry) -> float:
 
 
 def _roof_bytes(run: MeasureRun, geometry: Geometry) -> float:
-    """The buffer with which the bandwidth for a solve's report is measured."""
+    """Return the bytes of the buffer with which the bandwidth for a solve's report is measured."""
     fermion = run.fermion
     if fermion is None:
         return 0.0

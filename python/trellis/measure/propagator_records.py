@@ -102,14 +102,14 @@ class PropagatorRecord:
             ) from None
 
     def differences(self, expected: PropagatorRecord, U: GaugeField, *, same_solver: bool) -> list[str]:
-        """In what it is not what is expected, each with both values. Collective.
+        """Name the differences from the expected record, each with both values. Collective.
 
         Parameters
         ----------
         U
             The configuration.
         same_solver
-            Whether it has to come from the same solver; else its tolerance has to be as small.
+            True if it has to come from the same solver; else its tolerance has to be as small.
         """
         found = []
         if content := self.content.difference(U):
@@ -166,7 +166,7 @@ def _links(table: SmearingTable) -> dict[str, Any]:
 
 
 def _source(run: MeasureRun, number: int) -> dict[str, Any]:
-    """Likewise; the numbers of noise depend on that of the configuration."""
+    """Return the keys that change the source; noise depends on the configuration's number, too."""
     source = run.source
     table: dict[str, Any] = {"type": source.type}
     if source.type == "gaussian":

@@ -241,7 +241,7 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
 
 
 def _number_or_text(value: Coefficients) -> float | str:
-    """Complex coefficients as Python writes them: 1.5+0.25j."""
+    """Return one coefficient as a number, and a list as a text with Python's complex numbers: 1.5+0.25j."""
     numbers = coefficients(value)
     if isinstance(numbers, list):
         return " ".join(repr(z).strip("()") for z in numbers)

@@ -74,6 +74,6 @@ def speed_columns(reports: list[SolveReport]) -> dict[str, list[float]]:
 
 
 def _sum(terms: list[tuple[float | None, float]]) -> float | None:
-    """Sum of rate times seconds; None where a rate is."""
+    """Return the sum of rate times seconds; None if a rate is None."""
     known = [rate * seconds for rate, seconds in terms if rate is not None]
     return sum(known) if len(known) == len(terms) else None

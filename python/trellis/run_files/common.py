@@ -92,7 +92,7 @@ FourPhases = Annotated[tuple[Coupling, Coupling, Coupling, Coupling], Field(stri
 
 
 def _whole_quanta(field: str, quanta: Any) -> Any:
-    """Flux through a periodic lattice is quantised: other numbers are named with their component."""
+    """Refuse numbers of flux quanta that are not whole: flux through a periodic lattice is quantised."""
     if not isinstance(quanta, list | tuple):
         return quanta
     for axis, count in zip("xyz", quanta, strict=False):
@@ -179,12 +179,12 @@ class MachineTable(Table):
 
 
 def require_flow_times(time: float, spacing: float) -> None:
-    """Enough flow times for t0 and w0 (five), and not more than anybody reads.
+    """Require enough flow times for t0 and w0 (five), and not more than anybody reads.
 
     Raises
     ------
     ValueError
-        Fewer than five or more than a million.
+        There are fewer than five flow times, or more than a million.
     """
     if time < 4 * spacing:
         raise ValueError(

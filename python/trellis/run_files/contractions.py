@@ -60,7 +60,7 @@ NamedBaryon = Literal[PositiveBaryon, NegativeBaryon]
 
 
 def of_both_parities(names: set[str]) -> set[str]:
-    """These baryons, and those with _negative behind the name."""
+    """Return these baryons and their partners of negative parity, which have _negative behind the name."""
     return names | {f"{name}_negative" for name in names}
 
 

@@ -106,7 +106,7 @@ class MetropolisTable(Table):
 
     @property
     def of_rational_heat_baths(self) -> float:
-        """The residual of their solves."""
+        """The residual of the solves in the heat baths of rational actions."""
         return self.residual if self.heat_bath_residual is None else self.heat_bath_residual
 
 
@@ -131,7 +131,8 @@ class TrajectoriesTable(Table):
 
     @model_validator(mode="after")
     def _total_includes_thermalisation(self) -> Self:
-        """A run that only thermalises keeps nothing and says so: keep_every is left out."""
+        """Require trajectories after the thermalisation, unless keep_every is left out: a run that only
+        thermalises keeps nothing."""
         left = self.total - self.thermalisation
         if left < 0 or (left == 0 and self.keep_every is not None):
             raise ValueError(

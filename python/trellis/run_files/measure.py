@@ -297,7 +297,7 @@ class MeasureRun(Table):
                 )
 
     def _require_one_distance(self, fermion: FermionTable) -> None:
-        """Sources are averaged: all are as far from a Dirichlet wall."""
+        """Require that all sources have one distance from a Dirichlet wall, since they are averaged."""
         if fermion.boundary_t != "dirichlet":
             return
         times = sorted({position[3] for position in self.source.positions})
@@ -329,7 +329,7 @@ class MeasureRun(Table):
             )
 
     def _require_sinks_of_walls(self) -> None:
-        """Three quarks from walls with the momentum p have 3 p, and no mean at another one."""
+        """Refuse contractions that walls with a momentum p do not have: their three quarks have 3 p."""
         momentum = self.source.momentum
         if momentum is None or not any(momentum):
             return
@@ -348,7 +348,7 @@ class MeasureRun(Table):
             )
 
     def _require_contractions_of_noise(self) -> None:
-        """The noise cancels where quark and antiquark come from one source at rest, and nowhere else."""
+        """Refuse all but mesons at rest with noise, which cancels if quark and antiquark have one source."""
         if self.source.type != "noise" or self.fermion is None:
             return
         wrong = {

@@ -187,7 +187,7 @@ class LoopTable(Periodic):
         return self
 
     def require_fit(self, extents: Extents) -> None:
-        """No loop is longer than the lattice; what is raised is about keys of the whole run file."""
+        """Refuse loops that are longer than the lattice, with the keys of the whole run file."""
         longest_spatial = min(extents[:3]) if self.planes != "all" else min(extents)
         longest_temporal = {"temporal": extents[3], "spatial": min(extents[:3]), "all": min(extents)}
         for name, asked, there in (

@@ -25,7 +25,7 @@ LARGEST_COEFFICIENT = 100.0
 
 
 def _expecting(expected: str) -> WrapValidator:
-    """One message in the words of the run file, where a union would give one for each of its types."""
+    """Return a validator with one message for a union, which else has a message for each of its types."""
 
     def validate(value: Any, check: Callable[[Any], Any]) -> Any:
         try:
@@ -52,7 +52,7 @@ Coefficients = Annotated[
 
 
 def _in_words(boundary: float | str) -> float | str:
-    """Phases of 1 and -1 by their words: a run that is written the other way is the same."""
+    """Replace whole phases by their words, so that both ways to write them give the same run."""
     if isinstance(boundary, str) or not float(boundary).is_integer():
         return boundary
     return "antiperiodic" if boundary % 2 else "periodic"

@@ -129,7 +129,7 @@ def _shown(value: Any) -> str:
 
 
 def _flat(content: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """Keys with their tables before them; lists of numbers and names are values."""
+    """Return the keys with the names of their tables before them; lists of numbers or names are values."""
     found: dict[str, Any] = {}
     for name, value in content.items():
         key = f"{path}{name}"

@@ -85,7 +85,7 @@ class FolderLock:
             os.close(descriptor)
 
     def _take(self) -> str:
-        """The lock; a warning where there is none to be had."""
+        """Take the lock; return a warning if the file system has no locks."""
         try:
             self._descriptor = self._locked()
         except OSError as error:
@@ -101,7 +101,7 @@ class FolderLock:
         return ""
 
     def _locked(self) -> int:
-        """The file, with the bytes of this run locked and its text written."""
+        """Open the file, lock the bytes of this run and write its text; return the descriptor."""
         descriptor = self._open()
         try:
             held = _read_text(descriptor)
@@ -122,7 +122,7 @@ class FolderLock:
         return (0,) if self.numbers is None else self.numbers
 
     def _open(self) -> int:
-        """The file with its text locked: the one of this name, and not one that its last holder removed."""
+        """Open the file and lock its text; a file that its last holder has removed is opened anew."""
         while True:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
             try:

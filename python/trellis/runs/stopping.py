@@ -61,7 +61,7 @@ class StopRequest:
         self.reason = self.reason or reason
 
     def is_wanted(self) -> bool:
-        """On every rank, if any rank was asked. Collective."""
+        """Return True on every rank if any rank was asked to stop. Collective."""
         wanted = load().maximum(1.0 if self.reason else 0.0) > 0.5
         if wanted and not self.reason:
             self.reason = "another rank was asked to stop"
