@@ -197,7 +197,7 @@ def _has_data(measurements: Measurements) -> bool:
 
 
 def _thermalisation_alone(measurements: Measurements, first: int | None) -> Measurements | None:
-    """What streams have that are all thermalisation, where there is nothing else.
+    """Return the series before the end of the thermalisation if there are no others; None if there are.
 
     Raises
     ------
@@ -328,7 +328,7 @@ def _ratios(fits: dict[str, ParticleFit], options: AnalysisOptions) -> dict[str,
 def _warn(
     measurements: Measurements, particles: dict, notes: list[str], warnings: list[str], bin_size: int
 ) -> None:
-    """What a reader has to know before using the numbers."""
+    """Add to `notes` and `warnings` the remarks that a reader needs before using the numbers."""
     warnings += _uncertain_errors(len(measurements.configurations), particles, bin_size)
     for name, particle in particles.items():
         for note in particle.notes:

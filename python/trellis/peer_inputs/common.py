@@ -1,4 +1,4 @@
-"""What the converters share: values of keys with errors that name them, and the text of a run file."""
+"""The converters share these functions: they read keys, name the key in errors and write run files."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Getter:
         self._asked.update((group, key) for key in keys)
 
     def was_asked(self, group: str) -> bool:
-        """Whether something of a group was read."""
+        """Return True if a key of the group was read."""
         return any(name == group for name, _ in self._asked)
 
     def said(self, group: str, *keys: str) -> str:
-        """What the input says of keys, for messages: "StoreConfInterval = 0 of MontecarloParameters"."""
+        """Return the input's text for keys, for messages: "StoreConfInterval = 0 of MontecarloParameters"."""
         found = [
             f"{key} = {values[key]}"
             for name, values in self.groups
@@ -156,7 +156,7 @@ def _of_the_input(problem: str, said: Mapping[str, str]) -> str:
 
 
 def _sources(path: str, message: str, said: Mapping[str, str]) -> list[str]:
-    """What the input says of a key; of a table, what it says of the keys that the message names."""
+    """Return the input's text for a key; for a table, its texts for the keys that the message names."""
     names = path.split(".")
     for length in range(len(names), 0, -1):
         key = ".".join(names[:length])

@@ -127,7 +127,7 @@ def from_milc(
 
 
 def _milc_said(values: dict[str, list[str]], *keys: str) -> str:
-    """What the input says of keys, for messages."""
+    """Return the input's text for keys, for messages."""
     return ", ".join(f"{key} = {' '.join(values[key])}" for key in keys if key in values)
 
 
@@ -142,7 +142,10 @@ def _milc_values(text: str) -> dict[str, list[str]]:
 
 
 def _milc_residuals(text: str) -> tuple[dict[str, float], dict[str, float]]:
-    """Of the molecular dynamics, and of action and heat bath: the smallest of all pseudofermions."""
+    """Return the residuals of the molecular dynamics, and those of action and heat bath.
+
+    Each is the smallest of all pseudofermions.
+    """
     found = []
     for _, line in lines(text):
         key, *words = line.split() or [""]

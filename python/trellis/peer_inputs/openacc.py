@@ -183,7 +183,7 @@ def _openacc_integrator(get: Getter, names: list[str]) -> list[dict[str, Any]]:
 
 
 def _openacc_precision(get: Getter) -> tuple[str, list[str]]:
-    """Of the molecular dynamics, and a remark where float alone cannot reach its residual."""
+    """Return the precision of the molecular dynamics, and a remark if single cannot reach the residual."""
     dynamics = "MDParameters"
     residual = get.number(dynamics, "residue_md")
     if get.number(dynamics, "SinglePrecMD", 0) == 0:
@@ -197,7 +197,10 @@ def _openacc_precision(get: Getter) -> tuple[str, list[str]]:
 
 
 def _openacc_chain(get: Getter) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
-    """What is not physics of the action: trajectories, residuals, random numbers, output; and remarks."""
+    """Return the tables that do not define the action, and remarks.
+
+    They are trajectories, residuals, random numbers and output.
+    """
     dynamics, chain = "MDParameters", "MontecarloParameters"
     total = get.integer(chain, "Ntraj")  # its first ThermNtraj are the thermalisation
     thermalisation = min(get.integer(chain, "ThermNtraj"), total)

@@ -159,7 +159,7 @@ def _openqcd_sections(
 
 @dataclass(frozen=True)
 class _Pseudofermion:
-    """Of an action: its determinant is det(A + mu^2), over det(A + below^2) where it is a ratio."""
+    """A pseudofermion has the determinant det(A + mu^2); a ratio divides it by det(A + below^2)."""
 
     number: str
     kind: str
@@ -169,7 +169,7 @@ class _Pseudofermion:
 
     @property
     def operator(self) -> tuple[str, bool]:
-        """Which A: of one mass, and the even-odd or the whole one; determinants of others do not cancel."""
+        """Return the mass of A, and True if A is even-odd; determinants of different A do not cancel."""
         return self.im0, "_EO" in self.kind
 
     def __str__(self) -> str:
@@ -323,7 +323,7 @@ def _openqcd_doublets(quarks: list[_Pseudofermion]) -> list[_Doublet]:
 
 
 def _follows(ratio: _Pseudofermion, action: _Pseudofermion) -> bool:
-    """Whether the numerator of an action's determinant is the denominator of a lighter ratio's."""
+    """Return True if the numerator of an action's determinant is the denominator of a lighter ratio's."""
     return ratio.operator == action.operator and ratio.below == action.mu and ratio.mu < action.mu
 
 

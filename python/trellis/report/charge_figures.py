@@ -26,7 +26,7 @@ _SHIFTED = "points of one time are shifted sideways for legibility"
 
 
 def charge_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
-    """What draws each of them, by name; nothing without charges."""
+    """Return by name the functions that draw the figures of charges; none if there are no charges."""
     record = results.nucleon_charges
     if record is None:
         return {}
@@ -41,7 +41,7 @@ def charge_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
 
 
 def _colours(record: NucleonCharges) -> dict[str, str]:
-    """Of all charges, in the order of the panels of every picture."""
+    """Return the colour of each charge; the order is that of the panels of every figure."""
     return charge_colours(list(dict.fromkeys([*record.charges, *record.effective, *record.three_point])))
 
 
@@ -56,7 +56,10 @@ def _shades(count: int) -> list[str]:
 
 
 def _legend_above(figure: Figure, *, title: str | None = None) -> None:
-    """Of the panel with most in it, above all: "best" looks at points and not at their error bars."""
+    """Draw the legend of the fullest panel above all panels.
+
+    Matplotlib's place "best" avoids points, but covers error bars.
+    """
     handles, labels = max(
         (a.get_legend_handles_labels() for a in figure.axes), key=lambda found: len(found[0])
     )

@@ -34,7 +34,7 @@ _PLOTTED_PER_FLAVOUR = ("condensate.", "number_density.")
 
 
 def figure_drawings(results: Results) -> dict[str, Callable[[], Figure]]:
-    """What draws each figure of the report, by name; call these inside `style.look()`."""
+    """Return by name the functions that draw the figures of the report; call them inside `style.look()`."""
     found: dict[str, Callable[[], Figure]] = {}
     if results.particles:
         found["correlators"] = partial(figures.correlators, results)

@@ -132,7 +132,7 @@ class FitData(ABC):
         return []
 
     def curves(self, p: dict[str, float], t_min: int, states: int) -> Curves:
-        """What a fit with the parameters p says of ratios, to be drawn beside them."""
+        """Return the ratios that a fit with the parameters p predicts; figures draw them beside the data."""
         return {}
 
     @property
@@ -216,7 +216,10 @@ class ChargeData(FitData):
         return found
 
     def free(self, t_min: int, states: int) -> int:
-        """Of parameters E0, A0, every g and constant; for each further state gap, r, every b and c."""
+        """Return the number of data minus the number of parameters.
+
+        The parameters are E0, A0, every g and constant; each further state adds a gap, r, every b and c.
+        """
         return len(self.rows(t_min)[1]) - 2 * states * (1 + len(self.names))
 
     def rows(self, t_min: int) -> tuple[NDArray, NDArray]:

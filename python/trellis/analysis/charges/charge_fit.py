@@ -178,7 +178,7 @@ def best_fit(data: FitData, t_min: int, states: int) -> ChargeFit | None:
 
 
 def _inverse(matrix: NDArray) -> NDArray:
-    """Of a positive matrix whose rows have units: symmetric to the last bit, and positive too."""
+    """Return the inverse of a positive matrix whose rows have units; it is positive and exactly symmetric."""
     size = np.sqrt(np.diag(matrix))
     values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
     if not values[0] > 0:
@@ -272,7 +272,7 @@ def _energies_to_try(data: FitData, prior: gv.BufferDict, model: ChargeModel) ->
 
 
 def ratios(names: list[str]) -> list[tuple[str, str]]:
-    """Those that are wanted: of currents with the same renormalisation."""
+    """Return the pairs of currents whose ratio is reported: both currents of a pair renormalise alike."""
     return [pair for pair in (("A", "V"), ("A_conserved", "V_conserved")) if set(pair) <= set(names)]
 
 

@@ -65,7 +65,7 @@ class ChargeModel(ABC):
         return list(EXCITED[: self.states - 1])
 
     def places_of_charges(self) -> list[int]:
-        """Of A_0 g of each charge among the linear parameters."""
+        """Return the index of A_0 g of each charge among the linear parameters."""
         return [self.states + len(self.coefficients) * i for i in range(len(self.names))]
 
     def two_point(self, p) -> NDArray:

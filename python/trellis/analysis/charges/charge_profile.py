@@ -215,7 +215,7 @@ def _prior_shifts(w: NDArray, g: NDArray, theta: NDArray, fit: ProfileInput) -> 
 
 
 def _quantiles(weights: NDArray, means: NDArray, errors: NDArray) -> list[float]:
-    """Of the sum of normal distributions with these weights, by bisection: at -1, 0 and 1 sigma."""
+    """Return the quantiles at -1, 0 and 1 sigma of a weighted sum of normal distributions, by bisection."""
     errors = np.maximum(errors, 1e-12 * np.maximum(np.abs(means), 1e-300))
     levels = ndtr(np.array([-1.0, 0.0, 1.0]))
     low = np.full(3, (means - 9 * errors).min())

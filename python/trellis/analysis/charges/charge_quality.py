@@ -1,4 +1,4 @@
-"""Whether fits of nucleon charges can be trusted: their p-value, their windows, and how far states die out.
+"""This module judges fits of nucleon charges by p-values, fit windows and the decay of excited states.
 
 Where the data have more states than the fits, the first windows have a small p-value, or their charges move
 when the fit begins later. Where the data do not tell how far away the excited states are, the prior of the
@@ -42,7 +42,7 @@ _HALF = 0.5
 def charge_quality(
     data: FitData, fits: Sequence[ChargeFit], weights: NDArray, errors: Mapping[str, float]
 ) -> ChargeQuality:
-    """What the fits and their weights in the average say; `errors` of the averages."""
+    """Judge the fits, each with its weight in the average; `errors` are the errors of the averages."""
     best = fits[int(np.argmax(weights))]
     later = [fit for fit in fits if fit.states == best.states and fit.t_min > best.t_min]
     drift = {name: max((_apart(data, name, best, fit) for fit in later), default=0.0) for name in data.names}
@@ -73,7 +73,7 @@ def _apart(data: FitData, name: str, a: ChargeFit, b: ChargeFit) -> float:
 
 
 def charge_notes(record: NucleonCharges) -> list[str]:
-    """What a reader may want to know, in words."""
+    """Return remarks on the fits that a reader may want to know, in words."""
     found = []
     names = [name for fit in (record, *record.others.values()) for name in fit.dependent]
     if names:
@@ -156,7 +156,7 @@ def _of_fit(record: NucleonCharges, which: str, *, is_fixed_sink: bool = False) 
 
 
 def one_state_warning(states: Sequence[int], more: Mapping[str, object]) -> list[str]:
-    """Where the windows hold one state, and not even `more`, one_more_state, says what that leaves out."""
+    """Warn where the windows hold one state and `more` (one_more_state) has no charges of a second one."""
     if more or not states or max(states) > 1:
         return []
     return [

@@ -112,7 +112,10 @@ class FixedSinkData(FitData):
         return model, places
 
     def free(self, t_min: int, states: int) -> int:
-        """Of parameters E0, A0, gaps, r, every g and g_nm; none where separations are too few for them."""
+        """Return the number of data minus that of parameters; 0 where the separations are too few.
+
+        The parameters are E0, A0, the gaps, every r, g and g_nm.
+        """
         model, places = self.window(t_min, states)
         assert isinstance(model, FixedSinkModel)
         if min(len(set(t.tolist())) for t in model.separations) < states:

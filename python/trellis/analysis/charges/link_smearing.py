@@ -1,4 +1,4 @@
-"""Whether the links under the operator were smeared in time, from what measurement files say of their run.
+"""This module reads from measurement files whether the links of the operator were smeared in time.
 
 Smeared links depend on the links of the neighbouring time slices: the operator then couples more than two of
 them, and correlators are sums of decaying states only at distances beyond the smearing. Of links smeared on
@@ -19,10 +19,10 @@ SLICES_OFF = 2
 
 
 def smearing_in_time(measurements: Measurements) -> str | None:
-    """What was done to the links that the quarks see: "stout 0.1x3, flow 1"; None: nothing, or not known.
+    """Return the smearing of the quarks' links, as "stout 0.1x3, flow 1"; None: no smearing, or unknown.
 
-    From the attribute `physics` of a file, its run file's tables as JSON; without it from the text of the run
-    file. Files of one set of measurements agree in it (merging.py).
+    It comes from the attribute `physics` of a file, which has its run file's tables as JSON, or else from the
+    text of the run file. Files of one set of measurements agree in it (merging.py).
     """
     for file in measurements.files:
         text = file.attributes.get("physics")
@@ -36,7 +36,7 @@ def smearing_in_time(measurements: Measurements) -> str | None:
 
 
 def off_smeared_links(options: ChargeOptions, smearing: str | None) -> ChargeOptions:
-    """Of fits with fixed sinks: SLICES_OFF on smeared links, unless `t_min_first` was set."""
+    """Return options for fixed sinks: fits on smeared links begin at SLICES_OFF, or at a set `t_min_first`."""
     if smearing is None or "t_min_first" in options.model_fields_set:
         return options
     first = SLICES_OFF if options.t_min_last is None else min(SLICES_OFF, options.t_min_last)
@@ -44,7 +44,7 @@ def off_smeared_links(options: ChargeOptions, smearing: str | None) -> ChargeOpt
 
 
 def why_later(smearing: str | None) -> str:
-    """In words."""
+    """Return the reason for later windows, in words."""
     return (
         f"windows begin {SLICES_OFF} slices from source and sink, for the links under the operator are "
         f"smeared in time ({smearing}); charges.t_min_first sets another number"
@@ -52,7 +52,7 @@ def why_later(smearing: str | None) -> str:
 
 
 def _tables(text: str, parse) -> dict:
-    """[smearing], empty where the text is none of its kind."""
+    """Return the table [smearing]; it is empty where the text cannot be parsed."""
     try:
         tables = parse(text)
     except ValueError:  # of both parsers; files of others may have any text there

@@ -208,7 +208,7 @@ def _fixed_sinks(
 
 
 def _has_equal_ends(correlators: Iterable[CorrelatorData]) -> bool:
-    """Whether source and sink are said to be smeared alike everywhere."""
+    """Return True if the attributes of all correlators say that source and sink have the same smearing."""
     ends = {c.attributes.get(f"{end}_smearing") for c in correlators for end in ("source", "sink")}
     return len(ends) == 1 and None not in ends
 
@@ -230,7 +230,7 @@ def _together(records: dict[str, NucleonCharges]) -> NucleonCharges:
 
 
 def _effective(two_point: NDArray, numerator: NDArray) -> Series:
-    """Where it is a number: neither in a zero of C nor beyond the range of doubles."""
+    """Return the effective charge at the times at which it and its error are finite numbers."""
     with np.errstate(all="ignore"):
         value, error = effective_charge(two_point, numerator)
     t = np.flatnonzero(np.isfinite(value) & np.isfinite(error))

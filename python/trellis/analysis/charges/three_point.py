@@ -58,7 +58,7 @@ class Sampled:
 
     @property
     def naive_error(self) -> NDArray:
-        """Of independent configurations."""
+        """Return the statistical errors that hold if the configurations are independent."""
         n = len(self.influence)
         return np.sqrt((self.influence**2).sum(axis=0) / (n * (n - 1)))
 

@@ -136,7 +136,7 @@ def _text(value: object) -> str | None:
 
 
 def is_timing(name: str) -> bool:
-    """Whether a series says how long something took."""
+    """Return True if the name is that of a series of durations."""
     return name.startswith("seconds")
 
 
@@ -228,7 +228,7 @@ def autocorrelation_result(
 
 
 def numbering_notes(measurements: Measurements, bin_size: int) -> list[str]:
-    """How errors are found where numbers are irregular: once for all series with the same numbers."""
+    """Explain how errors are found where numbers are irregular, once for all series with the same numbers."""
     numbers = measurements.configurations
     sets: list[tuple[list[str], NDArray]] = []
     if measurements.correlators:

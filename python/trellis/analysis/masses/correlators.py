@@ -48,7 +48,9 @@ class Correlator:
 
     @property
     def has_backward_baryon(self) -> bool:
-        """Whether the other parity runs backwards in a baryon with a sign, as a fit to its real part expects.
+        """Return True if the state of other parity runs backwards in a baryon with a sign +1 or -1.
+
+        A fit to the real part expects that sign.
 
         A phase exp(i pi a) of quarks gives it exp(-+ 3 pi i a); with Dirichlet time it does not come back.
         """
@@ -91,7 +93,7 @@ class Correlator:
         )
 
     def fit_samples(self) -> NDArray:
-        """What fits see: folded where there is a symmetry, forward in time otherwise."""
+        """Return the samples for fits: folded where time reflection is a symmetry, else forward in time."""
         return self.folded() if self.image else self.samples
 
 
@@ -112,7 +114,7 @@ def time_reflection(gamma: str) -> int | None:
 
 
 def _phase_over_pi(boundary: object) -> float | None:
-    """Of a boundary condition in time that is a finite number; None for others."""
+    """Return the phase over pi of a boundary condition that is a finite number; None for other conditions."""
     try:
         phase = float(str(boundary))
     except ValueError:

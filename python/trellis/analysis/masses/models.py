@@ -31,7 +31,7 @@ BACKWARD_AMPLITUDE_WIDTH = 0.5
 
 @dataclass(frozen=True)
 class BackwardState:
-    """What is known about the state that runs backwards: energy, its error, b in units of the correlator."""
+    """The backward state has an energy, its error and an amplitude b in units of the correlator."""
 
     energy: float
     energy_error: float

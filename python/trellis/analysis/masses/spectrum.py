@@ -250,7 +250,7 @@ def _candidates(t_last: list[int], correlators: int, options: AnalysisOptions) -
 
 
 def _weights_kind(asked: str, data_count: int, samples: float, name: str, notes: list[str]) -> str:
-    """Which weight matrix the whole scan uses; every departure from a plain correlated fit is noted."""
+    """Choose the weight matrix for the whole scan; `notes` gets each departure from correlated fits."""
     if asked in ("svd", "uncorrelated"):
         return asked
     if asked != "shrinkage" and samples >= samples_needed(data_count):

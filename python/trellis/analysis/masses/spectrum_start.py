@@ -1,4 +1,4 @@
-"""Where fits of correlators begin: the best of energies spread over the window and the priors of the gaps.
+"""Fits of correlators start at the best of energies spread over the window and over the priors of the gaps.
 
 At fixed energies C(t) = sum_n A_n basis(E_n, t) is linear in the amplitudes, which least squares gives at
 once. Sums of exponentials have several minima, above all with amplitudes of both signs; the one that is

@@ -1,4 +1,4 @@
-"""Whether C(T - t) = +-C(t) holds in the mean, as folding takes for granted.
+"""This module tests whether C(T - t) = +-C(t) holds in the mean; folding needs that symmetry.
 
 D(t) = C(t) -+ C(T - t) of a meson whose time counts from the source has the mean 0 at every t. Hotelling's
 

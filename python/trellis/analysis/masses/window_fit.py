@@ -130,7 +130,10 @@ def minimum(
     prior: gv.BufferDict,
     start: gv.BufferDict | None,
 ) -> lsqfit.nonlinear_fit | None:
-    """Where the minimiser ends; None where it does not converge. Steps on the way may lead out of range."""
+    """Return the fit at which the minimiser ends; None where it does not converge.
+
+    Steps of the minimiser may overflow; numpy does not warn of that.
+    """
     try:
         with np.errstate(all="ignore"):
             fit = lsqfit.nonlinear_fit(
@@ -248,7 +251,7 @@ def chi2_spectrum(kernel: NDArray, covariance: NDArray) -> NDArray:
 
 @lru_cache(maxsize=4)
 def _squares(seed: int, count: int) -> NDArray:
-    """Of standard normal numbers, shape [count, draw]: the fits of a scan have the same ones."""
+    """Return squares of standard normal numbers, shape [count, draw]; all fits of a scan share them."""
     return np.random.default_rng(seed).standard_normal((count, MONTE_CARLO_P_VALUE_DRAWS)) ** 2
 
 

@@ -71,7 +71,7 @@ class LalibeCorrelator:
 
 
 def is_lalibe(file: h5py.File) -> bool:
-    """Whether the root has groups of smearings with hadrons, and no kind of Trellis."""
+    """Return True if the root has groups of smearings with hadrons and no `kind` attribute of Trellis."""
     groups = [name for name in file if _SMEARING.fullmatch(name) and isinstance(file[name], h5py.Group)]
     return "kind" not in file.attrs and any(set(file[name]) & set(_HADRONS) for name in groups)
 

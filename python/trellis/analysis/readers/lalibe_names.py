@@ -1,4 +1,4 @@
-"""Which configuration a file of lalibe's layout is of: the number in its name that differs between files.
+"""The configuration of a file of lalibe's layout is the number in its name that differs between files.
 
 Names are compared with the name of their folder, so that one folder for each configuration will do. Files
 whose names differ in numbers alone are of one kind (spectrum, Feynman-Hellmann); within a kind the

@@ -59,7 +59,7 @@ def numbers_of(path: Path, dataset: h5py.Dataset) -> NDArray:
 
 
 def whole_numbers(path: Path, what: str, values: object, expected: str) -> NDArray:
-    """As int64; texts, fractions and NaN are refused instead of being cut to something else."""
+    """Return the values as int64; texts, fractions and NaN raise MeasurementFileError."""
     array = np.asarray(values)
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)

@@ -89,7 +89,7 @@ class ChargeEstimate:
 
 @dataclass(frozen=True)
 class ChargeQuality:
-    """Whether the fits can be trusted (charge_quality.py).
+    """These numbers tell how far the fits can be trusted (charge_quality.py computes them).
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class ChargeQuality:
 
 @dataclass(frozen=True)
 class ChargeResult:
-    """What :func:`fit_charges` found.
+    """The charges and their diagnostics that :func:`fit_charges` returns.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What was read of a set of configurations."""
+"""These records hold the data that the readers find in the files of a set of configurations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ArraySeries:
 
 @dataclass
 class InputFile:
-    """Where data came from."""
+    """One file that was read: its place, checksum and root attributes."""
 
     path: str
     kind: str

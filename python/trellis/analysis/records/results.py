@@ -1,4 +1,4 @@
-"""What an analysis returns: plain numbers with names, the content of results.json."""
+"""An analysis returns these records: plain numbers with names, the content of results.json."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class SolverResult(_Record):
 
 
 class Provenance(_Record):
-    """Where the data came from."""
+    """The files, run files and program versions that the results come from."""
 
     files: list[dict]
     run_files: list[str]

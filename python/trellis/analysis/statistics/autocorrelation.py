@@ -26,7 +26,7 @@ _ENSEMBLE = "ensemble"
 
 
 def is_constant(values: NDArray) -> bool:
-    """Whether values along the first axis are the same but for rounding."""
+    """Return True if the values along the first axis are equal but for rounding."""
     values = np.asarray(values)
     if len(values) == 0:
         return True
@@ -175,7 +175,7 @@ def is_regular(numbers: NDArray) -> bool:
 
 
 def numbering_note(what: str, numbers: NDArray) -> str | None:
-    """How errors of irregular measurements are found; None for regular numbers, and too few for an error."""
+    """Explain how errors of irregular numbers are found; None for regular numbers and for too few of them."""
     numbers = np.asarray(numbers)
     if len(numbers) < MINIMUM_SAMPLES or is_regular(numbers):
         return None

@@ -153,7 +153,7 @@ def _running_tau(rho: NDArray) -> NDArray:
 
 
 def _window(bins: _Bins, S: float) -> int:
-    """Where exp(-W / tau) - tau / sqrt(W N / p) becomes negative.
+    """Return the smallest W at which exp(-W / tau) - tau / sqrt(W N / p) is negative.
 
     tau = S / log[(2 tau_int + 1) / (2 tau_int - 1)]; p is the share of the measurements that have a neighbour
     at a separation of the window, 1 if none is missing: the variance is known to 2 sqrt(p W / N) of itself.

@@ -31,7 +31,7 @@ def missing_times(samples: NDArray, *, to_the_end: bool = False) -> list[int]:
 
 
 def of_zeros(times: list[int], count: int) -> str:
-    """What is said of missing times."""
+    """Return the message about times at which a correlator is 0 on all configurations."""
     shown = ", ".join(map(str, times[:5])) + (f" and {len(times) - 5} more" if len(times) > 5 else "")
     return f"expected numbers at every time, found 0 on all {count} configurations at t = {shown}"
 

@@ -1,4 +1,4 @@
-"""What the on-line measurements of a stream give: flow scales, Creutz ratios, susceptibilities."""
+"""The on-line measurements of a stream give flow scales, Creutz ratios and susceptibilities."""
 
 from __future__ import annotations
 

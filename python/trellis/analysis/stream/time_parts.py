@@ -1,4 +1,4 @@
-"""Where the time of a stream's trajectories went, and how near each part was to what the machine allows."""
+"""The time of trajectories has parts; each has a share and a speed, compared with the machine's."""
 
 from __future__ import annotations
 
