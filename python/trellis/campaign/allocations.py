@@ -127,5 +127,5 @@ def submit(
 
 
 def _job_name(campaign: Campaign) -> str:
-    """How the names of its batch jobs begin."""
+    """Return the beginning of the names of the campaign's batch jobs."""
     return f"trellis-{campaign.name}"

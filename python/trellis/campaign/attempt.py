@@ -66,7 +66,7 @@ class Attempt:
 
 
 def safe_name(task: str) -> str:
-    """Of a task, for logs and run files."""
+    """Return a file name for logs and run files of a task; long names end in a hash."""
     name = quote(task, safe="=+,@ ")
     return name if len(name) < 200 else name[:150] + "-" + hashlib.sha256(task.encode()).hexdigest()[:12]
 
@@ -139,7 +139,7 @@ def prepare(attempt: Attempt, campaign: Campaign, *, keeps_whole: bool) -> tuple
 
 
 def launch_values(attempt: Attempt, state: Path) -> dict[str, object]:
-    """What {names} mean at launch."""
+    """Return the values that {names} of a command have at launch."""
     way = attempt.task.alternatives[attempt.placement.alternative]
     return {
         "ranks": attempt.placement.ranks,
@@ -175,7 +175,7 @@ def environment_of(attempt: Attempt, campaign: Campaign, machine: Machine, manag
 
 
 def _joined(environments: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Of several GPUs: values that differ (each one's network card) with commas, in the order of the GPUs."""
+    """Return one environment for several GPUs; values that differ are joined by commas in their order."""
     values: dict[str, dict[str, None]] = {}
     for environment in environments:
         for name, value in environment.items():
@@ -184,7 +184,7 @@ def _joined(environments: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def check_outputs(attempt: Attempt, root: Path) -> tuple[str | None, dict[str, dict[str, Any]]]:
-    """What is wrong with the outputs (None: all are valid), and the record {path: facts}."""
+    """Return the first fault of the outputs (None: all are valid), and the record {path: facts}."""
     stored: dict[str, dict[str, Any]] = {}
     for output, written, is_renamed in attempt.outputs:
         problem, facts = problem_of(root / written, output)

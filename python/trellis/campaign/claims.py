@@ -1,4 +1,4 @@
-"""Which manager runs what, on a file system that several managers share.
+"""Claims say which manager runs which task, on a file system that several managers share.
 
 Attempt g of a task belongs to the manager that created `<task>.<g>.claim`; the file is linked into place,
 which succeeds for one only. How it ended is in `<task>.<g>.done`, `.failed` or `.released`, written under
@@ -41,7 +41,7 @@ _CONTENT: Mapping[str, Mapping[str, type]] = {
 
 @dataclass(slots=True)
 class History:
-    """What the files say about a task.
+    """The history of a task, as the files tell it.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def process_space() -> str:
 
 
 def _is_of_this_host(manager: Mapping[str, Any]) -> bool:
-    """Whether a manager's process can be looked up here: a host of this name may be another one."""
+    """Return True if a manager's process can be looked up here; other hosts may have the same name."""
     return (
         manager.get("host") == socket.gethostname()
         and manager.get("boot") == boot_id()
@@ -147,7 +147,7 @@ class Claims:
         write_json(self.managers / f"{self.id}.json", content)
 
     def is_alive(self, manager: str) -> bool:
-        """Whether a manager may still be at work."""
+        """Return True if a manager may still be at work."""
         if manager == self.id:
             return True
         if manager in self._dead or manager in self.ended_here:
@@ -237,7 +237,7 @@ class Claims:
         return True
 
     def is_taken_over(self, task: str, attempt: int) -> bool:
-        """Whether another manager has claimed the next attempt: it took this manager for dead."""
+        """Return True if another manager took this one for dead and has claimed the next attempt."""
         return self._path(task, attempt + 1, "claim").exists()
 
     def end(self, task: str, attempt: int, kind: str, content: Mapping[str, Any]) -> None:
@@ -252,7 +252,7 @@ class Claims:
         self.end(task, attempt, "retry", {})
 
     def history(self, task: str) -> History:
-        """Of one task, from the files."""
+        """Read the history of one task from the files."""
         own = self._path(task, 0, "claim")
         files: dict[str, list[int]] = {}
         for name, number, kind, _ in _entries(own.parent):
@@ -261,7 +261,7 @@ class Claims:
         return self._assemble(task, files)
 
     def histories(self) -> dict[str, History]:
-        """Of all tasks that were ever claimed."""
+        """Read the histories of all tasks that were ever claimed."""
         found: dict[str, History] = {}
         if not self.folder.is_dir():
             return found
@@ -279,7 +279,7 @@ class Claims:
                     yield task, number
 
     def claim_of(self, task: str, attempt: int) -> dict[str, Any]:
-        """What the manager wrote that claimed it; nothing if a power failure cut it."""
+        """Return the content of the claim; it is empty if the file is missing or a power failure cut it."""
         try:
             return self._read(task, attempt, "claim")
         except (FileNotFoundError, FileError):

@@ -1,4 +1,4 @@
-"""Which task makes which file: no two the same, and a task that needs a file waits for its maker."""
+"""At most one task makes a file, and a task that needs the file waits for its maker."""
 
 from __future__ import annotations
 

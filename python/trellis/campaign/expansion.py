@@ -70,7 +70,7 @@ def _combinations(table: TaskTable, variables: Mapping[str, Any], where: str) ->
 
 
 class _Names:
-    """Which tasks a pattern in `after` means: a name, a group, or a pattern with *."""
+    """A pattern in `after` is the name of a task, a group, or a pattern with *; this finds its tasks."""
 
     def __init__(self, tasks: Mapping[str, Task]) -> None:
         self.tasks = tasks
@@ -260,7 +260,7 @@ class _Maker:
 
 
 def check_request(request: Request, where: str) -> None:
-    """What no machine can mean.
+    """Check that a request has a meaning on some machine.
 
     Raises
     ------

@@ -114,7 +114,7 @@ def _for_shell(value: str, quotes: str) -> str:
 
 
 def _quotes_at(line: str, end: int) -> str:
-    """Which quotes of sh are open there: "'", '"', or "" also in $(...) and `...` within double quotes."""
+    """Return the quote of sh that is open there: "'", '"', or ""; $(...) and `...` begin without one."""
     open_: list[str] = [""]
     at = 0
     while at < end:

@@ -1,4 +1,4 @@
-"""What happened in a campaign, merged from the records of all its managers, and the figures of its report.
+"""The history of a campaign comes from the records of all its managers and gives the report's figures.
 
 Records are committed four times a second. What a manager that was killed had not committed is in its claims.
 """
@@ -174,7 +174,7 @@ def _rows(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _end_of_manager(own: Mapping[str, list[dict[str, Any]]]) -> float:
-    """When it ended, or, if it was killed, its last record."""
+    """Return the time at which the manager ended, or that of its last record if it was killed."""
     ends = [row["ended"] for row in own["manager"]]
     if ends and None not in ends:
         return max(ends)
@@ -309,7 +309,7 @@ def gpu_idle_until_last(history: History) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How good the estimates of a group were: quantiles of (measured / estimated)."""
+    """Quantiles of (measured / estimated) duration show how good the estimates of a group were."""
 
     group: str
     count: int

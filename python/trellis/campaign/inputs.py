@@ -1,4 +1,4 @@
-"""What an attempt reads, for its provenance: size and checksum of each file."""
+"""The provenance of an attempt has the size and checksum of each file that it reads."""
 
 from __future__ import annotations
 

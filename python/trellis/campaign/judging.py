@@ -1,4 +1,4 @@
-"""What the end of an attempt means: the outputs decide, whatever the exit status."""
+"""The outputs of an attempt decide whether it succeeded, whatever its exit status is."""
 
 from __future__ import annotations
 
@@ -51,8 +51,11 @@ class Judge:
         self.settling.clear()
 
     def _judge(self, attempt: Attempt, ended: Ended, seconds: float, *, is_final: bool) -> bool:
-        """Whether a verdict was reached. A parallel file system may show a node's files a little late: what
-        ended well by its status is looked at again before its outputs count as missing."""
+        """Judge an attempt; return False if the outputs are to be looked at again.
+
+        A parallel file system may show a node's files a little late. An attempt with exit status 0 is looked
+        at again before its outputs count as missing.
+        """
         course = self.course
         problem, stored = check_outputs(attempt, course.root)
         if problem is None and not attempt.task.outputs and attempt.placement.ranks > 1:
@@ -147,14 +150,16 @@ class Judge:
 
 
 def _is_proof(attempt: Attempt) -> bool:
-    """Whether valid outputs count although the attempt was ended: nothing could be missing in them. A program
-    that hangs at its end, or is caught by the end of the allocation there, has done its work."""
+    """Return True if valid outputs of an attempt that was killed count: they are certainly whole.
+
+    A program that hangs at its end, or is caught by the end of the allocation there, has done its work.
+    """
     outputs = attempt.task.outputs
     return attempt.killed_for != "taken over" and bool(outputs) and all(o.proves_itself for o in outputs)
 
 
 def is_sound(health: tuple[str, ...], node: str) -> bool:
-    """What the machine's health command says of a node; {node} in its words is the node's name."""
+    """Return True if the machine's health command finds a node sound; {node} stands for its name."""
     if not health:
         return True
     command = [word.replace("{node}", node) for word in health]

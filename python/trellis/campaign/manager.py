@@ -31,7 +31,7 @@ LOOK_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Result:
-    """How a manager ended."""
+    """The end of a manager: its reason, and the counts of tasks by state."""
 
     counts: dict[str, int]
     failed: dict[str, str]
@@ -163,7 +163,7 @@ class Manager:
                 return "drained" if planner.is_draining else self._why_stuck()
 
     def _pause(self) -> float:
-        """How long the launcher may wait: short while planning could help, longer when all is busy."""
+        """Return the seconds that the launcher may wait: few while planning could help, else more."""
         if not self.course.running:
             return 0.05
         return 0.02 if self.watch.killed or self.course.predicates.asking or self.judge.settling else 0.2
@@ -185,7 +185,7 @@ class Manager:
         return planner.waiting == 0 or not planner.pool.nodes or not self._something_fits()
 
     def _something_fits(self) -> bool:
-        """Whether a ready task would fit the nodes that are left when all are idle (they are)."""
+        """Return True if a ready task fits the nodes that are left; all of them are idle now."""
         planner = self.course.planner
         return any(
             planner.pool.find(shape) for q in planner.queues.values() if q.entries for _, shape, _ in q.shapes

@@ -25,7 +25,7 @@ from .state_format import check_format
 
 
 class Course:
-    """What a manager knows, shared by the parts of it that act.
+    """The state of a manager, which its parts share.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Course:
             self.ready(name)
 
     def missing_files(self, task: Task) -> list[str]:
-        """Of its `needs`."""
+        """Return those files of a task's `needs` that do not exist."""
         return [path for path in task.needs if not (self.root / path).exists()]
 
     def look_for_files(self) -> None:

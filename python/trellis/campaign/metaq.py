@@ -28,7 +28,7 @@ _CLOCK = re.compile(rf"(?:(?:(?P<d>\d+)-)?(?P<h>\d+):)?(?P<m>\d+):(?P<s>{_NUMBER
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a script or a folder's .metaq file asks for.
+    """The resources that a script or a folder's .metaq file asks for.
 
     Attributes
     ----------

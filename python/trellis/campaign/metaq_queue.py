@@ -30,7 +30,7 @@ from .metaq import MetaqTask, Requirement, read_task
 
 @dataclass(frozen=True, slots=True)
 class MetaqEnd:
-    """How a script ended. `status` is None where another job ran it and did not say."""
+    """The end of a script; `status` is None where another job ran it and did not record one."""
 
     script: str
     status: int | None
@@ -72,8 +72,11 @@ class MetaqQueue:
         return target
 
     def has_claimed(self, script: str) -> bool:
-        """Whether a script (its path inside the directory) lies in this job's working folder: scripts of one
-        name share their place there."""
+        """Return True if a script lies in this job's working folder.
+
+        `script` is its path inside the METAQ directory. Scripts of the same name share one place in the
+        folder, so the note of the claim tells which of them it is.
+        """
         name = Path(script).name
         if not (self.working / name).exists():
             return False
@@ -138,7 +141,10 @@ class MetaqQueue:
         return None
 
     def _finish(self, task: MetaqTask, script: Path, end: MetaqEnd, *, strict: bool) -> None:
-        """What follows the line in status.jsonl, or is left of it; the note of the claim goes last."""
+        """Release the resources, move the script away, and remove the note of the claim last.
+
+        This follows the line in status.jsonl; it also ends what a dead job began.
+        """
         self._release(script, end.seconds)
         if script.exists():  # some remove themselves
             self._move(script, "failed" if strict and end.status != 0 else "finished")
@@ -159,11 +165,11 @@ class MetaqQueue:
         return self._move(script, "hold")
 
     def status_of(self, name: str) -> MetaqEnd | None:
-        """How a script ended in any job that kept its status."""
+        """Return the end of a script in any job that kept its status; None if no job did."""
         return next((end for end, _ in self._said() if end.script == name), None)
 
     def _said(self) -> Iterator[tuple[MetaqEnd, dict[str, Any]]]:
-        """How scripts ended in any job that kept it, the last of each job first, and from where they came."""
+        """Yield the ends of scripts and their origins from all jobs, the last of each job first."""
         for path in sorted((self.root / "jobs").glob("*/*/status.jsonl")):
             for content in reversed(list(_lines(path))):
                 end = MetaqEnd(content["script"], content["status"], content["seconds"], elsewhere=True)
@@ -211,7 +217,7 @@ class MetaqQueue:
             self._append("resources", *(f"-{count} {what} {end}" for count, what in needs))
 
     def _release(self, script: Path, seconds: float) -> None:
-        """What the ledger says that it holds: after a death nobody may know its flags any more."""
+        """Release the resources that the ledger lists; after a death the script's flags may be unknown."""
         end = f"at {_now()}. RUNTIME: {seconds:.0f} seconds"
         held = self._held_by(script)
         if held:
@@ -256,7 +262,7 @@ class MetaqQueue:
 
 
 def _start(script: Path) -> subprocess.Popen:
-    """As METAQ's shell does: one that does not say by what it is run (#!) is run by bash."""
+    """Start a script as METAQ's shell does: bash runs a script without #!."""
 
     def popen(*words: str) -> subprocess.Popen:
         return subprocess.Popen(
@@ -272,7 +278,7 @@ def _start(script: Path) -> subprocess.Popen:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Of a file of JSON lines that others may be writing; one that was cut is left out."""
+    """Read a file of JSON lines that others may be writing; a line that was cut is left out."""
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
@@ -291,7 +297,7 @@ def _now() -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """What tasks of an imported METAQ directory run; the status is written to the file that is the output."""
+    """Run one script of an imported METAQ directory and write its status to the file `output`."""
     parser = argparse.ArgumentParser(prog="python -m trellis.campaign.metaq_queue", description=__doc__)
     parser.add_argument("root", type=Path)
     parser.add_argument("script", help="path of the script inside the METAQ directory, e.g. todo/a")

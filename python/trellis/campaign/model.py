@@ -22,7 +22,7 @@ class Failure(enum.StrEnum):
 
 
 class State(enum.StrEnum):
-    """Of a task, as `trellis campaign status` shows it."""
+    """The state of a task, as `trellis campaign status` shows it."""
 
     WAITING = "waiting"  # for tasks, files or its predicate
     READY = "ready"
@@ -69,8 +69,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class StartUp:
-    """What starting costs, for the simulator: lumps launch in `lump_seconds` +- `lump_spread` (normal), a
-    fraction comes `late_seconds` later, and each task costs `step_seconds` before its program runs."""
+    """The simulator's costs of starting.
+
+    Lumps launch in `lump_seconds` +- `lump_spread` (normal), a fraction comes `late_seconds` later, and each
+    task costs `step_seconds` before its program runs.
+    """
 
     lump_seconds: float = 0.0
     lump_spread: float = 0.0
@@ -82,7 +85,7 @@ class StartUp:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where a campaign runs.
+    """A machine has the nodes on which a campaign runs and the launcher that starts programs there.
 
     Attributes
     ----------
@@ -123,7 +126,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one attempt needs.
+    """The resources that one attempt needs.
 
     Attributes
     ----------
@@ -200,7 +203,7 @@ class Output:
 
     @property
     def proves_itself(self) -> bool:
-        """Whether a file found there can be judged without knowing how it was made."""
+        """Return True if a file found there can be judged without knowing how it was made."""
         return (
             self.is_atomic or self.bytes is not None or self.sha256 is not None or self.end_marker is not None
         )
@@ -208,7 +211,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How many times an attempt that failed in each class is repeated."""
+    """The number of times that an attempt is repeated, for each class of failure."""
 
     task: int = 1
     node: int = 5
@@ -279,12 +282,12 @@ class Task:
 
     @property
     def request(self) -> Request:
-        """Of the first alternative."""
+        """Return the request of the first alternative."""
         return self.alternatives[0].request
 
     @property
     def estimate(self) -> float:
-        """Of the first alternative, seconds."""
+        """Return the estimate of the first alternative, in seconds."""
         return self.alternatives[0].estimate
 
 
@@ -305,7 +308,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where an attempt runs: `alternative` is the index into the task's alternatives."""
+    """The places at which an attempt runs; `alternative` is the index into the task's alternatives."""
 
     places: tuple[Place, ...]
     alternative: int = 0

@@ -1,4 +1,4 @@
-"""What dead managers left running: ended or awaited before their tasks may run again."""
+"""Attempts that dead managers left running are ended or awaited before their tasks may run again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Orphans:
         self.met |= dead
 
     def is_over(self, manager: str) -> bool:
-        """Whether a manager is dead, and nothing of it runs; False also while the engine gives no answer."""
+        """Return True if a manager is dead and nothing of it runs; False while the engine gives no answer."""
         claims = self.course.claims
         if claims.is_alive(manager):
             self.met.discard(manager)

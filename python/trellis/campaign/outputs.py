@@ -1,4 +1,4 @@
-"""Whether the files that a task should have made are there and valid."""
+"""This module checks that the files that a task should have made exist and are valid."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def renamed_outputs(task: Task, alternative: int) -> set[int]:
 def problem_of(
     path: Path, output: Output, *, hash_bytes: int = HASH_BYTES
 ) -> tuple[str | None, dict[str, Any]]:
-    """What is wrong with a file (None: nothing), and its size and checksum.
+    """Return the fault of a file (None: there is none), and its size and checksum.
 
     The checksum is left out for files above `hash_bytes` of which none is asked for.
     """
@@ -98,7 +98,7 @@ def set_aside(path: Path) -> Path | None:
 def still_valid(
     root: Path, stored: Mapping[str, Mapping[str, Any]], task: Task, *, finish: bool = True
 ) -> str | None:
-    """What is wrong with the outputs of a task that was recorded as done.
+    """Return the first fault of the outputs of a task that was recorded as done; None if they are valid.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What runs where and when: list scheduling by the longest chain of work behind each task.
+"""The planner orders tasks by the longest chain of work behind each (list scheduling).
 
 The planner knows time only as the number it is given: the simulator and the manager run the same code. Ready
 tasks with the same requests form a queue; a pass takes the best head of all queues, and a queue whose
@@ -37,7 +37,7 @@ class Queue:
 
     @property
     def is_large(self) -> bool:
-        """Whether smaller tasks can starve it."""
+        """Return True if smaller tasks can starve the queue's tasks."""
         return any(
             shape.nodes > 1
             or any(need and (need.whole or need.gpus > 1 or need.common > 1) for need in shape.needs)
@@ -181,7 +181,7 @@ class Planner:
         return sum(len(queue.entries) for queue in self.queues.values()) + len(self.reservations)
 
     def _open_queues(self, now: float) -> list[Queue]:
-        """Those whose head may fit; a blocked head that waits too long for a reservation is looked at too."""
+        """Return the queues whose head may fit, and those whose blocked head may want a reservation."""
         found = []
         for queue in self.queues.values():
             if not queue.entries:
@@ -242,7 +242,7 @@ class Planner:
         return now + self.seconds(task, alternative) * math.exp(task.spread) <= self.end
 
     def _is_elsewhere(self, shape: Shape, avoid: frozenset[str]) -> bool:
-        """Whether there are other nodes at all that could run it some day."""
+        """Return True if enough nodes outside `avoid` could run the shape when they are free."""
         others = (s for s in self.pool.nodes.values() if s.name not in avoid and shape.needs[s.kind])
         return sum(1 for _ in itertools.islice(others, shape.nodes)) == shape.nodes
 

@@ -13,7 +13,7 @@ Key = tuple[int, int, int, int, int, bool, int]
 
 
 class NodeState:
-    """What is free on one node. Sets of cores and GPUs are bit masks."""
+    """The free resources of one node; sets of cores and GPUs are bit masks."""
 
     __slots__ = (
         "bound", "cpus", "ends", "gpus", "index", "is_hidden", "is_whole", "key", "kind", "memory", "name",
@@ -92,7 +92,7 @@ class Pool:
             self.version += 1
 
     def set_keep_gpu_cores(self, keep: bool) -> None:
-        """Whether cores next to GPUs wait for tasks on these."""
+        """Set whether cores next to GPUs are kept for tasks on these GPUs."""
         if keep == self.keep_gpu_cores:
             return
         for state in self.nodes.values():
@@ -211,7 +211,7 @@ class Pool:
         return Place(state.name, ranks, tuple(cpus), gpus, share / WHOLE_GPU, need.memory)
 
     def _cores(self, state: NodeState, need: Need, gpus: tuple[int, ...]) -> list[int]:
-        """Those next to its GPUs first, then common ones."""
+        """Take the lowest free cores: those next to its GPUs first, then common ones, then any."""
         near = 0
         if not need.share:
             for gpu in gpus:
@@ -251,7 +251,7 @@ class Pool:
     def earliest(
         self, shape: Shape, now: float, avoid: frozenset[str] = frozenset()
     ) -> tuple[float, list[NodeState]] | None:
-        """When and on which nodes of one block it could start, by the expected ends of what runs."""
+        """Return the earliest start and the nodes of one block, by the expected ends of running tasks."""
         best: tuple[float, list[NodeState]] | None = None
         for members in self.members.values():
             times: list[tuple[float, int, NodeState]] = []
@@ -269,7 +269,7 @@ class Pool:
         return best
 
     def available(self, state: NodeState, shape: Shape, now: float) -> float | None:
-        """When this node can give it; None: never."""
+        """Return the time from which this node can run its part of the shape; None: never."""
         need = shape.needs[state.kind]
         if need is None:
             return None

@@ -22,7 +22,7 @@ ANSWER_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class Answer:
-    """Of a task's predicate: whether the task is to run; `failure`: why nobody knows."""
+    """The answer of a predicate: `is_wanted` says if the task is to run; `failure` explains a fault."""
 
     task: str
     is_wanted: bool = False
@@ -42,7 +42,7 @@ class Predicates:
         self.answers: list[Answer] = []  #: that nobody has heard yet
 
     def __bool__(self) -> bool:
-        """Whether an answer may still come."""
+        """Return True if an answer may still come."""
         return bool(self.asking or self.queue or self.later or self.answers)
 
     def ask(self, name: str, command: Sequence[str]) -> None:
@@ -69,7 +69,7 @@ class Predicates:
             self._fail(name, f"predicate: {error}")
 
     def hear(self) -> list[Answer]:
-        """What was answered since: status 0 runs the task, 1 skips it, 75 asks again; all else fails it."""
+        """Return the new answers: status 0 runs the task, 1 skips it, 75 asks again, any other fails it."""
         for name, process in list(self.asking.items()):
             status = process.poll()
             if status is None:

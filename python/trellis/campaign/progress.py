@@ -1,4 +1,4 @@
-"""Which tasks may run: what each waits for, and what follows from the end of another."""
+"""A task may run when the tasks that it waits for have ended; their ends change its state."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to run."""
+        """Return True if nothing is left to run."""
         ended = self.counts[State.DONE] + self.counts[State.FAILED] + self.counts[State.SKIPPED]
         return ended == len(self.state)
 

@@ -1,4 +1,4 @@
-"""What a request means on each type of node, and requests that no machine can meet."""
+"""A request becomes a shape for each type of node; requests that no machine can meet are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHOLE_GPU = 1000
 
 @dataclass(frozen=True, slots=True)
 class NodeType:
-    """What alike nodes have."""
+    """The resources that all nodes of one type have."""
 
     cpus: int
     gpus: int
@@ -32,8 +32,11 @@ class NodeType:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one node has to give: cores, those of them that do not come with the GPUs, whole GPUs or a
-    share of one (thousandths), memory."""
+    """The resources that one node has to give.
+
+    They are cores (`common` counts those that do not come with the GPUs), whole GPUs or a share of one in
+    thousandths, and memory.
+    """
 
     ranks: int
     cpus: int

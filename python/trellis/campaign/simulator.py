@@ -37,7 +37,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a simulation found.
+    """The outcome of a simulation.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ def lower_bound(machine: Machine, tasks: Mapping[str, Task], seed: int) -> float
 
 
 def naive_bundling(machine: Machine, tasks: Mapping[str, Task], seed: int) -> list[Run]:
-    """What a job script does: a bundle of one group fills the machine, then a barrier, then the next.
+    """Simulate a job script: a bundle of one group fills the machine, and a barrier ends each bundle.
 
     Groups come in the order of the file, so that contractions wait for all propagators that can run.
     """

@@ -23,7 +23,7 @@ def _longer_than_nothing(value: Any) -> Any:
 
 
 def _shape_of_value(value: Any) -> str:
-    """Which of the forms of a key it is meant to be, so that only what is wrong with this one is said."""
+    """Return the form of the value, so that only errors of that form of the key are reported."""
     return "table" if isinstance(value, dict) else "list" if isinstance(value, list) else "text"
 
 
@@ -113,7 +113,7 @@ ValueList = Annotated[
 
 
 class RequestTable(Table):
-    """What an attempt needs; the keys of a task and of its alternatives."""
+    """The resources that an attempt needs; a task and its alternatives have these keys."""
 
     nodes: int | None = Field(default=None, ge=1, description="Exactly so many; default: as few as hold it.")
     ranks: int | None = Field(default=None, ge=1, le=10_000_000)
@@ -193,7 +193,7 @@ class CampaignFile(Table):
 
 
 class MadeTasksFile(Table):
-    """What a task writes to its `makes` file."""
+    """The content of the `makes` file that a task writes."""
 
     variables: dict[str, Any] = {}
     task: list[TaskTable] = []

@@ -1,5 +1,7 @@
-"""What the files say of tasks that this manager does not run itself: done, failed, held by another, or left
-by a dead one. The cases are those of the table "What a dead manager leaves" in doc/campaign/faults.md.
+"""The files tell the state of tasks that this manager does not run itself.
+
+Such tasks are done, failed, held by another manager or left by a dead one. The cases are those of the table
+"What a dead manager leaves" in doc/campaign/faults.md.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ class Past:
         return todo
 
     def _judge_again(self, name: str) -> bool:
-        """Whether nobody else holds it any more."""
+        """Judge a task again; return True if no other manager holds it any more."""
         course = self.course
         course.foreign.discard(name)
         if course.progress.state[name] in (State.DONE, State.READY, State.RUNNING):
@@ -108,7 +110,7 @@ class Past:
         return []
 
     def _last_word(self, name: str, history: History) -> History | None:
-        """What the files say of a task that nobody holds; None: somebody does.
+        """Return the latest history of a task that no living manager holds; None: one holds it.
 
         A manager that is dead now may have said how its attempt ended after `history` was read, and another
         one may have taken the task over.
@@ -133,7 +135,7 @@ class Past:
         return stored
 
     def _learn(self, task: Task, history: History) -> None:
-        """How long it took, from its claim: estimates go on where the last allocation's were."""
+        """Learn from a task's end how long it took, so that estimates go on from the last allocation's."""
         seconds, alternative = history.content.get("seconds"), _alternative(task, history)
         if alternative is not None and isinstance(seconds, (int, float)) and 0 < seconds < 1e300:
             self.course.cost.learn(task, alternative, seconds)
@@ -165,7 +167,7 @@ class Past:
         return stored if still_valid(course.root, stored, task) is None else None
 
     def _written_by(self, task: Task, history: History) -> tuple[dict[str, Any], Written]:
-        """Where the last attempt wrote, in the words of a claim and as paths; no paths: not known.
+        """Return the keys of a claim and the paths to which the last attempt wrote; no paths: not known.
 
         A claim to adopt or to take over wrote nothing itself: it says what it had found.
         """
@@ -178,7 +180,7 @@ class Past:
         return words, outputs_of(task, number, alternative, self.course.state)
 
     def _set_aside(self, task: Task, history: History) -> None:
-        """What the last attempt of a task that failed for good had begun to write."""
+        """Set aside the files that the last attempt of a task that failed for good had begun to write."""
         _, written = self._written_by(task, history)
         for path in (path for _, path, is_renamed in written if is_renamed and task.outputs):
             with contextlib.suppress(OSError, FileError):  # it does not count, wherever it lies
@@ -194,7 +196,7 @@ def _alternative(task: Task, history: History) -> int | None:
 
 
 def _can_prove(task: Task, history: History) -> bool:
-    """Whether files alone can show that a task is done.
+    """Return True if files alone can show that a task is done.
 
     The marker of a task without outputs does if the task has one rank: the first rank to end makes it.
     """

@@ -21,7 +21,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def process_name(manager: str) -> str:
-    """What the kernel calls the process of a manager: 15 bytes are what it keeps."""
+    """Return the kernel's name of a manager's process; the kernel keeps 15 bytes."""
     return "trellis" + hashlib.sha256(manager.encode()).hexdigest()[:8]
 
 

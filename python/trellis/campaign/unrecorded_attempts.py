@@ -47,7 +47,7 @@ def unrecorded(
 
 
 def end_lost(attempt: dict[str, Any], end: float, claims: Claims) -> None:
-    """How an attempt ended whose manager did not come to say it here; its claim may know."""
+    """Complete the record of an attempt whose manager did not record its end; the claim may tell it."""
     task, number = attempt["task"], attempt["number"]
     kind, content = claims.end_of(task, number)
     seconds = content.get("seconds")
@@ -65,7 +65,7 @@ def end_lost(attempt: dict[str, Any], end: float, claims: Claims) -> None:
 
 
 def _was_taken_over(claims: Claims, task: str, number: int) -> bool:
-    """Whether a later manager found that it had made whole outputs."""
+    """Return True if a later manager found that the attempt had made whole outputs."""
     while claims.claim_of(task, number + 1).get("taken_over") is not None:
         number += 1
         if claims.end_of(task, number)[0] == "done":

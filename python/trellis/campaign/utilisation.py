@@ -59,7 +59,7 @@ def blocks_kept(machine: Machine, placements: Sequence[Placement]) -> float:
 
 
 def startup_seconds(outcome: Outcome) -> float:
-    """When the last usable node had begun its first task; nodes that were never used do not count."""
+    """Return the time at which the last of the used nodes began its first task."""
     first: dict[str, float] = {}
     for run in outcome.runs:
         for node in run.placement.nodes:

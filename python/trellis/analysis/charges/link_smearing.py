@@ -36,7 +36,7 @@ def smearing_in_time(measurements: Measurements) -> str | None:
 
 
 def off_smeared_links(options: ChargeOptions, smearing: str | None) -> ChargeOptions:
-    """Return options for fixed sinks: fits on smeared links begin at SLICES_OFF, or at a set `t_min_first`."""
+    """Return options for fixed sinks: on smeared links fits begin at SLICES_OFF or a set `t_min_first`."""
     if smearing is None or "t_min_first" in options.model_fields_set:
         return options
     first = SLICES_OFF if options.t_min_last is None else min(SLICES_OFF, options.t_min_last)

@@ -14,7 +14,7 @@ from .base import Launcher
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """Where a launcher is, and the keys of `[launcher_options]` that it knows, with what they hold."""
+    """A launcher's module and class, and the type of each key of `[launcher_options]` that it knows."""
 
     module: str
     kind: str

@@ -46,7 +46,7 @@ def die_with_parent(parent: int) -> None:
 
 
 class EscapedProcesses:
-    """What attempts leave behind, in their sessions or outside, still holding cores and GPUs.
+    """Processes that outlive their attempt, inside or outside its session, still hold cores and GPUs.
 
     This process adopts the children of its dead descendants. Those with a campaign's marker in
     their environment whose attempt is over are killed.
@@ -102,7 +102,7 @@ class EscapedProcesses:
 
 
 def _children() -> list[int]:
-    """Of this process, of all its threads."""
+    """Return the process numbers of the children of all threads of this process."""
     found: list[int] = []
     for thread in os.listdir("/proc/self/task"):
         try:
@@ -114,7 +114,7 @@ def _children() -> list[int]:
 
 
 def _environment(pid: int) -> bytes | None:
-    """Of a process; None: it is gone."""
+    """Read the environment of a process; None: the process is gone."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return file.read()
@@ -130,7 +130,7 @@ def _marker(pid: int) -> bytes | None:
 
 
 def _is_bare(pid: int) -> bool:
-    """Whether a process that lives has no environment: as for a moment in the middle of exec."""
+    """Return True if a living process has no environment, as it has none for a moment within exec."""
     if _environment(pid) != b"":
         return False
     try:

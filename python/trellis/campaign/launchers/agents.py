@@ -100,7 +100,7 @@ class AgentLauncher(Launcher):
         self._joined.clear()
 
     def _may_report(self) -> bool:
-        """Whether to wait for agents; one srun that ended after some have reported is not repeated."""
+        """Return True if agents may still report; srun is not repeated once one agent has reported."""
         if self._starter is None or self.is_stopped():
             return False
         return self._starter.process.poll() is None or (not self._agents and self._starter.may_report())
@@ -173,11 +173,11 @@ class AgentLauncher(Launcher):
         return changes
 
     def descriptors(self) -> list[int]:
-        """What becomes readable when :meth:`poll` has something to do."""
+        """Return the file descriptors that become readable when :meth:`poll` has something to do."""
         return [self._listener.fileno(), *self._nodes, *self._strangers] if self._listener else []
 
     def has_agent(self, node: str) -> bool:
-        """Whether a node's agent has reported and is connected."""
+        """Return True if a node's agent has reported and is connected."""
         return node in self._agents
 
     # ------------------------------------------------------------------ messages

@@ -38,7 +38,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a launcher saw at the end of an attempt. The outputs decide whether the task is done.
+    """A launcher's observations at the end of an attempt; the outputs decide whether the task is done.
 
     Attributes
     ----------

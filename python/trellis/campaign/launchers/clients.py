@@ -94,7 +94,7 @@ class ClientLauncher(ProcessLauncher):
 
     @abc.abstractmethod
     def judge(self, handle: Handle, status: int, messages: str) -> Ended:
-        """What the end of the client means.
+        """Return how the attempt ended, from the exit status and the messages of its client.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class ClientLauncher(ProcessLauncher):
         return due
 
     def _judged(self, one: _Unjudged) -> Ended | None:
-        """What the end of a client means; None: the engine gives no answer, and is to be asked again."""
+        """Return how the attempt ended; None: the engine gives no answer and is to be asked again."""
         if one.ended.launcher_error or not one.handle.identity.get("name"):
             return one.ended
         try:
@@ -210,7 +210,7 @@ class ClientLauncher(ProcessLauncher):
         return gone
 
     def _end_marked(self, handle: Handle) -> None:
-        """What an engine's helper that was killed left of an attempt on this host."""
+        """End the processes on this host that a killed helper of the engine left of an attempt."""
         if marker := str(handle.identity["marker"]):
             left = Orphan(handle.launch.task, handle.launch.attempt, "", {"marker": marker})
             super().end_orphan(left, hard=True)
@@ -282,7 +282,7 @@ def job_name(launch: Launch, environment: Mapping[str, str]) -> str:
 
 
 def messages_of(launch: Launch) -> Path:
-    """Where the client's own messages go."""
+    """Return the path of the file that gets the client's own messages."""
     return launch.log.with_name(launch.log.name + ".client")
 
 
@@ -328,7 +328,7 @@ class NodeWatch(threading.Thread):
         self._is_new = False
 
     def set_up(self, nodes: set[str]) -> None:
-        """What is known before it starts."""
+        """Set the nodes that are known to be up before the watch starts."""
         self._up, self._told = nodes & self._names, nodes & self._names
 
     def run(self) -> None:

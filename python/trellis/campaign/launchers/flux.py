@@ -70,7 +70,7 @@ class FluxLauncher(ClientLauncher):
         self.follow_nodes(patiently(self.nodes_up, self.is_stopped))
 
     def nodes_up(self) -> set[str]:
-        """Where jobs may start: not those that are offline, drained or excluded."""
+        """Return the nodes on which jobs may start: none that is offline, drained or excluded."""
         return set(self._hosts("resource", "list", "-n", "-s", "up", "-o", "{nodelist}"))
 
     def _hosts(self, *words: str) -> list[str]:
@@ -78,7 +78,7 @@ class FluxLauncher(ClientLauncher):
             return expand_hosts(ask(self.program, *words))
 
     def seconds_left(self) -> float | None:
-        """Of the batch job that the instance runs in; None: it has no end, or is no job."""
+        """Return the seconds left of the batch job around the instance; None: it has no end, or is no job."""
         with contextlib.suppress(NotAvailable, ValueError):
             left = float(ask(self.program, "job", "timeleft"))
             return left if 0 < left < 1e9 else None

@@ -182,7 +182,7 @@ class HyperQueueLauncher(ClientLauncher):
             return {w["configuration"]["hostname"] for w in workers if w.get("ended") is None}
 
     def _is_server_dead(self) -> bool:
-        """Of the server that was started here: its workers have ended then, with all that they ran."""
+        """Return True if the server started here is dead; its workers and what they ran have ended too."""
         return self.server is not None and self.server.poll() is not None
 
     # Jobs

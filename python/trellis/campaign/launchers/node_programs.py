@@ -57,7 +57,7 @@ class NodePrograms:
         )
 
     def may_report(self) -> bool:
-        """Whether programs that have not reported yet may still do so; to be asked again and again."""
+        """Return True if programs that have not reported yet may still do so; call this repeatedly."""
         if self.process.poll() is None:
             return True
         if not self._is_srun or self.process.returncode != _SRUN_FAILED:

@@ -238,7 +238,7 @@ class SlurmStepLauncher(Launcher):
         return over
 
     def descriptors(self) -> list[int]:
-        """What becomes readable when :meth:`poll` has something to do."""
+        """Return the file descriptors that become readable when :meth:`poll` has something to do."""
         return list(self._running)
 
     def _end_doomed(self) -> None:

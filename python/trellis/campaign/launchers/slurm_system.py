@@ -1,4 +1,4 @@
-"""What Slurm says about the allocation: its nodes, its end, which nodes are up. Commands, no library."""
+"""Slurm's commands tell the nodes and the end of the allocation and which nodes are up."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _expand_one(part: str) -> list[str]:
 
 
 def job_id() -> str | None:
-    """Of the allocation that this process is in."""
+    """Return the job number of the allocation that this process is in; None outside allocations."""
     return os.environ.get("SLURM_JOB_ID")
 
 
@@ -169,7 +169,7 @@ def allocation_now() -> tuple[float | None, set[str]]:
 
 
 def lost_nodes(names: Iterable[str], allocated: set[str] | None = None) -> set[str]:
-    """Those of the nodes that Slurm takes for dead, or that left the allocation (`allocated`, if known)."""
+    """Return those nodes that are down for Slurm or not in the allocation (`allocated`; None: ask Slurm)."""
     names = set(names)
     allocated = allocation_now()[1] if allocated is None else allocated
     lines = ask("sinfo", "-h", "-N", "-n", ",".join(sorted(names)), "-o", "%N %T").splitlines()

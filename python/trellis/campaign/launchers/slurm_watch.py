@@ -52,7 +52,7 @@ class StepWatch(threading.Thread):
             return set(self._lost)
 
     def steps(self) -> tuple[float, frozenset[str]]:
-        """When Slurm was last asked for its steps, and their names."""
+        """Return the time at which Slurm was last asked for its steps, and their names."""
         with self._lock:
             return self._steps
 
@@ -91,7 +91,7 @@ def steps_named(name: str) -> list[str]:
 
 
 def signal_steps(steps: Sequence[str], *, hard: bool) -> bool:
-    """Whether Slurm took the signal. Where the controller is away, it did not; callers come again.
+    """Signal steps and return True if Slurm took the signal; it does not while its controller is away.
 
     Slurm signals a step's processes one by one, children first: a shell whose program has been ended would go
     on to its next command, which may say that all is done. So they are stopped before.
