@@ -18,7 +18,7 @@ from pathlib import Path
 
 WORDS = frozenset("as how of so that those what when where whether which whose".split())
 #: Folder -> how many docstrings may begin with one of WORDS.
-LIMITS = {"python": 171, "tests": 73, "tools": 0, "bench": 0, "lab": 0}
+LIMITS = {"python": 187, "tests": 0, "tools": 0, "bench": 1, "lab": 0}
 
 
 @dataclass(frozen=True)

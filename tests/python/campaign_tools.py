@@ -92,7 +92,7 @@ def fork_to(action: Callable, *words: object) -> multiprocessing.Process:
 
 
 def kill(process: subprocess.Popen) -> None:
-    """As the machine does it: no chance to clean up."""
+    """Kill a process as the machine does it, without a chance to clean up."""
     process.send_signal(signal.SIGKILL)
     process.wait()
 

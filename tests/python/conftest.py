@@ -1,4 +1,4 @@
-"""How pytest-xdist shares tests and cores among its processes (`pytest -n 2`); where MPI keeps its files."""
+"""Share tests and cores among the processes of pytest-xdist (`pytest -n 2`), and place MPI's files."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _CHANGES = ("CREATE", "INSERT", "UPDATE", "COMMIT", "PRAGMA JOURNAL_MODE")
 
 @dataclass
 class Stop:
-    """Where to stop and how.
+    """The operation at which a process stops, and the signal that stops it.
 
     Attributes
     ----------

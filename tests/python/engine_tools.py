@@ -74,7 +74,7 @@ class Instance:
         ).stdout.strip()
 
     def kill_node(self, host: str) -> None:
-        """As a node dies: its broker is killed."""
+        """Kill the broker of a node, as if the node died."""
         if self.is_real:
             rank = str(self.hosts.index(host))
             os.kill(int(self.flux("exec", "-r", rank, self.program, "getattr", "broker.pid")), signal.SIGKILL)

@@ -68,6 +68,6 @@ def install(folder: Path, monkeypatch, **faults: dict[int, str]) -> Path:
 
 
 def calls(here: Path, name: str) -> int:
-    """How often a program was called."""
+    """Return the number of calls of a program."""
     path = here / f"{name}.calls"
     return len(path.read_text().splitlines()) if path.exists() else 0

@@ -185,7 +185,7 @@ def test_one_more_state_says_what_a_third_state_would_do() -> None:
 
 
 def as_measurements(two_point: np.ndarray, numerators: dict[str, np.ndarray]) -> Measurements:
-    """What a file with these correlators gives; DD is zero."""
+    """Return the measurements that a file with these correlators gives; DD is zero."""
     numbers = np.arange(len(two_point))
     attributes = {"type": "baryon", "boundary_t": "antiperiodic"}
 
@@ -515,7 +515,7 @@ def test_errors_of_three_point_functions_are_those_of_the_jackknife() -> None:
 
 
 def measured(sets: dict[str, np.ndarray], momentum: tuple[int, ...] = (0, 0, 0)) -> Measurements:
-    """As if read from files: values [configuration, time]."""
+    """Return measurements as if read from files; each set has the shape [configuration, time]."""
     result = Measurements(lattice=(8, 8, 8, EXTENT))
     for name, values in sets.items():
         count = len(values)

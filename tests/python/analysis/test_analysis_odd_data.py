@@ -301,7 +301,7 @@ def with_currents(folder: Path, count: int, change: Callable[[str, np.ndarray], 
 )
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_charges_of_odd_data(tmp_path: Path, part: str, value: float | None, name: str, reason: str) -> None:
-    """What has no error by it is left out with its reason; the report with its figures is made."""
+    """A charge that has no error is left out with its reason; the report with its figures is made."""
 
     def change(name: str, values: np.ndarray) -> np.ndarray:
         if not re.match(part, name):

@@ -256,7 +256,7 @@ def write_stream(path, count, thermalisation=0, **changed):
 
 
 def test_the_page_of_a_stream(tmp_path):
-    """What a drift of physics and one of the machine's speed are told as, and nothing of correlators."""
+    """A drift of physics is a warning, one of the machine's speed is not; correlators are not mentioned."""
     rng = np.random.default_rng(4)
     drift = np.linspace(1, 2, 200) + 0.01 * rng.random(200)
     density = np.round(rng.standard_normal(200), 6) + 1j
@@ -396,7 +396,7 @@ def test_a_series_that_some_configurations_lack_has_no_mean(tmp_path):
 
 
 def test_a_file_that_is_replaced_while_it_is_read(tmp_path, monkeypatch):
-    """As a run does at each save: what was read is what the provenance names."""
+    """A run replaces its file at each save; the provenance names the version that was read."""
     path, newer = write_stream(tmp_path / "stream.h5", 20), write_stream(tmp_path / "newer.h5", 30)
     digest, size = hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size
     read = measurement_files.read_stream

@@ -17,9 +17,10 @@ ODD = SyntheticParticle((0.5, 1.2), (1.0, 0.6), image=-1, noise=0.1, growth=0.1)
 
 
 def test_symmetric_correlators_raise_no_alarm() -> None:
-    """Of 2000 such sets none was below 1e-4.
+    """Symmetric correlators have p-values that are distributed as they should be.
 
-    Of 400 with the right distribution, 4 or more would be below 1e-3 once in 1000 such tests.
+    None of 2000 such sets has a p-value below 1e-4. Of 400 with the right distribution, 4 or more are below
+    1e-3 once in 1000 such tests.
     """
     rng = np.random.default_rng(11)
     found = []

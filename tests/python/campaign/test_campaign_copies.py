@@ -55,7 +55,7 @@ def children_of(pid: int) -> list[int]:
 
 @contextlib.contextmanager
 def copy_of_a_dead_manager(path: Path) -> Iterator[int]:
-    """What it was starting waits before its exec for `gate`."""
+    """Kill a manager while the process that it starts waits for `gate` before its exec."""
     os.mkfifo(path.parent / "gate")
     manager = tools.fork_to(begin_and_halt_before_exec, path)
     tools.wait_for(lambda: children_of(manager.pid))

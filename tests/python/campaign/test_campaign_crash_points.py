@@ -137,14 +137,14 @@ def manager_until(path: Path, number: int, side: str, how: signal.Signals) -> mu
 
 
 def texts_of(paths: Iterable[Path]) -> Iterator[str]:
-    """Of those that are there; others may be renaming them."""
+    """Yield the texts of the files that exist; other processes may be renaming them."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             yield path.read_text()
 
 
 def whole(folder: Path, task: str) -> bool:
-    """Whether all outputs of a task are there with their ends, under either name, by one attempt."""
+    """Return True if all outputs of a task exist with their ends, under either name, from one attempt."""
     makers = []
     for name in OUTPUTS[task]:
         found = [folder / "work" / name, *(folder / "work").glob(f"{name}.attempt-*.partial")]
@@ -240,7 +240,7 @@ def go_on(path: Path) -> Result:
 
 
 def reached(folder: Path, process: multiprocessing.Process, how: signal.Signals) -> str | None:
-    """What the operation was at which a manager stopped; None: it came to its end before that."""
+    """Return the operation at which a manager stopped; None: it came to its end before that."""
     note = folder / "note"
     while how == signal.SIGSTOP:
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -269,7 +269,7 @@ def killed(folder: Path, number: int, side: str) -> str | None:
 
 
 def killed_twice(folder: Path, number: int, side: str) -> str | None:
-    """So is the next one, at the same number, when it comes to as many."""
+    """A manager is killed, and so is the next one at the same number of operations if it gets there."""
     path = campaign_in(folder)
     place = None
     for _ in range(2):
@@ -384,7 +384,7 @@ def test_all_crash_points(tmp_path: Path, point: Callable, side: str) -> None:
 
 
 def sessions() -> set[int]:
-    """Of all processes."""
+    """Return the sessions of all processes."""
     return {agent._session(int(name)) for name in os.listdir("/proc") if name.isdigit()}
 
 
@@ -433,7 +433,7 @@ def metaq_killed(folder: Path, number: int, side: str, more: str) -> str | None:
 @pytest.mark.parametrize("more", ["", 'rm "$0"'])
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_all_crash_points_of_metaq(tmp_path: Path, side: str, more: str) -> None:
-    """What has said that it ended does not run again, and what it held is given back once."""
+    """A script that recorded its end does not run again, and its resources are given back once."""
     assert sweep(tmp_path, functools.partial(metaq_killed, more=more), side, itertools.count(1)) >= 20
 
 

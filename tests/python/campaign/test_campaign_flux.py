@@ -1,5 +1,7 @@
-"""What a task's end means under Flux, against the program that stands in for it and, where it is installed,
-against the real one (:mod:`engine_tools`)."""
+"""The ends of tasks are judged rightly under Flux.
+
+A program stands in for Flux; where Flux is installed, the tests use the real one too (:mod:`engine_tools`).
+"""
 
 from __future__ import annotations
 
@@ -241,7 +243,7 @@ def test_a_killed_manager_leaves_jobs_that_the_next_one_awaits(engine, tmp_path)
 
 @on_flux
 def test_sigterm_drains(engine, tmp_path):
-    """What runs is finished, nothing more is started."""
+    """Running tasks are finished, and no other task is started."""
     process = start(write(tmp_path, WAITS), engine.machine)
     wait_for(lambda: len(_begun(tmp_path)) == 2)
     process.send_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What a task's end means under HyperQueue, against the program that stands in for `hq`."""
+"""A program that stands in for `hq` shows how the ends of tasks are judged under HyperQueue."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def test_run_keeps_the_layout_the_ledger_and_the_status(queue):
 
 
 def test_a_script_without_its_interpreter_is_run_by_bash(queue):
-    """As by the shell of METAQ's jobs, which does not need the first line."""
+    """The shell of METAQ's jobs does not need the first line either."""
     path = queue.root / "todo/bare"
     path.write_text("#METAQ NODES 1\na=(1 2 3)\necho bash ${#a[@]}\n")
     path.chmod(0o755)

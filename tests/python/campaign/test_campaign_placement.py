@@ -64,7 +64,7 @@ def tables(draw: st.DrawFn) -> str:
 
 
 class Given:
-    """What the nodes have given away."""
+    """The running tasks, and the checks that nodes give no core, GPU or memory twice."""
 
     def __init__(self, where: Machine) -> None:
         self.nodes = {node.name: node for node in where.nodes}

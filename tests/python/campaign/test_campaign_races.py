@@ -73,7 +73,7 @@ def test_a_manager_that_ends_between_a_look_at_claims_and_one_at_managers(tmp_pa
 
 
 def test_a_manager_that_begins_between_a_look_at_managers_and_one_at_processes(tmp_path: Path) -> None:
-    """What it starts is nobody's orphan."""
+    """A process that the new manager starts is not taken for an orphan."""
     path = write(tmp_path, WAITS)
     second = Manager(load_campaign(path), machine())
     managers, look = second.claims.known_managers, second.past.look_at_history
@@ -132,7 +132,7 @@ def test_valid_outputs_are_adopted_after_a_death_in_the_middle_of_it(tmp_path: P
 
 
 def test_valid_outputs_are_taken_over_after_a_death_in_the_middle_of_it(tmp_path: Path) -> None:
-    """Of the one that runs the task, and of those who take it over."""
+    """The manager that runs the task dies, and so do two that take it over."""
     path = write(tmp_path, PROVEN + "command = 'echo made >> n; echo END > {output}'\n")
     for _ in range(3):
         run_until_killed(path, "done")
@@ -244,7 +244,7 @@ def test_a_done_task_stays_done_when_a_quarantine_cannot_be_written(tmp_path: Pa
 
 
 def test_a_manager_that_was_silent_for_long_is_alive_when_it_counts_again(tmp_path: Path) -> None:
-    """What it claims from now on is its own."""
+    """The attempts that it claims from now on are its own."""
     observer = Claims(tmp_path, lease_seconds=0.0)
     file = tmp_path / "managers/other.json"
     file.parent.mkdir()

@@ -1,4 +1,4 @@
-"""What Slurm's commands were seen to say, and what is made of it: lost nodes, allocations, left-overs."""
+"""Recorded output of Slurm's commands gives the right lost nodes, allocations and left-over steps."""
 
 from __future__ import annotations
 

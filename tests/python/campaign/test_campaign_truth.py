@@ -1,5 +1,8 @@
-"""What counts as made: paths in lines for sh, ended attempts with whole outputs, files changed since, old
-files of further tasks; and what the next manager knows of the last one."""
+"""A manager knows which outputs count as made, and the next manager knows the past of the last one.
+
+The cases are paths in lines for sh, killed attempts with whole outputs, files that changed since, and old
+files of further tasks.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ def test_whole_outputs_of_an_attempt_that_was_ended_count(tmp_path: Path, limit:
 
 
 def test_a_file_that_changed_within_its_size_runs_its_task_again(tmp_path: Path) -> None:
-    """Where the file of the campaign says how to tell."""
+    """The outputs have a checksum or an end marker in the campaign file."""
     good = hashlib.sha256(b"good\n").hexdigest()
     outputs = {"sum": f"sha256 = '{good}'", "end": "end_marker = 'od'"}
     tasks = "".join(

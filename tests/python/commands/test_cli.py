@@ -327,7 +327,7 @@ def test_threads_without_number_are_refused(tmp_path: Path) -> None:
 
 
 def test_threads_that_share_cores_are_warned_about(tmp_path: Path) -> None:
-    """As under mpirun, which binds each rank to a core; threads for each core are nothing to speak of."""
+    """Two threads on one core are warned about, as under mpirun, which binds each rank to a core."""
     core = min(os.sched_getaffinity(0))
     for threads, is_warned in ((2, True), (1, False)):
         (tmp_path / "run.toml").write_text(

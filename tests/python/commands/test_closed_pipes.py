@@ -136,7 +136,7 @@ def test_a_hang_up_that_is_ignored_stays_so(is_ignored: bool) -> None:
 
 
 def test_streams_that_were_closed_before_the_program_began(tmp_path: Path) -> None:
-    """As a daemon closes them; the first line of output ended the program with a traceback."""
+    """A daemon closes its streams; once, the first line of output ended the program with a traceback."""
     folder = write_run_file(tmp_path, GENERATE.format(2))
 
     def status(*words: object) -> int:

@@ -1,4 +1,4 @@
-"""What commands print while they run."""
+"""Commands print their progress while they run."""
 
 from __future__ import annotations
 

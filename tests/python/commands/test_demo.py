@@ -373,7 +373,7 @@ def test_effective_charges_and_residual_mass(finished: Path) -> None:
 
 
 def test_sum_over_the_current_s_time(finished: Path) -> None:
-    """Where both methods are on the same configurations: N(t) = sum_tau C3(t, tau), as the solver permits."""
+    """On the same configurations N(t) = sum_tau C3(t, tau) holds as far as the solver permits."""
     _, values = correlators(finished, "charges")
     for name, N in numerators(values).items():
         current = {"A": "A3", "V": "V4"}[name]

@@ -31,7 +31,7 @@ U = random_links(LATTICE)
 
 
 def open_in_time() -> bytes:
-    """As openQCD exports fields with open boundary conditions: links that lead beyond the end are zero."""
+    """Return a field with open boundary conditions as openQCD exports it: links beyond the end are zero."""
     links = U.copy()
     links[-1, :, :, :, 3] = 0
     return openqcd(links)

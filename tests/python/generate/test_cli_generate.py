@@ -203,7 +203,7 @@ def test_links_without_any_record_are_kept(tmp_path: Path, ranks: int) -> None:
 
 
 def test_links_of_an_interrupted_save(plain: Path, tmp_path: Path) -> None:
-    """Those that the stream was just written for go without a word; others are kept."""
+    """Links that belong to the entry being saved go without a word; other files are kept."""
     folder = write_run(tmp_path, total=14)
     run("generate", "run.toml", cwd=folder)
     (folder / "out" / "configuration.000014.json").unlink()
@@ -314,7 +314,7 @@ def test_an_output_folder_that_cannot_be_made(tmp_path: Path) -> None:
     ids=lambda words: "-".join(words[: 2 if words[0] == "campaign" else 1]),
 )
 def test_an_output_folder_that_is_a_link_to_nowhere(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """As on a scratch disk that was purged, or is not mounted."""
+    """The target of the link is missing, as on a scratch disk that was purged or is not mounted."""
     folder = write_run(tmp_path)
     (folder / "out").symlink_to("purged")
     (folder / "measure.toml").write_text(

@@ -110,7 +110,7 @@ def test_stopped_and_resumed_on_other_ranks(plain: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("made, tested", [(2, 0), (5, 2)])
 def test_the_acceptance_of_what_was_made(plain: Path, tmp_path: Path, made: int, tested: int) -> None:
-    """Of tested trajectories where there are any; of thermalising ones what the test would accept."""
+    """The acceptance counts tested trajectories; without any, it is what the test would accept."""
     folder = write_run(tmp_path)
     arguments = ("generate", "run.toml", "--trajectories", made)
     found = json.loads(run(*arguments, "--json", cwd=folder).stdout)
@@ -253,7 +253,7 @@ def test_killed_before_the_first_state(plain: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_stream_that_is_ahead_of_the_state(plain: Path, tmp_path: Path, ranks: int) -> None:
-    """As kill -9 leaves it between two states: what is beyond the state is made again, bit for bit."""
+    """After a kill between two states, the trajectories beyond the state are made again, bit for bit."""
     folder = write_run(tmp_path, total=6)
     run("generate", "run.toml", cwd=folder)
     for path in (folder / "out").glob("checkpoint.000006.*"):
@@ -308,7 +308,7 @@ def test_a_changed_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_goes_on_with_other_steps(plain: Path, tmp_path: Path) -> None:
-    """What leaves the distribution alone may change, and is recorded; the bits are those of the new keys."""
+    """Keys that do not change the distribution may change and are recorded; the bits follow the new keys."""
     text = RUN.replace("checkpoint_every = 2", "checkpoint_every = 3")
     folder = write_run(tmp_path, text, total=5)
     run("generate", "run.toml", cwd=folder)
@@ -365,7 +365,7 @@ def test_states_of_versions_with_fewer_keys(plain: Path, tmp_path: Path) -> None
 
 
 def test_the_limit_of_iterations_may_change(plain: Path, tmp_path: Path) -> None:
-    """What a run that meets it is told to do; states of earlier versions have it, too."""
+    """A run that meets the limit is told to raise it; states of earlier versions have a limit, too."""
     folder = write_run(tmp_path, total=4)
     run("generate", "run.toml", cwd=folder)
     write_run(tmp_path, RUN + "[metropolis]\nmax_iterations = 30000\n")

@@ -435,7 +435,7 @@ def test_odd_parameters_are_named(tmp_path: Path) -> None:
 
 
 def test_steps_that_are_rounded_once() -> None:
-    """Those of inner levels for the drifts that the outer level really gets."""
+    """Inner levels get steps for the drifts that the outer level really makes."""
     assert whole_steps([5, 1], [0.3, 0.25]) == [2, 1]  # 0.25 / (2/5) = 0.6
     assert whole_steps([5, 1], [0.3, 0.5]) == [2, 2]  # 1.25
     assert whole_steps([4, 2], [2.0, 2.0]) == [8, 2]

@@ -1,4 +1,4 @@
-"""What `trellis generate` keeps where a solve fails: the links, and what it takes to repeat it."""
+"""If a solve fails, `trellis generate` keeps the links and all data that repeating it needs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_what_cannot_be_kept_hides_nothing(tmp_path: Path) -> None:
 
 
 def test_a_failed_trajectory_leaves_no_kicks_behind(tmp_path: Path) -> None:
-    """Those of the inner level that were due with the force that failed."""
+    """The inner level's kicks that were due with the failed force do not enter the next trajectory."""
     path, cold = tmp_path / "run.toml", tr.cold((4, 4, 4, 4))
     loose = RUN.replace("[metropolis]\nresidual = 1e-7", "[metropolis]\nresidual = 1e-2")
     path.write_text(loose.replace("= 22", "= 16"))  # enough for the force on cold links

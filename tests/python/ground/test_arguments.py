@@ -19,7 +19,7 @@ ANTIPERIODIC = (1, 1, 1, -1)
 
 
 class Fields:
-    """What the calls below work on."""
+    """The fields, operators and sources on which the calls below work."""
 
     def __init__(self) -> None:
         self.U = tr.quenched((2, 4, 2, 4), beta=6.0, seed=1, sweeps=2)
@@ -240,7 +240,7 @@ def test_refused(fields: Fields, text: str) -> None:
 
 
 def test_names_of_files_that_are_not_utf_8(fields: Fields, tmp_path: Path) -> None:
-    """As a file system may have them: named, and not handed to the compiled core."""
+    """File systems may have such names; an error names them before the compiled core sees them."""
     name = os.fsencode(tmp_path) + b"/J\xfcrgen"
     calls = (tr.read_gauge_field, fields.U.write, fields.S.write, tr.read_propagator)
     for call in calls:

@@ -121,7 +121,7 @@ def test_all_ranks_end_alike_and_quietly(tmp_path: Path, how: str, status: int) 
 
 
 def test_statuses_that_differ_where_all_ranks_end(tmp_path: Path) -> None:
-    """As after a command that was asked to stop: rank 0 has the status of the job."""
+    """Rank 0 has the status of the job, as after a command that was asked to stop."""
     _, errors = end(tmp_path, "tr.barrier()\nsys.exit(3 if tr.rank() == 0 else 0)\n", 3, **PATIENT)
     assert "trellis:" not in errors
     assert "MPI_ABORT" not in errors

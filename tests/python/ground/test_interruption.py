@@ -82,7 +82,7 @@ with open(f"told.{tr.rank()}", "w") as file:
 
 
 def told(folder: Path, ranks: int, which: str) -> list[dict[str, Any]]:
-    """What each rank has to tell."""
+    """Run PROGRAM and return the report of each rank."""
     launcher = command(ranks=ranks)[: -len(command())]
     (folder / "program.py").write_text(PROGRAM)
     found = subprocess.run(

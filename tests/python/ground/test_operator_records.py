@@ -1,4 +1,4 @@
-"""What propagators know of their operator, and what is refused or warned about because of it."""
+"""Propagators know their operator; calls that mix operators are refused or warned about."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_records_of_configurations(folder: Path) -> None:
 
 
 def written_revision(source: Path) -> str:
-    """What a build of these sources would write."""
+    """Return the revision that a build of these sources writes."""
     script = Path(__file__).parents[3] / "cmake" / "WriteRevision.cmake"
     output = source.with_suffix(".py")
     names = [f"-DSOURCE={source}", f"-DOUTPUT={output}"]
@@ -127,7 +127,7 @@ def written_revision(source: Path) -> str:
 
 @pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("git"), reason="needs cmake and git")
 def test_the_revision_of_sources(tmp_path: Path) -> None:
-    """Of a commit, of one with changes, and of a tarball that lies in another checkout."""
+    """A commit, a commit with changes, and a tarball inside another checkout each have their revision."""
     source = tmp_path / "checkout"
     git = ["git", "-C", str(source), "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", "init", "-q", source], check=True)

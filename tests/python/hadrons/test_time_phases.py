@@ -49,7 +49,7 @@ def test_correlators_do_not_depend_on_the_place_of_the_boundary(angle: float) ->
 
 
 def test_dirichlet_has_no_phase() -> None:
-    """What ran backwards within the walls stays."""
+    """The states that run backwards between the walls stay."""
     U = tr.quenched(lattice=(4, 4, 4, 4), beta=5.7, seed=2, sweeps=5)
     _, S = propagator(U, 0, 2)
     assert np.all(np.abs(tr.nucleon(S)) > 0)

@@ -425,7 +425,7 @@ def test_flavours_of_mesons(folder: Path, U: tr.GaugeField) -> None:
 
 
 def test_keys_of_low_modes(folder: Path, U: tr.GaugeField) -> None:
-    """As many iterations as with modes and reduction of the library; too few restarts are an error."""
+    """The command takes as many iterations as the library; too few restarts are an error."""
     table = '[deflation]\nmodes = 6\ndegree = 12\ncutoff = 0.2\nupper = 6.0\nstorage = "half"\n'
     found = {}
     for reduction in (None, 0.5):

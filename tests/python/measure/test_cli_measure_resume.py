@@ -122,7 +122,7 @@ def test_results_with_a_flipped_bit(folder: Path, name: str, ranks: int) -> None
 
 
 def test_results_without_checksums_of_their_numbers(folder: Path) -> None:
-    """Those of older versions; what an attribute of another type says is another checksum."""
+    """Results of older versions have none; an attribute of another type is another checksum."""
     for path in folder.glob("out/*.h5"):
         with h5py.File(path, "a") as file:
             for name in ["configurations", *(f"solves/{n}" for n in file["solves"]), "correlators/pion"]:
@@ -184,7 +184,7 @@ finally:
 
 
 def stopped(folder: Path, solve: int, signal: str = "SIGTERM", rank: int = 0, status: int = 3) -> str:
-    """What a run says that gets a signal in its solve of this number, if it begins so many."""
+    """Return the output of a run that gets a signal in its solve of this number, if it begins so many."""
     launcher = command(ranks=rank + 1)[: -len(command())]
     found = subprocess.run(
         [*launcher, sys.executable, "-c", STOPPED, signal, str(solve), str(rank)],
@@ -327,7 +327,7 @@ def test_damaged_files_of_sources_are_of_no_use(plain: Path, begun: Path, damage
 
 
 def test_a_kill_right_behind_a_result(begun: Path) -> None:
-    """What is left of its sources goes away."""
+    """The file with the sources of an unfinished configuration is removed."""
     left = begun / "out/correlators.000001.unfinished"
     content = left.read_bytes()
     resume(begun)

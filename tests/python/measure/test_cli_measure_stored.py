@@ -225,7 +225,7 @@ def change(path: Path, of: Callable[[bytes], bytes]) -> None:
 
 
 def forge(path: Path) -> None:
-    """What it says of its source, without the CRC."""
+    """Change the record of the source in a file without mending the CRC."""
     change(path, lambda b: b.replace(b'"width": 1.0', b'"width": 2.0'))
 
 
@@ -246,7 +246,7 @@ DAMAGE = [
 
 @pytest.mark.parametrize(("format", "damage", "word"), DAMAGE)
 def test_damage_is_named(folder: Path, format: str, damage: Callable[[Path], None], word: str) -> None:
-    """What is measured before stays, and goes on once the file is away."""
+    """Earlier results stay, and the run goes on once the damaged file is gone."""
     path = folder / f"{format}_64" / f"propagator.000002.1.{'h5' if format == 'hdf5' else 'lime'}"
     damage(path)
     damaged = path.read_bytes()
@@ -271,7 +271,7 @@ def test_damage_is_named(folder: Path, format: str, damage: Callable[[Path], Non
 
 
 def test_all_ranks_refuse(folder: Path) -> None:
-    """What rank 0 alone is warned of, and what all ranks see."""
+    """The faults that rank 0 alone warns of and those that all ranks see are told without a traceback."""
     text = HEAD + CLOVER + FROM.format("lime_64") + FEW + '[output]\ndirectory = "out"\n'
     path = folder / "lime_64" / "propagator.000001.0.lime"
     for of, word in (
@@ -307,7 +307,7 @@ def test_conserved_axial_currents_are_stored_too(folder: Path) -> None:
 
 
 def test_guesses(folder: Path, capsys: pytest.CaptureFixture) -> None:
-    """Of 32 bits: few iterations are left. Files of other programs will do, and those of another mass."""
+    """A guess of 32 bits leaves few iterations; it may be of another program or another mass."""
     (folder / "foreign").mkdir()
     S = tr.read_propagator("hdf5_64/propagator.000001.0.h5")
     S.write("foreign/propagator.000001.0.lime")

@@ -1,4 +1,4 @@
-"""What `trellis measure` states as its memory is what it takes, and not much more."""
+"""`trellis measure` takes no more memory than it states, and not much less."""
 
 from __future__ import annotations
 

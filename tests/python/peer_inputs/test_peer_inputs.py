@@ -363,7 +363,7 @@ Hmc_file_name    hmc_acc.dat
 
 
 def test_openacc_with_groups_of_parallel_tempering() -> None:
-    """As in OpenStaPLE's example; the chain without a defect is the run that Trellis knows."""
+    """OpenStaPLE's example has such groups; Trellis knows the chain without a defect."""
     groups = "GaugeMeasuresSettings, DeviceSettings, AcceptancesMeasuresSettings"
     one = from_openacc(OPENACC + TEMPERING.replace("2         # Total", "1         # Total"))
     assert f"# groups that are not taken over: {groups}\n" in one

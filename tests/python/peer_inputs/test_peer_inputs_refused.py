@@ -1,4 +1,4 @@
-"""What `trellis generate` would refuse is refused when inputs of other programs are converted."""
+"""Inputs of other programs are refused at conversion if `trellis generate` would refuse the result."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def alternating_in_y(a: float) -> tr.GaugeField:
 
 
 def test_forces_in_python(tmp_path: Path) -> None:
-    """Where the guard acts the force is another one; where it does not, the same."""
+    """The guard changes the force where it acts, and nowhere else."""
     forces = {}
     for cut in (0.0, 5e-5, 0.5):
         text = RUN.replace("4, 4, 4, 8", "4, 4, 4, 4").replace("high = 20", "high = 50")

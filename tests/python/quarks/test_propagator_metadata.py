@@ -62,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def outcomes(folder: Path, changes: dict[str, Callable[[h5py.File], Any]]) -> dict[str, list]:
-    """What reading says of copies that were changed."""
+    """Return what the reader reports for changed copies of a file, by name."""
     for name, change in changes.items():
         shutil.copy(folder / "whole.h5", folder / name)
         with h5py.File(folder / name, "r+") as file:

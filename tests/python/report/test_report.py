@@ -177,7 +177,7 @@ def test_legends_cover_no_data(made, count):
 
 
 def test_pictures_of_an_earlier_report_go(made, tmp_path):
-    """When the new ones are there; files that no report has written stay, whatever their names."""
+    """They go when the new ones exist; files that no report has written stay, whatever their names."""
     _, results, _ = made
     write_report(results, tmp_path)
     mine = [tmp_path / "plots" / name for name in ("fit_mine.png", "flow.png", "notes.txt")]

@@ -61,7 +61,7 @@ def traced(folder: Path, tasks: int, seconds: float) -> Campaign:
 
 
 def trace(folder: Path) -> tuple[Counter, Counter]:
-    """How often each task began and ended."""
+    """Return the number of times that each task began and ended."""
     lines = [line.split() for line in (folder / "trace").read_text().splitlines()]
     return Counter(i for what, i in lines if what == "begin"), Counter(
         i for what, i in lines if what == "end"
@@ -164,7 +164,7 @@ def test_killed_manager_leaves_steps_that_the_next_one_ends(allocation, tmp_path
 
 
 def test_sigterm_drains(allocation, tmp_path):
-    """What runs is finished, nothing new is started, and the next manager goes on."""
+    """Running tasks are finished, no new task is started, and the next manager goes on."""
     (tmp_path / "campaign.toml").write_text(TRACED.format(last=15, seconds=2))
     words = tools.run_words(tmp_path / "campaign.toml", MACHINE.format(launcher="slurm"))
     first = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)

@@ -21,7 +21,7 @@ def headings(page: Path) -> list[str]:
 
 
 def anchor(heading: str) -> str:
-    """As GitHub makes it."""
+    """Return the anchor that GitHub makes of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 

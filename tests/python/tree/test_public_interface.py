@@ -58,7 +58,7 @@ def parameters(function: Callable) -> dict[str, inspect.Parameter]:
 
 
 def section(text: str, title: str) -> str:
-    """Of a numpydoc docstring."""
+    """Return the text of one section of a numpydoc docstring."""
     found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL)
     return found[1] if found else ""
 

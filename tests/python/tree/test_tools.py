@@ -504,7 +504,7 @@ def test_a_launch_that_only_the_cpu_has_is_found(without: str, lacking: set[tupl
 
 
 def test_each_launch_on_the_cpu_has_one_on_gpus_in_the_same_storage() -> None:
-    """What check_cuda_launches finds after two builds, from the first lines of the files."""
+    """The first lines of the files show what check_cuda_launches finds after two builds."""
     launches = sorted((ROOT / "src" / "trellis" / "kernels").rglob("*.launch.cpp"))
     assert launches
     for launch in launches:

@@ -180,7 +180,7 @@ class VirtualCluster:
         self._daemons[name] = self._spawn("slurmd", "-D", "-N", name)
 
     def kill_node(self, name: str) -> None:
-        """What a power cut does: kill -9 the node's daemon, its step daemons and all that they started."""
+        """Kill a node's daemon, its step daemons and all that they started, as a power cut does."""
         daemon = self._daemons.pop(name)
         steps = self._step_daemons([name])
         victims = [child for step in steps for child in _descendants(step)]
@@ -337,7 +337,7 @@ def _descendants(pid: int) -> list[int]:
 
 
 def _free_ports(count: int) -> list[int]:
-    """That many free ports in a row."""
+    """Return consecutive ports that are all free."""
     for first in range(17000 + os.getpid() % 2000, 32000, count):
         sockets = []
         try:
