@@ -97,7 +97,7 @@ def analyze(
 
 
 def _make_folder(folder: Path) -> None:
-    """For the report, before the fits take their time."""
+    """Make the folder of the report before the fits take their time."""
     try:
         make_folder(folder)
     except FileError as error:

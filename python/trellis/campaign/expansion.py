@@ -97,7 +97,7 @@ class _Names:
         return names if names or may_be_empty else [pattern]  # a missing name is reported with the nearest
 
     def _fitting(self, pattern: str) -> list[str]:
-        """In the order of the file; only names with the pattern's beginning are looked at."""
+        """Return the fitting names in the order of the file; only those with the pattern's beginning are tried."""
         beginning = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
         first = bisect.bisect_left(self.sorted, beginning)
         end = first

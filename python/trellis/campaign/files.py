@@ -1,4 +1,4 @@
-"""From campaign and machine files to the model."""
+"""This module reads campaign and machine files into the model."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def topological_order(tasks: Mapping[str, Task]) -> list[str]:
 
 
 def followers_of(tasks: Mapping[str, Task]) -> dict[str, list[str]]:
-    """For each task that others wait for: these others."""
+    """Return for each task the tasks that wait for it, if there are any."""
     followers: dict[str, list[str]] = {}
     for name, task in tasks.items():
         for other in task.after:

@@ -319,7 +319,7 @@ class Accuracy:
 
 
 def accuracy(history: History) -> list[Accuracy]:
-    """By group, of the attempts that were done and had an estimate."""
+    """Return the accuracy by group, from the attempts that were done and had an estimate."""
     ratios: dict[str, list[float]] = defaultdict(list)
     for a in history.attempts:
         if a.outcome == "done" and a.estimate and a.end > a.start:

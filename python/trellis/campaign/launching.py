@@ -1,4 +1,4 @@
-"""From a decision of the planner to a running attempt: claim, preparation, launch, record."""
+"""A decision of the planner becomes a running attempt: it is claimed, prepared, launched and recorded."""
 
 from __future__ import annotations
 

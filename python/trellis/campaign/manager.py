@@ -82,7 +82,7 @@ class Manager:
     # The run
 
     def run(self) -> Result:
-        """Until all tasks have ended, the allocation ends, or SIGTERM."""
+        """Run until all tasks have ended, the allocation ends, or SIGTERM arrives."""
         reason = "error"
         handlers = {s: signal.signal(s, self._on_signal) for s in _stop_signals()}
         with named(self.claims.id):

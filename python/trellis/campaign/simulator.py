@@ -95,7 +95,7 @@ class Simulator:
         self._join_lumps(scatter)
 
     def run(self) -> Outcome:
-        """To the end of the campaign or of the allocation."""
+        """Simulate to the end of the campaign or of the allocation."""
         import time
 
         for name in self.progress.free():

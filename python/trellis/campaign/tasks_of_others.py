@@ -31,7 +31,7 @@ class Past:
     # When
 
     def look_at_history(self) -> None:
-        """At the beginning: all tasks."""
+        """Look at the history of all tasks; this happens once, at the beginning."""
         course = self.course
         course.histories = course.claims.histories()
         self._judge_all(list(course.tasks))

@@ -108,7 +108,7 @@ def _is_within_exec(folder: str) -> bool:
 
 
 def _kill_copy(pid: int, names: Collection[bytes]) -> None:
-    """By a descriptor, so that it is the process that was looked at."""
+    """Kill a copy by a descriptor, so that it is the process that was looked at."""
     with contextlib.suppress(OSError):
         descriptor = os.pidfd_open(pid)
         try:

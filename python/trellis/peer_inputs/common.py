@@ -77,7 +77,7 @@ class Getter:
 
 
 def number_of(text: str, what: str) -> float:
-    """Also as Fortran writes it, 1.0d-8."""
+    """Read a number, also as Fortran writes it: 1.0d-8."""
     try:
         value = float(text.lower().replace("d", "e"))
     except ValueError:

@@ -130,7 +130,7 @@ class FixedSinkModel(ChargeModel):
 
     @property
     def farthest(self) -> float:
-        """From source and sink in the middle of the largest separation."""
+        """Return the distance from source and sink in the middle of the largest separation."""
         return max(int(t.max()) for t in self.separations) / 2
 
     def _pairs(self) -> list[tuple[int, int]]:

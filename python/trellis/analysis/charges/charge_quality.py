@@ -96,7 +96,7 @@ def charge_notes(record: NucleonCharges) -> list[str]:
 
 
 def charge_warnings(record: NucleonCharges) -> list[str]:
-    """In words, for the results and the report."""
+    """Return warnings in words, for the results and the report."""
     found = _of_fit(record, "")
     for name, other in record.others.items():
         found += _of_fit(other, f" ({name.replace('_', ' ')})")

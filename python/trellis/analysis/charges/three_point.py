@@ -64,7 +64,7 @@ class Sampled:
 
     @property
     def error(self) -> NDArray:
-        """With the 2 tau_int of each quantity where it counts."""
+        """Return the errors with the 2 tau_int of each quantity where it counts."""
         columns = self.influence.reshape(len(self.influence), -1).T
         factors = [error_factor(c, self.trajectories, self.autocorrelations)[0] for c in columns]
         return self.naive_error * np.sqrt(factors).reshape(self.value.shape)

@@ -1,4 +1,4 @@
-"""From fits and series to the records of results.json."""
+"""This module makes the records of results.json from fits and series."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def plain_series(measurements: Measurements) -> dict[str, Series]:
 
 
 def _thinned(trajectories: NDArray, values: NDArray) -> Series:
-    """At most SERIES_LENGTH points."""
+    """Return at most SERIES_LENGTH points of a series."""
     stride = -(-len(values) // SERIES_LENGTH)
     return series(trajectories[::stride], np.asarray(values)[::stride], np.zeros(len(values))[::stride])
 

@@ -1,4 +1,4 @@
-"""From the measured correlators to the real time series per particle that are fitted."""
+"""This module makes the real time series of each particle that fits use from the measured correlators."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _steadied(variances: NDArray, count: int) -> NDArray:
 
 
 def plateau_warning(record: ResidualMassRecord) -> list[str]:
-    """In words, where there is no plateau."""
+    """Return a warning in words where there is no plateau."""
     if record.p_value >= POOR_PLATEAU:
         return []
     return [

@@ -353,7 +353,7 @@ class LoopResult(_Record):
 
 
 class StreamResult(_Record):
-    """On-line measurements of a stream beyond the single series."""
+    """The on-line measurements of a stream beyond the single series."""
 
     flow: FlowResult | None = None
     loops: LoopResult | None = None
@@ -416,7 +416,7 @@ class Results(_Record):
     companion: Results | None = None
 
     def __repr__(self) -> str:
-        """At a prompt all numbers would fill thousands of lines."""
+        """Return a short text: at a prompt all numbers would fill thousands of lines."""
         found = [f"{name} {particle.formatted}" for name, particle in self.particles.items()]
         counts = {"observables": len(self.observables), "not fitted": len(self.not_fitted)}
         found += [f"{count} {what}" for what, count in counts.items() if count]

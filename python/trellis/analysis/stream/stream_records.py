@@ -40,7 +40,7 @@ def stream_result(measurements: Measurements, notes: list[str], warns: list[str]
 
 
 def _that_move(arrays: dict[str, ArraySeries], notes: list[str]) -> dict[str, ArraySeries]:
-    """Without those that are the same in all measurements, whose errors would be of rounding."""
+    """Leave out arrays that are the same in all measurements; their errors would be rounding errors."""
     still = [n for n, a in arrays.items() if len(a.trajectories) >= _FEWEST and is_constant(a.values)]
     if still:
         notes.append(f"the same in all measurements, left out with what follows from it: {', '.join(still)}")

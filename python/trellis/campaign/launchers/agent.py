@@ -35,7 +35,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(parent: int) -> None:
-    """To be called in a new child: the kernel kills it when the thread that made it ends.
+    """Call this in a new child: the kernel then kills it when the thread that made it ends.
 
     A parent that died before the call sends nothing any more: the child sees that by its process number,
     `parent`.
@@ -173,7 +173,7 @@ class Agent:
         self._escaped.start()
 
     def serve(self) -> None:
-        """Until the connection ends."""
+        """Serve the manager until the connection ends."""
         poll = select.poll()
         poll.register(self._connection, select.POLLIN)
         waiting = b""

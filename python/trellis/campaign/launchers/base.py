@@ -91,7 +91,7 @@ class Launcher(abc.ABC):
         self.is_stopped: Callable[[], bool] = lambda: False
 
     def start(self) -> None:  # noqa: B027
-        """Before the first launch: connect, start agents, wait for the first lump.
+        """Connect, start agents and wait for the first lump; this precedes the first launch.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Launcher(abc.ABC):
         return (), ()
 
     def seconds_left(self) -> float | None:
-        """Until the allocation ends; None: it has no end."""
+        """Return the seconds until the allocation ends; None: it has no end."""
         return None
 
     def orphans(self, state: Path, managers: Mapping[str, bool]) -> list[Orphan]:
@@ -138,4 +138,4 @@ class Launcher(abc.ABC):
         return False
 
     def close(self) -> None:  # noqa: B027
-        """After the last attempt ended."""
+        """Close the launcher after the last attempt has ended."""

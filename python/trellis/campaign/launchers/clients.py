@@ -109,7 +109,7 @@ class ClientLauncher(ProcessLauncher):
         return None
 
     def follow_nodes(self, up: set[str]) -> None:
-        """To be called at the end of `start`, with the nodes that are up then."""
+        """Follow the nodes; call this at the end of `start` with the nodes that are up then."""
         self.missing = [node.name for node in self.machine.usable if node.name not in up]
         self.watch.set_up(up)
         self.watch.start()
