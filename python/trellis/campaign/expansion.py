@@ -97,7 +97,7 @@ class _Names:
         return names if names or may_be_empty else [pattern]  # a missing name is reported with the nearest
 
     def _fitting(self, pattern: str) -> list[str]:
-        """Return the fitting names in the order of the file; only those with the pattern's beginning are tried."""
+        """Return the fitting names in the order of the file; names with another beginning are not tried."""
         beginning = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
         first = bisect.bisect_left(self.sorted, beginning)
         end = first
