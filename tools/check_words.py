@@ -2,8 +2,8 @@
 """Check that docstrings of Python begin as sentences do.
 
 A docstring says what a thing is or does, with a subject and a verb; one that begins with `Of`, `What` or
-another word of WORDS is half a sentence. The count of those in each folder may only fall: LIMITS has the
-numbers of today, and whoever mends docstrings lowers them.
+another word of WORDS is half a sentence. LIMITS has how many of those each folder may have:
+none, as long as nobody raises a number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 WORDS = frozenset("as how of so that those what when where whether which whose".split())
 #: Folder -> how many docstrings may begin with one of WORDS.
-LIMITS = {"python": 187, "tests": 0, "tools": 0, "bench": 1, "lab": 0}
+LIMITS = {"python": 0, "tests": 0, "tools": 0, "bench": 0, "lab": 0}
 
 
 @dataclass(frozen=True)
