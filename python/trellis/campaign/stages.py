@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,8 +11,7 @@ from pydantic import ValidationError
 from ..ground.errors import BadArgument
 from ..ground.nearest_word import did_you_mean
 from ..run_files import GenerateRun, HmcRun, MeasureRun
-
-_BARE = re.compile(r"^[A-Za-z0-9_-]+$")
+from ..run_files.writing import to_toml
 
 
 def run_file_model(kind: str, content: Mapping[str, Any]) -> Any:
@@ -56,38 +53,3 @@ def _first(error: ValidationError, model: Any) -> str:
     if found["type"] == "extra_forbidden":
         return f"{shown}: unknown key{did_you_mean(str(found['loc'][-1]), model.model_fields)}"
     return f"{shown}: {found['msg'].removeprefix('Value error, ')}; found {found['input']!r}"
-
-
-def to_toml(content: Mapping[str, Any]) -> str:
-    """TOML of nested tables with plain values and lists."""
-    return "\n".join(_table(content, ())).strip() + "\n"
-
-
-def _table(content: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
-    lines = [f"[{'.'.join(map(_key, path))}]"] if path else []
-    nested = []
-    for name, value in content.items():
-        if isinstance(value, Mapping):
-            nested.append((name, value))
-        else:
-            lines.append(f"{_key(name)} = {_value(value)}")
-    lines.append("")
-    for name, value in nested:
-        lines += _table(value, (*path, name))
-    return lines
-
-
-def _key(name: str) -> str:
-    return name if _BARE.match(name) else json.dumps(name)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    return repr(value)

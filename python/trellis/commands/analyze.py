@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..ground.launched_ranks import launched_rank
 from ..run_files.loading import load_run_file
-from ..runs.output import naming_standard_output
+from .output import naming_standard_output
 
 
 def analyze(

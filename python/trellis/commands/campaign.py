@@ -22,8 +22,9 @@ from ..campaign.tables import CampaignFile, MachineFile
 from ..campaign.times import show_seconds
 from ..campaign.utilisation import simulate as simulate_campaign
 from ..ground.errors import BadArgument
-from ..runs.output import Output, counted
+from ..runs.reporting import counted
 from ..runs.streams import outliving_readers
+from .output import Output
 
 
 def print_schema(*, machine: bool) -> int:

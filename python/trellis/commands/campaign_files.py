@@ -12,7 +12,7 @@ from ..campaign.metaq_import import campaign_text
 from ..campaign.report import write_report
 from ..campaign.times import show_seconds
 from ..ground.errors import BadArgument, FileError
-from ..runs.output import Output
+from .output import Output
 
 
 def report(file: Path, page: Path | None, *, json: bool) -> int:

@@ -18,7 +18,7 @@ from ..campaign.attempt import log_tail
 from ..campaign.manager import Manager
 from ..campaign.model import State
 from ..campaign.times import show_seconds
-from ..runs.output import Output
+from .output import Output
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 MOST_RUNNING = 12

@@ -7,9 +7,9 @@ from pathlib import Path
 from ..gauge.fields import read_with_report
 from ..ground.arguments import choice
 from ..ground.errors import BadArgument
-from ..runs.output import Output
 from .arguments import parse_lattice
 from .info import checksums_of
+from .output import Output
 
 
 def convert(

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..ground.errors import BadArgument, FileError
 from ..peer_inputs import from_milc, from_openacc, from_openqcd
-from ..runs.output import Output
+from .output import Output
 
 _CONVERTERS: dict[str, Callable[..., str]] = {
     "milc": from_milc,

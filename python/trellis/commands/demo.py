@@ -15,10 +15,10 @@ from ..campaign.manager import Manager, Result
 from ..ground.crash_safe_files import make_folder, write_json
 from ..ground.errors import BadArgument, Error
 from ..ground.launched_ranks import launched_ranks
-from ..runs.output import Output
 from ..runs.setup import make_output_folder
 from .campaign_view import CampaignView
 from .demo_campaign import FILE, Analysis, Chain, analysis_group, demo_campaign, this_machine
+from .output import Output
 
 TITLE = "Trellis demo: quenched hadrons in a small box"
 #: Each is a gauge field and what is measured on it; the run files are in demo_files. Parts of a measurement

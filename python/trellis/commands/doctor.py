@@ -16,8 +16,8 @@ from ..ground.machine import fma_peak, read_bandwidth, show_bytes
 from ..ground.parallel import broadcast
 from ..ground.tuning import Cache, cache_folder, halo_ways, processor, read_cache
 from ..ground.version import __version__
-from ..runs.output import Output
 from .arguments import parse_lattice
+from .output import Output
 
 
 def doctor(*, lattice: str, quick: bool, json: bool) -> int:

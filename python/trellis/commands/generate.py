@@ -10,9 +10,9 @@ from ..ground.parallel import on_root
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.generate import OF_TRAJECTORIES
 from ..run_files.loading import load_toml
-from ..runs.output import Output
 from ..runs.setup import load_run
 from ..runs.stopping import exit_status
+from .output import Output
 
 
 def generate(
@@ -35,13 +35,13 @@ def generate(
             return 0
         result = generate_hmc(chain, text, output, trajectories=trajectories)
         output.result(result)
-        return exit_status(result)
+        return exit_status(result["stopped"])
     if trajectories is not None or tune is not None:
         raise BadArgument("--trajectories and --tune are for runs with [molecular_dynamics]")
     run, text = load_run(run_file, GenerateRun)
     result = generate_run(run, text, output, resume=resume)
     output.result(result)
-    return exit_status(result)
+    return exit_status(result["stopped"])
 
 
 def _has_trajectories(run_file: Path) -> bool:

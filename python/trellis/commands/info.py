@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from ..gauge.fields import FileReport, GaugeField, read_with_report
 from ..ground.errors import NumericError
-from ..runs.output import Output
 from .arguments import parse_lattice
+from .output import Output
 
 
 def info(file: Path, *, lattice: str | None, json: bool) -> int:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
-from ..ground.errors import BadArgument, RunFileError
-from ..measure.measurement import measure_run
-from ..measure.setup import between
-from ..run_files import MeasureRun
-from ..run_files.loading import line_of
-from ..runs.output import Output
-from ..runs.setup import load_run
+from ..measure.application import run as measure_files
+from ..runs.reporting import Step
 from ..runs.stopping import exit_status
-
-#: What messages about a key of the run file begin with.
-_KEY = re.compile(r"(\w+)\.(\w+): ")
+from .output import Output
 
 
 def measure(
@@ -29,20 +23,25 @@ def measure(
         Exit status: 0, or `stopping.STOPPED`.
     """
     output = Output(json)
-    run, text = load_run(run_file, MeasureRun)
-    run = run.model_copy(update={"configurations": between(run.configurations, first, last)})
-    try:
-        result = measure_run(run, text, output, resume=resume)
-    except BadArgument as error:
-        raise _in_run_file(error, run_file, run, text) from error
-    output.result(result)
-    return exit_status(result)
+    with ExitStack() as bars:
+        result = measure_files(
+            run_file, resume=resume, first=first, last=last, on_progress=_printing(output, bars)
+        )
+    output.result(result.to_json())
+    return exit_status(result.stopped)
 
 
-def _in_run_file(error: BadArgument, run_file: Path, run: MeasureRun, text: str) -> BadArgument:
-    """Add the line of the key to an error about a key that does not suit the lattice or configurations."""
-    key = _KEY.match(str(error))
-    if key is None or not hasattr(getattr(run, key[1], None), key[2]):
-        return error
-    line = line_of(text, key.groups())
-    return RunFileError(f"{run_file}:{line}: {error}" if line else f"{run_file}: {error}")
+def _printing(output: Output, bars: ExitStack) -> Callable[[Step], None]:
+    """Print steps, and show on a bar how many propagators are done."""
+    shown: list[Callable[[int], None]] = []
+
+    def show(step: Step) -> None:
+        if step.what == "propagators":
+            assert step.completed is not None and step.total is not None
+            if not shown:
+                shown.append(bars.enter_context(output.progress("propagators", step.total)))
+            if step.completed:
+                shown[0](step.completed)
+        output.show(step)
+
+    return show

@@ -26,8 +26,9 @@ from ..measure.setup import find_configurations, make_operator, make_solver, mak
 from ..run_files import GenerateRun, HmcRun, MeasureRun
 from ..run_files.common import MachineTable
 from ..run_files.loading import load_toml
-from ..runs.output import Output, counted
+from ..runs.reporting import counted
 from ..runs.setup import gauge_field_bytes, load_run, require_memory, set_threads
+from .output import Output
 
 #: Most kernels are launched several times in a sweep: so many sweeps have all launches of the longest trial.
 _SWEEPS = 12

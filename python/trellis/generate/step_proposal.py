@@ -17,7 +17,7 @@ import numpy as np
 from ..evolve.monomials import make_hmc, make_sea
 from ..gauge.fields import GaugeField
 from ..run_files import HmcRun
-from ..runs.output import Output
+from ..runs.reporting import ReporterWithBar
 
 #: A part of dH above this is not small, and the leading order of the step does not describe it.
 _LARGEST_PART = 3.0
@@ -53,7 +53,7 @@ def whole_steps(steps: Sequence[int], factors: Sequence[float]) -> list[int]:
 
 
 def propose_steps(
-    run: HmcRun, U: GaugeField, intervals: Any, output: Output, *, acceptance: float, samples: int
+    run: HmcRun, U: GaugeField, intervals: Any, output: ReporterWithBar, *, acceptance: float, samples: int
 ) -> dict[str, Any]:
     """Propose the steps of every level. Collective.
 
@@ -134,7 +134,7 @@ def propose_steps(
     }
 
 
-def _warn_of_far_fewer(levels: list[dict[str, Any]], output: Output) -> None:
+def _warn_of_far_fewer(levels: list[dict[str, Any]], output: ReporterWithBar) -> None:
     """Warn of less than half of a level's steps: dH may grow faster than the leading power of the step."""
     share = 1.0
     fewer = []

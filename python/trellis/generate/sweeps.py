@@ -20,7 +20,7 @@ from ..ground.provenance import build_provenance, now
 from ..run_files import GenerateRun
 from ..runs.changed_keys import different_keys, differing_keys
 from ..runs.folder_lock import FolderLock
-from ..runs.output import Output, counted
+from ..runs.reporting import ReporterWithBar, counted
 from ..runs.setup import (
     make_output_folder,
     read_stream,
@@ -38,7 +38,7 @@ from ..runs.stopping import StopRequest
 from .memory import heatbath_bytes
 
 
-def generate_run(run: GenerateRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
+def generate_run(run: GenerateRun, text: str, output: ReporterWithBar, *, resume: bool) -> dict[str, Any]:
     """Everything after the run file was read; returns the JSON object of `trellis generate --json`."""
     return _Generation(run, text, output).run_all(resume)
 
@@ -46,7 +46,7 @@ def generate_run(run: GenerateRun, text: str, output: Output, *, resume: bool) -
 class _Generation:
     """One run: the links, the number of the sweep, and the folder."""
 
-    def __init__(self, run: GenerateRun, text: str, output: Output) -> None:
+    def __init__(self, run: GenerateRun, text: str, output: ReporterWithBar) -> None:
         self.run, self.text, self.output = run, text, output
         self.folder = Path(run.output.directory)
         self.stream = Stream(self.folder / "stream.h5")

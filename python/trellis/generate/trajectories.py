@@ -21,7 +21,7 @@ from ..ground.provenance import build_provenance, now
 from ..run_files import HmcRun
 from ..runs.changed_keys import changes, course_of, describe_change, physics_of, require_tested
 from ..runs.folder_lock import FolderLock
-from ..runs.output import Output
+from ..runs.reporting import ReporterWithBar
 from ..runs.setup import (
     gauge_field_bytes,
     make_output_folder,
@@ -60,7 +60,7 @@ _PROPOSAL_SAMPLES = 6
 
 
 def generate_hmc(
-    run: HmcRun, text: str, output: Output, *, trajectories: int | None = None
+    run: HmcRun, text: str, output: ReporterWithBar, *, trajectories: int | None = None
 ) -> dict[str, Any]:
     """Run, or go on with, a chain; returns the JSON object of `trellis generate --json`.
 
@@ -73,7 +73,9 @@ def generate_hmc(
         return _Chain(run, text, output).run_all(trajectories)
 
 
-def propose_hmc_steps(run: HmcRun, text: str, output: Output, *, acceptance: float) -> dict[str, Any]:
+def propose_hmc_steps(
+    run: HmcRun, text: str, output: ReporterWithBar, *, acceptance: float
+) -> dict[str, Any]:
     """Propose steps for `trellis generate --tune`, at the run's last state or after its thermalisation."""
     chain = _Chain(run, text, output)
     with naming_keys(run):
@@ -94,7 +96,7 @@ def _links(count: int) -> str:
 class _Chain:
     """One run: the links, the number of the trajectory, and the folder."""
 
-    def __init__(self, run: HmcRun, text: str, output: Output) -> None:
+    def __init__(self, run: HmcRun, text: str, output: ReporterWithBar) -> None:
         self.run, self.text, self.output = run, text, output
         self.folder = Path(run.output.directory)
         self.stream = Stream(self.folder / "stream.h5")

@@ -1,1 +1,7 @@
 """trellis measure: propagators and correlators on a set of configurations, saved and continued."""
+
+from ..runs.reporting import Step
+from .application import run
+from .result import MeasureResult
+
+__all__ = ["MeasureResult", "Step", "run"]

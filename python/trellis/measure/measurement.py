@@ -8,6 +8,7 @@ import math
 import re
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from ..quarks.propagators import Propagator
 from ..quarks.sources import AMPLIFYING, Source
 from ..run_files import MeasureRun
 from ..runs.folder_lock import FolderLock
-from ..runs.output import Output, counted
+from ..runs.reporting import Step, StepReporter, counted
 from ..runs.setup import make_output_folder, require_memory, set_threads
 from ..runs.stopping import Stopped, StopRequest
 from ..solve.bound import BoundSolver
@@ -46,6 +47,7 @@ from .finished_sources import load_sources, remove_sources, save_sources, unfini
 from .inputs import FileStamp, require_one_lattice, require_same_inputs
 from .low_modes import deflated_solver
 from .memory import measurement_bytes
+from .result import MeasureResult
 from .result_files import Measured, require_same_run, result_file, write_result
 from .setup import (
     LARGEST_NUMBER,
@@ -70,11 +72,15 @@ from .speed import Speed, speed_in_json
 from .stored_propagators import ConfigurationPropagators, has_propagators
 
 
-def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> dict[str, Any]:
-    """Everything after the run file was read; returns the JSON object of `trellis measure --json`."""
+def measure_run(
+    run: MeasureRun, text: str, on_progress: Callable[[Step], None] | None, *, resume: bool
+) -> MeasureResult:
+    """Do everything after the run file was read."""
+    stop = StopRequest()
+    output = StepReporter(on_progress, stop)
     set_threads(run.machine, output)
     folder = Path(run.output.directory)
-    measurement = _Measurement(run, text, output, StopRequest())
+    measurement = _Measurement(run, text, output, stop)
     largest = LARGEST_OF_NOISE if run.source.type == "noise" else LARGEST_NUMBER
     found = on_root(lambda: find_configurations(run.configurations, output.notice, largest=largest))
     measurement.extents = require_one_lattice(found, run.configurations)
@@ -86,7 +92,7 @@ def measure_run(run: MeasureRun, text: str, output: Output, *, resume: bool) -> 
 
 def _measure_locked(
     measurement: _Measurement, found: list[tuple[int, str]], folder: Path, *, resume: bool
-) -> dict[str, Any]:
+) -> MeasureResult:
     """Measure all configurations; the lock of the folder keeps other runs from writing their results."""
     run, output, stop = measurement.run, measurement.output, measurement.stop
     todo, done = on_root(lambda: _split_done(found, folder))
@@ -111,18 +117,19 @@ def _measure_locked(
         output.line(f"{len(done)} of {len(found)} configurations are done already")
     start = time.perf_counter()
     measured = 0
+    measurement.total, measurement.total_configurations = len(todo) * run.source.count, len(todo)
     with (
         stop,
         warnings.catch_warnings(),
-        output.progress("propagators", len(todo) * run.source.count) as show,
         contextlib.suppress(Stopped),
     ):
         # said once, with the keys
         for said in (AMPLIFYING, SPATIAL_DOUBLERS):
             warnings.filterwarnings("ignore", message=f".*{re.escape(said)}")
+        output.step(Step("propagators", completed=0, total=measurement.total))
         for number, path in todo:
             stop.check()
-            measurement.measure_configuration(number, path, folder, show, measured)
+            measurement.measure_configuration(number, path, folder, measured)
             measured += 1
     seconds = time.perf_counter() - start
     reports = measurement.reports
@@ -130,24 +137,23 @@ def _measure_locked(
     if measured < len(todo):
         output.stopped(_what_is_saved(stop.reason, measured, todo[measured][0], measurement))
     output.line(f"{counted(measured, 'configuration')} in {seconds:.1f} s; results in {folder}")
-    return {
-        "run": "measure",
-        "directory": str(folder),
-        "files": [str(result_file(folder, number)) for number in finished],
-        "configurations": finished,
-        "skipped": len(done),
-        "stopped": measured < len(todo),
-        "seconds": seconds,
-        "solves": len(reports),
-        "stored_propagators": measurement.read,
-        "iterations_max": max((r.iterations for r in reports), default=None),
-        "relative_residual_max": max((r.largest_residual for r in reports), default=None),
-        "solver_seconds": sum(r.seconds for r in reports),
-        "gflops": float(np.mean([r.gflops for r in reports])) if reports else None,
-        "share_of_roof": float(np.mean([r.share_of_roof or 0.0 for r in reports])) if reports else None,
-        "ranks": load().size(),
+    return MeasureResult(
+        directory=str(folder),
+        files=tuple(str(result_file(folder, number)) for number in finished),
+        configurations=tuple(finished),
+        skipped=len(done),
+        stopped=measured < len(todo),
+        seconds=seconds,
+        solves=len(reports),
+        stored_propagators=measurement.read,
+        iterations_max=max((r.iterations for r in reports), default=None),
+        relative_residual_max=max((r.largest_residual for r in reports), default=None),
+        solver_seconds=sum(r.seconds for r in reports),
+        gflops=float(np.mean([r.gflops for r in reports])) if reports else None,
+        share_of_roof=float(np.mean([r.share_of_roof or 0.0 for r in reports])) if reports else None,
+        ranks=load().size(),
         **speed_in_json(reports),
-    }
+    )
 
 
 def _split_done(found: list[tuple[int, str]], folder: Path) -> tuple[list[tuple[int, str]], list[int]]:
@@ -170,6 +176,15 @@ def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measureme
     return f"{text}; saved of this run: {saved} configurations; --resume measures {number} and what follows"
 
 
+def _numbers(reports: list[SolveReport], history: FlowHistory | None) -> dict[str, float]:
+    """What is known of a configuration: of its solves and of its flow."""
+    numbers: dict[str, float] = {"solves": len(reports)}
+    if reports:
+        numbers["iterations_max"] = max(r.iterations for r in reports)
+        numbers["relative_residual_max"] = max(r.largest_residual for r in reports)
+    return numbers if history is None else numbers | {"t0": history.t0, "w0": history.w0}
+
+
 def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
     """The keys of the run file that a solve, or without a report the search for low modes, depends on."""
     if report is None:
@@ -184,7 +199,7 @@ def _way_on(run: MeasureRun, report: SolveReport | None) -> str:
 class _Measurement:
     """A measurement: the state that the configurations of a run share, and the work on each of them."""
 
-    def __init__(self, run: MeasureRun, text: str, output: Output, stop: StopRequest) -> None:
+    def __init__(self, run: MeasureRun, text: str, output: StepReporter, stop: StopRequest) -> None:
         self.run, self.text, self.output, self.stop = run, text, output, stop
         #: of the configuration that is measured
         self.in_hand, self.sources_done, self.propagators_stored = False, 0, 0
@@ -199,6 +214,7 @@ class _Measurement:
             load().require_gamma(channel.source)
         self.momenta = momenta_up_to(run.correlators.max_momentum_squared)
         self.reports: list[SolveReport] = []
+        self.total = self.total_configurations = 0  #: propagators and configurations of this call
         self.memory_is_checked = self.is_warned_of_momenta = self.is_warned_of_files = False
         self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
         if has_mirrored_mesons(run):
@@ -216,7 +232,7 @@ class _Measurement:
                 f"here at least {math.ceil(1.5 * run.source.width**2)}"
             )
 
-    def measure_configuration(self, number: int, path: str, folder: Path, show: Any, count: int) -> None:
+    def measure_configuration(self, number: int, path: str, folder: Path, count: int) -> None:
         run = self.run
         start = time.perf_counter()
         self.in_hand, self.sources_done, self.propagators_stored = True, 0, 0
@@ -229,7 +245,7 @@ class _Measurement:
             self.output.warning(f"{path}: {warning}")
         history = self._flow(U)  # first: after the last source nothing but the writing can be stopped
         try:
-            measured = self._correlators(U, number, path, show, count, folder)
+            measured = self._correlators(U, number, path, count, folder)
         except NotConverged as error:
             raise NotConverged(f"{error}; {_way_on(run, error.report)}", error.report) from error
         measured.history = history
@@ -261,7 +277,17 @@ class _Measurement:
             said += "" if speed is None else f"{speed}, "
         if history is not None:
             said += f"t0/a^2 = {history.t0:.4f}, w0/a = {history.w0:.4f}, "
-        self.output.line(f"{said}{time.perf_counter() - start:.1f} s")
+        seconds = time.perf_counter() - start
+        self.output.step(
+            Step(
+                "configuration",
+                f"{said}{seconds:.1f} s",
+                number=number,
+                completed=count + 1,
+                total=self.total_configurations,
+                numbers=_numbers(reports, history) | {"seconds": seconds},
+            )
+        )
 
     def require_lattice(self, path: Path | str, extents: tuple[int, ...]) -> None:
         """Require one lattice of all configurations: no analysis combines correlators of several lattices."""
@@ -284,9 +310,7 @@ class _Measurement:
             progress=lambda _: self.stop.check(),
         )
 
-    def _correlators(
-        self, U: GaugeField, number: int, path: str, show: Any, count: int, folder: Path
-    ) -> Measured:
+    def _correlators(self, U: GaugeField, number: int, path: str, count: int, folder: Path) -> Measured:
         """Measure the correlators of all sources; there are none without [fermion]."""
         run = self.run
         measured = Measured([], [], [], None)
@@ -336,7 +360,14 @@ class _Measurement:
             if index + 1 < len(measured.positions):
                 save_sources(folder, number, run, U, measured)
             self.sources_done += 1
-            show(count * len(measured.positions) + index + 1)
+            worst = {
+                "iterations": float(max((r.iterations for r in reports), default=0)),
+                "relative_residual": max((r.largest_residual for r in reports), default=0.0),
+            }
+            done = count * len(measured.positions) + index + 1
+            self.output.step(
+                Step("propagators", number=number, completed=done, total=self.total, numbers=worst)
+            )
         return measured
 
     def _quarks(

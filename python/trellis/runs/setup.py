@@ -26,7 +26,7 @@ from ..run_files import load_run_file
 from ..run_files.common import MachineTable
 from ..run_files.generate import StartTable
 from ..run_files.online import MeasureTable
-from .output import Output
+from .reporting import Reporter
 
 Run = TypeVar("Run", bound=BaseModel)
 
@@ -36,7 +36,7 @@ def load_run(path: Path, model: type[Run]) -> tuple[Run, str]:
     return on_root(lambda: load_run_file(path, model))
 
 
-def set_threads(machine: MachineTable, output: Output) -> None:
+def set_threads(machine: MachineTable, output: Reporter) -> None:
     """Threads, halo exchange and the tuner of the run file, if it names them. Collective.
 
     Threads that outnumber the cores which a rank may use are warned about: they take turns, at several times
@@ -71,7 +71,7 @@ def set_threads(machine: MachineTable, output: Output) -> None:
 
 
 def warn_of_large_rho(
-    table: str, weights: float | Sequence[Sequence[float]], levels: int, output: Output
+    table: str, weights: float | Sequence[Sequence[float]], levels: int, output: Reporter
 ) -> None:
     """Stout weights with which smearing roughens the links.
 
@@ -87,7 +87,7 @@ def warn_of_large_rho(
         output.warning(said)
 
 
-def warn_of_valence(measure: MeasureTable | None, output: Output) -> None:
+def warn_of_valence(measure: MeasureTable | None, output: Reporter) -> None:
     """Warn of legal and odd parameters in the flavours of [[measure.valence]]."""
     for number, flavour in enumerate(measure.valence if measure else []):
         warn_of_large_rho(f"measure.valence.{number}", flavour.weights, flavour.levels, output)
@@ -113,7 +113,7 @@ def make_output_folder(folder: Path, key: str = "output.directory") -> None:
         raise FileError(f"{key}: {folder}: expected a folder that can be written to")
 
 
-def require_memory(bytes: float, what: str, machine: MachineTable, output: Output) -> None:
+def require_memory(bytes: float, what: str, machine: MachineTable, output: Reporter) -> None:
     """State what a run needs on each rank and refuse it if that is too much. Collective."""
     core = load()
     needed = core.maximum(float(bytes))
@@ -168,7 +168,7 @@ SMALLEST_VIOLATION = 1e-10
 
 
 def start_field(
-    start: StartTable, geometry: Geometry, seed: int, machine: MachineTable, output: Output
+    start: StartTable, geometry: Geometry, seed: int, machine: MachineTable, output: Reporter
 ) -> GaugeField:
     """The links before the first sweep or trajectory, as [start] says. Collective.
 
@@ -243,7 +243,7 @@ def read_stream(stream: Stream, state: State, seed: str) -> None:
         ) from error
 
 
-def set_aside_stream(stream: Stream, run_file: str, output: Output) -> None:
+def set_aside_stream(stream: Stream, run_file: str, output: Reporter) -> None:
     """Keep the observables of a run whose states are gone and that starts anew, under another name.
 
     Those of a run of the same text that ended before its first state are made again, with the same bits.
@@ -260,7 +260,7 @@ def set_aside_stream(stream: Stream, run_file: str, output: Output) -> None:
         )
 
 
-def set_aside_damaged(state: State, output: Output) -> None:
+def set_aside_damaged(state: State, output: Reporter) -> None:
     """Keep the states that were skipped for this one under other names: they count no longer.
 
     Collective.
@@ -276,7 +276,7 @@ def set_aside_damaged(state: State, output: Output) -> None:
         output.warning(f"{state.folder}: damaged files are kept as {', '.join(path.name for path in kept)}")
 
 
-def set_aside_links(stream: Stream, above: int, output: Output) -> None:
+def set_aside_links(stream: Stream, above: int, output: Reporter) -> None:
     """Keep links that have no record, where this run would write, under another name. Collective.
 
     Parameters

@@ -14,12 +14,12 @@ from .streams import outliving_readers
 STOPPED = 3
 
 
-def exit_status(result: dict[str, Any]) -> int:
-    """Return the exit status of a run with this JSON object.
+def exit_status(is_stopped: bool) -> int:
+    """Return the exit status of a run.
 
     Only rank 0 has one that is not 0, since the first such status ends an MPI job.
     """
-    return STOPPED if result["stopped"] and load().rank() == 0 else 0
+    return STOPPED if is_stopped and load().rank() == 0 else 0
 
 
 class Stopped(BaseException):
@@ -56,6 +56,12 @@ class StopRequest:
         if self.reason and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.reason = signal.Signals(number).name
+
+    def ask(self, reason: str) -> bool:
+        """Ask for a stop; False where one was asked for before."""
+        is_first = not self.reason
+        self.reason = self.reason or reason
+        return is_first
 
     def _note_loss(self, reason: str) -> None:
         self.reason = self.reason or reason

@@ -11,7 +11,7 @@ from rich.console import Console
 from trellis.campaign.files import load_campaign
 from trellis.campaign.manager import Manager
 from trellis.commands.campaign_view import CampaignView, last_line
-from trellis.runs.output import Output
+from trellis.commands.output import Output
 
 TASKS = """
 [[task]]

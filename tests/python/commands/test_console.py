@@ -15,12 +15,12 @@ from rich.console import Console
 import trellis as tr
 from trellis.commands.analysis_summary import run as analyse
 from trellis.commands.console import run
+from trellis.commands.output import Output
 from trellis.commands.terminal import forget_odd_sizes
 from trellis.errors import RunFileError
 from trellis.generate import trajectory_report as hmc_report
 from trellis.generate.trajectory_report import Part
 from trellis.ground.machine import show_bytes
-from trellis.runs.output import Output
 
 
 class Clock:

@@ -48,7 +48,14 @@ def sea_quarks(folder: Path) -> None:
 #: Page -> what makes the files that its blocks read, and what a block left that shows that it did its work.
 PAGES: dict[str, tuple[Callable[[Path], None], Callable[[dict, Path], object]]] = {
     "README.md": (configuration, lambda names, _: names["pion"].shape == (1, 8)),
-    "doc/howto/python.md": (configuration, lambda names, _: names["array"].shape == (8, 4, 4, 4, 4, 4, 3, 3)),
+    "doc/howto/python.md": (
+        configuration,
+        lambda names, folder: (
+            all((folder / file).exists() for file in names["result"].files) and names["result"].solves == 1
+            if "result" in names
+            else names["array"].shape == (8, 4, 4, 4, 4, 4, 3, 3)
+        ),
+    ),
     "doc/howto/gpu.md": (configuration, lambda names, _: names["array"].shape == (8, 4, 4, 4, 4, 4, 3, 3)),
     "doc/howto/analyse.md": (measurements, lambda _, folder: (folder / "analysis" / "report.html").exists()),
     "doc/howto/sea_quarks.md": (

@@ -1,4 +1,4 @@
-"""Output of runs and commands: one process prints, plain text or one JSON object."""
+"""Output of commands: one process prints, plain text or one JSON object."""
 
 from __future__ import annotations
 
@@ -24,12 +24,8 @@ from rich.text import Text
 
 from ..ground.errors import FileError
 from ..ground.launched_ranks import launched_rank, was_launched
-from .streams import GuardedConsole, set_last_words
-
-
-def counted(count: int, noun: str) -> str:
-    """ "1 rank", "2 ranks"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+from ..runs.reporting import Step
+from ..runs.streams import GuardedConsole, set_last_words
 
 
 class _PaceColumn(ProgressColumn):
@@ -70,6 +66,13 @@ class Output:
         self.errors: Console = GuardedConsole(
             stderr=True, quiet=not self.is_root, highlight=False, soft_wrap=True, emoji=False
         )
+
+    def show(self, step: Step) -> None:
+        """Print a step of a run as the line that it brings along."""
+        if not step.text:
+            return
+        kinds = {"warning": self.warning, "notice": self.notice, "stopped": self.stopped}
+        kinds.get(step.what, self.line)(step.text)
 
     def line(self, text: str, style: str | None = None) -> None:
         """A line for people."""

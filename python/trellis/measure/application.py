@@ -1,0 +1,89 @@
+"""A measurement from Python: what `trellis measure` does, without a line of output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+from ..ground.errors import BadArgument, RunFileError
+from ..run_files import MeasureRun
+from ..run_files.loading import line_of
+from ..run_files.writing import model_to_toml
+from ..runs.reporting import Step
+from ..runs.setup import load_run
+from .measurement import measure_run
+from .result import MeasureResult
+from .setup import between
+
+#: What messages about a key of the run file begin with.
+_KEY = re.compile(r"(\w+)\.(\w+): ")
+
+
+def run(
+    run: str | PathLike[str] | MeasureRun,
+    *,
+    resume: bool = False,
+    first: int | None = None,
+    last: int | None = None,
+    on_progress: Callable[[Step], None] | None = None,
+) -> MeasureResult:
+    """Measure on every configuration of a run, as `trellis measure` does; nothing is printed. Collective.
+
+    SIGINT, SIGTERM, SIGUSR1, SIGHUP, and a KeyboardInterrupt of `on_progress` end the run after the source in
+    hand: what is finished is saved, and the result says `stopped`. A second SIGINT raises KeyboardInterrupt at
+    once. The threads and the exchange of halos that [machine] names stay set.
+
+    Parameters
+    ----------
+    run
+        Path of a run file, or a validated model. Relative paths in it begin at the working folder.
+    resume
+        Go on with a run that has results already.
+    first, last
+        Numbers of the first and last configuration that are measured; None: those of the run.
+    on_progress
+        Is called on rank 0 with each step. Other errors than KeyboardInterrupt that it raises end the run on
+        that rank.
+
+    Returns
+    -------
+    MeasureResult
+        What `trellis measure --json` prints.
+
+    Raises
+    ------
+    RunFileError
+        The run file cannot be read or is not valid; the message names file, line and key.
+    BadArgument
+        A key does not fit the configurations, or there are results and `resume` is False.
+    FileError, ChecksumError, OutOfMemory, NotConverged
+        A file is damaged or cannot be written; memory is short; a solve has not reached its tolerance.
+    """
+    path = None
+    if isinstance(run, MeasureRun):
+        model, text = run, model_to_toml(run)
+    elif isinstance(run, str | PathLike):
+        path = Path(run)
+        model, text = load_run(path, MeasureRun)
+    else:
+        raise BadArgument(
+            f"run: expected the path of a run file or a trellis.run_files.MeasureRun, found {run!r}"
+        )
+    model = model.model_copy(update={"configurations": between(model.configurations, first, last)})
+    try:
+        return measure_run(model, text, on_progress, resume=resume)
+    except BadArgument as error:
+        if path is None:
+            raise
+        raise _in_run_file(error, path, model, text) from error
+
+
+def _in_run_file(error: BadArgument, run_file: Path, run: MeasureRun, text: str) -> BadArgument:
+    """What is wrong with a key for this lattice or these configurations, with the key's line."""
+    key = _KEY.match(str(error))
+    if key is None or not hasattr(getattr(run, key[1], None), key[2]):
+        return error
+    line = line_of(text, key.groups())
+    return RunFileError(f"{run_file}:{line}: {error}" if line else f"{run_file}: {error}")

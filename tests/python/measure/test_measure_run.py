@@ -1,0 +1,198 @@
+"""trellis.measure.run: the command from Python, silent, with steps, stopped and resumed with the same bits."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import pytest
+from command_line import command, environment
+from command_line import run as run_command
+
+import trellis as tr
+from trellis.measure import Step
+from trellis.run_files import GenerateRun, MeasureRun, parse_run_file
+
+MEASURE = """\
+[configurations]
+files = "field.*"
+[fermion]
+kappa = 0.1
+[source]
+positions = [[0, 0, 0, 0], [1, 0, 0, 2]]
+[output]
+directory = "out"
+"""
+#: What a run of two configurations with two sources counts: kind, configuration, done, of how many.
+COUNTED = [
+    ("propagators", None, 0, 4),
+    ("propagators", 1, 1, 4),
+    ("propagators", 1, 2, 4),
+    ("configuration", 1, 1, 2),
+    ("propagators", 2, 3, 4),
+    ("propagators", 2, 4, 4),
+    ("configuration", 2, 2, 2),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for number in (1, 2):
+        tr.weak_field((4, 4, 4, 4), seed=number).write(tmp_path / f"field.{number}.ildg")
+    (tmp_path / "run.toml").write_text(MEASURE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def correlators(folder: Path) -> dict[str, bytes]:
+    """The bits of all correlators of a folder's results."""
+    found = {}
+    for path in sorted(folder.glob("correlators.*.h5")):
+        with h5py.File(path) as file:
+            for name, dataset in file["correlators"].items():
+                found[f"{path.name}/{name}"] = dataset[()].tobytes()
+    return found
+
+
+def counted(steps: list[Step]) -> list[tuple[str, int | None, int | None, int | None]]:
+    return [(s.what, s.number, s.completed, s.total) for s in steps if s.total is not None]
+
+
+def test_from_a_path(folder: Path, capfd: pytest.CaptureFixture) -> None:
+    """Silent; its steps have the lines of the command in order, and its result has the fields of --json."""
+    steps: list[Step] = []
+    result = tr.measure.run("run.toml", on_progress=steps.append)
+    assert capfd.readouterr() == ("", "")
+    assert result.configurations == (1, 2)
+    assert result.files == ("out/correlators.000001.h5", "out/correlators.000002.h5")
+    assert (result.solves, result.skipped, result.stopped, result.ranks) == (4, 0, False, 1)
+    assert counted(steps) == COUNTED
+    done = [step for step in steps if step.what == "configuration"]
+    assert max(step.numbers["relative_residual_max"] for step in done) == result.relative_residual_max
+    assert max(step.numbers["iterations_max"] for step in done) == result.iterations_max
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.solves = 0  # type: ignore[misc]
+    api = correlators(folder / "out")
+    (folder / "out").rename(folder / "api")
+    printed = json.loads(run_command("measure", "run.toml", "--json", cwd=folder).stdout)
+    assert list(printed) == list(json.loads(json.dumps(result.to_json())))
+    assert correlators(folder / "out") == api
+    lines = run_command("measure", "run.toml", "--resume", cwd=folder).stdout.splitlines()
+    again: list[Step] = []
+    tr.measure.run("run.toml", resume=True, on_progress=again.append)
+    without_time = [line.split(" in ")[0] for line in lines]
+    assert [step.text.split(" in ")[0] for step in again if step.text] == without_time
+
+
+def test_from_a_model(folder: Path) -> None:
+    """The same bits as from the file, whose text results keep; `first` and `last` choose configurations."""
+    tr.measure.run(folder / "run.toml")
+    expected = correlators(folder / "out")
+    (folder / "out").rename(folder / "of_file")
+    model = parse_run_file(MEASURE, MeasureRun)
+    assert tr.measure.run(model, last=1).configurations == (1,)
+    assert tr.measure.run(model, first=2).configurations == (2,)
+    assert correlators(folder / "out") == expected
+    with h5py.File(folder / "out/correlators.000001.h5") as file:
+        text = next(value for value in file.attrs.values() if isinstance(value, str) and "[fermion]" in value)
+    assert parse_run_file(text, MeasureRun) == model
+
+
+def test_resume(folder: Path) -> None:
+    tr.measure.run("run.toml", last=1)
+    with pytest.raises(tr.BadArgument, match="out has results of 1 of these configurations"):
+        tr.measure.run("run.toml")
+    result = tr.measure.run("run.toml", resume=True)
+    assert (result.configurations, result.skipped) == ((1, 2), 1)
+
+
+def raise_interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "interrupt",
+    [
+        raise_interrupt,
+        lambda: signal.raise_signal(signal.SIGINT),
+        lambda: signal.raise_signal(signal.SIGTERM),
+    ],
+    ids=["raised", "SIGINT", "SIGTERM"],
+)
+def test_interrupted(folder: Path, capfd: pytest.CaptureFixture, interrupt: Callable[[], None]) -> None:
+    """Saved after the source in hand, and resumed with the same bits; signals have their handlers again."""
+    tr.measure.run("run.toml")
+    expected = correlators(folder / "out")
+    (folder / "out").rename(folder / "whole")
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    steps: list[Step] = []
+
+    def stop_at_the_third(step: Step) -> None:
+        steps.append(step)
+        if step.what == "propagators" and step.completed == 3:
+            interrupt()
+
+    result = tr.measure.run("run.toml", on_progress=stop_at_the_third)
+    assert result.stopped
+    assert result.configurations == (1,)
+    said = [step.text for step in steps if step.what == "stopped"]
+    assert len(said) == 1
+    assert "stopped in configuration 2, of which 1 of 2 sources are saved" in said[0]
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+    result = tr.measure.run("run.toml", resume=True)
+    assert (result.stopped, result.solves, result.configurations) == (False, 1, (1, 2))
+    assert correlators(folder / "out") == expected
+    assert capfd.readouterr() == ("", "")
+
+
+def test_wrong_runs(folder: Path, capfd: pytest.CaptureFixture) -> None:
+    (folder / "wrong.toml").write_text(MEASURE.replace("kappa", "kapa"))
+    with pytest.raises(tr.errors.RunFileError, match=r"wrong.toml:4: fermion.kapa: unknown key"):
+        tr.measure.run("wrong.toml")
+    with pytest.raises(tr.errors.RunFileError, match="cannot be read"):
+        tr.measure.run(folder / "none.toml")
+    (folder / "none.toml").write_text(MEASURE.replace("field.*", "no.*"))
+    with pytest.raises(tr.errors.Error, match="no"):
+        tr.measure.run(folder / "none.toml")
+    generate = GenerateRun.model_construct()
+    with pytest.raises(tr.BadArgument, match="expected the path of a run file or a .*MeasureRun, found"):
+        tr.measure.run(generate)  # type: ignore[arg-type]
+    assert capfd.readouterr() == ("", "")
+
+
+PROGRAM = """\
+import sys
+import trellis as tr
+steps = []
+def note(step):
+    steps.append(step.what)
+    if step.completed == 3 and "stop" in sys.argv:
+        raise KeyboardInterrupt
+result = tr.measure.run("run.toml", resume="resume" in sys.argv, on_progress=note)
+assert (len(steps) > 0) == (tr.rank() == 0)
+open(f"{sys.argv[1]}.{tr.rank()}", "w").write(repr((result.configurations, result.stopped, result.ranks)))
+"""
+
+
+def test_on_two_ranks(folder: Path) -> None:
+    """Steps on rank 0 alone, the result on both; an interrupt on rank 0 stops both, with the same bits."""
+    tr.measure.run("run.toml")
+    expected = correlators(folder / "out")
+    (folder / "out").rename(folder / "whole")
+    (folder / "program.py").write_text(PROGRAM)
+    mpirun = command(ranks=2)
+    mpirun = mpirun[: mpirun.index(sys.executable)]
+    for words, said in [(["a", "stop"], ((1,), True, 2)), (["b", "resume"], ((1, 2), False, 2))]:
+        arguments = [*mpirun, sys.executable, "program.py", *words]
+        found = subprocess.run(
+            arguments, env=environment(), capture_output=True, text=True, timeout=120, check=False
+        )
+        assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+        assert [(folder / f"{words[0]}.{rank}").read_text() for rank in (0, 1)] == [repr(said)] * 2
+    assert correlators(folder / "out") == expected
