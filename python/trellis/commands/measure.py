@@ -37,7 +37,8 @@ def _printing(output: Output, bars: ExitStack) -> Callable[[Step], None]:
 
     def show(step: Step) -> None:
         if step.what == "propagators":
-            assert step.completed is not None and step.total is not None
+            assert step.completed is not None
+            assert step.total is not None
             if not shown:
                 shown.append(bars.enter_context(output.progress("propagators", step.total)))
             if step.completed:

@@ -29,11 +29,11 @@ def run(
     last: int | None = None,
     on_progress: Callable[[Step], None] | None = None,
 ) -> MeasureResult:
-    """Measure on every configuration of a run, as `trellis measure` does; nothing is printed. Collective.
+    """Measure on every configuration of a run, as `trellis measure` does; nothing is printed.
 
-    SIGINT, SIGTERM, SIGUSR1, SIGHUP, and a KeyboardInterrupt of `on_progress` end the run after the source in
-    hand: what is finished is saved, and the result says `stopped`. A second SIGINT raises KeyboardInterrupt at
-    once. The threads and the exchange of halos that [machine] names stay set.
+    Collective. SIGINT, SIGTERM, SIGUSR1, SIGHUP, and a KeyboardInterrupt of `on_progress` end the run after
+    the source in hand: what is finished is saved, and the result says `stopped`. A second SIGINT raises
+    KeyboardInterrupt at once. The threads and the exchange of halos that [machine] names stay set.
 
     Parameters
     ----------

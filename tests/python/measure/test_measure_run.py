@@ -1,4 +1,4 @@
-"""trellis.measure.run: the command from Python, silent, with steps, stopped and resumed with the same bits."""
+"""trellis.measure.run: the command from Python, silent, with steps; stopped and resumed with equal bits."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_interrupted(folder: Path, capfd: pytest.CaptureFixture, interrupt: Call
 
 def test_wrong_runs(folder: Path, capfd: pytest.CaptureFixture) -> None:
     (folder / "wrong.toml").write_text(MEASURE.replace("kappa", "kapa"))
-    with pytest.raises(tr.errors.RunFileError, match=r"wrong.toml:4: fermion.kapa: unknown key"):
+    with pytest.raises(tr.errors.RunFileError, match=r"wrong\.toml:4: fermion\.kapa: unknown key"):
         tr.measure.run("wrong.toml")
     with pytest.raises(tr.errors.RunFileError, match="cannot be read"):
         tr.measure.run(folder / "none.toml")
@@ -161,7 +161,7 @@ def test_wrong_runs(folder: Path, capfd: pytest.CaptureFixture) -> None:
     with pytest.raises(tr.errors.Error, match="no"):
         tr.measure.run(folder / "none.toml")
     generate = GenerateRun.model_construct()
-    with pytest.raises(tr.BadArgument, match="expected the path of a run file or a .*MeasureRun, found"):
+    with pytest.raises(tr.BadArgument, match=r"expected the path of a run file or a .*MeasureRun, found"):
         tr.measure.run(generate)  # type: ignore[arg-type]
     assert capfd.readouterr() == ("", "")
 
