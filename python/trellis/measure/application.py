@@ -81,7 +81,7 @@ def run(
 
 
 def _in_run_file(error: BadArgument, run_file: Path, run: MeasureRun, text: str) -> BadArgument:
-    """What is wrong with a key for this lattice or these configurations, with the key's line."""
+    """Add the line of the key to an error about a key that does not suit the lattice or configurations."""
     key = _KEY.match(str(error))
     if key is None or not hasattr(getattr(run, key[1], None), key[2]):
         return error

@@ -177,7 +177,7 @@ def _what_is_saved(reason: str, saved: int, number: int, measurement: _Measureme
 
 
 def _numbers(reports: list[SolveReport], history: FlowHistory | None) -> dict[str, float]:
-    """What is known of a configuration: of its solves and of its flow."""
+    """Return the numbers of a configuration: those of its solves and of its flow."""
     numbers: dict[str, float] = {"solves": len(reports)}
     if reports:
         numbers["iterations_max"] = max(r.iterations for r in reports)
