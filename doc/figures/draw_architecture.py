@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 RULE = HERE.parents[1] / "src" / "CMakeLists.txt"
 WORDS = {
     "base": "errors, stops, exact sums, the clock",
-    "algebra": "lanes, matrices, spinors, random numbers",
+    "algebra": "lanes, matrices, random numbers",
     "lattice": "sites, neighbours, process grid, lane split",
     "view": "how a kernel sees a field",
     "device": "memory, threads, launches, tuner",
