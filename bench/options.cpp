@@ -52,7 +52,8 @@ std::string shown(int n) { return std::to_string(n); }
 std::string shown(Precision precision) { return name_of(precision); }
 std::string shown(const Coord& c) { return message(c[0], ".", c[1], ".", c[2], ".", c[3]); }
 
-/// What `read` says of a text that it does not take; nothing if it takes it.
+/// Returns the message that `read` raises for a text that it does not take, and nothing for one that it
+/// takes.
 template <class Read>
 auto check(const Read& read) {
   return [read](const std::string& text) -> std::string {

@@ -17,7 +17,7 @@ from .measurement import measure_run
 from .result import MeasureResult
 from .setup import between
 
-#: What messages about a key of the run file begin with.
+#: Messages about a key of the run file begin with it.
 _KEY = re.compile(r"(\w+)\.(\w+): ")
 
 

@@ -1,4 +1,4 @@
-"""TOML text of tables: of run files that programs make."""
+"""Run files that programs make: tables become TOML."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ _BARE = re.compile(r"^[A-Za-z0-9_-]+$")
 
 
 def model_to_toml(run: BaseModel) -> str:
-    """TOML of the keys that a validated run was given; a run file with this text is the same run."""
+    """Return TOML of the keys that a validated run was given.
+
+    A run file with this text gives the same results. Keys that the model leaves out of records, such as the
+    folder of low modes, are left out here, too.
+    """
     return to_toml(run.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True))
 
 
 def to_toml(content: Mapping[str, Any]) -> str:
-    """TOML of nested tables with plain values and lists."""
+    """Return TOML of nested tables with plain values and lists."""
     return "\n".join(_table(content, ())).strip() + "\n"
 
 

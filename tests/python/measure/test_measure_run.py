@@ -29,7 +29,7 @@ positions = [[0, 0, 0, 0], [1, 0, 0, 2]]
 [output]
 directory = "out"
 """
-#: What a run of two configurations with two sources counts: kind, configuration, done, of how many.
+#: The steps that a run of two configurations with two sources counts: kind, configuration, done, of how many.
 COUNTED = [
     ("propagators", None, 0, 4),
     ("propagators", 1, 1, 4),
@@ -158,7 +158,9 @@ def test_wrong_runs(folder: Path, capfd: pytest.CaptureFixture) -> None:
     with pytest.raises(tr.errors.RunFileError, match="cannot be read"):
         tr.measure.run(folder / "none.toml")
     (folder / "none.toml").write_text(MEASURE.replace("field.*", "no.*"))
-    with pytest.raises(tr.errors.Error, match="no"):
+    with pytest.raises(
+        tr.errors.RunFileError, match=r"none\.toml:2: configurations\.files: nothing matches 'no\.\*'"
+    ):
         tr.measure.run(folder / "none.toml")
     generate = GenerateRun.model_construct()
     with pytest.raises(tr.BadArgument, match=r"expected the path of a run file or a .*MeasureRun, found"):

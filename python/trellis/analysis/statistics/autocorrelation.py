@@ -20,7 +20,7 @@ from .separations import separation_sums, typical_spacing
 
 #: pyerrors needs this many.
 MINIMUM_SAMPLES = 5
-#: Of the values: what sums of a field that stands still differ by, in another order or after a round trip.
+#: The relative difference of sums of a field that stands still, in another order or after a round trip.
 _ROUNDING = 1e-12
 _ENSEMBLE = "ensemble"
 
