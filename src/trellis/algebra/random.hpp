@@ -26,6 +26,7 @@ enum class RandomPurpose : uint32_t {
   gauge_transformation = 9,
   eigensolver = 10,
   solver_start = 11,
+  multigrid = 12,
 };
 
 struct RandomKey {

@@ -18,6 +18,7 @@ class Lattice {
 
   const Geometry& geometry() const { return geometry_; }
   Communicator& communicator() const { return *communicator_; }
+  const CommunicatorPtr& communicator_ptr() const { return communicator_; }
   const Coord& extents() const { return geometry_.lattice(); }
   int64_t volume() const { return geometry_.volume(); }
 

@@ -39,7 +39,7 @@ RawField column(const SpinorField& field, int parity, int rhs) {
   return raw;
 }
 
-/// f(call with fields and columns, first right-hand side of it) for each parity, and for each right-hand side
+/// f(call with fields and columns, its blocks, first right-hand side of it) for each parity, and for each right-hand side
 /// where the fields have their own.
 template <class F>
 void for_each_call(const FieldList& fields, const SpinorField& w, const F& f) {
@@ -56,7 +56,7 @@ void for_each_call(const FieldList& fields, const SpinorField& w, const F& f) {
       call.width = int(columns.size());
       call.slices = w.slices();
       call.reals = w.reals();
-      f(call, size_t(first));
+      f(call, SiteRange(w.layout().blocks(parity)), size_t(first));
     }
 }
 
@@ -77,11 +77,11 @@ Coefficients run_subtract(SpinorField& w, const FieldCoefficients& c, const Fiel
     for (size_t r = 0; r < columns; ++r)
       for (size_t j = begin; j < end; ++j) a.insert(a.end(), {c[j].at(r).real(), c[j].at(r).imag()});
     const FieldList part(fields.begin() + long(begin), fields.begin() + long(end));
-    for_each_call(part, w, [&](ManyFieldsCall& call, size_t first) {
+    for_each_call(part, w, [&](ManyFieldsCall& call, const SiteRange& blocks, size_t first) {
       call.coefficients = &a[2 * first * part.size()];
       if (has_norms && end == fields.size()) call.norms = &norms[first];
       dispatch_field(w, [&]<class Layout, class Storage>() {
-        launch_many_subtract<Layout, Storage>(call, SiteRange(w.layout().blocks()));
+        launch_many_subtract<Layout, Storage>(call, blocks);
       });
     });
   }
@@ -101,10 +101,10 @@ FieldCoefficients dots_each(const FieldList& fields, const SpinorField& w) {
   for (size_t begin = 0; begin < fields.size(); begin += most_fields) {
     const size_t count = std::min(most_fields, fields.size() - begin);
     const FieldList part(fields.begin() + long(begin), fields.begin() + long(begin + count));
-    for_each_call(part, w, [&](ManyFieldsCall& call, size_t first) {
+    for_each_call(part, w, [&](ManyFieldsCall& call, const SiteRange& blocks, size_t first) {
       call.sums = &sums[2 * (begin * columns + first * count)];
       dispatch_field(w, [&]<class Layout, class Storage>() {
-        launch_many_dots<Layout, Storage>(call, SiteRange(w.layout().blocks()));
+        launch_many_dots<Layout, Storage>(call, blocks);
       });
     });
   }

@@ -18,6 +18,7 @@ class WilsonMatrix {
   std::shared_ptr<const WilsonMatrix> converted(Precision precision) const;
 
   const WilsonParams& params() const { return params_; }
+  const std::shared_ptr<const GaugeField>& gauge_field() const { return U_; }
   const KernelChoice& choice() const { return hop_->choice(); }
   const HoppingTerm& hop() const { return *hop_; }
   const Lattice& lattice() const { return *hop_->lattice_ptr(); }

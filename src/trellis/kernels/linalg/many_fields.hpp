@@ -9,7 +9,7 @@
 /// The terms of an update are taken one after the other and rounded to storage once, behind the last.
 #include <array>
 
-#include "trellis/kernels/linalg/linear_algebra.hpp"
+#include "trellis/kernels/linalg/any_reals.hpp"
 #include "trellis/kernels/linalg/with_norm.hpp"
 
 namespace trellis {
@@ -33,10 +33,17 @@ struct ManyFields {
   using Real = typename Plain::Real;
   using Scalar = typename Plain::Scalar;
   using Term = typename Plain::Term;
+  static constexpr bool is_built = true;
+  /// What subtract() leaves for the norm.
+  struct Left {
+    Real r[N];
+  };
 
-  /// Stores w - sum_j a_j x_j and leaves it in r; a points to (re, im) of the first field.
+  static Array array(const RawField& field, int /*reals*/) { return Array(field); }
+  /// Stores w - sum_j a_j x_j and leaves it; a points to (re, im) of the first field.
   TRELLIS_SITE_FN static void subtract(const Array& w, const Array* x, int count, const double* a, int block,
-                                       int slot, Real (&r)[N]) {
+                                       int slot, Left& left) {
+    Real(&r)[N] = left.r;
     w.load(block, slot, r);
     for (int j = 0; j < count; ++j) {
       Real s[N];
@@ -50,12 +57,42 @@ struct ManyFields {
     }
     w.store(block, slot, r);
   }
-  /// |w|^2 at a site behind subtract(), which left r.
-  TRELLIS_SITE_FN static Term norm_term(const Array& w, int block, int slot, const Real (&r)[N]) {
+  /// |w|^2 at a site behind subtract().
+  TRELLIS_SITE_FN static Term norm_term(const Array& w, int block, int slot, const Left& left) {
     if constexpr (Array::rounds)
       return Plain::norm_term(w, block, slot);
     else
-      return Plain::norm_term(r);
+      return Plain::norm_term(left.r);
+  }
+};
+
+/// N = 0: any even number of reals, pair by pair. Not in fixed point, whose scale needs all of a site at once.
+template <class Layout, class Storage>
+struct ManyFields<Layout, Storage, 0> {
+  using Plain = AnyReals<Layout, Storage>;
+  using Array = typename Plain::Elements;
+  using Real = typename Plain::Real;
+  using Scalar = typename Plain::Scalar;
+  using Term = typename Plain::Term;
+  static constexpr bool is_built = !Array::is_half;
+  struct Left {};
+
+  static Array array(const RawField& field, int reals) { return Array(field, reals); }
+  TRELLIS_SITE_FN static void subtract(const Array& w, const Array* x, int count, const double* a, int block,
+                                       int slot, Left&) {
+    for (int i = 0; i < w.reals(); i += 2) {
+      Real r[2] = {w.stored(block, slot, i), w.stored(block, slot, i + 1)};
+      for (int j = 0; j < count; ++j) {
+        const Real u = x[j].stored(block, slot, i), v = x[j].stored(block, slot, i + 1);
+        const Real re = Scalar(a[2 * j]), im = Scalar(a[2 * j + 1]);
+        r[0] = fma(im, v, fnma(re, u, r[0]));
+        r[1] = fnma(im, u, fnma(re, v, r[1]));
+      }
+      w.store(block, slot, i, r, Real(Scalar(1)));
+    }
+  }
+  TRELLIS_SITE_FN static Term norm_term(const Array& w, int block, int slot, const Left&) {
+    return Plain::norm_term(w, block, slot);
   }
 };
 
@@ -66,9 +103,9 @@ class DotsAtSite {
   using Kernel = ManyFields<Layout, Storage, N>;
   /// Fields first_field .. of a column. @pre call.fields lies on the host
   DotsAtSite(const ManyFieldsCall& call, int column, int first_field, int slot)
-      : w_{call.columns[column]}, slot_{slot} {
+      : w_{Kernel::array(call.columns[column], call.reals)}, slot_{slot} {
     for (; count_ < J && first_field + count_ < call.count; ++count_)
-      x_[count_] = typename Kernel::Array(call.fields[first_field + count_]);
+      x_[count_] = Kernel::array(call.fields[first_field + count_], call.reals);
   }
   TRELLIS_SITE_FN std::array<typename Kernel::Term, 2 * J> operator()(int site) const {
     std::array<typename Kernel::Term, 2 * J> terms{};
@@ -88,21 +125,21 @@ class SubtractAtSite {
  public:
   using Kernel = ManyFields<Layout, Storage, N>;
   SubtractAtSite(const ManyFieldsCall& call, int column, int slot)
-      : w_{call.columns[column]}, count_{call.count}, slot_{slot} {
+      : w_{Kernel::array(call.columns[column], call.reals)}, count_{call.count}, slot_{slot} {
     for (int j = 0; j < count_; ++j) {
-      x_[j] = typename Kernel::Array(call.fields[j]);
+      x_[j] = Kernel::array(call.fields[j], call.reals);
       for (int i = 0; i < 2; ++i) a_[2 * j + i] = call.coefficients[2 * (column * call.count + j) + i];
     }
   }
   TRELLIS_SITE_FN void operator()(int site) const {
-    typename Kernel::Real r[N];
-    Kernel::subtract(w_, x_, count_, a_, site, slot_, r);
+    typename Kernel::Left left;
+    Kernel::subtract(w_, x_, count_, a_, site, slot_, left);
   }
   /// The same, with |w|^2 behind it.
   TRELLIS_SITE_FN typename Kernel::Term with_norm(int site) const {
-    typename Kernel::Real r[N];
-    Kernel::subtract(w_, x_, count_, a_, site, slot_, r);
-    return Kernel::norm_term(w_, site, slot_, r);
+    typename Kernel::Left left;
+    Kernel::subtract(w_, x_, count_, a_, site, slot_, left);
+    return Kernel::norm_term(w_, site, slot_, left);
   }
 
  private:

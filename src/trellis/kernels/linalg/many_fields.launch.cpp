@@ -16,19 +16,19 @@ namespace {
 constexpr int most_products = 48;
 
 /// The arrays of some fields.
-template <class Array>
+template <class Kernel>
 struct Arrays {
-  Arrays(const RawField* fields, int count) {
-    for (int j = 0; j < count; ++j) array[j] = Array(fields[j]);
+  Arrays(const RawField* fields, int count, int reals) {
+    for (int j = 0; j < count; ++j) array[j] = Kernel::array(fields[j], reals);
   }
-  Array array[ManyFieldsCall::largest_count];
+  typename Kernel::Array array[ManyFieldsCall::largest_count];
 };
 
 /// Some columns with some fields: sums[(column * stride + field) * 2]
 template <class Kernel>
-void push_dots(const RawField* columns, int width, const RawField* fields, int count, int slices, int stride,
-               const SiteRange& sites, ExactSum* sums) {
-  const Arrays<typename Kernel::Array> w(columns, width), x(fields, count);
+void push_dots(const RawField* columns, int width, const RawField* fields, int count,
+               const ManyFieldsCall& all, const SiteRange& sites, ExactSum* sums) {
+  const Arrays<Kernel> w(columns, width, all.reals), x(fields, count, all.reals);
   std::vector<ExactSum> found(size_t(2 * width * count));
   launch::reduce_pushed_rows(
       sites, 2 * width * count,
@@ -37,7 +37,7 @@ void push_dots(const RawField* columns, int width, const RawField* fields, int c
           for (int c = 0; c < width; ++c) {
             auto* own = buffers + 2 * (c * count + j);
             for (int i = begin; i < end; ++i)
-              for (int slice = 0; slice < slices; ++slice) {
+              for (int slice = 0; slice < all.slices; ++slice) {
                 typename Kernel::Term re, im;
                 Kernel::Plain::dot_term(x.array[j], w.array[c], sites.list ? sites.list[i] : i, slice, re,
                                         im);
@@ -48,7 +48,7 @@ void push_dots(const RawField* columns, int width, const RawField* fields, int c
       },
       found.data());
   for (int c = 0; c < width; ++c)
-    for (int k = 0; k < 2 * count; ++k) sums[2 * c * stride + k].merge(found[size_t(2 * c * count + k)]);
+    for (int k = 0; k < 2 * count; ++k) sums[2 * c * all.count + k].merge(found[size_t(2 * c * count + k)]);
 }
 
 /// All columns and fields in few passes: each product has buffers of its own.
@@ -60,25 +60,25 @@ void dots_on_cpu(const ManyFieldsCall& call, const SiteRange& sites) {
     const int batch = std::clamp(most_products / width, 1, most);
     for (int field = 0; field < call.count; field += batch)
       push_dots<Kernel>(call.columns + column, width, call.fields + field,
-                        std::min(batch, call.count - field), call.slices, call.count, sites,
+                        std::min(batch, call.count - field), call, sites,
                         call.sums + 2 * (column * call.count + field));
   }
 }
 
-template <class Kernel, int N>
+template <class Kernel>
 void subtract_on_cpu(const ManyFieldsCall& call, const SiteRange& sites) {
   constexpr int most = ManyFieldsCall::largest_count;
-  const Arrays<typename Kernel::Array> x(call.fields, call.count);
+  const Arrays<Kernel> x(call.fields, call.count, call.reals);
   for (int column = 0; column < call.width; column += most) {
     const int width = std::min(most, call.width - column);
-    const Arrays<typename Kernel::Array> w(call.columns + column, width);
+    const Arrays<Kernel> w(call.columns + column, width, call.reals);
     const double* a = call.coefficients + 2 * column * call.count;
     const auto at_block = [&](int block, const auto& use) {
       for (int slice = 0; slice < call.slices; ++slice)
         for (int c = 0; c < width; ++c) {
-          typename Kernel::Real r[N];
-          Kernel::subtract(w.array[c], x.array, call.count, a + 2 * c * call.count, block, slice, r);
-          use(c, slice, r);
+          typename Kernel::Left left;
+          Kernel::subtract(w.array[c], x.array, call.count, a + 2 * c * call.count, block, slice, left);
+          use(c, slice, left);
         }
     };
     if (call.norms == nullptr)
@@ -89,8 +89,8 @@ void subtract_on_cpu(const ManyFieldsCall& call, const SiteRange& sites) {
           [&](int begin, int end, auto* buffers) {
             for (int i = begin; i < end; ++i) {
               const int block = sites.list ? sites.list[i] : i;
-              at_block(block, [&](int c, int slice, const auto& r) {
-                buffers[c].push(Kernel::norm_term(w.array[c], block, slice, r));
+              at_block(block, [&](int c, int slice, const auto& left) {
+                buffers[c].push(Kernel::norm_term(w.array[c], block, slice, left));
               });
             }
           },
@@ -126,21 +126,27 @@ void subtract_on_gpu(const ManyFieldsCall& call, const SiteRange& sites) {
 
 template <class Layout, class Storage, int N>
 void dots(const ManyFieldsCall& call, const SiteRange& sites) {
-  if constexpr (launch::is_on_gpu<Layout>)
+  if constexpr (!ManyFields<Layout, Storage, N>::is_built)
+    return;
+  else if constexpr (launch::is_on_gpu<Layout>)
     dots_on_gpu<Layout, Storage, N>(call, sites);
   else
     dots_on_cpu<ManyFields<Layout, Storage, N>>(call, sites);
 }
 template <class Layout, class Storage, int N>
 void subtract(const ManyFieldsCall& call, const SiteRange& sites) {
-  if constexpr (launch::is_on_gpu<Layout>)
+  if constexpr (!ManyFields<Layout, Storage, N>::is_built)
+    return;
+  else if constexpr (launch::is_on_gpu<Layout>)
     subtract_on_gpu<Layout, Storage, N>(call, sites);
   else
-    subtract_on_cpu<ManyFields<Layout, Storage, N>, N>(call, sites);
+    subtract_on_cpu<ManyFields<Layout, Storage, N>>(call, sites);
 }
 
-[[noreturn]] void refuse(int reals) {
-  throw BadArgument(message("products of many fields of ", reals, " reals per site: expected 24 or 6"));
+template <class Layout, class Storage>
+void require_any_reals(int reals) {
+  TRELLIS_REQUIRE((ManyFields<Layout, Storage, 0>::is_built) && reals % 2 == 0, "products of many fields of ", reals,
+                  " reals a site: expected 24 or 6, or in storage without scales any even number");
 }
 }  // namespace
 
@@ -148,13 +154,15 @@ template <class Layout, class Storage>
 void launch_many_dots(const ManyFieldsCall& call, const SiteRange& sites) {
   if (call.reals == 24) return dots<Layout, Storage, 24>(call, sites);
   if (call.reals == 6) return dots<Layout, Storage, 6>(call, sites);
-  refuse(call.reals);
+  require_any_reals<Layout, Storage>(call.reals);
+  dots<Layout, Storage, 0>(call, sites);
 }
 template <class Layout, class Storage>
 void launch_many_subtract(const ManyFieldsCall& call, const SiteRange& sites) {
   if (call.reals == 24) return subtract<Layout, Storage, 24>(call, sites);
   if (call.reals == 6) return subtract<Layout, Storage, 6>(call, sites);
-  refuse(call.reals);
+  require_any_reals<Layout, Storage>(call.reals);
+  subtract<Layout, Storage, 0>(call, sites);
 }
 
 template void launch_many_dots<InstantiatedLayout, InstantiatedStorage>(const ManyFieldsCall&,

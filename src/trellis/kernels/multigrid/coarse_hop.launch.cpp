@@ -1,0 +1,37 @@
+// instantiate: BACKEND=cpu STORAGE=double,float LANES=1
+// instantiate: BACKEND=emulated,cuda STORAGE=double,float
+#include "trellis/kernels/multigrid/coarse_hop.hpp"
+#include "trellis/device/launch.hpp"
+#include "trellis/kernels/instantiate.hpp"
+#ifndef TRELLIS_INSTANTIATE_BACKEND_cuda
+#include "trellis/kernels/multigrid/coarse_hop_by_columns.hpp"
+#endif
+
+namespace trellis {
+
+namespace {
+template <class Layout>
+inline constexpr bool has_thread_a_row = std::is_base_of_v<GpuLayout, Layout>;
+}  // namespace
+
+template <class Layout, class Storage>
+void launch_coarse_hop(const CoarseHopCall& call, const SiteRange& sites) {
+  if constexpr (has_thread_a_row<Layout>)
+    launch::for_each_site(sites, CoarseHopOfRows<Layout, Storage>::slots(call.vectors, call.rhs),
+                          CoarseHopOfRows<Layout, Storage>(call));
+  else
+    launch::for_each_site(sites, CoarseHopByColumns<Layout, Storage>(call));
+}
+template <class Layout, class Storage>
+void launch_coarse_matrix(const CoarseMatrixCall& call, const SiteRange& sites) {
+  if constexpr (has_thread_a_row<Layout>)
+    launch::for_each_site(sites, CoarseHopOfRows<Layout, Storage>::slots(call.vectors, call.rhs),
+                          CoarseMatrixOfRows<Layout, Storage>(call));
+  else
+    launch::for_each_site(sites, CoarseMatrixByColumns<Layout, Storage>(call));
+}
+
+template void launch_coarse_hop<InstantiatedLayout, InstantiatedStorage>(const CoarseHopCall&, const SiteRange&);
+template void launch_coarse_matrix<InstantiatedLayout, InstantiatedStorage>(const CoarseMatrixCall&, const SiteRange&);
+
+}  // namespace trellis

@@ -1,0 +1,61 @@
+#pragma once
+/// out(x) = U_mu(x) psi(x + mu) for all spins: the legs of the operator from which the coarse links are made. 528 flop a
+/// site and right-hand side.
+#include "trellis/kernels/multigrid/aggregate_call.hpp"
+#include "trellis/view/site_elements.hpp"
+#include "trellis/view/structured.hpp"
+
+namespace trellis {
+
+struct ForwardLegCall {
+  const int32_t* neighbours = nullptr;  ///< [block][lane]: place << 1 | is_ghost (lattice/site_halo.hpp)
+  RawField links;                       ///< of the parity of out
+  RawField in, ghosts;                  ///< in: of the other parity
+  RawField out;
+  int mu = 0, slots = 1;
+};
+
+template <class Layout, class Storage>
+class ForwardLeg {
+ public:
+  using Spinors = SpinorView<Layout, Storage>;
+  using Elements = SiteElements<Layout, Storage>;
+  using Real = typename Spinors::Real;
+  static constexpr int W = Layout::lanes;
+
+  explicit ForwardLeg(const ForwardLegCall& call)
+      : neighbours_{call.neighbours},
+        links_{call.links},
+        in_{call.in, 24},
+        ghosts_{call.ghosts, 24},
+        out_{call.out},
+        mu_{call.mu} {}
+
+  TRELLIS_SITE_FN void operator()(int block, int slot) const {
+    alignas(64) Storage numbers[24 * W];
+    for (int lane = 0; lane < W; ++lane) {
+      const int32_t entry = neighbours_[size_t(block) * W + size_t(lane)];
+      const Elements& from = entry & 1 ? ghosts_ : in_;
+      const int place = entry >> 1;
+      for (int i = 0; i < 24; ++i) numbers[i * W + lane] = *from.element(place / W, place % W, slot, i);
+    }
+    Spinor<Real> psi;
+    Real* p = reinterpret_cast<Real*>(&psi);
+    for (int i = 0; i < 24; ++i) p[i] = load_real<Real>(numbers + i * W);
+    const ColorMatrix<Real> U = links_.load(block, mu_);
+    unroll<Ns>([&](auto s) TRELLIS_INLINE_LAMBDA { psi.s[s] = U * psi.s[s]; });
+    out_.store(block, slot, psi);
+  }
+
+ private:
+  const int32_t* neighbours_;
+  LinkView<Layout, Storage, 18> links_;
+  Elements in_, ghosts_;
+  Spinors out_;
+  int mu_;
+};
+
+template <class Layout, class Storage>
+void launch_forward_leg(const ForwardLegCall& call, const SiteRange& blocks);
+
+}  // namespace trellis

@@ -1,0 +1,56 @@
+#pragma once
+/// Aggregates of multigrid: equal boxes of sites, each of which is one site of a coarse lattice. Pure integer code.
+///
+/// The lanes of a block of sites lie in as many aggregates, side by side: a group. Kernels go from group to group,
+/// through the sites of an aggregate in the order of their coordinates, so that sums over an aggregate do not depend
+/// on lanes or ranks.
+#include "trellis/lattice/site_layout.hpp"
+
+namespace trellis {
+
+class Aggregates {
+ public:
+  /// @param layout of the fine fields
+  /// @param block extents of an aggregate
+  /// @pre fit(layout, block); the geometry has block_error(..) empty
+  Aggregates(SiteLayoutPtr layout, const Coord& block);
+
+  /// True where the lanes of the layout lie in different aggregates, none of which is cut.
+  static bool fit(const SiteLayout& layout, const Coord& block);
+
+  const SiteLayoutPtr& layout_ptr() const { return layout_; }
+  const SiteLayout& layout() const { return *layout_; }
+  const Coord& block() const { return block_; }
+  int sites() const { return int(product(block_)); }  ///< of an aggregate
+  int groups() const { return groups_; }
+  int lanes() const { return layout_->lanes(); }
+  Coord coarse_lattice() const;
+  /// Local coordinates on the coarse lattice of the aggregate in a lane of a group, and the other way round.
+  Coord coarse_coord(int group, int lane) const;
+  int group_and_lane(const Coord& coarse) const;  ///< group * lanes() + lane
+
+  /// [group][site]: block of the layout << 1 | parity.
+  const std::vector<int32_t>& table() const { return table_; }
+  /// [block] of a parity: its group.
+  const std::vector<int32_t>& group_of(int parity) const { return group_of_[parity]; }
+  /// Sites of an aggregate, as numbers in its order, whose forward neighbour in the direction mu lies in the same
+  /// aggregate, and the others.
+  std::vector<int32_t> inner(int mu) const { return sites_by_edge(mu, false); }
+  std::vector<int32_t> face(int mu) const { return sites_by_edge(mu, true); }
+  std::vector<int32_t> all() const;
+
+ private:
+  std::vector<int32_t> sites_by_edge(int mu, bool is_last) const;
+  SiteLayoutPtr layout_;
+  Coord block_, groups_per_direction_;
+  int groups_;
+  std::vector<int32_t> table_, group_of_[2];
+};
+
+/// Why a lattice cannot be cut into aggregates of these extents, with the legal ones; empty where it can.
+std::string block_error(const Geometry& geometry, const Coord& block);
+/// The legal block that is nearest to 4^4 sites.
+/// @throws BadArgument: there is none
+Coord choose_block(const Geometry& geometry);
+
+}  // namespace trellis

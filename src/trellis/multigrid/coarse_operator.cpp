@@ -1,0 +1,291 @@
+#include "trellis/multigrid/coarse_operator.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trellis/base/error.hpp"
+#include "trellis/field/precision_dispatch.hpp"
+#include "trellis/field/storage/on_host.hpp"
+#include "trellis/kernels/multigrid/coarse_hop.hpp"
+#include "trellis/multigrid/dense.hpp"
+
+namespace trellis {
+
+/// The neighbours' vectors of fields of one kind, for the sites of one parity.
+struct CoarseMatrix::Halo {
+  HaloExchange exchange;
+  std::vector<int32_t> places;
+  KernelTable<int32_t> neighbours;  ///< [site][leg]
+
+  Halo(const SiteField& in, int parity) : exchange{in, HaloShape{}} {
+    const size_t sites = size_t(in.layout().blocks(parity));
+    places.resize(sites * legs);
+    for (int leg = 0; leg < legs; ++leg) {
+      Coord step{};
+      step[leg / 2] = leg % 2 == 0 ? 1 : -1;
+      const std::vector<int32_t> of_leg = exchange.sites().neighbours(parity, step);
+      for (size_t site = 0; site < sites; ++site) places[site * legs + size_t(leg)] = of_leg[site];
+    }
+    neighbours = {places, in.spec().backend};
+  }
+};
+
+namespace {
+
+int vectors_of(const SiteField& diagonal) {
+  const int n = int(std::lround(std::sqrt(diagonal.reals() / 8.0)));
+  TRELLIS_REQUIRE(8 * n * n == diagonal.reals(), "a coarse matrix has 8 n^2 reals, not ", diagonal.reals());
+  return n;
+}
+
+DenseMatrix matrix_at(const SiteField& field, const SitePosition& at, int n) {
+  std::vector<double> reals(size_t(field.reals()));
+  field.get_site(at, 0, reals.data());
+  DenseMatrix m(2 * n);
+  for (int column = 0; column < 2 * n; ++column)
+    for (int row = 0; row < 2 * n; ++row) {
+      const size_t i = 2 * (size_t(column) * size_t(2 * n) + size_t(row));
+      m.at(row, column) = {reals[i], reals[i + 1]};
+    }
+  return m;
+}
+
+void set_matrix(SiteField& field, const SitePosition& at, const DenseMatrix& m) {
+  std::vector<double> reals;
+  for (int column = 0; column < m.n; ++column)
+    for (int row = 0; row < m.n; ++row) {
+      reals.push_back(m.at(row, column).real());
+      reals.push_back(m.at(row, column).imag());
+    }
+  field.set_site(at, 0, reals.data());
+}
+
+template <class F>
+void for_each_position(const SiteLayout& layout, F&& f) {
+  for (int parity = 0; parity < 2; ++parity)
+    for (int site = 0; site < layout.blocks(parity); ++site) f(SitePosition{parity, site, 0});
+}
+
+/// Of each site, and the largest condition here.
+double invert(SiteField& inverse, const SiteField& diagonal, int n) {
+  double worst = 0;
+  on_host(inverse, [&](SiteField& out) {
+    on_host(diagonal, [&](const SiteField& in) {
+      for_each_position(in.layout(), [&](const SitePosition& at) {
+        const DenseInverse found = inverse_of(matrix_at(in, at, n));
+        worst = std::max(worst, found.condition);
+        set_matrix(out, at, found.inverse);
+      });
+    });
+  });
+  return worst;
+}
+
+}  // namespace
+
+CoarseMatrix::CoarseMatrix(SiteField links, SiteField diagonal)
+    : vectors_{vectors_of(diagonal)},
+      links_{std::move(links)},
+      diagonal_{std::move(diagonal)},
+      inverse_{SiteField::like(diagonal_)} {
+  const Lattice& lattice = links_.lattice();
+  condition_ = lattice.communicator().maximum(invert(inverse_, diagonal_, vectors_));
+  if (!std::isfinite(condition_))
+    throw NumericError("a diagonal matrix of the coarse operator is singular: test vectors depend on each other there");
+  link_halo_ = std::make_unique<HaloExchange>(links_, HaloShape{});
+  link_halo_->exchange(links_);
+  for (int parity = 0; parity < 2; ++parity) {
+    const size_t sites = size_t(links_.layout().blocks(parity));
+    back_places_[parity].resize(sites * Nd);
+    for (int mu = 0; mu < Nd; ++mu) {
+      Coord step{};
+      step[mu] = -1;
+      const std::vector<int32_t> of_leg = link_halo_->sites().neighbours(parity, step);
+      for (size_t site = 0; site < sites; ++site) back_places_[parity][site * Nd + size_t(mu)] = of_leg[site];
+    }
+    back_links_[parity] = {back_places_[parity], links_.spec().backend};
+  }
+}
+
+CoarseMatrixPtr CoarseMatrix::converted(Precision precision) const {
+  FieldSpec of_links = links_.spec(), of_diagonal = diagonal_.spec();
+  of_links.precision = of_diagonal.precision = precision;
+  SiteField links(lattice_ptr(), of_links), diagonal(lattice_ptr(), of_diagonal);
+  convert(links, links_);
+  convert(diagonal, diagonal_);
+  return std::make_shared<CoarseMatrix>(std::move(links), std::move(diagonal));
+}
+
+CoarseMatrixPtr CoarseMatrix::shifted(double mass, double twist) const {
+  SiteField diagonal = diagonal_;
+  const int n = vectors_;
+  on_host(diagonal, [&](SiteField& field) {
+    for_each_position(field.layout(), [&](const SitePosition& at) {
+      DenseMatrix A = matrix_at(field, at, n);
+      for (int i = 0; i < 2 * n; ++i) A.at(i, i) += std::complex<double>(mass, i < n ? twist : -twist);
+      set_matrix(field, at, A);
+    });
+  });
+  return std::make_shared<CoarseMatrix>(links_, std::move(diagonal));
+}
+
+FieldSpec CoarseMatrix::field_spec(Subset subset, int rhs) const {
+  FieldSpec spec = diagonal_.spec();
+  spec.subset = subset;
+  spec.rhs = rhs;
+  spec.reals = 4 * vectors_;
+  return spec;
+}
+
+CoarseMatrix::Halo& CoarseMatrix::halo(const SiteField& in, int parity) const {
+  auto& entry = halos_[{int(in.subset()), in.rhs(), parity}];
+  if (!entry) entry = std::make_shared<Halo>(in, parity);
+  return *entry;
+}
+
+void CoarseMatrix::hop(SiteField& out, int parity, const SiteField& in, const SiteField* add, double hop, bool is_dagger) const {
+  Halo& neighbours = halo(in, parity);
+  neighbours.exchange.exchange(in);
+  CoarseHopCall call;
+  call.neighbours = neighbours.neighbours.data();
+  call.back_links = back_links_[parity].data();
+  call.in = in.raw(1 - parity);
+  call.ghosts = neighbours.exchange.ghosts();
+  call.links = links_.raw(parity);
+  call.links_there = links_.raw(1 - parity);
+  call.link_ghosts = link_halo_->ghosts();
+  if (add) call.add = add->raw(parity);
+  call.out = out.raw(parity);
+  call.hop = hop;
+  call.is_dagger = is_dagger;
+  call.vectors = vectors_;
+  call.rhs = in.rhs();
+  dispatch_unquantised(in.spec().backend, in.precision(), 1, [&]<class Layout, class Storage>() {
+    if constexpr (Layout::lanes == 1)
+      launch_coarse_hop<Layout, Storage>(call, SiteRange(out.layout().blocks(parity)));
+  });
+}
+
+void CoarseMatrix::multiply(SiteField& out, int parity, const SiteField& in, const SiteField* add, bool is_inverse,
+                            bool is_dagger) const {
+  CoarseMatrixCall call;
+  call.matrix = (is_inverse ? inverse_ : diagonal_).raw(parity);
+  call.in = in.raw(parity);
+  if (add) call.add = add->raw(parity);
+  call.out = out.raw(parity);
+  call.is_dagger = is_dagger;
+  call.vectors = vectors_;
+  call.rhs = in.rhs();
+  dispatch_unquantised(in.spec().backend, in.precision(), 1, [&]<class Layout, class Storage>() {
+    if constexpr (Layout::lanes == 1)
+      launch_coarse_matrix<Layout, Storage>(call, SiteRange(out.layout().blocks(parity)));
+  });
+}
+
+/// A product of a matrix takes 8 (2 n)^2 flop; matrices are read once, however many columns there are.
+Cost CoarseMatrix::diagonal_cost(int columns) const {
+  const double half = 0.5 * double(links_.lattice().volume()), real = double(element_bytes(links_.precision()));
+  const double rows = 2.0 * vectors_;
+  Cost cost = cost_of(half * columns * 8 * rows * rows, half * real * (2 * rows * rows + 4 * rows * columns));
+  cost.launches = 1;
+  return cost;
+}
+
+Cost CoarseMatrix::hop_cost(int columns) const {
+  const double half = 0.5 * double(links_.lattice().volume()), real = double(element_bytes(links_.precision()));
+  const double rows = 2.0 * vectors_;
+  Cost cost = cost_of(half * columns * 8 * (8 * rows * rows), half * real * (8 * 2 * rows * rows + 4 * rows * columns));
+  cost.launches = 1;
+  const Geometry& g = links_.geometry();
+  for (int mu = 0; mu < Nd; ++mu) {
+    if (!g.is_split(mu)) continue;
+    const double bytes = 0.5 * double(g.local_volume()) / g.local()[mu] * 2 * rows * real * columns;
+    cost.add_message({mu, 1, bytes});
+    cost.add_message({mu, -1, bytes});
+  }
+  if (!cost.messages.empty()) cost.launches += 2;
+  return cost;
+}
+
+std::string CoarseOperator::name() const {
+  return message("coarse operator with ", matrix_->vectors(), " vectors on ", to_string(matrix_->lattice_ptr()->extents()));
+}
+
+LinearOperatorPtr CoarseOperator::converted(Precision precision) const {
+  return std::make_shared<CoarseOperator>(matrix_->converted(precision));
+}
+
+std::shared_ptr<const SchurOperator> CoarseOperator::schur(SchurForm form) const {
+  return std::make_shared<CoarseSchur>(matrix_, form);
+}
+
+void CoarseOperator::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const {
+  for (int parity = 0; parity < 2; ++parity) {
+    matrix_->multiply(out, parity, in, nullptr, false, is_dagger);
+    matrix_->hop(out, parity, in, &out, 1.0, is_dagger);
+  }
+}
+
+Cost CoarseOperator::cost(int columns) const {
+  return 2 * (matrix_->hop_cost(columns) + matrix_->diagonal_cost(columns));
+}
+
+std::string CoarseSchur::name() const {
+  return message("even-odd ", CoarseOperator(matrix_).name(), form_ == SchurForm::symmetric ? " (symmetric)" : " (asymmetric)");
+}
+
+LinearOperatorPtr CoarseSchur::converted(Precision precision) const {
+  return std::make_shared<CoarseSchur>(matrix_->converted(precision), form_);
+}
+
+SpinorField& CoarseSchur::workspace(int which, int parity, int rhs) const {
+  auto& field = workspace_[{which, parity, rhs}];
+  if (!field) field = std::make_unique<SpinorField>(matrix_->lattice_ptr(), matrix_->field_spec(subset_of(parity), rhs));
+  return *field;
+}
+
+void CoarseSchur::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const {
+  SpinorField &odd = workspace(0, 1, in.rhs()), &odd_solution = workspace(1, 1, in.rhs()), &even = workspace(2, 0, in.rhs());
+  const bool is_symmetric = form_ == SchurForm::symmetric;
+  if (is_dagger && is_symmetric) {  // 1 - H^dagger A^-1 H^dagger A^-1, each the adjoint
+    matrix_->multiply(even, 0, in, nullptr, true, true);
+    matrix_->hop(odd, 1, even, nullptr, 1.0, true);
+    matrix_->multiply(odd_solution, 1, odd, nullptr, true, true);
+    return matrix_->hop(out, 0, odd_solution, &in, -1.0, true);
+  }
+  matrix_->hop(odd, 1, in, nullptr, 1.0, is_dagger);
+  matrix_->multiply(odd_solution, 1, odd, nullptr, true, is_dagger);
+  if (is_symmetric) {
+    matrix_->hop(even, 0, odd_solution, nullptr, -1.0, false);
+    return matrix_->multiply(out, 0, even, &in, true, false);
+  }
+  matrix_->multiply(out, 0, in, nullptr, false, is_dagger);
+  matrix_->hop(out, 0, odd_solution, &out, -1.0, is_dagger);
+}
+
+Cost CoarseSchur::cost(int columns) const { return 2 * (matrix_->hop_cost(columns) + matrix_->diagonal_cost(columns)); }
+
+void CoarseSchur::prepare_source(SpinorField& source, const SpinorField& b) const {
+  SpinorField &odd = workspace(1, 1, b.rhs()), &even = workspace(2, 0, b.rhs());
+  matrix_->multiply(odd, 1, b, nullptr, true, false);
+  if (form_ == SchurForm::asymmetric) return matrix_->hop(source, 0, odd, &b, -1.0, false);
+  matrix_->hop(even, 0, odd, &b, -1.0, false);
+  matrix_->multiply(source, 0, even, nullptr, true, false);
+}
+
+void CoarseSchur::reconstruct(SpinorField& x, const SpinorField& solution, const SpinorField& b) const {
+  SpinorField& odd = workspace(0, 1, b.rhs());
+  matrix_->hop(odd, 1, solution, &b, -1.0, false);
+  matrix_->multiply(x, 1, odd, nullptr, true, false);
+  insert_parity(x, solution);
+}
+
+Cost CoarseSchur::source_cost(int columns) const {
+  return matrix_->hop_cost(columns) + (form_ == SchurForm::symmetric ? 2 : 1) * matrix_->diagonal_cost(columns);
+}
+
+Cost CoarseSchur::reconstruction_cost(int columns) const {
+  return matrix_->hop_cost(columns) + matrix_->diagonal_cost(columns) + copy_cost(columns);
+}
+
+}  // namespace trellis

@@ -1,0 +1,26 @@
+#pragma once
+/// One multigrid cycle of two levels.
+#include "trellis/multigrid/multigrid.hpp"
+#include "trellis/solver/operator_copies.hpp"
+
+namespace trellis {
+
+class TwoLevelCycle final : public ApproximateInverse {
+ public:
+  /// For fields like those of `fine` with so many right-hand sides. Everything given outlives the cycle.
+  TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse, const MultigridParams& params,
+                double coarse_tolerance, int columns);
+  void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override;
+
+ private:
+  const OperatorCopies& fine_;
+  const Prolongator& P_;
+  std::unique_ptr<ApproximateInverse> coarse_solver_, smoother_;
+  SiteField coarse_residual_, coarse_solution_;
+  SpinorField residual_, step_;
+};
+
+/// z ~ M^-1 r by even-odd minimal residual from zero.
+SolverSpec smoother(int steps);
+
+}  // namespace trellis

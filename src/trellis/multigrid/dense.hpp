@@ -1,0 +1,22 @@
+#pragma once
+/// Dense complex matrices of one site of a coarse lattice, in double: what set-up needs.
+#include "trellis/solver/eigen/hermitian_matrix.hpp"
+
+namespace trellis {
+
+/// R^-1 of a hermitian positive G = R^dagger R, R upper triangular with a positive diagonal, and the least
+/// R_jj^2 / G_jj: columns of V with V^dagger V = G are orthonormal as V R^-1.
+struct TriangularFactor {
+  DenseMatrix inverse;
+  double least_pivot = 1;  ///< not positive: columns depend on each other, and `inverse` is not whole
+};
+TriangularFactor inverse_of_cholesky_factor(const DenseMatrix& G);
+
+/// A^-1 by elimination with row pivots, and the largest |element| of both multiplied: an estimate of the condition.
+struct DenseInverse {
+  DenseMatrix inverse;
+  double condition = 0;  ///< infinity where A is singular
+};
+DenseInverse inverse_of(const DenseMatrix& A);
+
+}  // namespace trellis

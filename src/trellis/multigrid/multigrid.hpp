@@ -1,0 +1,88 @@
+#pragma once
+/// Adaptive aggregation-based multigrid for Wilson, clover and twisted-mass quarks (A. Frommer, K. Kahl, S. Krieg,
+/// B. Leder, M. Rottmann, arXiv:1303.1377), as a value that belongs to an operator.
+///
+/// One cycle, K ~ M^-1:  x = P D_c^-1 P^dagger r, D_c^-1 being solved loosely; then x += smoother of r - M x.
+#include <memory>
+
+#include "trellis/multigrid/coarse_operator.hpp"
+#include "trellis/multigrid/prolongator.hpp"
+#include "trellis/operator/wilson.hpp"
+#include "trellis/solver/preconditioner.hpp"
+#include "trellis/solver/prepared.hpp"
+
+namespace trellis {
+
+struct MultigridParams {
+  Coord block{0, 0, 0, 0};  ///< extents of aggregates; 0: the legal ones that are nearest to 4
+  int vectors = 24;         ///< test vectors
+  int sweeps = 3;           ///< of the set-up with the present cycle
+  int smoothing = 8;        ///< steps of even-odd minimal residual after the coarse correction
+  double coarse_tolerance = 0.2, setup_coarse_tolerance = 0.2;
+  int coarse_iterations = 60, coarse_restart = 16;
+  Precision storage = Precision::single_precision;  ///< of the test vectors and of all work inside
+  uint64_t seed = 1;
+
+  bool operator==(const MultigridParams&) const = default;
+};
+
+/// What set-up did.
+struct MultigridSetupReport {
+  std::vector<double> residual;  ///< mean |M v| / |v| of the test vectors at first and after each sweep
+  double worst_residual = 0;     ///< of a single vector, at the end
+  double condition = 0;          ///< largest estimate of a diagonal matrix of the coarse operator
+  double seconds = 0;
+  Cost cost;
+};
+
+class Multigrid final : public Prepared, public std::enable_shared_from_this<Multigrid> {
+ public:
+  /// Set-up: from random vectors, the same on any ranks, threads and lanes. Collective.
+  /// @throws BadArgument: the lattice cannot be cut into such blocks; NumericError: the vectors depend on each other
+  static std::shared_ptr<const Multigrid> make(const WilsonOperator& M, const MultigridParams& params);
+
+  /// The same test vectors for another mass or twisted mass on the same links: P stays, and D_c is shifted exactly.
+  std::shared_ptr<const Multigrid> at(const WilsonOperator& M) const;
+
+  std::string name() const override;
+  void require_belong_to(const LinearOperator& A) const override;
+  /// For links that have moved a little: one sweep from the present vectors. @pre A is a WilsonOperator
+  PreparedPtr updated(const LinearOperatorPtr& A) const override;
+  size_t memory() const override { return prolongator_->bytes() + coarse_->bytes(); }
+
+  /// One cycle for A, in A's storage.
+  std::unique_ptr<ApproximateInverse> cycle(const LinearOperator& A, int columns) const;
+
+  const MultigridParams& params() const { return params_; }
+  const MultigridSetupReport& report() const { return report_; }
+  const Prolongator& prolongator() const { return *prolongator_; }
+  const CoarseMatrixPtr& coarse() const { return coarse_; }
+  const WilsonMatrixPtr& matrix() const { return matrix_; }
+
+ private:
+  friend class MultigridSetup;
+  Multigrid(MultigridParams params, WilsonMatrixPtr matrix, std::shared_ptr<const Prolongator> prolongator,
+            CoarseMatrixPtr coarse, MultigridSetupReport report);
+  MultigridParams params_;
+  WilsonMatrixPtr matrix_;  ///< in the storage and the site order of the prolongator
+  std::shared_ptr<const Prolongator> prolongator_;
+  CoarseMatrixPtr coarse_;
+  MultigridSetupReport report_;
+};
+using MultigridPtr = std::shared_ptr<const Multigrid>;
+
+/// The solver: flexible GCR in single precision, true residuals in double. Inside another solver it is one cycle.
+struct MultigridSpec {
+  MultigridPtr multigrid;
+  double tolerance = 1e-10;
+  int max_iterations = 1000;
+  int restart_length = 10;
+  bool records_history = false;
+  bool fallback = true;
+  int iterations = 0;
+  std::vector<double> tightened = {};
+
+  operator SolverSpec() const;  // NOLINT(google-explicit-constructor)
+};
+
+}  // namespace trellis

@@ -1,0 +1,208 @@
+#include "trellis/multigrid/multigrid_setup.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trellis/algebra/random.hpp"
+#include "trellis/base/clock.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/device/launches.hpp"
+#include "trellis/field/columns.hpp"
+#include "trellis/field/many_fields.hpp"
+#include "trellis/field/storage/on_host.hpp"
+#include "trellis/multigrid/galerkin.hpp"
+#include "trellis/solver/solver_recipe.hpp"
+
+namespace trellis {
+
+namespace {
+
+/// Passes over random vectors, with so many steps of minimal residual each.
+constexpr int first_smoothings[] = {4, 8, 12};
+constexpr int vectors_at_a_time = 4;
+/// What a column keeps at least of its |v|^2 beside the columns before it, in each aggregate.
+constexpr double least_independent = 1e-9;
+
+Coord block_of(const WilsonMatrix& M, const MultigridParams& params) {
+  const Geometry& g = M.lattice().geometry();
+  if (params.block == Coord{0, 0, 0, 0}) return choose_block(g);
+  const std::string error = block_error(g, params.block);
+  TRELLIS_REQUIRE(error.empty(), error);
+  return params.block;
+}
+
+/// M in the storage of the multigrid, with as many lanes as aggregates can lie side by side.
+WilsonMatrixPtr in_fitting_lanes(const WilsonMatrix& M, const MultigridParams& params) {
+  KernelChoice choice = M.choice();
+  choice.precision = params.storage;
+  for (const int lanes : {0, 16, 8, 4, 1}) {
+    if (lanes > native_lanes(params.storage)) continue;
+    choice.lanes = lanes;
+    const SpinorField probe(M.hop().lattice_ptr(), {.precision = params.storage, .backend = choice.backend, .lanes = lanes});
+    if (Aggregates::fit(probe.layout(), params.block)) break;
+  }
+  return std::make_shared<WilsonMatrix>(*M.gauge_field(), M.params(), choice);
+}
+
+MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
+  TRELLIS_REQUIRE(!is_16_bit(params.storage), "multigrid keeps its vectors in double or single, not in ", name_of(params.storage));
+  TRELLIS_REQUIRE(params.sweeps >= 0, "multigrid needs 0 or more sweeps of its set-up, not ", params.sweeps);
+  TRELLIS_REQUIRE(params.smoothing >= 1, "multigrid needs at least one smoothing step, not ", params.smoothing);
+  params.block = block_of(M, params);
+  return params;
+}
+
+SpinorField with_columns(const SpinorField& like, int columns) {
+  FieldSpec spec = like.spec();
+  spec.rhs = columns;
+  return {like.lattice_ptr(), spec};
+}
+
+void normalise(SpinorField& vectors) {
+  Coefficients inverse;
+  for (const double norm2 : norm2_each(vectors)) {
+    if (!(norm2 > 0) || !std::isfinite(norm2))
+      throw NumericError("the set-up of multigrid: a test vector has vanished or is not finite");
+    inverse.push_back(1 / std::sqrt(norm2));
+  }
+  combine(vectors, inverse, vectors, Coefficients(inverse.size(), 0.0), vectors);
+}
+
+/// Gram-Schmidt over the whole lattice, in the order of the vectors: else all would turn to the lowest mode.
+void orthogonalise(SpinorField& vectors) {
+  std::vector<SpinorField> columns;
+  for (int j = 0; j < vectors.rhs(); ++j) {
+    columns.push_back(with_columns(vectors, 1));
+    copy_columns(columns.back(), 0, vectors, j, 1);
+    const FieldList before = first_of(columns, size_t(j));
+    for (int pass = 0; pass < 2 && j > 0; ++pass) subtract_each(columns.back(), dots_each(before, columns.back()), before);
+    normalise(columns.back());
+    copy_columns(vectors, j, columns.back(), 0, 1);
+  }
+}
+
+}  // namespace
+
+MultigridSetup::MultigridSetup(const WilsonMatrix& M, const MultigridParams& params)
+    : params_{checked(M, params)},
+      matrix_{in_fitting_lanes(M, params_)},
+      operator_{std::make_shared<WilsonOperator>(matrix_)},
+      fine_{LinearOperatorPtr(operator_)} {}
+
+void MultigridSetup::fill_with_noise(SpinorField& vectors) const {
+  const RandomKey key = random_key(params_.seed, 0);
+  on_host(vectors, [&](SpinorField& field) {
+    const Geometry& g = field.geometry();
+    double site[spinor_reals];
+    for (int64_t i = 0; i < g.local_volume(); ++i) {
+      const Coord x = site_coord(i, g.local());
+      const SiteRandom<double> random(key, RandomPurpose::multigrid, 0, uint64_t(g.global_index(x)));
+      for (int j = 0; j < field.rhs(); ++j) {
+        for (int k = 0; k < spinor_reals / 2; ++k) {
+          const auto pair = random.uniform_pair(uint32_t(spinor_reals / 2 * j + k));
+          site[2 * k] = pair[0] - 0.5;
+          site[2 * k + 1] = pair[1] - 0.5;
+        }
+        field.set_site(field.layout().position(x), j, site);
+      }
+    }
+  });
+}
+
+template <class F>
+void MultigridSetup::replace_in_parts(SpinorField& vectors, F&& f) {
+  const bool is_cut = launches_can_be_cut(vectors.spec().backend);
+  const int size = is_cut ? vectors_at_a_time : vectors.rhs();
+  for (int first = 0; first < vectors.rhs(); first += size) {
+    const int count = std::min(size, vectors.rhs() - first);
+    SpinorField part = with_columns(vectors, count), result = with_columns(vectors, count);
+    if (is_cut)
+      copy_columns(part, 0, vectors, first, count);
+    else
+      part = vectors;
+    f(result, part);
+    normalise(result);
+    if (is_cut)
+      copy_columns(vectors, first, result, 0, count);
+    else
+      vectors = result;
+  }
+}
+
+void MultigridSetup::smooth(SpinorField& vectors) {
+  for (const int steps : first_smoothings)
+    replace_in_parts(vectors, [&](SpinorField& out, const SpinorField& in) {
+      smoother(steps)->inside(fine_, in.rhs())->apply(out, in, cost_);
+    });
+}
+
+void MultigridSetup::improve(SpinorField& vectors) {
+  const OperatorCopies coarse{LinearOperatorPtr(std::make_shared<CoarseOperator>(coarse_))};
+  replace_in_parts(vectors, [&](SpinorField& out, const SpinorField& in) {
+    TwoLevelCycle(fine_, *prolongator_, coarse, params_, params_.setup_coarse_tolerance, in.rhs()).apply(out, in, cost_);
+  });
+}
+
+void MultigridSetup::record_residuals(const SpinorField& vectors) {
+  double sum = 0, worst = 0;
+  SpinorField image = SpinorField::like(vectors);
+  fine_->apply(image, vectors);
+  cost_.add_applications(*fine_, vectors.rhs(), 1);
+  const Coefficients image2 = norm2_each(image), norm2 = norm2_each(vectors);
+  for (size_t i = 0; i < image2.size(); ++i) {
+    const double ratio = std::sqrt(image2[i] / norm2[i]);
+    sum += ratio;
+    worst = std::max(worst, ratio);
+  }
+  report_.residual.push_back(sum / double(image2.size()));
+  report_.worst_residual = worst;
+}
+
+void MultigridSetup::build(const SpinorField& vectors) {
+  record_residuals(vectors);
+  prolongator_ = std::make_shared<Prolongator>(vectors, params_.block, vectors.rhs());
+  copy(prolongator_->columns(), vectors);
+  const double pivot = prolongator_->orthonormalise(least_independent);
+  if (!(pivot > least_independent))
+    throw NumericError(message("the set-up of multigrid: in some block a test vector has only ", pivot,
+                               " of its square beside the vectors before it; fewer vectors or larger blocks help"));
+  coarse_ = galerkin_product(*matrix_, *prolongator_);
+  report_.condition = coarse_->condition();
+}
+
+void MultigridSetup::sweep(SpinorField& vectors, int sweeps) {
+  for (int i = 0; i < sweeps; ++i) {
+    orthogonalise(vectors);
+    improve(vectors);
+    build(vectors);
+  }
+}
+
+MultigridPtr MultigridSetup::finish() {
+  report_.cost = cost_;
+  return std::shared_ptr<const Multigrid>(new Multigrid(params_, matrix_, prolongator_, coarse_, report_));
+}
+
+MultigridPtr MultigridSetup::from_noise() {
+  const Stopwatch watch;
+  SpinorField vectors = operator_->make_field(params_.vectors);
+  fill_with_noise(vectors);
+  normalise(vectors);
+  smooth(vectors);
+  build(vectors);
+  sweep(vectors, params_.sweeps);
+  report_.seconds = watch.seconds();
+  return finish();
+}
+
+MultigridPtr MultigridSetup::from_vectors(const SpinorField& given, int sweeps) {
+  const Stopwatch watch;
+  SpinorField vectors = operator_->make_field(given.rhs());
+  convert(vectors, given);
+  build(vectors);
+  sweep(vectors, sweeps);
+  report_.seconds = watch.seconds();
+  return finish();
+}
+
+}  // namespace trellis

@@ -1,0 +1,40 @@
+#pragma once
+/// The adaptive set-up: random vectors are smoothed, and then improved by the cycle that they make.
+#include "trellis/multigrid/cycle.hpp"
+
+namespace trellis {
+
+class MultigridSetup {
+ public:
+  /// @param M any storage and lanes
+  MultigridSetup(const WilsonMatrix& M, const MultigridParams& params);
+  /// From random vectors.
+  MultigridPtr from_noise();
+  /// `sweeps` sweeps from vectors of another set-up, which may have another storage.
+  MultigridPtr from_vectors(const SpinorField& vectors, int sweeps);
+  /// The columns as they are.
+  MultigridPtr with_prolongator(std::shared_ptr<const Prolongator> P);
+
+ private:
+  void fill_with_noise(SpinorField& vectors) const;
+  void smooth(SpinorField& vectors);
+  void improve(SpinorField& vectors);
+  void build(const SpinorField& vectors);
+  void sweep(SpinorField& vectors, int sweeps);
+  MultigridPtr finish();
+  /// f(part of the vectors, room for as many), a few at a time; the result replaces them, normalised.
+  template <class F>
+  void replace_in_parts(SpinorField& vectors, F&& f);
+  void record_residuals(const SpinorField& vectors);
+
+  MultigridParams params_;
+  WilsonMatrixPtr matrix_;
+  std::shared_ptr<const WilsonOperator> operator_;
+  OperatorCopies fine_;
+  std::shared_ptr<Prolongator> prolongator_;
+  CoarseMatrixPtr coarse_;
+  MultigridSetupReport report_;
+  SolveCost cost_;
+};
+
+}  // namespace trellis

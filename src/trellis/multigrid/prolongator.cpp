@@ -1,0 +1,216 @@
+#include "trellis/multigrid/prolongator.hpp"
+
+#include <algorithm>
+
+#include "trellis/algebra/gamma.hpp"
+#include "trellis/base/error.hpp"
+#include "trellis/field/precision_dispatch.hpp"
+#include "trellis/kernels/multigrid/aggregate_products.hpp"
+#include "trellis/kernels/multigrid/coarse_lanes.hpp"
+#include "trellis/kernels/multigrid/restrict.hpp"
+
+namespace trellis {
+
+namespace {
+
+SpinorField columns_like(const SpinorField& like, int vectors) {
+  TRELLIS_REQUIRE(like.subset() == Subset::full && like.reals() == spinor_reals && like.slices() == 1 &&
+                      !is_16_bit(like.precision()),
+                  "a prolongator has full spinors in double or single");
+  TRELLIS_REQUIRE(vectors >= 1 && vectors <= most_vectors, "a prolongator has 1 to ", most_vectors, " vectors, not ", vectors);
+  FieldSpec spec = like.spec();
+  spec.rhs = vectors;
+  return {like.lattice_ptr(), spec};
+}
+
+}  // namespace
+
+Prolongator::Prolongator(const SpinorField& like, const Coord& block, int vectors)
+    : columns_{columns_like(like, vectors)}, aggregates_{columns_.layout_ptr(), block} {
+  TRELLIS_REQUIRE(vectors <= 6 * aggregates_.sites(), vectors, " vectors on blocks of ", to_string(block),
+                  " sites: a block has only ", 6 * aggregates_.sites(), " numbers of each chirality");
+  const Lattice& fine = columns_.lattice();
+  const Geometry geometry(aggregates_.coarse_lattice(), fine.geometry().grid(), fine.geometry().rank());
+  coarse_lattice_ = std::make_shared<Lattice>(geometry, fine.communicator_ptr());
+  coarse_layout_ = coarse_lattice_->layout(1);
+  const Backend backend = columns_.spec().backend;
+  table_ = {aggregates_.table(), backend};
+  for (int parity = 0; parity < 2; ++parity) {
+    group_of_[parity] = {aggregates_.group_of(parity), backend};
+    for (int site = 0; site < coarse_layout_->blocks(parity); ++site)
+      lanes_of_parity_[parity].push_back(aggregates_.group_and_lane(coarse_layout_->coord({parity, site, 0})));
+    lane_of_[parity] = {lanes_of_parity_[parity], backend};
+  }
+}
+
+FieldSpec Prolongator::coarse_spec(int rhs) const {
+  FieldSpec spec = columns_.spec();
+  spec.rhs = rhs;
+  spec.reals = coarse_reals();
+  spec.lanes = 1;
+  return spec;
+}
+
+Memory& Prolongator::lanes_memory(int rhs) const {
+  Memory& memory = lanes_memory_[rhs];
+  if (memory.bytes() == 0)
+    memory = Memory(size_t(aggregates_.groups()) * size_t(aggregates_.lanes()) * size_t(rhs) * size_t(coarse_reals()) *
+                        element_bytes(columns_.precision()),
+                    columns_.spec().backend);
+  return memory;
+}
+
+void Prolongator::move_lanes(const SiteField& coarse, Memory& lanes, bool is_gathering) const {
+  for (int parity = 0; parity < 2; ++parity) {
+    CoarseLanesCall call;
+    call.lane_of = lane_of_[parity].data();
+    call.lanes = lanes.data();
+    call.coarse = coarse.raw(parity);
+    call.reals = coarse_reals();
+    call.slots = coarse.rhs();
+    dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
+      launch_coarse_lanes<Layout, Storage>(call, is_gathering, SiteRange(coarse_layout_->blocks(parity)));
+    });
+  }
+}
+
+void Prolongator::restrict_to(SiteField& coarse, const SpinorField& fine) const {
+  TRELLIS_REQUIRE(fine.layout_ptr() == columns_.layout_ptr() && fine.precision() == columns_.precision() &&
+                      fine.subset() == Subset::full && fine.reals() == spinor_reals,
+                  "restriction: the field is not like the prolongator's columns");
+  TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()), "restriction: the coarse field is of another kind");
+  Memory& lanes = lanes_memory(fine.rhs());
+  RestrictCall call;
+  call.aggregates = table();
+  for (int parity = 0; parity < 2; ++parity) {
+    call.in[parity] = fine.raw(parity);
+    call.prolongator[parity] = columns_.raw(parity);
+  }
+  call.out = lanes.data();
+  call.vectors = vectors();
+  call.rhs = fine.rhs();
+  dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
+    launch_restrict<Layout, Storage>(call, SiteRange(aggregates_.groups()));
+  });
+  move_lanes(coarse, lanes, true);
+}
+
+void Prolongator::prolong_to(SpinorField& fine, const SiteField& coarse) const {
+  TRELLIS_REQUIRE(fine.layout_ptr() == columns_.layout_ptr() && fine.precision() == columns_.precision() &&
+                      fine.subset() == Subset::full && fine.reals() == spinor_reals,
+                  "prolongation: the field is not like the prolongator's columns");
+  TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()), "prolongation: the coarse field is of another kind");
+  Memory& lanes = lanes_memory(fine.rhs());
+  move_lanes(coarse, lanes, false);
+  for (int parity = 0; parity < 2; ++parity) {
+    ProlongCall call;
+    call.group_of = group_of_[parity].data();
+    call.out = fine.raw(parity);
+    call.prolongator = columns_.raw(parity);
+    call.in = lanes.data();
+    call.vectors = vectors();
+    call.rhs = fine.rhs();
+    dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
+      launch_prolong<Layout, Storage>(call, SiteRange(columns_.layout().blocks(parity)));
+    });
+  }
+}
+
+Prolongator::Products Prolongator::products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu) const {
+  TRELLIS_REQUIRE(right.layout_ptr() == columns_.layout_ptr() && right.spec() == columns_.spec(),
+                  "products over aggregates: the field is not like the prolongator's columns");
+  const Backend backend = columns_.spec().backend;
+  const KernelTable<int32_t> sites(subset, backend);
+  Products products{aggregates_.groups(), aggregates_.lanes(), 2 * vectors(), {}};
+  products.values.resize(2 * size_t(products.groups) * size_t(products.lanes) * size_t(products.rows) * size_t(products.rows));
+  Memory memory(products.values.size() * sizeof(double), backend);
+  AggregateProductsCall call;
+  call.aggregates = table();
+  call.subset = sites.data();
+  call.subset_count = int(subset.size());
+  for (int parity = 0; parity < 2; ++parity) {
+    call.left[parity] = columns_.raw(parity);
+    call.right[parity] = right.raw(parity);
+  }
+  call.vectors = vectors();
+  call.is_chiral = mu < 0;
+  if (mu >= 0) {
+    const GammaMatrix gamma = gamma_mu(mu);
+    for (int s = 0; s < 2; ++s) {
+      const std::complex<double> phase = -gamma.phase[size_t(s)];
+      call.spin[s] = gamma.column[size_t(s)];
+      call.phase_re[s] = phase.real();
+      call.phase_im[s] = phase.imag();
+    }
+  }
+  call.out = memory.data();
+  dispatch_unquantised(backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
+    launch_aggregate_products<Layout, Storage>(call, SiteRange(aggregates_.groups()));
+  });
+  memory.copy_to_host(products.values.data(), memory.bytes());
+  return products;
+}
+
+DenseMatrix Prolongator::Products::matrix(int group, int lane) const {
+  DenseMatrix m(rows);
+  for (int column = 0; column < rows; ++column)
+    for (int row = 0; row < rows; ++row) {
+      const size_t at = 2 * ((size_t(group) * size_t(rows) + size_t(column)) * size_t(rows) + size_t(row)) * size_t(lanes) +
+                        size_t(lane);
+      m.at(row, column) = {values[at], values[at + size_t(lanes)]};
+    }
+  return m;
+}
+
+/// One pass: V <- V R^-1 with V^dagger V = R^dagger R.
+double Prolongator::mix_by_products(double least) {
+  const int n = vectors(), W = aggregates_.lanes();
+  const Products products = products_with(columns_, aggregates_.all(), -1);
+  std::vector<double> mixing(size_t(2 * chiralities) * size_t(products.groups) * size_t(n) * size_t(n) * size_t(W));
+  double worst = 1;
+  for (int group = 0; group < products.groups; ++group)
+    for (int lane = 0; lane < W; ++lane) {
+      const DenseMatrix both = products.matrix(group, lane);
+      for (int chirality = 0; chirality < chiralities; ++chirality) {
+        DenseMatrix G(n);
+        for (int i = 0; i < n; ++i)
+          for (int j = 0; j < n; ++j) G.at(i, j) = both.at(chirality * n + i, chirality * n + j);
+        const TriangularFactor factor = inverse_of_cholesky_factor(G);
+        if (!(factor.least_pivot >= worst)) worst = factor.least_pivot;
+        for (int j = 0; j < n; ++j)
+          for (int i = 0; i <= j; ++i) {
+            const size_t at = 2 * (((size_t(group) * chiralities + size_t(chirality)) * size_t(n) + size_t(j)) * size_t(n) + size_t(i)) *
+                                  size_t(W) +
+                              size_t(lane);
+            mixing[at] = factor.inverse.at(i, j).real();
+            mixing[at + size_t(W)] = factor.inverse.at(i, j).imag();
+          }
+      }
+    }
+  worst = columns_.lattice().communicator().minimum(worst == worst ? worst : -1.0);
+  if (!(worst > least)) return worst;
+  const Backend backend = columns_.spec().backend;
+  const bool is_double = columns_.precision() == Precision::double_precision;
+  const std::vector<float> in_float(mixing.begin(), mixing.end());
+  Memory matrix(mixing.size() * (is_double ? sizeof(double) : sizeof(float)), backend);
+  matrix.copy_from_host(is_double ? static_cast<const void*>(mixing.data()) : in_float.data(), matrix.bytes());
+  for (int parity = 0; parity < 2; ++parity) {
+    MixColumnsCall call;
+    call.group_of = group_of_[parity].data();
+    call.field = columns_.raw(parity);
+    call.vectors = n;
+    call.matrix = matrix.data();
+    dispatch_unquantised(backend, columns_.precision(), W, [&]<class Layout, class Storage>() {
+      launch_mix_columns<Layout, Storage>(call, SiteRange(columns_.layout().blocks(parity)));
+    });
+  }
+  return worst;
+}
+
+double Prolongator::orthonormalise(double least) {
+  const double worst = mix_by_products(least);
+  if (worst > least) mix_by_products(0);
+  return worst;
+}
+
+}  // namespace trellis

@@ -1,0 +1,71 @@
+#pragma once
+/// The prolongator P of a Wilson-type operator: columns of test vectors, orthonormal in each aggregate and chirality,
+///   P^dagger P = 1,   gamma5 P = P gamma5_c,   gamma5_c = +1, -1 on the two halves of the numbers of a coarse site.
+///
+/// The columns are the right-hand sides of one spinor field: its upper spins are the columns of chirality +, its lower
+/// ones those of chirality -. (A. Frommer, K. Kahl, S. Krieg, B. Leder, M. Rottmann, arXiv:1303.1377)
+#include <map>
+#include <memory>
+
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/field/spinor_field.hpp"
+#include "trellis/kernels/multigrid/aggregate_call.hpp"
+#include "trellis/lattice/aggregates.hpp"
+#include "trellis/multigrid/dense.hpp"
+
+namespace trellis {
+
+class Prolongator {
+ public:
+  /// Zero columns. @param like full spinors, in double or single; their layout must fit the block
+  Prolongator(const SpinorField& like, const Coord& block, int vectors);
+
+  int vectors() const { return columns_.rhs(); }
+  int coarse_reals() const { return 4 * vectors(); }
+  const Aggregates& aggregates() const { return aggregates_; }
+  const LatticePtr& coarse_lattice() const { return coarse_lattice_; }
+  const LatticePtr& fine_lattice() const { return columns_.lattice_ptr(); }
+  /// What coarse fields of so many right-hand sides look like.
+  FieldSpec coarse_spec(int rhs) const;
+  SiteField make_coarse_field(int rhs) const { return {coarse_lattice_, coarse_spec(rhs)}; }
+
+  SpinorField& columns() { return columns_; }
+  const SpinorField& columns() const { return columns_; }
+  /// Makes the columns orthonormal in each aggregate and chirality, in their order (Cholesky factors of their products,
+  /// twice). Returns the least part of a column's |v|^2, in any aggregate and chirality, that the columns before it
+  /// lacked; where that is not above `least`, some aggregate has columns that depend on each other, and the columns are
+  /// left as they were. Collective.
+  double orthonormalise(double least);
+
+  /// coarse = P^dagger fine, and fine = P coarse.
+  void restrict_to(SiteField& coarse, const SpinorField& fine) const;
+  void prolong_to(SpinorField& fine, const SiteField& coarse) const;
+
+  /// [group][column][row][re, im][lane] of a matrix of products, and how kernels find sites.
+  struct Products {
+    int groups = 0, lanes = 0, rows = 0;
+    std::vector<double> values;
+    /// The matrix of the aggregate in a lane of a group, chirality blocks included.
+    DenseMatrix matrix(int group, int lane) const;
+  };
+  /// sum_x columns^dagger right over the sites `subset` of each aggregate; `mu` >= 0: of (1 - gamma_mu) psi, else of
+  /// equal chiralities only. @pre right is like columns()
+  Products products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu) const;
+
+  size_t bytes() const { return columns_.bytes(); }
+
+ private:
+  AggregateTable table() const { return {table_.data(), aggregates_.sites()}; }
+  Memory& lanes_memory(int rhs) const;
+  void move_lanes(const SiteField& coarse, Memory& lanes, bool is_gathering) const;
+  double mix_by_products(double least);
+  SpinorField columns_;
+  Aggregates aggregates_;
+  LatticePtr coarse_lattice_;
+  SiteLayoutPtr coarse_layout_;
+  KernelTable<int32_t> table_, group_of_[2], lane_of_[2];
+  std::vector<int32_t> lanes_of_parity_[2];
+  mutable std::map<int, Memory> lanes_memory_;
+};
+
+}  // namespace trellis

@@ -1,0 +1,248 @@
+/// Multigrid of two levels: P, D_c = P^dagger D P and the cycle, against what defines them.
+#include "trellis/multigrid/multigrid.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/product_fields.hpp"
+#include "trellis/multigrid/galerkin.hpp"
+#include "trellis/multigrid/multigrid_setup.hpp"
+#include "trellis/solver/methods/bicgstab.hpp"
+#include "trellis/solver/methods/even_odd.hpp"
+#include "trellis/solver/methods/gcr.hpp"
+#include "trellis/solver/solve.hpp"
+
+namespace trellis {
+namespace {
+
+/// Every number of a field from its global site, slot and component.
+void fill_random(SiteField& field, uint64_t seed) {
+  std::vector<double> reals(size_t(field.reals()));
+  const Geometry& g = field.geometry();
+  for (int64_t i = 0; i < g.local_volume(); ++i) {
+    const Coord x = site_coord(i, g.local());
+    const SitePosition at = field.layout().position(x);
+    if (field.subset() != Subset::full && at.parity != first_parity(field.subset())) continue;
+    for (int slot = 0; slot < field.slots(); ++slot) {
+      test::Random random(seed + 1000 * uint64_t(g.global_index(x)) + uint64_t(slot));
+      for (double& r : reals) r = random.symmetric();
+      field.set_site(at, slot, reals.data());
+    }
+  }
+}
+
+double largest_difference(const SiteField& a, const SiteField& b) {
+  SiteField difference = SiteField::like(a);
+  combine(difference, 1.0, a, -1.0, b);
+  double worst = 0;
+  const Coefficients of_difference = norm2_each(difference), of_a = norm2_each(a);
+  for (size_t i = 0; i < of_a.size(); ++i) worst = std::max(worst, std::sqrt(of_difference[i] / of_a[i]));
+  return worst;
+}
+
+/// The lower half of the numbers of a site changes its sign: gamma5 of spinors and of coarse fields.
+SiteField gamma5(const SiteField& in) {
+  SiteField out = SiteField::like(in);
+  std::vector<double> reals(size_t(in.reals()));
+  for (int64_t i = 0; i < in.geometry().local_volume(); ++i) {
+    const SitePosition at = in.layout().position(site_coord(i, in.geometry().local()));
+    for (int slot = 0; slot < in.slots(); ++slot) {
+      in.get_site(at, slot, reals.data());
+      for (size_t k = reals.size() / 2; k < reals.size(); ++k) reals[k] = -reals[k];
+      out.set_site(at, slot, reals.data());
+    }
+  }
+  return out;
+}
+
+struct Case {
+  const char* name;
+  WilsonParams params;
+  Coord extents{4, 4, 4, 4}, block{2, 2, 2, 2};
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all(4);
+  all[0].name = "Wilson";
+  all[0].params.mass = -0.3;
+  all[1].name = "clover";
+  all[1].params = {.mass = -0.3, .csw_spatial = 1.3, .csw_temporal = 1.3};
+  all[2].name = "anisotropic twisted clover, phases";
+  all[2].params = {.mass = -0.2, .csw_spatial = 1.3, .csw_temporal = 0.9, .nu = 0.9, .xi0 = 2.0, .twisted_mass = 0.1};
+  all[2].params.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
+  all[3].name = "unequal extents";
+  all[3].params = {.mass = -0.1, .csw_spatial = 1.0, .csw_temporal = 1.0};
+  all[3].extents = {4, 8, 4, 12};
+  all[3].block = {2, 4, 2, 3};
+  return all;
+}
+
+class MultigridParts : public testing::TestWithParam<Precision> {
+ protected:
+  double tolerance() const { return GetParam() == Precision::double_precision ? 1e-12 : 1e-5; }
+  struct Parts {
+    std::shared_ptr<WilsonOperator> M;
+    std::unique_ptr<Prolongator> P;
+    CoarseMatrixPtr coarse;
+  };
+  Parts parts(const Case& c, int vectors, int lanes = 0, Backend backend = Backend::cpu) const {
+    const GaugeField U = test::to_product(make_lattice(c.extents), test::random_gauge(c.extents, 7, 0.4));
+    KernelChoice choice{.precision = GetParam(), .backend = backend, .lanes = lanes};
+    Parts parts;
+    for (const int fewer : {lanes, 8, 4, 1}) {
+      choice.lanes = fewer;
+      parts.M = std::make_shared<WilsonOperator>(U, c.params, choice);
+      if (Aggregates::fit(parts.M->make_field().layout(), c.block)) break;
+    }
+    SpinorField vectors_of_test = parts.M->make_field(vectors);
+    fill_random(vectors_of_test, 5);
+    parts.P = std::make_unique<Prolongator>(vectors_of_test, c.block, vectors);
+    copy(parts.P->columns(), vectors_of_test);
+    EXPECT_GT(parts.P->orthonormalise(1e-8), 1e-8);
+    parts.coarse = galerkin_product(*parts.M->matrix(), *parts.P);
+    return parts;
+  }
+};
+
+TEST_P(MultigridParts, the_prolongator_is_an_isometry_that_commutes_with_gamma5) {
+  for (const Case& c : cases()) {
+    const Parts p = parts(c, 5);
+    SiteField coarse = p.P->make_coarse_field(3), back = SiteField::like(coarse);
+    fill_random(coarse, 11);
+    SpinorField fine = p.M->make_field(3), of_turned = SpinorField::like(fine);
+    p.P->prolong_to(fine, coarse);
+    p.P->restrict_to(back, fine);
+    EXPECT_LT(largest_difference(coarse, back), tolerance()) << c.name;
+    p.P->prolong_to(of_turned, gamma5(coarse));
+    EXPECT_EQ(largest_difference(gamma5(fine), of_turned), 0) << c.name;
+  }
+}
+
+TEST_P(MultigridParts, the_coarse_operator_is_the_galerkin_product) {
+  for (const Case& c : cases()) {
+    const Parts p = parts(c, 5);
+    const CoarseOperator D_c(p.coarse);
+    SiteField in = p.P->make_coarse_field(2), out = SiteField::like(in), expected = SiteField::like(in);
+    fill_random(in, 12);
+    SpinorField fine = p.M->make_field(2), image = SpinorField::like(fine);
+    p.P->prolong_to(fine, in);
+    p.M->apply(image, fine);
+    p.P->restrict_to(expected, image);
+    D_c.apply(out, in);
+    EXPECT_LT(largest_difference(expected, out), 3 * tolerance()) << c.name;
+    p.M->apply_dagger(image, fine);
+    p.P->restrict_to(expected, image);
+    D_c.apply_dagger(out, in);
+    EXPECT_LT(largest_difference(expected, out), 3 * tolerance()) << c.name;
+  }
+}
+
+TEST_P(MultigridParts, shifts_of_both_masses_are_exact) {
+  for (const Case& c : cases()) {
+    const Parts p = parts(c, 4);
+    Case other = c;
+    other.params.mass += 0.07;
+    other.params.twisted_mass -= 0.3;
+    const Parts q = parts(other, 4);
+    const CoarseOperator shifted(p.coarse->shifted(0.07, -0.3)), direct(q.coarse);
+    SiteField in = p.P->make_coarse_field(1), a = SiteField::like(in), b(q.P->coarse_lattice(), in.spec());
+    fill_random(in, 13);
+    SiteField in_b = b;
+    fill_random(in_b, 13);
+    shifted.apply(a, in);
+    direct.apply(b, in_b);
+    std::vector<double> x(size_t(in.reals())), y(size_t(in.reals()));
+    for (int64_t i = 0; i < in.geometry().local_volume(); ++i) {
+      const SitePosition at = in.layout().position(site_coord(i, in.geometry().local()));
+      a.get_site(at, 0, x.data());
+      b.get_site(at, 0, y.data());
+      for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], y[k], 30 * tolerance()) << c.name;
+    }
+  }
+}
+
+TEST_P(MultigridParts, even_odd_solves_of_the_coarse_operator_solve_it) {
+  if (GetParam() != Precision::double_precision) GTEST_SKIP() << "the outermost solve is in double";
+  for (const Case& c : cases())
+    for (const SchurForm form : {SchurForm::symmetric, SchurForm::asymmetric}) {
+      const Parts p = parts(c, 4);
+      const CoarseOperator D_c(p.coarse);
+      SiteField b = p.P->make_coarse_field(2), x = SiteField::like(b);
+      fill_random(b, 14);
+      const SolveReport report = solve(EvenOddSpec{GcrSpec{.tolerance = 1e-9, .fallback = false}, form}, D_c, x, b);
+      EXPECT_TRUE(report.converged) << c.name << ": " << report.summary();
+      EXPECT_LT(relative_residual(D_c, x, b)[0], 1e-9) << c.name;
+    }
+}
+
+/// Every number of a field, in the order of sites.
+std::vector<double> numbers(const SiteField& f) {
+  std::vector<double> all;
+  std::vector<double> reals(size_t(f.reals()));
+  for (int64_t i = 0; i < f.geometry().local_volume(); ++i) {
+    const SitePosition at = f.layout().position(site_coord(i, f.geometry().local()));
+    for (int slot = 0; slot < f.slots(); ++slot) {
+      f.get_site(at, slot, reals.data());
+      all.insert(all.end(), reals.begin(), reals.end());
+    }
+  }
+  return all;
+}
+
+TEST_P(MultigridParts, bits_do_not_depend_on_lanes_or_layout) {
+  Case c = cases()[1];
+  c.extents = {8, 8, 4, 8};
+  std::vector<double> expected;
+  for (const auto& [backend, lanes] : {std::pair{Backend::cpu, 1}, {Backend::cpu, 4}, {Backend::cpu, 8}, {Backend::gpu_emulated, 1}}) {
+    const Parts p = parts(c, 5, lanes, backend);
+    ASSERT_EQ(p.M->make_field().layout().lanes(), lanes);
+    const CoarseOperator D_c(p.coarse);
+    SiteField in = p.P->make_coarse_field(9), out = SiteField::like(in), of_dagger = SiteField::like(in);
+    fill_random(in, 15);
+    SpinorField fine = p.M->make_field(9);
+    p.P->prolong_to(fine, in);
+    p.P->restrict_to(in, fine);
+    D_c.apply(out, in);
+    D_c.apply_dagger(of_dagger, in);
+    std::vector<double> all = numbers(fine);
+    for (const SiteField* f : {&in, &out, &of_dagger})
+      for (const double v : numbers(*f)) all.push_back(v);
+    if (expected.empty()) expected = all;
+    EXPECT_TRUE(expected == all) << name_of(backend) << ", " << lanes << " lanes";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(in_both_precisions, MultigridParts,
+                         testing::Values(Precision::double_precision, Precision::single_precision),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST(Multigrid, solves_with_few_iterations_that_hardly_know_the_mass) {
+  const Coord extents{8, 8, 8, 8};
+  const GaugeField U = test::to_product(make_lattice(extents), test::random_gauge(extents, 3, 0.3));
+  for (const double mass : {-0.1, -0.2}) {
+    WilsonParams params;
+    params.mass = mass;
+    params.csw_spatial = params.csw_temporal = 1.0;
+    const WilsonOperator M(U, params);
+    MultigridParams mg;
+    mg.block = {4, 4, 4, 4};
+    mg.vectors = 8;
+    mg.sweeps = 2;
+    const MultigridPtr multigrid = Multigrid::make(M, mg);
+    SpinorField b = M.make_field(2), x = SpinorField::like(b);
+    fill_random(b, 21);
+    const SolveReport report = solve(MultigridSpec{.multigrid = multigrid}, M, x, b);
+    EXPECT_TRUE(report.converged) << report.summary();
+    for (const double r : relative_residual(M, x, b)) EXPECT_LE(r, 1e-10);
+    SpinorField y = SpinorField::like(b);
+    const SolveReport other = solve(EvenOddSpec{BicgstabSpec{.tolerance = 1e-10}}, M, y, b);
+    std::printf("mass %g: multigrid %d, bicgstab %d iterations; residuals", mass, report.iterations, other.iterations);
+    for (const double r : multigrid->report().residual) std::printf(" %.3f", r);
+    std::printf("\n");
+    EXPECT_LT(report.iterations, 40);
+  }
+}
+
+}  // namespace
+}  // namespace trellis
