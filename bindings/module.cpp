@@ -31,6 +31,7 @@ NB_MODULE(_core, m) {
   trellis::bindings::bind_solver(m);
   trellis::bindings::bind_custom_operator(m);
   trellis::bindings::bind_eigen(m);
+  trellis::bindings::bind_multigrid(m);
   trellis::bindings::bind_staggered(m);
   trellis::bindings::bind_measure(m);
   trellis::bindings::bind_domain_wall(m);

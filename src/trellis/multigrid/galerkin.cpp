@@ -118,14 +118,14 @@ CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P) {
   SiteField links(P.coarse_lattice(), fields.spec(Nd)), diagonal(P.coarse_lattice(), fields.spec(1));
   SpinorField image = SpinorField::like(columns);
   for (int parity = 0; parity < 2; ++parity) M.apply_diagonal(image, columns, parity, false);
-  fields.add_to_diagonal(P.products_with(image, P.aggregates().all(), -1), 1.0, false);
+  fields.add_to_diagonal(P.products_with(image, P.aggregates().all(), -1, false), 1.0, false);
   const ForwardLegs legs(*M.gauge_field(), columns);
   on_host(links, [&](SiteField& host) {
     for (int mu = 0; mu < Nd; ++mu) {
       const double factor = mu < 3 ? -0.5 * params.nu / params.xi0 : -0.5;
       legs.apply(image, mu);
-      fields.add_to_diagonal(P.products_with(image, P.aggregates().inner(mu), mu), factor, true);
-      fields.set_links(host, mu, P.products_with(image, P.aggregates().face(mu), mu), factor, params.boundary[size_t(mu)]);
+      fields.add_to_diagonal(P.products_with(image, P.aggregates().inner(mu), mu, false), factor, true);
+      fields.set_links(host, mu, P.products_with(image, P.aggregates().face(mu), mu, false), factor, params.boundary[size_t(mu)]);
     }
   });
   on_host(diagonal, [&](SiteField& host) { fields.set_diagonal(host); });

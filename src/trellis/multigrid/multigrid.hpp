@@ -31,7 +31,8 @@ struct MultigridSetupReport {
   std::vector<double> residual;  ///< mean |M v| / |v| of the test vectors at first and after each sweep
   double worst_residual = 0;     ///< of a single vector, at the end
   double condition = 0;          ///< largest estimate of a diagonal matrix of the coarse operator
-  double seconds = 0;
+  double seconds = 0;       ///< in all, and of its parts
+  double seconds_of_smoothing = 0, seconds_of_sweeps = 0, seconds_of_orthonormalisation = 0, seconds_of_coarse_operator = 0;
   Cost cost;
 };
 

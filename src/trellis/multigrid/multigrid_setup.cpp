@@ -109,38 +109,41 @@ void MultigridSetup::fill_with_noise(SpinorField& vectors) const {
   });
 }
 
-template <class F>
-void MultigridSetup::replace_in_parts(SpinorField& vectors, F&& f) {
+template <class Make>
+void MultigridSetup::replace_in_parts(SpinorField& vectors, const Make& make) {
   const bool is_cut = launches_can_be_cut(vectors.spec().backend);
-  const int size = is_cut ? vectors_at_a_time : vectors.rhs();
+  const int size = is_cut ? std::min(vectors_at_a_time, vectors.rhs()) : vectors.rhs();
+  std::optional<SpinorField> part, result;
+  std::unique_ptr<ApproximateInverse> K;
   for (int first = 0; first < vectors.rhs(); first += size) {
     const int count = std::min(size, vectors.rhs() - first);
-    SpinorField part = with_columns(vectors, count), result = with_columns(vectors, count);
-    if (is_cut)
-      copy_columns(part, 0, vectors, first, count);
-    else
-      part = vectors;
-    f(result, part);
-    normalise(result);
-    if (is_cut)
-      copy_columns(vectors, first, result, 0, count);
-    else
-      vectors = result;
+    if (!part || part->rhs() != count) {
+      K.reset();
+      part.emplace(with_columns(vectors, count));
+      result.emplace(with_columns(vectors, count));
+      K = make(count);
+    }
+    is_cut ? copy_columns(*part, 0, vectors, first, count) : copy(*part, vectors);
+    K->apply(*result, *part, cost_);
+    normalise(*result);
+    is_cut ? copy_columns(vectors, first, *result, 0, count) : copy(vectors, *result);
   }
 }
 
 void MultigridSetup::smooth(SpinorField& vectors) {
+  const Stopwatch watch;
   for (const int steps : first_smoothings)
-    replace_in_parts(vectors, [&](SpinorField& out, const SpinorField& in) {
-      smoother(steps)->inside(fine_, in.rhs())->apply(out, in, cost_);
-    });
+    replace_in_parts(vectors, [&](int columns) { return smoother(steps)->inside(fine_, columns); });
+  report_.seconds_of_smoothing += watch.seconds();
 }
 
 void MultigridSetup::improve(SpinorField& vectors) {
+  const Stopwatch watch;
   const OperatorCopies coarse{LinearOperatorPtr(std::make_shared<CoarseOperator>(coarse_))};
-  replace_in_parts(vectors, [&](SpinorField& out, const SpinorField& in) {
-    TwoLevelCycle(fine_, *prolongator_, coarse, params_, params_.setup_coarse_tolerance, in.rhs()).apply(out, in, cost_);
+  replace_in_parts(vectors, [&](int columns) {
+    return std::make_unique<TwoLevelCycle>(fine_, *prolongator_, coarse, params_, params_.setup_coarse_tolerance, columns);
   });
+  report_.seconds_of_sweeps += watch.seconds();
 }
 
 void MultigridSetup::record_residuals(const SpinorField& vectors) {
@@ -160,13 +163,17 @@ void MultigridSetup::record_residuals(const SpinorField& vectors) {
 
 void MultigridSetup::build(const SpinorField& vectors) {
   record_residuals(vectors);
+  Stopwatch watch;
   prolongator_ = std::make_shared<Prolongator>(vectors, params_.block, vectors.rhs());
   copy(prolongator_->columns(), vectors);
   const double pivot = prolongator_->orthonormalise(least_independent);
   if (!(pivot > least_independent))
     throw NumericError(message("the set-up of multigrid: in some block a test vector has only ", pivot,
                                " of its square beside the vectors before it; fewer vectors or larger blocks help"));
+  report_.seconds_of_orthonormalisation += watch.seconds();
+  watch = Stopwatch();
   coarse_ = galerkin_product(*matrix_, *prolongator_);
+  report_.seconds_of_coarse_operator += watch.seconds();
   report_.condition = coarse_->condition();
 }
 

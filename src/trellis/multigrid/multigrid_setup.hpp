@@ -22,9 +22,9 @@ class MultigridSetup {
   void build(const SpinorField& vectors);
   void sweep(SpinorField& vectors, int sweeps);
   MultigridPtr finish();
-  /// f(part of the vectors, room for as many), a few at a time; the result replaces them, normalised.
-  template <class F>
-  void replace_in_parts(SpinorField& vectors, F&& f);
+  /// v <- K v, normalised, a few vectors at a time; make(columns) gives K for so many.
+  template <class Make>
+  void replace_in_parts(SpinorField& vectors, const Make& make);
   void record_residuals(const SpinorField& vectors);
 
   MultigridParams params_;

@@ -116,14 +116,16 @@ void Prolongator::prolong_to(SpinorField& fine, const SiteField& coarse) const {
   }
 }
 
-Prolongator::Products Prolongator::products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu) const {
+Prolongator::Products Prolongator::products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu,
+                                                 bool in_double) const {
   TRELLIS_REQUIRE(right.layout_ptr() == columns_.layout_ptr() && right.spec() == columns_.spec(),
                   "products over aggregates: the field is not like the prolongator's columns");
   const Backend backend = columns_.spec().backend;
   const KernelTable<int32_t> sites(subset, backend);
   Products products{aggregates_.groups(), aggregates_.lanes(), 2 * vectors(), {}};
   products.values.resize(2 * size_t(products.groups) * size_t(products.lanes) * size_t(products.rows) * size_t(products.rows));
-  Memory memory(products.values.size() * sizeof(double), backend);
+  const bool has_doubles = in_double || columns_.precision() == Precision::double_precision;
+  Memory memory(products.values.size() * (has_doubles ? sizeof(double) : sizeof(float)), backend);
   AggregateProductsCall call;
   call.aggregates = table();
   call.subset = sites.data();
@@ -143,11 +145,18 @@ Prolongator::Products Prolongator::products_with(const SpinorField& right, const
       call.phase_im[s] = phase.imag();
     }
   }
+  call.is_in_double = has_doubles;
   call.out = memory.data();
   dispatch_unquantised(backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
     launch_aggregate_products<Layout, Storage>(call, SiteRange(aggregates_.groups()));
   });
-  memory.copy_to_host(products.values.data(), memory.bytes());
+  if (has_doubles) {
+    memory.copy_to_host(products.values.data(), memory.bytes());
+  } else {
+    std::vector<float> values(products.values.size());
+    memory.copy_to_host(values.data(), memory.bytes());
+    std::copy(values.begin(), values.end(), products.values.begin());
+  }
   return products;
 }
 
@@ -165,7 +174,7 @@ DenseMatrix Prolongator::Products::matrix(int group, int lane) const {
 /// One pass: V <- V R^-1 with V^dagger V = R^dagger R.
 double Prolongator::mix_by_products(double least) {
   const int n = vectors(), W = aggregates_.lanes();
-  const Products products = products_with(columns_, aggregates_.all(), -1);
+  const Products products = products_with(columns_, aggregates_.all(), -1, true);
   std::vector<double> mixing(size_t(2 * chiralities) * size_t(products.groups) * size_t(n) * size_t(n) * size_t(W));
   double worst = 1;
   for (int group = 0; group < products.groups; ++group)

@@ -49,8 +49,9 @@ class Prolongator {
     DenseMatrix matrix(int group, int lane) const;
   };
   /// sum_x columns^dagger right over the sites `subset` of each aggregate; `mu` >= 0: of (1 - gamma_mu) psi, else of
-  /// equal chiralities only. @pre right is like columns()
-  Products products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu) const;
+  /// equal chiralities only. Sums of one site after the other, in double or in the storage of the columns.
+  /// @pre right is like columns()
+  Products products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu, bool in_double) const;
 
   size_t bytes() const { return columns_.bytes(); }
 

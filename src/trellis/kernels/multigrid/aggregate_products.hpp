@@ -20,7 +20,8 @@ struct AggregateProductsCall {
   bool is_chiral = true;  ///< products of equal chiralities only; the others are left alone
   int spin[2] = {2, 3};   ///< of h, where chiralities differ
   double phase_re[2] = {1, 1}, phase_im[2] = {0, 0};
-  void* out = nullptr;  ///< [group][chirality, vector of right][chirality, vector of left][re, im][lane]: by columns
+  bool is_in_double = true;  ///< sums, products and out are doubles; else they are numbers of the fields
+  void* out = nullptr;       ///< [group][chirality, vector of right][chirality, vector of left][re, im][lane]: by columns
 };
 
 /// Term: the numbers that are multiplied and summed.
@@ -164,7 +165,6 @@ class MixColumns {
   const Scalar* matrix_;
 };
 
-/// Sums in double: out has doubles.
 template <class Layout, class Storage>
 void launch_aggregate_products(const AggregateProductsCall& call, const SiteRange& groups);
 template <class Layout, class Storage>

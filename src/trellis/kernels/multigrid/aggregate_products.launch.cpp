@@ -6,10 +6,17 @@
 
 namespace trellis {
 
+namespace {
+template <class Kernel>
+void run(const AggregateProductsCall& call, const SiteRange& groups) {
+  launch::for_each_site(groups, Kernel::slots(call.vectors, call.is_chiral), Kernel(call));
+}
+}  // namespace
+
 template <class Layout, class Storage>
 void launch_aggregate_products(const AggregateProductsCall& call, const SiteRange& groups) {
-  using Kernel = AggregateProducts<Layout, Storage, double>;
-  launch::for_each_site(groups, Kernel::slots(call.vectors, call.is_chiral), Kernel(call));
+  call.is_in_double ? run<AggregateProducts<Layout, Storage, double>>(call, groups)
+                    : run<AggregateProducts<Layout, Storage, Storage>>(call, groups);
 }
 template <class Layout, class Storage>
 void launch_mix_columns(const MixColumnsCall& call, const SiteRange& blocks) {
