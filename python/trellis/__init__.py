@@ -151,7 +151,7 @@ _SUBMODULE_OF = {
     ),
     **dict.fromkeys(["abort", "barrier", "rank", "ranks"], "ground.parallel"),
 }
-_SUBMODULES = ("analysis", "errors", "measure", "report", "run_files")
+_SUBMODULES = ("analysis", "errors", "generate", "measure", "report", "run_files")
 
 if TYPE_CHECKING:
     from .evolve.heatbath import quenched

@@ -67,6 +67,35 @@ def run(
     return found
 
 
+def run_program(text: str, *words: str, cwd: Path, ranks: int = 1) -> None:
+    """Run a Python program with these arguments; it ends well and prints nothing."""
+    (cwd / "program.py").write_text(text)
+    launcher = command(ranks=ranks)
+    launcher = launcher[: launcher.index(sys.executable)]
+    found = subprocess.run(
+        [*launcher, sys.executable, "program.py", *words],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+
+
+def _raise_interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+#: What a user's function may do while a run calls it, and the run is to be saved.
+INTERRUPTS: dict[str, Callable[[], None]] = {
+    "raised": _raise_interrupt,
+    "SIGINT": lambda: signal.raise_signal(signal.SIGINT),
+    "SIGTERM": lambda: signal.raise_signal(signal.SIGTERM),
+}
+
+
 def flip_a_bit(path: Path, name: str) -> None:
     """In the numbers of a dataset of HDF5, as a disk might; no library is asked to write."""
     with h5py.File(path) as file:

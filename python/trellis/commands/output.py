@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -102,6 +102,29 @@ class Output:
             with naming_standard_output():
                 sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
                 sys.stdout.flush()
+
+    @contextmanager
+    def showing_steps(self, bars: Mapping[str, str]) -> Iterator[Callable[[Step], None]]:
+        """Yield a function that prints steps, and shows on a bar how many of a kind are done.
+
+        Parameters
+        ----------
+        bars
+            The bar's text for each kind of step that is counted on one; a run has one such kind.
+        """
+        with ExitStack() as stack:
+            shown: list[Callable[[int], None]] = []
+
+            def show(step: Step) -> None:
+                if step.what in bars and step.completed is not None and step.total is not None:
+                    if not shown:
+                        bar = self.progress(bars[step.what], step.total, step.completed)
+                        shown.append(stack.enter_context(bar))
+                    else:
+                        shown[0](step.completed)
+                self.show(step)
+
+            yield show
 
     @contextmanager
     def progress(self, text: str, total: int, completed: int = 0) -> Iterator[Callable[[int], None]]:

@@ -1,1 +1,15 @@
 """trellis generate: chains of gauge fields by heat bath or by trajectories, saved and continued."""
+
+from ..runs.reporting import Step
+from .application import propose_steps, run
+from .result import HeatBathResult, LevelProposal, StepProposal, TrajectoriesResult
+
+__all__ = [
+    "HeatBathResult",
+    "LevelProposal",
+    "Step",
+    "StepProposal",
+    "TrajectoriesResult",
+    "propose_steps",
+    "run",
+]

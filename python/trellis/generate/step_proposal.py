@@ -13,11 +13,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..evolve.hmc import HMC
 from ..evolve.monomials import make_hmc, make_sea
 from ..gauge.fields import GaugeField
 from ..run_files import HmcRun
-from ..runs.reporting import ReporterWithBar
+from ..runs.reporting import StepReporter
+from .result import LevelProposal, StepProposal
 
 #: A part of dH above this is not small, and the leading order of the step does not describe it.
 _LARGEST_PART = 3.0
@@ -52,9 +55,9 @@ def whole_steps(steps: Sequence[int], factors: Sequence[float]) -> list[int]:
     return proposed
 
 
-def propose_steps(
-    run: HmcRun, U: GaugeField, intervals: Any, output: ReporterWithBar, *, acceptance: float, samples: int
-) -> dict[str, Any]:
+def scan_steps(
+    run: HmcRun, U: GaugeField, intervals: Any, output: StepReporter, *, acceptance: float, samples: int
+) -> StepProposal:
     """Propose the steps of every level. Collective.
 
     Parameters
@@ -65,24 +68,18 @@ def propose_steps(
         The wished one.
     samples
         Trajectories of each kind.
-
-    Returns
-    -------
-    dict
-        JSON values: deviation (of dH now), acceptance (now), wished, and levels with scheme, steps, part
-        (root mean square of the level's part of dH) and proposed (steps).
     """
     sea = make_sea(run, U, intervals)
-    hmc = make_hmc(sea)
 
-    def violations(chain: Any, what: str) -> np.ndarray:
+    def violations(chain: HMC, what: str) -> NDArray[np.float64]:
         values = [chain.energy_violation(U, number) for number in range(1, samples + 1)]
         output.line(f"{what}: dH " + " ".join(f"{v:+.4f}" for v in values))
+        output.raise_failure()
         return np.array(values)
 
-    plain = violations(hmc, "steps of the run file")
-    wished = deviation_for(acceptance)
-    levels: list[dict[str, Any]] = []
+    plain = violations(make_hmc(sea), "steps of the run file")
+    allowed = deviation_for(acceptance) / math.sqrt(len(run.integrator))
+    parts: list[float] = []
     factors: list[float] = []
     # The loop goes from the innermost level outwards: doubling a level's steps halves the step sizes of the
     # levels inside it too, so its own part is what changes when it joins them. Steps stay whole numbers.
@@ -91,55 +88,47 @@ def propose_steps(
         level = run.integrator[k]
         finer_level = level.model_copy(update={"steps": 2 * level.steps})
         table = [*run.integrator[:k], finer_level, *run.integrator[k + 1 :]]
-        after = violations(
-            make_hmc(make_sea(run.model_copy(update={"integrator": table}), U, sea.interval_record())),
-            f"level {k + 1} with {finer_level.steps} steps",
-        )
+        finer = make_sea(run.model_copy(update={"integrator": table}), U, sea.interval_record())
+        after = violations(make_hmc(finer), f"level {k + 1} with {finer_level.steps} steps")
         order = _ORDERS[level.scheme]
         part = float(np.sqrt(np.mean((before - after) ** 2))) / (1 - 2.0**-order)
         before = after
-        allowed = wished / math.sqrt(len(run.integrator))
-        factor = (part / allowed) ** (1 / order)
-        if part > _LARGEST_PART and factor > 2:
-            factor = 2.0
-            output.warning(
-                f"level {k + 1}: its part of dH, {part:.3g}, is so large that it need not fall as the power "
-                f"{order} of the step: no more than twice the steps are proposed, tune again with them"
-            )
-        levels.insert(
-            0,
-            {
-                "scheme": level.scheme,
-                "steps": level.steps,
-                "part": part,
-            },
-        )
-        factors.insert(0, factor)
-    for found, steps in zip(levels, whole_steps([f["steps"] for f in levels], factors), strict=True):
-        found["proposed"] = steps
+        parts.insert(0, part)
+        factors.insert(0, _step_factor(part, allowed, order, k + 1, output))
+    proposed = whole_steps([level.steps for level in run.integrator], factors)
+    levels = tuple(
+        LevelProposal(level.scheme, level.steps, part, steps)
+        for level, part, steps in zip(run.integrator, parts, proposed, strict=True)
+    )
     _warn_of_far_fewer(levels, output)
     deviation = float(np.sqrt(np.mean(plain**2)))
     output.line(f"now: acceptance about {acceptance_of(deviation):.2f} (rms dH {deviation:.3g})")
-    for k, found in enumerate(levels, start=1):
+    for number, found in enumerate(levels, start=1):
         output.line(
-            f"level {k} ({found['scheme']}): its part of dH {found['part']:.3g}; steps {found['steps']}, "
-            f"proposed for an acceptance of {acceptance:g}: {found['proposed']}"
+            f"level {number} ({found.scheme}): its part of dH {found.part:.3g}; steps {found.steps}, "
+            f"proposed for an acceptance of {acceptance:g}: {found.proposed}"
         )
-    return {
-        "run": "tune",
-        "deviation": deviation,
-        "acceptance": acceptance_of(deviation),
-        "wished": acceptance,
-        "levels": levels,
-    }
+    return StepProposal(deviation, acceptance_of(deviation), acceptance, levels)
 
 
-def _warn_of_far_fewer(levels: list[dict[str, Any]], output: ReporterWithBar) -> None:
+def _step_factor(part: float, allowed: float, order: int, number: int, output: StepReporter) -> float:
+    """Return by which factor the steps of a level have to rise so that its part of dH is the allowed one."""
+    factor: float = (part / allowed) ** (1 / order)
+    if part > _LARGEST_PART and factor > 2:
+        output.warning(
+            f"level {number}: its part of dH, {part:.3g}, is so large that it need not fall as the power "
+            f"{order} of the step: no more than twice the steps are proposed, tune again with them"
+        )
+        return 2.0
+    return factor
+
+
+def _warn_of_far_fewer(levels: Sequence[LevelProposal], output: StepReporter) -> None:
     """Warn of less than half of a level's steps: dH may grow faster than the leading power of the step."""
     share = 1.0
     fewer = []
     for number, level in enumerate(levels, start=1):
-        share *= level["proposed"] / level["steps"]
+        share *= level.proposed / level.steps
         if share < 0.5:
             fewer.append(str(number))
     if fewer:

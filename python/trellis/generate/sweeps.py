@@ -20,7 +20,7 @@ from ..ground.provenance import build_provenance, now
 from ..run_files import GenerateRun
 from ..runs.changed_keys import different_keys, differing_keys
 from ..runs.folder_lock import FolderLock
-from ..runs.reporting import ReporterWithBar, counted
+from ..runs.reporting import Step, StepReporter, counted
 from ..runs.setup import (
     make_output_folder,
     read_stream,
@@ -36,18 +36,21 @@ from ..runs.setup import (
 )
 from ..runs.stopping import StopRequest
 from .memory import heatbath_bytes
+from .result import HeatBathResult
 
 
-def generate_run(run: GenerateRun, text: str, output: ReporterWithBar, *, resume: bool) -> dict[str, Any]:
-    """Everything after the run file was read; returns the JSON object of `trellis generate --json`."""
-    return _Generation(run, text, output).run_all(resume)
+def generate_sweeps(
+    run: GenerateRun, text: str, output: StepReporter, stop: StopRequest, *, resume: bool
+) -> HeatBathResult:
+    """Do everything after the run file was read."""
+    return _Generation(run, text, output, stop).run_all(resume)
 
 
 class _Generation:
     """One run: the links, the number of the sweep, and the folder."""
 
-    def __init__(self, run: GenerateRun, text: str, output: ReporterWithBar) -> None:
-        self.run, self.text, self.output = run, text, output
+    def __init__(self, run: GenerateRun, text: str, output: StepReporter, stop: StopRequest) -> None:
+        self.run, self.text, self.output, self.stop = run, text, output, stop
         self.folder = Path(run.output.directory)
         self.stream = Stream(self.folder / "stream.h5")
         self.sweep = self.saved = 0
@@ -66,15 +69,16 @@ class _Generation:
             require_naik_fits(self.geometry)
         warn_of_valence(run.measure, output)
 
-    def run_all(self, resume: bool) -> dict[str, Any]:
+    def run_all(self, resume: bool) -> HeatBathResult:
         run, output = self.run, self.output
         require_memory(heatbath_bytes(run, self.geometry), "this run", run.machine, output)
+        output.raise_failure()
         on_root(lambda: make_output_folder(self.folder))
         with FolderLock(self.folder, "generate", output.warning):
             return self._run_locked(resume)
 
-    def _run_locked(self, resume: bool) -> dict[str, Any]:
-        run, output = self.run, self.output
+    def _run_locked(self, resume: bool) -> HeatBathResult:
+        run, output, stop = self.run, self.output, self.stop
         U = self._state(resume)
         if self.sweep < run.sweeps.total:
             set_aside_links(self.stream, self.sweep, output)
@@ -91,15 +95,15 @@ class _Generation:
                 f"{run.sweeps.total} after thermalisation = {run.sweeps.thermalisation}"
             )
         first, start = self.sweep, time.perf_counter()
-        stop, is_saved = StopRequest(), True
-        with stop, output.progress("sweeps", run.sweeps.total, self.sweep) as show:
+        is_saved = True
+        with stop:
+            output.step(Step("sweep", completed=self.sweep, total=run.sweeps.total))
             while self.sweep < run.sweeps.total and not stop.is_wanted():
                 is_saved = self._one_sweep(U)
                 if is_saved:
                     self.saved = self.sweep
                 elif self.stream.is_due():
                     self._write_stream(max(self.saved, self.stream.last_state or 0))
-                show(self.sweep)
             if not is_saved:
                 self._save(U, "checkpoint")
         stopped = self.sweep < run.sweeps.total
@@ -160,9 +164,7 @@ class _Generation:
         if measured:
             measured["rectangle"] = U.loops()["rectangle"]
         self.stream.append_occasional(self.sweep, measured)
-        if self.sweep % sweeps.print_every == 0:
-            mean = self.stream.mean("plaquette", sweeps.print_every)
-            self.output.line(f"sweep {self.sweep:6d}  plaquette {mean:.8f}")
+        self._report_sweep()
         if sweeps.kept(self.sweep):
             self._save(U, "configuration")
         elif self.sweep % sweeps.checkpoint_every == 0 or self.sweep == sweeps.total:
@@ -170,6 +172,22 @@ class _Generation:
         else:
             return False
         return True
+
+    def _report_sweep(self) -> None:
+        every, text = self.run.sweeps.print_every, ""
+        if self.sweep % every == 0:
+            text = f"sweep {self.sweep:6d}  plaquette {self.stream.mean('plaquette', every):.8f}"
+        plaquette = self.stream.values["plaquette"][-1].real
+        self.output.step(
+            Step(
+                "sweep",
+                text,
+                number=self.sweep,
+                completed=self.sweep,
+                total=self.run.sweeps.total,
+                numbers={"plaquette": plaquette},
+            )
+        )
 
     def _write_stream(self, state: int) -> None:
         """Write the stream, which users may read while the run goes on.
@@ -191,7 +209,7 @@ class _Generation:
         }
         save_state(State(kind, self.sweep, self.folder), U, content)
 
-    def _summary(self, U: GaugeField, first: int, seconds: float, *, stopped: bool) -> dict[str, Any]:
+    def _summary(self, U: GaugeField, first: int, seconds: float, *, stopped: bool) -> HeatBathResult:
         run = self.run
         plaquettes = self.stream.values["plaquette"][run.sweeps.thermalisation :]
         kept = [str(s.links) for s in broadcast(states(self.folder)) if s.kind == "configuration"]
@@ -199,26 +217,25 @@ class _Generation:
         flops = made * self.heatbath.flops_per_site * self.geometry.volume
         gflops = flops / self.heatbath_seconds * 1e-9 if made else None
         peak = load().minimum(fma_peak("double")) * load().size() * 1e-9
-        result = {
-            "run": "generate",
-            "directory": str(self.folder),
-            "stream": str(self.stream.path),
-            "lattice": list(run.lattice.extents),
-            "beta": run.action.beta,
-            "sweeps": self.sweep,
-            "resumed_from": self.resumed_from,
-            "stopped": stopped,
-            "configurations": kept,
-            "plaquette_mean": float(np.mean(plaquettes)) if plaquettes else None,
-            "plaquette_last": U.plaquette,
-            "seconds": seconds,
-            "seconds_per_sweep": seconds / made if made else None,
-            "gflops": gflops,
-            "share_of_peak": gflops / peak if gflops else None,
-            "ranks": load().size(),
-            "grid": list(self.geometry.grid),
-        }
-        mean = "-" if result["plaquette_mean"] is None else f"{result['plaquette_mean']:.6f}"
+        result = HeatBathResult(
+            directory=str(self.folder),
+            stream=str(self.stream.path),
+            lattice=tuple(run.lattice.extents),
+            beta=run.action.beta,
+            sweeps=self.sweep,
+            resumed_from=self.resumed_from,
+            stopped=stopped,
+            configurations=tuple(kept),
+            plaquette_mean=float(np.mean(plaquettes)) if plaquettes else None,
+            plaquette_last=U.plaquette,
+            seconds=seconds,
+            seconds_per_sweep=seconds / made if made else None,
+            gflops=gflops,
+            share_of_peak=gflops / peak if gflops else None,
+            ranks=load().size(),
+            grid=tuple(self.geometry.grid),
+        )
+        mean = "-" if result.plaquette_mean is None else f"{result.plaquette_mean:.6f}"
         self.output.line(
             f"{counted(len(kept), 'configuration')} in {self.folder}; mean plaquette {mean}; "
             f"{made} sweeps in {seconds:.1f} s"

@@ -11,8 +11,9 @@ from ..ground.errors import BadArgument, RunFileError
 from ..run_files import MeasureRun
 from ..run_files.loading import line_of
 from ..run_files.writing import model_to_toml
-from ..runs.reporting import Step
+from ..runs.reporting import Step, StepReporter
 from ..runs.setup import load_run
+from ..runs.stopping import StopRequest
 from .measurement import measure_run
 from .result import MeasureResult
 from .setup import between
@@ -44,8 +45,8 @@ def run(
     first, last
         Numbers of the first and last configuration that are measured; None: those of the run.
     on_progress
-        Is called on rank 0 with each step. Other errors than KeyboardInterrupt that it raises end the run on
-        that rank.
+        Is called on rank 0 with each step. An error other than KeyboardInterrupt that it raises ends the run
+        in the same way, and is then raised on all ranks.
 
     Returns
     -------
@@ -72,8 +73,10 @@ def run(
             f"run: expected the path of a run file or a trellis.run_files.MeasureRun, found {run!r}"
         )
     model = model.model_copy(update={"configurations": between(model.configurations, first, last)})
+    stop = StopRequest()
     try:
-        return measure_run(model, text, on_progress, resume=resume)
+        with StepReporter(on_progress, stop) as output:
+            return measure_run(model, text, output, stop, resume=resume)
     except BadArgument as error:
         if path is None:
             raise

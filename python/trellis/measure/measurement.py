@@ -8,7 +8,6 @@ import math
 import re
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +72,9 @@ from .stored_propagators import ConfigurationPropagators, has_propagators
 
 
 def measure_run(
-    run: MeasureRun, text: str, on_progress: Callable[[Step], None] | None, *, resume: bool
+    run: MeasureRun, text: str, output: StepReporter, stop: StopRequest, *, resume: bool
 ) -> MeasureResult:
     """Do everything after the run file was read."""
-    stop = StopRequest()
-    output = StepReporter(on_progress, stop)
     set_threads(run.machine, output)
     folder = Path(run.output.directory)
     measurement = _Measurement(run, text, output, stop)

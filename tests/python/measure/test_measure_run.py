@@ -5,14 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import signal
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import h5py
 import pytest
-from command_line import command, environment
+from command_line import INTERRUPTS, run_program
 from command_line import run as run_command
 
 import trellis as tr
@@ -112,20 +109,8 @@ def test_resume(folder: Path) -> None:
     assert (result.configurations, result.skipped) == ((1, 2), 1)
 
 
-def raise_interrupt() -> None:
-    raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize(
-    "interrupt",
-    [
-        raise_interrupt,
-        lambda: signal.raise_signal(signal.SIGINT),
-        lambda: signal.raise_signal(signal.SIGTERM),
-    ],
-    ids=["raised", "SIGINT", "SIGTERM"],
-)
-def test_interrupted(folder: Path, capfd: pytest.CaptureFixture, interrupt: Callable[[], None]) -> None:
+@pytest.mark.parametrize("interrupt", INTERRUPTS)
+def test_interrupted(folder: Path, capfd: pytest.CaptureFixture, interrupt: str) -> None:
     """Saved after the source in hand, and resumed with the same bits; signals have their handlers again."""
     tr.measure.run("run.toml")
     expected = correlators(folder / "out")
@@ -136,7 +121,7 @@ def test_interrupted(folder: Path, capfd: pytest.CaptureFixture, interrupt: Call
     def stop_at_the_third(step: Step) -> None:
         steps.append(step)
         if step.what == "propagators" and step.completed == 3:
-            interrupt()
+            INTERRUPTS[interrupt]()
 
     result = tr.measure.run("run.toml", on_progress=stop_at_the_third)
     assert result.stopped
@@ -168,33 +153,61 @@ def test_wrong_runs(folder: Path, capfd: pytest.CaptureFixture) -> None:
     assert capfd.readouterr() == ("", "")
 
 
+def test_an_error_of_on_progress_is_raised_when_the_work_is_saved(folder: Path) -> None:
+    tr.measure.run("run.toml")
+    expected = correlators(folder / "out")
+    (folder / "out").rename(folder / "whole")
+    steps: list[Step] = []
+
+    def fail_at_the_third(step: Step) -> None:
+        steps.append(step)
+        if step.what == "propagators" and step.completed == 3:
+            raise ZeroDivisionError("of a user")
+
+    with pytest.raises(ZeroDivisionError, match="of a user"):
+        tr.measure.run("run.toml", on_progress=fail_at_the_third)
+    assert steps[-1].completed == 3
+    assert tr.measure.run("run.toml", resume=True).solves == 1
+    assert correlators(folder / "out") == expected
+
+
 PROGRAM = """\
 import sys
 import trellis as tr
 steps = []
+class Odd(Exception):  # pickle does not know its argument
+    def __init__(self, number, text):
+        super().__init__(text)
 def note(step):
     steps.append(step.what)
-    if step.completed == 3 and "stop" in sys.argv:
+    if step.what == "propagators" and step.completed == 1 and "stop" in sys.argv:
         raise KeyboardInterrupt
-result = tr.measure.run("run.toml", resume="resume" in sys.argv, on_progress=note)
+    if step.what == "configuration" and "fail" in sys.argv:
+        raise ZeroDivisionError("of a user")
+    if "odd" in sys.argv:
+        raise Odd(1, "of a user")
+try:
+    result = tr.measure.run("run.toml", resume="resume" in sys.argv, on_progress=note)
+    said = result.configurations, result.stopped, result.ranks
+except (ZeroDivisionError, Odd, tr.Error) as error:
+    said = error
 assert (len(steps) > 0) == (tr.rank() == 0)
-open(f"{sys.argv[1]}.{tr.rank()}", "w").write(repr((result.configurations, result.stopped, result.ranks)))
+open(f"{sys.argv[1]}.{tr.rank()}", "w").write(repr(said))
 """
 
 
 def test_on_two_ranks(folder: Path) -> None:
-    """Steps on rank 0 alone, the result on both; an interrupt on rank 0 stops both, with the same bits."""
+    """Steps on rank 0 alone, the result on both; what a step raises ends both, with the same bits."""
     tr.measure.run("run.toml")
     expected = correlators(folder / "out")
     (folder / "out").rename(folder / "whole")
-    (folder / "program.py").write_text(PROGRAM)
-    mpirun = command(ranks=2)
-    mpirun = mpirun[: mpirun.index(sys.executable)]
-    for words, said in [(["a", "stop"], ((1,), True, 2)), (["b", "resume"], ((1, 2), False, 2))]:
-        arguments = [*mpirun, sys.executable, "program.py", *words]
-        found = subprocess.run(
-            arguments, env=environment(), capture_output=True, text=True, timeout=120, check=False
-        )
-        assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
-        assert [(folder / f"{words[0]}.{rank}").read_text() for rank in (0, 1)] == [repr(said)] * 2
+    failed = ZeroDivisionError("of a user")
+    for words, said in (
+        (["odd"], ["Odd('of a user')", "Error('on_progress raised Odd: of a user')"]),
+        (["stop"], [repr(((), True, 2))] * 2),
+        (["fail", "resume"], [repr(failed)] * 2),
+        (["resume"], [repr(((1, 2), False, 2))] * 2),
+    ):
+        run_program(PROGRAM, *words, cwd=folder, ranks=2)
+        assert [(folder / f"{words[0]}.{rank}").read_text() for rank in (0, 1)] == said
     assert correlators(folder / "out") == expected

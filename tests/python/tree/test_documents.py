@@ -45,17 +45,21 @@ def sea_quarks(folder: Path) -> None:
         tr.weak_field((4, 4, 4, 4), seed=1).write(folder / "out" / f"failed_solve.000012.{name}")
 
 
+def of_python(names: dict, folder: Path) -> bool:
+    """Return True if a block of the page has left its measurement, configurations or propagator."""
+    if "result" in names:
+        return names["result"].solves == 1 and all((folder / file).exists() for file in names["result"].files)
+    if "made" in names:
+        return names["made"].sweeps == 20 and all(
+            (folder / file).exists() for file in names["made"].configurations
+        )
+    return bool(names["array"].shape == (8, 4, 4, 4, 4, 4, 3, 3))
+
+
 #: Page -> what makes the files that its blocks read, and what a block left that shows that it did its work.
 PAGES: dict[str, tuple[Callable[[Path], None], Callable[[dict, Path], object]]] = {
     "README.md": (configuration, lambda names, _: names["pion"].shape == (1, 8)),
-    "doc/howto/python.md": (
-        configuration,
-        lambda names, folder: (
-            all((folder / file).exists() for file in names["result"].files) and names["result"].solves == 1
-            if "result" in names
-            else names["array"].shape == (8, 4, 4, 4, 4, 4, 3, 3)
-        ),
-    ),
+    "doc/howto/python.md": (configuration, of_python),
     "doc/howto/gpu.md": (configuration, lambda names, _: names["array"].shape == (8, 4, 4, 4, 4, 4, 3, 3)),
     "doc/howto/analyse.md": (measurements, lambda _, folder: (folder / "analysis" / "report.html").exists()),
     "doc/howto/sea_quarks.md": (
