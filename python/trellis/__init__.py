@@ -154,6 +154,12 @@ _SUBMODULE_OF = {
 _SUBMODULES = ("analysis", "errors", "generate", "measure", "report", "run_files")
 
 if TYPE_CHECKING:
+    from . import analysis as analysis
+    from . import errors as errors
+    from . import generate as generate
+    from . import measure as measure
+    from . import report as report
+    from . import run_files as run_files
     from .evolve.heatbath import quenched
     from .evolve.monomials import hamiltonian
     from .gauge.fields import GaugeField, Geometry, read_gauge_field

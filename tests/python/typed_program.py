@@ -68,6 +68,14 @@ def everything(path: str) -> tuple[Complex, Complex]:
             print(error.report.iterations)
     except (tr.FileError, tr.BadArgument):
         raise
+    made = tr.generate.run(
+        "generate.toml", resume=True, on_progress=lambda step: print(step.what, step.number)
+    )
+    measured = tr.measure.run(
+        "measure.toml", on_progress=lambda step: print(step.text, step.numbers["seconds"])
+    )
+    files: tuple[str, ...] = made.configurations + measured.files
+    print(files, tr.generate.propose_steps("hmc.toml").levels[0].proposed)
     results = analyze(["m"], output="analysis")
     mass: float = results.particles["pion"].mass
     print(results.particles["pion"].formatted, mass, tr.rank(), tr.ranks())
