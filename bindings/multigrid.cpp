@@ -1,16 +1,19 @@
 /// Multigrid: set-up, its report, and the solver that it makes.
-#include "bindings.hpp"
 #include "trellis/multigrid/multigrid.hpp"
+#include "bindings.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis::bindings {
 
 namespace {
-std::shared_ptr<Multigrid> shared(MultigridPtr multigrid) { return std::const_pointer_cast<Multigrid>(std::move(multigrid)); }
+std::shared_ptr<Multigrid> shared(MultigridPtr multigrid) {
+  return std::const_pointer_cast<Multigrid>(std::move(multigrid));
+}
 
-SolverSpec solver(std::shared_ptr<Multigrid> multigrid, double tolerance, int max_iterations, int restart_length, bool fallback,
-                  int iterations) {
-  MultigridSpec spec{.multigrid = std::move(multigrid), .tolerance = tolerance, .max_iterations = max_iterations};
+SolverSpec solver(std::shared_ptr<Multigrid> multigrid, double tolerance, int max_iterations,
+                  int restart_length, bool fallback, int iterations) {
+  MultigridSpec spec{
+      .multigrid = std::move(multigrid), .tolerance = tolerance, .max_iterations = max_iterations};
   spec.restart_length = restart_length;
   spec.fallback = fallback;
   spec.iterations = iterations;
@@ -22,7 +25,8 @@ void bind_multigrid(nb::module_& m) {
   nb::class_<MultigridParams>(m, "MultigridParams")
       .def(nb::init<>())
       .def_prop_rw(
-          "block", [](const MultigridParams& p) { return p.block; }, [](MultigridParams& p, const Coord& block) { p.block = block; })
+          "block", [](const MultigridParams& p) { return p.block; },
+          [](MultigridParams& p, const Coord& block) { p.block = block; })
       .def_rw("vectors", &MultigridParams::vectors)
       .def_rw("sweeps", &MultigridParams::sweeps)
       .def_rw("smoothing", &MultigridParams::smoothing)
@@ -40,15 +44,18 @@ void bind_multigrid(nb::module_& m) {
       .def_prop_ro("seconds_of_parts",
                    [](const Multigrid& g) {
                      const MultigridSetupReport& r = g.report();
-                     return std::map<std::string, double>{{"smoothing", r.seconds_of_smoothing},
-                                                          {"sweeps", r.seconds_of_sweeps},
-                                                          {"orthonormalisation", r.seconds_of_orthonormalisation},
-                                                          {"coarse operator", r.seconds_of_coarse_operator}};
+                     return std::map<std::string, double>{
+                         {"smoothing", r.seconds_of_smoothing},
+                         {"sweeps", r.seconds_of_sweeps},
+                         {"orthonormalisation", r.seconds_of_orthonormalisation},
+                         {"coarse operator", r.seconds_of_coarse_operator}};
                    })
       .def_prop_ro("cost", [](const Multigrid& g) { return g.report().cost; })
-      .def_prop_ro("coarse_lattice", [](const Multigrid& g) { return g.prolongator().coarse_lattice()->extents(); })
+      .def_prop_ro("coarse_lattice",
+                   [](const Multigrid& g) { return g.prolongator().coarse_lattice()->extents(); })
       .def(
-          "at", [](const Multigrid& g, const WilsonOperator& M) { return shared(g.at(M)); }, "operator"_a, release_gil())
+          "at", [](const Multigrid& g, const WilsonOperator& M) { return shared(g.at(M)); }, "operator"_a,
+          release_gil())
       .def(
           "updated",
           [](const Multigrid& g, std::shared_ptr<WilsonOperator> M) {
@@ -56,9 +63,13 @@ void bind_multigrid(nb::module_& m) {
           },
           "operator"_a, release_gil());
   m.def(
-      "multigrid", [](const WilsonOperator& M, const MultigridParams& params) { return shared(Multigrid::make(M, params)); },
+      "multigrid",
+      [](const WilsonOperator& M, const MultigridParams& params) {
+        return shared(Multigrid::make(M, params));
+      },
       "operator"_a, "params"_a, release_gil());
-  m.def("multigrid_solver", solver, "multigrid"_a, "tolerance"_a, "max_iterations"_a, "restart_length"_a, "fallback"_a, "iterations"_a);
+  m.def("multigrid_solver", solver, "multigrid"_a, "tolerance"_a, "max_iterations"_a, "restart_length"_a,
+        "fallback"_a, "iterations"_a);
 }
 
 }  // namespace trellis::bindings

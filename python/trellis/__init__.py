@@ -35,6 +35,7 @@ __all__ = [
     "Geometry",
     "GradientFlow",
     "MoebiusDomainWall",
+    "Multigrid",
     "NotAvailable",
     "NotConverged",
     "NumericError",
@@ -71,6 +72,7 @@ __all__ = [
     "mixed_precision",
     "momenta_up_to",
     "mr",
+    "multigrid",
     "noise_source",
     "nucleon",
     "nucleon_conserved_three_point",
@@ -123,6 +125,7 @@ _SUBMODULE_OF = {
     "WilsonObservables": "solve.noise_traces",
     **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "solve.staggered"),
     **dict.fromkeys(["Eigenvectors", "lanczos"], "solve.deflation"),
+    **dict.fromkeys(["Multigrid", "multigrid"], "solve.multigrid"),
     "dense": "quarks.dense_matrices",
     "log_det": "quarks.determinants",
     "read_eigenvectors": "solve.eigenvector_files",
@@ -205,6 +208,7 @@ if TYPE_CHECKING:
     from .solve.gcr import gcr
     from .solve.mixed_precision import mixed_precision
     from .solve.mr import mr
+    from .solve.multigrid import Multigrid, multigrid
     from .solve.noise_traces import WilsonObservables
     from .solve.staggered import HISQ, Staggered, StaggeredObservables
 

@@ -6,12 +6,15 @@
 #include <cmath>
 
 #include "tests/support/product_fields.hpp"
+#include "trellis/field/columns.hpp"
+#include "trellis/gauge/starts.hpp"
 #include "trellis/multigrid/galerkin.hpp"
 #include "trellis/multigrid/multigrid_setup.hpp"
 #include "trellis/solver/methods/bicgstab.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/gcr.hpp"
 #include "trellis/solver/solve.hpp"
+#include "trellis/update/heatbath.hpp"
 
 namespace trellis {
 namespace {
@@ -69,7 +72,8 @@ std::vector<Case> cases() {
   all[1].name = "clover";
   all[1].params = {.mass = -0.3, .csw_spatial = 1.3, .csw_temporal = 1.3};
   all[2].name = "anisotropic twisted clover, phases";
-  all[2].params = {.mass = -0.2, .csw_spatial = 1.3, .csw_temporal = 0.9, .nu = 0.9, .xi0 = 2.0, .twisted_mass = 0.1};
+  all[2].params = {
+      .mass = -0.2, .csw_spatial = 1.3, .csw_temporal = 0.9, .nu = 0.9, .xi0 = 2.0, .twisted_mass = 0.1};
   all[2].params.boundary = {std::polar(1.0, 0.3), 1.0, -1.0, std::polar(1.0, 2.0)};
   all[3].name = "unequal extents";
   all[3].params = {.mass = -0.1, .csw_spatial = 1.0, .csw_temporal = 1.0};
@@ -170,10 +174,26 @@ TEST_P(MultigridParts, even_odd_solves_of_the_coarse_operator_solve_it) {
       const CoarseOperator D_c(p.coarse);
       SiteField b = p.P->make_coarse_field(2), x = SiteField::like(b);
       fill_random(b, 14);
-      const SolveReport report = solve(EvenOddSpec{GcrSpec{.tolerance = 1e-9, .fallback = false}, form}, D_c, x, b);
+      const SolveReport report =
+          solve(EvenOddSpec{GcrSpec{.tolerance = 1e-9, .fallback = false}, form}, D_c, x, b);
       EXPECT_TRUE(report.converged) << c.name << ": " << report.summary();
       EXPECT_LT(relative_residual(D_c, x, b)[0], 1e-9) << c.name;
     }
+}
+
+TEST_P(MultigridParts, with_as_many_vectors_as_a_block_has_numbers_the_coarse_solution_is_the_fine_one) {
+  if (GetParam() != Precision::double_precision) GTEST_SKIP() << "the outermost solve is in double";
+  Case c = cases()[1];
+  c.params.mass = 0.3;
+  const Parts p = parts(c, 96);
+  SpinorField b = p.M->make_field(1), x = SpinorField::like(b);
+  fill_random(b, 16);
+  SiteField coarse_b = p.P->make_coarse_field(1), coarse_x = SiteField::like(coarse_b);
+  p.P->restrict_to(coarse_b, b);
+  EXPECT_TRUE(solve(EvenOddSpec{GcrSpec{.tolerance = 1e-11}}, CoarseOperator(p.coarse), coarse_x, coarse_b)
+                  .converged);
+  p.P->prolong_to(x, coarse_x);
+  EXPECT_LT(relative_residual(*p.M, x, b)[0], 1e-10);
 }
 
 /// Every number of a field, in the order of sites.
@@ -194,7 +214,8 @@ TEST_P(MultigridParts, bits_do_not_depend_on_lanes_or_layout) {
   Case c = cases()[1];
   c.extents = {8, 8, 4, 8};
   std::vector<double> expected;
-  for (const auto& [backend, lanes] : {std::pair{Backend::cpu, 1}, {Backend::cpu, 4}, {Backend::cpu, 8}, {Backend::gpu_emulated, 1}}) {
+  for (const auto& [backend, lanes] :
+       {std::pair{Backend::cpu, 1}, {Backend::cpu, 4}, {Backend::cpu, 8}, {Backend::gpu_emulated, 1}}) {
     const Parts p = parts(c, 5, lanes, backend);
     ASSERT_EQ(p.M->make_field().layout().lanes(), lanes);
     const CoarseOperator D_c(p.coarse);
@@ -217,31 +238,145 @@ INSTANTIATE_TEST_SUITE_P(in_both_precisions, MultigridParts,
                          testing::Values(Precision::double_precision, Precision::single_precision),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-TEST(Multigrid, solves_with_few_iterations_that_hardly_know_the_mass) {
-  const Coord extents{8, 8, 8, 8};
-  const GaugeField U = test::to_product(make_lattice(extents), test::random_gauge(extents, 3, 0.3));
-  for (const double mass : {-0.1, -0.2}) {
-    WilsonParams params;
-    params.mass = mass;
-    params.csw_spatial = params.csw_temporal = 1.0;
-    const WilsonOperator M(U, params);
-    MultigridParams mg;
-    mg.block = {4, 4, 4, 4};
-    mg.vectors = 8;
-    mg.sweeps = 2;
-    const MultigridPtr multigrid = Multigrid::make(M, mg);
+/// A thermalised quenched field: rough links have no modes that blocks could share.
+GaugeField quenched(const Coord& extents, double beta, int sweeps) {
+  GaugeField U(make_lattice(extents));
+  set_hot(U, 5);
+  Heatbath heatbath({.beta = beta, .overrelaxation_sweeps = 4});
+  for (int i = 0; i < sweeps; ++i) heatbath.update(U, 5, 0, uint32_t(i));
+  return U;
+}
+
+WilsonParams clover(double kappa) {
+  return {.mass = kappa_to_mass(kappa), .csw_spatial = 1.769, .csw_temporal = 1.769};
+}
+
+class MultigridSolve : public testing::Test {
+ protected:
+  static const GaugeField& field() {
+    static const GaugeField U = quenched({8, 8, 8, 8}, 6.0, 30);
+    return U;
+  }
+  static MultigridParams params() {
+    MultigridParams p;
+    p.block = {4, 4, 4, 4};
+    p.vectors = 12;
+    p.sweeps = 2;
+    return p;
+  }
+};
+
+TEST_F(MultigridSolve, iterations_hardly_know_the_mass_and_every_residual_is_true) {
+  const WilsonOperator heavy(field(), clover(0.1320));
+  const MultigridPtr of_heavy = Multigrid::make(heavy, params());
+  std::vector<int> iterations, of_bicgstab;
+  for (const double kappa : {0.1320, 0.1350}) {
+    const WilsonOperator M(field(), clover(kappa));
+    const MultigridPtr multigrid = Multigrid::make(M, params());
     SpinorField b = M.make_field(2), x = SpinorField::like(b);
     fill_random(b, 21);
-    const SolveReport report = solve(MultigridSpec{.multigrid = multigrid}, M, x, b);
+    const SolveReport report = solve(MultigridSpec{.multigrid = multigrid, .fallback = false}, M, x, b);
     EXPECT_TRUE(report.converged) << report.summary();
     for (const double r : relative_residual(M, x, b)) EXPECT_LE(r, 1e-10);
+    iterations.push_back(report.iterations);
     SpinorField y = SpinorField::like(b);
-    const SolveReport other = solve(EvenOddSpec{BicgstabSpec{.tolerance = 1e-10}}, M, y, b);
-    std::printf("mass %g: multigrid %d, bicgstab %d iterations; residuals", mass, report.iterations, other.iterations);
-    for (const double r : multigrid->report().residual) std::printf(" %.3f", r);
-    std::printf("\n");
-    EXPECT_LT(report.iterations, 40);
+    of_bicgstab.push_back(solve(EvenOddSpec{BicgstabSpec{.tolerance = 1e-10}}, M, y, b).iterations);
+    // the vectors of the heavy quark serve the light one, whose coarse operator is shifted
+    SpinorField z = SpinorField::like(b);
+    const SolveReport shifted = solve(MultigridSpec{.multigrid = of_heavy, .fallback = false}, M, z, b);
+    EXPECT_TRUE(shifted.converged) << shifted.summary();
+    EXPECT_LE(shifted.iterations, report.iterations + 8) << "kappa " << kappa;
+    EXPECT_LT(largest_difference(x, z), 1e-8);
   }
+  EXPECT_LE(iterations[1], iterations[0] + iterations[0] / 4) << iterations[0] << " to " << iterations[1];
+  EXPECT_GE(of_bicgstab[1], of_bicgstab[0] + of_bicgstab[0] / 2)
+      << of_bicgstab[0] << " to " << of_bicgstab[1];
+  EXPECT_LT(iterations[1], 40);
+}
+
+TEST_F(MultigridSolve, sweeps_of_the_setup_improve_the_test_vectors) {
+  const WilsonOperator M(field(), clover(0.1350));
+  MultigridParams few = params();  // a lattice of 8^4 has few low modes
+  few.vectors = 4;
+  const MultigridPtr multigrid = Multigrid::make(M, few);
+  const std::vector<double>& residual = multigrid->report().residual;
+  ASSERT_EQ(residual.size(), 3u);
+  EXPECT_LT(residual[1], 0.85 * residual[0]);
+  EXPECT_LT(residual[2], 0.95 * residual[1]);
+}
+
+TEST_F(MultigridSolve,
+       a_column_has_the_bits_that_it_has_alone_and_twisted_masses_of_both_signs_share_the_vectors) {
+  WilsonParams twisted = clover(0.1340);
+  twisted.twisted_mass = 0.02;
+  const WilsonOperator M(field(), twisted);
+  const MultigridPtr multigrid = Multigrid::make(M, params());
+  SpinorField b = M.make_field(3), x = SpinorField::like(b);
+  fill_random(b, 22);
+  EXPECT_TRUE(solve(MultigridSpec{.multigrid = multigrid, .fallback = false}, M, x, b).converged);
+  SpinorField one = M.make_field(1), alone = M.make_field(1), of_batch = M.make_field(1);
+  copy_columns(one, 0, b, 1, 1);
+  copy_columns(of_batch, 0, x, 1, 1);
+  EXPECT_TRUE(solve(MultigridSpec{.multigrid = multigrid, .fallback = false}, M, alone, one).converged);
+  EXPECT_EQ(largest_difference(of_batch, alone), 0);
+  twisted.twisted_mass = -0.02;
+  const WilsonOperator other(field(), twisted);
+  SpinorField y = SpinorField::like(b);
+  const SolveReport report = solve(MultigridSpec{.multigrid = multigrid, .fallback = false}, other, y, b);
+  EXPECT_TRUE(report.converged) << report.summary();
+  EXPECT_LT(report.iterations, 40);
+}
+
+TEST_F(MultigridSolve, other_operators_are_refused_with_the_difference) {
+  const WilsonOperator M(field(), clover(0.1340));
+  const MultigridPtr multigrid = Multigrid::make(M, params());
+  GaugeField moved = field();
+  heatbath_update(moved, {.beta = 6.0}, 9, 0, 0);
+  const WilsonOperator other_links(moved, clover(0.1340)), other_clover(field(), {.mass = -0.3});
+  SpinorField b = M.make_field(), x = SpinorField::like(b);
+  fill_random(b, 23);
+  const auto message_for = [&](const LinearOperator& A, const SolverSpec& spec) {
+    SpinorField in = A.make_field(), out = SpinorField::like(in);
+    fill_random(in, 23);
+    try {
+      solve(spec, A, out, in);
+    } catch (const BadArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  const SolverSpec spec = MultigridSpec{.multigrid = multigrid};
+  EXPECT_NE(message_for(other_links, spec).find("other links"), std::string::npos)
+      << message_for(other_links, spec);
+  EXPECT_NE(message_for(other_clover, spec).find("clover coefficient"), std::string::npos);
+  EXPECT_NE(message_for(M, EvenOddSpec{GcrSpec{.preconditioner = spec}}).find("on all sites"),
+            std::string::npos);
+  const PreparedPtr updated = multigrid->updated(std::make_shared<WilsonOperator>(other_links));
+  const auto refreshed = std::dynamic_pointer_cast<const Multigrid>(updated);
+  EXPECT_TRUE(solve(MultigridSpec{.multigrid = refreshed, .fallback = false}, other_links, x, b).converged);
+}
+
+TEST_F(MultigridSolve, bad_parameters_are_refused_with_what_is_legal) {
+  const WilsonOperator M(field(), clover(0.1340));
+  const auto message_for = [&](auto&& change) {
+    MultigridParams p = params();
+    change(p);
+    try {
+      Multigrid::make(M, p);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_NE(message_for([](auto& p) {
+              p.block = {4, 4, 4, 3};
+            }).find("legal extents there: 2, 4"),
+            std::string::npos);
+  EXPECT_NE(message_for([](auto& p) {
+              p.block = {8, 4, 4, 4};
+            }).find("in the direction x"),
+            std::string::npos);
+  EXPECT_NE(message_for([](auto& p) { p.vectors = 97; }).find("1 to 96"), std::string::npos);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -110,6 +110,11 @@ class OperatorRecord:
             if not _agree(value, other.parameters[key]):
                 return f"{key} = {_shown(value)}, not {_shown(other.parameters[key])}"
         return self.links_difference(other)
+
+    def with_parameters_of(self, other: OperatorRecord, names: Iterable[str]) -> OperatorRecord:
+        """Return this record with some parameters of another one, where both have them."""
+        taken = {n: other.parameters[n] for n in names if n in self.parameters and n in other.parameters}
+        return replace(self, parameters={**self.parameters, **taken})
 
     def links_difference(self, other: OperatorRecord) -> str:
         """Say "links of plaquette 0.58, not 0.59"; return "" if the links are the same."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..ground.arguments import integer
+from ..ground.compiled_core import load
 from ..quarks.operators import QuarkOperator
 from .bound import BoundSolver
 from .custom_operator import CustomOperator
+from .multigrid import Multigrid
 from .values import Krylov, Solver, limits
 
 
@@ -19,6 +22,21 @@ class Gcr(Krylov):
 
     restart_length: int
 
+    def _storage(self) -> str:
+        return "float" if isinstance(self.preconditioner, Multigrid) else "double"
+
+    def _spec(self) -> Any:
+        if not isinstance(self.preconditioner, Multigrid):
+            return super()._spec()
+        return load().multigrid_solver(
+            self.preconditioner._core,
+            self.tolerance,
+            self.max_iterations,
+            self.restart_length,
+            self.fallback,
+            self.iterations,
+        )
+
 
 def gcr(
     *,
@@ -27,7 +45,7 @@ def gcr(
     restart_length: int = 16,
     fallback: bool = True,
     iterations: int | None = None,
-    preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | None = None,
+    preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | Multigrid | None = None,
 ) -> Gcr:
     """Flexible GCR (the iterates of FGMRES; Eisenstat, Elman and Schultz, 1983), restarted.
 
@@ -44,7 +62,8 @@ def gcr(
     preconditioner
         What is applied to residuals, approximately the inverse of the operator that is solved: a solver (of
         that operator, inside ``tr.even_odd`` of its system), a solver bound to another operator of the same
-        links, or an operator. It need not be linear.
+        links, an operator, or a multigrid (:func:`multigrid`), with which the vectors are kept in float. It
+        need not be linear.
 
     Raises
     ------

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..ground.arguments import choice, real
+from ..ground.errors import BadArgument
+from .multigrid import Multigrid
 from .values import Solver, solver_value
 
 InnerPrecision = Literal["float", "single", "half", "fp16"]
@@ -49,8 +51,13 @@ def mixed_precision(
     Raises
     ------
     BadArgument
-        No solver, another precision, or a threshold outside [0, 1).
+        No solver, another precision, a threshold outside [0, 1), or gcr with a multigrid, which is mixed by
+        itself.
     """
     choice("inner", inner, "float", "single", "half", "fp16")
+    if isinstance(getattr(solver, "preconditioner", None), Multigrid):
+        raise BadArgument(
+            "gcr with a multigrid keeps its vectors in float by itself: take it without mixed_precision"
+        )
     threshold = real("update_threshold", update_threshold, least=0, below=1)
     return MixedPrecision(solver_value("mixed_precision", solver), inner, threshold)

@@ -12,6 +12,7 @@ from ..ground.errors import BadArgument
 from ..quarks.operators import QuarkOperator
 from .bound import BoundSolver
 from .custom_operator import CustomOperator
+from .multigrid import Multigrid
 
 #: Solvers inside solvers: deeper ones are taken for a mistake.
 _MOST_LEVELS = 32
@@ -85,11 +86,11 @@ class Krylov(Solver):
     max_iterations: int
     fallback: bool
     iterations: int
-    preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | None
+    preconditioner: Solver | BoundSolver | QuarkOperator | CustomOperator | Multigrid | None
 
     def _require_operator(self, M: QuarkOperator, form: str) -> None:
         K: Any = self.preconditioner
-        if isinstance(K, Solver):
+        if isinstance(K, Solver | Multigrid):
             K._require_operator(M, form)
         elif K is not None:
             _require_same_links(K, M)
@@ -103,10 +104,10 @@ def limits(
     if not tolerance < 1:
         raise BadArgument(f"tolerance must lie between 0 and 1, found {tolerance}")
     if preconditioner is not None and not isinstance(
-        preconditioner, Solver | BoundSolver | QuarkOperator | CustomOperator
+        preconditioner, Solver | BoundSolver | QuarkOperator | CustomOperator | Multigrid
     ):
         raise BadArgument(
-            "a preconditioner is a solver, a solver bound to an operator, or an operator, found "
+            "a preconditioner is a solver, a solver bound to an operator, an operator, or a multigrid, found "
             f"{preconditioner!r}"
         )
     return {

@@ -39,8 +39,8 @@ RawField column(const SpinorField& field, int parity, int rhs) {
   return raw;
 }
 
-/// f(call with fields and columns, its blocks, first right-hand side of it) for each parity, and for each right-hand side
-/// where the fields have their own.
+/// f(call with fields and columns, its blocks, first right-hand side of it) for each parity, and for each
+/// right-hand side where the fields have their own.
 template <class F>
 void for_each_call(const FieldList& fields, const SpinorField& w, const F& f) {
   const bool shares = is_shared(*fields.front(), w);
@@ -80,9 +80,8 @@ Coefficients run_subtract(SpinorField& w, const FieldCoefficients& c, const Fiel
     for_each_call(part, w, [&](ManyFieldsCall& call, const SiteRange& blocks, size_t first) {
       call.coefficients = &a[2 * first * part.size()];
       if (has_norms && end == fields.size()) call.norms = &norms[first];
-      dispatch_field(w, [&]<class Layout, class Storage>() {
-        launch_many_subtract<Layout, Storage>(call, blocks);
-      });
+      dispatch_field(
+          w, [&]<class Layout, class Storage>() { launch_many_subtract<Layout, Storage>(call, blocks); });
     });
   }
   Coefficients norm2;
@@ -103,9 +102,8 @@ FieldCoefficients dots_each(const FieldList& fields, const SpinorField& w) {
     const FieldList part(fields.begin() + long(begin), fields.begin() + long(begin + count));
     for_each_call(part, w, [&](ManyFieldsCall& call, const SiteRange& blocks, size_t first) {
       call.sums = &sums[2 * (begin * columns + first * count)];
-      dispatch_field(w, [&]<class Layout, class Storage>() {
-        launch_many_dots<Layout, Storage>(call, blocks);
-      });
+      dispatch_field(w,
+                     [&]<class Layout, class Storage>() { launch_many_dots<Layout, Storage>(call, blocks); });
     });
   }
   w.lattice().communicator().sum(sums.data(), int(sums.size()));

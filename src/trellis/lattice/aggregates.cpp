@@ -15,7 +15,8 @@ constexpr int largest_extent = 8;
 std::vector<int> legal_extents(const Geometry& geometry, int mu) {
   std::vector<int> legal;
   for (int extent = 2; extent <= largest_extent; ++extent)
-    if (geometry.local()[mu] % extent == 0 && geometry.lattice()[mu] / extent % 2 == 0) legal.push_back(extent);
+    if (geometry.local()[mu] % extent == 0 && geometry.lattice()[mu] / extent % 2 == 0)
+      legal.push_back(extent);
   return legal;
 }
 
@@ -34,8 +35,9 @@ bool Aggregates::fit(const SiteLayout& layout, const Coord& block) {
 Aggregates::Aggregates(SiteLayoutPtr layout, const Coord& block) : layout_{std::move(layout)}, block_{block} {
   const std::string error = block_error(layout_->geometry(), block);
   TRELLIS_REQUIRE(error.empty(), error);
-  TRELLIS_REQUIRE(fit(*layout_, block), "aggregates of ", to_string(block), " do not divide the sub-lattices of ",
-                  layout_->lanes(), " lanes, ", to_string(layout_->sub_extents()));
+  TRELLIS_REQUIRE(fit(*layout_, block), "aggregates of ", to_string(block),
+                  " do not divide the sub-lattices of ", layout_->lanes(), " lanes, ",
+                  to_string(layout_->sub_extents()));
   for (int mu = 0; mu < Nd; ++mu) groups_per_direction_[mu] = layout_->sub_extents()[mu] / block_[mu];
   groups_ = int(product(groups_per_direction_));
   for (int parity = 0; parity < 2; ++parity) group_of_[parity].resize(size_t(layout_->blocks(parity)));
@@ -71,7 +73,8 @@ int Aggregates::group_and_lane(const Coord& coarse) const {
     lane[mu] = coarse[mu] / groups_per_direction_[mu];
     group[mu] = coarse[mu] % groups_per_direction_[mu];
   }
-  return int(site_index(group, groups_per_direction_)) * lanes() + int(site_index(lane, layout_->lane_extents()));
+  return int(site_index(group, groups_per_direction_)) * lanes() +
+         int(site_index(lane, layout_->lane_extents()));
 }
 
 std::vector<int32_t> Aggregates::sites_by_edge(int mu, bool is_last) const {
@@ -91,10 +94,12 @@ std::string block_error(const Geometry& geometry, const Coord& block) {
   for (int mu = 0; mu < Nd; ++mu) {
     if (is_legal(geometry, mu, block[mu])) continue;
     std::string legal;
-    for (const int extent : legal_extents(geometry, mu)) legal += (legal.empty() ? "" : ", ") + std::to_string(extent);
-    return message("blocks of ", to_string(block), " do not suit the lattice ", to_string(geometry.lattice()), " over ranks ",
-                   to_string(geometry.grid().extents()), ": in the direction ", "xyzt"[mu],
-                   " a rank has whole blocks of at least 2 sites, and the lattice has an even number of blocks; legal extents there: ",
+    for (const int extent : legal_extents(geometry, mu))
+      legal += (legal.empty() ? "" : ", ") + std::to_string(extent);
+    return message("blocks of ", to_string(block), " do not suit the lattice ", to_string(geometry.lattice()),
+                   " over ranks ", to_string(geometry.grid().extents()), ": in the direction ", "xyzt"[mu],
+                   " a rank has whole blocks of at least 2 sites, and the lattice has an even number of "
+                   "blocks; legal extents there: ",
                    legal.empty() ? "none" : legal);
   }
   return {};

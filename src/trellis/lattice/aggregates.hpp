@@ -1,9 +1,10 @@
 #pragma once
-/// Aggregates of multigrid: equal boxes of sites, each of which is one site of a coarse lattice. Pure integer code.
+/// Aggregates of multigrid: equal boxes of sites, each of which is one site of a coarse lattice. Pure integer
+/// code.
 ///
-/// The lanes of a block of sites lie in as many aggregates, side by side: a group. Kernels go from group to group,
-/// through the sites of an aggregate in the order of their coordinates, so that sums over an aggregate do not depend
-/// on lanes or ranks.
+/// The lanes of a block of sites lie in as many aggregates, side by side: a group. Kernels go from group to
+/// group, through the sites of an aggregate in the order of their coordinates, so that sums over an aggregate
+/// do not depend on lanes or ranks.
 #include "trellis/lattice/site_layout.hpp"
 
 namespace trellis {
@@ -33,8 +34,8 @@ class Aggregates {
   const std::vector<int32_t>& table() const { return table_; }
   /// [block] of a parity: its group.
   const std::vector<int32_t>& group_of(int parity) const { return group_of_[parity]; }
-  /// Sites of an aggregate, as numbers in its order, whose forward neighbour in the direction mu lies in the same
-  /// aggregate, and the others.
+  /// Sites of an aggregate, as numbers in its order, whose forward neighbour in the direction mu lies in the
+  /// same aggregate, and the others.
   std::vector<int32_t> inner(int mu) const { return sites_by_edge(mu, false); }
   std::vector<int32_t> face(int mu) const { return sites_by_edge(mu, true); }
   std::vector<int32_t> all() const;

@@ -91,7 +91,8 @@ CoarseMatrix::CoarseMatrix(SiteField links, SiteField diagonal)
   const Lattice& lattice = links_.lattice();
   condition_ = lattice.communicator().maximum(invert(inverse_, diagonal_, vectors_));
   if (!std::isfinite(condition_))
-    throw NumericError("a diagonal matrix of the coarse operator is singular: test vectors depend on each other there");
+    throw NumericError(
+        "a diagonal matrix of the coarse operator is singular: test vectors depend on each other there");
   link_halo_ = std::make_unique<HaloExchange>(links_, HaloShape{});
   link_halo_->exchange(links_);
   for (int parity = 0; parity < 2; ++parity) {
@@ -143,7 +144,8 @@ CoarseMatrix::Halo& CoarseMatrix::halo(const SiteField& in, int parity) const {
   return *entry;
 }
 
-void CoarseMatrix::hop(SiteField& out, int parity, const SiteField& in, const SiteField* add, double hop, bool is_dagger) const {
+void CoarseMatrix::hop(SiteField& out, int parity, const SiteField& in, const SiteField* add, double hop,
+                       bool is_dagger) const {
   Halo& neighbours = halo(in, parity);
   neighbours.exchange.exchange(in);
   CoarseHopCall call;
@@ -166,8 +168,8 @@ void CoarseMatrix::hop(SiteField& out, int parity, const SiteField& in, const Si
   });
 }
 
-void CoarseMatrix::multiply(SiteField& out, int parity, const SiteField& in, const SiteField* add, bool is_inverse,
-                            bool is_dagger) const {
+void CoarseMatrix::multiply(SiteField& out, int parity, const SiteField& in, const SiteField* add,
+                            bool is_inverse, bool is_dagger) const {
   CoarseMatrixCall call;
   call.matrix = (is_inverse ? inverse_ : diagonal_).raw(parity);
   call.in = in.raw(parity);
@@ -184,7 +186,8 @@ void CoarseMatrix::multiply(SiteField& out, int parity, const SiteField& in, con
 
 /// A product of a matrix takes 8 (2 n)^2 flop; matrices are read once, however many columns there are.
 Cost CoarseMatrix::diagonal_cost(int columns) const {
-  const double half = 0.5 * double(links_.lattice().volume()), real = double(element_bytes(links_.precision()));
+  const double half = 0.5 * double(links_.lattice().volume()),
+               real = double(element_bytes(links_.precision()));
   const double rows = 2.0 * vectors_;
   Cost cost = cost_of(half * columns * 8 * rows * rows, half * real * (2 * rows * rows + 4 * rows * columns));
   cost.launches = 1;
@@ -192,9 +195,11 @@ Cost CoarseMatrix::diagonal_cost(int columns) const {
 }
 
 Cost CoarseMatrix::hop_cost(int columns) const {
-  const double half = 0.5 * double(links_.lattice().volume()), real = double(element_bytes(links_.precision()));
+  const double half = 0.5 * double(links_.lattice().volume()),
+               real = double(element_bytes(links_.precision()));
   const double rows = 2.0 * vectors_;
-  Cost cost = cost_of(half * columns * 8 * (8 * rows * rows), half * real * (8 * 2 * rows * rows + 4 * rows * columns));
+  Cost cost = cost_of(half * columns * 8 * (8 * rows * rows),
+                      half * real * (8 * 2 * rows * rows + 4 * rows * columns));
   cost.launches = 1;
   const Geometry& g = links_.geometry();
   for (int mu = 0; mu < Nd; ++mu) {
@@ -208,7 +213,8 @@ Cost CoarseMatrix::hop_cost(int columns) const {
 }
 
 std::string CoarseOperator::name() const {
-  return message("coarse operator with ", matrix_->vectors(), " vectors on ", to_string(matrix_->lattice_ptr()->extents()));
+  return message("coarse operator with ", matrix_->vectors(), " vectors on ",
+                 to_string(matrix_->lattice_ptr()->extents()));
 }
 
 LinearOperatorPtr CoarseOperator::converted(Precision precision) const {
@@ -231,7 +237,8 @@ Cost CoarseOperator::cost(int columns) const {
 }
 
 std::string CoarseSchur::name() const {
-  return message("even-odd ", CoarseOperator(matrix_).name(), form_ == SchurForm::symmetric ? " (symmetric)" : " (asymmetric)");
+  return message("even-odd ", CoarseOperator(matrix_).name(),
+                 form_ == SchurForm::symmetric ? " (symmetric)" : " (asymmetric)");
 }
 
 LinearOperatorPtr CoarseSchur::converted(Precision precision) const {
@@ -240,12 +247,15 @@ LinearOperatorPtr CoarseSchur::converted(Precision precision) const {
 
 SpinorField& CoarseSchur::workspace(int which, int parity, int rhs) const {
   auto& field = workspace_[{which, parity, rhs}];
-  if (!field) field = std::make_unique<SpinorField>(matrix_->lattice_ptr(), matrix_->field_spec(subset_of(parity), rhs));
+  if (!field)
+    field =
+        std::make_unique<SpinorField>(matrix_->lattice_ptr(), matrix_->field_spec(subset_of(parity), rhs));
   return *field;
 }
 
 void CoarseSchur::multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums&) const {
-  SpinorField &odd = workspace(0, 1, in.rhs()), &odd_solution = workspace(1, 1, in.rhs()), &even = workspace(2, 0, in.rhs());
+  SpinorField &odd = workspace(0, 1, in.rhs()), &odd_solution = workspace(1, 1, in.rhs()),
+              &even = workspace(2, 0, in.rhs());
   const bool is_symmetric = form_ == SchurForm::symmetric;
   if (is_dagger && is_symmetric) {  // 1 - H^dagger A^-1 H^dagger A^-1, each the adjoint
     matrix_->multiply(even, 0, in, nullptr, true, true);
@@ -263,7 +273,9 @@ void CoarseSchur::multiply(SpinorField& out, const SpinorField& in, bool is_dagg
   matrix_->hop(out, 0, odd_solution, &out, -1.0, is_dagger);
 }
 
-Cost CoarseSchur::cost(int columns) const { return 2 * (matrix_->hop_cost(columns) + matrix_->diagonal_cost(columns)); }
+Cost CoarseSchur::cost(int columns) const {
+  return 2 * (matrix_->hop_cost(columns) + matrix_->diagonal_cost(columns));
+}
 
 void CoarseSchur::prepare_source(SpinorField& source, const SpinorField& b) const {
   SpinorField &odd = workspace(1, 1, b.rhs()), &even = workspace(2, 0, b.rhs());
@@ -281,7 +293,8 @@ void CoarseSchur::reconstruct(SpinorField& x, const SpinorField& solution, const
 }
 
 Cost CoarseSchur::source_cost(int columns) const {
-  return matrix_->hop_cost(columns) + (form_ == SchurForm::symmetric ? 2 : 1) * matrix_->diagonal_cost(columns);
+  return matrix_->hop_cost(columns) +
+         (form_ == SchurForm::symmetric ? 2 : 1) * matrix_->diagonal_cost(columns);
 }
 
 Cost CoarseSchur::reconstruction_cost(int columns) const {

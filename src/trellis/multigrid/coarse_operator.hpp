@@ -3,8 +3,8 @@
 ///
 ///   (D_c x)(X) = A(X) x(X) + sum_mu [ F_mu(X) x(X + mu) + g5 F_mu(X - mu)^dagger g5 x(X - mu) ]
 ///
-/// F_mu(X) are the forward legs of D between neighbouring aggregates: four matrices a site are stored, and A with its
-/// inverse. D + delta + i mu gamma5 becomes D_c + delta + i mu g5 exactly (arXiv:1303.1377).
+/// F_mu(X) are the forward legs of D between neighbouring aggregates: four matrices a site are stored, and A
+/// with its inverse. D + delta + i mu gamma5 becomes D_c + delta + i mu g5 exactly (arXiv:1303.1377).
 #include <map>
 
 #include "trellis/device/kernel_table.hpp"
@@ -32,11 +32,14 @@ class CoarseMatrix {
   double condition() const { return condition_; }
   size_t bytes() const { return links_.bytes() + diagonal_.bytes() + inverse_.bytes(); }
 
-  /// out = add + hop H in on the sites of a parity; add may be null. Fields have that parity and the other one, or both.
+  /// out = add + hop H in on the sites of a parity; add may be null. Fields have that parity and the other
+  /// one, or both.
   /// @pre out and in are different, unless full
-  void hop(SiteField& out, int parity, const SiteField& in, const SiteField* add, double hop, bool is_dagger) const;
+  void hop(SiteField& out, int parity, const SiteField& in, const SiteField* add, double hop,
+           bool is_dagger) const;
   /// out = add + A in, or A^-1 in. @pre out is not in
-  void multiply(SiteField& out, int parity, const SiteField& in, const SiteField* add, bool is_inverse, bool is_dagger) const;
+  void multiply(SiteField& out, int parity, const SiteField& in, const SiteField* add, bool is_inverse,
+                bool is_dagger) const;
   /// Of one hop to a parity, and of one A.
   Cost hop_cost(int columns) const;
   Cost diagonal_cost(int columns) const;

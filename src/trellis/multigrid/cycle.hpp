@@ -8,8 +8,8 @@ namespace trellis {
 class TwoLevelCycle final : public ApproximateInverse {
  public:
   /// For fields like those of `fine` with so many right-hand sides. Everything given outlives the cycle.
-  TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse, const MultigridParams& params,
-                double coarse_tolerance, int columns);
+  TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse,
+                const MultigridParams& params, double coarse_tolerance, int columns);
   void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override;
 
  private:

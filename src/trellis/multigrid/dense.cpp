@@ -53,7 +53,8 @@ DenseInverse inverse_of(const DenseMatrix& A) {
     int pivot = k;
     for (int i = k + 1; i < n; ++i)
       if (std::abs(left.at(i, k)) > std::abs(left.at(pivot, k))) pivot = i;
-    if (!(std::abs(left.at(pivot, k)) > 0)) return {std::move(right), std::numeric_limits<double>::infinity()};
+    if (!(std::abs(left.at(pivot, k)) > 0))
+      return {std::move(right), std::numeric_limits<double>::infinity()};
     for (int j = 0; j < n; ++j) {
       std::swap(left.at(k, j), left.at(pivot, j));
       std::swap(right.at(k, j), right.at(pivot, j));

@@ -12,7 +12,8 @@ struct TriangularFactor {
 };
 TriangularFactor inverse_of_cholesky_factor(const DenseMatrix& G);
 
-/// A^-1 by elimination with row pivots, and the largest |element| of both multiplied: an estimate of the condition.
+/// A^-1 by elimination with row pivots, and the largest |element| of both multiplied: an estimate of the
+/// condition.
 struct DenseInverse {
   DenseMatrix inverse;
   double condition = 0;  ///< infinity where A is singular

@@ -34,9 +34,11 @@ class ForwardLegs {
       call.out = out.raw(parity);
       call.mu = mu;
       call.slots = columns_.rhs();
-      dispatch_unquantised(columns_.spec().backend, columns_.precision(), columns_.layout().lanes(), [&]<class Layout, class Storage>() {
-        launch_forward_leg<Layout, Storage>(call, SiteRange(columns_.layout().blocks(parity)));
-      });
+      dispatch_unquantised(columns_.spec().backend, columns_.precision(), columns_.layout().lanes(),
+                           [&]<class Layout, class Storage>() {
+                             launch_forward_leg<Layout, Storage>(call,
+                                                                 SiteRange(columns_.layout().blocks(parity)));
+                           });
     }
   }
 
@@ -46,7 +48,8 @@ class ForwardLegs {
   HaloExchange halo_;
 };
 
-/// Adds factor T, and with `both` its adjoint g5 T^dagger g5, to the matrices that a slot of a coarse field has.
+/// Adds factor T, and with `both` its adjoint g5 T^dagger g5, to the matrices that a slot of a coarse field
+/// has.
 void add_products(std::vector<double>& reals, const DenseMatrix& T, std::complex<double> factor, bool both) {
   const int rows = T.n, n = rows / 2;
   for (int column = 0; column < rows; ++column)
@@ -76,7 +79,8 @@ class CoarseFields {
     });
   }
   /// F_mu, with the phase of the boundary of the lattice.
-  void set_links(SiteField& links, int mu, const Prolongator::Products& products, double factor, std::complex<double> boundary) {
+  void set_links(SiteField& links, int mu, const Prolongator::Products& products, double factor,
+                 std::complex<double> boundary) {
     const Geometry& g = P_.coarse_lattice()->geometry();
     for_each([&](int group, int lane, std::vector<double>&) {
       const Coord coarse = P_.aggregates().coarse_coord(group, lane);
@@ -125,7 +129,8 @@ CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P) {
       const double factor = mu < 3 ? -0.5 * params.nu / params.xi0 : -0.5;
       legs.apply(image, mu);
       fields.add_to_diagonal(P.products_with(image, P.aggregates().inner(mu), mu, false), factor, true);
-      fields.set_links(host, mu, P.products_with(image, P.aggregates().face(mu), mu, false), factor, params.boundary[size_t(mu)]);
+      fields.set_links(host, mu, P.products_with(image, P.aggregates().face(mu), mu, false), factor,
+                       params.boundary[size_t(mu)]);
     }
   });
   on_host(diagonal, [&](SiteField& host) { fields.set_diagonal(host); });

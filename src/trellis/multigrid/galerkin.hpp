@@ -6,8 +6,8 @@
 
 namespace trellis {
 
-/// The coarse matrices of M, in the storage of P. Only forward legs of M are multiplied: those within an aggregate are a
-/// part of A(X), with their adjoints g5 .. g5, those that leave it are F_mu(X). Collective.
+/// The coarse matrices of M, in the storage of P. Only forward legs of M are multiplied: those within an
+/// aggregate are a part of A(X), with their adjoints g5 .. g5, those that leave it are F_mu(X). Collective.
 /// @pre M has the storage and the site order of P's columns, and P^dagger P = 1
 CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P);
 

@@ -13,14 +13,20 @@ namespace trellis {
 
 namespace {
 
-/// Everything of a cycle for one operator; fields are converted where its site order is not that of the prolongator.
+/// Everything of a cycle for one operator; fields are converted where its site order is not that of the
+/// prolongator.
 class BoundCycle final : public ApproximateInverse {
  public:
   BoundCycle(MultigridPtr multigrid, LinearOperatorPtr own, const LinearOperator& A, int columns)
       : multigrid_{std::move(multigrid)},
         fine_{own ? OperatorCopies(std::move(own)) : OperatorCopies(A)},
         coarse_{LinearOperatorPtr(std::make_shared<CoarseOperator>(multigrid_->coarse()))},
-        cycle_{fine_, multigrid_->prolongator(), coarse_, multigrid_->params(), multigrid_->params().coarse_tolerance, columns} {
+        cycle_{fine_,
+               multigrid_->prolongator(),
+               coarse_,
+               multigrid_->params(),
+               multigrid_->params().coarse_tolerance,
+               columns} {
     if (&*fine_ == &A) return;
     residual_.emplace(fine_->make_field(columns));
     step_.emplace(fine_->make_field(columns));
@@ -43,8 +49,8 @@ class BoundCycle final : public ApproximateInverse {
 
 const WilsonOperator& wilson_operator(const LinearOperator& A) {
   const auto* M = dynamic_cast<const WilsonOperator*>(&A);
-  TRELLIS_REQUIRE(M, "multigrid serves Wilson, clover and twisted-mass operators on all sites, not ", A.name(),
-                  ": it stands outside of even-odd preconditioning, which its smoother has inside");
+  TRELLIS_REQUIRE(M, "multigrid serves Wilson, clover and twisted-mass operators on all sites, not ",
+                  A.name(), ": it stands outside of even-odd preconditioning, which its smoother has inside");
   return *M;
 }
 
@@ -55,14 +61,15 @@ WilsonParams without_masses(WilsonParams params) {
 }
 
 bool are_alike(const WilsonParams& a, const WilsonParams& b) {
-  return a.mass == b.mass && a.csw_spatial == b.csw_spatial && a.csw_temporal == b.csw_temporal && a.nu == b.nu && a.xi0 == b.xi0 &&
-         a.twisted_mass == b.twisted_mass && a.boundary == b.boundary;
+  return a.mass == b.mass && a.csw_spatial == b.csw_spatial && a.csw_temporal == b.csw_temporal &&
+         a.nu == b.nu && a.xi0 == b.xi0 && a.twisted_mass == b.twisted_mass && a.boundary == b.boundary;
 }
 
 }  // namespace
 
-Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix, std::shared_ptr<const Prolongator> prolongator,
-                     CoarseMatrixPtr coarse, MultigridSetupReport report)
+Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix,
+                     std::shared_ptr<const Prolongator> prolongator, CoarseMatrixPtr coarse,
+                     MultigridSetupReport report)
     : params_{std::move(params)},
       matrix_{std::move(matrix)},
       prolongator_{std::move(prolongator)},
@@ -74,24 +81,27 @@ MultigridPtr Multigrid::make(const WilsonOperator& M, const MultigridParams& par
 }
 
 std::string Multigrid::name() const {
-  return message("multigrid of two levels with ", params_.vectors, " vectors on blocks of ", to_string(params_.block), " for ",
-                 WilsonOperator(matrix_).name());
+  return message("multigrid of two levels with ", params_.vectors, " vectors on blocks of ",
+                 to_string(params_.block), " for ", WilsonOperator(matrix_).name());
 }
 
 void Multigrid::require_belong_to(const LinearOperator& A) const {
   const WilsonMatrix& M = *wilson_operator(A).matrix();
-  TRELLIS_REQUIRE(A.domain_lattice() == prolongator_->fine_lattice(), "the ", name(), " lives on another lattice than ", A.name());
+  TRELLIS_REQUIRE(A.domain_lattice() == prolongator_->fine_lattice(), "the ", name(),
+                  " lives on another lattice than ", A.name());
   TRELLIS_REQUIRE(are_alike(without_masses(M.params()), without_masses(matrix_->params())), "the ", name(),
                   " was made for another clover coefficient, anisotropy or boundary than ", A.name(), " has");
-  TRELLIS_REQUIRE(M.gauge_field() == matrix_->gauge_field() || has_same_links(*M.gauge_field(), *matrix_->gauge_field()), "the ",
-                  name(), " was made for other links than those of ", A.name(), ": update it, or make it anew");
+  TRELLIS_REQUIRE(
+      M.gauge_field() == matrix_->gauge_field() || has_same_links(*M.gauge_field(), *matrix_->gauge_field()),
+      "the ", name(), " was made for other links than those of ", A.name(), ": update it, or make it anew");
 }
 
 MultigridPtr Multigrid::at(const WilsonOperator& M) const {
   require_belong_to(M);
   const WilsonParams &wanted = M.matrix()->params(), &own = matrix_->params();
   if (are_alike(wanted, own)) return shared_from_this();
-  const CoarseMatrixPtr coarse = coarse_->shifted(wanted.mass - own.mass, wanted.twisted_mass - own.twisted_mass);
+  const CoarseMatrixPtr coarse =
+      coarse_->shifted(wanted.mass - own.mass, wanted.twisted_mass - own.twisted_mass);
   const auto matrix = std::make_shared<WilsonMatrix>(*matrix_->gauge_field(), wanted, matrix_->choice());
   return MultigridPtr(new Multigrid(params_, matrix, prolongator_, coarse, report_));
 }
@@ -104,7 +114,8 @@ std::unique_ptr<ApproximateInverse> Multigrid::cycle(const LinearOperator& A, in
   MultigridPtr own = at(wilson_operator(A));
   const SpinorField probe = A.make_field(1);
   const SpinorField& columns_of_P = prolongator_->columns();
-  const bool is_alike = probe.layout_ptr() == columns_of_P.layout_ptr() && probe.precision() == columns_of_P.precision();
+  const bool is_alike =
+      probe.layout_ptr() == columns_of_P.layout_ptr() && probe.precision() == columns_of_P.precision();
   LinearOperatorPtr converted = is_alike ? nullptr : std::make_shared<WilsonOperator>(own->matrix());
   return std::make_unique<BoundCycle>(std::move(own), std::move(converted), A, columns);
 }
@@ -121,11 +132,12 @@ class MultigridRecipe final : public SolverRecipe {
     return message("multigrid (", p.vectors, " vectors, blocks of ", to_string(p.block), ")");
   }
   SolveLimits limits() const override {
-    return {spec_.tolerance, spec_.max_iterations, spec_.records_history, spec_.fallback, spec_.iterations, spec_.tightened};
+    return {spec_.tolerance, spec_.max_iterations, spec_.records_history,
+            spec_.fallback,  spec_.iterations,     spec_.tightened};
   }
   SolverSpec limited(const SolveLimits& l) const override {
-    return MultigridSpec{spec_.multigrid, l.tolerance, l.max_iterations, spec_.restart_length, l.records_history, l.fallback,
-                         l.iterations, l.tightened};
+    return MultigridSpec{spec_.multigrid,   l.tolerance, l.max_iterations, spec_.restart_length,
+                         l.records_history, l.fallback,  l.iterations,     l.tightened};
   }
   std::optional<SolverSpec> surer() const override {
     CgSpec cg;
@@ -134,8 +146,14 @@ class MultigridRecipe final : public SolverRecipe {
   }
   std::optional<Precision> storage() const override { return spec_.multigrid->params().storage; }
   SolveReport solve(const OperatorCopies& A, SpinorField& x, const SpinorField& b) const override {
-    GcrSpec gcr{spec_.tolerance, spec_.max_iterations, spec_.restart_length, spec_.records_history, spec_.fallback, spec_.iterations,
-                Preconditioner(SolverSpec(spec_)), spec_.tightened};
+    GcrSpec gcr{spec_.tolerance,
+                spec_.max_iterations,
+                spec_.restart_length,
+                spec_.records_history,
+                spec_.fallback,
+                spec_.iterations,
+                Preconditioner(SolverSpec(spec_)),
+                spec_.tightened};
     SolveReport report = SolverSpec(MixedPrecisionSpec{gcr, Precision::single_precision})->solve(A, x, b);
     report.method = name(*A);
     return report;

@@ -1,6 +1,6 @@
 #pragma once
-/// Adaptive aggregation-based multigrid for Wilson, clover and twisted-mass quarks (A. Frommer, K. Kahl, S. Krieg,
-/// B. Leder, M. Rottmann, arXiv:1303.1377), as a value that belongs to an operator.
+/// Adaptive aggregation-based multigrid for Wilson, clover and twisted-mass quarks (A. Frommer, K. Kahl, S.
+/// Krieg, B. Leder, M. Rottmann, arXiv:1303.1377), as a value that belongs to an operator.
 ///
 /// One cycle, K ~ M^-1:  x = P D_c^-1 P^dagger r, D_c^-1 being solved loosely; then x += smoother of r - M x.
 #include <memory>
@@ -31,18 +31,21 @@ struct MultigridSetupReport {
   std::vector<double> residual;  ///< mean |M v| / |v| of the test vectors at first and after each sweep
   double worst_residual = 0;     ///< of a single vector, at the end
   double condition = 0;          ///< largest estimate of a diagonal matrix of the coarse operator
-  double seconds = 0;       ///< in all, and of its parts
-  double seconds_of_smoothing = 0, seconds_of_sweeps = 0, seconds_of_orthonormalisation = 0, seconds_of_coarse_operator = 0;
+  double seconds = 0;            ///< in all, and of its parts
+  double seconds_of_smoothing = 0, seconds_of_sweeps = 0, seconds_of_orthonormalisation = 0,
+         seconds_of_coarse_operator = 0;
   Cost cost;
 };
 
 class Multigrid final : public Prepared, public std::enable_shared_from_this<Multigrid> {
  public:
   /// Set-up: from random vectors, the same on any ranks, threads and lanes. Collective.
-  /// @throws BadArgument: the lattice cannot be cut into such blocks; NumericError: the vectors depend on each other
+  /// @throws BadArgument: the lattice cannot be cut into such blocks; NumericError: the vectors depend on
+  /// each other
   static std::shared_ptr<const Multigrid> make(const WilsonOperator& M, const MultigridParams& params);
 
-  /// The same test vectors for another mass or twisted mass on the same links: P stays, and D_c is shifted exactly.
+  /// The same test vectors for another mass or twisted mass on the same links: P stays, and D_c is shifted
+  /// exactly.
   std::shared_ptr<const Multigrid> at(const WilsonOperator& M) const;
 
   std::string name() const override;
@@ -72,7 +75,8 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
 };
 using MultigridPtr = std::shared_ptr<const Multigrid>;
 
-/// The solver: flexible GCR in single precision, true residuals in double. Inside another solver it is one cycle.
+/// The solver: flexible GCR in single precision, true residuals in double. Inside another solver it is one
+/// cycle.
 struct MultigridSpec {
   MultigridPtr multigrid;
   double tolerance = 1e-10;

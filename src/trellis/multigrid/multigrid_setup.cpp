@@ -38,16 +38,19 @@ WilsonMatrixPtr in_fitting_lanes(const WilsonMatrix& M, const MultigridParams& p
   for (const int lanes : {0, 16, 8, 4, 1}) {
     if (lanes > native_lanes(params.storage)) continue;
     choice.lanes = lanes;
-    const SpinorField probe(M.hop().lattice_ptr(), {.precision = params.storage, .backend = choice.backend, .lanes = lanes});
+    const SpinorField probe(M.hop().lattice_ptr(),
+                            {.precision = params.storage, .backend = choice.backend, .lanes = lanes});
     if (Aggregates::fit(probe.layout(), params.block)) break;
   }
   return std::make_shared<WilsonMatrix>(*M.gauge_field(), M.params(), choice);
 }
 
 MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
-  TRELLIS_REQUIRE(!is_16_bit(params.storage), "multigrid keeps its vectors in double or single, not in ", name_of(params.storage));
+  TRELLIS_REQUIRE(!is_16_bit(params.storage), "multigrid keeps its vectors in double or single, not in ",
+                  name_of(params.storage));
   TRELLIS_REQUIRE(params.sweeps >= 0, "multigrid needs 0 or more sweeps of its set-up, not ", params.sweeps);
-  TRELLIS_REQUIRE(params.smoothing >= 1, "multigrid needs at least one smoothing step, not ", params.smoothing);
+  TRELLIS_REQUIRE(params.smoothing >= 1, "multigrid needs at least one smoothing step, not ",
+                  params.smoothing);
   params.block = block_of(M, params);
   return params;
 }
@@ -75,7 +78,8 @@ void orthogonalise(SpinorField& vectors) {
     columns.push_back(with_columns(vectors, 1));
     copy_columns(columns.back(), 0, vectors, j, 1);
     const FieldList before = first_of(columns, size_t(j));
-    for (int pass = 0; pass < 2 && j > 0; ++pass) subtract_each(columns.back(), dots_each(before, columns.back()), before);
+    for (int pass = 0; pass < 2 && j > 0; ++pass)
+      subtract_each(columns.back(), dots_each(before, columns.back()), before);
     normalise(columns.back());
     copy_columns(vectors, j, columns.back(), 0, 1);
   }
@@ -141,7 +145,8 @@ void MultigridSetup::improve(SpinorField& vectors) {
   const Stopwatch watch;
   const OperatorCopies coarse{LinearOperatorPtr(std::make_shared<CoarseOperator>(coarse_))};
   replace_in_parts(vectors, [&](int columns) {
-    return std::make_unique<TwoLevelCycle>(fine_, *prolongator_, coarse, params_, params_.setup_coarse_tolerance, columns);
+    return std::make_unique<TwoLevelCycle>(fine_, *prolongator_, coarse, params_,
+                                           params_.setup_coarse_tolerance, columns);
   });
   report_.seconds_of_sweeps += watch.seconds();
 }
@@ -168,8 +173,9 @@ void MultigridSetup::build(const SpinorField& vectors) {
   copy(prolongator_->columns(), vectors);
   const double pivot = prolongator_->orthonormalise(least_independent);
   if (!(pivot > least_independent))
-    throw NumericError(message("the set-up of multigrid: in some block a test vector has only ", pivot,
-                               " of its square beside the vectors before it; fewer vectors or larger blocks help"));
+    throw NumericError(
+        message("the set-up of multigrid: in some block a test vector has only ", pivot,
+                " of its square beside the vectors before it; fewer vectors or larger blocks help"));
   report_.seconds_of_orthonormalisation += watch.seconds();
   watch = Stopwatch();
   coarse_ = galerkin_product(*matrix_, *prolongator_);

@@ -17,7 +17,8 @@ SpinorField columns_like(const SpinorField& like, int vectors) {
   TRELLIS_REQUIRE(like.subset() == Subset::full && like.reals() == spinor_reals && like.slices() == 1 &&
                       !is_16_bit(like.precision()),
                   "a prolongator has full spinors in double or single");
-  TRELLIS_REQUIRE(vectors >= 1 && vectors <= most_vectors, "a prolongator has 1 to ", most_vectors, " vectors, not ", vectors);
+  TRELLIS_REQUIRE(vectors >= 1 && vectors <= most_vectors, "a prolongator has 1 to ", most_vectors,
+                  " vectors, not ", vectors);
   FieldSpec spec = like.spec();
   spec.rhs = vectors;
   return {like.lattice_ptr(), spec};
@@ -38,7 +39,8 @@ Prolongator::Prolongator(const SpinorField& like, const Coord& block, int vector
   for (int parity = 0; parity < 2; ++parity) {
     group_of_[parity] = {aggregates_.group_of(parity), backend};
     for (int site = 0; site < coarse_layout_->blocks(parity); ++site)
-      lanes_of_parity_[parity].push_back(aggregates_.group_and_lane(coarse_layout_->coord({parity, site, 0})));
+      lanes_of_parity_[parity].push_back(
+          aggregates_.group_and_lane(coarse_layout_->coord({parity, site, 0})));
     lane_of_[parity] = {lanes_of_parity_[parity], backend};
   }
 }
@@ -54,8 +56,8 @@ FieldSpec Prolongator::coarse_spec(int rhs) const {
 Memory& Prolongator::lanes_memory(int rhs) const {
   Memory& memory = lanes_memory_[rhs];
   if (memory.bytes() == 0)
-    memory = Memory(size_t(aggregates_.groups()) * size_t(aggregates_.lanes()) * size_t(rhs) * size_t(coarse_reals()) *
-                        element_bytes(columns_.precision()),
+    memory = Memory(size_t(aggregates_.groups()) * size_t(aggregates_.lanes()) * size_t(rhs) *
+                        size_t(coarse_reals()) * element_bytes(columns_.precision()),
                     columns_.spec().backend);
   return memory;
 }
@@ -68,9 +70,11 @@ void Prolongator::move_lanes(const SiteField& coarse, Memory& lanes, bool is_gat
     call.coarse = coarse.raw(parity);
     call.reals = coarse_reals();
     call.slots = coarse.rhs();
-    dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
-      launch_coarse_lanes<Layout, Storage>(call, is_gathering, SiteRange(coarse_layout_->blocks(parity)));
-    });
+    dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(),
+                         [&]<class Layout, class Storage>() {
+                           launch_coarse_lanes<Layout, Storage>(call, is_gathering,
+                                                                SiteRange(coarse_layout_->blocks(parity)));
+                         });
   }
 }
 
@@ -78,7 +82,8 @@ void Prolongator::restrict_to(SiteField& coarse, const SpinorField& fine) const 
   TRELLIS_REQUIRE(fine.layout_ptr() == columns_.layout_ptr() && fine.precision() == columns_.precision() &&
                       fine.subset() == Subset::full && fine.reals() == spinor_reals,
                   "restriction: the field is not like the prolongator's columns");
-  TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()), "restriction: the coarse field is of another kind");
+  TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()),
+                  "restriction: the coarse field is of another kind");
   Memory& lanes = lanes_memory(fine.rhs());
   RestrictCall call;
   call.aggregates = table();
@@ -89,9 +94,10 @@ void Prolongator::restrict_to(SiteField& coarse, const SpinorField& fine) const 
   call.out = lanes.data();
   call.vectors = vectors();
   call.rhs = fine.rhs();
-  dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
-    launch_restrict<Layout, Storage>(call, SiteRange(aggregates_.groups()));
-  });
+  dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(),
+                       [&]<class Layout, class Storage>() {
+                         launch_restrict<Layout, Storage>(call, SiteRange(aggregates_.groups()));
+                       });
   move_lanes(coarse, lanes, true);
 }
 
@@ -99,7 +105,8 @@ void Prolongator::prolong_to(SpinorField& fine, const SiteField& coarse) const {
   TRELLIS_REQUIRE(fine.layout_ptr() == columns_.layout_ptr() && fine.precision() == columns_.precision() &&
                       fine.subset() == Subset::full && fine.reals() == spinor_reals,
                   "prolongation: the field is not like the prolongator's columns");
-  TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()), "prolongation: the coarse field is of another kind");
+  TRELLIS_REQUIRE(coarse.spec() == coarse_spec(fine.rhs()),
+                  "prolongation: the coarse field is of another kind");
   Memory& lanes = lanes_memory(fine.rhs());
   move_lanes(coarse, lanes, false);
   for (int parity = 0; parity < 2; ++parity) {
@@ -110,20 +117,22 @@ void Prolongator::prolong_to(SpinorField& fine, const SiteField& coarse) const {
     call.in = lanes.data();
     call.vectors = vectors();
     call.rhs = fine.rhs();
-    dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
-      launch_prolong<Layout, Storage>(call, SiteRange(columns_.layout().blocks(parity)));
-    });
+    dispatch_unquantised(columns_.spec().backend, columns_.precision(), aggregates_.lanes(),
+                         [&]<class Layout, class Storage>() {
+                           launch_prolong<Layout, Storage>(call, SiteRange(columns_.layout().blocks(parity)));
+                         });
   }
 }
 
-Prolongator::Products Prolongator::products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu,
-                                                 bool in_double) const {
+Prolongator::Products Prolongator::products_with(const SpinorField& right, const std::vector<int32_t>& subset,
+                                                 int mu, bool in_double) const {
   TRELLIS_REQUIRE(right.layout_ptr() == columns_.layout_ptr() && right.spec() == columns_.spec(),
                   "products over aggregates: the field is not like the prolongator's columns");
   const Backend backend = columns_.spec().backend;
   const KernelTable<int32_t> sites(subset, backend);
   Products products{aggregates_.groups(), aggregates_.lanes(), 2 * vectors(), {}};
-  products.values.resize(2 * size_t(products.groups) * size_t(products.lanes) * size_t(products.rows) * size_t(products.rows));
+  products.values.resize(2 * size_t(products.groups) * size_t(products.lanes) * size_t(products.rows) *
+                         size_t(products.rows));
   const bool has_doubles = in_double || columns_.precision() == Precision::double_precision;
   Memory memory(products.values.size() * (has_doubles ? sizeof(double) : sizeof(float)), backend);
   AggregateProductsCall call;
@@ -147,9 +156,10 @@ Prolongator::Products Prolongator::products_with(const SpinorField& right, const
   }
   call.is_in_double = has_doubles;
   call.out = memory.data();
-  dispatch_unquantised(backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
-    launch_aggregate_products<Layout, Storage>(call, SiteRange(aggregates_.groups()));
-  });
+  dispatch_unquantised(backend, columns_.precision(), aggregates_.lanes(),
+                       [&]<class Layout, class Storage>() {
+                         launch_aggregate_products<Layout, Storage>(call, SiteRange(aggregates_.groups()));
+                       });
   if (has_doubles) {
     memory.copy_to_host(products.values.data(), memory.bytes());
   } else {
@@ -164,8 +174,9 @@ DenseMatrix Prolongator::Products::matrix(int group, int lane) const {
   DenseMatrix m(rows);
   for (int column = 0; column < rows; ++column)
     for (int row = 0; row < rows; ++row) {
-      const size_t at = 2 * ((size_t(group) * size_t(rows) + size_t(column)) * size_t(rows) + size_t(row)) * size_t(lanes) +
-                        size_t(lane);
+      const size_t at =
+          2 * ((size_t(group) * size_t(rows) + size_t(column)) * size_t(rows) + size_t(row)) * size_t(lanes) +
+          size_t(lane);
       m.at(row, column) = {values[at], values[at + size_t(lanes)]};
     }
   return m;
@@ -175,7 +186,8 @@ DenseMatrix Prolongator::Products::matrix(int group, int lane) const {
 double Prolongator::mix_by_products(double least) {
   const int n = vectors(), W = aggregates_.lanes();
   const Products products = products_with(columns_, aggregates_.all(), -1, true);
-  std::vector<double> mixing(size_t(2 * chiralities) * size_t(products.groups) * size_t(n) * size_t(n) * size_t(W));
+  std::vector<double> mixing(size_t(2 * chiralities) * size_t(products.groups) * size_t(n) * size_t(n) *
+                             size_t(W));
   double worst = 1;
   for (int group = 0; group < products.groups; ++group)
     for (int lane = 0; lane < W; ++lane) {
@@ -188,9 +200,12 @@ double Prolongator::mix_by_products(double least) {
         if (!(factor.least_pivot >= worst)) worst = factor.least_pivot;
         for (int j = 0; j < n; ++j)
           for (int i = 0; i <= j; ++i) {
-            const size_t at = 2 * (((size_t(group) * chiralities + size_t(chirality)) * size_t(n) + size_t(j)) * size_t(n) + size_t(i)) *
-                                  size_t(W) +
-                              size_t(lane);
+            const size_t at =
+                2 *
+                    (((size_t(group) * chiralities + size_t(chirality)) * size_t(n) + size_t(j)) * size_t(n) +
+                     size_t(i)) *
+                    size_t(W) +
+                size_t(lane);
             mixing[at] = factor.inverse.at(i, j).real();
             mixing[at + size_t(W)] = factor.inverse.at(i, j).imag();
           }
@@ -202,7 +217,8 @@ double Prolongator::mix_by_products(double least) {
   const bool is_double = columns_.precision() == Precision::double_precision;
   const std::vector<float> in_float(mixing.begin(), mixing.end());
   Memory matrix(mixing.size() * (is_double ? sizeof(double) : sizeof(float)), backend);
-  matrix.copy_from_host(is_double ? static_cast<const void*>(mixing.data()) : in_float.data(), matrix.bytes());
+  matrix.copy_from_host(is_double ? static_cast<const void*>(mixing.data()) : in_float.data(),
+                        matrix.bytes());
   for (int parity = 0; parity < 2; ++parity) {
     MixColumnsCall call;
     call.group_of = group_of_[parity].data();

@@ -1,9 +1,12 @@
 #pragma once
-/// The prolongator P of a Wilson-type operator: columns of test vectors, orthonormal in each aggregate and chirality,
-///   P^dagger P = 1,   gamma5 P = P gamma5_c,   gamma5_c = +1, -1 on the two halves of the numbers of a coarse site.
+/// The prolongator P of a Wilson-type operator: columns of test vectors, orthonormal in each aggregate and
+/// chirality,
+///   P^dagger P = 1,   gamma5 P = P gamma5_c,   gamma5_c = +1, -1 on the two halves of the numbers of a
+///   coarse site.
 ///
-/// The columns are the right-hand sides of one spinor field: its upper spins are the columns of chirality +, its lower
-/// ones those of chirality -. (A. Frommer, K. Kahl, S. Krieg, B. Leder, M. Rottmann, arXiv:1303.1377)
+/// The columns are the right-hand sides of one spinor field: its upper spins are the columns of chirality +,
+/// its lower ones those of chirality -. (A. Frommer, K. Kahl, S. Krieg, B. Leder, M. Rottmann,
+/// arXiv:1303.1377)
 #include <map>
 #include <memory>
 
@@ -31,10 +34,10 @@ class Prolongator {
 
   SpinorField& columns() { return columns_; }
   const SpinorField& columns() const { return columns_; }
-  /// Makes the columns orthonormal in each aggregate and chirality, in their order (Cholesky factors of their products,
-  /// twice). Returns the least part of a column's |v|^2, in any aggregate and chirality, that the columns before it
-  /// lacked; where that is not above `least`, some aggregate has columns that depend on each other, and the columns are
-  /// left as they were. Collective.
+  /// Makes the columns orthonormal in each aggregate and chirality, in their order (Cholesky factors of their
+  /// products, twice). Returns the least part of a column's |v|^2, in any aggregate and chirality, that the
+  /// columns before it lacked; where that is not above `least`, some aggregate has columns that depend on
+  /// each other, and the columns are left as they were. Collective.
   double orthonormalise(double least);
 
   /// coarse = P^dagger fine, and fine = P coarse.
@@ -48,10 +51,12 @@ class Prolongator {
     /// The matrix of the aggregate in a lane of a group, chirality blocks included.
     DenseMatrix matrix(int group, int lane) const;
   };
-  /// sum_x columns^dagger right over the sites `subset` of each aggregate; `mu` >= 0: of (1 - gamma_mu) psi, else of
-  /// equal chiralities only. Sums of one site after the other, in double or in the storage of the columns.
+  /// sum_x columns^dagger right over the sites `subset` of each aggregate; `mu` >= 0: of (1 - gamma_mu) psi,
+  /// else of equal chiralities only. Sums of one site after the other, in double or in the storage of the
+  /// columns.
   /// @pre right is like columns()
-  Products products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu, bool in_double) const;
+  Products products_with(const SpinorField& right, const std::vector<int32_t>& subset, int mu,
+                         bool in_double) const;
 
   size_t bytes() const { return columns_.bytes(); }
 

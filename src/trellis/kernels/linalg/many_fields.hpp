@@ -66,7 +66,8 @@ struct ManyFields {
   }
 };
 
-/// N = 0: any even number of reals, pair by pair. Not in fixed point, whose scale needs all of a site at once.
+/// N = 0: any even number of reals, pair by pair. Not in fixed point, whose scale needs all of a site at
+/// once.
 template <class Layout, class Storage>
 struct ManyFields<Layout, Storage, 0> {
   using Plain = AnyReals<Layout, Storage>;

@@ -145,8 +145,8 @@ void subtract(const ManyFieldsCall& call, const SiteRange& sites) {
 
 template <class Layout, class Storage>
 void require_any_reals(int reals) {
-  TRELLIS_REQUIRE((ManyFields<Layout, Storage, 0>::is_built) && reals % 2 == 0, "products of many fields of ", reals,
-                  " reals a site: expected 24 or 6, or in storage without scales any even number");
+  TRELLIS_REQUIRE((ManyFields<Layout, Storage, 0>::is_built) && reals % 2 == 0, "products of many fields of ",
+                  reals, " reals a site: expected 24 or 6, or in storage without scales any even number");
 }
 }  // namespace
 

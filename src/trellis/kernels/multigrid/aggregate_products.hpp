@@ -1,11 +1,11 @@
 #pragma once
-/// Products of fields of columns over aggregates, and columns mixed aggregate by aggregate: what the prolongator is made
-/// orthonormal with, and what makes the coarse operator.
+/// Products of fields of columns over aggregates, and columns mixed aggregate by aggregate: what the
+/// prolongator is made orthonormal with, and what makes the coarse operator.
 ///
 ///   products: out(X)_ab = sum_{x in X} left_a(x)^dagger right_b(x),   a, b = (chirality, vector)
 ///
-/// The columns of chirality - may be those of (1 - gamma_mu) psi: its upper spins are h_s = phase_s psi_{spin_s} for a psi
-/// with lower spins only, and (1 - gamma_mu)^2 = 2 (1 - gamma_mu), so that
+/// The columns of chirality - may be those of (1 - gamma_mu) psi: its upper spins are h_s = phase_s
+/// psi_{spin_s} for a psi with lower spins only, and (1 - gamma_mu)^2 = 2 (1 - gamma_mu), so that
 ///   psi^dagger (1 - gamma_mu) phi = h(psi)^dagger h(phi).
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 
@@ -21,7 +21,8 @@ struct AggregateProductsCall {
   int spin[2] = {2, 3};   ///< of h, where chiralities differ
   double phase_re[2] = {1, 1}, phase_im[2] = {0, 0};
   bool is_in_double = true;  ///< sums, products and out are doubles; else they are numbers of the fields
-  void* out = nullptr;       ///< [group][chirality, vector of right][chirality, vector of left][re, im][lane]: by columns
+  void* out =
+      nullptr;  ///< [group][chirality, vector of right][chirality, vector of left][re, im][lane]: by columns
 };
 
 /// Term: the numbers that are multiplied and summed.
@@ -64,14 +65,16 @@ class AggregateProducts {
     for (int s = 0; s < subset_count_; ++s) {
       const int32_t entry = sites_[size_t(group) * size_t(count_) + size_t(subset_[s])];
       const Side left{left_[entry & 1], entry >> 1, rows, row_chirality, row_chirality != column_chirality};
-      const Side right{right_[entry & 1], entry >> 1, columns, column_chirality, row_chirality != column_chirality};
+      const Side right{right_[entry & 1], entry >> 1, columns, column_chirality,
+                       row_chirality != column_chirality};
       for (int k = 0; k < half_components; ++k) {
         Complex<Real> a[width], b[width];
         unroll<width>([&](auto i) TRELLIS_INLINE_LAMBDA {
           a[i] = load(left, i, k);
           b[i] = load(right, i, k);
         });
-        unroll<width * width>([&](auto i) TRELLIS_INLINE_LAMBDA { conj_mul_add(sum[i], a[i / width], b[i % width]); });
+        unroll<width * width>(
+            [&](auto i) TRELLIS_INLINE_LAMBDA { conj_mul_add(sum[i], a[i / width], b[i % width]); });
       }
     }
     for (int i = 0; i < width; ++i)
@@ -97,8 +100,9 @@ class AggregateProducts {
     const bool is_turned = side.is_projected && side.chirality == 1;
     const int component = is_turned ? 3 * spin_[k / 3] + k % 3 : half_components * side.chirality + k;
     const typename Array::Real unit = side.field.load_unit(side.block, column);
-    const Complex<Real> z{convert_real<Term>(side.field.component(side.block, column, 2 * component, unit)),
-                          convert_real<Term>(side.field.component(side.block, column, 2 * component + 1, unit))};
+    const Complex<Real> z{
+        convert_real<Term>(side.field.component(side.block, column, 2 * component, unit)),
+        convert_real<Term>(side.field.component(side.block, column, 2 * component + 1, unit))};
     if (!is_turned) return z;
     const Complex<Term> phase = phase_[k / 3];
     return Complex<Real>{Real(phase.re), Real(phase.im)} * z;
@@ -121,7 +125,7 @@ struct MixColumnsCall {
   const void* matrix = nullptr;
 };
 
-inline constexpr int most_vectors = 64;
+inline constexpr int most_vectors = 96;
 
 /// In place. About 48 flop a site, column and column before it.
 template <class Layout, class Storage>
@@ -142,7 +146,8 @@ class MixColumns {
     for (int k = 0; k < 2 * half_components; ++k) {
       Complex<Real> old[most_vectors];
       for (int j = 0; j < vectors_; ++j)
-        old[j] = {field_.component(block, j, 2 * k, Real(Scalar(1))), field_.component(block, j, 2 * k + 1, Real(Scalar(1)))};
+        old[j] = {field_.component(block, j, 2 * k, Real(Scalar(1))),
+                  field_.component(block, j, 2 * k + 1, Real(Scalar(1)))};
       const Scalar* matrix =
           matrix_ + 2 * (size_t(group_of_[block]) * 2 + size_t(k / half_components)) * n * n * Layout::lanes;
       for (int j = 0; j < vectors_; ++j) {

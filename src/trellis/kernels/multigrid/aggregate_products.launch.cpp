@@ -23,7 +23,9 @@ void launch_mix_columns(const MixColumnsCall& call, const SiteRange& blocks) {
   launch::for_each_site(blocks, MixColumns<Layout, Storage>(call));
 }
 
-template void launch_aggregate_products<InstantiatedLayout, InstantiatedStorage>(const AggregateProductsCall&, const SiteRange&);
-template void launch_mix_columns<InstantiatedLayout, InstantiatedStorage>(const MixColumnsCall&, const SiteRange&);
+template void launch_aggregate_products<InstantiatedLayout, InstantiatedStorage>(const AggregateProductsCall&,
+                                                                                 const SiteRange&);
+template void launch_mix_columns<InstantiatedLayout, InstantiatedStorage>(const MixColumnsCall&,
+                                                                          const SiteRange&);
 
 }  // namespace trellis

@@ -3,11 +3,12 @@
 ///
 ///   (H x)(X) = sum_mu [ F_mu(X) x(X + mu) + B_mu(X) x(X - mu) ],   B_mu(X) = g5 F_mu(X - mu)^dagger g5,
 ///
-/// and one matrix at each site. Numbers of a vector lie as [chirality][vector][re, im], matrices by columns, so that
-/// CPUs take several rows at once, with one site a block. GPUs have a thread for each row, with the same bits.
+/// and one matrix at each site. Numbers of a vector lie as [chirality][vector][re, im], matrices by columns,
+/// so that CPUs take several rows at once, with one site a block. GPUs have a thread for each row, with the
+/// same bits.
 ///
-/// Of one product M x each part of a row is summed over the columns in order. Of M^dagger x a row is the sum of 16
-/// numbers, which have every sixteenth real each.
+/// Of one product M x each part of a row is summed over the columns in order. Of M^dagger x a row is the sum
+/// of 16 numbers, which have every sixteenth real each.
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 #include "trellis/kernels/multigrid/aggregate_products.hpp"
 #include "trellis/view/site_elements.hpp"
@@ -21,7 +22,7 @@ struct CoarseHopCall {
   RawField links, links_there, link_ghosts;  ///< F of the parity of out, of the other one, and beyond
   RawField add, out;                         ///< out = add + hop H in; add may be null, or out
   double hop = 1;
-  bool is_dagger = false;                       ///< H^dagger = g5 H g5
+  bool is_dagger = false;  ///< H^dagger = g5 H g5
   int vectors = 0, rhs = 1;
 };
 
@@ -49,8 +50,8 @@ struct CoarseRow {
   using Vectors = SiteElements<Layout, Storage>;
   int n;  ///< rows
 
-  TRELLIS_SITE_FN Complex<Storage> times(const Vectors& matrix, int m_site, int m_slot, const Vectors& x, int site,
-                                         int slot, int row, bool has_signs) const {
+  TRELLIS_SITE_FN Complex<Storage> times(const Vectors& matrix, int m_site, int m_slot, const Vectors& x,
+                                         int site, int slot, int row, bool has_signs) const {
     Storage a = 0, b = 0, c = 0, d = 0;
     for (int k = 0; k < n; ++k) {
       const Storage re = *matrix.element(m_site, 0, m_slot, 2 * (k * n + row)),
@@ -67,8 +68,9 @@ struct CoarseRow {
     }
     return {a - d, b + c};
   }
-  TRELLIS_SITE_FN Complex<Storage> dagger_times(const Vectors& matrix, int m_site, int m_slot, const Vectors& x, int site,
-                                                int slot, int row, bool has_signs) const {
+  TRELLIS_SITE_FN Complex<Storage> dagger_times(const Vectors& matrix, int m_site, int m_slot,
+                                                const Vectors& x, int site, int slot, int row,
+                                                bool has_signs) const {
     Storage re[partial_sums] = {}, im[partial_sums] = {};
     for (int k = 0; k < 2 * n; ++k) {
       const Storage m = *matrix.element(m_site, 0, m_slot, 2 * row * n + k);
@@ -111,9 +113,9 @@ class CoarseHopOfRows {
       const Vectors& x = entry & 1 ? ghosts_ : in_;
       const int place = entry >> 1;
       const bool is_forward = leg % 2 == 0, has_signs = is_forward == is_dagger_;
-      const Complex<Storage> product =
-          is_forward ? row_.times(links_, site, leg / 2, x, place, r, row, has_signs)
-                     : from_behind(site, leg / 2, x, place, r, row, has_signs);
+      const Complex<Storage> product = is_forward
+                                           ? row_.times(links_, site, leg / 2, x, place, r, row, has_signs)
+                                           : from_behind(site, leg / 2, x, place, r, row, has_signs);
       const bool is_negative = has_signs && is_lower;
       sum.re = is_negative ? sum.re - product.re : sum.re + product.re;
       sum.im = is_negative ? sum.im - product.im : sum.im + product.im;
@@ -129,7 +131,8 @@ class CoarseHopOfRows {
   TRELLIS_SITE_FN Complex<Storage> from_behind(int site, int mu, const Vectors& x, int place, int r, int row,
                                                bool has_signs) const {
     const int32_t link = back_links_[size_t(site) * 4 + size_t(mu)];
-    return row_.dagger_times(link & 1 ? link_ghosts_ : links_there_, link >> 1, mu, x, place, r, row, has_signs);
+    return row_.dagger_times(link & 1 ? link_ghosts_ : links_there_, link >> 1, mu, x, place, r, row,
+                             has_signs);
   }
 
   const int32_t *neighbours_, *back_links_;
@@ -153,8 +156,9 @@ class CoarseMatrixOfRows {
 
   TRELLIS_SITE_FN void operator()(int site, int slot) const {
     const int r = slot / row_.n, row = slot % row_.n;
-    const Complex<Storage> product = is_dagger_ ? row_.dagger_times(matrix_, site, 0, in_, site, r, row, false)
-                                                : row_.times(matrix_, site, 0, in_, site, r, row, false);
+    const Complex<Storage> product = is_dagger_
+                                         ? row_.dagger_times(matrix_, site, 0, in_, site, r, row, false)
+                                         : row_.times(matrix_, site, 0, in_, site, r, row, false);
     Storage &re = *out_.element(site, 0, r, 2 * row), &im = *out_.element(site, 0, r, 2 * row + 1);
     const Storage add_re = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row),
                   add_im = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row + 1);

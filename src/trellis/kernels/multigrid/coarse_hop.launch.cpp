@@ -31,7 +31,9 @@ void launch_coarse_matrix(const CoarseMatrixCall& call, const SiteRange& sites) 
     launch::for_each_site(sites, CoarseMatrixByColumns<Layout, Storage>(call));
 }
 
-template void launch_coarse_hop<InstantiatedLayout, InstantiatedStorage>(const CoarseHopCall&, const SiteRange&);
-template void launch_coarse_matrix<InstantiatedLayout, InstantiatedStorage>(const CoarseMatrixCall&, const SiteRange&);
+template void launch_coarse_hop<InstantiatedLayout, InstantiatedStorage>(const CoarseHopCall&,
+                                                                         const SiteRange&);
+template void launch_coarse_matrix<InstantiatedLayout, InstantiatedStorage>(const CoarseMatrixCall&,
+                                                                            const SiteRange&);
 
 }  // namespace trellis

@@ -1,6 +1,6 @@
 #pragma once
-/// The coarse operator on CPUs: several rows of a matrix in a register, and several right-hand sides for a matrix while
-/// it is in the first cache.
+/// The coarse operator on CPUs: several rows of a matrix in a register, and several right-hand sides for a
+/// matrix while it is in the first cache.
 #include <cstring>
 
 #include "trellis/kernels/multigrid/coarse_hop.hpp"
@@ -10,7 +10,7 @@ namespace trellis {
 template <class Scalar>
 class CoarseColumns {
  public:
-  static constexpr int width = 16;      ///< reals of a vector
+  static constexpr int width = 16;       ///< reals of a vector
   static constexpr int rhs_at_once = 8;  ///< right-hand sides that share a matrix
   using Vector = LaneReal<Scalar, width>;
 
@@ -21,13 +21,16 @@ class CoarseColumns {
   /// y += M x, or - M x in the rows of the lower chirality.
   void add_product(Scalar* y, const Scalar* matrix, const Scalar* x, bool is_lower_negative) const {
     int first = 0;
-    for (; first + 6 * width <= whole_; first += 6 * width) add_rows<6>(y, matrix, x, first, is_lower_negative);
-    for (; first + 3 * width <= whole_; first += 3 * width) add_rows<3>(y, matrix, x, first, is_lower_negative);
+    for (; first + 6 * width <= whole_; first += 6 * width)
+      add_rows<6>(y, matrix, x, first, is_lower_negative);
+    for (; first + 3 * width <= whole_; first += 3 * width)
+      add_rows<3>(y, matrix, x, first, is_lower_negative);
     for (; first + width <= whole_; first += width) add_rows<1>(y, matrix, x, first, is_lower_negative);
     for (; first < reals_; first += 2) add_row(y, matrix, x, first, is_lower_negative);
   }
 
-  /// y += M^dagger x; turned has (im, -re) for the (re, im) of x. Both end with zeros up to a multiple of `width`.
+  /// y += M^dagger x; turned has (im, -re) for the (re, im) of x. Both end with zeros up to a multiple of
+  /// `width`.
   void add_dagger_product(Scalar* y, const Scalar* matrix, const Scalar* x, const Scalar* turned,
                           bool is_lower_negative) const {
     for (int row = 0; row < rows_; ++row) {
@@ -64,7 +67,8 @@ class CoarseColumns {
 
  private:
   template <int count>
-  [[gnu::always_inline]] void add_rows(Scalar* y, const Scalar* matrix, const Scalar* x, int first, bool is_lower_negative) const {
+  [[gnu::always_inline]] void add_rows(Scalar* y, const Scalar* matrix, const Scalar* x, int first,
+                                       bool is_lower_negative) const {
     Vector a[count], b[count];
     for (int i = 0; i < count; ++i) a[i] = b[i] = Vector(Scalar(0));
     for (int k = 0; k < rows_; ++k) {
@@ -82,7 +86,8 @@ class CoarseColumns {
       a[i].store(with_re + i * width);
       b[i].store(with_im + i * width);
     }
-    for (int i = 0; i < count * width; i += 2) add_to(y, first + i, with_re[i] - with_im[i + 1], with_re[i + 1] + with_im[i], is_lower_negative);
+    for (int i = 0; i < count * width; i += 2)
+      add_to(y, first + i, with_re[i] - with_im[i + 1], with_re[i + 1] + with_im[i], is_lower_negative);
   }
   void add_row(Scalar* y, const Scalar* matrix, const Scalar* x, int first, bool is_lower_negative) const {
     Scalar a = 0, b = 0, c = 0, d = 0;
@@ -138,7 +143,8 @@ class CoarseHopByColumns {
  private:
   using Columns = CoarseColumns<Storage>;
   void compute(int site, int first, int count) const {
-    alignas(64) Storage sum[Columns::rhs_at_once][most_coarse_reals], x[most_coarse_reals], turned[most_coarse_reals];
+    alignas(64) Storage sum[Columns::rhs_at_once][most_coarse_reals], x[most_coarse_reals],
+        turned[most_coarse_reals];
     const int reals = columns_.reals();
     for (int r = 0; r < count; ++r)
       for (int i = 0; i < reals; ++i) sum[r][i] = 0;
@@ -148,8 +154,9 @@ class CoarseHopByColumns {
       const int place = entry >> 1;
       const bool is_forward = leg % 2 == 0, has_signs = is_forward == call_.is_dagger;
       const int32_t link = call_.back_links[size_t(site) * 4 + size_t(leg / 2)];
-      const Storage* matrix = is_forward ? links_.element(site, 0, leg / 2, 0)
-                                         : (link & 1 ? link_ghosts_ : links_there_).element(link >> 1, 0, leg / 2, 0);
+      const Storage* matrix =
+          is_forward ? links_.element(site, 0, leg / 2, 0)
+                     : (link & 1 ? link_ghosts_ : links_there_).element(link >> 1, 0, leg / 2, 0);
       for (int r = 0; r < count; ++r) {
         columns_.prepare(x, turned, in.element(place, 0, first + r, 0), has_signs);
         if (is_forward)

@@ -1,5 +1,6 @@
 #pragma once
-/// Numbers of coarse sites between memory with the lanes of the fine fields beside each other and coarse fields.
+/// Numbers of coarse sites between memory with the lanes of the fine fields beside each other and coarse
+/// fields.
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 #include "trellis/view/site_elements.hpp"
 
@@ -27,7 +28,8 @@ class CoarseLanes {
 
   TRELLIS_SITE_FN void operator()(int site, int slot) const {
     const int place = lane_of_[site], group = place / W, lane = place % W;
-    Storage* numbers = lanes_ + (size_t(group) * size_t(slots_) + size_t(slot)) * size_t(coarse_.reals()) * W + lane;
+    Storage* numbers =
+        lanes_ + (size_t(group) * size_t(slots_) + size_t(slot)) * size_t(coarse_.reals()) * W + lane;
     for (int i = 0; i < coarse_.reals(); ++i) {
       Storage& coarse = *coarse_.element(site, 0, slot, i);
       if constexpr (is_gathering)

@@ -14,6 +14,7 @@ void launch_coarse_lanes(const CoarseLanesCall& call, bool is_gathering, const S
     launch::for_each_site(sites, call.slots, CoarseLanes<Layout, Storage, false>(call));
 }
 
-template void launch_coarse_lanes<InstantiatedLayout, InstantiatedStorage>(const CoarseLanesCall&, bool, const SiteRange&);
+template void launch_coarse_lanes<InstantiatedLayout, InstantiatedStorage>(const CoarseLanesCall&, bool,
+                                                                           const SiteRange&);
 
 }  // namespace trellis

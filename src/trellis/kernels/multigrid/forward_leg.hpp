@@ -1,6 +1,6 @@
 #pragma once
-/// out(x) = U_mu(x) psi(x + mu) for all spins: the legs of the operator from which the coarse links are made. 528 flop a
-/// site and right-hand side.
+/// out(x) = U_mu(x) psi(x + mu) for all spins: the legs of the operator from which the coarse links are made.
+/// 528 flop a site and right-hand side.
 #include "trellis/kernels/multigrid/aggregate_call.hpp"
 #include "trellis/view/site_elements.hpp"
 #include "trellis/view/structured.hpp"

@@ -11,6 +11,7 @@ void launch_forward_leg(const ForwardLegCall& call, const SiteRange& blocks) {
   launch::for_each_site(blocks, call.slots, ForwardLeg<Layout, Storage>(call));
 }
 
-template void launch_forward_leg<InstantiatedLayout, InstantiatedStorage>(const ForwardLegCall&, const SiteRange&);
+template void launch_forward_leg<InstantiatedLayout, InstantiatedStorage>(const ForwardLegCall&,
+                                                                          const SiteRange&);
 
 }  // namespace trellis

@@ -1,6 +1,7 @@
 #pragma once
-/// Restriction and prolongation between fine spinors and the coefficients of coarse sites, with the columns of P as the
-/// right-hand sides of one spinor field: its upper spins are those of chirality +, its lower ones those of chirality -.
+/// Restriction and prolongation between fine spinors and the coefficients of coarse sites, with the columns
+/// of P as the right-hand sides of one spinor field: its upper spins are those of chirality +, its lower ones
+/// those of chirality -.
 ///
 ///   restriction: c(X, chirality, j) = sum_{x in X} P_j(x, chirality)^dagger r(x)
 ///   prolongation: x(x, chirality) = sum_j P_j(x, chirality) c(X, chirality, j)
@@ -60,7 +61,8 @@ class Restrict {
   }
 
  private:
-  TRELLIS_SITE_FN void add_site(Complex<Real> (&sum)[chiralities][width], int block, int parity, int first, int r) const {
+  TRELLIS_SITE_FN void add_site(Complex<Real> (&sum)[chiralities][width], int block, int parity, int first,
+                                int r) const {
     const Array &in = in_[parity], &P = prolongator_[parity];
     const Real unit = in.load_unit(block, r);
     int column[width];
@@ -109,9 +111,12 @@ class Prolong {
         rhs_{call.rhs} {}
 
   TRELLIS_SITE_FN void operator()(int block, int r) const {
-    const size_t origin = (size_t(group_of_[block]) * size_t(rhs_) + size_t(r)) * size_t(chiralities * vectors_);
+    const size_t origin =
+        (size_t(group_of_[block]) * size_t(rhs_) + size_t(r)) * size_t(chiralities * vectors_);
     Complex<Real> sum[2 * half_components];
-    unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA { sum[k] = {Real(Scalar(0)), Real(Scalar(0))}; });
+    unroll<2 * half_components>([&](auto k) TRELLIS_INLINE_LAMBDA {
+      sum[k] = {Real(Scalar(0)), Real(Scalar(0))};
+    });
     for (int j = 0; j < vectors_; ++j) {
       Complex<Real> c[chiralities];
       unroll<chiralities>([&](auto s) TRELLIS_INLINE_LAMBDA {

@@ -1,0 +1,170 @@
+"""Adaptive multigrid for Wilson, clover and twisted-mass quarks.
+
+>>> import trellis as tr
+>>> mg = tr.multigrid(M)                                                        # doctest: +SKIP
+>>> solve = tr.gcr(tolerance=1e-10, preconditioner=mg)                          # doctest: +SKIP
+>>> S = solve(M).propagator(tr.point_source(U.geometry, (0, 0, 0, 0)))          # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..gauge.fields import in_four_directions
+from ..ground.arguments import instance, integer, real
+from ..ground.arguments import seed as seed_of
+from ..ground.compiled_core import load
+from ..ground.copies_and_pickles import NoArray, SharedByCopies
+from ..ground.errors import BadArgument
+from ..ground.operator_records import OperatorRecord
+from ..quarks.operators import WilsonClover
+
+if TYPE_CHECKING:
+    from .. import _core
+
+_MOST_VECTORS = 96
+#: What a coarse operator follows exactly, without a new set-up.
+_MASSES = ("mass", "kappa", "twisted_mass")
+
+
+class Multigrid(SharedByCopies, NoArray):
+    """Test vectors and the coarse operator of an adaptive multigrid, made by :func:`multigrid`.
+
+    It belongs to the links, the clover coefficient and the boundary of its operator. Operators with another
+    mass or twisted mass on the same links take it as it is: their coarse operator is shifted exactly.
+
+    Attributes
+    ----------
+    operator : object
+        Name, parameters and plaquette of the operator.
+    block : tuple of int
+        Sites of an aggregate in x, y, z, t.
+    coarse_lattice : tuple of int
+        Extents of the coarse lattice.
+    vectors : int
+        Test vectors.
+    residuals : list of float
+        Mean |M v| / |v| of the test vectors before the first sweep and after each sweep.
+    seconds : float
+        What the set-up cost, wall clock.
+    bytes : int
+        Memory of test vectors and coarse operator on this rank.
+    """
+
+    _no_array = "solvers take it as their preconditioner: tr.gcr(preconditioner=mg)"
+    _what = "multigrid"
+    _instead = "make it anew: its seed gives the same bits"
+
+    def __init__(self, core: _core.Multigrid, operator: OperatorRecord) -> None:
+        self._core = core
+        self.operator = operator
+        self.block = in_four_directions(core.params.block)
+        self.coarse_lattice = in_four_directions(core.coarse_lattice)
+        self.vectors: int = core.params.vectors
+        self.residuals: list[float] = list(core.residuals)
+        self.seconds: float = core.seconds
+        self.bytes: int = core.bytes
+
+    def update(self, M: WilsonClover) -> Multigrid:
+        """Make it anew for links that have moved a little: one sweep from the present vectors. Collective.
+
+        Parameters
+        ----------
+        M
+            An operator on the same lattice.
+
+        Raises
+        ------
+        BadArgument
+            The operator is of another kind or lives on another lattice.
+        NumericError
+            The test vectors depend on each other in some block.
+        """
+        instance("M", M, WilsonClover)
+        return Multigrid(self._core.updated(M._core), M._record)
+
+    def _require_operator(self, M: object, form: str) -> None:
+        """BadArgument unless M differs in its masses alone, and is solved on all sites."""
+        if form != "none":
+            raise BadArgument(
+                "multigrid stands outside of even_odd, which its smoother has inside: "
+                "tr.gcr(preconditioner=mg)(M)"
+            )
+        if not isinstance(M, WilsonClover):
+            raise BadArgument(f"multigrid serves Wilson, clover and twisted-mass operators, found {M!r}")
+        difference = self.operator.with_parameters_of(M._record, _MASSES).difference(M._record)
+        if difference:
+            raise BadArgument(f"the multigrid does not belong to {M!r}: it is that of {difference}")
+
+    def __repr__(self) -> str:
+        blocks = "x".join(map(str, self.block))
+        return f"<Multigrid with {self.vectors} vectors on blocks of {blocks} for {self.operator}>"
+
+    def __str__(self) -> str:
+        coarse = "x".join(map(str, self.coarse_lattice))
+        sweeps = ", ".join(f"{r:.3g}" for r in self.residuals)
+        parts = ", ".join(f"{name} {s:.3g} s" for name, s in self._core.seconds_of_parts.items())
+        return (
+            f"{self!r}\ncoarse lattice {coarse}, {self.bytes / 1e6:.1f} MB on this rank\n"
+            f"mean |M v| / |v| of the test vectors: {sweeps}; largest {self._core.worst_residual:.3g}\n"
+            f"set-up {self.seconds:.3g} s: {parts}"
+        )
+
+
+def multigrid(
+    M: WilsonClover,
+    *,
+    vectors: int = 20,
+    block: Sequence[int] | None = None,
+    sweeps: int = 3,
+    smoothing: int = 6,
+    coarse_tolerance: float = 0.2,
+    seed: int = 1,
+) -> Multigrid:
+    """Set up an adaptive multigrid of two levels for M (Frommer et al., arXiv:1303.1377). Collective.
+
+    Test vectors are made of noise by smoothing and improved by the cycle that they make. The result is a
+    preconditioner for ``tr.gcr``, whose vectors are then kept in float; residuals are true ones in double.
+    The same seed gives the same bits on any ranks, threads and lanes.
+
+    Parameters
+    ----------
+    M
+        Wilson, clover or twisted-mass operator, also anisotropic.
+    vectors
+        Test vectors, 1 to 96. More of them mean fewer iterations, which cost more each.
+    block
+        Sites of an aggregate in x, y, z, t; default: legal extents near 4. The lattice must have an even
+        number of blocks in each direction, and each rank whole blocks.
+    sweeps
+        Each sweep replaces the test vectors by one cycle of them.
+    smoothing
+        Steps of even-odd minimal residual behind the coarse correction.
+    coarse_tolerance
+        To which the coarse operator is solved in a cycle.
+    seed
+        Of the noise.
+
+    Raises
+    ------
+    BadArgument
+        A value outside its range, another kind of operator, or a lattice that blocks do not divide; the
+        message names the legal ones.
+    NumericError
+        The test vectors depend on each other in some block.
+    """
+    instance("M", M, WilsonClover)
+    core = load()
+    params = core.MultigridParams()
+    params.vectors = integer("vectors", vectors, least=1)
+    if params.vectors > _MOST_VECTORS:
+        raise BadArgument(f"multigrid takes 1 to {_MOST_VECTORS} vectors, found {vectors}")
+    if block is not None:
+        params.block = in_four_directions([integer("block", b, least=2) for b in block])
+    params.sweeps = integer("sweeps", sweeps, least=0)
+    params.smoothing = integer("smoothing", smoothing, least=1)
+    tolerance = real("coarse_tolerance", coarse_tolerance, above=0, below=1)
+    params.coarse_tolerance = params.setup_coarse_tolerance = tolerance
+    params.seed = seed_of("seed", seed)
+    return Multigrid(core.multigrid(M._core, params), M._record)

@@ -1,0 +1,108 @@
+"""Multigrid from Python: the solver, its report, what it serves and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trellis as tr
+
+EXTENTS = (8, 8, 8, 8)
+CLOVER = {"csw": 1.769}
+
+
+@pytest.fixture(scope="module")
+def links():
+    return tr.quenched(EXTENTS, beta=6.0, seed=5, sweeps=30)
+
+
+@pytest.fixture(scope="module")
+def M(links):
+    return tr.WilsonClover(links, kappa=0.1345, **CLOVER)
+
+
+@pytest.fixture(scope="module")
+def mg(M):
+    return tr.multigrid(M, vectors=12, sweeps=2)
+
+
+def column(M, seed=1):
+    """A random right-hand side."""
+    numbers = np.random.default_rng(seed).standard_normal((2, *reversed(EXTENTS), 4, 3))
+    return numbers[0] + 1j * numbers[1]
+
+
+def test_solutions_are_those_of_other_solvers_in_few_iterations(M, mg):
+    b = column(M)
+    x, report = tr.gcr(tolerance=1e-10, preconditioner=mg)(M).solve(b)
+    y, other = tr.even_odd(tr.bicgstab(tolerance=1e-11))(M).solve(b)
+    assert np.linalg.norm(M.apply(x) - b) <= 1e-10 * np.linalg.norm(b)
+    assert np.linalg.norm(x - y) <= 1e-8 * np.linalg.norm(y)
+    assert report.iterations < 30 < other.iterations
+    assert "multigrid" in report.method
+
+
+def test_another_mass_and_both_twisted_masses_take_it_as_it_is(links, mg):
+    for parameters in ({"kappa": 0.1330}, {"kappa": 0.1345, "twisted_mass": 0.03}, {"kappa": 0.1345, "twisted_mass": -0.03}):
+        M = tr.WilsonClover(links, **parameters, **CLOVER)
+        _, report = tr.gcr(tolerance=1e-9, preconditioner=mg, fallback=False)(M).solve(column(M))
+        assert report.iterations < 30, parameters
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(M, mg):
+    b = column(M, 2)
+    solutions = [
+        tr.gcr(tolerance=1e-6, preconditioner=g)(M).solve(b)[0]
+        for g in (mg, tr.multigrid(M, vectors=12, sweeps=2), tr.multigrid(M, vectors=12, sweeps=2, seed=7))
+    ]
+    assert np.array_equal(solutions[0], solutions[1])
+    assert not np.array_equal(solutions[0], solutions[2])
+
+
+def test_the_report_names_blocks_vectors_and_what_the_setup_cost(mg):
+    assert mg.block == (4, 4, 4, 4)
+    assert mg.coarse_lattice == (2, 2, 2, 2)
+    assert len(mg.residuals) == 3
+    assert "12 vectors on blocks of 4x4x4x4" in str(mg)
+    assert "set-up" in str(mg)
+    assert mg.bytes > 12 * 8**4 * 24 * 4
+
+
+def test_moved_links_are_refused_and_an_update_serves_them(links, M, mg):
+    moved = tr.quenched(EXTENTS, beta=6.0, seed=5, sweeps=31)
+    other = tr.WilsonClover(moved, kappa=0.1345, **CLOVER)
+    solve = tr.gcr(tolerance=1e-8, preconditioner=mg)
+    with pytest.raises(tr.BadArgument, match="links of plaquette"):
+        solve(other)
+    _, report = tr.gcr(tolerance=1e-8, preconditioner=mg.update(other), fallback=False)(other).solve(column(other))
+    assert report.iterations < 40
+
+
+def test_operators_that_it_does_not_serve_are_refused(links, mg):
+    with pytest.raises(tr.BadArgument, match="csw"):
+        tr.gcr(preconditioner=mg)(tr.WilsonClover(links, kappa=0.1345, csw=1.0))
+    with pytest.raises(tr.BadArgument, match="outside of even_odd"):
+        tr.even_odd(tr.gcr(preconditioner=mg))(tr.WilsonClover(links, kappa=0.1345, **CLOVER))
+    with pytest.raises(tr.BadArgument, match="Wilson, clover and twisted-mass"):
+        tr.gcr(preconditioner=mg)(tr.Staggered(links, mass=0.1))
+    with pytest.raises(tr.BadArgument, match="without mixed_precision"):
+        tr.mixed_precision(tr.gcr(preconditioner=mg))
+    with pytest.raises(tr.BadArgument, match="M must be"):
+        tr.multigrid(tr.Staggered(links, mass=0.1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"vectors": 0}, "vectors"),
+        ({"vectors": 97}, "1 to 96"),
+        ({"block": (4, 4, 4, 3)}, "legal extents there: 2, 4"),
+        ({"block": (8, 4, 4, 4)}, "even number of blocks"),
+        ({"sweeps": -1}, "sweeps"),
+        ({"smoothing": 0}, "smoothing"),
+        ({"coarse_tolerance": 1.0}, "coarse_tolerance"),
+    ],
+)
+def test_bad_arguments_say_what_is_legal(M, arguments, message):
+    with pytest.raises(tr.BadArgument, match=message):
+        tr.multigrid(M, **arguments)
