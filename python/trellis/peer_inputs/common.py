@@ -9,6 +9,7 @@ from typing import Any
 
 from ..ground.errors import BadArgument, RunFileError
 from ..run_files import HmcRun, parse_run_file
+from ..run_files.writing import to_toml
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
@@ -135,7 +136,7 @@ def run_file(
     BadArgument
         `trellis generate` would refuse it; the message says what of the input that comes from.
     """
-    text = to_toml(source, remarks, tables)
+    text = _text(source, remarks, tables)
     try:
         parse_run_file(text, HmcRun)
     except RunFileError as error:
@@ -172,22 +173,10 @@ def _sources(path: str, message: str, said: Mapping[str, str]) -> list[str]:
     )
 
 
-def to_toml(source: str, remarks: Iterable[str], tables: Iterable[tuple[str, Any]]) -> str:
-    lines = [f"# From {source}.", *[f"# {_printable(remark)}" for remark in remarks]]
-    for name, content in tables:
-        for table in content if isinstance(content, list) else [content]:
-            lines += ["", f"[[{name}]]" if isinstance(content, list) else f"[{name}]"]
-            lines += [f"{key} = {_literal(value)}" for key, value in table.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda c: f"\\u{ord(c[0]):04x}", escaped) + '"'
-    if isinstance(value, list):
-        return "[" + ", ".join(_literal(v) for v in value) + "]"
-    return repr(value)
+def _text(source: str, remarks: Iterable[str], tables: Iterable[tuple[str, Any]]) -> str:
+    """Return the tables as TOML, below comments that say where they come from."""
+    lines = [f"# From {source}.", *[f"# {_printable(remark)}" for remark in remarks], ""]
+    return "\n".join(lines) + "\n" + to_toml(dict(tables))
 
 
 def _printable(text: str) -> str:

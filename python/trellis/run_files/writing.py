@@ -22,7 +22,7 @@ def model_to_toml(run: BaseModel) -> str:
 
 
 def to_toml(content: Mapping[str, Any]) -> str:
-    """Return TOML of nested tables with plain values and lists."""
+    """Return TOML of nested tables with plain values and lists; a list of tables becomes [[name]]."""
     return "\n".join(_table(content, ())).strip() + "\n"
 
 
@@ -30,18 +30,40 @@ def _table(content: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
     lines = [f"[{'.'.join(map(_key, path))}]"] if path else []
     nested = []
     for name, value in content.items():
-        if isinstance(value, Mapping):
+        if _is_nested(value):
             nested.append((name, value))
         else:
             lines.append(f"{_key(name)} = {_value(value)}")
     lines.append("")
     for name, value in nested:
-        lines += _table(value, (*path, name))
+        lines += _tables(value, (*path, name))
+    return lines
+
+
+def _is_nested(value: Any) -> bool:
+    """Return True for a table and for a list that has tables alone."""
+    if isinstance(value, list | tuple):
+        return len(value) > 0 and all(isinstance(table, Mapping) for table in value)
+    return isinstance(value, Mapping)
+
+
+def _tables(value: Any, path: tuple[str, ...]) -> list[str]:
+    if isinstance(value, Mapping):
+        return _table(value, path)
+    lines = []
+    for table in value:
+        header, *content = _table(table, path)
+        lines += [f"[{header}]", *content]
     return lines
 
 
 def _key(name: str) -> str:
-    return name if _BARE.match(name) else json.dumps(name)
+    return name if _BARE.match(name) else _text(name)
+
+
+def _text(text: str) -> str:
+    """Return a basic string of TOML: that of JSON with DEL escaped, too."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _value(value: Any) -> str:
@@ -52,5 +74,5 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return _text(value)
     return repr(value)
