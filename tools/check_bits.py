@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Run the run files of tests/bits and compare the sha256 of all that they write with tests/bits/sha256.json.
 
-usage: tools/check_bits.py [--ranks 1 2 4] [--trellis PROGRAM] [--record]
+usage: tools/check_bits.py [--ranks 1 2 4] [--trellis PROGRAM [--language 1]] [--record]
 
 The digest of a configuration is that of its links as stored; that of an HDF5 file goes over the datasets of
 physics: not over attributes (dates, revisions), seconds, and counts of flops and bytes. tests/bits/earlier
-holds a run and a result of commit 70dd047: the run goes on from there, and the result is complete. `--record`
-writes the list anew; a commit that does so names in CHANGELOG.md which numbers change, and why.
+holds a run and a result of commit 70dd047: the run goes on from there, and the result is complete. With
+`--language 1` the run files are those of tests/bits/first_language, in the words that 70dd047 takes; the list
+is the same. `--record` writes the list anew; a commit that does so names in CHANGELOG.md which numbers
+change, and why.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 BITS = ROOT / "tests" / "bits"
 LIST = BITS / "sha256.json"
+#: The folders of run files by their language.
+LANGUAGES = {1: BITS / "first_language", 2: BITS}
 #: In this order: what measures needs the configurations of the first.
 COMMANDS = {
     "quenched": "generate",
@@ -101,22 +105,25 @@ def trellis(program: str, ranks: int, folder: Path, *arguments: str) -> None:
         sys.exit(f"{' '.join(line)} ended with status {done.returncode}:\n{done.stdout}{done.stderr}")
 
 
-def run_all(program: str, ranks: int) -> dict[str, str]:
+def run_all(program: str, ranks: int, language: int = 2) -> dict[str, str]:
     """Run every run file in an empty folder; the digests of all results."""
     found: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for run, command in COMMANDS.items():
-            trellis(program, ranks, folder, command, str(BITS / f"{run}.toml"))
+            trellis(program, ranks, folder, command, str(LANGUAGES[language] / f"{run}.toml"))
             found.update(digests(folder / run))
     return found
 
 
-def go_on(program: str, ranks: int) -> dict[str, str]:
+def go_on(program: str, ranks: int, language: int = 2) -> dict[str, str]:
     """Go on with the run and the result of an earlier version; the digests of all results."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "earlier"
         shutil.copytree(BITS / "earlier", folder)
+        if language == 1:
+            for name in ("results.toml", "clover_run.toml"):
+                shutil.copy(LANGUAGES[1] / name, folder / name)
         trellis(program, ranks, folder, "measure", "results.toml", "--resume")
         trellis(program, ranks, folder, "generate", "clover_run.toml", "--resume", "--trajectories", "3")
         result = "results/correlators.000001.h5"
@@ -146,6 +153,13 @@ def main() -> int:
     parser.add_argument(
         "--trellis", default=str(ROOT / ".venv" / "bin" / "trellis"), help="the program to run"
     )
+    parser.add_argument(
+        "--language",
+        type=int,
+        choices=sorted(LANGUAGES),
+        default=2,
+        help="of the run files; 1: up to 70dd047",
+    )
     parser.add_argument("--record", action="store_true", help="write the list from a run on one rank")
     options = parser.parse_args()
     if options.record:
@@ -153,7 +167,8 @@ def main() -> int:
         return 0
     expected, wrong = json.loads(LIST.read_text()), 0
     for ranks in options.ranks:
-        lines = differences(expected, run_all(options.trellis, ranks) | go_on(options.trellis, ranks))
+        found = run_all(options.trellis, ranks, options.language)
+        lines = differences(expected, found | go_on(options.trellis, ranks, options.language))
         print(f"ranks {ranks}: {len(expected) - len(lines)} of {len(expected)} results have their bits")
         print("".join(f"  {line}\n" for line in lines), end="")
         wrong += len(lines)

@@ -166,7 +166,7 @@ def _write_correlator(file: h5py.File, name: str, values: NDArray, sources: int)
         boundary_t="antiperiodic",
         kappa=0.13,
         csw=1.0,
-        fermion="wilson_clover",
+        fermion="clover",
     )
 
 

@@ -26,6 +26,7 @@ from ..ground.crash_safe_files import behind_links, sync_folder, write_json
 from ..ground.errors import BadArgument, FileError
 from ..ground.parallel import broadcast, rank
 from ..ground.provenance import write_root_attributes
+from ..run_files.earlier import translate_state
 
 STATE_VERSION = 1
 _STATE = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.json$")
@@ -154,7 +155,7 @@ def _read_record(state: State) -> dict[str, Any] | str:
         return f"{state.record}: {error}"
     if not isinstance(record, dict) or record.get("state_version") != STATE_VERSION:
         return f"{state.record}: expected state_version {STATE_VERSION}"
-    return record
+    return translate_state(record)
 
 
 class Stream:

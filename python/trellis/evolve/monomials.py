@@ -13,14 +13,17 @@ from ..ground.arguments import stout_weights
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, NumericError
 from ..run_files import HmcRun, load_run_file
+from ..run_files.quarks import Hisq, StaggeredKind
+from ..run_files.sea import SeaClover, SeaQuark, SeaTwistedMass, SeaWilson
 from .hmc import HMC, Level, Monomial, gauge_monomial
 from .online_measurements import boundary_phases
 from .rational import Rational, rational_power
 
 if TYPE_CHECKING:
     from ..gauge.fields import GaugeField
-    from ..run_files.sea import FermionTable
 
+#: Flavours of the sea of the Wilson kinds.
+_SeaWilson = SeaWilson | SeaClover | SeaTwistedMass
 #: Least steps of the Lanczos estimate of a spectrum, and the relative accuracy of its lower end.
 _LANCZOS_STEPS, _LOWER_ACCURACY = 40, 0.1
 #: Of its upper end alone, which has to stay below the interval's by the margin: what so few steps may miss
@@ -94,7 +97,7 @@ class Sea:
             if interval is None:
                 continue
             bound = _lower_bound(fermion)
-            if bound > 0:
+            if isinstance(fermion, StaggeredKind):
                 key: tuple[object, ...] = (fermion.type, fermion.epsilon, fermion.boundary)
                 key += (fermion.mu_over_ipiT, fermion.charge_thirds)
                 if key not in uppers:
@@ -137,8 +140,8 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
     staggered, hisq = core.StaggeredSea(), core.HisqSmearing(run.hisq.force_cut)
     number = 0
     for fermion in run.fermions:
-        sea._links_of[fermion.name] = hisq if fermion.type == "hisq" else links
-        if fermion.type == "hisq":
+        sea._links_of[fermion.name] = hisq if isinstance(fermion, Hisq) else links
+        if isinstance(fermion, Hisq):
             sea._operators[fermion.name] = core.hisq_fermion(
                 hisq,
                 fermion.bare_mass,
@@ -149,7 +152,7 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
                 list(run.background.b),
                 list(run.background.e),
             )
-        elif fermion.type == "staggered":
+        elif isinstance(fermion, StaggeredKind):
             sea._operators[fermion.name] = core.staggered_fermion(
                 staggered,
                 fermion.bare_mass,
@@ -161,7 +164,7 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
             )
         else:
             sea._operators[fermion.name] = core.wilson_fermion(_wilson_params(fermion))
-        if fermion.is_rational:
+        if isinstance(fermion, StaggeredKind) or fermion.is_rational:
             sea.intervals[fermion.name] = _interval(sea, fermion, U, intervals)
             _add_rational(sea, fermion, number)
         else:
@@ -241,16 +244,12 @@ def _clover_flavours(run: HmcRun) -> str:
         f"{fermion.name!r} (csw = {fermion.csw:g}, "
         + (f"mass = {fermion.mass:g})" if fermion.kappa is None else f"kappa = {fermion.kappa:g})")
         for fermion in run.fermions
-        if fermion.csw != 0
+        if isinstance(fermion, SeaClover | SeaTwistedMass) and fermion.has_clover_term
     ]
     return f"fermions {' or '.join(found)}"
 
 
-def _is_staggered(fermion: FermionTable) -> bool:
-    return fermion.type in ("staggered", "hisq")
-
-
-def _wilson_params(fermion: FermionTable) -> Any:
+def _wilson_params(fermion: _SeaWilson) -> Any:
     params = load().WilsonParams()
     params.mass = fermion.bare_mass
     params.csw_spatial = params.csw_temporal = fermion.csw
@@ -259,13 +258,13 @@ def _wilson_params(fermion: FermionTable) -> Any:
     return params
 
 
-def _lower_bound(fermion: FermionTable) -> float:
+def _lower_bound(fermion: SeaQuark) -> float:
     """Return a lower bound of the spectrum that holds for any links: m^2 for staggered quarks, else 0."""
-    return fermion.bare_mass**2 if _is_staggered(fermion) else 0.0
+    return fermion.bare_mass**2 if isinstance(fermion, StaggeredKind) else 0.0
 
 
 def _interval(
-    sea: Sea, fermion: FermionTable, U: GaugeField, known: dict[str, dict[str, float]] | None
+    sea: Sea, fermion: SeaQuark, U: GaugeField, known: dict[str, dict[str, float]] | None
 ) -> Interval:
     if known is not None and fermion.name in known:
         return Interval(**known[fermion.name])
@@ -293,11 +292,11 @@ def _interval(
     return chosen
 
 
-def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
+def _add_rational(sea: Sea, fermion: SeaQuark, number: int) -> None:
     """det[A]^power with power = n_f / 4 (staggered) or n_f / 2 (wilson, A = S^dagger S)."""
     run, table, interval = sea.run, fermion.rational, sea.intervals[fermion.name]
-    fields = fermion.pseudofermions or 1
-    power = fermion.n_f / (4 if _is_staggered(fermion) else 2) / fields
+    fields, is_staggered = fermion.pseudofermions or 1, isinstance(fermion, StaggeredKind)
+    power = fermion.n_f / (4 if is_staggered else 2) / fields
 
     own = "heat_bath_" if table.has_own_heat_bath else ""
 
@@ -310,7 +309,7 @@ def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
         except NumericError as error:
             raise NumericError(
                 f"fermions {fermion.name!r}: {error}: raise rational.{keys}tolerance, "
-                + ("raise the mass, " if _is_staggered(fermion) and table.low is None else "")
+                + ("raise the mass, " if is_staggered and table.low is None else "")
                 + f"or give rational.{keys}order and accept its error"
             ) from error
 
@@ -342,12 +341,12 @@ def _add_rational(sea: Sea, fermion: FermionTable, number: int) -> None:
             )
         )
     ]
-    if fermion.csw != 0:
+    if not isinstance(fermion, StaggeredKind) and fermion.has_clover_term:
         monomials.append(_determinant(sea, fermion))
     sea.monomials[fermion.name] = monomials
 
 
-def _add_two_flavours(sea: Sea, fermion: FermionTable, number: int) -> None:
+def _add_two_flavours(sea: Sea, fermion: _SeaWilson, number: int) -> None:
     """NAME.0 is the ratio with the smallest shifts, the last one the heaviest determinant."""
     run, core = sea.run, load()
     shifts = [0.0, *[rho**2 for rho in reversed(fermion.hasenbusch)]]
@@ -369,11 +368,11 @@ def _add_two_flavours(sea: Sea, fermion: FermionTable, number: int) -> None:
                 )
             )
         ]
-    if fermion.csw != 0:
+    if fermion.has_clover_term:
         sea.monomials[fermion.monomial_names[-1]].append(_determinant(sea, fermion))
 
 
-def _determinant(sea: Sea, fermion: FermionTable) -> Monomial:
+def _determinant(sea: Sea, fermion: _SeaWilson) -> Monomial:
     return Monomial(
         load().clover_determinant_monomial(
             f"{fermion.name}_determinant", sea._links_of[fermion.name], _wilson_params(fermion), fermion.n_f

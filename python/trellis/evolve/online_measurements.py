@@ -13,6 +13,8 @@ from ..gauge.flow import flow_history
 from ..ground.errors import BadArgument
 from ..ground.solve_report import NotConverged
 from ..quarks.operators import WilsonClover
+from ..run_files.quarks import StaggeredKind
+from ..run_files.valence import ValenceHisq, ValenceStaggered, as_valence
 from ..solve.cg import cg
 from ..solve.even_odd import even_odd
 from ..solve.mixed_precision import mixed_precision
@@ -20,8 +22,10 @@ from ..solve.staggered import HISQ, Staggered, StaggeredObservables
 
 if TYPE_CHECKING:
     from ..gauge.fields import GaugeField
-    from ..run_files.online import LoopTable, MeasureTable, NoiseTable, OnlineFlowTable, ValenceTable
-    from ..run_files.sea import BackgroundTable, FermionTable, SmearingTable
+    from ..run_files.online import LoopTable, MeasureTable, NoiseTable, OnlineFlowTable
+    from ..run_files.quarks import BackgroundTable
+    from ..run_files.sea import SeaQuark, SmearingTable
+    from ..run_files.valence import ValenceClover, ValenceQuark, ValenceTwistedMass, ValenceWilson
     from ..solve.noise_traces import WilsonObservables
 
 #: A measurement: a number, or an array with a first axis of noise vectors, flow times or R.
@@ -35,31 +39,10 @@ def boundary_phases(phases: Sequence[float]) -> list[complex]:
 
 
 def sea_flavours(
-    fermions: Sequence[FermionTable], smearing: SmearingTable, background: BackgroundTable
-) -> list[ValenceTable]:
+    fermions: Sequence[SeaQuark], smearing: SmearingTable, background: BackgroundTable
+) -> list[ValenceQuark]:
     """The flavours of the sea, with the links and the field that they see there."""
-    from ..run_files.online import ValenceTable
-
-    return [
-        ValenceTable(
-            name=fermion.name,
-            type=fermion.type,
-            n_f=fermion.n_f,
-            mass=fermion.bare_mass,
-            csw=fermion.csw,
-            twisted_mass=fermion.twisted_mass,
-            epsilon=fermion.epsilon,
-            boundary=fermion.boundary,
-            mu_over_ipiT=fermion.mu_over_ipiT,
-            charge_thirds=fermion.charge_thirds,
-            b=background.b if fermion.type != "wilson" else (0, 0, 0),
-            e=background.e if fermion.type != "wilson" else (0, 0, 0),
-            rho=(smearing.rho or 0.0) if fermion.type != "hisq" else 0.0,
-            rho_mu_nu=smearing.rho_mu_nu if fermion.type != "hisq" else None,
-            levels=smearing.levels if fermion.type != "hisq" else 0,
-        )
-        for fermion in fermions
-    ]
+    return [as_valence(fermion, smearing, background) for fermion in fermions]
 
 
 class OnlineMeasurements:
@@ -81,7 +64,7 @@ class OnlineMeasurements:
     def __init__(
         self,
         table: MeasureTable | None,
-        flavours: Sequence[ValenceTable],
+        flavours: Sequence[ValenceQuark],
         *,
         seed: int,
         stream: int,
@@ -96,7 +79,7 @@ class OnlineMeasurements:
                 "measure.fermions: the run has no quarks; add [[measure.valence]], or leave the table out"
             )
         if table and table.fermions is not None and table.fermions.magnetisation:
-            if all(flavour.type == "wilson" for flavour in self.flavours):
+            if not any(isinstance(flavour, StaggeredKind) for flavour in self.flavours):
                 raise BadArgument(
                     "measure.fermions.magnetisation is that of staggered and HISQ flavours, and there is none"
                 )
@@ -204,11 +187,11 @@ class OnlineMeasurements:
             found: StaggeredObservables | WilsonObservables
             M: Staggered | HISQ
             try:
-                if flavour.type == "wilson":
+                if not isinstance(flavour, ValenceStaggered | ValenceHisq):
                     found = even_odd(solver)(_wilson(links, flavour)).observables(n_f=flavour.n_f, **key)
                     series: Values = {"condensate": found.condensate, "pseudoscalar": found.pseudoscalar}
                 else:
-                    if flavour.type == "hisq":
+                    if isinstance(flavour, ValenceHisq):
                         M = hisq = _hisq(links, flavour, hisq)
                     else:
                         M = Staggered(links, **_staggered_parameters(flavour))
@@ -266,7 +249,7 @@ class OnlineMeasurements:
         }
 
 
-def _wilson(links: GaugeField, flavour: ValenceTable) -> WilsonClover:
+def _wilson(links: GaugeField, flavour: ValenceWilson | ValenceClover | ValenceTwistedMass) -> WilsonClover:
     return WilsonClover(
         links,
         mass=flavour.bare_mass,
@@ -276,19 +259,19 @@ def _wilson(links: GaugeField, flavour: ValenceTable) -> WilsonClover:
     )
 
 
-def _staggered_parameters(flavour: ValenceTable) -> dict[str, Any]:
+def _staggered_parameters(flavour: ValenceStaggered | ValenceHisq) -> dict[str, Any]:
     """The arguments that naive and improved staggered operators share."""
     return {
         "mass": flavour.bare_mass,
         "boundary": boundary_phases(flavour.boundary),
         "mu_over_ipiT": flavour.mu_over_ipiT,
         "charge_thirds": flavour.charge_thirds,
-        "b": flavour.b,
-        "e": flavour.e,
+        "b": flavour.background.b,
+        "e": flavour.background.e,
     }
 
 
-def _hisq(links: GaugeField, flavour: ValenceTable, hisq: HISQ | None) -> HISQ:
+def _hisq(links: GaugeField, flavour: ValenceHisq, hisq: HISQ | None) -> HISQ:
     """The flavour's operator, which shares the smeared links of `hisq`."""
     parameters = _staggered_parameters(flavour) | {"epsilon": flavour.epsilon}
     return HISQ(links, **parameters) if hisq is None else hisq.flavour(**parameters)

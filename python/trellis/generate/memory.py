@@ -14,7 +14,9 @@ from ..evolve.rational import order_estimate
 from ..gauge.fields import Geometry
 from ..run_files import GenerateRun, HmcRun
 from ..run_files.online import MeasureTable
-from ..run_files.sea import FermionTable
+from ..run_files.quarks import Hisq, StaggeredKind
+from ..run_files.sea import SeaQuark
+from ..run_files.valence import ValenceQuark
 from ..runs.setup import gauge_field_bytes
 
 #: Interpreter, libraries and tables, without and with quarks (mpmath).
@@ -36,10 +38,10 @@ _WILSON, _CLOVER = 10.5, 24.0
 #: Of a rational function of the Wilson operator, and a Hasenbusch ratio.
 _ONE_WILSON, _RATIO = 3.5, 0.2
 #: Vectors on half the lattice of each pole and pseudofermion, by the action's type: kept, and in a solve.
-_KEPT_VECTORS = {"staggered": 3.1, "hisq": 3.1, "wilson": 1.6}
-_SOLVE_VECTORS = {"staggered": 1.6, "hisq": 1.6, "wilson": 1.0}
+_KEPT_VECTORS = {"staggered": 3.1, "wilson": 1.6}
+_SOLVE_VECTORS = {"staggered": 1.6, "wilson": 1.0}
 #: Of on-line measurements, each noise vector: source, solution, those of the batched solve, insertions.
-_MEASURED_VECTORS = {"staggered": 3.2, "hisq": 3.2, "wilson": 5.0}
+_MEASURED_VECTORS = {"staggered": 3.2, "wilson": 5.0}
 #: And smeared links and operators of one flavour at a time; trajectories with HISQ have room for them.
 _MEASURED_LINKS = 6.2
 #: What a process holds beside or instead: it keeps freed blocks of up to 32 MiB, larger ones go back at once.
@@ -61,9 +63,9 @@ def hmc_bytes(run: HmcRun, geometry: Geometry) -> float:
     if not run.fermions:
         fields = _QUENCHED + (_FLOAT if run.molecular_dynamics.arithmetic == "single" else 0)
         return _PROCESS + margin * (fields * field + _measurement_bytes(run.measure, run.fermions, geometry))
-    poles = [(fermion.type, _pole_bytes(fermion, geometry)) for fermion in run.fermions]
-    vectors = sum(_KEPT_VECTORS[type] * size for type, size in poles)
-    vectors += max(_SOLVE_VECTORS[type] * size for type, size in poles)
+    poles = [(_kind(fermion), _pole_bytes(fermion, geometry)) for fermion in run.fermions]
+    vectors = sum(_KEPT_VECTORS[kind] * size for kind, size in poles)
+    vectors += max(_SOLVE_VECTORS[kind] * size for kind, size in poles)
     vectors += _measurement_bytes(run.measure, run.fermions, geometry)
     return _PROCESS_WITH_QUARKS + margin * (_gauge_fields(run) * field + vectors)
 
@@ -71,32 +73,37 @@ def hmc_bytes(run: HmcRun, geometry: Geometry) -> float:
 def _gauge_fields(run: HmcRun) -> float:
     """Return the size of links, momenta, forces and smearing, in gauge fields."""
     fields = _WITH_QUARKS
-    levels = run.smearing.levels if any(f.type != "hisq" for f in run.fermions) else 0
+    levels = run.smearing.levels if not all(isinstance(f, Hisq) for f in run.fermions) else 0
     if levels:
         fields += _STOUT + _STOUT_LEVEL * levels
     if run.molecular_dynamics.arithmetic == "single":
         fields += _FLOAT + _FLOAT_LEVEL * levels
-    epsilons = {fermion.epsilon for fermion in run.fermions if fermion.type == "hisq"}
+    epsilons = {fermion.epsilon for fermion in run.fermions if isinstance(fermion, Hisq)}
     if epsilons:
         fields += _HISQ + _HISQ_EPSILON * (len(epsilons) - 1)
     for fermion in run.fermions:
-        if fermion.type == "wilson":
-            fields += _CLOVER if fermion.csw != 0 else _WILSON
+        if not isinstance(fermion, StaggeredKind):
+            fields += _CLOVER if fermion.has_clover_term else _WILSON
             fields += _ONE_WILSON if fermion.n_f == 1 else _RATIO * len(fermion.hasenbusch)
     return fields
 
 
-def _reals(type: str) -> int:
+def _kind(quark: SeaQuark | ValenceQuark) -> str:
+    """Return "staggered" or "wilson", for the tables above."""
+    return "staggered" if isinstance(quark, StaggeredKind) else "wilson"
+
+
+def _reals(kind: str) -> int:
     """Return the number of real numbers in a spinor (Wilson) or a colour vector (staggered)."""
-    return 24 if type == "wilson" else 6
+    return 24 if kind == "wilson" else 6
 
 
-def _pole_bytes(fermion: FermionTable, geometry: Geometry) -> float:
+def _pole_bytes(fermion: SeaQuark, geometry: Geometry) -> float:
     """Return the bytes of one vector on half the lattice for each pole and pseudofermion."""
-    if fermion.type == "wilson" and fermion.n_f == 2:
+    if not fermion.is_rational:
         return 0.0
     table = fermion.rational
-    low = table.low or (fermion.bare_mass**2 if fermion.type != "wilson" else _LOW)
+    low = table.low or (fermion.bare_mass**2 if isinstance(fermion, StaggeredKind) else _LOW)
     ratio = low / max(table.high or _HIGH, 2 * low)
     heat_bath_order, heat_bath_tolerance = table.heat_bath
     orders = (
@@ -105,21 +112,21 @@ def _pole_bytes(fermion: FermionTable, geometry: Geometry) -> float:
         table.dynamics_order or order_estimate(ratio, table.dynamics_tolerance),
     )
     half = math.prod(geometry.local_extents) / 2
-    return 8 * _reals(fermion.type) * half * max(orders) * (fermion.pseudofermions or 1)
+    return 8 * _reals(_kind(fermion)) * half * max(orders) * (fermion.pseudofermions or 1)
 
 
-def _measurement_bytes(table: MeasureTable | None, sea: Sequence[FermionTable], geometry: Geometry) -> float:
+def _measurement_bytes(table: MeasureTable | None, sea: Sequence[SeaQuark], geometry: Geometry) -> float:
     """Return the bytes that on-line measurements need beyond those of a trajectory.
 
     They hold noise vectors, the links of valence flavours, flows and smeared links.
     """
     if table is None:
         return 0.0
-    has_hisq = any(fermion.type == "hisq" for fermion in sea)
+    has_hisq = any(isinstance(fermion, Hisq) for fermion in sea)
     links = 0.0 if has_hisq else _MEASURED_LINKS
     found = links * gauge_field_bytes(geometry.local_extents, geometry.grid)
-    types = {f.type for f in sea} | {f.type for f in table.valence}
-    if table.fermions is not None and types:
-        vectors = max(_MEASURED_VECTORS[type] * _reals(type) for type in types)
+    kinds = {_kind(f) for f in (*sea, *table.valence)}
+    if table.fermions is not None and kinds:
+        vectors = max(_MEASURED_VECTORS[kind] * _reals(kind) for kind in kinds)
         found += 8 * vectors * math.prod(geometry.local_extents) * table.fermions.vectors
     return found

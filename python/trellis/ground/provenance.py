@@ -7,7 +7,7 @@ import importlib
 from typing import Any
 
 from .compiled_core import load
-from .version import __version__, conventions_version
+from .version import __version__, conventions_version, run_file_language
 
 
 def now() -> str:
@@ -25,13 +25,14 @@ def revision() -> str:
 
 
 def build_provenance() -> dict[str, Any]:
-    """Return version, revision, conventions, compiler, and numbers of ranks and threads, as plain values."""
+    """Return versions, revision, compiler, and numbers of ranks and threads, as plain values."""
     core = load()
     build = core.build()
     return {
         "trellis_version": __version__,
         "revision": revision(),
         "conventions_version": conventions_version,
+        "run_file_language": run_file_language,
         "compiler": build["compiler"],
         "flags": build["flags"],
         "ranks": core.size(),

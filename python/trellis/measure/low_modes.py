@@ -10,7 +10,7 @@ from ..ground.errors import BadArgument
 from ..ground.parallel import on_root
 from ..quarks.domain_wall import MoebiusDomainWall
 from ..quarks.operators import WilsonClover
-from ..run_files.quarks import DeflationTable
+from ..run_files.solvers import DeflationTable
 from ..runs.setup import make_output_folder
 from ..solve.deflated import deflated
 from ..solve.deflation import Eigenvectors, lanczos

@@ -28,6 +28,7 @@ from ..quarks.domain_wall import SPATIAL_DOUBLERS, propagator_norm
 from ..quarks.propagators import Propagator
 from ..quarks.sources import AMPLIFYING, Source
 from ..run_files import MeasureRun
+from ..run_files.measured_quarks import MeasuredQuark, MeasuredTwistedMass
 from ..runs.folder_lock import FolderLock
 from ..runs.reporting import Step, StepReporter, counted
 from ..runs.setup import make_output_folder, require_memory, set_threads
@@ -54,7 +55,6 @@ from .setup import (
     MIRRORED,
     are_beyond_half,
     doublers_on_walls,
-    down_table,
     find_configurations,
     has_fixed_time,
     has_mirrored_mesons,
@@ -65,7 +65,6 @@ from .setup import (
     make_source,
     smeared_links,
     source_positions,
-    strange_table,
 )
 from .speed import Speed, speed_in_json
 from .stored_propagators import ConfigurationPropagators, has_propagators
@@ -322,11 +321,11 @@ class _Measurement:
         measured.positions = source_positions(
             run.source, number, U.geometry.extents, fixed_time=has_fixed_time(run.fermion)
         )
-        tables = {"up": run.fermion}
-        if run.has_doublet:
-            tables["down"] = down_table(run.fermion)
+        tables: dict[str, MeasuredQuark] = {"up": run.fermion}
+        if isinstance(run.fermion, MeasuredTwistedMass) and run.has_doublet:
+            tables["down"] = run.fermion.down
         if run.fermion.has_strange:
-            tables["strange"] = strange_table(run.fermion)
+            tables["strange"] = run.fermion.strange
         solves: dict[str, BoundSolver] = {}
         for flavour, fermion in tables.items():
             M = make_operator(fermion, links, run.solver.columns)

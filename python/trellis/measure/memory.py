@@ -10,7 +10,8 @@ from ..gauge.fields import Geometry
 from ..ground.compiled_core import load
 from ..ground.machine import roof_buffer_bytes
 from ..run_files import MeasureRun
-from ..run_files.quarks import SolverTable
+from ..run_files.quarks import DomainWall
+from ..run_files.solvers import SolverTable
 from ..runs.setup import gauge_field_bytes
 from .setup import lanczos_bytes
 
@@ -33,7 +34,7 @@ _KEPT_SPIN_MATRICES = 16 * 12
 #: Code and tables of libraries that come in during a run.
 _LIBRARIES = 40 << 20
 #: Vectors that are read and written by an application of an operator, its links among them; rather too many.
-_APPLICATION = {"wilson_clover": 5, "moebius": 8}
+_APPLICATION, _WALL_APPLICATION = 5, 8
 #: Of freed fields that are kept for the next of their size.
 _FREED_FIELDS = 128 << 20
 #: Of propagators that are written and read.
@@ -68,7 +69,9 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
     flavours = 1 + fermion.has_strange + run.has_doublet
     inserted = max(run.feynman_hellmann.count, 1 if run.three_point.currents else 0)
     propagators = 2 * flavours + 2 * inserted * (2 if run.has_doublet else 1)
-    if run.needs_fields:  # of the source's solve, and of the sequential one
+    if (
+        isinstance(fermion, DomainWall) and run.needs_fields
+    ):  # of the source's solve, and of the sequential one
         propagators += (fermion.Ls + _BESIDE_FIELDS) * (2 if run.three_point.has_conserved else 1)
     if run.stored_propagators is not None and run.stored_propagators.use == "guess":
         propagators += 1
@@ -92,7 +95,7 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
 
 def _solve_bytes(run: MeasureRun, geometry: Geometry) -> float:
     fermion = run.fermion
-    if fermion is not None and fermion.type == "moebius":
+    if isinstance(fermion, DomainWall):
         columns = run.solver.columns
         vectors = work_fields(run.solver, columns)
         return load().domain_wall_solve_bytes(geometry._core, fermion.Ls, columns, vectors)
@@ -105,8 +108,9 @@ def _roof_bytes(run: MeasureRun, geometry: Geometry) -> float:
     fermion = run.fermion
     if fermion is None:
         return 0.0
-    is_moebius = fermion.type == "moebius"
-    vectors = _APPLICATION[fermion.type] * (run.solver.columns * fermion.Ls if is_moebius else _COLUMNS)
+    vectors = _APPLICATION * _COLUMNS
+    if isinstance(fermion, DomainWall):
+        vectors = _WALL_APPLICATION * run.solver.columns * fermion.Ls
     scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
     return roof_buffer_bytes(scale * vectors * int(np.prod(geometry.local_extents)) * 24 * 8)
 

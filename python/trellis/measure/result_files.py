@@ -20,13 +20,16 @@ from ..ground.errors import BadArgument, FileError
 from ..ground.parallel import on_root
 from ..ground.provenance import write_root_attributes
 from ..ground.solve_report import SolveReport
+from ..ground.version import run_file_language
 from ..hadrons.channels import NAMED_BARYONS, MesonChannel
 from ..run_files import MeasureRun
 from ..run_files.contractions import STRANGE
-from ..run_files.quarks import Coefficients
+from ..run_files.earlier import translate_record
+from ..run_files.measured_quarks import MeasuredQuark
+from ..run_files.quarks import PHASE_WORDS, Coefficients, DomainWall
 from ..runs.changed_keys import different_keys, differing_keys
 from .inputs import FileStamp, write_input
-from .setup import bare_mass, coefficients, describe_smearing, strange_table
+from .setup import coefficients, describe_smearing
 from .speed import speed_columns
 
 #: Tables of the run file that all files of a measurement have to share.
@@ -72,7 +75,7 @@ def result_file(folder: Path, number: int) -> Path:
 
 def physics(run: MeasureRun) -> str:
     """Return the tables that all files of a measurement have to share, as JSON text."""
-    tables = {}
+    tables: dict[str, Any] = {"run_file_language": run_file_language}
     for name in _PHYSICS:
         table = getattr(run, name)
         tables[name] = None if table is None else table.model_dump(mode="json")
@@ -125,7 +128,9 @@ def require_same_physics(path: Path, text: str, run: MeasureRun) -> None:
         raise FileError(
             f"{path}: expected the tables of a run file in the attribute physics, found {text!r}; {_DAMAGED}"
         )
+    stored = translate_record(stored, stored.get("run_file_language", 1))
     expected = json_text.loads(physics(run))
+    del expected["run_file_language"]
     changed = differing_keys(
         _without_none({table: stored.get(table) for table in expected}), _without_none(expected)
     )
@@ -198,7 +203,7 @@ def _kind_and_particle(name: str, channel: MesonChannel | None) -> tuple[str, st
 def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dict[str, str | float]:
     fermion, source = run.fermion, run.source
     assert fermion is not None
-    mass = bare_mass(fermion)
+    mass = fermion.bare_mass
     kind, particle = _kind_and_particle(name, channel)
     smearing = f"gaussian width={source.width:g} steps={source.steps}"
     if source.links is not None:
@@ -206,7 +211,6 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
     described = {"gaussian": smearing, "noise": f"noise {source.noise or 'z4'}"}
     if source.momentum is not None:
         described["wall"] = f"wall momentum={' '.join(map(str, source.momentum))}"
-    time = fermion.boundary_t
     common: dict[str, str | float] = {
         "type": kind,
         "particle": particle,
@@ -214,13 +218,13 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
         "source": channel.source if channel else name,
         "source_smearing": described.get(source.type, source.type),
         "sink_smearing": smearing if run.sink.type == "gaussian" and kind != "midpoint" else "point",
-        "boundary_t": time if isinstance(time, str) else repr(time),
+        "boundary_t": _time_boundary(fermion),
         "fermion": fermion.type,
         "mass": float(mass),
     }
     if not particle:  # a pair of mesons = ["all"], analysed only when it is named
         del common["particle"]
-    if fermion.type == "moebius":
+    if isinstance(fermion, DomainWall):
         common |= {"b5": _number_or_text(fermion.b5), "c5": _number_or_text(fermion.c5)}
         common |= {"M5": fermion.M5, "Ls": float(fermion.Ls)}
         if (fermion.nu, fermion.xi0) != (1, 1):
@@ -231,13 +235,20 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
         common |= {"csw_temporal": float(csw_temporal), "twisted_mass": float(fermion.twisted_mass)}
         common |= {"nu": float(fermion.nu), "xi0": float(fermion.xi0)}
     if fermion.has_twist:
-        common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in fermion.boundary_space or ())
+        common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in fermion.boundary[:3])
     if kind == "baryon":
         common["parity"] = float(NAMED_BARYONS[name].parity)
     is_strange_meson = channel is not None and (channel.has_strange or channel.has_strange_quark)
     if (name in STRANGE or is_strange_meson) and fermion.has_strange:
-        common["strange_mass"] = bare_mass(strange_table(fermion))
+        common["strange_mass"] = fermion.strange.bare_mass
     return common
+
+
+def _time_boundary(fermion: MeasuredQuark) -> str:
+    """Return the attribute boundary_t: a word where there is one, else the phase over pi."""
+    time = fermion.boundary[3]
+    words = {phase: word for word, phase in PHASE_WORDS.items()}
+    return time if isinstance(time, str) else words.get(time, repr(time))
 
 
 def _number_or_text(value: Coefficients) -> float | str:

@@ -15,14 +15,15 @@ import numpy as np
 from ..evolve.online_measurements import boundary_phases
 from ..gauge.fields import GaugeField, Geometry
 from ..gauge.flow import GradientFlow
-from ..ground.action_parameters import kappa_to_mass
 from ..ground.errors import BadArgument
 from ..ground.operator_records import MIRRORED_MESONS
 from ..quarks.domain_wall import MoebiusDomainWall, spatial_doublers
 from ..quarks.operators import WilsonClover
 from ..quarks.sources import Source, gaussian_source, noise_source, point_source, wall_source
 from ..run_files.measure import ConfigurationsTable, MeasureRun, SmearingTable, SourceTable
-from ..run_files.quarks import Coefficients, DeflationTable, FermionTable, SolverTable
+from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
+from ..run_files.quarks import Coefficients, DomainWall
+from ..run_files.solvers import DeflationTable, SolverTable
 from ..solve.bicgstab import bicgstab
 from ..solve.cg import cg
 from ..solve.even_odd import even_odd
@@ -31,7 +32,6 @@ from ..solve.mixed_precision import mixed_precision
 from ..solve.mr import mr
 from ..solve.values import Solver
 
-_PHASE_IN_TIME = {"antiperiodic": -1.0, "periodic": 1.0, "dirichlet": 0.0}
 _NUMBER = re.compile(r"(\d+)\D*$")
 #: Of configurations: what results hold, and what numbers noise fields.
 LARGEST_NUMBER, LARGEST_OF_NOISE = 2**63 - 1, 2**31 - 1
@@ -164,20 +164,18 @@ def coefficients(values: Coefficients) -> complex | list[complex]:
     return [complex(*z) if isinstance(z, tuple) else z for z in values]
 
 
-def _boundary(table: FermionTable) -> tuple[complex, ...]:
+def _boundary(table: MeasuredQuark) -> tuple[complex, ...]:
     """The phases of a run file in x, y, z, t; 0 is a wall."""
-    time = table.boundary_t
-    phase = _PHASE_IN_TIME[time] if isinstance(time, str) else boundary_phases([time])[0]
-    return (*boundary_phases(table.boundary_space or (0, 0, 0)), phase)
+    *space, time = table.boundary
+    return (*boundary_phases(space), 0.0 if isinstance(time, str) else boundary_phases([time])[0])
 
 
 def make_operator(
-    table: FermionTable, U: GaugeField, columns_per_solve: int = 1
+    table: MeasuredQuark, U: GaugeField, columns_per_solve: int = 1
 ) -> WilsonClover | MoebiusDomainWall:
     """The Dirac operator that a run file describes; `columns_per_solve`: of domain walls."""
     boundary = _boundary(table)
-    if table.type == "moebius":
-        assert table.mass is not None
+    if isinstance(table, MeasuredDomainWall):
         return MoebiusDomainWall(
             U,
             mass=table.mass,
@@ -205,30 +203,14 @@ def make_operator(
     )
 
 
-def lanczos_bytes(table: DeflationTable, geometry: Geometry, fermion: FermionTable, is_even_odd: bool) -> int:
+def lanczos_bytes(
+    table: DeflationTable, geometry: Geometry, fermion: MeasuredQuark, is_even_odd: bool
+) -> int:
     """Bytes per rank of the search for low modes at its peak: basis, rotation and blocks, in double."""
-    slices = fermion.Ls if fermion.type == "moebius" else 1
+    slices = fermion.Ls if isinstance(fermion, DomainWall) else 1
     vector = int(np.prod(geometry.local_extents)) * 24 * 8 * slices // (2 if is_even_odd else 1)
     basis = table.basis or 2 * table.modes + 4 * table.block
     return vector * (basis + 2 * table.modes + 7 * table.block)
-
-
-def strange_table(table: FermionTable) -> FermionTable:
-    """The second flavour: the first one with another mass."""
-    return table.model_copy(update={"kappa": table.strange_kappa, "mass": table.strange_mass})
-
-
-def down_table(table: FermionTable) -> FermionTable:
-    """The down quark of a twisted doublet: the opposite mu."""
-    return table.model_copy(update={"twisted_mass": -table.twisted_mass})
-
-
-def bare_mass(table: FermionTable) -> float:
-    """From the mass or kappa."""
-    if table.mass is not None:
-        return float(table.mass)
-    assert table.kappa is not None  # a FermionTable has one of them
-    return kappa_to_mass(table.kappa)
 
 
 def describe_smearing(smearing: SmearingTable) -> str:
@@ -266,7 +248,7 @@ MIRRORED = f"fermion.b5, fermion.c5: {MIRRORED_MESONS}; nucleons and [feynman_he
 def has_mirrored_mesons(run: MeasureRun) -> bool:
     """Return True if the run asks for mesons of domain walls whose antiquarks have other coefficients."""
     fermion, wanted = run.fermion, run.correlators.mesons or run.correlators.meson
-    return bool(wanted and fermion and fermion.type == "moebius" and not fermion.is_gamma5_hermitian)
+    return bool(wanted and isinstance(fermion, DomainWall) and not fermion.is_gamma5_hermitian)
 
 
 def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
@@ -275,7 +257,7 @@ def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
     Most are misprints (1.3 for 0.13).
     """
     fermion = run.fermion
-    if fermion is None or fermion.type != "wilson_clover" or (fermion.nu, fermion.xi0) != (1, 1):
+    if fermion is None or isinstance(fermion, DomainWall) or (fermion.nu, fermion.xi0) != (1, 1):
         return []
     kappas = {"fermion.kappa": fermion.kappa, "fermion.strange_kappa": fermion.strange_kappa}
     return [(key, kappa) for key, kappa in kappas.items() if kappa is not None and abs(kappa) > 0.25]
@@ -284,7 +266,7 @@ def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
 def doublers_on_walls(run: MeasureRun) -> str:
     """Return a warning about domain walls that bind spatial doublers; else ""."""
     fermion = run.fermion
-    if fermion is None or fermion.type != "moebius":
+    if not isinstance(fermion, MeasuredDomainWall):
         return ""
     return spatial_doublers(fermion.M5, fermion.nu, fermion.xi0)
 
@@ -360,12 +342,12 @@ def _require_places(table: SourceTable, extents: tuple[int, ...], axes: slice) -
         )
 
 
-def has_fixed_time(table: FermionTable) -> bool:
+def has_fixed_time(table: MeasuredQuark) -> bool:
     """Return True with Dirichlet boundaries in time: correlators depend on the distance from the boundary.
 
     The sources of such a run keep their times.
     """
-    return table.boundary_t == "dirichlet"
+    return table.is_open
 
 
 def are_beyond_half(momenta: Sequence[Sequence[int]], extents: tuple[int, ...]) -> bool:

@@ -24,6 +24,7 @@ from ..quarks.propagator_output import write_propagator
 from ..quarks.propagators import Propagator
 from ..quarks.sources import Source
 from ..run_files import MeasureRun
+from ..run_files.quarks import DomainWall
 from ..run_files.stored import StoredPropagatorsTable
 from ..solve.bound import BoundSolver
 from .inputs import Content
@@ -213,7 +214,7 @@ class ConfigurationPropagators:
             raise BadArgument(f"{path}: {error}") from error
         S.report = record.report
         fermion = self._run.fermion
-        if fermion is not None and fermion.type == "moebius" and fermion.Ls % 2 == 0:
+        if isinstance(fermion, DomainWall) and fermion.Ls % 2 == 0:
             S.midpoint = S.midpoint or self._midpoint(path, record, source, way)
         if record.axial_current is not None:
             S.axial_current = np.array(record.axial_current)

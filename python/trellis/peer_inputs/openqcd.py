@@ -208,13 +208,14 @@ def _openqcd_doublet(get: Getter, doublet: _Doublet, kappas: list[str]) -> dict[
     if not doublet.im0.isdigit() or int(doublet.im0) >= len(kappas):
         said = f"im0 = {doublet.im0} of [Action {doublet.actions[0].number}]" if doublet.actions else "im0"
         raise BadArgument(f"{said}: expected the place of a kappa of [{lattice}], which are {kappas}")
+    csw = get.number(lattice, "csw")
     table: dict[str, Any] = {
         "name": doublet.name,
-        "type": "wilson",
+        "type": "clover" if csw else "wilson",
         "n_f": 2,
         "kappa": number_of(kappas[int(doublet.im0)], f"{get.where}: kappa of {lattice}"),
-        "csw": get.number(lattice, "csw"),
     }
+    table |= {"csw": csw} if csw else {}
     return table | ({"hasenbusch": doublet.masses} if doublet.masses else {})
 
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WrapValidator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from ..ground.stout_limits import MOST_RHO
@@ -19,6 +28,10 @@ class Table(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+
+class RunFile(Table):
+    """A whole run file."""
 
 
 #: The input of a message about a whole table, which shows none.
@@ -41,6 +54,18 @@ def at_key(key: str, message: str, found: Any = _NOT_SHOWN) -> ValidationError:
     parts = tuple(int(part) if part.isdigit() else part for part in key.split("."))
     details = InitErrorDetails(type=problem, loc=parts, input=found)
     return ValidationError.from_exception_data(key, [details])
+
+
+def expecting(expected: str) -> WrapValidator:
+    """Return a validator with one message for a union, which else has a message for each of its types."""
+
+    def validate(value: Any, check: Callable[[Any], Any]) -> Any:
+        try:
+            return check(value)
+        except ValidationError:
+            raise ValueError(f"expected {expected}") from None
+
+    return WrapValidator(validate)
 
 
 def _even_extents(extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -82,13 +107,9 @@ def _not_zero(kappa: float) -> float:
 
 #: kappa = 1 / (2 (4 + mass)), below 0 for masses below -4.
 HoppingParameter = Annotated[Coupling, AfterValidator(_not_zero)]
-#: Of 1 + 3 nu / xi0 + mass: what its rounding leaves of zero, and more.
-_LEAST_DIAGONAL = 1e-12
 #: Flux quanta; with the charges they stay within the core's 32-bit integers.
 Quanta = Annotated[int, Field(ge=-(10**6), le=10**6)]
 ChargeThirds = Annotated[int, Field(ge=-1000, le=1000)]
-ThreePhases = Annotated[tuple[Coupling, Coupling, Coupling], Field(strict=False)]
-FourPhases = Annotated[tuple[Coupling, Coupling, Coupling, Coupling], Field(strict=False)]
 
 
 def _whole_quanta(field: str, quanta: Any) -> Any:
@@ -195,25 +216,4 @@ def require_flow_times(time: float, spacing: float) -> None:
         raise ValueError(
             f"flow.time = {time:g} is more than a million times flow.spacing = {spacing:g}: expected at most "
             "so many flow times"
-        )
-
-
-def require_diagonal(value: float, formula: str, said: str) -> None:
-    """Even-odd preconditioning divides by the diagonal of a Wilson operator without other site terms.
-
-    Parameters
-    ----------
-    value, formula
-        The diagonal, and how it follows from the keys.
-    said
-        What the run file says of the mass: "mass = -4".
-
-    Raises
-    ------
-    ValueError
-        It is zero.
-    """
-    if abs(value) < _LEAST_DIAGONAL:
-        raise ValueError(
-            f"{said}: expected another mass or kappa: {formula}, the diagonal of the operator, would be zero"
         )

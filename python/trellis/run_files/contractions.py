@@ -88,8 +88,8 @@ class CorrelatorsTable(Table):
     )
     conserved_axial: bool = Field(
         default=False,
-        description="moebius: A_4(t) of the partially conserved axial current with the pion at the source, "
-        "zero momentum; needs an even Ls and one real b5 and c5.",
+        description="domain_wall: A_4(t) of the partially conserved axial current with the pion at the "
+        "source, zero momentum; needs an even Ls and one real b5 and c5.",
     )
     max_momentum_squared: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=0, description="All momenta with n^2 up to this, p = 2 pi n / L (132 000 of them up to 1000)."
@@ -124,7 +124,7 @@ class FeynmanHellmannTable(Table):
         default=[],
         description="Vn: gamma_n (n = 1, 2, 3, 4 for x, y, z, t); An: -i gamma_n gamma5; S: 1; P: gamma5; "
         "Tmn: -i gamma_m gamma_n. A, P and T with the polarised projector. V4_conserved, ...: the conserved "
-        "current, A3_conserved, ...: the partially conserved one of moebius with an even Ls. Datasets "
+        "current, A3_conserved, ...: the partially conserved one of domain_wall with an even Ls. Datasets "
         "fh_A3_UU, fh_A3_DD, ... (doc/operators/feynman_hellmann.md).",
     )
     momenta: list[Annotated[list[int], Field(min_length=3, max_length=3)]] = Field(
@@ -158,8 +158,8 @@ class ThreePointTable(Table):
     currents: list[Literal[LocalCurrent, ConservedCurrent]] = Field(
         default=[],
         description="Those of [feynman_hellmann]. One further propagator for each separation and "
-        "projector (V and S share one, A, P and T the other). Conserved ones of moebius need one real b5 and "
-        "c5, and the memory of two 5-D solutions.",
+        "projector (V and S share one, A, P and T the other). Conserved ones of domain_wall need one real b5 "
+        "and c5, and the memory of two 5-D solutions.",
     )
     separations: list[Annotated[int, Field(ge=1)]] = Field(
         default=[], description="Times of the sink from the source, from 1."

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from ..ground.action_parameters import GAUGE_ACTIONS
-from .common import LatticeTable, MachineTable, NotNegative, Table
+from .common import LatticeTable, MachineTable, NotNegative, RunFile, Table
 from .online import MeasureTable
 
 #: Tables that only runs with [molecular_dynamics] have.
@@ -107,7 +107,7 @@ class OutputTable(Table):
     )
 
 
-class GenerateRun(Table):
+class GenerateRun(RunFile):
     """Quenched SU(3) gauge configurations at one beta."""
 
     lattice: LatticeTable

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ..ground.action_parameters import GAUGE_ACTIONS
 from ..ground.nearest_word import did_you_mean, nearest
-from .common import Coupling, LatticeTable, MachineTable, NotNegative, Table, at_key
+from .common import Coupling, LatticeTable, MachineTable, NotNegative, RunFile, Table, at_key
 from .dynamics import (
     IntegratorLevel,
     MetropolisTable,
@@ -19,7 +19,8 @@ from .dynamics import (
 )
 from .generate import OutputTable, StartTable
 from .online import MeasureTable
-from .sea import BackgroundTable, FermionTable, HisqTable, SmearingTable
+from .quarks import BackgroundTable, StaggeredKind
+from .sea import HisqTable, SeaQuarkTable, SmearingTable
 
 
 class GaugeActionTable(Table):
@@ -43,7 +44,7 @@ class GaugeActionTable(Table):
         return GAUGE_ACTIONS[self.type] if self.c1 is None else self.c1
 
 
-class HmcRun(Table):
+class HmcRun(RunFile):
     """Gauge configurations by hybrid Monte Carlo."""
 
     lattice: LatticeTable
@@ -54,7 +55,7 @@ class HmcRun(Table):
     smearing: SmearingTable = SmearingTable(rho=0.0, levels=0)
     hisq: HisqTable = HisqTable()
     background: BackgroundTable = BackgroundTable()
-    fermions: list[FermionTable] = Field(default=[], description="Sea quarks; none: quenched.")
+    fermions: list[SeaQuarkTable] = Field(default=[], description="Sea quarks; none: quenched.")
     molecular_dynamics: MolecularDynamicsTable
     metropolis: MetropolisTable = MetropolisTable()
     trajectories: TrajectoriesTable
@@ -95,7 +96,7 @@ class HmcRun(Table):
             if "." in fermion.name:
                 raise at_key(key, "has a dot, which parts of a flavour have", fermion.name)
             own = {fermion.name: f"fermions {fermion.name!r}"}
-            if fermion.csw != 0:
+            if fermion.has_clover_term:
                 own[f"{fermion.name}_determinant"] = f"the clover determinant of fermions {fermion.name!r}"
             for name, what in own.items():
                 if name in taken:
@@ -123,7 +124,8 @@ class HmcRun(Table):
     @model_validator(mode="after")
     def _background_acts(self) -> Self:
         quanta = [*self.background.b, *self.background.e]
-        if any(quanta) and not any(fermion.charge_thirds for fermion in self.fermions):
+        charged = [f for f in self.fermions if isinstance(f, StaggeredKind) and f.charge_thirds]
+        if any(quanta) and not charged:
             raise ValueError(
                 f"background: b = {list(self.background.b)}, e = {list(self.background.e)}, and no flavour "
                 "of the sea has charge_thirds: give the charges, or leave the table out"

@@ -6,6 +6,7 @@ import re
 import tomllib
 import typing
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from ..ground.errors import RunFileError
 from ..ground.nearest_word import did_you_mean
+from .common import RunFile
+from .earlier import translate
 
 Run = TypeVar("Run", bound=BaseModel)
 
@@ -99,6 +102,8 @@ def validate_run(content: Mapping[str, Any], model: type[Run], name: str, text: 
     ]
     if too_large:
         raise RunFileError("\n".join(f"{name}{problem}" for problem in too_large))
+    if issubclass(model, RunFile) and not _of_another_kind(content, model):
+        _require_present_words(content, name, text)
     try:
         return model.model_validate(content)
     except ValidationError as error:
@@ -107,6 +112,17 @@ def validate_run(content: Mapping[str, Any], model: type[Run], name: str, text: 
             raise RunFileError(f"{name}: {mistaken}") from None
         problems = [_describe(e, model, text) for e in _without_earlier_gaps(error.errors())]
         raise RunFileError("\n".join(f"{name}{problem}" for problem in problems)) from None
+
+
+def _require_present_words(content: Mapping[str, Any], name: str, text: str) -> None:
+    """Refuse words of the earlier language: one line for each, with what to write in its place."""
+    problems = []
+    for word in translate(content).old_words:
+        line = line_of(text, word.path)
+        key = ".".join(map(str, word.path))
+        problems.append(f"{name}{f':{line}' if line else ''}: {key}: {word.advice}")
+    if problems:
+        raise RunFileError("\n".join(["words of an earlier language of run files:", *problems]))
 
 
 def _of_another_kind(content: Mapping[str, Any], model: type[BaseModel]) -> str | None:
@@ -147,15 +163,16 @@ def _is_gap(error: Any) -> bool:
 
 def _describe(error: Any, model: type[BaseModel], text: str) -> str:
     """Return ":LINE: key: what is wrong" about an error, without the file's name."""
-    path = _path(error["loc"], model)
-    location = [part for part in path if isinstance(part, str)]
+    place = _place(error["loc"], model)
+    path = place.path
     shown = ".".join(map(str, path)) or "(the whole file)"
     line = line_of(text, path)
     where = f":{line}" if line else ""
     if error["type"] == "extra_forbidden":
-        valid = _keys_at(model, location[:-1])
-        hint = did_you_mean(location[-1], valid) or "."
-        return f"{where}: {shown}: unknown key{hint} Valid here: {', '.join(sorted(valid))}"
+        return f"{where}: {shown}: {_unknown_key(str(path[-1]), place)}"
+    if error["type"].startswith("union_tag_"):
+        line = line_of(text, [*path, "type"])
+        return f"{f':{line}' if line else ''}: {shown}.type: {_wrong_type(error, place)}"
     found = error["input"]
     if _is_gap(error):
         shown = ".".join(map(str, path[:-1]))
@@ -165,61 +182,94 @@ def _describe(error: Any, model: type[BaseModel], text: str) -> str:
     if error["type"] == "too_long" and isinstance(found, list | tuple):
         count = "exactly" if error["ctx"].get("field_type") == "Tuple" else "at most"
         return f"{where}: {shown}: expected {count} {error['ctx']['max_length']} values; found {list(found)}"
+    table_name = ".".join(part for part in path if isinstance(part, str))
     if error["type"] in _NO_TABLE:
-        table = ".".join(location)
-        return f"{where}: [{table}] must be a table; found {found!r}"
-    if error["type"] == "list_type" and _is_list_of_tables(model, location):
-        table = ".".join(location)
-        return f"{where}: [[{table}]] must be a list of tables; found {found!r}"
+        return f"{where}: [{table_name}] must be a table; found {found!r}"
+    if error["type"] == "list_type" and place.inside:
+        return f"{where}: [[{table_name}]] must be a list of tables; found {found!r}"
     message = error["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list")
     if error["type"] == "value_error" and isinstance(found, dict):
         return f"{where}: {shown}: {message}"
     return f"{where}: {shown}: {message}; found {found!r}"
 
 
-def _is_list_of_tables(model: type[BaseModel], location: list[str]) -> bool:
-    """Return True if run files write the table at this location with double brackets."""
-    if not location:
-        return False
-    outer: type[BaseModel] | None = model
-    for name in location[:-1]:
-        field = outer.model_fields.get(name) if outer else None
-        outer = _model_in(field.annotation) if field else None
-    field = outer.model_fields.get(location[-1]) if outer else None
-    return field is not None and _model_in(field.annotation) is not None
+def _unknown_key(key: str, place: _Place) -> str:
+    """Return what is wrong with a key that a table does not have."""
+    valid = [field.alias or name for name, field in place.table.model_fields.items()]
+    valid_here = f"Valid here: {', '.join(sorted(valid))}"
+    others = [tag for table in place.siblings if key in table.model_fields for tag in _tags(table)]
+    if others:
+        return f"belongs to type {' or '.join(others)}, not to type {_tags(place.table)[0]}. {valid_here}"
+    return f"unknown key{did_you_mean(key, valid) or '.'} {valid_here}"
 
 
-def _path(location: tuple[str | int, ...], model: type[BaseModel]) -> list[str | int]:
-    """Return the keys and indices of the file that lead to a location of pydantic.
+def _wrong_type(error: Any, place: _Place) -> str:
+    """Return what is wrong with the type of a table that is one of several."""
+    tags = [tag for table in place.inside for tag in _tags(table)]
+    expected = f"expected one of {', '.join(tags)}"
+    if error["type"] == "union_tag_not_found":
+        return f"missing: {expected}"
+    found = str(error["ctx"]["tag"])
+    return f"{expected}, found {found!r}{did_you_mean(found, tags)}"
 
-    pydantic adds the type ("float") below a key that may have several; the path is without it.
+
+@dataclass
+class _Place:
+    """The place of a file that a location of pydantic means.
+
+    Attributes
+    ----------
+    path
+        The keys and indices that lead there.
+    table
+        The model of the table that has the last key.
+    siblings
+        The other models that this table could have by another `type`.
+    inside
+        The models of the tables that the last key may hold; none where it holds a value.
     """
-    path: list[str | int] = []
-    table: type[BaseModel] | None = model
+
+    path: list[str | int]
+    table: type[BaseModel]
+    siblings: list[type[BaseModel]]
+    inside: list[type[BaseModel]]
+
+
+def _place(location: tuple[str | int, ...], model: type[BaseModel]) -> _Place:
+    """Return the place that a location means.
+
+    pydantic adds the type below a key that may have several: "float", or the `type` of a table. The path is
+    without it.
+    """
+    place = _Place([], model, [], [model])
     has_own_keys = False  # dict[str, ...]: the user names them
+    candidates, siblings = [model], []
     for part in location:
         if isinstance(part, int):
-            path.append(part)
-        elif table is not None:
-            path.append(part)
-            field = table.model_fields.get(part)
+            place.path.append(part)
+            continue
+        chosen = [table for table in candidates if len(candidates) > 1 and part in _tags(table)]
+        if chosen:
+            siblings = [table for table in candidates if table not in chosen]
+            candidates = place.inside = chosen
+        elif candidates:
+            place.path.append(part)
+            place.table = candidates[0]
+            place.siblings, siblings = siblings, []
+            field = place.table.model_fields.get(part)
             if field:
-                table, has_own_keys = _model_in(field.annotation), _is_mapping(field.annotation)
+                candidates, has_own_keys = _models_in(field.annotation), _is_mapping(field.annotation)
+                place.inside = candidates
         elif has_own_keys:
-            path.append(part)
+            place.path.append(part)
             has_own_keys = False
-    return path
+    return place
 
 
-def _keys_at(model: type[BaseModel], location: list[str]) -> list[str]:
-    """Keys of the table at this path of the model, as run files write them."""
-    for name in location:
-        field = model.model_fields.get(name)
-        inner = _model_in(field.annotation) if field else None
-        if inner is None:
-            return []
-        model = inner
-    return [field.alias or name for name, field in model.model_fields.items()]
+def _tags(table: type[BaseModel]) -> tuple[Any, ...]:
+    """Return the values of `type` that a table has."""
+    field = table.model_fields.get("type")
+    return typing.get_args(field.annotation) if field is not None else ()
 
 
 def _is_mapping(annotation: Any) -> bool:
@@ -227,15 +277,11 @@ def _is_mapping(annotation: Any) -> bool:
     return typing.get_origin(annotation) is dict or any(map(_is_mapping, typing.get_args(annotation)))
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the table type in an annotation such as T, list[T] or T | None; None if there is none."""
-    if isinstance(annotation, type):
-        return annotation if issubclass(annotation, BaseModel) else None
-    for argument in typing.get_args(annotation):
-        found = _model_in(argument)
-        if found is not None:
-            return found
-    return None
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Return the table types in an annotation such as T, list[T], A | B or T | None."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in typing.get_args(annotation) for model in _models_in(argument)]
 
 
 def line_of(text: str, location: Sequence[str | int]) -> int | None:

@@ -7,7 +7,16 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from ..ground.operator_records import NEEDS_GAMMA5_HERMITICITY
-from .common import LARGEST, FourIntegers, MachineTable, Table, ThreeIntegers, at_key, require_flow_times
+from .common import (
+    LARGEST,
+    FourIntegers,
+    MachineTable,
+    RunFile,
+    Table,
+    ThreeIntegers,
+    at_key,
+    require_flow_times,
+)
 from .contractions import (
     STRANGE,
     UP_AND_DOWN,
@@ -16,7 +25,9 @@ from .contractions import (
     ThreePointTable,
     conserved,
 )
-from .quarks import DeflationTable, FermionTable, SolverTable
+from .measured_quarks import MeasuredDomainWall, MeasuredQuark, MeasuredQuarkTable
+from .quarks import DomainWall
+from .solvers import DeflationTable, SolverTable
 from .stored import MeasureOutputTable, StoredPropagatorsTable
 
 #: Of smearing: more are a slip, and would take a day.
@@ -79,7 +90,7 @@ class SourceTable(Table):
         default=None,
         ge=0,
         description="Shift all positions of a configuration by one vector that depends on this seed and the "
-        "configuration's number: less correlated sources. In space only where boundary_t is dirichlet.",
+        "configuration's number: less correlated sources. In space only with Dirichlet walls in time.",
     )
     shifts: int = Field(
         default=1,
@@ -182,11 +193,13 @@ class SinkTable(Table):
     )
 
 
-class MeasureRun(Table):
-    """Correlators of Wilson-clover or domain-wall quarks, one file per configuration."""
+class MeasureRun(RunFile):
+    """Correlators of quarks of the Wilson kinds or domain walls, one file per configuration."""
 
     configurations: ConfigurationsTable
-    fermion: FermionTable | None = Field(default=None, description="Without it no correlators are measured.")
+    fermion: MeasuredQuarkTable | None = Field(
+        default=None, description="Without it no correlators are measured."
+    )
     flow: FlowTable | None = Field(
         default=None,
         description="Gradient flow of the links, for E(t), t0, w0 and the charge; default: none.",
@@ -218,20 +231,17 @@ class MeasureRun(Table):
             self._require_one_distance(self.fermion)
             self._require_periodic(self.fermion)
             self._require_sinks_of_walls()
-        if self.solver.columns_per_solve is not None and (
-            self.fermion is None or self.fermion.type != "moebius"
-        ):
-            raise at_key("solver.columns_per_solve", "belongs to a fermion of type moebius")
-        is_moebius = self.fermion is not None and self.fermion.type == "moebius"
-        if self.correlators.conserved_axial and not is_moebius:
-            raise at_key("correlators.conserved_axial", "belongs to a fermion of type moebius")
-        if self.correlators.conserved_axial and self.fermion is not None:
-            if self.fermion.Ls % 2 or not self.fermion.is_uniform:
-                raise at_key(
-                    "correlators.conserved_axial",
-                    "expected an even fermion.Ls and one real b5 and c5, found "
-                    f"Ls = {self.fermion.Ls}, b5 = {self.fermion.b5}, c5 = {self.fermion.c5}",
-                )
+        if not isinstance(self.fermion, DomainWall):
+            if self.solver.columns_per_solve is not None:
+                raise at_key("solver.columns_per_solve", "belongs to a fermion of type domain_wall")
+            if self.correlators.conserved_axial:
+                raise at_key("correlators.conserved_axial", "belongs to a fermion of type domain_wall")
+        elif self.correlators.conserved_axial and (self.fermion.Ls % 2 or not self.fermion.is_uniform):
+            raise at_key(
+                "correlators.conserved_axial",
+                "expected an even fermion.Ls and one real b5 and c5, found "
+                f"Ls = {self.fermion.Ls}, b5 = {self.fermion.b5}, c5 = {self.fermion.c5}",
+            )
         fermion = self.fermion
         if fermion is not None:
             self._require_conserved(fermion)
@@ -268,7 +278,7 @@ class MeasureRun(Table):
             return
         if fermion is None:
             raise at_key("stored_propagators", "[stored_propagators] belongs to quarks: give [fermion]")
-        if fermion.type != "moebius":
+        if not isinstance(fermion, DomainWall):
             return
         if stored.use == "guess":
             raise at_key(
@@ -296,12 +306,12 @@ class MeasureRun(Table):
                     "out",
                 )
 
-    def _require_one_distance(self, fermion: FermionTable) -> None:
+    def _require_one_distance(self, fermion: MeasuredQuark) -> None:
         """Require that all sources have one distance from a Dirichlet wall, since they are averaged."""
-        if fermion.boundary_t != "dirichlet":
+        if not fermion.is_open:
             return
         times = sorted({position[3] for position in self.source.positions})
-        why = 'fermion.boundary_t = "dirichlet": correlators depend on the distance from the wall in time'
+        why = 'fermion.boundary has "dirichlet" in t: correlators depend on the distance from the wall'
         if len(times) > 1:
             raise at_key("source.positions", f"expected one t, found {times}; {why}; one run for each t")
         if self.source.is_slice and self.source.shift_seed is not None:
@@ -310,20 +320,20 @@ class MeasureRun(Table):
                 f"a source of type {self.source.type} has no place but its t; {why}; leave it out",
             )
 
-    def _require_periodic(self, fermion: FermionTable) -> None:
+    def _require_periodic(self, fermion: MeasuredQuark) -> None:
         """With phases in space: what is projected on momenta 2 pi n / L, and what smearing leaves alone."""
         if not fermion.has_twist:
             return
-        found = list(fermion.boundary_space or ())
+        found = list(fermion.boundary[:3])
         if "gaussian" in (self.source.type, self.sink.type):
             raise at_key(
-                "fermion.boundary_space",
+                "fermion.boundary",
                 f"gaussian smearing is periodic in space: expected other sources and sinks beside {found}",
             )
         currents = self.feynman_hellmann.currents or self.three_point.currents
         if (self.correlators.baryons or currents) and not fermion.has_periodic_baryons:
             raise at_key(
-                "fermion.boundary_space",
+                "fermion.boundary",
                 "baryons are not periodic in space: expected multiples of 2/3, or correlators.baryons = [] "
                 f"and no currents, found {found}",
             )
@@ -366,11 +376,11 @@ class MeasureRun(Table):
                     found,
                 )
 
-    def _has_results(self, fermion: FermionTable) -> bool:
+    def _has_results(self, fermion: MeasuredQuark) -> bool:
         """Return True if solves have a result; those of domain walls with an even Ls always have m_res."""
         c = self.correlators
         currents = self.feynman_hellmann.currents or self.three_point.currents
-        has_midpoint = fermion.type == "moebius" and fermion.Ls % 2 == 0
+        has_midpoint = isinstance(fermion, DomainWall) and fermion.Ls % 2 == 0
         return bool(has_midpoint or c.mesons or c.meson or c.baryons or currents or self.output.propagators)
 
     def _conserved_currents(self) -> dict[str, list[str]]:
@@ -384,29 +394,29 @@ class MeasureRun(Table):
     @property
     def needs_fields(self) -> bool:
         """True if the 5-D solutions of the light quark are kept."""
-        is_moebius = self.fermion is not None and self.fermion.type == "moebius"
-        return is_moebius and bool(self._conserved_currents())
+        return isinstance(self.fermion, DomainWall) and bool(self._conserved_currents())
 
-    def _require_conserved(self, fermion: FermionTable) -> None:
+    def _require_conserved(self, fermion: MeasuredQuark) -> None:
         """Refuse conserved currents that the fermion does not have."""
-        is_moebius = fermion.type == "moebius"
+        walls = fermion if isinstance(fermion, MeasuredDomainWall) else None
         for table, names in self._conserved_currents().items():
             key = f"{table}.currents"
             axial = [name for name in names if name.startswith("A")]
-            if axial and not (is_moebius and fermion.Ls % 2 == 0):
-                found = f"Ls = {fermion.Ls}" if is_moebius else f"type = {fermion.type}"
+            if axial and (walls is None or walls.Ls % 2):
+                found = f"type = {fermion.type}" if walls is None else f"Ls = {walls.Ls}"
                 raise at_key(
                     key,
-                    f"{', '.join(axial)} belong to a fermion of type moebius with an even Ls, found {found}",
+                    f"{', '.join(axial)} belong to a fermion of type domain_wall with an even Ls, "
+                    f"found {found}",
                 )
-            if table == "three_point" and is_moebius and not fermion.is_uniform:
+            if table == "three_point" and walls is not None and not walls.is_uniform:
                 raise at_key(
                     key,
                     f"{', '.join(names)} with a fixed sink: expected one real b5 and c5, found "
-                    f"b5 = {fermion.b5}, c5 = {fermion.c5}; [feynman_hellmann] takes any",
+                    f"b5 = {walls.b5}, c5 = {walls.c5}; [feynman_hellmann] takes any",
                 )
 
-    def _require_quarks(self, fermion: FermionTable) -> None:
+    def _require_quarks(self, fermion: MeasuredQuark) -> None:
         if fermion.link_reals == 8 and self.solver.inner_precision == "fp16":
             raise at_key(
                 "fermion.link_reals",

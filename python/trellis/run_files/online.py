@@ -6,22 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..ground.stout_limits import LARGE_RHO, MOST_RHO
-from .common import (
-    ChargeThirds,
-    Coupling,
-    ElectricQuanta,
-    Extents,
-    FourPhases,
-    HoppingParameter,
-    MagneticQuanta,
-    StoutMatrix,
-    StoutWeight,
-    Table,
-    at_key,
-    require_diagonal,
-    require_flow_times,
-)
+from ..ground.stout_limits import MOST_RHO
+from .common import Extents, Table, at_key, require_flow_times
+from .valence import ValenceQuarkTable
 
 
 def _check_plane_names(planes: tuple[str, ...]) -> tuple[str, ...]:
@@ -58,83 +45,6 @@ class NoiseTable(Periodic):
     )
     residual: float = Field(default=1e-10, gt=0, lt=0.1, description="|b - M x| / |b| of the solves.")
     max_iterations: int = Field(default=20000, ge=1, description="Of a solve.")
-
-
-class ValenceTable(Table):
-    """[[measure.valence]]: a flavour that is measured and is not in the sea."""
-
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="In the stream.")
-    type: Literal["staggered", "hisq", "wilson"] = Field(
-        default="staggered", description="staggered: naive; hisq: improved; wilson: clover with csw."
-    )
-    n_f: Coupling = Field(default=1.0, gt=0, description="Observables are summed over so many flavours.")
-    mass: Coupling | None = Field(default=None, description="Bare mass (wilson: or kappa).")
-    kappa: HoppingParameter | None = Field(default=None, description="wilson: 1 / (2 (4 + mass)).")
-    csw: Coupling = Field(default=0.0, description="wilson: clover coefficient.")
-    twisted_mass: Coupling = Field(
-        default=0.0, description="wilson: mu of + i mu gamma5 tau3; observables are those of the doublet."
-    )
-    epsilon: Coupling = Field(default=0.0, description="hisq: correction of the Naik term.")
-    boundary: FourPhases = Field(default=(0.0, 0.0, 0.0, 1.0), description="Phases over pi; 1: antiperiodic.")
-    mu_over_ipiT: Coupling = Field(default=0.0, description="staggered, hisq: imaginary chemical potential.")
-    charge_thirds: ChargeThirds = Field(default=0, description="staggered, hisq: charge in units of e/3.")
-    b: MagneticQuanta = Field(default=(0, 0, 0), description="Magnetic quanta b_x, b_y, b_z.")
-    e: ElectricQuanta = Field(default=(0, 0, 0), description="Electric quanta e_x, e_y, e_z.")
-    rho: StoutWeight = Field(
-        default=0.0,
-        description=f"staggered, wilson: stout weight of its links, at most {MOST_RHO:g} in size; warned "
-        f"about below 0 and above {LARGE_RHO:g}.",
-    )
-    rho_mu_nu: StoutMatrix | None = Field(
-        default=None, description="In the place of rho: a weight for each plane, as in [smearing]."
-    )
-    levels: int = Field(default=0, ge=0, le=20, description="staggered, wilson: stout levels of its links.")
-
-    @model_validator(mode="after")
-    def _legal(self) -> Self:
-        if self.type == "hisq" and self.levels > 0:
-            raise ValueError(f"valence {self.name!r}: HISQ has its own smearing, levels must be 0")
-        if self.rho != 0 and self.rho_mu_nu is not None:
-            raise ValueError(f"valence {self.name!r}: give rho or rho_mu_nu, and not both")
-        if self.type != "hisq" and self.epsilon != 0:
-            raise ValueError(f"valence {self.name!r}: epsilon is for type hisq")
-        if self.type == "wilson":
-            self._require_wilson()
-        else:
-            self._require_staggered()
-        return self
-
-    def _require_staggered(self) -> None:
-        for key in ("kappa", "csw", "twisted_mass"):
-            if getattr(self, key):
-                raise ValueError(f"valence {self.name!r}: {key} is for type wilson")
-        if self.mass is None or self.mass <= 0:
-            found = "none" if self.mass is None else f"{self.mass:g}"
-            raise ValueError(
-                f"valence {self.name!r}: {self.type} flavours have a mass above 0, found {found}"
-            )
-
-    def _require_wilson(self) -> None:
-        for key in ("mu_over_ipiT", "charge_thirds"):
-            if getattr(self, key) != 0:
-                raise ValueError(f"valence {self.name!r}: {key} is for types staggered and hisq")
-        if any((*self.b, *self.e)):
-            raise ValueError(f"valence {self.name!r}: b and e are for types staggered and hisq")
-        if (self.mass is None) == (self.kappa is None):
-            raise ValueError(f"valence {self.name!r}: give mass or kappa, and not both")
-        if self.csw == 0 and self.twisted_mass == 0:
-            said = f"valence {self.name!r}: mass = {self.bare_mass:g}"
-            require_diagonal(4.0 + self.bare_mass, "4 + mass", said)
-
-    @property
-    def weights(self) -> float | StoutMatrix:
-        """The weights of stout smearing, as :meth:`trellis.GaugeField.stout` takes them for rho."""
-        return self.rho if self.rho_mu_nu is None else self.rho_mu_nu
-
-    @property
-    def bare_mass(self) -> float:
-        """The mass, from kappa where that is given."""
-        return 1.0 / (2.0 * self.kappa) - 4.0 if self.kappa is not None else float(self.mass or 0.0)
 
 
 class OnlineFlowTable(Periodic):
@@ -201,8 +111,8 @@ class LoopTable(Periodic):
 class MeasureTable(Table):
     """[measure]: on-line measurements; each table is left out, or has its own `every`."""
 
-    fermions: NoiseTable | None = Field(default=None, description="Noise traces of staggered flavours.")
-    valence: list[ValenceTable] = Field(default=[], description="Flavours that are not in the sea.")
+    fermions: NoiseTable | None = Field(default=None, description="Noise traces of flavours.")
+    valence: list[ValenceQuarkTable] = Field(default=[], description="Flavours that are not in the sea.")
     flow: OnlineFlowTable | None = Field(default=None, description="Gradient flow: t0, w0, charge.")
     loops: LoopTable | None = Field(default=None, description="Wilson loops.")
 

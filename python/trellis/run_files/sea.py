@@ -1,32 +1,18 @@
-"""Sea quarks of a run file with [molecular_dynamics]: [[fermions]], their links and background field."""
+"""Sea quarks of a run file with [molecular_dynamics]: [[fermions]], their rational functions and links."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from ..ground.stout_limits import LARGE_RHO, MOST_RHO
-from .common import (
-    ChargeThirds,
-    Coupling,
-    ElectricQuanta,
-    FourPhases,
-    HoppingParameter,
-    MagneticQuanta,
-    Name,
-    StoutMatrix,
-    StoutWeight,
-    Table,
-    at_key,
-    require_diagonal,
-)
+from .common import Coupling, Name, StoutMatrix, StoutWeight, Table, at_key
+from .quarks import Clover, Hisq, Quark, Staggered, StaggeredKind, TwistedMass, Wilson, WilsonKind
 
 #: Relative errors of rational functions that coefficients in double can reach.
 SMALLEST_TOLERANCE = 1e-15
-#: Of staggered flavours: squares of smaller masses, and their ratios to the spectrum, leave double precision.
-SMALLEST_MASS = 1e-150
 
 Tolerance = Annotated[float, Field(ge=SMALLEST_TOLERANCE, lt=0.1)]
 
@@ -70,13 +56,6 @@ class HisqTable(Table):
         "all three as raised by it: a smaller force than the derivative, of an unchanged action. 0: never; "
         "on unit links they are 1.",
     )
-
-
-class BackgroundTable(Table):
-    """[background]: quanta of a constant U(1) field; a flavour sees charge_thirds times as many."""
-
-    b: MagneticQuanta = Field(default=(0, 0, 0), description="b_x, b_y, b_z; integers.")
-    e: ElectricQuanta = Field(default=(0, 0, 0), description="e_x, e_y, e_z; integers.")
 
 
 class RationalTable(Table):
@@ -134,122 +113,65 @@ class RationalTable(Table):
         return self.heat_bath_order, self.heat_bath_tolerance or self.tolerance
 
 
-class FermionTable(Table):
-    """[[fermions]]: n_f degenerate flavours."""
+class Flavour(Quark):
+    """The keys of every [[fermions]]: n_f degenerate flavours, and how their determinant is made."""
 
     name: Name = Field(description="Of its monomials; in [[integrator]] and in the stream.")
-    type: Literal["staggered", "hisq", "wilson"] = Field(
-        description="staggered: rooted, even-odd, on the links of [smearing]; hisq: staggered with HISQ's "
-        "own two levels of smearing and the Naik term; wilson: even-odd, with a clover term where csw is "
-        "not 0."
-    )
     n_f: float = Field(
         ge=1e-3,
-        description="Degenerate flavours. wilson: 2, or 1 (rational). staggered, hisq: any number, "
+        description="Degenerate flavours. Wilson kinds: 2, or 1 (rational). staggered, hisq: any number, "
         "det^(n_f/4).",
     )
-    epsilon: Coupling = Field(default=0.0, description="hisq: correction of the Naik term, for heavy quarks.")
-    mass: Coupling | None = Field(default=None, description="Bare mass (wilson: or kappa).")
-    kappa: HoppingParameter | None = Field(default=None, description="wilson: 1 / (2 (4 + mass)).")
-    csw: Coupling = Field(default=0.0, description="wilson: clover coefficient.")
-    twisted_mass: Coupling = Field(default=0.0, description="wilson: mu of + i mu gamma5 tau3; n_f = 2.")
-    hasenbusch: list[Coupling] = Field(
-        default=[],
-        description="wilson, n_f = 2: descending masses rho_1 > rho_2 > ... > 0 that split det(A), A the "
-        "even-odd operator squared, into det(A + rho_1^2) and ratios; monomials NAME.0 (the lightest) "
-        "... NAME.n; NAME stands for all of them.",
-    )
-    boundary: FourPhases = Field(
-        default=(0.0, 0.0, 0.0, 1.0),
-        description="Phases over pi for crossing the boundary in x, y, z, t; 1: antiperiodic.",
-    )
-    mu_over_ipiT: Coupling = Field(default=0.0, description="staggered, hisq: imaginary chemical potential.")
-    charge_thirds: ChargeThirds = Field(default=0, description="staggered, hisq: charge in units of e/3.")
     pseudofermions: int | None = Field(
         default=None, ge=1, le=100, description="Rational: how many share the determinant; default 1."
     )
     rational: RationalTable = RationalTable()
 
+    @property
+    def is_rational(self) -> bool:
+        """True if the action of the flavour is a rational function."""
+        return True
+
+    @property
+    def monomial_names(self) -> list[str]:
+        """The names of the flavour's parts that [[integrator]] may list."""
+        return [self.name]
+
+
+class _SeaWilson(Flavour, WilsonKind):
+    """The keys of [[fermions]] of the Wilson kinds."""
+
+    hasenbusch: list[Coupling] = Field(
+        default=[],
+        description="n_f = 2: descending masses rho_1 > rho_2 > ... > 0 that split det(A), A the "
+        "even-odd operator squared, into det(A + rho_1^2) and ratios; monomials NAME.0 (the lightest) "
+        "... NAME.n; NAME stands for all of them.",
+    )
+
     @model_validator(mode="after")
-    def _legal(self) -> Self:
-        if self.type != "hisq" and self.epsilon != 0:
-            raise ValueError(f"fermions {self.name!r}: epsilon is for type hisq")
-        if self.type in ("staggered", "hisq"):
-            self._require_staggered()
-        else:
-            self._require_wilson()
-        return self
-
-    def _require_staggered(self) -> None:
-        if self.kappa is not None:
-            raise ValueError(f"fermions {self.name!r}: kappa is for type wilson; {self.type} takes mass")
-        if self.mass is None or self.mass <= 0:
-            found = "none" if self.mass is None else f"{self.mass:g}"
-            raise ValueError(
-                f"fermions {self.name!r}: {self.type} flavours have a mass above 0, found {found}"
-            )
-        if self.mass < SMALLEST_MASS:
-            raise at_key(
-                "mass",
-                f"the spectrum begins at its square, which double precision does not have: at least "
-                f"{SMALLEST_MASS:g}",
-                self.mass,
-            )
-        for key in ("csw", "twisted_mass"):
-            if getattr(self, key) != 0:
-                raise ValueError(f"fermions {self.name!r}: {key} is for type wilson")
-        if self.hasenbusch:
-            raise ValueError(f"fermions {self.name!r}: hasenbusch is for type wilson")
-        fields = self.pseudofermions or 1
-        if self.n_f > 4 * fields:
-            raise ValueError(
-                f"fermions {self.name!r}: n_f = {self.n_f:g} needs pseudofermions of at least n_f / 4"
-            )
-
-    def _require_wilson(self) -> None:
-        if (self.mass is None) == (self.kappa is None):
-            raise ValueError(f"fermions {self.name!r}: give mass or kappa, and not both")
-        if self.csw == 0 and self.twisted_mass == 0:
-            said = f"fermions {self.name!r}: mass = {self.bare_mass:g}"
-            require_diagonal(4.0 + self.bare_mass, "4 + mass", said)
-        if self.csw != 0 and self.twisted_mass == 0 and 4.0 + self.bare_mass <= 0:
-            # the clover term has no trace: no determinant with positive pivots on any links
-            key = "mass" if self.kappa is None else "kappa"
-            raise at_key(
-                key,
-                "expected a mass above -4, or a kappa above 0, beside csw: the clover term's determinant has "
-                "a logarithm only where 4 + mass outweighs it",
-                getattr(self, key),
-            )
+    def _flavours_of_wilson_quarks(self) -> Self:
         if self.n_f not in (1, 2):
-            raise ValueError(f"fermions {self.name!r}: n_f is 1 or 2 for type wilson, found {self.n_f:g}")
-        if self.mu_over_ipiT != 0 or self.charge_thirds != 0:
-            raise ValueError(f"fermions {self.name!r}: mu_over_ipiT and charge_thirds are for type staggered")
-        if self.n_f == 1 and (self.hasenbusch or self.twisted_mass != 0):
-            raise ValueError(f"fermions {self.name!r}: hasenbusch and twisted_mass need n_f = 2")
+            raise at_key("n_f", "expected 1 or 2 flavours of Wilson quarks", self.n_f)
+        if self.n_f == 1 and self.hasenbusch:
+            raise at_key("hasenbusch", "expected n_f = 2 beside it; leave it out", self.hasenbusch)
         if self.n_f == 2 and self.pseudofermions not in (None, 1):
-            raise ValueError(f"fermions {self.name!r}: two wilson flavours take one pseudofermion")
+            raise at_key("pseudofermions", "two Wilson flavours take one pseudofermion", self.pseudofermions)
         if self.n_f == 2 and "rational" in self.model_fields_set:
-            raise ValueError(
-                f"fermions {self.name!r}: two wilson flavours need no rational function; leave rational out, "
-                "or split the determinant with hasenbusch"
+            raise at_key(
+                "rational",
+                "two Wilson flavours need no rational function; leave rational out, or split the determinant "
+                "with hasenbusch",
             )
         if any(r <= 0 for r in self.hasenbusch) or any(
             a <= b for a, b in itertools.pairwise(self.hasenbusch)
         ):
-            raise ValueError(
-                f"fermions {self.name!r}: hasenbusch masses are positive and descend, found {self.hasenbusch}"
-            )
-
-    @property
-    def bare_mass(self) -> float:
-        """The mass, from kappa where that is given."""
-        return 1.0 / (2.0 * self.kappa) - 4.0 if self.kappa is not None else float(self.mass or 0.0)
+            raise at_key("hasenbusch", "hasenbusch masses are positive and descend", self.hasenbusch)
+        return self
 
     @property
     def is_rational(self) -> bool:
         """True if the action of the flavour is a rational function."""
-        return self.type != "wilson" or self.n_f == 1
+        return self.n_f == 1
 
     @property
     def monomial_names(self) -> list[str]:
@@ -257,3 +179,66 @@ class FermionTable(Table):
         if not self.hasenbusch:
             return [self.name]
         return [f"{self.name}.{k}" for k in range(len(self.hasenbusch) + 1)]
+
+
+class _SeaStaggered(Flavour, StaggeredKind):
+    """The keys of [[fermions]] of types staggered and hisq."""
+
+    @model_validator(mode="after")
+    def _enough_pseudofermions(self) -> Self:
+        if self.n_f > 4 * (self.pseudofermions or 1):
+            raise ValueError(f"n_f = {self.n_f:g} needs pseudofermions of at least n_f / 4")
+        return self
+
+
+class SeaWilson(_SeaWilson, Wilson):
+    """[[fermions]] of type wilson: even-odd Wilson quarks."""
+
+
+class SeaClover(_SeaWilson, Clover):
+    """[[fermions]] of type clover: even-odd Wilson quarks with a clover term."""
+
+    @model_validator(mode="after")
+    def _has_a_logarithm(self) -> Self:
+        _require_positive_pivots(self)
+        return self
+
+
+class SeaTwistedMass(_SeaWilson, TwistedMass):
+    """[[fermions]] of type twisted_mass: a doublet, n_f = 2."""
+
+    @model_validator(mode="after")
+    def _is_doublet(self) -> Self:
+        if self.n_f != 2:
+            raise at_key("n_f", "quarks with a twisted mass are a doublet: expected n_f = 2", self.n_f)
+        if self.twisted_mass == 0:
+            _require_positive_pivots(self)
+        return self
+
+
+def _require_positive_pivots(quark: SeaClover | SeaTwistedMass) -> None:
+    """Refuse a mass where links may leave the clover determinant without positive pivots.
+
+    The clover term has no trace.
+    """
+    if quark.csw != 0 and 4.0 + quark.bare_mass <= 0:
+        key = "mass" if quark.kappa is None else "kappa"
+        raise at_key(
+            key,
+            "expected a mass above -4, or a kappa above 0, beside csw: the clover term's determinant has "
+            "a logarithm only where 4 + mass outweighs it",
+            getattr(quark, key),
+        )
+
+
+class SeaStaggered(_SeaStaggered, Staggered):
+    """[[fermions]] of type staggered: rooted, even-odd, on the links of [smearing]."""
+
+
+class SeaHisq(_SeaStaggered, Hisq):
+    """[[fermions]] of type hisq: staggered quarks on HISQ's own smeared links."""
+
+
+SeaQuark = SeaWilson | SeaClover | SeaTwistedMass | SeaStaggered | SeaHisq
+#: A table of [[fermions]].
+SeaQuarkTable = Annotated[SeaQuark, Field(discriminator="type")]

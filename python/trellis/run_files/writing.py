@@ -33,7 +33,7 @@ def _table(content: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
         if _is_nested(value):
             nested.append((name, value))
         else:
-            lines.append(f"{_key(name)} = {_value(value)}")
+            lines.append(f"{_key(name)} = {toml_value(value)}")
     lines.append("")
     for name, value in nested:
         lines += _tables(value, (*path, name))
@@ -66,13 +66,14 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """Return a plain value, a list or an inline table as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_value, value)) + "]"
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(k)} = {toml_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, str):
         return _text(value)
     return repr(value)

@@ -190,7 +190,8 @@ def test_unequal_numbers_of_sources(tmp_path: Path) -> None:
 
 
 PHYSICS = {
-    "fermion": {"kappa": 0.13, "csw": 1.0, "twisted_mass": 0.0},
+    "run_file_language": 2,
+    "fermion": {"type": "twisted_mass", "kappa": 0.13, "csw": 1.0, "twisted_mass": 0.02},
     "smearing": {"stout_steps": 0, "ape_steps": 0},
     "source": {"type": "gaussian", "width": 2.0, "positions": [[0, 0, 0, 0]], "shift_seed": 1},
     "sink": {"type": "point"},

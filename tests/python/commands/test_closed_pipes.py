@@ -19,7 +19,8 @@ GENERATE = (
     'checkpoint_every = 1000000\nkeep_every = 1000000\nprint_every = 10\n[output]\ndirectory = "out"\n'
 )
 MEASURE = (
-    '[configurations]\nfiles = "field.*"\n[fermion]\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
+    '[configurations]\nfiles = "field.*"\n'
+    '[fermion]\ntype = "wilson"\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
     'baryons = []\n[output]\ndirectory = "measured"\n'
 )
 

@@ -161,7 +161,8 @@ def test_measure_twice(tmp_path: Path) -> None:
     for number in (1, 2):
         tr.weak_field((4, 4, 4, 4), seed=number).write(tmp_path / f"field.{number}.ildg")
     (tmp_path / "run.toml").write_text(
-        '[configurations]\nfiles = "field.*"\n[fermion]\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
+        '[configurations]\nfiles = "field.*"\n'
+        '[fermion]\ntype = "wilson"\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
         'baryons = []\n[output]\ndirectory = "out"\n'
     )
     (tmp_path / "out").mkdir()

@@ -28,7 +28,7 @@ mu_over_ipiT = 0.1
 rational = { order = 12, dynamics_order = 12 }
 [[fermions]]
 name = "light"
-type = "wilson"
+type = "clover"
 n_f = 2
 kappa = 0.12
 csw = 1.0

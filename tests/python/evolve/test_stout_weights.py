@@ -114,6 +114,7 @@ every = 1
 vectors = 1
 [[measure.valence]]
 name = "same"
+type = "staggered"
 mass = 0.3
 mu_over_ipiT = 0.1
 rho_mu_nu = {negative}

@@ -133,7 +133,10 @@ directory = "out"
             "smearing.rho_mu_nu",
         ),
         ('[measure.loops]\nsmearing = "stout"\nweight = 0.3\nlevels = 1\n', "weight is rho of stout"),
-        ('[[measure.valence]]\nname = "v"\nmass = 0.5\nrho = 0.3\nlevels = 1\n', "valence.0.rho"),
+        (
+            '[[measure.valence]]\nname = "v"\ntype = "staggered"\nmass = 0.5\nrho = 0.3\nlevels = 1\n',
+            "valence.0.rho",
+        ),
     ],
 )
 def test_stout_weights_in_run_files(tables: str, key: str) -> None:

@@ -318,7 +318,8 @@ def test_an_output_folder_that_is_a_link_to_nowhere(tmp_path: Path, words: tuple
     folder = write_run(tmp_path)
     (folder / "out").symlink_to("purged")
     (folder / "measure.toml").write_text(
-        '[configurations]\nfiles = "field.*"\n[fermion]\nkappa = 0.1\n[output]\ndirectory = "out"\n'
+        '[configurations]\nfiles = "field.*"\n'
+        '[fermion]\ntype = "wilson"\nkappa = 0.1\n[output]\ndirectory = "out"\n'
     )
     tr.cold((4, 4, 4, 4)).write(folder / "field.1.ildg")
     write_synthetic_measurements(folder / "out.h5", configurations=range(6))

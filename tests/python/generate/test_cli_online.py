@@ -71,7 +71,7 @@ mass = 0.5
 epsilon = -0.1
 [[measure.valence]]
 name = "twisted"
-type = "wilson"
+type = "twisted_mass"
 n_f = 2
 kappa = 0.12
 csw = 1.2
@@ -284,7 +284,7 @@ def test_a_table_that_means_something_else_is_refused(tmp_path: Path) -> None:
     """The series kept their shape, and had values of two flow times, or of two masses, under one name."""
     text = (
         HEATBATH.format(total=4)
-        + '[measure.fermions]\nvectors = 1\n[[measure.valence]]\nname = "a"\nmass = 0.5\n'
+        + '[measure.fermions]\nvectors = 1\n[[measure.valence]]\nname = "a"\ntype = "staggered"\nmass = 0.5\n'
     )
     folder = write_run(tmp_path, text)
     run("generate", "run.toml", cwd=folder)
@@ -309,7 +309,7 @@ def test_a_table_that_means_something_else_is_refused(tmp_path: Path) -> None:
     more = text.replace("total = 4", "total = 8").replace(
         "vectors = 1", "vectors = 1\nresidual = 1e-8\nevery = 1"
     )
-    write_run(tmp_path, more + '[[measure.valence]]\nname = "b"\nmass = 0.1\n')
+    write_run(tmp_path, more + '[[measure.valence]]\nname = "b"\ntype = "staggered"\nmass = 0.1\n')
     run("generate", "run.toml", "--resume", cwd=folder)
     assert "condensate.b" in occasional(folder)
 
@@ -321,7 +321,7 @@ extents = [4, 4, 4, 4]
 beta = 5.5
 [[fermions]]
 name = "light"
-type = "wilson"
+type = "clover"
 n_f = 2
 kappa = 0.12
 csw = 1.0
@@ -363,12 +363,18 @@ def test_condensate_of_a_wilson_sea(tmp_path: Path) -> None:
     ("keys", "said"),
     [
         ('type = "wilson"\nmass = 0.1\nkappa = 0.12', "give mass or kappa, and not both"),
-        ('type = "wilson"\nmass = 0.1\ncharge_thirds = 1', "charge_thirds is for types staggered and hisq"),
-        ('type = "wilson"\nmass = 0.1\nb = [0, 0, 1]', "b and e are for types staggered and hisq"),
+        (
+            'type = "wilson"\nmass = 0.1\ncharge_thirds = 1',
+            "charge_thirds: belongs to type staggered or hisq, not to type wilson",
+        ),
+        (
+            'type = "wilson"\nmass = 0.1\nbackground = { b = [0, 0, 1] }',
+            "background: belongs to type staggered or hisq",
+        ),
         ('type = "wilson"\nmass = -4.0', "4 + mass"),
-        ("mass = 0.1\ncsw = 1.0", "csw is for type wilson"),
-        ("mass = -0.1", "staggered flavours have a mass above 0, found -0.1"),
-        ('type = "hisq"', "hisq flavours have a mass above 0, found none"),
+        ('type = "staggered"\nmass = 0.1\ncsw = 1.0', "csw: belongs to type clover or twisted_mass"),
+        ('type = "staggered"\nmass = -0.1', "mass: expected a mass above 0; found -0.1"),
+        ('type = "hisq"', "measure.valence.0.mass: missing"),
     ],
 )
 def test_valence_keys_that_do_not_fit(tmp_path: Path, keys: str, said: str) -> None:
@@ -379,7 +385,7 @@ def test_valence_keys_that_do_not_fit(tmp_path: Path, keys: str, said: str) -> N
 
 def test_solves_that_do_not_converge_name_their_keys(tmp_path: Path) -> None:
     text = HEATBATH.format(total=4) + "[measure.fermions]\nevery = 1\nmax_iterations = 2\n"
-    folder = write_run(tmp_path, text + '[[measure.valence]]\nname = "a"\nmass = 0.5\n')
+    folder = write_run(tmp_path, text + '[[measure.valence]]\nname = "a"\ntype = "staggered"\nmass = 0.5\n')
     said = run("generate", "run.toml", cwd=folder, status=1).stderr
     assert "iterations ran out after 2 iterations" in said
     assert "; the run file has measure.fermions.max_iterations = 2, measure.fermions.residual = 1e-10" in said
@@ -400,7 +406,7 @@ def measurements_of(text: str) -> OnlineMeasurements:
         ('magnetisation = ["xy"]', 'magnetisation = ["yx"]', "magnetisation"),
         ('name = "charm"', 'name = "light"', "sea quark"),
         ('smearing = "ape"\nweight = 0.5', 'smearing = "ape"', "given together"),
-        ("epsilon = -0.1", "levels = 2", "has its own smearing"),
+        ("epsilon = -0.1", "levels = 2", "measure.valence.0.hisq.levels"),
     ],
 )
 def test_bad_tables(old: str, new: str, text: str) -> None:

@@ -37,7 +37,7 @@ mu_over_ipiT = 0.1
 rational = { order = 7, dynamics_order = 5 }
 [[fermions]]
 name = "light"
-type = "wilson"
+type = "clover"
 n_f = 2
 kappa = 0.12
 csw = 1.0
@@ -152,12 +152,16 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
         ("rho = 0.12", "rho = -1e7", "smearing.rho"),
         ("b = [0, 0, 1]", "b = [0, 2.5, 1]", "background.b: b_y = 2.5: quanta of flux are integers, in the"),
         ("b = [0, 0, 1]", "e = [0, 0, 1.5]", "background.e: e_z = 1.5: quanta of flux are integers, in the"),
-        ("mass = 0.2", "mass = 0.0", "staggered flavours have a mass"),
-        ("mass = 0.2", "mass = -0.2", "mass above 0, found -0.2"),
-        ("mass = 0.2", "kappa = 0.12", "kappa is for type wilson"),
-        ("mass = 0.2\n", "", "fermions.0: fermions 'up': staggered flavours have a mass above 0, found none"),
-        ("kappa = 0.11", "mass = -4", "fermions.2: fermions 'strange': mass = -4: expected another mass or"),
-        ("kappa = 0.12\n", "", "fermions.1: fermions 'light': give mass or kappa, and not both"),
+        ("mass = 0.2", "mass = 0.0", "fermions.0.mass: expected a mass above 0; found 0.0"),
+        ("mass = 0.2", "mass = -0.2", "expected a mass above 0; found -0.2"),
+        (
+            "mass = 0.2",
+            "kappa = 0.12",
+            "kappa: belongs to type wilson or clover or twisted_mass, not to type st",
+        ),
+        ("mass = 0.2\n", "", "fermions.0.mass: missing"),
+        ("kappa = 0.11", "mass = -4", "fermions.2.mass: expected another mass or kappa: 4 + mass, the"),
+        ("kappa = 0.12\n", "", "fermions.1: give mass or kappa, and not both"),
         ("kappa = 0.12", "kappa = 0.12\nmass = 0.1", "give mass or kappa"),
         ("n_f = 2\nmass", "n_f = 0\nmass", "n_f: Input should be greater than or equal to 0.001; found 0"),
         ("extents = [4, 4, 4, 8]", "extents = [4, 4, 3, 8]", "the extent in z is 3"),
@@ -171,7 +175,7 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
         ("residual = 1e-9", "residual = 1e-18", "metropolis.residual"),
         ('directory = "out"', 'directory = ""', "output.directory"),
         ("hasenbusch = [0.5]", "hasenbusch = [0.2, 0.5]", "descend"),
-        ("hasenbusch = [0.5]", "mu_over_ipiT = 0.5", "for type staggered"),
+        ("hasenbusch = [0.5]", "mu_over_ipiT = 0.5", "belongs to type staggered or hisq, not to type clover"),
         ("n_f = 2\nmass", "n_f = 6\nmass", "pseudofermions of at least"),
         ("high = 40.0", "high = 1.0", "is above rational.high = 1: raise that, or leave it out\n"),
         ("low = 0.01, high = 40.0", "low = 20.0", "is below rational.low = 20: lower that, or leave"),
@@ -426,7 +430,7 @@ def test_negative_stout_weights(tmp_path: Path) -> None:
 def test_odd_parameters_are_named(tmp_path: Path) -> None:
     text = STAGGERED.format(type="staggered", high=9.0).replace("total = 6\nthermalisation = 6", "total = 1")
     text += "[smearing]\nrho = 0.24\nlevels = 1\n[metropolis]\nresidual = 1e-3\n[measure.fermions]\n"
-    text += '[[measure.valence]]\nname = "v"\nmass = 0.5\nrho = 0.2\nlevels = 1\n'
+    text += '[[measure.valence]]\nname = "v"\ntype = "staggered"\nmass = 0.5\nrho = 0.2\nlevels = 1\n'
     said = run("generate", "run.toml", cwd=write_run(tmp_path, text)).stderr
     assert said.count("smearing.rho = 0.24 is above 0.16") == 1
     assert "measure.valence.0.rho = 0.2 is above 0.16" in said

@@ -58,7 +58,7 @@ mass = 0.5
 pseudofermions = {fields}
 rational = {{ order = {order}, dynamics_order = {order} }}
 """
-CLOVER = '[[fermions]]\nname = "light"\ntype = "wilson"\nn_f = 2\nkappa = 0.11\ncsw = 1.0\n'
+CLOVER = '[[fermions]]\nname = "light"\ntype = "clover"\nn_f = 2\nkappa = 0.11\ncsw = 1.0\n'
 MEASURE = "[measure.fermions]\nevery = 1\nvectors = {vectors}\n[measure.flow]\nevery = 1\ntime = 0.4\n"
 
 

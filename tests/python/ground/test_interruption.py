@@ -140,6 +140,7 @@ MEASURE = """\
 [configurations]
 files = "field.*"
 [fermion]
+type = "clover"
 kappa = 0.1
 csw = 1.0
 [source]

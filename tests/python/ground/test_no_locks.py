@@ -45,7 +45,8 @@ GENERATE = (
     'total = {}\ncheckpoint_every = 1\nkeep_every = 1\n[output]\ndirectory = "out"\n'
 )
 MEASURE = (
-    '[configurations]\nfiles = "out/*.ildg"\n[fermion]\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
+    '[configurations]\nfiles = "out/*.ildg"\n'
+    '[fermion]\ntype = "wilson"\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
     'baryons = []\n[output]\ndirectory = "measured"\n'
 )
 

@@ -34,6 +34,7 @@ MEASURE = """\
 [configurations]
 files = "ensemble/*.ildg"
 [fermion]
+type = "wilson"
 kappa = 0.12
 [output]
 directory = "out"

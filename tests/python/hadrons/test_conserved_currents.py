@@ -138,7 +138,7 @@ RUN = """\
 [configurations]
 files = "configuration.1.ildg"
 [fermion]
-type = "moebius"
+type = "domain_wall"
 mass = 0.1
 Ls = 4
 [solver]
@@ -179,7 +179,7 @@ def test_run_file(U: tr.GaugeField, folder: Path) -> None:
     [
         ('"A3_conserved"', '"A3_conservd"', "A3_conservd"),
         ("Ls = 4", "Ls = 5", "even Ls"),
-        ('type = "moebius"\nmass = 0.1\nLs = 4', "mass = 0.1", "moebius"),
+        ('type = "domain_wall"\nmass = 0.1\nLs = 4', 'type = "wilson"\nmass = 0.1', "domain_wall"),
         ("[1, 0, 0]]", "[0, 0, 0]]", "twice the same"),
         ("[1, 0, 0]]", "[1, 0]]", "momenta"),
     ],

@@ -179,7 +179,7 @@ RUN = """\
 [configurations]
 files = "configuration.1.ildg"
 [fermion]
-type = "moebius"
+type = "domain_wall"
 mass = 0.1
 Ls = 4
 [solver]
@@ -256,9 +256,9 @@ def test_run_file_without_feynman_hellmann(folder: Path, tmp_path: Path) -> None
         (
             "Ls = 4",
             "Ls = 5",
-            "A3_conserved belong to a fermion of type moebius with an even Ls, found",
+            "A3_conserved belong to a fermion of type domain_wall with an even Ls, found",
         ),
-        ('type = "moebius"\nmass = 0.1\nLs = 4', "mass = 0.1", "even Ls, found type = wilson_clover"),
+        ('type = "domain_wall"\nmass = 0.1\nLs = 4', 'type = "wilson"\nmass = 0.1', "found type = wilson"),
         ("Ls = 4", "Ls = 4\nb5 = [1.5, 1.4, 1.4, 1.5]", "fixed sink: expected one real b5 and c5, found"),
         ("[output]", '[stored_propagators]\ndirectory = "a"\n[output]', "need the 5-D solution, and files"),
         ('"A3_conserved"', '"A3_conservd"', "A3_conservd"),
@@ -274,7 +274,8 @@ def test_run_files_that_are_refused(old: str, new: str, words: str) -> None:
 
 def test_wilson_quarks_have_the_vector_current(U: tr.GaugeField, tmp_path: Path) -> None:
     U.write(tmp_path / "configuration.1.ildg")
-    text = RUN.replace('type = "moebius"\nmass = 0.1\nLs = 4', "mass = 0.3\ncsw = 1.0\nnu = 0.9\nxi0 = 1.4")
+    quark = 'type = "clover"\nmass = 0.3\ncsw = 1.0\nnu = 0.9\nxi0 = 1.4'
+    text = RUN.replace('type = "domain_wall"\nmass = 0.1\nLs = 4', quark)
     text = text.replace(', "A3_conserved"]', "]").replace('"A3_conserved", ', "")
     (tmp_path / "measure.toml").write_text(text)
     run("measure", "measure.toml", cwd=tmp_path)

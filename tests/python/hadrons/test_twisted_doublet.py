@@ -115,6 +115,7 @@ RUN = """\
 [configurations]
 files = "configuration.1.ildg"
 [fermion]
+type = "twisted_mass"
 mass = 0.1
 csw = 1.3
 twisted_mass = 0.15

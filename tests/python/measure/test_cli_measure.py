@@ -33,6 +33,7 @@ MEASURE = """\
 [configurations]
 files = "ensemble/configuration.*.ildg"
 [fermion]
+type = "clover"
 kappa = 0.125
 csw = 1.5
 [solver]
@@ -112,7 +113,7 @@ def test_layout(measured: Path) -> None:
             assert dataset.attrs["boundary_t"] == "antiperiodic"
             assert dataset.attrs["kappa"] == pytest.approx(0.125, rel=1e-15)
             assert dataset.attrs["csw"] == 1.5
-            assert dataset.attrs["fermion"] == "wilson_clover"
+            assert dataset.attrs["fermion"] == "clover"
             assert np.reshape(dataset.attrs["momenta"], (-1, 3)).shape == (7, 3)
             assert np.reshape(dataset.attrs["sources"], (-1, 4)).tolist() == [[0, 0, 0, 0], [2, 1, 0, 5]]
         pion, nucleon = file["correlators/pion"].attrs, file["correlators/nucleon"].attrs
@@ -244,7 +245,8 @@ def test_numbers_of_files_without_and_with_too_many_digits(tmp_path: Path) -> No
     U = tr.weak_field((4, 4, 4, 4), seed=1)
     for name in ("cold.ildg", "hot"):
         U.write(tmp_path / name)
-    text = '[configurations]\nfiles = ["cold.ildg", "h*"]\n[fermion]\nkappa = 0.1\n[correlators]\n'
+    text = '[configurations]\nfiles = ["cold.ildg", "h*"]\n[fermion]\ntype = "wilson"\nkappa = 0.1\n'
+    text += "[correlators]\n"
     text += 'mesons = ["pion"]\nbaryons = []\n[output]\ndirectory = "out"\n'
     (tmp_path / "run.toml").write_text(text)
     said = run("measure", "run.toml", cwd=tmp_path).stderr
@@ -298,6 +300,7 @@ def test_strange_quarks_and_a_source_on_links_of_its_own(measured: Path) -> None
     name = write_run(
         measured,
         ('directory = "out"', 'directory = "strange"'),
+        ('type = "clover"', 'type = "twisted_mass"'),
         ("csw = 1.5", "csw = 1.5\ntwisted_mass = 0.01\nstrange_kappa = 0.12"),
         (
             "positions = [[0, 0, 0, 0], [2, 1, 0, 5]]",

@@ -49,7 +49,7 @@ def measure(folder: Path, name: str, *, field: str = "field", **tables: str) -> 
     lines = {key: tables.get(key, "") for key in ("fermion", "source", "output", "further")}
     lines |= {"solver": tables.get("solver", "tolerance = 1e-11"), "correlators": tables["correlators"]}
     if "mass" not in lines["fermion"]:
-        lines["fermion"] += "\nkappa = 0.125\ncsw = 1.2"
+        lines["fermion"] += '\ntype = "clover"\nkappa = 0.125\ncsw = 1.2'
     text = MEASURE.format(folder=name, **lines).replace("field.1", f"{field}.1")
     (folder / f"{name}.toml").write_text(text)
     run("measure", f"{name}.toml", cwd=folder)
@@ -105,7 +105,7 @@ for i in range(3):
 
 def test_kappas_of_doublers_are_warned_about(folder: Path) -> None:
     """1.2 for 0.12 solves for light doublers, or for nothing at all; masses of an overlap's kernel pass."""
-    fermion = "kappa = 0.2\nstrange_kappa = 1.2\nboundary_t = 0.5"
+    fermion = 'type = "wilson"\nkappa = 0.2\nstrange_kappa = 1.2\nboundary = [0, 0, 0, 0.5]'
     lines = {"source": "", "output": "", "further": "", "solver": "max_iterations = 1", "correlators": PION}
     (folder / "misprint.toml").write_text(MEASURE.format(folder="misprint", fermion=fermion, **lines))
     said = run("measure", "misprint.toml", cwd=folder, status=1).stderr
@@ -115,7 +115,7 @@ def test_kappas_of_doublers_are_warned_about(folder: Path) -> None:
 
 def test_anisotropic_domain_walls(folder: Path, U: tr.GaugeField) -> None:
     """The keys of Wilson quarks, and a warning said once where the walls bind doublers."""
-    fermion = 'type = "moebius"\nmass = 0.4\nLs = 4\nM5 = 1.3\nnu = 0.9\nxi0 = 1.5'
+    fermion = 'type = "domain_wall"\nmass = 0.4\nLs = 4\nM5 = 1.3\nnu = 0.9\nxi0 = 1.5'
     lines = {"source": "", "output": "", "further": "", "solver": "tolerance = 1e-11", "correlators": PION}
     (folder / "walls.toml").write_text(MEASURE.format(folder="walls", fermion=fermion, **lines))
     said = run("measure", "walls.toml", cwd=folder).stderr
@@ -224,12 +224,12 @@ def test_phases_of_operators_are_those_of_links(U: tr.GaugeField, operator: type
     assert np.abs(found - operator(U, **arguments).apply(psi)).max() > 0.01
 
 
-@pytest.mark.parametrize("fermion", ["wilson_clover", "moebius"])
+@pytest.mark.parametrize("fermion", ["clover", "domain_wall"])
 def test_thirds_of_a_turn_are_links_of_the_centre(folder: Path, U: tr.GaugeField, fermion: str) -> None:
-    """boundary_space = [2/3, 0, -2/3] is the periodic run on links times exp(+-2 pi i/3), baryons too."""
+    """boundary = [2/3, 0, -2/3, 1] is the periodic run on links times exp(+-2 pi i/3), baryons too."""
     turn = 2 * np.pi / 3
     with_phases(U, (turn, 0, -turn)).write(folder / "centre.1.ildg", "ildg")
-    keys = f'type = "{fermion}"' + ("\nLs = 4\nmass = 0.2" if fermion == "moebius" else "")
+    keys = 'type = "domain_wall"\nLs = 4\nmass = 0.2' if fermion == "domain_wall" else ""
     tables = {"correlators": 'mesons = ["pion", "rho"]\nbaryons = ["nucleon"]\nmax_momentum_squared = 1'}
     results = [
         measure(
@@ -241,7 +241,7 @@ def test_thirds_of_a_turn_are_links_of_the_centre(folder: Path, U: tr.GaugeField
         )
         for name, boundary, field in (
             ("centre", "", "centre"),
-            ("thirds", "boundary_space = [0.66666666666666667, 0, -0.66666666666666667]", "field"),
+            ("thirds", "boundary = [0.66666666666666667, 0, -0.66666666666666667, 1]", "field"),
             ("periodic", "", "field"),
         )
     ]
@@ -259,7 +259,7 @@ def test_thirds_of_a_turn_are_links_of_the_centre(folder: Path, U: tr.GaugeField
 
 
 def test_any_phases_in_space(folder: Path, U: tr.GaugeField) -> None:
-    path = measure(folder, "phases", fermion="boundary_space = [0.3, 0.0, 1.0]", correlators=PION)
+    path = measure(folder, "phases", fermion="boundary = [0.3, 0.0, 1.0, 1.0]", correlators=PION)
     M = tr.WilsonClover(U, kappa=0.125, csw=1.2, boundary=(np.exp(0.3j * np.pi), 1, -1, -1))
     S = tr.even_odd(tr.cg(tolerance=1e-12))(M).propagator(tr.point_source(U.geometry, (1, 2, 3, 2)))
     expected = tr.meson(S, S, "gamma5", "gamma5")
@@ -267,11 +267,11 @@ def test_any_phases_in_space(folder: Path, U: tr.GaugeField) -> None:
 
 
 def test_a_number_in_time_is_the_word(folder: Path) -> None:
-    """boundary_t = -1, 1 or 3 has the bits of antiperiodic, 0 those of periodic, and is the same run."""
+    """A phase of -1, 1 or 3 in time has the bits of antiperiodic, 0 those of periodic: one run."""
     tables = {"correlators": 'mesons = ["pion"]\nbaryons = ["nucleon"]'}
 
     def result(name: str, boundary: str) -> Path:
-        return measure(folder, name, fermion=f"boundary_t = {boundary}", **tables)
+        return measure(folder, name, fermion=f"boundary = [0, 0, 0, {boundary}]", **tables)
 
     for word, numbers in (("antiperiodic", ("-1", "1.0", "3")), ("periodic", ("0", "-2.0"))):
         expected = result(word, f'"{word}"')
@@ -286,12 +286,16 @@ def test_a_number_in_time_is_the_word(folder: Path) -> None:
                 assert physics[0] == physics[1]
 
 
-@pytest.mark.parametrize("fermion", ["wilson_clover", "moebius"])
+@pytest.mark.parametrize("fermion", ["clover", "domain_wall"])
 def test_a_phase_in_time_is_that_of_links(folder: Path, U: tr.GaugeField, fermion: str) -> None:
-    """boundary_t = 0.3 is the periodic operator of links times exp(0.3 pi i), but for what is taken out of
-    baryons that wrapped around, the phase of three quarks; low modes, smearing and currents included."""
-    is_wilson = fermion == "wilson_clover"
-    keys = "boundary_t = 0.3" if is_wilson else 'boundary_t = 0.3\ntype = "moebius"\nLs = 4\nmass = 0.2'
+    """A phase of 0.3 in time is the periodic operator of links times exp(0.3 pi i), but for what is taken out
+    of baryons that wrapped around, the phase of three quarks; low modes, smearing and currents included."""
+    is_wilson = fermion == "clover"
+    keys = (
+        "boundary = [0, 0, 0, 0.3]"
+        if is_wilson
+        else 'boundary = [0, 0, 0, 0.3]\ntype = "domain_wall"\nLs = 4\nmass = 0.2'
+    )
     modes = "[deflation]\nmodes = 4\ntolerance = 1e-6\n" if is_wilson else ""
     path = measure(
         folder,
@@ -332,7 +336,7 @@ def test_a_phase_in_time_is_that_of_links(folder: Path, U: tr.GaugeField, fermio
 def test_low_modes_and_results_of_another_phase_are_refused(folder: Path) -> None:
     def text(boundary: str, output: str) -> str:
         return MEASURE.format(
-            fermion=f"kappa = 0.125\nboundary_t = {boundary}",
+            fermion=f'type = "wilson"\nkappa = 0.125\nboundary = [0, 0, 0, {boundary}]',
             solver="",
             source="",
             further='[deflation]\nmodes = 4\ntolerance = 1e-6\ndirectory = "modes_of_a_phase"',
@@ -345,7 +349,7 @@ def test_low_modes_and_results_of_another_phase_are_refused(folder: Path) -> Non
     run("measure", "phase.toml", cwd=folder)
     run("measure", "phase.toml", "--resume", cwd=folder)
     (folder / "other.toml").write_text(text("0.4", "of_a_phase"))
-    assert "boundary_t" in run("measure", "other.toml", "--resume", cwd=folder, status=1).stderr
+    assert "fermion.boundary" in run("measure", "other.toml", "--resume", cwd=folder, status=1).stderr
     (folder / "other.toml").write_text(text("0.4", "of_another"))
     assert "boundary" in run("measure", "other.toml", cwd=folder, status=1).stderr
 

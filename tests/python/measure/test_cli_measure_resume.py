@@ -19,6 +19,7 @@ MEASURE = """\
 [configurations]
 files = "field.*"
 [fermion]
+type = "wilson"
 kappa = 0.1
 [output]
 directory = "out"
@@ -138,6 +139,7 @@ SEVERAL_SOLVES = """\
 [configurations]
 files = "field.*"
 [fermion]
+type = "clover"
 kappa = 0.1
 csw = 1.0
 strange_kappa = 0.09

@@ -19,6 +19,7 @@ from trellis.run_files import MeasureRun, parse_run_file
 HEAD = '[configurations]\nfiles = "field.*"\n'
 CLOVER = """\
 [fermion]
+type = "clover"
 kappa = 0.1
 csw = 1.0
 strange_kappa = 0.09
@@ -34,7 +35,7 @@ type = "gaussian"
 """
 MOEBIUS = """\
 [fermion]
-type = "moebius"
+type = "domain_wall"
 mass = 0.3
 Ls = 4
 [solver]
@@ -170,8 +171,8 @@ OTHERS = [
         ["fermion: expected WilsonClover(mass=0.545454", "found mass = 1.0"],
     ),
     (("csw = 1.0", "csw = 1.2"), ["found csw = 1.0, not 1.2"]),
-    (("csw = 1.0", 'csw = 1.0\nboundary_t = "periodic"'), ["found boundary = "]),
-    (("csw = 1.0", "csw = 1.0\nboundary_t = 0.9"), ["found boundary = "]),
+    (("csw = 1.0", 'csw = 1.0\nboundary = [0, 0, 0, "periodic"]'), ["found boundary = "]),
+    (("csw = 1.0", "csw = 1.0\nboundary = [0, 0, 0, 0.9]"), ["found boundary = "]),
     (("stout_steps = 1", "stout_steps = 2"), ["smearing.stout_steps: expected 2, found 1", "source.links"]),
     (
         ('type = "gaussian"\nwidth = 1.0', 'type = "point"\nwidth = 1.0'),

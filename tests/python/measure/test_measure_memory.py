@@ -53,9 +53,13 @@ CASES = {
         PION,
     ),
     "mixed, even-odd": ("", 'type = "gcr"\ninner_precision = "half"', PION),
-    "domain walls in double": ('type = "moebius"\nmass = 0.5\nLs = 8', 'inner_precision = "double"', PION),
+    "domain walls in double": (
+        'type = "domain_wall"\nmass = 0.5\nLs = 8',
+        'inner_precision = "double"',
+        PION,
+    ),
     "conserved current, fixed sink": (
-        'type = "moebius"\nmass = 0.5\nLs = 8',
+        'type = "domain_wall"\nmass = 0.5\nLs = 8',
         "",
         PION + '\n[three_point]\ncurrents = ["V4_conserved"]\nseparations = [2, 3]\n[output]',
     ),
@@ -74,8 +78,8 @@ def test_the_stated_memory_covers_the_peak(tmp_path: Path, case: str) -> None:
     """A third of it and 96 MiB may be left: the largest parts do not all exist at one time."""
     fermion, solver, correlators = CASES[case]
     tr.weak_field((8, 8, 8, 8), seed=1).write(tmp_path / "field.1.ildg")
-    if "moebius" not in fermion:
-        fermion = f"kappa = 0.1\ncsw = 1.0\n{fermion}"
+    if "domain_wall" not in fermion:
+        fermion = f'type = "clover"\nkappa = 0.1\ncsw = 1.0\n{fermion}'
     if "[output]" not in correlators:
         correlators += "\n[output]"
     (tmp_path / "run.toml").write_text(RUN.format(fermion=fermion, solver=solver, correlators=correlators))

@@ -20,6 +20,7 @@ MEASURE = """\
 [configurations]
 files = "field.*"
 [fermion]
+type = "wilson"
 kappa = 0.1
 [source]
 positions = [[0, 0, 0, 0], [1, 0, 0, 2]]
@@ -138,7 +139,7 @@ def test_interrupted(folder: Path, capfd: pytest.CaptureFixture, interrupt: str)
 
 def test_wrong_runs(folder: Path, capfd: pytest.CaptureFixture) -> None:
     (folder / "wrong.toml").write_text(MEASURE.replace("kappa", "kapa"))
-    with pytest.raises(tr.errors.RunFileError, match=r"wrong\.toml:4: fermion\.kapa: unknown key"):
+    with pytest.raises(tr.errors.RunFileError, match=r"wrong\.toml:5: fermion\.kapa: unknown key"):
         tr.measure.run("wrong.toml")
     with pytest.raises(tr.errors.RunFileError, match="cannot be read"):
         tr.measure.run(folder / "none.toml")

@@ -208,7 +208,7 @@ def test_milc() -> None:
 def test_openqcd() -> None:
     run = load(from_openqcd(OPENQCD, extents=(8, 8, 8, 16)))
     (light,) = run.fermions
-    assert (light.type, light.n_f, light.kappa, light.csw) == ("wilson", 2, 0.13625, 1.90952)
+    assert (light.type, light.n_f, light.kappa, light.csw) == ("clover", 2, 0.13625, 1.90952)
     assert light.bare_mass == pytest.approx(1 / (2 * 0.13625) - 4)
     # c0 = 1 - 8 c1
     assert run.action.weight == pytest.approx((1 - 1.6667) / 8)
@@ -623,7 +623,7 @@ REFUSED = [
         "nx 5",
         "nx = 5, ny = 8, nz = 8, nt = 8 of Geometry: lattice.extents: the extent in x is 5",
     ),
-    (OPENACC, "Mass            0.1", "Mass -0.1", "Mass = -0.1 of FlavourParameters: fermions.1: "),
+    (OPENACC, "Mass            0.1", "Mass -0.1", "Mass = -0.1 of FlavourParameters: fermions.1.mass: "),
     (
         OPENACC,
         "NmdSteps        8",
@@ -638,7 +638,7 @@ REFUSED = [
         "steps_per_trajectory 0",
         "steps_per_trajectory = 0: integrator.0.steps: ",
     ),
-    (MILC, "dyn_mass 0.01", "dyn_mass 0.0", "dyn_mass = 0.0 0.05 0.6: fermions.0: "),
+    (MILC, "dyn_mass 0.01", "dyn_mass 0.0", "dyn_mass = 0.0 0.05 0.6: fermions.0.mass: "),
     (MILC, "warms 10\ntrajecs 200", "warms 0\ntrajecs 0", "warms = 0, trajecs = 0: trajectories.total: "),
     (
         MILC,

@@ -11,7 +11,8 @@ from command_line import run
 
 import trellis as tr
 from trellis.measure.setup import make_operator
-from trellis.run_files.quarks import FermionTable, SolverTable
+from trellis.run_files.measured_quarks import MeasuredDomainWall
+from trellis.run_files.solvers import SolverTable
 
 EXTENTS = (2, 2, 2, 4)
 
@@ -150,7 +151,7 @@ RUN = """\
 [configurations]
 files = "configuration.1.ildg"
 [fermion]
-type = "moebius"
+type = "domain_wall"
 mass = 0.1
 Ls = 4
 [solver]
@@ -271,7 +272,7 @@ def test_run_file_with_both_methods(U: tr.GaugeField, tmp_path: Path) -> None:
 
 def test_columns_of_a_run_file_reach_the_operator(U: tr.GaugeField) -> None:
     solver = SolverTable(columns_per_solve=6)
-    M = make_operator(FermionTable(type="moebius", mass=0.1, Ls=4), U, solver.columns)
+    M = make_operator(MeasuredDomainWall(type="domain_wall", mass=0.1, Ls=4), U, solver.columns)
     assert "columns_per_solve=6" in repr(M)
     assert SolverTable().columns == 1
 
@@ -294,7 +295,7 @@ def test_run_file_refuses_separations(U: tr.GaugeField, tmp_path: Path) -> None:
 
 
 def test_run_file_refuses_what_the_fermion_does_not_take(tmp_path: Path) -> None:
-    for old, new, word in (("Ls = 4", "Ls = 4\ncsw = 1.0", "csw"), ('"moebius"', '"wilson_clover"', "Ls")):
+    for old, new, word in (("Ls = 4", "Ls = 4\ncsw = 1.0", "csw"), ('"domain_wall"', '"wilson"', "Ls")):
         (tmp_path / "measure.toml").write_text(RUN.replace(old, new))
         result = run("measure", "measure.toml", cwd=tmp_path, status=None)
         assert word in result.stderr

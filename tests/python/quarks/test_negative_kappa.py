@@ -99,7 +99,10 @@ def test_sea_quarks_of_both_signs_weigh_alike(U: tr.GaugeField, tmp_path: Path, 
     np.testing.assert_allclose(forces[0], forces[1], atol=1e-9)
 
 
-MEASURE = '[configurations]\nfiles = "c.*"\n[fermion]\nkappa = -0.13\n[output]\ndirectory = "out"\n'
+MEASURE = (
+    '[configurations]\nfiles = "c.*"\n[fermion]\ntype = "wilson"\nkappa = -0.13\n'
+    '[output]\ndirectory = "out"\n'
+)
 
 
 def test_run_files_take_either_sign_and_refuse_0() -> None:
@@ -108,21 +111,23 @@ def test_run_files_take_either_sign_and_refuse_0() -> None:
     assert strange.fermion.strange_kappa == -0.12
     for kappa in ("0", "-0.0", "1e-7", "-1e-300"):
         with pytest.raises(
-            tr.RunFileError, match=r":4: fermion.kappa: expected a number other than 0, from 1e-06"
+            tr.RunFileError, match=r":5: fermion.kappa: expected a number other than 0, from 1e-06"
         ):
             parse_run_file(MEASURE.replace("-0.13", kappa), MeasureRun, name="run.toml")
     for kappa in ("nan", "inf", "-inf", "-2e6", "true"):
-        with pytest.raises(tr.RunFileError, match=r":4: fermion.kappa: Input should be "):
+        with pytest.raises(tr.RunFileError, match=r":5: fermion.kappa: Input should be "):
             parse_run_file(MEASURE.replace("-0.13", kappa), MeasureRun, name="run.toml")
 
 
 def test_a_sea_with_a_clover_term_outweighs_it() -> None:
     """Its determinant has a logarithm where the pivots are positive; a twisted mass makes them so."""
     clover = HMC.format(n_f=2, kappa=-0.13).replace("kappa", "csw = 1.0\nkappa")
+    clover = clover.replace('"wilson"', '"clover"')
     with pytest.raises(
         tr.RunFileError, match=r":10: fermions.0.kappa: expected a mass above -4.*found -0.13"
     ):
         parse_run_file(clover, HmcRun, name="run.toml")
     with pytest.raises(tr.RunFileError, match=r":10: fermions.0.mass: expected a mass above -4.*found -4.0"):
         parse_run_file(clover.replace("kappa = -0.13", "mass = -4.0"), HmcRun, name="run.toml")
-    parse_run_file(clover.replace("kappa", "twisted_mass = 0.1\nkappa"), HmcRun)
+    twisted = clover.replace("kappa", "twisted_mass = 0.1\nkappa").replace('"clover"', '"twisted_mass"')
+    parse_run_file(twisted, HmcRun)

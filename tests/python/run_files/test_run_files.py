@@ -58,6 +58,7 @@ MEASURE = """\
 [configurations]
 files = "*.ildg"
 [fermion]
+type = "wilson"
 kappa = 0.13
 [output]
 directory = "out"
@@ -152,7 +153,7 @@ MISTAKES = [
         11,
         ["sweeps.total", "expected an integer of 64 bits", f"found {2**63}"],
     ),
-    (MeasureRun, "[output]", "[output]\npropagators = 1", 6, ["propagators", "valid boolean", "found 1"]),
+    (MeasureRun, "[output]", "[output]\npropagators = 1", 7, ["propagators", "valid boolean", "found 1"]),
     (GenerateRun, "seed = 1", "seed = -1", 8, ["heatbath.seed", "found -1"]),
     (
         GenerateRun,
@@ -162,45 +163,51 @@ MISTAKES = [
         ["thermalisation = 10", "leaves none"],
     ),
     (GenerateRun, "[lattice]", '[start]\ntype = "file"\n[lattice]', 1, ["start.file is given exactly if"]),
-    (MeasureRun, "kappa = 0.13", "kappa = 0.13\nmass = 0.1", 3, ["kappa or fermion.mass, and not both"]),
+    (
+        MeasureRun,
+        "kappa = 0.13",
+        "kappa = 0.13\nmass = 0.1",
+        3,
+        ["fermion: give mass or kappa, and not both"],
+    ),
     (
         MeasureRun,
         "kappa = 0.13",
         "kappa = 0.13\nstrange_kappa = 0.12\nstrange_mass = 0.2",
         3,
-        ["strange_kappa or fermion.strange_mass, and not both"],
+        ["fermion: give strange_kappa or strange_mass, and not both"],
     ),
-    (MeasureRun, "kappa = 0.13", "csw = 1.0", 3, ["kappa or fermion.mass, and not both"]),
-    (MeasureRun, "kappa", "kapa", 4, ["did you mean 'kappa'"]),
+    (MeasureRun, "kappa = 0.13", "link_reals = 18", 3, ["fermion: give mass or kappa, and not both"]),
+    (MeasureRun, "kappa", "kapa", 5, ["did you mean 'kappa'"]),
     (
         MeasureRun,
         "[output]",
         '[correlators]\nmesons = ["pion", "roh"]\n[output]',
-        6,
+        7,
         ["correlators.mesons", "found 'roh'"],
     ),
     (
         MeasureRun,
         "[output]",
         '[[correlators.meson]]\nname = "x"\nsink = "gamma5"\nsorce = "gamma5"\n[output]',
-        8,
+        9,
         ["did you mean 'source'"],
     ),
     (
         MeasureRun,
         "[output]",
         "[flow]\ntime = 0.3\n[output]",
-        5,
+        6,
         ["flow.time = 0.3 is less than four times flow.spacing = 0.1", "five flow times"],
     ),
     (
         MeasureRun,
         "[output]",
         "[flow]\ntime = 3.0\nspacing = 1e-300\n[output]",
-        5,
+        6,
         ["flow.time = 3 is more than a million times flow.spacing = 1e-300"],
     ),
-    (MeasureRun, 'directory = "out"', 'directory = ""', 6, ["output.directory", "at least 1 character"]),
+    (MeasureRun, 'directory = "out"', 'directory = ""', 7, ["output.directory", "at least 1 character"]),
     (GenerateRun, 'directory = "out"', 'directory = ""', 15, ["output.directory", "at least 1 character"]),
 ]
 
@@ -220,15 +227,17 @@ def test_integers_are_numbers_and_lists_are_tuples() -> None:
     run = parse_run_file((EXAMPLES / "magnetic_field.toml").read_text(), HmcRun)
     assert isinstance(run.background.b, tuple)
     assert isinstance(parse_run_file(GENERATE.replace("6.0", "6"), GenerateRun).action.beta, float)
-    quarks = '[[measure.valence]]\nname = "v"\nmass = 1\nb = [0, 0, 1]\n'
+    quarks = '[[measure.valence]]\nname = "v"\ntype = "staggered"\nmass = 1\nbackground = { b = [0, 0, 1] }\n'
     quarks += '[measure.fermions]\nmagnetisation = ["xy"]\n'
     measure = parse_run_file(GENERATE + quarks, GenerateRun).measure
     assert measure is not None
     assert measure.fermions is not None
     assert measure.fermions.magnetisation == ("xy",)
-    assert measure.valence[0].b == (0, 0, 1)
-    fermion = '[fermion]\ntype = "moebius"\nmass = 0\nLs = 2\nb5 = [1, [1.5, 2]]\n'
-    domain_wall = parse_run_file(MEASURE.replace("[fermion]\nkappa = 0.13\n", fermion), MeasureRun).fermion
+    assert measure.valence[0].background.b == (0, 0, 1)
+    fermion = '[fermion]\ntype = "domain_wall"\nmass = 0\nLs = 2\nb5 = [1, [1.5, 2]]\n'
+    domain_wall = parse_run_file(
+        MEASURE.replace('[fermion]\ntype = "wilson"\nkappa = 0.13\n', fermion), MeasureRun
+    ).fermion
     assert domain_wall is not None
     assert domain_wall.b5 == [1.0, (1.5, 2.0)]
 
@@ -263,27 +272,36 @@ def test_no_toml_and_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "changed, key",
     [
-        ("mass = -4", "fermion.mass = -4"),
-        ("mass = -2.5\nnu = 0.5", "fermion.mass = -2.5"),
-        ("kappa = 0.2\nnu = 0.5\nxi0 = 3.0", "fermion.kappa = 0.2"),
-        ("mass = 0.1\nstrange_mass = -4.0", "fermion.strange_mass = -4"),
+        ("mass = -4", "mass = -4.0"),
+        ("mass = -2.5\nnu = 0.5", "mass = -2.5"),
+        ("kappa = 0.2\nnu = 0.5\nxi0 = 3.0", "kappa = 0.2"),
+        ("strange_mass = -4.0\nmass = 0.1", "strange_mass = -4.0"),
     ],
 )
 def test_wilson_quarks_without_a_diagonal(changed: str, key: str) -> None:
     with pytest.raises(RunFileError) as caught:
         parse_run_file(MEASURE.replace("kappa = 0.13", changed), MeasureRun, name="run.toml")
+    name, _, found = key.partition(" = ")
     assert str(caught.value) == (
-        f"run.toml:3: fermion: {key}: expected another mass or kappa: 1 + 3 nu / xi0 + mass, the diagonal of "
-        "the operator, would be zero"
+        f"run.toml:5: fermion.{name}: expected another mass or kappa: 1 + 3 nu / xi0 + mass, the diagonal of "
+        f"the operator, would be zero; found {found}"
     )
 
 
-@pytest.mark.parametrize("beside", ["csw = 1.0", "csw_temporal = 1.0", "twisted_mass = 0.1"])
-def test_a_diagonal_of_matrices_needs_no_number(beside: str) -> None:
-    parse_run_file(MEASURE.replace("kappa = 0.13", f"mass = -4\n{beside}"), MeasureRun)
+@pytest.mark.parametrize(
+    "type, beside",
+    [
+        ("clover", "csw = 1.0"),
+        ("clover", "csw = 0.0\ncsw_temporal = 1.0"),
+        ("twisted_mass", "twisted_mass = 0.1"),
+    ],
+)
+def test_a_diagonal_of_matrices_needs_no_number(type: str, beside: str) -> None:
+    text = MEASURE.replace("kappa = 0.13", f"mass = -4\n{beside}").replace("wilson", type)
+    parse_run_file(text, MeasureRun)
 
 
-MOEBIUS = MEASURE.replace("kappa = 0.13", 'type = "moebius"\nmass = 0.1\nLs = 4')
+MOEBIUS = MEASURE.replace('type = "wilson"\nkappa = 0.13', 'type = "domain_wall"\nmass = 0.1\nLs = 4')
 
 
 def moebius_mistake(old: str, new: str) -> str:
@@ -299,8 +317,8 @@ def moebius_mistake(old: str, new: str) -> str:
         ("mass = 1.0", "fermion.mass: m_f of domain-wall quarks lies between -1 and 1"),
         ("mass = -1.5", "found -1.5"),
         ("mass = 0.1\nstrange_mass = 2.0", "fermion.strange_mass: m_f of domain-wall quarks"),
-        ("b5 = 1.5", "a fermion of type moebius needs fermion.mass, m_f"),
-        ("mass = 0.1\nb5 = 0.0\nc5 = 0.0", "fermion.b5, fermion.c5: expected b5 + c5 above 0"),
+        ("b5 = 1.5", "fermion.mass: missing"),
+        ("mass = 0.1\nb5 = 0.0\nc5 = 0.0", "fermion: b5, c5: expected b5 + c5 above 0"),
         ("mass = 0.1\nb5 = -1.0", "expected b5 + c5 above 0 in the mean over the slices, found -0.5"),
         ("mass = 0.1\nb5 = [1.5, 1.4]", "fermion.b5: expected one number, or one for each of the Ls = 4"),
         ("mass = 0.1\nc5 = [0.5, 0.5, 0.5]", "Ls = 4 slices, found 3"),
@@ -424,7 +442,7 @@ def test_sources_keep_their_distance_from_a_wall() -> None:
     places = source_positions(points, 1, (2, 4, 4, 8), fixed_time=True)
     assert {at[3] for at in places} == {3}
     assert len(set(places)) == 32  # all sites of the slice
-    dirichlet = 'boundary_t = "dirichlet"\n'
+    dirichlet = 'boundary = [0, 0, 0, "dirichlet"]\n'
     for table, line, expected in (
         ("positions = [[0, 0, 0, 1], [0, 0, 0, 3]]", 9, "source.positions: expected one t, found [1, 3]"),
         ('type = "wall"\nshift_seed = 1', 10, "source.shift_seed: a source of type wall has no place but"),
@@ -456,7 +474,10 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
         ("[source.links]\nape_steps = 2", "source.links is for gaussian sources or sinks"),
         ('[source]\ntype = "wall"\nwidth = 2.0', "source.width is for gaussian sources or sinks"),
         ("[source]\nsteps = 4", 'found "point" and "point"; leave it out'),
-        ("[solver]\ncolumns_per_solve = 6", "solver.columns_per_solve: belongs to a fermion of type moebius"),
+        (
+            "[solver]\ncolumns_per_solve = 6",
+            "solver.columns_per_solve: belongs to a fermion of type domain_wall",
+        ),
         (
             '[source]\ntype = "noise"\nnoise_seed = 1',
             r"with a source of type noise expected correlators.baryons = \[\]: only mesons at rest",
@@ -696,7 +717,7 @@ def test_three_points_need_gamma5_hermitian_quarks(coefficients: str, is_hermiti
 
 
 def test_both_flavours_of_twisted_quarks_are_solved_for_where_they_are_used() -> None:
-    text = MEASURE.replace("[fermion]", "[fermion]\ntwisted_mass = 0.1")
+    text = MEASURE.replace('"wilson"', '"twisted_mass"\ntwisted_mass = 0.1')
     assert parse_run_file(text, MeasureRun).has_doublet  # baryons = ["nucleon"]
     mesons = text + "[correlators]\nbaryons = []\n"
     assert not parse_run_file(mesons, MeasureRun).has_doublet
@@ -728,7 +749,7 @@ def test_momenta_of_three_points() -> None:
 
 
 def test_a_flavour_cannot_have_the_name_of_a_determinant() -> None:
-    quark = '[[fermions]]\nname = "{}"\ntype = "wilson"\nn_f = 2\nkappa = 0.12\ncsw = 1.0\n'
+    quark = '[[fermions]]\nname = "{}"\ntype = "clover"\nn_f = 2\nkappa = 0.12\ncsw = 1.0\n'
     text = STAGGERED.replace('"gauge", "l"', '"gauge", "l", "u", "u_determinant"')
     text += quark.format("u") + quark.format("u_determinant")
     with pytest.raises(RunFileError, match="the name 'u_determinant' is taken"):
@@ -754,10 +775,10 @@ def test_what_is_no_table(text: str, message: str) -> None:
 def test_links_of_8_reals_are_not_stored_in_fp16() -> None:
     """Said with the line, and not by the first solve."""
     text = (
-        '[configurations]\nfiles = "c.*"\n[fermion]\nkappa = 0.1\nlink_reals = 8\n[solver]\n'
+        '[configurations]\nfiles = "c.*"\n[fermion]\ntype = "wilson"\nkappa = 0.1\nlink_reals = 8\n[solver]\n'
         'inner_precision = "{}"\n[correlators]\nmesons = ["pion"]\nbaryons = []\n'
         '[output]\ndirectory = "out"\n'
     )
     parse_run_file(text.format("half"), MeasureRun)
-    with pytest.raises(RunFileError, match=r":5: fermion.link_reals: links are not stored as 8 reals in"):
+    with pytest.raises(RunFileError, match=r":6: fermion.link_reals: links are not stored as 8 reals in"):
         parse_run_file(text.format("fp16"), MeasureRun)

@@ -15,6 +15,7 @@ MEASURE = """\
 [configurations]
 files = "*.ildg"
 [fermion]
+type = "wilson"
 kappa = 0.13
 [output]
 directory = "out"
@@ -26,57 +27,57 @@ directory = "out"
     [
         (
             "[source]\nmomentum = [0, 0, 1]",
-            6,
+            7,
             'source.momentum: expected source.type = "wall" beside it, found "point"; leave it out',
         ),
-        ('[source]\ntype = "wall"\nmomentum = [0, 1]', 7, "source.momentum: expected exactly 3 values"),
+        ('[source]\ntype = "wall"\nmomentum = [0, 1]', 8, "source.momentum: expected exactly 3 values"),
         (
             '[source]\ntype = "wall"\nmomentum = [0, 1, 0]\n[correlators]\nmax_momentum_squared = 4',
-            9,
+            10,
             "correlators.max_momentum_squared: three quarks from walls with source.momentum = [0, 1, 0] have "
             "the momentum [0, 3, 0]: expected at least 9, or correlators.baryons = []; found 4",
         ),
         (
             '[source]\ntype = "wall"\nmomentum = [0, 1, 0]\n[feynman_hellmann]\ncurrents = ["A3"]',
-            9,
+            10,
             "feynman_hellmann.currents: nucleons with currents have walls at rest, found [0, 1, 0]",
         ),
         (
             "[deflation]\nmodes = 4\nupper = 0.1\ncutoff = 0.5",
-            8,
+            9,
             "deflation.cutoff: expected one below deflation.upper = 0.1, found 0.5",
         ),
-        ("[deflation]\nmodes = 4\nreduction = 1.0", 7, "deflation.reduction: Input should be less than 1"),
-        ("[deflation]\nmodes = 4\nmax_restarts = 0", 7, "deflation.max_restarts: Input should be greater"),
+        ("[deflation]\nmodes = 4\nreduction = 1.0", 8, "deflation.reduction: Input should be less than 1"),
+        ("[deflation]\nmodes = 4\nmax_restarts = 0", 8, "deflation.max_restarts: Input should be greater"),
         (
             "[solver]\nrestart_length = 8",
-            6,
+            7,
             'solver.restart_length: expected solver.type = "gcr" beside it, found "cg"; leave it out',
         ),
         (
             '[solver]\ntype = "gcr"\nrelaxation = 0.8',
-            7,
+            8,
             'solver.relaxation: expected solver.type = "mr" beside it, found "gcr"; leave it out',
         ),
         (
             '[solver]\ninner_precision = "double"\nupdate_threshold = 0.1',
-            7,
+            8,
             'solver.update_threshold: expected solver.inner_precision = "float", "half" or "fp16" beside it, '
             'found "double"',
         ),
-        ("[solver]\nupdate_threshold = 0", 6, "solver.update_threshold: Input should be greater than 0"),
-        ('[solver]\ntype = "mr"\nrelaxation = 2.0', 7, "solver.relaxation: Input should be less than 2"),
+        ("[solver]\nupdate_threshold = 0", 7, "solver.update_threshold: Input should be greater than 0"),
+        ('[solver]\ntype = "mr"\nrelaxation = 2.0', 8, "solver.relaxation: Input should be less than 2"),
         (
-            'boundary_t = "anti"',
-            5,
-            'fermion.boundary_t: expected "antiperiodic", "periodic", "dirichlet", or a phase over pi '
+            'boundary = [0, 0, 0, "anti"]',
+            6,
+            'fermion.boundary.3: expected "antiperiodic", "periodic", "dirichlet", or a phase over pi '
             "(1: antiperiodic) between -1e+06 and 1e+06; found 'anti'",
         ),
-        ("boundary_t = true", 5, 'fermion.boundary_t: expected "antiperiodic"'),
-        ("boundary_t = nan", 5, 'fermion.boundary_t: expected "antiperiodic"'),
-        ("boundary_t = [0.0, 1.0]", 5, 'fermion.boundary_t: expected "antiperiodic"'),
-        ("boundary_t = 1e7", 5, 'fermion.boundary_t: expected "antiperiodic"'),
-        ('[solver]\ntype = "gcr"\nrestart_length = 0', 7, "solver.restart_length: Input should be greater"),
+        ("boundary = [0, 0, 0, true]", 6, 'fermion.boundary.3: expected "antiperiodic"'),
+        ("boundary = [0, 0, 0, nan]", 6, 'fermion.boundary.3: expected "antiperiodic"'),
+        ("boundary = [0, 0, 0, [0.0, 1.0]]", 6, 'fermion.boundary.3: expected "antiperiodic"'),
+        ("boundary = [0, 0, 0, 1e7]", 6, 'fermion.boundary.3: expected "antiperiodic"'),
+        ('[solver]\ntype = "gcr"\nrestart_length = 0', 8, "solver.restart_length: Input should be greater"),
     ],
 )
 def test_keys_that_cannot_be(table: str, line: int, expected: str) -> None:
@@ -95,20 +96,20 @@ def test_keys_that_cannot_be(table: str, line: int, expected: str) -> None:
         ),
         ('[correlators]\nbaryons = ["kaon_negative"]', "baryons.0: Input should be 'nucleon'"),
         (
-            "boundary_space = [0, 1, 0]",
-            r"fermion.boundary_space: baryons are not periodic in space: expected multiples of 2/3, or "
+            "boundary = [0, 1, 0, 1]",
+            r"fermion.boundary: baryons are not periodic in space: expected multiples of 2/3, or "
             r"correlators.baryons = \[\] and no currents, found \[0",
         ),
         (
-            'boundary_space = [0.5, 0, 0]\n[correlators]\nbaryons = []\n[sink]\ntype = "gaussian"',
-            "fermion.boundary_space: gaussian smearing is periodic in space",
+            'boundary = [0.5, 0, 0, 1]\n[correlators]\nbaryons = []\n[sink]\ntype = "gaussian"',
+            "fermion.boundary: gaussian smearing is periodic in space",
         ),
         (
-            'boundary_space = [0.5, 0, 0]\n[correlators]\nbaryons = []\n[three_point]\ncurrents = ["V4"]\n'
+            'boundary = [0.5, 0, 0, 1]\n[correlators]\nbaryons = []\n[three_point]\ncurrents = ["V4"]\n'
             "separations = [2]",
-            "fermion.boundary_space: baryons are not periodic",
+            "fermion.boundary: baryons are not periodic",
         ),
-        ("boundary_space = [0.5, 0]", "fermion.boundary_space: expected exactly 3 values"),
+        ("boundary = [0.5, 0, 1]", "fermion.boundary: expected exactly 4 values"),
     ],
 )
 def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
@@ -118,6 +119,7 @@ def test_tables_that_do_not_fit_together(table: str, text: str) -> None:
 
 def test_both_parities_take_both_twisted_flavours() -> None:
     text = MEASURE.replace("[output]", "twisted_mass = 0.1\nstrange_kappa = 0.1\n[output]")
+    text = text.replace('"wilson"', '"twisted_mass"')
     for name, is_used in (("lambda_negative", True), ("omega_negative", False)):
         both = text + f'[correlators]\nbaryons = ["{name}"]\n'
         assert parse_run_file(both, MeasureRun).has_doublet == is_used
@@ -125,7 +127,7 @@ def test_both_parities_take_both_twisted_flavours() -> None:
 
 def test_what_can_be() -> None:
     run = parse_run_file(
-        MEASURE.replace("[output]", "boundary_space = [0, 0.66666666666666667, -2]\n[output]")
+        MEASURE.replace("[output]", "boundary = [0, 0.66666666666666667, -2, 1]\n[output]")
         + '[solver]\ntype = "gcr"\nrestart_length = 8\nupdate_threshold = 0.1\n'
         + '[source]\ntype = "wall"\nmomentum = [0, 0, 1]\n[correlators]\nmax_momentum_squared = 9\n',
         MeasureRun,

@@ -132,6 +132,7 @@ RUN = """\
 [configurations]
 files = "configuration.1.ildg"
 [fermion]
+type = "clover"
 mass = -0.5
 csw = 1.0
 [solver]

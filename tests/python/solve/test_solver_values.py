@@ -105,7 +105,8 @@ def test_a_solve_that_is_stuck_goes_on_with_cg(U):
 def test_results_list_the_stages_of_a_solve_that_was_stuck(U, tmp_path):
     U.write(tmp_path / "conf.1.ildg", "ildg")
     text = (
-        '[configurations]\nfiles = "conf.1.ildg"\n[fermion]\nkappa = 0.17\n[solver]\ntype = "mr"\n{}'
+        '[configurations]\nfiles = "conf.1.ildg"\n[fermion]\ntype = "wilson"\nkappa = 0.17\n'
+        '[solver]\ntype = "mr"\n{}'
         'tolerance = 1e-8\n[source]\ntype = "point"\npositions = [[0, 0, 0, 0]]\n'
         '[correlators]\nmesons = ["pion"]\nbaryons = []\n[output]\ndirectory = "out"\n'
     )

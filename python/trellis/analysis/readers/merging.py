@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...run_files.earlier import quark_type, translate_record
 from ..records.errors import MeasurementFileError
 from ..records.measurements import CorrelatorData, Measurements
 
@@ -102,6 +103,7 @@ def _physics(text: object) -> dict[str, object] | None:
         return None
     if not isinstance(tables, dict):
         return None
+    tables = translate_record(tables, tables.get("run_file_language", 1))
     chosen = {name: tables.get(name) or {} for name in _TABLES}
     chosen["source"] = {key: (tables.get("source") or {}).get(key) for key in _SOURCE_KEYS}
     return {
@@ -115,6 +117,8 @@ def _physics(text: object) -> dict[str, object] | None:
 
 def _identity(correlator: CorrelatorData, key: str) -> object:
     """The attribute, or what its absence means."""
+    if key == "fermion":
+        return quark_type(correlator.attributes)
     absent = correlator.attributes.get("csw") if key == "csw_temporal" else _ABSENT.get(key)
     return correlator.attributes.get(key, absent)
 

@@ -1,0 +1,202 @@
+"""The quarks of `trellis measure`: [fermion] is one of these, by its `type`."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from ..ground.operator_records import has_mirrored_slices
+from .common import LARGEST, Coupling, HoppingParameter, Positive, expecting
+from .quarks import (
+    Clover,
+    DomainWall,
+    Phase,
+    Quark,
+    TwistedMass,
+    Wilson,
+    WilsonKind,
+    numbers_of,
+    require_diagonal,
+    word_to_phase,
+)
+
+
+def _whole_phase(phase: float | str) -> float | str:
+    """Replace whole phases by 0 and 1, whose factors are exact."""
+    return phase if isinstance(phase, str) or not float(phase).is_integer() else phase % 2
+
+
+#: The direction of time.
+TimePhase = Annotated[
+    Literal["dirichlet"] | Coupling,
+    BeforeValidator(
+        word_to_phase, json_schema_input_type=Literal["periodic", "antiperiodic", "dirichlet"] | float
+    ),
+    AfterValidator(_whole_phase),
+    expecting(
+        '"antiperiodic", "periodic", "dirichlet", or a phase over pi (1: antiperiodic) between '
+        f"{-LARGEST:g} and {LARGEST:g}"
+    ),
+]
+PhasesOrWall = Annotated[tuple[Phase, Phase, Phase, TimePhase], Field(strict=False)]
+
+
+def _is_even(phase_over_pi: float) -> bool:
+    """Return True if the phase factor is 1; the rounding of thirds is allowed for."""
+    return abs(phase_over_pi - 2 * round(phase_over_pi / 2)) < 1e-9
+
+
+class _Measured(Quark):
+    """The keys of every [fermion]."""
+
+    boundary: PhasesOrWall = Field(  # type: ignore[assignment]
+        default=(0.0, 0.0, 0.0, 1.0),
+        description="Boundary condition in x, y, z, t: words, or phases over pi (0: periodic, 1: "
+        'antiperiodic); in t also "dirichlet". Phases in space cancel in mesons; baryons need three quarks '
+        "to be periodic, multiples of 2/3.",
+    )
+    nu: Positive = Field(
+        default=1.0, description="Anisotropy: factor of the spatial hops (domain_wall: of those of D_W)."
+    )
+    xi0: Positive = Field(default=1.0, description="Anisotropy: the bare one (domain_wall: of D_W).")
+    link_reals: Literal[18, 12, 8] | None = Field(
+        default=None,
+        description="Reals of a stored link: 18, or 12 or 8 where links are special unitary. 8 saves memory "
+        "traffic for arithmetic: it is meant for GPUs. Default: 12, or 18 for links rounded to 32 bits.",
+    )
+    strange_mass: Coupling | None = Field(default=None, description="A second, heavier flavour by its mass.")
+
+    @property
+    def is_open(self) -> bool:
+        """True with Dirichlet walls in time."""
+        return self.boundary[3] == "dirichlet"
+
+    @property
+    def has_twist(self) -> bool:
+        """True if quarks are not periodic in space."""
+        return any(not _is_even(phase) for phase in self.boundary[:3])
+
+    @property
+    def has_periodic_baryons(self) -> bool:
+        """True if three quarks together are periodic in space."""
+        return all(_is_even(3 * phase) for phase in self.boundary[:3])
+
+    @property
+    def has_strange(self) -> bool:
+        """True if a second flavour is given."""
+        return self.strange_mass is not None
+
+    @property
+    def strange(self) -> Self:
+        """The second flavour: the first one with another mass."""
+        return self.model_copy(update={"mass": self.strange_mass})
+
+
+class _MeasuredWilson(_Measured, WilsonKind):
+    """The keys of [fermion] for the Wilson kinds."""
+
+    strange_kappa: HoppingParameter | None = Field(
+        default=None, description="A second, heavier flavour; this or strange_mass."
+    )
+
+    @model_validator(mode="after")
+    def _one_strange_mass(self) -> Self:
+        if self.strange_kappa is not None and self.strange_mass is not None:
+            raise ValueError("give strange_kappa or strange_mass, and not both")
+        if self.has_strange and not any(self.site_terms):
+            key = "strange_mass" if self.strange_kappa is None else "strange_kappa"
+            require_diagonal(*self.diagonal(self.strange.bare_mass), key, getattr(self, key))
+        return self
+
+    def diagonal(self, mass: float) -> tuple[float, str]:
+        """Return the number in the site term, and its formula."""
+        return 1 + 3 * self.nu / self.xi0 + mass, "1 + 3 nu / xi0 + mass"
+
+    @property
+    def has_strange(self) -> bool:
+        """True if a second flavour is given."""
+        return self.strange_kappa is not None or self.strange_mass is not None
+
+    @property
+    def strange(self) -> Self:
+        """The second flavour: the first one with another mass."""
+        return self.model_copy(update={"kappa": self.strange_kappa, "mass": self.strange_mass})
+
+    @property
+    def is_gamma5_hermitian(self) -> bool:
+        """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
+        return True
+
+    @property
+    def has_conjugate(self) -> bool:
+        """True if gamma5 S^dagger gamma5 is the quark itself, or with a twisted mass its partner."""
+        return True
+
+
+class _MeasuredClover(_MeasuredWilson):
+    """The key of [fermion] for quarks with a clover term."""
+
+    csw_temporal: Coupling | None = Field(
+        default=None, description="Anisotropy: c_T, with csw as c_R; default: csw."
+    )
+
+    @property
+    def site_terms(self) -> tuple[float, ...]:
+        """The coefficients of what the site term has beside a number."""
+        return (*super().site_terms, self.csw_temporal or 0.0)
+
+
+class MeasuredWilson(_MeasuredWilson, Wilson):
+    """[fermion] of type wilson: doc/conventions.md "Gamma matrices and Wilson fermions"."""
+
+    csw_temporal: ClassVar[float | None] = None
+
+
+class MeasuredClover(_MeasuredClover, Clover):
+    """[fermion] of type clover."""
+
+
+class MeasuredTwistedMass(_MeasuredClover, TwistedMass):
+    """[fermion] of type twisted_mass, which is up; down has the opposite twisted mass.
+
+    nucleon, lambda and currents take solves for both flavours, twice as many; mesons are up with an
+    antiquark of down.
+    """
+
+    @property
+    def is_gamma5_hermitian(self) -> bool:
+        """True if S^dagger = gamma5 S gamma5 holds for one and the same flavour."""
+        return self.twisted_mass == 0
+
+    @property
+    def down(self) -> Self:
+        """The other flavour of the doublet."""
+        return self.model_copy(update={"twisted_mass": -self.twisted_mass})
+
+
+class MeasuredDomainWall(_Measured, DomainWall):
+    """[fermion] of type domain_wall."""
+
+    twisted_mass: ClassVar[float] = 0.0
+
+    @model_validator(mode="after")
+    def _has_strange_walls(self) -> Self:
+        if self.strange_mass is not None:
+            self.require_wall_mass("strange_mass", self.strange_mass)
+        return self
+
+    @property
+    def is_gamma5_hermitian(self) -> bool:
+        """True if S^dagger = gamma5 S gamma5 holds; see :func:`has_mirrored_slices`."""
+        return has_mirrored_slices(numbers_of(self.b5), numbers_of(self.c5), self.Ls)
+
+    @property
+    def has_conjugate(self) -> bool:
+        """True if gamma5 S^dagger gamma5 is the quark itself."""
+        return self.is_gamma5_hermitian
+
+
+MeasuredQuark = MeasuredWilson | MeasuredClover | MeasuredTwistedMass | MeasuredDomainWall
+#: The table [fermion].
+MeasuredQuarkTable = Annotated[MeasuredQuark, Field(discriminator="type")]

@@ -1,0 +1,125 @@
+"""The solver of `trellis measure` and its low modes: [solver], [deflation]."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from .common import Positive, Table, at_key
+
+
+class SolverTable(Table):
+    """[solver]: how propagators are solved for."""
+
+    type: Literal["cg", "bicgstab", "gcr", "mr"] = Field(
+        default="cg", description="cg works on the normal equations; mr converges for heavy quarks only."
+    )
+    tolerance: float = Field(default=1e-10, gt=0, lt=1, description="Of |b - M x| / |b|.")
+    max_iterations: int = Field(
+        default=10000, ge=1, description="Of a solve; one that has not converged by then is an error."
+    )
+    inner_precision: Literal["double", "float", "half", "fp16"] = Field(
+        default="half",
+        description="Storage in the inner solver of the mixed-precision scheme; half is 16-bit fixed point, "
+        "fp16 16-bit floating point (faster, less accurate: for heavy quarks); double switches the scheme "
+        "off.",
+    )
+    even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
+        default="symmetric", description="Form of the even-odd Schur complement."
+    )
+    restart_length: int | None = Field(
+        default=None, ge=1, le=1000, description="gcr: steps between restarts; default: 16."
+    )
+    relaxation: float | None = Field(
+        default=None, gt=0, lt=2, description="mr: factor of each step; default: 1."
+    )
+    update_threshold: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="Mixed precision: the residual is recomputed in double when it has dropped by this "
+        "factor; default: by type and inner_precision.",
+    )
+    fallback: bool = Field(
+        default=True,
+        exclude=True,  # another way to the same residual
+        description="A solve that is stuck goes on with a surer method (cg, then wider storage inside), "
+        "and the results list its stages; false: it is an error.",
+    )
+    columns_per_solve: Literal[1, 2, 3, 4, 6, 12] | None = Field(
+        default=None,
+        description="domain_wall: how many of a propagator's twelve columns are solved together; default: 1. "
+        "12 of them took 0.98 to 1.14 times less time than 12 alone (the slices share the links already) and "
+        "twelve times the memory. Other fermions have all twelve in one batch.",
+    )
+
+    @model_validator(mode="after")
+    def _keys_of_the_method(self) -> Self:
+        for key, method in (("restart_length", "gcr"), ("relaxation", "mr")):
+            if getattr(self, key) is not None and self.type != method:
+                raise at_key(
+                    key, f'expected solver.type = "{method}" beside it, found "{self.type}"; leave it out'
+                )
+        if self.update_threshold is not None and self.inner_precision == "double":
+            raise at_key(
+                "update_threshold",
+                'expected solver.inner_precision = "float", "half" or "fp16" beside it, found "double"; '
+                "leave it out",
+            )
+        return self
+
+    @property
+    def columns(self) -> int:
+        """columns_per_solve."""
+        return self.columns_per_solve or 1
+
+
+class DeflationTable(Table):
+    """[deflation]: low modes of the system that is solved, found once per configuration; none by default."""
+
+    directory: str | None = Field(
+        default=None,
+        min_length=1,
+        exclude=True,  # where modes lie is no property of what is measured with them
+        description="Keep each configuration's modes here, modes.NUMBER.h5 and modes.NUMBER_strange.h5, and "
+        "take from here what an earlier run has kept. Default: they are found anew by every run.",
+    )
+    modes: int = Field(ge=1, description="Number of eigenvectors of A^dagger A.")
+    storage: Literal["double", "float", "half"] = Field(
+        default="float", description="In which the eigenvectors are kept."
+    )
+    tolerance: float = Field(
+        default=1e-8, gt=0, lt=1, description="Of |A^dagger A v - lambda v| over the largest eigenvalue."
+    )
+    block: int = Field(default=4, ge=1, description="Right-hand sides that share an application.")
+    basis: int | None = Field(
+        default=None, ge=3, description="Largest number of basis vectors; default: 2 modes + 4 block."
+    )
+    max_restarts: int | None = Field(
+        default=None, ge=1, description="The search ends there with an error; default: 100."
+    )
+    degree: int | None = Field(
+        default=None, ge=1, le=10000, description="Of the Chebyshev filter; default: found."
+    )
+    cutoff: Positive | None = Field(
+        default=None, description="The filter damps eigenvalues of A^dagger A from here on; default: found."
+    )
+    upper: Positive | None = Field(
+        default=None, description="A bound of the spectrum of A^dagger A; default: estimated."
+    )
+    reduction: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="A solve's residual is deflated anew when it has dropped by this factor; default: 1e-4, "
+        "with storage half 1e-3.",
+    )
+
+    @model_validator(mode="after")
+    def _cutoff_below_the_bound(self) -> Self:
+        if self.cutoff is not None and self.upper is not None and not self.cutoff < self.upper:
+            raise at_key(
+                "cutoff", f"expected one below deflation.upper = {self.upper:g}, found {self.cutoff:g}"
+            )
+        return self

@@ -1,0 +1,199 @@
+"""The earlier language of run files: words are refused with the present ones, and records are read."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from test_run_files import GENERATE, MEASURE, STAGGERED
+
+from trellis.errors import RunFileError
+from trellis.run_files import GenerateRun, HmcRun, MeasureRun, parse_run_file
+from trellis.run_files.earlier import quark_type, translate, translate_record, translate_state
+from trellis.run_files.loading import validate_run
+
+BITS = Path(__file__).resolve().parents[2] / "bits"
+QUARK = 'type = "wilson"\nkappa = 0.13'
+SEA = 'type = "staggered"\nn_f = 2\nmass = 0.5'
+VALENCE = '[measure.fermions]\n[[measure.valence]]\nname = "v"\n'
+
+#: Where an old word stands, the text, and what is said of it.
+OLD_WORDS = [
+    (MeasureRun, QUARK, "kappa = 0.13", 'fermion.type: missing; write type = "wilson"'),
+    (MeasureRun, QUARK, "csw = 1.0\nkappa = 0.13", 'fermion.type: missing; write type = "clover"'),
+    (
+        MeasureRun,
+        QUARK,
+        'type = "wilson_clover"\nkappa = 0.13',
+        'fermion.type: found "wilson_clover"; write type = "wilson"',
+    ),
+    (
+        MeasureRun,
+        QUARK,
+        'type = "wilson_clover"\ncsw = 1.0\nkappa = 0.13',
+        'fermion.type: found "wilson_clover"; write type = "clover"',
+    ),
+    (
+        MeasureRun,
+        QUARK,
+        'type = "wilson_clover"\ntwisted_mass = 0.1\nkappa = 0.13',
+        'fermion.type: found "wilson_clover"; write type = "twisted_mass"',
+    ),
+    (MeasureRun, QUARK, f"{QUARK}\ncsw = 0.0", 'fermion.csw: leave it out of type = "wilson"'),
+    (
+        MeasureRun,
+        QUARK,
+        'type = "moebius"\nmass = 0.1',
+        'fermion.type: found "moebius"; write type = "domain_wall"',
+    ),
+    (
+        MeasureRun,
+        QUARK,
+        f'{QUARK}\nboundary_t = "dirichlet"',
+        'fermion.boundary_t: write boundary = [0.0, 0.0, 0.0, "dirichlet"] (x, y, z, t)',
+    ),
+    (
+        MeasureRun,
+        QUARK,
+        f"{QUARK}\nboundary_space = [0, 0, 2]",
+        "fermion.boundary_space: write boundary = [0, 0, 2, 1.0] (x, y, z, t)",
+    ),
+    (
+        HmcRun,
+        SEA,
+        'type = "wilson"\ncsw = 1.0\nn_f = 2\nmass = 0.5',
+        'fermions.0.type: found "wilson"; write type = "clover"',
+    ),
+    (
+        HmcRun,
+        SEA,
+        'type = "wilson"\ntwisted_mass = 0.1\nn_f = 2\nmass = 0.5',
+        'fermions.0.type: found "wilson"; write type = "twisted_mass"',
+    ),
+    (HmcRun, SEA, f"{SEA}\nepsilon = 0.0", 'fermions.0.epsilon: leave it out of type = "staggered"'),
+    (
+        GenerateRun,
+        "[output]",
+        f"{VALENCE}mass = 0.5\n[output]",
+        'measure.valence.0.type: missing; write type = "staggered"',
+    ),
+    (
+        GenerateRun,
+        "[output]",
+        f'{VALENCE}type = "hisq"\nmass = 0.5\nb = [0, 0, 1]\n[output]',
+        "measure.valence.0.b: write background = { b = [0, 0, 1] }",
+    ),
+]
+
+
+def text_of(model: type) -> str:
+    return {MeasureRun: MEASURE, GenerateRun: GENERATE, HmcRun: STAGGERED}[model]
+
+
+@pytest.mark.parametrize("model, present, old, said", OLD_WORDS, ids=lambda value: str(value)[-25:])
+def test_an_old_word_is_refused_with_the_new_one(model: type, present: str, old: str, said: str) -> None:
+    text = text_of(model)
+    parse_run_file(text, model)
+    assert text.count(present) == 1
+    with pytest.raises(RunFileError) as refused:
+        parse_run_file(text.replace(present, old), model, name="run.toml")
+    head, *lines = str(refused.value).splitlines()
+    assert head == "words of an earlier language of run files:"
+    assert [line.split(": ", 1)[1] for line in lines] == [said]
+
+
+@pytest.mark.parametrize("model, present, old, said", OLD_WORDS, ids=lambda value: str(value)[-25:])
+def test_what_is_advised_is_accepted(model: type, present: str, old: str, said: str) -> None:
+    """The content in the present language has no old words left."""
+    content = translate(tomllib.loads(text_of(model).replace(present, old))).content
+    assert not translate(content).old_words
+    validate_run(content, model, "translated")
+
+
+def test_all_old_words_are_named_at_once() -> None:
+    text = MEASURE.replace(
+        QUARK, 'type = "moebius"\nmass = 0.1\nboundary_t = "periodic"\nboundary_space = [0, 0, 0]'
+    )
+    with pytest.raises(RunFileError) as refused:
+        parse_run_file(text, MeasureRun, name="run.toml")
+    assert str(refused.value).splitlines() == [
+        "words of an earlier language of run files:",
+        'run.toml:4: fermion.type: found "moebius"; write type = "domain_wall"',
+        "run.toml:6: fermion.boundary_t: write boundary = [0, 0, 0, 0.0] (x, y, z, t)",
+        "run.toml:7: fermion.boundary_space: write boundary = [0, 0, 0, 0.0] (x, y, z, t)",
+    ]
+
+
+def run_of(name: str, folder: str = ".") -> tuple[type, dict]:
+    content = tomllib.loads((BITS / folder / f"{name}.toml").read_text())
+    model = MeasureRun if "configurations" in content else GenerateRun if "heatbath" in content else HmcRun
+    return model, content
+
+
+@pytest.mark.parametrize("path", sorted((BITS / "first_language").glob("*.toml")), ids=lambda path: path.stem)
+def test_both_languages_say_the_same(path: Path) -> None:
+    """The run files of tests/bits as 70dd047 took them, and as they are now."""
+    folder = "." if (BITS / path.name).exists() else "earlier"
+    model, present = run_of(path.stem, folder)
+    _, old = run_of(path.stem, "first_language")
+    expected = validate_run(present, model, path.name)
+    found = validate_run(translate(old).content, model, path.name)
+    assert found.model_dump() == expected.model_dump()
+
+
+def test_a_record_that_has_every_key() -> None:
+    """Keys of other types stood in records at their defaults; present records stay as they are."""
+    old = {
+        "type": "wilson_clover",
+        "kappa": 0.12,
+        "mass": None,
+        "csw": 1.0,
+        "boundary_t": "dirichlet",
+        "boundary_space": None,
+        "twisted_mass": 0.0,
+        "b5": 1.5,
+        "Ls": 12,
+    }
+    content = {"fermion": old, "flow": None}
+    now = {
+        "type": "clover",
+        "kappa": 0.12,
+        "mass": None,
+        "csw": 1.0,
+        "boundary": [0.0, 0.0, 0.0, "dirichlet"],
+    }
+    assert translate_record(content, 1) == {"fermion": now, "flow": None}
+    assert translate_record({"fermion": now}, 1) == {"fermion": now}
+    assert translate_record(content, 2) == content
+
+
+def test_the_record_of_a_state() -> None:
+    """It has the sea, and the parameters of valence flavours by their names."""
+    record = json.loads((BITS / "earlier" / "clover_run" / "checkpoint.000001.json").read_text())
+    flavour = {"type": "wilson", "csw": 0.0, "kappa": 0.1, "epsilon": 0.0, "b": [0, 0, 0]}
+    record["measure"] = {"measure.fermions": {"vectors": 2}, "measure.valence 'v'": flavour}
+    state = translate_state(record)
+    (light,) = state["physics"]["fermions"]
+    assert (light["type"], light["csw"]) == ("clover", 1.0)
+    assert "epsilon" not in light
+    assert state["measure"]["measure.valence 'v'"] == {"type": "wilson", "kappa": 0.1}
+    assert state["measure"]["measure.fermions"] == {"vectors": 2}
+    state["provenance"]["run_file_language"] = 2
+    assert translate_state(state) == state
+
+
+@pytest.mark.parametrize(
+    "attributes, type",
+    [
+        ({"fermion": "moebius"}, "domain_wall"),
+        ({"fermion": "wilson_clover", "csw": 0.0}, "wilson"),
+        ({"fermion": "wilson_clover", "csw": 1.0}, "clover"),
+        ({"fermion": "wilson_clover", "csw": 1.0, "twisted_mass": 0.1}, "twisted_mass"),
+        ({"fermion": "clover"}, "clover"),
+        ({}, None),
+    ],
+)
+def test_the_type_that_attributes_of_a_correlator_name(attributes: dict, type: str | None) -> None:
+    assert quark_type(attributes) == type
