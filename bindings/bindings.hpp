@@ -40,6 +40,7 @@ void bind_custom_operator(nb::module_& m);
 void bind_eigen(nb::module_& m);
 void bind_multigrid(nb::module_& m);
 void bind_staggered(nb::module_& m);
+void bind_staggered_propagator(nb::module_& m);
 void bind_measure(nb::module_& m);
 void bind_domain_wall(nb::module_& m);
 void bind_three_point(nb::module_& m);

@@ -131,11 +131,20 @@ std::pair<Propagator, std::vector<std::string>> read_propagator_scidac(
   return {Propagator::from_canonical(lattice, local.data(), at, boundary), std::move(report.warnings)};
 }
 
+SourceKind source_kind(bool has_spin) { return has_spin ? SourceKind::spinor : SourceKind::colour_vector; }
+
+SourceSites source_sites(const std::string& name) {
+  if (name != "all" && name != "corners")
+    throw BadArgument(message("unknown sites '", name, "'; legal: all, corners"));
+  return name == "all" ? SourceSites::all : SourceSites::corners;
+}
+
 Source noise(const std::shared_ptr<Lattice>& lattice, const std::string& kind, uint64_t seed,
-             uint32_t configuration, uint32_t index, std::optional<int> time) {
+             uint32_t configuration, uint32_t index, std::optional<int> time, bool has_spin,
+             const std::string& sites) {
   if (kind != "z2" && kind != "z4") throw BadArgument(message("unknown noise '", kind, "'; legal: z2, z4"));
   const Noise noise{kind == "z2" ? NoiseKind::z2 : NoiseKind::z4, seed, 0, configuration, index};
-  return noise_source(lattice, noise, time.value_or(all_times));
+  return noise_source(lattice, noise, time.value_or(all_times), source_kind(has_spin), source_sites(sites));
 }
 
 Array<std::complex<double>> to_numpy(const CorrelatorTable& table) {
@@ -306,17 +315,21 @@ void bind_measure(nb::module_& m) {
       .def_ro("at", &Source::at)
       .def_ro("description", &Source::description)
       .def_prop_ro("lattice",
-                   [](const Source& s) { return std::const_pointer_cast<Lattice>(s.columns.lattice_ptr()); });
+                   [](const Source& s) { return std::const_pointer_cast<Lattice>(s.columns.lattice_ptr()); })
+      .def_prop_ro("has_spin", [](const Source& s) { return kind_of(s) == SourceKind::spinor; });
   m.def(
       "point_source",
-      [](const std::shared_ptr<Lattice>& lattice, const Coord& at) { return point_source(lattice, at); },
-      "lattice"_a, "at"_a);
+      [](const std::shared_ptr<Lattice>& lattice, const Coord& at, bool has_spin) {
+        return point_source(lattice, at, source_kind(has_spin));
+      },
+      "lattice"_a, "at"_a, "has_spin"_a = true);
   m.def(
       "wall_source",
-      [](const std::shared_ptr<Lattice>& lattice, int time, const Momentum& n) {
-        return wall_source(lattice, time, n);
+      [](const std::shared_ptr<Lattice>& lattice, int time, const Momentum& n, bool has_spin,
+         const std::string& sites) {
+        return wall_source(lattice, time, n, source_kind(has_spin), source_sites(sites));
       },
-      "lattice"_a, "time"_a, "momentum"_a);
+      "lattice"_a, "time"_a, "momentum"_a, "has_spin"_a = true, "sites"_a = "all");
   m.def(
       "smeared_source",
       [](const Source& source, const GaugeField& U, double width, int steps) {
@@ -324,7 +337,7 @@ void bind_measure(nb::module_& m) {
       },
       "source"_a, "links"_a, "width"_a, "steps"_a, release_gil());
   m.def("noise_source", noise, "lattice"_a, "kind"_a, "seed"_a, "configuration"_a, "index"_a, "time"_a.none(),
-        release_gil());
+        "has_spin"_a = true, "sites"_a = "all", release_gil());
   m.def("with_momentum", &with_momentum, "source"_a, "momentum"_a, release_gil());
   bind_propagator(m);
   m.def("momenta_up_to", &momenta_up_to, "n2_max"_a);

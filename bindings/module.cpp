@@ -34,6 +34,7 @@ NB_MODULE(_core, m) {
   trellis::bindings::bind_multigrid(m);
   trellis::bindings::bind_staggered(m);
   trellis::bindings::bind_measure(m);
+  trellis::bindings::bind_staggered_propagator(m);
   trellis::bindings::bind_domain_wall(m);
   trellis::bindings::bind_three_point(m);
   trellis::bindings::bind_io(m);

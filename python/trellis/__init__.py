@@ -44,7 +44,9 @@ __all__ = [
     "RunFileError",
     "SolveReport",
     "Staggered",
+    "StaggeredCondensates",
     "StaggeredObservables",
+    "StaggeredPropagator",
     "WilsonClover",
     "WilsonObservables",
     "abort",
@@ -89,9 +91,12 @@ __all__ = [
     "read_gauge_field",
     "read_propagator",
     "read_scidac_propagator",
+    "read_scidac_staggered_propagator",
+    "read_staggered_propagator",
     "reference_time",
     "residual_mass",
     "sequential_source",
+    "staggered_mesons",
     "three_point",
     "w0_scale",
     "wall_source",
@@ -124,6 +129,12 @@ _SUBMODULE_OF = {
     "WilsonClover": "quarks.operators",
     "WilsonObservables": "solve.noise_traces",
     **dict.fromkeys(["HISQ", "Staggered", "StaggeredObservables"], "solve.staggered"),
+    "StaggeredCondensates": "solve.staggered_masses",
+    "StaggeredPropagator": "quarks.staggered_propagators",
+    "staggered_mesons": "hadrons.staggered_mesons",
+    **dict.fromkeys(
+        ["read_scidac_staggered_propagator", "read_staggered_propagator"], "quarks.staggered_propagator_files"
+    ),
     **dict.fromkeys(["Eigenvectors", "lanczos"], "solve.deflation"),
     **dict.fromkeys(["Multigrid", "multigrid"], "solve.multigrid"),
     "dense": "quarks.dense_matrices",
@@ -191,6 +202,7 @@ if TYPE_CHECKING:
         sequential_source,
     )
     from .hadrons.sequential_propagators import nucleon_sequential_source, nucleon_three_point, three_point
+    from .hadrons.staggered_mesons import staggered_mesons
     from .quarks.dense_matrices import dense
     from .quarks.determinants import log_det
     from .quarks.domain_wall import MoebiusDomainWall, propagator_norm, residual_mass
@@ -198,6 +210,11 @@ if TYPE_CHECKING:
     from .quarks.propagator_files import read_propagator, read_scidac_propagator
     from .quarks.propagators import Propagator
     from .quarks.sources import gaussian_source, noise_source, point_source, wall_source
+    from .quarks.staggered_propagator_files import (
+        read_scidac_staggered_propagator,
+        read_staggered_propagator,
+    )
+    from .quarks.staggered_propagators import StaggeredPropagator
     from .solve.bicgstab import bicgstab
     from .solve.cg import cg
     from .solve.custom_operator import custom_operator
@@ -211,6 +228,7 @@ if TYPE_CHECKING:
     from .solve.multigrid import Multigrid, multigrid
     from .solve.noise_traces import WilsonObservables
     from .solve.staggered import HISQ, Staggered, StaggeredObservables
+    from .solve.staggered_masses import StaggeredCondensates
 
 
 def __getattr__(name: str) -> object:

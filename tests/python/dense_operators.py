@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,3 +62,26 @@ def dense_domain_wall(
         L[s, :, (s - 1) % Ls, :] += np.diag(P_plus * (-mass if s == 0 else 1))
     D_plus, D_minus, L = (X.reshape(Ls * n, Ls * n) for X in (D_plus, D_minus, L))
     return D_plus - D_minus @ L, D_minus
+
+
+def dense_staggered(
+    U: NDArray[np.complex128], mass: float, boundary: Sequence[complex] = (1, 1, 1, -1)
+) -> NDArray[np.complex128]:
+    """M = m + D of staggered quarks as a matrix, index (t, z, y, x, colour)."""
+    extents = U.shape[:4]
+    volume = int(np.prod(extents))
+    M = np.zeros((volume, 3, volume, 3), dtype=np.complex128)
+    sites = np.arange(volume).reshape(extents)
+    _, z, y, x = np.meshgrid(*map(np.arange, extents), indexing="ij")
+    M[np.arange(volume), :, np.arange(volume), :] = mass * np.eye(3)
+    for mu, phase in enumerate((0 * x, x, x + y, x + y + z)):
+        axis = 3 - mu
+        links = U[..., mu, :, :] * np.where(phase % 2, -1, 1)[..., None, None]
+        last: list[Any] = [slice(None)] * 4
+        last[axis] = -1
+        links[tuple(last)] *= boundary[mu]
+        links = links.reshape(volume, 3, 3) / 2
+        here, there = sites.ravel(), np.roll(sites, -1, axis).ravel()
+        M[here, :, there, :] += links
+        M[there, :, here, :] -= links.conj().transpose(0, 2, 1)
+    return M.reshape(3 * volume, 3 * volume)

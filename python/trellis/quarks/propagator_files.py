@@ -66,14 +66,14 @@ def read_propagator(path: str | os.PathLike, *, grid: Sequence[int] | None = Non
     """
     core = load()
     path = file_path(path)
-    if on_root(lambda: _is_lime(path)):
+    if on_root(lambda: is_lime(path)):
         raise FileError(
             f"{path}: expected an HDF5 file of a propagator, found a LIME file: "
             "trellis.read_scidac_propagator(path, geometry) reads it"
         )
     file = core.Hdf5File.open(path)
     root = file.root()
-    metadata = Metadata(root, path, on_root(lambda: os.path.getsize(path)))
+    metadata = Metadata(root, path, size=on_root(lambda: os.path.getsize(path)))
     older = metadata.compare()
     notes: list[str] = []
     geometry = Geometry(metadata.lattice, grid)
@@ -130,20 +130,24 @@ def read_scidac_propagator(
     given = None if boundary is None else phases(boundary)
     stated = Statements.of_text(on_root(lambda: record_text(path)), path)
     used = stated.boundary or given or phases(ANTIPERIODIC_IN_TIME)
-    _require_agreement(path, stated, used if given is None else given)
+    require_agreement(path, stated, used if given is None else given)
     S, notes = load().Propagator.read_scidac(path, lattice._core, at, list(used))
     if rank() == 0:
         for note in notes:
             warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
     found = Propagator(S, operator=stated.operator, is_sink_smeared=stated.is_sink_smeared)
     if stated.norm2 is not None:
-        norm2 = float(propagator_norm(found).sum())
-        if not abs(norm2 - stated.norm2) <= _NORM_ROUNDING * stated.norm2:
-            raise ChecksumError(f"{path}: norm2: expected {stated.norm2!r}, found {norm2!r}")
+        require_norm(path, stated, float(propagator_norm(found).sum()))
     return found
 
 
-def _require_agreement(path: str, stated: Statements, boundary: Sequence[complex]) -> None:
+def require_norm(path: str, stated: Statements, norm2: float) -> None:
+    """Raise ChecksumError if the sum of squares differs from the one that the file states."""
+    if stated.norm2 is not None and not abs(norm2 - stated.norm2) <= _NORM_ROUNDING * stated.norm2:
+        raise ChecksumError(f"{path}: norm2: expected {stated.norm2!r}, found {norm2!r}")
+
+
+def require_agreement(path: str, stated: Statements, boundary: Sequence[complex]) -> None:
     """Raise FileError if the boundary phases differ from those that the file or its operator states."""
     operator = stated.operator
     other = None if operator is None else operator.parameters["boundary"]
@@ -152,7 +156,7 @@ def _require_agreement(path: str, stated: Statements, boundary: Sequence[complex
             raise FileError(f"{path}: expected the boundary phases {tuple(boundary)}, found {found}")
 
 
-def _is_lime(path: str) -> bool:
+def is_lime(path: str) -> bool:
     """Return True if the file begins with the magic number of LIME records; False if it cannot be read."""
     try:
         with open(path, "rb") as file:

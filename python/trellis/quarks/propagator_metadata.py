@@ -15,6 +15,12 @@ from ..ground.version import conventions_version
 
 #: Spin basis of all arrays and files.
 GAMMA_BASIS = "DeGrand-Rossi"
+#: What the attribute `kind` of a file says of quarks with spin, and of staggered ones.
+SPIN_KIND, STAGGERED_KIND = "propagator", "staggered_propagator"
+#: Numbers that a site has.
+_NUMBERS = {SPIN_KIND: 144, STAGGERED_KIND: 9}
+#: The function that reads a kind.
+_READERS = {SPIN_KIND: "trellis.read_propagator", STAGGERED_KIND: "trellis.read_staggered_propagator"}
 
 _NAME = "metadata_checksum"
 
@@ -28,6 +34,8 @@ class Metadata:
         Group of the compiled part's HDF5.
     path
         For messages.
+    kind
+        The kind of propagator that is expected.
     size
         Bytes of the file, where it is read.
 
@@ -47,15 +55,16 @@ class Metadata:
         CRC-32 of all that (doc/formats.md).
     """
 
-    def __init__(self, root: Any, path: str, size: int | None = None) -> None:
-        self._root, self._path, self._size = root, path, size
+    def __init__(self, root: Any, path: str, kind: str = SPIN_KIND, size: int | None = None) -> None:
+        self._root, self._path, self._kind, self._size = root, path, kind, size
         if not root.has("propagator"):
             raise FileError(
                 f"{path}: expected an array /propagator, found {', '.join(root.names()) or 'none'}"
             )
-        self._require_text("kind", ".", "propagator")
+        self._require_kind()
         self._require_text("conventions_version", ".", conventions_version)
-        self._require_text("gamma_basis", "propagator", GAMMA_BASIS)
+        if kind == SPIN_KIND:
+            self._require_text("gamma_basis", "propagator", GAMMA_BASIS)
         self.arrays = [name for name in ("propagator", "midpoint") if root.has(name)]
         self.lattice = self._lattice()
         self.source_at = self._source_at()
@@ -84,11 +93,21 @@ class Metadata:
             )
         return []
 
+    def _require_kind(self) -> None:
+        found = self._optional_text("kind", ".")
+        if found in _READERS and found != self._kind:
+            raise FileError(
+                f"{self._path}: expected a file of the kind {self._kind!r}, found {found!r}, which "
+                f"{_READERS[found]} reads"
+            )
+        self._require_text("kind", ".", self._kind)
+
     def _lattice(self) -> list[int]:
         extents = self._integers("lattice", ".", 4)
         if min(extents) < 2 or any(n % 2 for n in extents):
             raise self._error("lattice", ".", "4 even extents", extents)
-        if self._size is not None and math.prod(extents) * 144 * 8 > self._size:  # 32 bits and two parts
+        if self._size is not None and math.prod(extents) * _NUMBERS[self._kind] * 8 > self._size:
+            # numbers of 32 bits with two parts
             raise self._error("lattice", ".", f"extents that fit the file of {self._size} bytes", extents)
         return extents
 

@@ -17,7 +17,7 @@ from ..ground.errors import BadArgument
 from ..ground.operator_records import OperatorRecord
 from ..ground.provenance import write_root_attributes
 from ..ground.solve_report import SolveReport
-from .propagator_metadata import GAMMA_BASIS, Metadata
+from .propagator_metadata import GAMMA_BASIS, SPIN_KIND, Metadata
 from .scidac_propagator_records import Statements
 
 #: Names of files that are written in the format of Chroma, unless a format is given.
@@ -27,15 +27,13 @@ MEASUREMENT = "measurement"
 
 
 class WrittenPropagator(Protocol):
-    """A propagator as its file describes it; :class:`trellis.Propagator` is one."""
+    """A propagator as its file describes it, like :class:`trellis.Propagator`."""
 
     _core: Any
+    _file_kind: str
     report: SolveReport | None
     operator: OperatorRecord | None
     is_sink_smeared: bool
-
-    @property
-    def midpoint(self) -> WrittenPropagator | None: ...
 
     @property
     def geometry(self) -> Geometry: ...
@@ -45,6 +43,10 @@ class WrittenPropagator(Protocol):
 
     @property
     def boundary(self) -> tuple[complex, complex, complex, complex]: ...
+
+    def _norm2(self) -> float: ...
+
+    def _write_scidac(self, path: str, precision: int, note: str) -> None: ...
 
 
 def write_propagator(
@@ -69,7 +71,7 @@ def write_propagator(
     if format is None:
         format = "scidac" if path.lower().endswith(SCIDAC_SUFFIXES) else "hdf5"
     choice("format", format, "hdf5", "scidac")
-    norm2 = float(np.asarray(load().propagator_norm(S._core)).sum())
+    norm2 = S._norm2()
     if norm2 == 0:
         warnings.warn(f"{path}: the propagator that is written has norm 0", UserWarning, stacklevel=3)
     if format == "scidac":
@@ -79,7 +81,7 @@ def write_propagator(
         if measurement:
             stated += f"<{MEASUREMENT}>{measurement}</{MEASUREMENT}>"
         note = f"<propagator><source>{S._core.description}</source><at>{at}</at>{stated}</propagator>"
-        S._core.write_scidac(behind_links(path), precision, note)
+        S._write_scidac(behind_links(path), precision, note)
     else:
         _write_hdf5(S, behind_links(path), precision, run_file, measurement)
 
@@ -97,11 +99,12 @@ def _require_finite(norm2: float, precision: int) -> None:
 def _write_hdf5(S: WrittenPropagator, path: str, precision: int, run_file: str, measurement: str) -> None:
     file = load().Hdf5File.create(path)
     root = file.root()
-    write_root_attributes(root, "propagator", run_file, S.geometry.extents, fixed_texts=True)
-    for name, quark in (("propagator", S), ("midpoint", S.midpoint)):
+    write_root_attributes(root, S._file_kind, run_file, S.geometry.extents, fixed_texts=True)
+    for name, quark in (("propagator", S), ("midpoint", getattr(S, "midpoint", None))):
         if quark is not None:
             quark._core.write_hdf5(root, name, precision)
-    root.set_fixed_text("gamma_basis", GAMMA_BASIS, "propagator")
+    if S._file_kind == SPIN_KIND:
+        root.set_fixed_text("gamma_basis", GAMMA_BASIS, "propagator")
     root.set_fixed_text("source", S._core.description, "propagator")
     root.set_integers("source_at", list(S.source_at), "propagator")
     root.set_reals("boundary_real", [p.real for p in S.boundary], "propagator")
@@ -114,5 +117,5 @@ def _write_hdf5(S: WrittenPropagator, path: str, precision: int, run_file: str, 
         root.set_reals("relative_residuals", list(S.report.relative_residuals), "propagator")
     if measurement:
         root.set_fixed_text(MEASUREMENT, measurement, "propagator")
-    root.set_integer("metadata_checksum", Metadata(root, path).checksum, "propagator")
+    root.set_integer("metadata_checksum", Metadata(root, path, S._file_kind).checksum, "propagator")
     file.commit()

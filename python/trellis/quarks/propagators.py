@@ -24,7 +24,68 @@ if TYPE_CHECKING:
     from .. import _core
 
 
-class Propagator(SharedByCopies):
+class PropagatorBase(SharedByCopies):
+    """Base class of the propagators of quarks with spin and of staggered ones."""
+
+    _instead = "write them to files (S.write), which trellis reads again"
+    _core: Any
+    #: The word for the propagator in HDF5 files.
+    _file_kind = "propagator"
+    report: SolveReport | None
+    operator: OperatorRecord | None
+    is_sink_smeared: bool
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """The lattice."""
+        return Geometry._of(self._core.lattice)
+
+    @property
+    def device(self) -> str:
+        """The propagator lies on this device: "cpu" or "cuda"."""
+        found: str = self._core.device
+        return found
+
+    @property
+    def source_at(self) -> tuple[int, int, int, int]:
+        """x, y, z, t from which times and momenta count."""
+        return in_four_directions(self._core.source_at)
+
+    @property
+    def boundary(self) -> tuple[complex, complex, complex, complex]:
+        """Fermion boundary phases in x, y, z, t."""
+        return in_four_directions(self._core.boundary)
+
+    def to_numpy(self) -> NDArray[np.complex128]:
+        """This rank's part; a copy."""
+        found: NDArray[np.complex128] = self._core.to_numpy()
+        return found
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return array_of(self.to_numpy(), type(self).__name__, dtype, copy)
+
+    def _require_point_sink(self, name: str) -> None:
+        """BadArgument where the sink is known to be smeared."""
+        if self.is_sink_smeared:
+            raise BadArgument(
+                f"{name}: expected a propagator as it was solved, found one with a smeared sink; hand over "
+                "the one that smear_sink() was called on"
+            )
+
+    def _norm2(self) -> float:
+        """Return the sum of the squares of all numbers. Collective."""
+        raise NotImplementedError
+
+    def _write_scidac(self, path: str, precision: int, note: str) -> None:
+        """Write a LIME file with this text about the propagator. Collective."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        extents = "x".join(map(str, self.geometry.extents))
+        return f"<{type(self).__name__} {extents} from {self.source_at}>"
+
+
+class Propagator(PropagatorBase):
     """S = M^-1 source, with its report.
 
     ``np.asarray(S)`` is :meth:`to_numpy`. Nothing changes the numbers of a propagator, and copies share them.
@@ -69,16 +130,6 @@ class Propagator(SharedByCopies):
             self.midpoint = Propagator(midpoint, report, operator=operator)
         self.axial_current: NDArray[np.float64] | None = None
 
-    @cached_property
-    def geometry(self) -> Geometry:
-        """The lattice."""
-        return Geometry._of(self._core.lattice)
-
-    @property
-    def device(self) -> str:
-        """The propagator lies on this device: "cpu" or "cuda"."""
-        return self._core.device
-
     def to(self, device: str) -> Propagator:
         """Return the propagator on another device; contractions take propagators of one device.
 
@@ -108,25 +159,12 @@ class Propagator(SharedByCopies):
         moved.axial_current = self.axial_current
         return moved
 
-    @property
-    def source_at(self) -> tuple[int, int, int, int]:
-        """x, y, z, t from which times and momenta count."""
-        return in_four_directions(self._core.source_at)
-
-    @property
-    def boundary(self) -> tuple[complex, complex, complex, complex]:
-        """Fermion boundary phases in x, y, z, t."""
-        return in_four_directions(self._core.boundary)
-
     def to_numpy(self) -> NDArray[np.complex128]:
         """This rank's part: [t, z, y, x, spin sink, spin source, colour sink, colour source]; a copy.
 
         The spin basis is that of DeGrand and Rossi.
         """
-        return self._core.to_numpy()
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        return array_of(self.to_numpy(), "Propagator", dtype, copy)
+        return super().to_numpy()
 
     @classmethod
     def from_numpy(
@@ -210,16 +248,11 @@ class Propagator(SharedByCopies):
         """
         write_propagator(self, path, format, precision=precision, run_file=run_file)
 
-    def _require_point_sink(self, name: str) -> None:
-        """BadArgument where the sink is known to be smeared."""
-        if self.is_sink_smeared:
-            raise BadArgument(
-                f"{name}: expected a propagator as it was solved, found one with a smeared sink; hand over "
-                "the one that smear_sink() was called on"
-            )
+    def _norm2(self) -> float:
+        return float(np.asarray(load().propagator_norm(self._core)).sum())
 
-    def __repr__(self) -> str:
-        return f"<Propagator {'x'.join(map(str, self.geometry.extents))} from {self.source_at}>"
+    def _write_scidac(self, path: str, precision: int, note: str) -> None:
+        self._core.write_scidac(path, precision, note)
 
 
 def site_of(geometry: Geometry, at: Sequence[int]) -> list[int]:

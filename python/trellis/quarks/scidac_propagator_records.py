@@ -14,6 +14,8 @@ from ..ground.operator_records import OperatorRecord
 
 _HEADER = struct.Struct(">IHHQ128s")
 _MAGIC = 0x456789AB
+#: The record about a staggered propagator, behind its colour vectors: QIO's own records hold 1 kB of text.
+STAGGERED_RECORD = "trellis-propagator-xml"
 #: The texts of Trellis are short; a longer record is another program's.
 _LONGEST = 1 << 20
 
@@ -98,7 +100,7 @@ def record_text(path: str) -> str:
                 if magic != _MAGIC or length > size:
                     return ""
                 name = kind.split(b"\0")[0]
-                if name == b"scidac-record-xml" and length <= _LONGEST:
+                if name in (b"scidac-record-xml", STAGGERED_RECORD.encode()) and length <= _LONGEST:
                     text = file.read(length).rstrip(b"\0").decode(errors="replace")
                     if "<propagator>" in text:
                         return text

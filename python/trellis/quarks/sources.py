@@ -17,6 +17,8 @@ from ..ground.copies_and_pickles import NoArray, SharedByCopies
 if TYPE_CHECKING:
     from .. import _core
 
+#: Sites of a time slice on which walls and noise are not zero.
+SourceSites = Literal["all", "corners"]
 #: Of a Gaussian, lattice units; squares of larger ones leave the range of numbers.
 MOST_WIDTH = 1e6
 #: Said of Gaussian smearing in too few steps.
@@ -27,14 +29,17 @@ AMPLIFYING = (
 
 
 class Source(SharedByCopies, NoArray):
-    """Twelve columns, one for each spin and colour, of a right-hand side of M S = source.
+    """Columns of a right-hand side of M S = source: twelve, one for each spin and colour.
 
-    Made by :func:`point_source`, :func:`gaussian_source`, :func:`wall_source`, :func:`noise_source`.
+    Those of staggered quarks are three colour vectors, one for each colour. :func:`point_source`,
+    :func:`gaussian_source`, :func:`wall_source` and :func:`noise_source` make sources.
 
     Attributes
     ----------
     at : tuple of int
         x, y, z, t from which times and momenta of correlators count.
+    has_spin : bool
+        False: the source is one of staggered quarks.
     description : str
         For people and for the provenance.
     """
@@ -44,6 +49,7 @@ class Source(SharedByCopies, NoArray):
     def __init__(self, core: _core.Source) -> None:
         self._core = core
         self.at = in_four_directions(core.at)
+        self.has_spin: bool = core.has_spin
         self.description: str = core.description
 
     def with_momentum(self, n: Sequence[int]) -> Source:
@@ -65,7 +71,7 @@ class Source(SharedByCopies, NoArray):
         return f"<Source {self.description}>"
 
 
-def point_source(geometry: Geometry, at: Sequence[int]) -> Source:
+def point_source(geometry: Geometry, at: Sequence[int], *, has_spin: bool = True) -> Source:
     """One at a single site, for each spin and colour.
 
     Parameters
@@ -74,17 +80,27 @@ def point_source(geometry: Geometry, at: Sequence[int]) -> Source:
         The lattice.
     at
         x, y, z, t, from 0.
+    has_spin
+        False: a source of staggered quarks, three columns of colour vectors.
 
     Raises
     ------
     BadArgument
         The site lies outside the lattice.
     """
-    return Source(load().point_source(_lattice(geometry), integers("at", at, 4)))
+    site = integers("at", at, 4)
+    return Source(load().point_source(_lattice(geometry), site, instance("has_spin", has_spin, bool)))
 
 
-def wall_source(geometry: Geometry, time: int, *, momentum: Sequence[int] = (0, 0, 0)) -> Source:
-    """exp(i p.x) on all sites of a time slice, p = 2 pi n / L. Not gauge covariant.
+def wall_source(
+    geometry: Geometry,
+    time: int,
+    *,
+    momentum: Sequence[int] = (0, 0, 0),
+    has_spin: bool = True,
+    sites: SourceSites = "all",
+) -> Source:
+    """exp(i p.x) on the sites of a time slice, p = 2 pi n / L. Not gauge covariant.
 
     Parameters
     ----------
@@ -94,19 +110,30 @@ def wall_source(geometry: Geometry, time: int, *, momentum: Sequence[int] = (0, 
         The slice, from 0.
     momentum
         n.
+    has_spin
+        False: a source of staggered quarks.
+    sites
+        "all"; or "corners": those with even x, y and z, on which all local operators of staggered quarks
+        have the sign 1 (doc/operators/staggered_mesons.md).
 
     Raises
     ------
     BadArgument
-        The slice lies outside the lattice.
+        The slice lies outside the lattice, or the sites are others.
     """
-    return Source(load().wall_source(_lattice(geometry), integer("time", time), momentum_of(momentum)))
+    choice("sites", sites, "all", "corners")
+    where = (integer("time", time), momentum_of(momentum))
+    return Source(load().wall_source(_lattice(geometry), *where, instance("has_spin", has_spin, bool), sites))
 
 
-def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: int) -> Source:
+def gaussian_source(
+    U: GaugeField, at: Sequence[int], *, width: float, steps: int, has_spin: bool = True
+) -> Source:
     """A point source, smeared gauge-covariantly on its time slice.
 
-    psi <- (1 - 6 a) psi + a (sum of the six spatial hops), `steps` times, a = width^2 / (4 steps).
+    psi <- (1 - 6 a) psi + a (sum of the six spatial hops), `steps` times, a = width^2 / (4 steps). A source
+    of staggered quarks has hops over two sites, by the product of both links, and a = width^2 / (16 steps):
+    it stays on the sites that differ from `at` by even numbers, and has the same width in the continuum.
 
     Parameters
     ----------
@@ -117,7 +144,10 @@ def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: in
     width
         Lattice units.
     steps
-        At least 1; stable for steps of at least 3 width^2 / 2, with a warning below.
+        At least 1; stable for steps of at least 3 width^2 / 2 (staggered: 3 width^2 / 8), with a warning
+        below.
+    has_spin
+        False: a source of staggered quarks.
 
     Raises
     ------
@@ -125,16 +155,25 @@ def gaussian_source(U: GaugeField, at: Sequence[int], *, width: float, steps: in
         The centre lies outside the lattice, a width below 0 or above 1e6, no step.
     """
     width, steps = real("width", width, least=0, most=MOST_WIDTH), integer("steps", steps)
-    centre = point_source(instance("U", U, GaugeField).geometry, at)
-    warn_if_amplifying(width, steps)
+    centre = point_source(instance("U", U, GaugeField).geometry, at, has_spin=has_spin)
+    warn_if_amplifying(width, steps, hop=1 if has_spin else 2)
     return Source(load().smeared_source(centre._core, U._core, width, steps))
 
 
-def warn_if_amplifying(width: float, steps: int) -> None:
-    """A step 1 - 6 a + a (six hops), a = width^2 / (4 steps), has an eigenvalue below -1 for a above 1/6."""
-    if 0 < 2 * steps < 3 * width**2:
+def least_steps(width: float, hop: int = 1) -> int:
+    """Return the fewest steps of Gaussian smearing, by hops over so many sites, that make no mode larger.
+
+    A step 1 - 6 a + a (six hops), a = (width / hop)^2 / (4 steps), has an eigenvalue below -1 for a above 1/6.
+    """
+    return math.ceil(1.5 * (width / hop) ** 2)
+
+
+def warn_if_amplifying(width: float, steps: int, hop: int = 1) -> None:
+    """Warn of too few steps; see :func:`least_steps`."""
+    if 0 < 2 * steps < 3 * (width / hop) ** 2:
+        amplifying = AMPLIFYING if hop == 1 else AMPLIFYING.replace("(4 steps)", "(16 steps)")
         warnings.warn(
-            f"width = {width:g} in steps = {steps}: {AMPLIFYING}, here at least {math.ceil(1.5 * width**2)}",
+            f"width = {width:g} in steps = {steps}: {amplifying}, here at least {least_steps(width, hop)}",
             UserWarning,
             stacklevel=3,
         )
@@ -148,6 +187,8 @@ def noise_source(
     configuration: int,
     index: int = 0,
     time: int | None = None,
+    has_spin: bool = True,
+    sites: SourceSites = "all",
 ) -> Source:
     """One random number a site, the same for all spins and colours: the one-end trick.
 
@@ -161,20 +202,26 @@ def noise_source(
         Key of the numbers; they do not depend on the process grid.
     time
         The slice; None: all slices.
+    has_spin
+        False: a source of staggered quarks.
+    sites
+        As of :func:`wall_source`; the numbers on the corners are those of "all".
 
     Raises
     ------
     BadArgument
-        Another kind, a key that is no unsigned integer, a slice outside the lattice.
+        Another kind or other sites, a key that is no unsigned integer, a slice outside the lattice.
     """
     choice("kind", kind, "z2", "z4")
+    choice("sites", sites, "all", "corners")
     slice_of = None if time is None else integer("time", time)
     keys = (
         seed_of("seed", seed),
         integer("configuration", configuration, least=0),
         integer("index", index, least=0),
     )
-    return Source(load().noise_source(_lattice(geometry), kind, *keys, slice_of))
+    of_quark = (instance("has_spin", has_spin, bool), sites)
+    return Source(load().noise_source(_lattice(geometry), kind, *keys, slice_of, *of_quark))
 
 
 def _lattice(geometry: Geometry) -> _core.Lattice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..gauge.fields import GaugeField
 from ..ground.arguments import complex_array, instance, integer, integers, real
 from ..ground.arguments import phases as phases_of
 from ..ground.compiled_core import load
-from ..ground.operator_records import Parameter
+from ..ground.operator_records import OperatorRecord, Parameter
 from .operators import ANTIPERIODIC_IN_TIME, QuarkOperator, legal_link_reals, plain_phases, with_changes
 
 #: Planes of the electromagnetic flux in the order of trellis._core.
@@ -73,6 +74,10 @@ class StaggeredOperator(QuarkOperator):
         flux = tuple(complex(quanta) for quanta in self._phases.flux)
         phases = {"mu_over_ipiT": self._phases.mu_over_ipiT, "flux": flux}
         return {"mass": self.mass, **phases, "boundary": tuple(self._phases.boundary)}
+
+    def _record_of_mass(self, mass: float) -> OperatorRecord:
+        """Return the record of this operator with another mass."""
+        return replace(self._record, parameters={**self._record.parameters, "mass": mass})
 
     def _field(self, name: str, values: ArrayLike) -> Any:
         return self._matrix.vector(complex_array(name, values))

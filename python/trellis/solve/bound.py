@@ -99,7 +99,9 @@ class BoundSolver(SharedByCopies, NoArray):
         spec = self._spec(history)
         M = self.operator
         if not M._has_spin:
-            raise BadArgument(f"propagator() is for quarks with spin, found {M!r}: use solve()")
+            raise BadArgument(f"this propagator() is for quarks with spin: use M.propagator(source) of {M!r}")
+        if not source.has_spin:
+            raise BadArgument(f"source: expected one of quarks with spin (has_spin=True), found {source!r}")
         solved = M._solve_propagator(
             spec, source._core, guess, keep_fields=keep_fields, axial_current=axial_current
         )

@@ -1,4 +1,4 @@
-"""Staggered fermions: solves, traces with noise, the Goldstone pion."""
+"""Staggered operators with their solves: fields, traces with noise, the Goldstone pion."""
 
 from __future__ import annotations
 
@@ -13,20 +13,11 @@ from ..ground.arguments import integers, real
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
 from ..ground.solve_report import SolveReport
-from ..quarks.staggered import FLUX_PLANES, HISQOperator, NaiveStaggeredOperator, StaggeredOperator
-from .bound import BoundSolver, require_converged
-from .cg import cg
-from .even_odd import even_odd
+from ..quarks.staggered import FLUX_PLANES, HISQOperator, NaiveStaggeredOperator
+from .bound import require_converged
 from .noise_traces import disconnected_susceptibility, noise_key, thermal_factor
-from .values import Solver, solver_value
-
-
-def _bound(M: StaggeredOperator, solver: Solver | None) -> BoundSolver:
-    """Return the even-odd solver of an operator that a method's argument stands for."""
-    if solver is None:
-        solver = cg(tolerance=1e-10)
-    solver_value("solver", solver)
-    return BoundSolver(solver if solver._schur_form() != "none" else even_odd(solver), M)
+from .staggered_masses import MassSolves, bound_to
+from .values import Solver
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,7 @@ class StaggeredObservables:
     report: SolveReport
 
 
-class _StaggeredSolves(StaggeredOperator):
+class _StaggeredSolves(MassSolves):
     """The solves of staggered operators."""
 
     def solve(
@@ -80,7 +71,7 @@ class _StaggeredSolves(StaggeredOperator):
         NotConverged
             The tolerance was missed.
         """
-        return _bound(self, solver).solve(b)
+        return bound_to(self, solver).solve(b)
 
     def pion(
         self, *, source: Sequence[int] = (0, 0, 0, 0), solver: Solver | None = None
@@ -101,7 +92,7 @@ class _StaggeredSolves(StaggeredOperator):
         BadArgument
             A source that is not four integers on the lattice.
         """
-        bound = _bound(self, solver)
+        bound = bound_to(self, solver)
         found = load().goldstone_pion(self._matrix, integers("source", source, 4), bound.solver._spec())
         require_converged(bound._report(found.report))
         return np.array(found.correlator)
@@ -152,7 +143,7 @@ class _StaggeredSolves(StaggeredOperator):
         for plane in planes:
             if plane not in FLUX_PLANES:
                 raise BadArgument(f"plane must be one of {', '.join(FLUX_PLANES)}, found {plane!r}")
-        bound = _bound(self, solver)
+        bound = bound_to(self, solver)
         traces = load().staggered_noise_traces(
             self._matrix,
             *key,

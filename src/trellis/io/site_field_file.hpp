@@ -35,6 +35,28 @@ struct SiteFieldReport {
 void write_site_field(const std::string& path, const Lattice& lattice, const double* local,
                       int64_t reals_per_site, const SiteFieldOptions& options = {});
 
+/// One of several fields of a file: its numbers and the user's text of its record.
+struct SiteFieldRecord {
+  const double* local = nullptr;
+  std::string record_xml;
+};
+/// Writes several fields as records of one file, each with a checksum; options.extra_records follow them as a
+/// message of their own, which readers of fields pass over, and options.record_xml is not looked at.
+/// Collective. @pre records is not empty
+void write_site_fields(const std::string& path, const Lattice& lattice,
+                       const std::vector<SiteFieldRecord>& records, int64_t reals_per_site,
+                       const SiteFieldOptions& options = {});
+
+/// A field that was read from a file of several.
+struct SiteFieldContent {
+  std::vector<double> local;
+  std::string record_xml;
+};
+/// Reads all binary records of that size in the order of the file; binary records of other sizes are passed
+/// over. In the report, checksums are those of all of them. Throws as read_site_field(). Collective.
+std::vector<SiteFieldContent> read_site_fields(const std::string& path, const Lattice& lattice,
+                                               int64_t reals_per_site, SiteFieldReport& report);
+
 /// Reads the first binary record of that size. Throws FileError where lattice or size differ from what is
 /// asked, ChecksumError (unless options.report_only) where the checksum is not the stored one. Collective.
 SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local,

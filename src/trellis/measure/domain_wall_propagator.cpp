@@ -134,6 +134,7 @@ DomainWallPropagator solve_columns(const DomainWallMatrixPtr& matrix, const Doma
 
 DomainWallPropagator solve_domain_wall(const DomainWallMatrixPtr& matrix, const DomainWallSolve& how,
                                        const Source& source) {
+  TRELLIS_REQUIRE(kind_of(source) == SourceKind::spinor, "a quark with spin needs a source of spinors");
   TRELLIS_REQUIRE(source.columns.lattice_ptr() == matrix->hop().lattice_ptr(),
                   "source and operator live on different lattices");
   std::optional<AxialCurrent> axial;

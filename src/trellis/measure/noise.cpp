@@ -26,21 +26,22 @@ void for_each_site_random(const SpinorField& field, const Noise& noise, RandomPu
 }
 }  // namespace
 
-Source noise_source(const LatticePtr& lattice, const Noise& noise, int time) {
+Source noise_source(const LatticePtr& lattice, const Noise& noise, int time, SourceKind kind,
+                    SourceSites sites) {
   TRELLIS_REQUIRE(time == all_times || (time >= 0 && time < lattice->extents()[3]), "time slice ", time,
                   " of a noise source is not in 0..", lattice->extents()[3] - 1);
-  FieldSpec spec;
-  spec.rhs = 12;
-  Source source{SpinorField(lattice, spec),
+  Source source{source_columns(lattice, kind),
                 {0, 0, 0, time == all_times ? 0 : time},
                 message(noise.kind == NoiseKind::z2 ? "Z2" : "Z4", " noise source ", noise.index, ", seed ",
                         noise.seed, ", stream ", noise.stream, ", configuration ", noise.configuration,
-                        time == all_times ? std::string(", all times") : message(", t = ", time))};
+                        time == all_times ? std::string(", all times") : message(", t = ", time),
+                        sites == SourceSites::corners ? ", corners of cubes" : "")};
   for_each_site_random(source.columns, noise, RandomPurpose::source_noise,
                        [&](const SiteRandom<double>& random, const Coord& x, const SitePosition& at) {
                          if (time != all_times && x[3] != time) return;
+                         if (!has_site(sites, x)) return;
                          const std::complex<double> eta = draw(random, noise.kind, noise.index);
-                         for (int column = 0; column < 12; ++column) {
+                         for (int column = 0; column < source.columns.rhs(); ++column) {
                            std::complex<double> site[12] = {};
                            site[column] = eta;
                            source.columns.set_site(at, column, reinterpret_cast<const double*>(site));

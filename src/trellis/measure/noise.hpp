@@ -22,8 +22,9 @@ struct Noise {
 /// Column (spin, colour) is eta(x) at the sites of time slice `time` (or at all sites), one number a site for
 /// all columns (spin-colour dilution): averaged over eta, meson correlators of the propagator are sums over
 /// point sources on the slice (the one-end trick). at = (0, 0, 0, time), or the origin. Purpose source_noise,
-/// draw = index.
-Source noise_source(const LatticePtr& lattice, const Noise& noise, int time = all_times);
+/// draw = index. Corners: the same numbers on the corners of cubes, and zero elsewhere.
+Source noise_source(const LatticePtr& lattice, const Noise& noise, int time = all_times,
+                    SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all);
 
 /// `count` noise fields of independent components, the numbers index, index + 1, ... in the right-hand sides
 /// of a full field in double, for traces: E[eta_i conj(eta_j)] = delta_ij. Purpose trace_noise, draw = 12

@@ -115,6 +115,7 @@ Propagator solve_propagator(const WilsonMatrixPtr& matrix, const SolverSpec& sol
   TRELLIS_REQUIRE(
       matrix->choice().precision == Precision::double_precision,
       "propagators are solved with an operator in double (its inner precision is part of the solver)");
+  TRELLIS_REQUIRE(kind_of(source) == SourceKind::spinor, "a quark with spin needs a source of spinors");
   TRELLIS_REQUIRE(source.columns.lattice_ptr() == matrix->hop().lattice_ptr(),
                   "source and operator live on different lattices");
   TRELLIS_REQUIRE(!guess || guess->lattice_ptr() == matrix->hop().lattice_ptr(),

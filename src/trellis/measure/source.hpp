@@ -1,5 +1,6 @@
 #pragma once
-/// Sources of propagators: twelve columns, one for each spin and colour.
+/// Sources of propagators: twelve columns, one for each spin and colour, or for staggered quarks three
+/// columns of colour vectors, one for each colour.
 #include <string>
 
 #include "trellis/field/spinor_field.hpp"
@@ -8,21 +9,43 @@
 
 namespace trellis {
 
+/// What a column of a source is.
+enum class SourceKind {
+  spinor,        ///< 12 right-hand sides of spinors: column = 3 spin + colour
+  colour_vector  ///< 3 right-hand sides of colour vectors: column = colour
+};
+
+/// Sites of a time slice on which a source is not zero.
+enum class SourceSites {
+  all,
+  corners  ///< x, y and z even: one site of every cube, as all eight local staggered operators need it
+};
+
 struct Source {
-  SpinorField columns;      ///< full, double, 12 right-hand sides: column = 3 spin + colour
+  SpinorField columns;      ///< full, in double, of one of the kinds
   Coord at{0, 0, 0, 0};     ///< times and momenta of correlators are counted from here (global coordinates)
   std::string description;  ///< for provenance
 };
 
+inline bool has_site(SourceSites sites, const Coord& x) {
+  return sites == SourceSites::all || (x[0] % 2 == 0 && x[1] % 2 == 0 && x[2] % 2 == 0);
+}
+
+/// A zero field for the columns of a kind.
+SpinorField source_columns(const LatticePtr& lattice, SourceKind kind);
+SourceKind kind_of(const Source& source);
+
 /// Column (spin, colour) is one at the site `at` and zero elsewhere.
 /// @pre 0 <= at < extents
-Source point_source(const LatticePtr& lattice, const Coord& at);
+Source point_source(const LatticePtr& lattice, const Coord& at, SourceKind kind = SourceKind::spinor);
 
-/// Column (spin, colour) is exp(i p.x) at every site of time slice `time`; at = (0, 0, 0, time). Not gauge
-/// covariant.
-Source wall_source(const LatticePtr& lattice, int time, const Momentum& n = {0, 0, 0});
+/// Column (spin, colour) is exp(i p.x) at every site of time slice `time`, or at its corners; at = (0, 0, 0,
+/// time). Not gauge covariant.
+Source wall_source(const LatticePtr& lattice, int time, const Momentum& n = {0, 0, 0},
+                   SourceKind kind = SourceKind::spinor, SourceSites sites = SourceSites::all);
 
-/// The source smeared on its time slice (gaussian_smearing.hpp); `links` may be smeared ones.
+/// The source smeared on its time slice, spinors by gaussian_smearing.hpp and colour vectors by
+/// two_hop_smearing.hpp; `links` may be smeared ones.
 /// @pre the source lies on the time slice source.at[3]
 Source smeared(const Source& source, const GaugeField& links, const GaussianSmearing& smearing);
 

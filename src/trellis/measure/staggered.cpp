@@ -107,6 +107,15 @@ StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorF
   return traces;
 }
 
+MassTraces staggered_mass_traces(const StaggeredMatrix& matrix, const std::vector<double>& masses,
+                                 const SpinorField& columns, const MultiShiftSpec& spec) {
+  MassTraces traces;
+  std::vector<SpinorField> x;
+  traces.report = solve_masses(matrix, masses, x, columns, spec);
+  for (const SpinorField& solution : x) traces.inverse.push_back(dot_each(columns, solution));
+  return traces;
+}
+
 GoldstonePion goldstone_pion(const StaggeredMatrixPtr& matrix, const Coord& source,
                              const SolverSpec& solver) {
   const Lattice& lattice = matrix->lattice();

@@ -2,6 +2,7 @@
 /// Staggered measurements: traces for the chiral condensate, quark-number density and
 /// susceptibility and the magnetisation, Goldstone-pion correlators (doc/operators/staggered.md).
 #include "trellis/measure/noise.hpp"
+#include "trellis/measure/staggered_masses.hpp"
 #include "trellis/operator/staggered.hpp"
 #include "trellis/solver/solve.hpp"
 
@@ -29,6 +30,15 @@ struct TraceSpec {
 /// Collective. @pre columns is full, in double; naive or improved links; m != 0
 StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorField& columns,
                                  const TraceSpec& spec, const SolverSpec& solver);
+
+/// Estimates v^dagger M_k^-1 v of Tr M_k^-1 for many masses and each column v, [mass][column], by one
+/// multi-shift solve; see solve_masses().
+struct MassTraces {
+  std::vector<StaggeredTraces::Values> inverse;
+  SolveReport report;
+};
+MassTraces staggered_mass_traces(const StaggeredMatrix& matrix, const std::vector<double>& masses,
+                                 const SpinorField& columns, const MultiShiftSpec& spec);
 
 /// The pion of the Goldstone channel from a point source: C(t) = sum_{x, c, c'} |M^-1(x, t + t0; x0)|^2.
 /// Collective.

@@ -44,29 +44,31 @@ LinearOperatorPtr StaggeredOperator::converted(Precision precision) const {
   return std::make_shared<StaggeredOperator>(matrix_->converted(precision));
 }
 
-StaggeredSchur::StaggeredSchur(StaggeredMatrixPtr matrix, double shift)
-    : matrix_{std::move(matrix)}, shift_{shift} {
+StaggeredSchur::StaggeredSchur(StaggeredMatrixPtr matrix, double shift, int parity)
+    : matrix_{std::move(matrix)}, shift_{shift}, parity_{parity} {
   TRELLIS_REQUIRE(matrix_ != nullptr, "an even-odd staggered operator needs a matrix");
   TRELLIS_REQUIRE(std::isfinite(shift), "the shift of an even-odd staggered operator is ", shift);
+  TRELLIS_REQUIRE(parity == 0 || parity == 1, "a parity is 0 or 1, not ", parity);
 }
 
 LinearOperatorPtr StaggeredSchur::with_shift(double shift) const {
-  return std::make_shared<StaggeredSchur>(matrix_, shift_ + shift);
+  return std::make_shared<StaggeredSchur>(matrix_, shift_ + shift, parity_);
 }
 
-SpinorField& StaggeredSchur::odd_workspace(int rhs) const {
+SpinorField& StaggeredSchur::workspace(int rhs) const {
   auto& field = workspace_[rhs];
-  if (!field) field = std::make_unique<SpinorField>(matrix_->hopping().make_field(Subset::odd, rhs));
+  if (!field)
+    field = std::make_unique<SpinorField>(matrix_->hopping().make_field(subset_of(1 - parity_), rhs));
   return *field;
 }
 
 void StaggeredSchur::multiply(SpinorField& out, const SpinorField& in, bool, ColumnSums& sums) const {
   const StaggeredHopping& hop = matrix_->hopping();
   const double m = matrix_->mass(), a = m * m + shift_;
-  SpinorField& odd = odd_workspace(in.rhs());
+  SpinorField& middle = workspace(in.rhs());
   if (!sums.wants_real_dot || !hop.sums_energies(in.rhs()) || a == 0)
-    return hop.apply_twice(out, odd, 0, in, {0.5}, {-0.5, &in, a});
-  sums.real_dot = hop.apply_twice_with_energy(out, odd, 0, in, {0.5}, {-0.5, &in, a});
+    return hop.apply_twice(out, middle, parity_, in, {0.5}, {-0.5, &in, a});
+  sums.real_dot = hop.apply_twice_with_energy(out, middle, parity_, in, {0.5}, {-0.5, &in, a});
   sums.book(out, 0, 0);
 }
 
@@ -91,27 +93,27 @@ Cost StaggeredSchur::hop_plus_cost(int parity, int columns) const {
 }
 
 LinearOperatorPtr StaggeredSchur::converted(Precision precision) const {
-  return std::make_shared<StaggeredSchur>(matrix_->converted(precision), shift_);
+  return std::make_shared<StaggeredSchur>(matrix_->converted(precision), shift_, parity_);
 }
 
-void StaggeredSchur::prepare_source(SpinorField& even_source, const SpinorField& b) const {
+void StaggeredSchur::prepare_source(SpinorField& source, const SpinorField& b) const {
   TRELLIS_REQUIRE(shift_ == 0, "a shifted operator has no source of M x = b");
-  TRELLIS_REQUIRE(b.subset() == Subset::full && even_source.subset() == Subset::even,
-                  "prepare_source takes a full source and gives the even sites");
-  matrix_->hopping().apply(even_source, 0, b, -0.5, &b, matrix_->mass());
+  TRELLIS_REQUIRE(b.subset() == Subset::full && source.subset() == subset_of(parity_),
+                  "prepare_source takes a full source and gives the sites of one parity");
+  matrix_->hopping().apply(source, parity_, b, -0.5, &b, matrix_->mass());
 }
 
-void StaggeredSchur::reconstruct(SpinorField& x, const SpinorField& even_solution,
-                                 const SpinorField& b) const {
+void StaggeredSchur::reconstruct(SpinorField& x, const SpinorField& solution, const SpinorField& b) const {
   const double m = matrix_->mass();
-  TRELLIS_REQUIRE(m != 0.0 && shift_ == 0, "the odd sites of a staggered solution need a mass that is not 0");
-  insert_parity(x, even_solution);
-  matrix_->hopping().apply(x, 1, x, -0.5 / m, &b, 1.0 / m);
+  TRELLIS_REQUIRE(m != 0.0 && shift_ == 0,
+                  "the other sites of a staggered solution need a mass that is not 0");
+  insert_parity(x, solution);
+  matrix_->hopping().apply(x, 1 - parity_, x, -0.5 / m, &b, 1.0 / m);
 }
 
 void StaggeredSchur::extend(SpinorField& z, const SpinorField& x) const {
   insert_parity(z, x);
-  matrix_->hopping().apply(z, 1, z, 0.5);
+  matrix_->hopping().apply(z, 1 - parity_, z, 0.5);
 }
 
 }  // namespace trellis

@@ -51,15 +51,15 @@ class StaggeredOperator final : public LinearOperator {
 };
 
 /// M^dagger M + shift = m^2 + shift - D_eo D_oe on the even sites, in two passes; positive for m != 0 and no
-/// shift.
+/// shift. Parity 1: the same on the odd sites, with o and e exchanged in all that follows.
 class StaggeredSchur final : public SchurOperator {
  public:
-  explicit StaggeredSchur(StaggeredMatrixPtr matrix, double shift = 0);
+  explicit StaggeredSchur(StaggeredMatrixPtr matrix, double shift = 0, int parity = 0);
 
   bool is_hermitian() const override { return true; }
   bool is_positive() const override { return shift_ >= 0; }
   FieldSpec domain(int columns = 1) const override {
-    return matrix_->hopping().field_spec(Subset::even, columns);
+    return matrix_->hopping().field_spec(subset_of(parity_), columns);
   }
   const LatticePtr& domain_lattice() const override { return matrix_->hopping().links()->lattice_ptr(); }
   Cost cost(int columns) const override;
@@ -70,13 +70,13 @@ class StaggeredSchur final : public SchurOperator {
   double shift() const { return shift_; }
 
   /// The right-hand side of M^dagger M x_e = c for M x = b: c = m b_e - D_eo b_o. @pre shift() == 0
-  void prepare_source(SpinorField& even_source, const SpinorField& b) const override;
+  void prepare_source(SpinorField& source, const SpinorField& b) const override;
   void prepare_guess(SpinorField& guess, const SpinorField& x) const override { extract_parity(guess, x); }
   /// x_o = (b_o - D_oe x_e) / m. @pre m != 0
-  void reconstruct(SpinorField& x, const SpinorField& even_solution, const SpinorField& b) const override;
-  Cost source_cost(int columns) const override { return hop_plus_cost(0, columns); }
+  void reconstruct(SpinorField& x, const SpinorField& solution, const SpinorField& b) const override;
+  Cost source_cost(int columns) const override { return hop_plus_cost(parity_, columns); }
   Cost reconstruction_cost(int columns) const override {
-    return hop_plus_cost(1, columns) + copy_cost(columns);
+    return hop_plus_cost(1 - parity_, columns) + copy_cost(columns);
   }
   LinearOperatorPtr full() const override { return std::make_shared<StaggeredOperator>(matrix_); }
   std::string form_in_words() const override { return "even-odd"; }
@@ -86,11 +86,13 @@ class StaggeredSchur final : public SchurOperator {
  private:
   /// <in, out> is summed by the second hop, where that can.
   void multiply(SpinorField& out, const SpinorField& in, bool is_dagger, ColumnSums& sums) const override;
-  SpinorField& odd_workspace(int rhs) const;
+  /// On the sites of the other parity.
+  SpinorField& workspace(int rhs) const;
   /// a D in + b x on the sites of a parity.
   Cost hop_plus_cost(int parity, int columns) const;
   StaggeredMatrixPtr matrix_;
   double shift_;
+  int parity_;
   mutable std::map<int, std::unique_ptr<SpinorField>> workspace_;
 };
 

@@ -24,7 +24,9 @@ NOT_CALLED = {
     "FlowHistory",
     "Propagator",
     "SolveReport",
+    "StaggeredCondensates",
     "StaggeredObservables",
+    "StaggeredPropagator",
     "WilsonObservables",
 }
 
