@@ -45,9 +45,9 @@ def _arrays(series: Series) -> tuple[NDArray, NDArray, NDArray]:
 
 def fitted_correlator(particle: ParticleResult, fit: FitResult, t: NDArray) -> NDArray:
     """The best fit at times t, in units of the measured correlator (the first of a simultaneous fit)."""
-    behind = "log(Eb)" in fit.parameters
-    extent = len(particle.correlator.x)
-    model = SpectralModel(fit.n_states, len(particle.normalisation), extent, particle.image, behind)
+    behind, alternates = ("log(Eb)" in fit.parameters), ("log(Eo)" in fit.parameters)
+    extent, count = len(particle.correlator.x), len(particle.normalisation)
+    model = SpectralModel(fit.n_states, count, extent, particle.image, behind, alternates)
     p = gv.BufferDict(fit.parameters)
     times = [t] * len(particle.normalisation)
     return particle.normalisation[0] * np.asarray(model(times, p)[: len(t)], dtype=float)

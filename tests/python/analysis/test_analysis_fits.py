@@ -40,16 +40,26 @@ def draw(particle, count, rng, **more):
 
 
 @pytest.mark.parametrize(
-    ("states", "correlators", "image", "behind"),
-    [(1, 1, 1, False), (2, 1, -1, False), (3, 2, 1, False), (2, 2, 0, False), (2, 1, 0, True)],
+    ("states", "correlators", "image", "behind", "alternates"),
+    [
+        (1, 1, 1, False, False),
+        (2, 1, -1, False, False),
+        (3, 2, 1, False, False),
+        (2, 2, 0, False, False),
+        (2, 1, 0, True, False),
+        (2, 2, 1, False, True),
+        (1, 1, 0, False, True),
+    ],
 )
-def test_jacobian_is_the_derivative(states, correlators, image, behind):
-    model = SpectralModel(states, correlators, T, image, behind)
+def test_jacobian_is_the_derivative(states, correlators, image, behind, alternates):
+    model = SpectralModel(states, correlators, T, image, behind, alternates)
     back = BackwardState(0.9, 0.1, 0.4) if behind else None
     prior = model.prior(0.5, [1.1, 0.7][:correlators], (0.6, 0.8), (1.0, 4.0), back)
     assert list(prior) == model.names
     times = [np.arange(1.0, 7.0), np.arange(2.0, 6.0)][:correlators]
     centre = gv.mean(prior)
+    for c in range(correlators if alternates else 0):
+        centre[f"o{c}"] = -0.6 + c
     exact = model.jacobian(times, centre)
     for column, name in enumerate(model.names):
         step = 1e-5
@@ -272,3 +282,27 @@ def test_model_average_by_hand():
     single = model_average([1.0], np.array([[0.09]]), [0.4], [5.0])
     assert single.error == pytest.approx(0.5)
     assert single.model_error == 0.0
+
+
+def test_staggered_partners_are_fitted_with_their_sign():
+    """A state (-1)^t of the opposite parity, as large as the ground state: E_0 has honest errors with it."""
+    extent, times = 24, np.arange(24)
+    wave = lambda energy: np.exp(-energy * times) + np.exp(-energy * (extent - times))  # noqa: E731
+    exact = wave(0.6) + 0.5 * wave(1.4) - 0.8 * (-1.0) ** times * wave(0.8)
+    pulls = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        noise = 0.02 * rng.standard_normal((120, extent)) @ (0.5 ** np.abs(np.subtract.outer(times, times)))
+        samples = exact + (noise + np.roll(noise[:, ::-1], 1, axis=1)) * wave(0.5)
+        data = Correlator("rho", "rho", "meson", samples, "antiperiodic", 1, ["rho"])
+        assert not data.alternates
+        data.attributes = {"partner": "gamma_y gamma_z"}
+        assert data.alternates
+        fit = fit_particle([data], np.arange(120), AnalysisOptions())
+        pulls.append((fit.average.mean - 0.6) / fit.average.error)
+        if seed == 0:
+            (said,) = [note for note in fit.notes if "opposite parity" in note]
+            energy, error = map(float, said.split("energy ")[1].split(" +- "))
+            assert abs(energy - 0.8) < 4 * error < 0.4
+    assert abs(np.mean(pulls)) < 1.0
+    assert np.std(pulls) < 2.0

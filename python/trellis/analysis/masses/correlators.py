@@ -60,6 +60,14 @@ class Correlator:
         return phase is None or abs(3 * phase - round(3 * phase)) < 1e-9
 
     @property
+    def alternates(self) -> bool:
+        """Return True for staggered quarks with states of the opposite parity, whose sign is (-1)^t.
+
+        Such datasets name the partner's spin in the attribute `partner`.
+        """
+        return bool(self.attributes.get("partner"))
+
+    @property
     def time_extent(self) -> int:
         return self.samples.shape[1]
 

@@ -11,6 +11,10 @@ with s = +1 (symmetric meson, cosh), -1 (antisymmetric meson, sinh) or 0 (baryon
 So energies are positive and ordered by construction. Correlators are normalised to a positive ground state
 before they come here.
 
+Correlators of staggered quarks have states of the opposite parity with a sign in time,
+
+    + (-1)^t A_c0 o_c [ exp(-E_o t) + s exp(-E_o (T - t)) ],   E_o = exp(log_e_o), T even.
+
 A baryon correlator may carry one more term, b exp(-E_b (T - t)): the state of the other parity that runs
 backwards. Its two parameters, log_e_b and b, get their priors from a fit of the other direction.
 """
@@ -25,6 +29,8 @@ from numpy.typing import NDArray
 
 #: Width of the logarithmic priors of the ground state: a factor e^5 each way, that is, no information.
 GROUND_STATE_PRIOR_WIDTH = 5.0
+#: Width of the logarithm of E_o, centred on E_0 + the gap's prior, and of o_c, centred on 0.
+ALTERNATING_PRIOR_WIDTHS = (1.0, 3.0)
 #: Relative width of the prior of the backward amplitude: what a fit of the other direction is trusted to.
 BACKWARD_AMPLITUDE_WIDTH = 0.5
 
@@ -54,6 +60,8 @@ class SpectralModel:
         s in the formula above: +1, -1 or 0.
     behind
         With the backward term of the other parity; for one correlator with image 0.
+    alternates
+        With the term (-1)^t of staggered quarks.
     """
 
     states: int
@@ -61,6 +69,7 @@ class SpectralModel:
     time_extent: int
     image: int
     behind: bool = False
+    alternates: bool = False
 
     def __post_init__(self) -> None:
         if self.states < 1 or self.correlators < 1 or self.image not in (-1, 0, 1):
@@ -73,7 +82,7 @@ class SpectralModel:
     @property
     def parameter_count(self) -> int:
         """Parameters without those of the backward term, whose priors are data of their own."""
-        return self.states * (1 + self.correlators)
+        return (self.states + self.alternates) * (1 + self.correlators)
 
     @property
     def names(self) -> list[str]:
@@ -81,6 +90,8 @@ class SpectralModel:
         names = ["log(E0)"] + [f"log(gap{n})" for n in range(1, self.states)]
         for c in range(self.correlators):
             names += [f"log(A{c})"] + [f"r{c}_{n}" for n in range(1, self.states)]
+        if self.alternates:
+            names += ["log(Eo)"] + [f"o{c}" for c in range(self.correlators)]
         return names + (["log(Eb)", "b"] if self.behind else [])
 
     def energies(self, p) -> list:
@@ -97,6 +108,10 @@ class SpectralModel:
             return forward
         return forward + self.image * np.exp(-energy * (self.time_extent - t))
 
+    def alternating_basis(self, energy, t: NDArray) -> NDArray:
+        """(-1)^t [exp(-E t) + s exp(-E (T - t))]."""
+        return np.cos(np.pi * t) * self.basis(energy, t)
+
     def __call__(self, times: list[NDArray], p) -> NDArray:
         """All correlators at their times, one after the other in one array."""
         energies = self.energies(p)
@@ -105,6 +120,8 @@ class SpectralModel:
             total = self.basis(energies[0], t)
             for n in range(1, self.states):
                 total = total + p[f"r{c}_{n}"] * self.basis(energies[n], t)
+            if self.alternates:
+                total = total + p[f"o{c}"] * self.alternating_basis(p["Eo"], t)
             values.append(p[f"A{c}"] * total)
         if self.behind:
             values[0] = values[0] + p["b"] * np.exp(-p["Eb"] * (self.time_extent - times[0]))
@@ -128,12 +145,23 @@ class SpectralModel:
             block[:, first] = amplitudes @ bases
             for n in range(1, self.states):
                 block[:, first + n] = float(p[f"A{c}"]) * bases[n]
+            if self.alternates:
+                self._alternating_columns(block, c, t, p)
             if self.behind:
                 image = np.exp(-float(p["Eb"]) * (self.time_extent - t))
                 block[:, -2] = -float(p["b"]) * float(p["Eb"]) * (self.time_extent - t) * image
                 block[:, -1] = image
             rows.append(block)
         return np.concatenate(rows)
+
+    def _alternating_columns(self, block: NDArray, c: int, t: NDArray, p) -> None:
+        """Fill in the derivatives of the term (-1)^t of correlator c; log(A) multiplies it, too."""
+        amplitude, ratio, energy = float(p[f"A{c}"]), float(p[f"o{c}"]), float(p["Eo"])
+        basis, first = self.alternating_basis(energy, t), self.states * (1 + self.correlators)
+        sign = np.cos(np.pi * t)
+        block[:, self.states + c * self.states] += amplitude * ratio * basis
+        block[:, first] = amplitude * ratio * energy * sign * self._energy_slope(energy, t)
+        block[:, first + 1 + c] = amplitude * basis
 
     def _energy_slope(self, energy: float, t: NDArray) -> NDArray:
         slope = -t * np.exp(-energy * t)
@@ -170,6 +198,11 @@ class SpectralModel:
             prior[f"log(A{c})"] = gv.gvar(np.log(amplitude), GROUND_STATE_PRIOR_WIDTH)
             for n in range(1, self.states):
                 prior[f"r{c}_{n}"] = gv.gvar(*ratio)
+        if self.alternates:
+            width, ratio_width = ALTERNATING_PRIOR_WIDTHS
+            prior["log(Eo)"] = gv.gvar(np.log(energy + gap[0]), width)
+            for c in range(self.correlators):
+                prior[f"o{c}"] = gv.gvar(0.0, ratio_width)
         if self.behind:
             if behind is None:
                 raise ValueError("SpectralModel.prior: expected the backward state in `behind`, found None")

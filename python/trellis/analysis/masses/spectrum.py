@@ -14,7 +14,7 @@ from ..statistics.averaging import ModelAverage, model_average
 from ..statistics.weights import Weights, make_weights, samples_needed
 from .correlators import Correlator
 from .models import BackwardState, SpectralModel
-from .spectrum_start import window_masses
+from .spectrum_start import window_masses, without_sign
 from .time_symmetry import check_time_symmetry
 from .window_fit import WindowFit, fit_window
 
@@ -139,9 +139,19 @@ def fit_particle(
             f"{name}: expected a mass with an error, found {mass:.6g} +- {error:.3g} from the fits"
         )
     result.normalisation = normalisation
+    if correlators[0].alternates:
+        result.notes.append(f"{name}: {_partner_in_words(result.best.fit)}")
     if options.jackknife:
         result.jackknife_error = _jackknife(result, data, options, behind)
     return result
+
+
+def _partner_in_words(fit: WindowFit) -> str:
+    """Say the energy of the state of the opposite parity, of the fit with the largest weight."""
+    place = fit.model.names.index("log(Eo)")
+    energy = float(np.exp(fit.parameters["log(Eo)"]))
+    variance = fit.covariance[place, place] + fit.prior_covariance[place, place]
+    return f"state of the opposite parity, sign (-1)^t: energy {energy:.4f} +- {energy * variance**0.5:.4f}"
 
 
 def _normalisation(data: NDArray, correlator: Correlator) -> float:
@@ -200,6 +210,8 @@ def _last_time(
         return min(options.t_max, limit)
     mean = data.mean(axis=0)
     error = data.std(axis=0, ddof=1) / np.sqrt(len(data))
+    if correlator.alternates:  # between signs of the partner the correlator may be small, or below 0
+        mean = without_sign(mean)
     last = 0
     while last < limit and mean[last + 1] > 0 and error[last + 1] < options.noise_limit * mean[last + 1]:
         last += 1
@@ -237,14 +249,17 @@ def _image_from_behind(mean: NDArray, error: NDArray) -> NDArray:
     return backward[start] * np.exp(-mass * (extent - np.arange(extent) - start))
 
 
-def _candidates(t_last: list[int], correlators: int, options: AnalysisOptions) -> list[tuple[int, int]]:
+def _candidates(
+    t_last: list[int], correlators: int, alternates: bool, options: AnalysisOptions
+) -> list[tuple[int, int]]:
     """(states, t_min) of all fits with more data than parameters."""
     latest = min(t_last) if options.t_min_last is None else options.t_min_last
     result = []
     for states in range(1, options.max_states + 1):
         for t_min in range(options.t_min_first, latest + 1):
             count = sum(last - t_min + 1 for last in t_last)
-            if min(last - t_min for last in t_last) >= 1 and count > states * (1 + correlators):
+            parameters = (states + alternates) * (1 + correlators)
+            if min(last - t_min for last in t_last) >= 1 and count > parameters:
                 result.append((states, t_min))
     return result
 
@@ -277,7 +292,7 @@ def _scan_and_average(
 ) -> ParticleFit:
     """All fits of the scan with one kind of weights, and their average."""
     name = correlators[0].name
-    candidates = _candidates(t_last, len(data), options)
+    candidates = _candidates(t_last, len(data), correlators[0].alternates, options)
     if not candidates:
         end = min(t_last)
         limits = [_time_limit(c) for c in correlators]
@@ -344,7 +359,9 @@ def _one_fit(
     options: AnalysisOptions,
     behind: BackwardState | None,
 ) -> WindowFit | None:
-    model = SpectralModel(states, len(windows), first.time_extent, first.image, behind is not None)
+    model = SpectralModel(
+        states, len(windows), first.time_extent, first.image, behind is not None, first.alternates
+    )
     times = [t.astype(float) for t in windows]
     energy, amplitudes = starting_point(model, windows, weights.mean)
     prior = model.prior(energy, amplitudes, options.gap_prior, options.amplitude_ratio_prior, behind)

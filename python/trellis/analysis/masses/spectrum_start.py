@@ -15,17 +15,33 @@ from .effective_mass import log_effective_mass, periodic_effective_mass
 from .models import SpectralModel
 
 #: Values of E_0, and of every gap, by the number of states.
-_NODES = {2: (16, 11), 3: (10, 8)}
+_NODES = {1: (16, 1), 2: (16, 11), 3: (10, 8)}
+#: Values of E_o, where there is one.
+_ALTERNATING_NODES = 6
 #: Beyond the effective masses of the window, in the logarithm: excited states move these away from E_0.
 _BELOW, _ABOVE = 0.7, 0.3
 #: Of the prior of a gap, to each side.
 _WIDTHS = 2.0
+#: Times that have a mean over neighbours with a time on each side.
+_LEAST_SMOOTHED = 4
 #: States that cannot be told from each other have no amplitudes.
 _LARGEST_CONDITION = 1e12
 
 
+def without_sign(mean: NDArray) -> NDArray:
+    """[C(t - 1) + 2 C(t) + C(t + 1)] / 4, in which (-1)^t exp(-E t) is suppressed; ends are left alone."""
+    smoothed = mean.copy()
+    smoothed[1:-1] = (mean[:-2] + 2 * mean[1:-1] + mean[2:]) / 4
+    return smoothed
+
+
 def window_masses(model: SpectralModel, window: NDArray, mean: NDArray) -> NDArray:
-    """Effective masses of one correlator between neighbouring times of the window, where above 0."""
+    """Effective masses of one correlator between neighbouring times of the window, where above 0.
+
+    States with a sign (-1)^t are suppressed by a mean over neighbouring times.
+    """
+    if model.alternates and len(mean) >= _LEAST_SMOOTHED:
+        window, mean = window[1:-1], without_sign(mean)[1:-1]
     if model.image:
         full = np.full(model.time_extent // 2 + 1, np.nan)
         full[window] = mean
@@ -59,7 +75,10 @@ def spread_start(
     widths = np.linspace(-_WIDTHS, _WIDTHS, gap_nodes)
     for n in range(1, model.states):
         axes.append(centre[f"log(gap{n})"] + prior[f"log(gap{n})"].sdev * widths)
-    theta = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, model.states)
+    if model.alternates:
+        width = prior["log(Eo)"].sdev
+        axes.append(centre["log(Eo)"] + width * np.linspace(-_WIDTHS, _WIDTHS, _ALTERNATING_NODES))
+    theta = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
     data = mean
     if model.behind:
         data = mean.copy()
@@ -69,7 +88,10 @@ def spread_start(
     for n in range(1, model.states):
         gap = prior[f"log(gap{n})"]
         heights = heights - 0.5 * ((theta[:, n] - gap.mean) / gap.sdev) ** 2
-    is_good = np.isfinite(heights) & (amplitudes[:, :: model.states] > 0).all(axis=1)
+    if model.alternates:
+        heights = heights - 0.5 * ((theta[:, -1] - centre["log(Eo)"]) / prior["log(Eo)"].sdev) ** 2
+    columns = model.states + model.alternates
+    is_good = np.isfinite(heights) & (amplitudes[:, ::columns] > 0).all(axis=1)
     if not is_good.any():
         return None
     best = int(np.argmax(np.where(is_good, heights, -np.inf)))
@@ -77,9 +99,13 @@ def spread_start(
     start["log(E0)"] = theta[best, 0]
     for n in range(1, model.states):
         start[f"log(gap{n})"] = theta[best, n]
+    if model.alternates:
+        start["log(Eo)"] = theta[best, -1]
     for c in range(model.correlators):
-        own = amplitudes[best, c * model.states : (c + 1) * model.states]
+        own = amplitudes[best, c * columns : (c + 1) * columns]
         start[f"log(A{c})"] = np.log(own[0])
+        if model.alternates:
+            start[f"o{c}"] = own[-1] / own[0]
         for n in range(1, model.states):
             start[f"r{c}_{n}"] = own[n] / own[0]
     return start
@@ -98,18 +124,23 @@ def _best_amplitudes(
     The priors of A_n/A_0 enter in units of the centre of A_0's prior, so that nodes which the data do not
     tell apart have amplitudes.
     """
-    energies = np.cumsum(np.exp(theta), axis=1)
-    precision, centre = np.zeros((2, model.correlators * model.states))
+    energies = np.cumsum(np.exp(theta[:, : model.states]), axis=1)
+    columns = model.states + model.alternates
+    precision, centre = np.zeros((2, model.correlators * columns))
     for c in range(model.correlators):
         unit = np.exp(prior[f"log(A{c})"].mean)
-        for n in range(1, model.states):
-            ratio, place = prior[f"r{c}_{n}"], c * model.states + n
+        ratios = [prior[f"r{c}_{n}"] for n in range(1, model.states)]
+        ratios += [prior[f"o{c}"]] if model.alternates else []
+        for place, ratio in enumerate(ratios, start=c * columns + 1):
             precision[place], centre[place] = (ratio.sdev * unit) ** -2.0, ratio.mean * unit
     X = np.zeros((len(theta), len(data), len(precision)))
     row = 0
     for c, t in enumerate(times):
         for n in range(model.states):
-            X[:, row : row + len(t), c * model.states + n] = model.basis(energies[:, n, None], t)
+            X[:, row : row + len(t), c * columns + n] = model.basis(energies[:, n, None], t)
+        if model.alternates:
+            energy = np.exp(theta[:, -1, None])
+            X[:, row : row + len(t), c * columns + model.states] = model.alternating_basis(energy, t)
         row += len(t)
     weighted = np.swapaxes(X, 1, 2) @ weights
     hessian = weighted @ X + np.diag(precision)

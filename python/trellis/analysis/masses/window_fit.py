@@ -111,7 +111,7 @@ def fit_window(
         One array of times per correlator; `weights.mean` holds the data in this order.
     """
     starts: list[gv.BufferDict | None] = [None]  # the centre of the priors
-    if model.states > 1:
+    if model.states > 1 or model.alternates:
         spread = spread_start(model, times, weights.mean, _inverse(weights.weight_covariance), prior)
         starts += [] if spread is None else [spread]
     converged = [fit for start in starts if (fit := minimum(model, times, weights, prior, start)) is not None]
