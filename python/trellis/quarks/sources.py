@@ -163,7 +163,8 @@ def gaussian_source(
 def least_steps(width: float, hop: int = 1) -> int:
     """Return the fewest steps of Gaussian smearing, by hops over so many sites, that make no mode larger.
 
-    A step 1 - 6 a + a (six hops), a = (width / hop)^2 / (4 steps), has an eigenvalue below -1 for a above 1/6.
+    A step 1 - 6 a + a (six hops), a = (width / hop)^2 / (4 steps), has an eigenvalue below -1 for a above
+    1/6.
     """
     return math.ceil(1.5 * (width / hop) ** 2)
 
