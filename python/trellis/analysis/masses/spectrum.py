@@ -14,7 +14,7 @@ from ..statistics.averaging import ModelAverage, model_average
 from ..statistics.weights import Weights, make_weights, samples_needed
 from .correlators import Correlator
 from .models import BackwardState, SpectralModel
-from .spectrum_start import window_masses, without_sign
+from .spectrum_start import window_masses
 from .time_symmetry import check_time_symmetry
 from .window_fit import WindowFit, fit_window
 
@@ -210,8 +210,8 @@ def _last_time(
         return min(options.t_max, limit)
     mean = data.mean(axis=0)
     error = data.std(axis=0, ddof=1) / np.sqrt(len(data))
-    if correlator.alternates:  # between signs of the partner the correlator may be small, or below 0
-        mean = without_sign(mean)
+    if correlator.alternates:
+        mean = _strength(mean)
     last = 0
     while last < limit and mean[last + 1] > 0 and error[last + 1] < options.noise_limit * mean[last + 1]:
         last += 1
@@ -227,6 +227,13 @@ def _last_time(
             )
         last = clean
     return last
+
+
+def _strength(mean: NDArray) -> NDArray:
+    """|C(t)|, or sqrt |C(t - 1) C(t + 1)| where that is larger: states of both signs may cancel at a time."""
+    found = np.abs(mean)
+    found[1:-1] = np.maximum(found[1:-1], np.sqrt(found[:-2] * found[2:]))
+    return found
 
 
 #: C(T - t') is seen while it is larger than this many errors.
