@@ -23,6 +23,7 @@ from ..ground.solve_report import NotConverged
 from ..ground.tuning import keep, prepare
 from ..measure.inputs import require_one_lattice
 from ..measure.setup import find_configurations, make_operator, make_solver, make_source, smeared_links
+from ..measure.staggered_quarks import StaggeredQuarks
 from ..run_files import GenerateRun, HmcRun, MeasureRun
 from ..run_files.common import MachineTable
 from ..run_files.loading import load_toml
@@ -120,6 +121,10 @@ def _solves(run: MeasureRun, output: Output) -> None:
     short = run.solver.model_copy(
         update={"max_iterations": min(run.solver.max_iterations, _ITERATIONS), "fallback": False}
     )
-    M = make_operator(run.fermion, links, run.solver.columns)
+    source = make_source(run.source, links, (0, 0, 0, 0), 1, has_spin=run.spin_quark is not None)
     with contextlib.suppress(NotConverged):  # a few iterations have all kernels
-        make_solver(short)(M).propagator(make_source(run.source, links, (0, 0, 0, 0), 1))
+        if run.spin_quark is not None:
+            M = make_operator(run.spin_quark, links, run.solver.columns)
+            make_solver(short)(M).propagator(source)
+        elif run.staggered_quark is not None:
+            StaggeredQuarks(run, make_solver(short), links, lambda: None).solve(source)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
 import re
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +54,7 @@ from .setup import (
     MIRRORED,
     are_beyond_half,
     doublers_on_walls,
+    fewest_steps,
     find_configurations,
     has_fixed_time,
     has_mirrored_mesons,
@@ -67,7 +67,14 @@ from .setup import (
     source_positions,
 )
 from .speed import Speed, speed_in_json
+from .staggered_quarks import StaggeredQuarks, staggered_mesons_of
 from .stored_propagators import ConfigurationPropagators, has_propagators
+from .stored_staggered_propagators import StoredStaggeredPropagators
+
+#: The correlators of a source by name, the reports of solves, and for each report whether it was read.
+MeasuredSource: TypeAlias = tuple[dict[str, NDArray], list[SolveReport], list[bool]]
+#: A function of a source and its number.
+SourceMeasurement: TypeAlias = Callable[[Source, int], MeasuredSource]
 
 
 def measure_run(
@@ -201,8 +208,9 @@ class _Measurement:
         self.in_hand, self.sources_done, self.propagators_stored = False, 0, 0
         self.resume, self.read = False, 0  #: propagators that came from files
         self.solver = make_solver(run.solver)
+        self.staggered_mesons = staggered_mesons_of(run)
         try:
-            self.channels = meson_channels(run.correlators)
+            self.channels = [] if run.staggered_quark else meson_channels(run.correlators)
         except ValueError as error:
             raise BadArgument(str(error)) from error
         for channel in self.channels:  # unknown names are refused before anything is solved
@@ -225,7 +233,7 @@ class _Measurement:
         if is_amplifying(run):
             output.warning(
                 f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: {AMPLIFYING}, "
-                f"here at least {math.ceil(1.5 * run.source.width**2)}"
+                f"here at least {fewest_steps(run)}"
             )
 
     def measure_configuration(self, number: int, path: str, folder: Path, count: int) -> None:
@@ -253,7 +261,7 @@ class _Measurement:
             path=path,
             stamp=stamp,
             U=U,
-            channels=self.channels,
+            channels=[*self.channels, *self.staggered_mesons],
             momenta=self.momenta,
             measured=measured,
         )
@@ -265,8 +273,9 @@ class _Measurement:
         said += f"{counted(read, 'stored propagator')}, " if read else ""
         if reports:
             worst = max(r.largest_residual for r in reports)
+            what = "propagators" if self.run.staggered_quark is None else "solves"
             said += (
-                f"{len(reports)} propagators, at most {max(r.iterations for r in reports)} iterations and "
+                f"{len(reports)} {what}, at most {max(r.iterations for r in reports)} iterations and "
                 f"a residual of {worst:.1e}, "
             )
             speed = Speed.of(reports)
@@ -318,40 +327,31 @@ class _Measurement:
         self._warn_of_momenta(U.geometry.extents)
         links = smeared_links(run.smearing, U)
         smearing_links = links if run.source.links is None else smeared_links(run.source.links, U)
-        measured.positions = source_positions(
-            run.source, number, U.geometry.extents, fixed_time=has_fixed_time(run.fermion)
+        fixed_time = run.spin_quark is not None and has_fixed_time(run.spin_quark)
+        measured.positions = source_positions(run.source, number, U.geometry.extents, fixed_time=fixed_time)
+        measure_source = (
+            self._source_of_spin_quarks(U, number, links, smearing_links, path, folder)
+            if run.spin_quark is not None
+            else self._source_of_staggered_quarks(U, number, links, smearing_links, folder)
         )
-        tables: dict[str, MeasuredQuark] = {"up": run.fermion}
-        if isinstance(run.fermion, MeasuredTwistedMass) and run.has_doublet:
-            tables["down"] = run.fermion.down
-        if run.fermion.has_strange:
-            tables["strange"] = run.fermion.strange
-        solves: dict[str, BoundSolver] = {}
-        for flavour, fermion in tables.items():
-            M = make_operator(fermion, links, run.solver.columns)
-            solves[flavour] = (self._deflated(M, number, flavour) if run.has_solves else self.solver)(M)
         useless = load_sources(folder, number, run, U, measured, path)
         if useless:
             self.output.warning(useless)
         self.sources_done = len(measured.tables)
         if self.sources_done:
             self.output.line(f"configuration {number}: {self.sources_done} sources are done already")
-        files = ConfigurationPropagators(
-            run, self.text, number, U, folder, resume=self.resume, warn=self._warn_once
-        )
+        has_spin = run.spin_quark is not None
         for index, at in [*enumerate(measured.positions)][self.sources_done :]:
             self.stop.check()
-            source = make_source(run.source, smearing_links, at, number)
+            source = make_source(run.source, smearing_links, at, number, has_spin=has_spin)
             try:
-                quarks, are_read = self._quarks(solves, source, index, files)
+                table, reports, are_read = measure_source(source, index)
             except NotConverged as error:
                 raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
-            reports = [quark.report for quark in quarks.values() if quark.report is not None]
-            table, more = self._one_source(solves, quarks, smearing_links, path)
             measured.tables.append(table)
-            measured.reports += reports + more
-            measured.are_read += are_read + [False] * len(more)
-            self.reports += [r for r, is_read in zip(reports, are_read, strict=True) if not is_read] + more
+            measured.reports += reports
+            measured.are_read += are_read
+            self.reports += [r for r, is_read in zip(reports, are_read, strict=True) if not is_read]
             self.read += sum(are_read)
             if index + 1 < len(measured.positions):
                 save_sources(folder, number, run, U, measured)
@@ -365,6 +365,69 @@ class _Measurement:
                 Step("propagators", number=number, completed=done, total=self.total, numbers=worst)
             )
         return measured
+
+    def _source_of_spin_quarks(
+        self,
+        U: GaugeField,
+        number: int,
+        links: GaugeField,
+        smearing_links: GaugeField,
+        path: str,
+        folder: Path,
+    ) -> SourceMeasurement:
+        """Return the function that measures a source of quarks with spin on a configuration."""
+        run, fermion = self.run, self.run.spin_quark
+        assert fermion is not None
+        tables: dict[str, MeasuredQuark] = {"up": fermion}
+        if isinstance(fermion, MeasuredTwistedMass) and run.has_doublet:
+            tables["down"] = fermion.down
+        if fermion.has_strange:
+            tables["strange"] = fermion.strange
+        solves: dict[str, BoundSolver] = {}
+        for flavour, quark in tables.items():
+            M = make_operator(quark, links, run.solver.columns)
+            solves[flavour] = (self._deflated(M, number, flavour) if run.has_solves else self.solver)(M)
+        files = ConfigurationPropagators(
+            run, self.text, number, U, folder, resume=self.resume, warn=self._warn_once
+        )
+
+        def measure(source: Source, index: int) -> MeasuredSource:
+            quarks, are_read = self._quarks(solves, source, index, files)
+            reports = [quark.report for quark in quarks.values() if quark.report is not None]
+            table, more = self._one_source(solves, quarks, smearing_links, path)
+            return table, reports + more, are_read + [False] * len(more)
+
+        return measure
+
+    def _source_of_staggered_quarks(
+        self,
+        U: GaugeField,
+        number: int,
+        links: GaugeField,
+        smearing_links: GaugeField,
+        folder: Path,
+    ) -> SourceMeasurement:
+        """Return the function that measures a source of staggered quarks; condensates come with the first."""
+        quarks = StaggeredQuarks(self.run, self.solver, links, self.stop.check)
+        files = StoredStaggeredPropagators(
+            self.run, self.text, number, U, folder, resume=self.resume, warn=self._warn_once
+        )
+
+        def measure(source: Source, index: int) -> MeasuredSource:
+            table: dict[str, NDArray] = {}
+            reports: list[SolveReport] = []
+            are_read: list[bool] = []
+            if self.staggered_mesons or self.run.output.propagators:
+                found, reports, are_read = quarks.propagators(source, index, files)
+                self.propagators_stored = files.stored
+                table |= quarks.contract(found, smearing_links, self.staggered_mesons, self.momenta)
+            if index == 0:
+                condensates, more = quarks.condensates(number)
+                table |= condensates
+                reports, are_read = reports + more, are_read + [False] * len(more)
+            return table, reports, are_read
+
+        return measure
 
     def _quarks(
         self, solves: dict[str, BoundSolver], source: Source, index: int, files: ConfigurationPropagators
@@ -457,7 +520,12 @@ class _Measurement:
         if self.memory_is_checked:
             return
         self.memory_is_checked = True
-        needed = measurement_bytes(self.run, geometry, mesons=len(self.channels), momenta=len(self.momenta))
+        needed = measurement_bytes(
+            self.run,
+            geometry,
+            mesons=len(self.channels) + len(self.staggered_mesons),
+            momenta=len(self.momenta),
+        )
         require_memory(needed, "this run", self.run.machine, self.output)
 
     def _contract(

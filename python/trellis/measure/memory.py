@@ -12,6 +12,7 @@ from ..ground.machine import roof_buffer_bytes
 from ..run_files import MeasureRun
 from ..run_files.quarks import DomainWall
 from ..run_files.solvers import SolverTable
+from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
 from ..runs.setup import gauge_field_bytes
 from .setup import lanczos_bytes
 
@@ -35,6 +36,8 @@ _KEPT_SPIN_MATRICES = 16 * 12
 _LIBRARIES = 40 << 20
 #: Vectors that are read and written by an application of an operator, its links among them; rather too many.
 _APPLICATION, _WALL_APPLICATION = 5, 8
+#: Columns of a staggered propagator, and the vectors that an application of its operator reads and writes.
+_STAGGERED_COLUMNS, _STAGGERED_APPLICATION = 3, 14
 #: Of freed fields that are kept for the next of their size.
 _FREED_FIELDS = 128 << 20
 #: Of propagators that are written and read.
@@ -62,8 +65,11 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
     mesons, momenta
         Numbers of meson correlators and of momenta.
     """
-    fermion = run.fermion
+    fermion = run.spin_quark
     field = gauge_field_bytes(geometry.local_extents, geometry.grid)
+    if run.staggered_quark is not None:
+        needed = _staggered_bytes(run, run.staggered_quark, geometry, momenta)
+        return needed + _table_bytes(run, geometry, mesons, momenta)
     if fermion is None:
         return 5 * field
     flavours = 1 + fermion.has_strange + run.has_doublet
@@ -93,8 +99,34 @@ def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momen
     return needed + _table_bytes(run, geometry, mesons, momenta)
 
 
+def _staggered_bytes(
+    run: MeasureRun, quark: MeasuredStaggeredKind, geometry: Geometry, momenta: int
+) -> float:
+    """Links, propagators of all masses, and the larger one of a solve and a contraction."""
+    core, lattice, masses = load(), geometry._core, len(quark.masses)
+    field = gauge_field_bytes(geometry.local_extents, geometry.grid)
+    vector = core.staggered_propagator_bytes(lattice)
+    # the links, and those of the operator in two storages; HISQ: both levels of smearing, fat and long links
+    needed = (11 if isinstance(quark, MeasuredHisq) else 5) * field
+    copies = 2 if run.sink.type == "gaussian" else 1
+    needed += vector * (1 + masses * copies)  # with the source
+    precision = "double" if run.solver.inner_precision == "double" else "float"
+    columns = max(_STAGGERED_COLUMNS, 0 if run.condensate is None else run.condensate.vectors)
+    if masses > 1:
+        solve = core.staggered_masses_bytes(lattice, masses, columns, precision)
+    else:
+        solve = vector / _STAGGERED_COLUMNS * columns * (4 + work_fields(run.solver, columns))
+    scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
+    roof = roof_buffer_bytes(scale * _STAGGERED_APPLICATION * vector)
+    contraction = core.local_staggered_meson_bytes(lattice, momenta)
+    needed += max(solve, contraction, roof + min(_FREED_FIELDS, solve))
+    if run.output.propagators or run.stored_propagators is not None:
+        needed += _FILE_BUFFERS
+    return needed + _LIBRARIES
+
+
 def _solve_bytes(run: MeasureRun, geometry: Geometry) -> float:
-    fermion = run.fermion
+    fermion = run.spin_quark
     if isinstance(fermion, DomainWall):
         columns = run.solver.columns
         vectors = work_fields(run.solver, columns)
@@ -105,7 +137,7 @@ def _solve_bytes(run: MeasureRun, geometry: Geometry) -> float:
 
 def _roof_bytes(run: MeasureRun, geometry: Geometry) -> float:
     """Return the bytes of the buffer with which the bandwidth for a solve's report is measured."""
-    fermion = run.fermion
+    fermion = run.spin_quark
     if fermion is None:
         return 0.0
     vectors = _APPLICATION * _COLUMNS

@@ -22,6 +22,7 @@ from ..run_files import MeasureRun
 from ..run_files.measure import SmearingTable
 from ..runs.changed_keys import differing_keys
 from .inputs import Content
+from .setup import staggered_sites
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,8 @@ def _source(run: MeasureRun, number: int) -> dict[str, Any]:
         table["links"] = _links(run.smearing if source.links is None else source.links)
     if source.momentum is not None:
         table["momentum"] = list(source.momentum)
+    if run.staggered_quark is not None and source.is_slice:
+        table["sites"] = staggered_sites(source)
     if source.type == "noise":
         table |= {"noise": source.noise or "z4", "noise_seed": source.noise_seed, "index": source.index or 0}
         table["configuration"] = number

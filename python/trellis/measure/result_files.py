@@ -25,12 +25,15 @@ from ..hadrons.channels import NAMED_BARYONS, MesonChannel
 from ..run_files import MeasureRun
 from ..run_files.contractions import STRANGE
 from ..run_files.earlier import translate_record
+from ..run_files.measure import SourceTable
 from ..run_files.measured_quarks import MeasuredQuark
 from ..run_files.quarks import PHASE_WORDS, Coefficients, DomainWall
+from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
 from ..runs.changed_keys import different_keys, differing_keys
 from .inputs import FileStamp, write_input
-from .setup import coefficients, describe_smearing
+from .setup import coefficients, describe_smearing, staggered_sites
 from .speed import speed_columns
+from .staggered_quarks import CONDENSATE, StaggeredMeson
 
 #: Tables of the run file that all files of a measurement have to share.
 _PHYSICS = (
@@ -43,6 +46,7 @@ _PHYSICS = (
     "correlators",
     "feynman_hellmann",
     "three_point",
+    "condensate",
     "flow",
 )
 
@@ -111,7 +115,7 @@ def _require_readable(path: Path) -> None:
 def _read_all(root: Any, path: Path) -> None:
     """Read every dataset, so that its checksum is compared."""
     dataset_checksums.read(root, "configurations", f"{path}: ", integers=True)
-    for part in ("correlators", "solves", "flow"):
+    for part in ("correlators", "condensates", "observables", "solves", "flow"):
         if root.has(part):
             group = root.group(part)
             for name in group.names():
@@ -147,7 +151,7 @@ def write_result(
     path: str,
     stamp: FileStamp,
     U: GaugeField,
-    channels: list[MesonChannel],
+    channels: list[MesonChannel | StaggeredMeson],
     momenta: list,
     measured: Measured,
 ) -> None:
@@ -162,27 +166,51 @@ def write_result(
         root.set_real("beta", beta)
     dataset_checksums.write(root, "configurations", np.array([number], dtype=np.int64))
     if measured.tables:
-        _write_correlators(root.make_group("correlators"), run, channels, momenta, measured)
-        _write_solves(root.make_group("solves"), measured)
+        if names := [name for name in measured.tables[0] if not name.startswith(CONDENSATE)]:
+            _write_correlators(root.make_group("correlators"), run, names, channels, momenta, measured)
+        _write_condensates(root, measured)
+        _write_solves(root.make_group("solves"), run, measured)
     if measured.history is not None:
         _write_flow(root.make_group("flow"), measured.history)
     file.commit()
 
 
 def _write_correlators(
-    group: Any, run: MeasureRun, channels: list[MesonChannel], momenta: list, measured: Measured
+    group: Any,
+    run: MeasureRun,
+    names: list[str],
+    channels: list[MesonChannel | StaggeredMeson],
+    momenta: list,
+    measured: Measured,
 ) -> None:
     by_name = {channel.name: channel for channel in channels}
-    for name in measured.tables[0]:
+    for name in names:
         values = np.stack([table[name] for table in measured.tables])[np.newaxis]
         dataset_checksums.write(group, name, values)
-        for key, value in _attributes(run, name, by_name.get(name)).items():
+        channel = by_name.get(name)
+        attributes = (
+            staggered_attributes(run, channel)
+            if isinstance(channel, StaggeredMeson)
+            else _attributes(run, name, channel)
+        )
+        for key, value in attributes.items():
             (group.set_real if isinstance(value, float) else group.set_text)(key, value, name)
         own = momenta_of(run, name, momenta)
         group.set_integers("momenta", [n for momentum in own for n in momentum], name)
         if name.startswith("three_point_") and name not in by_name:
             group.set_integers("sink_momentum", run.three_point.sink_momentum, name)
         group.set_integers("sources", [x for position in measured.positions for x in position], name)
+
+
+def _write_condensates(root: Any, measured: Measured) -> None:
+    """Write the numbers of all noise vectors, and their mean as a series that analyses read."""
+    condensates = {n: values for n, values in measured.tables[0].items() if n.startswith(CONDENSATE)}
+    if not condensates:
+        return
+    vectors, means = root.make_group("condensates"), root.make_group("observables")
+    for name, values in condensates.items():
+        dataset_checksums.write(vectors, name, values[np.newaxis])
+        dataset_checksums.write(means, name, np.array([values.mean()]))
 
 
 def momenta_of(run: MeasureRun, name: str, momenta: list) -> list:
@@ -201,24 +229,19 @@ def _kind_and_particle(name: str, channel: MesonChannel | None) -> tuple[str, st
 
 
 def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dict[str, str | float]:
-    fermion, source = run.fermion, run.source
+    fermion, source = run.spin_quark, run.source
     assert fermion is not None
     mass = fermion.bare_mass
     kind, particle = _kind_and_particle(name, channel)
-    smearing = f"gaussian width={source.width:g} steps={source.steps}"
-    if source.links is not None:
-        smearing += f" links={describe_smearing(source.links)}"
-    described = {"gaussian": smearing, "noise": f"noise {source.noise or 'z4'}"}
-    if source.momentum is not None:
-        described["wall"] = f"wall momentum={' '.join(map(str, source.momentum))}"
+    smearing, at_source = smearing_in_words(source)
     common: dict[str, str | float] = {
         "type": kind,
         "particle": particle,
         "sink": channel.sink if channel else name,
         "source": channel.source if channel else name,
-        "source_smearing": described.get(source.type, source.type),
+        "source_smearing": at_source,
         "sink_smearing": smearing if run.sink.type == "gaussian" and kind != "midpoint" else "point",
-        "boundary_t": _time_boundary(fermion),
+        "boundary_t": time_boundary(fermion),
         "fermion": fermion.type,
         "mass": float(mass),
     }
@@ -244,7 +267,51 @@ def _attributes(run: MeasureRun, name: str, channel: MesonChannel | None) -> dic
     return common
 
 
-def _time_boundary(fermion: MeasuredQuark) -> str:
+def smearing_in_words(source: SourceTable) -> tuple[str, str]:
+    """Return the words for Gaussian smearing with the table's keys, and for the source itself."""
+    smearing = f"gaussian width={source.width:g} steps={source.steps}"
+    if source.links is not None:
+        smearing += f" links={describe_smearing(source.links)}"
+    described = {"gaussian": smearing, "noise": f"noise {source.noise or 'z4'}"}
+    if source.momentum is not None:
+        described["wall"] = f"wall momentum={' '.join(map(str, source.momentum))}"
+    return smearing, described.get(source.type, source.type)
+
+
+def staggered_attributes(run: MeasureRun, meson: StaggeredMeson) -> dict[str, str | float]:
+    """Return the attributes of a dataset of local mesons."""
+    quark, source = run.staggered_quark, run.source
+    assert quark is not None
+    smearing, at_source = smearing_in_words(source)
+    if source.is_slice:
+        at_source += f" {staggered_sites(source)}"
+    has_partner = meson.channel.sign or meson.masses[0] != meson.masses[1]
+    common: dict[str, str | float] = {
+        "type": "meson",
+        "particle": meson.channel.particle,
+        "sink": meson.channel.spin,
+        "source": meson.channel.spin,
+        "taste": meson.channel.spin,
+        "source_smearing": at_source,
+        "sink_smearing": smearing if run.sink.type == "gaussian" else "point",
+        "boundary_t": time_boundary(quark),
+        "fermion": quark.type,
+        "mass": meson.masses[0],
+        "antiquark_mass": meson.masses[1],
+    }
+    if has_partner:  # its states have the sign (-1)^t, which analyses fit
+        common["partner"] = meson.channel.partner
+    if isinstance(quark, MeasuredHisq):
+        common["epsilon"] = float(quark.epsilon)
+    for key in ("mu_over_ipiT", "charge_thirds"):
+        if getattr(quark, key):
+            common[key] = float(getattr(quark, key))
+    if quark.has_twist:
+        common["boundary_space"] = " ".join(f"{phase:.17g}" for phase in quark.boundary[:3])
+    return common
+
+
+def time_boundary(fermion: MeasuredQuark | MeasuredStaggeredKind) -> str:
     """Return the attribute boundary_t: a word where there is one, else the phase over pi."""
     time = fermion.boundary[3]
     words = {phase: word for word, phase in PHASE_WORDS.items()}
@@ -266,7 +333,7 @@ def _write_flow(group: Any, history: FlowHistory) -> None:
         dataset_checksums.write(group, name, getattr(history, name)[np.newaxis])
 
 
-def _write_solves(group: Any, measured: Measured) -> None:
+def _write_solves(group: Any, run: MeasureRun, measured: Measured) -> None:
     """Write the reports of solves. Numbers that depend on clocks are attributes, so that datasets always have
     the same bits."""
     reports = measured.reports
@@ -284,6 +351,9 @@ def _write_solves(group: Any, measured: Measured) -> None:
     stages = [f"source {i}: {stage}" for i, report in enumerate(reports) for stage in report.stages]
     if stages:
         group.set_text("stages", "\n".join(stages))
+    if run.staggered_quark is not None:
+        group.set_integer("solves", len(measured.solved))
+        group.set_reals("masses", list(run.staggered_quark.masses))
     if any(measured.are_read):
         group.set_integers("stored", list(map(int, measured.are_read)))
 

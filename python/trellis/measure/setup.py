@@ -19,7 +19,15 @@ from ..ground.errors import BadArgument
 from ..ground.operator_records import MIRRORED_MESONS
 from ..quarks.domain_wall import MoebiusDomainWall, spatial_doublers
 from ..quarks.operators import WilsonClover
-from ..quarks.sources import Source, gaussian_source, noise_source, point_source, wall_source
+from ..quarks.sources import (
+    Source,
+    SourceSites,
+    gaussian_source,
+    least_steps,
+    noise_source,
+    point_source,
+    wall_source,
+)
 from ..run_files.measure import ConfigurationsTable, MeasureRun, SmearingTable, SourceTable
 from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
 from ..run_files.quarks import Coefficients, DomainWall
@@ -247,7 +255,7 @@ MIRRORED = f"fermion.b5, fermion.c5: {MIRRORED_MESONS}; nucleons and [feynman_he
 
 def has_mirrored_mesons(run: MeasureRun) -> bool:
     """Return True if the run asks for mesons of domain walls whose antiquarks have other coefficients."""
-    fermion, wanted = run.fermion, run.correlators.mesons or run.correlators.meson
+    fermion, wanted = run.spin_quark, run.correlators.mesons or run.correlators.meson
     return bool(wanted and isinstance(fermion, DomainWall) and not fermion.is_gamma5_hermitian)
 
 
@@ -256,7 +264,7 @@ def kappas_of_doublers(run: MeasureRun) -> list[tuple[str, float]]:
 
     Most are misprints (1.3 for 0.13).
     """
-    fermion = run.fermion
+    fermion = run.spin_quark
     if fermion is None or isinstance(fermion, DomainWall) or (fermion.nu, fermion.xi0) != (1, 1):
         return []
     kappas = {"fermion.kappa": fermion.kappa, "fermion.strange_kappa": fermion.strange_kappa}
@@ -272,12 +280,21 @@ def doublers_on_walls(run: MeasureRun) -> str:
 
 
 def is_amplifying(run: MeasureRun) -> bool:
-    """Return True if a step of Gaussian smearing has an eigenvalue below -1.
-
-    The step is 1 - 6 a + a (six hops) with a = width^2 / (4 steps).
-    """
+    """Return True if a step of Gaussian smearing has an eigenvalue below -1 (:func:`least_steps`)."""
     is_gaussian = "gaussian" in (run.source.type, run.sink.type)
-    return run.fermion is not None and is_gaussian and run.source.width**2 / (4 * run.source.steps) > 1 / 6
+    hop = sites_of_a_hop(run)
+    too_few = 2 * run.source.steps < 3 * (run.source.width / hop) ** 2
+    return run.fermion is not None and is_gaussian and too_few
+
+
+def sites_of_a_hop(run: MeasureRun) -> int:
+    """Return over how many sites hops of Gaussian smearing lead: two for staggered quarks."""
+    return 1 if run.staggered_quark is None else 2
+
+
+def fewest_steps(run: MeasureRun) -> int:
+    """Return the fewest steps of Gaussian smearing that make no mode larger."""
+    return least_steps(run.source.width, sites_of_a_hop(run))
 
 
 def source_positions(
@@ -365,8 +382,17 @@ def _shift(seed: int | None, number: int, index: int, extents: tuple[int, ...]) 
     return tuple(n % extent for n, extent in zip(numbers, extents, strict=True))
 
 
-def make_source(table: SourceTable, U: GaugeField, at: tuple[int, ...], number: int) -> Source:
-    """Make the source at one position of the configuration of this number."""
+def make_source(
+    table: SourceTable, U: GaugeField, at: tuple[int, ...], number: int, *, has_spin: bool = True
+) -> Source:
+    """Make the source at one position of the configuration of this number.
+
+    Parameters
+    ----------
+    has_spin
+        False: the source is one of staggered quarks.
+    """
+    sites = "all" if has_spin else staggered_sites(table)
     if table.type == "noise":
         assert table.noise_seed is not None  # a SourceTable of noise has one
         return noise_source(
@@ -376,9 +402,17 @@ def make_source(table: SourceTable, U: GaugeField, at: tuple[int, ...], number: 
             configuration=number,
             index=table.index or 0,
             time=at[3],
+            has_spin=has_spin,
+            sites=sites,
         )
     if table.type == "wall":
-        return wall_source(U.geometry, at[3], momentum=table.momentum or (0, 0, 0))
+        momentum = table.momentum or (0, 0, 0)
+        return wall_source(U.geometry, at[3], momentum=momentum, has_spin=has_spin, sites=sites)
     if table.type == "gaussian":
-        return gaussian_source(U, at, width=table.width, steps=table.steps)
-    return point_source(U.geometry, at)
+        return gaussian_source(U, at, width=table.width, steps=table.steps, has_spin=has_spin)
+    return point_source(U.geometry, at, has_spin=has_spin)
+
+
+def staggered_sites(table: SourceTable) -> SourceSites:
+    """Return the sites of walls and noise of staggered quarks; by default those that suit all local mesons."""
+    return table.sites or "corners"

@@ -17,6 +17,7 @@ import numpy as np
 from ..gauge.fields import GaugeField
 from ..ground.compiled_core import load
 from ..ground.errors import BadArgument, ChecksumError, FileError
+from ..ground.operator_records import OperatorRecord
 from ..ground.parallel import on_root
 from ..ground.solve_report import SolveReport
 from ..quarks.propagator_files import measurement_text, read_propagator, read_scidac_propagator
@@ -49,8 +50,8 @@ def has_propagators(folder: Path, run: MeasureRun, number: int) -> bool:
     return any(folder.glob(f"propagator.{number:06d}.*{suffix}"))
 
 
-class ConfigurationPropagators:
-    """The propagators of one configuration: they are read if they are stored, and else solved for.
+class StoredPropagators:
+    """Base class of what stores the propagators of one configuration and takes them from files.
 
     Parameters
     ----------
@@ -83,57 +84,58 @@ class ConfigurationPropagators:
         self._takes_own = resume and run.output.propagators and run.output.propagator_bits == 64
         self.stored = 0  #: files that were written, of the source in hand
 
-    def get(
+    def _own_file(self, flavour: str, index: int) -> Path:
+        format = self._run.output.propagator_format
+        return propagator_file(self._folder, flavour, self._number, index, format)
+
+    def _expected_of(
+        self, operator: OperatorRecord, source: Source, axial_current: list[float] | None = None
+    ) -> PropagatorRecord:
+        """Return the record that is expected of a file, whose report is not compared."""
+        return expected_record(
+            self._run,
+            self._number,
+            operator=operator,
+            at=source.at,
+            content=self._content,
+            report=_NO_REPORT,
+            axial_current=axial_current,
+        )
+
+    def _stored(
         self,
         flavour: str,
         index: int,
         source: Source,
-        solve: BoundSolver,
+        expected: PropagatorRecord,
+        require_own: Callable[[Any], None],
         *,
-        keep_fields: bool,
-        before_solve: Callable[[], None],
-    ) -> tuple[Propagator, bool]:
-        """Return the propagator, and True if it was read. Collective.
-
-        A propagator that was solved for is stored if the run file asks for it.
+        takes_own: bool = True,
+    ) -> tuple[Any, Any]:
+        """Return the stored propagator, and the guess of its solve; None where there is none. Collective.
 
         Parameters
         ----------
-        index
-            The number of the source among those of the configuration.
-        keep_fields
-            True if the 5-D solution is needed, which no file has.
+        require_own
+            Raises BadArgument for a propagator of another operator.
+        takes_own
+            False if a file of the run's own folder lacks what the run needs.
         """
-        own = propagator_file(self._folder, flavour, self._number, index, self._run.output.propagator_format)
-        has_axial = flavour == "up" and self._run.correlators.conserved_axial
-        expected = expected_record(
-            self._run,
-            self._number,
-            operator=solve.operator._record,
-            at=source.at,
-            content=self._content,
-            report=_NO_REPORT,
-            axial_current=[] if has_axial else None,
-        )
-        if self._takes_own and not keep_fields and on_root(own.exists):
-            S = self._read_own(own, expected, source, solve)
+        own = self._own_file(flavour, index)
+        if self._takes_own and takes_own and on_root(own.exists):
+            S = self._read_own(own, expected, source, require_own)
             if S is not None:
-                return S, True
-        table, guess = self._run.stored_propagators, None
+                return S, None
+        table = self._run.stored_propagators
         path = None if table is None else self._find(table, flavour, index)
-        if path is not None and table is not None and table.use == "guess":
-            guess = self._read(path, source, "move it away")
-        elif path is not None:
-            S, record = self._of_earlier_run(path, expected, source, solve)
-            if path.resolve() != own.resolve():
-                self._save(S, own, record)
-            return S, True
-        before_solve()
-        S = solve.propagator(source, axial_current=has_axial, keep_fields=keep_fields, guess=guess)
-        assert S.report is not None
-        axial = None if S.axial_current is None else [float(x) for x in S.axial_current]
-        self._save(S, own, dataclasses.replace(expected, report=S.report, axial_current=axial))
-        return S, False
+        if path is None or table is None:
+            return None, None
+        if table.use == "guess":
+            return None, self._read(path, source, "move it away")
+        S, record = self._of_earlier_run(path, expected, source, require_own)
+        if path.resolve() != own.resolve():
+            self._save(S, own, record)
+        return S, None
 
     def _find(self, table: StoredPropagatorsTable, flavour: str, index: int) -> Path | None:
         """The file in the folder of stored propagators. Collective."""
@@ -151,8 +153,8 @@ class ConfigurationPropagators:
         return found[0] if found else None
 
     def _of_earlier_run(
-        self, path: Path, expected: PropagatorRecord, source: Source, solve: BoundSolver
-    ) -> tuple[Propagator, PropagatorRecord]:
+        self, path: Path, expected: PropagatorRecord, source: Source, require_own: Callable[[Any], None]
+    ) -> tuple[Any, PropagatorRecord]:
         """Read a propagator of [stored_propagators], and its record. Collective."""
         record = self._record(path)
         if record is None:
@@ -162,14 +164,14 @@ class ConfigurationPropagators:
             )
         way = "choose another stored_propagators.directory, or solve for it"
         self._require(record, expected, path, way, same_solver=False)
-        S = self._solution(path, record, source, solve, "move it away")
+        S = self._solution(path, record, source, require_own, "move it away")
         if record.bits < 64:
             self._warn(f"{path} has {record.bits} bits: its correlators have relative errors of about 1e-7")
         return S, record
 
     def _read_own(
-        self, path: Path, expected: PropagatorRecord, source: Source, solve: BoundSolver
-    ) -> Propagator | None:
+        self, path: Path, expected: PropagatorRecord, source: Source, require_own: Callable[[Any], None]
+    ) -> Any:
         """Read a propagator of the run that is resumed; None if an old version wrote it without a record."""
         way = "move it away, and --resume solves for it again"
         try:
@@ -179,7 +181,7 @@ class ConfigurationPropagators:
         if record is None:
             return None
         self._require(record, expected, path, f"{way}, or choose another folder", same_solver=True)
-        return None if record.bits < 64 else self._solution(path, record, source, solve, way)
+        return None if record.bits < 64 else self._solution(path, record, source, require_own, way)
 
     def _record(self, path: Path) -> PropagatorRecord | None:
         try:
@@ -204,44 +206,40 @@ class ConfigurationPropagators:
             )
 
     def _solution(
-        self, path: Path, record: PropagatorRecord, source: Source, solve: BoundSolver, way: str
-    ) -> Propagator:
+        self,
+        path: Path,
+        record: PropagatorRecord,
+        source: Source,
+        require_own: Callable[[Any], None],
+        way: str,
+    ) -> Any:
         """The numbers, with what the record says of them. Collective."""
         S = self._read(path, source, way)
         try:
-            solve._require_own(S)
+            require_own(S)
         except BadArgument as error:
             raise BadArgument(f"{path}: {error}") from error
         S.report = record.report
-        fermion = self._run.fermion
-        if isinstance(fermion, DomainWall) and fermion.Ls % 2 == 0:
-            S.midpoint = S.midpoint or self._midpoint(path, record, source, way)
-        if record.axial_current is not None:
-            S.axial_current = np.array(record.axial_current)
+        self._complete(S, path, record, source, way)
         return S
 
-    def _midpoint(self, path: Path, record: PropagatorRecord, source: Source, way: str) -> Propagator:
-        """Read the midpoint of a LIME file, which has a file of its own."""
-        own = _midpoint_file(path)
-        if path.suffix != ".lime" or not on_root(own.exists):
-            raise FileError(f"{path}: expected its midpoint too, for m_res, in {own}; found none; {way}")
-        of_midpoint = self._record(own)
-        same = dataclasses.replace(record, report=_NO_REPORT)
-        if of_midpoint is None or dataclasses.replace(of_midpoint, report=_NO_REPORT) != same:
-            raise BadArgument(f"{own}: expected the midpoint of {path}, found another propagator; {way}")
-        return self._read(own, source, way)
+    def _complete(self, S: Any, path: Path, record: PropagatorRecord, source: Source, way: str) -> None:
+        """Add what the numbers alone do not have. Collective."""
+        raise NotImplementedError
 
-    def _read(self, path: Path, source: Source, way: str) -> Propagator:
+    def _read_numbers(self, path: Path, source: Source) -> Any:
+        """Read the propagator of a file. Collective."""
+        raise NotImplementedError
+
+    def _read(self, path: Path, source: Source, way: str) -> Any:
         """Read the numbers; checksum and norm have to be there and right. Collective."""
         lattice = self._U.geometry
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                if path.suffix == ".lime":
-                    S = read_scidac_propagator(path, lattice, source_at=source.at)
-                else:
+                if path.suffix != ".lime":
                     _require_lattice(path, lattice.extents)
-                    S = read_propagator(path, grid=lattice.grid)
+                S = self._read_numbers(path, source)
             except FileError as error:
                 raise type(error)(f"{_named(error, path)}; {way}") from error
         # of one format rank 0 alone is warned; what Python's own library warns of is no matter of the file
@@ -252,7 +250,7 @@ class ConfigurationPropagators:
             raise BadArgument(f"{path}: expected a source at {source.at}, found one at {S.source_at}; {way}")
         return S
 
-    def _save(self, S: Propagator, path: Path, record: PropagatorRecord) -> None:
+    def _save(self, S: Any, path: Path, record: PropagatorRecord) -> None:
         """Midpoints of LIME files first: who finds a propagator finds its midpoint. Collective."""
         output = self._run.output
         if not output.propagators:
@@ -261,12 +259,84 @@ class ConfigurationPropagators:
         text = on_root(lambda: dataclasses.replace(record, bits=min(bits, record.bits)).to_text())
         options: dict[str, Any] = {"precision": bits, "run_file": self._text, "measurement": text}
         if output.propagator_format == "lime":
-            if S.midpoint is not None:
-                write_propagator(S.midpoint, _midpoint_file(path), "scidac", **options)
+            midpoint = getattr(S, "midpoint", None)
+            if midpoint is not None:
+                write_propagator(midpoint, _midpoint_file(path), "scidac", **options)
             write_propagator(S, path, "scidac", **options)
         else:
             write_propagator(S, path, "hdf5", **options)
         self.stored += 1
+
+
+class ConfigurationPropagators(StoredPropagators):
+    """The propagators of quarks with spin: they are read if they are stored, and else solved for."""
+
+    def get(
+        self,
+        flavour: str,
+        index: int,
+        source: Source,
+        solve: BoundSolver,
+        *,
+        keep_fields: bool,
+        before_solve: Callable[[], None],
+    ) -> tuple[Propagator, bool]:
+        """Return the propagator, and True if it was read. Collective.
+
+        A propagator that was solved for is stored if the run file asks for it.
+
+        Parameters
+        ----------
+        index
+            The number of the source among those of the configuration.
+        keep_fields
+            True if the 5-D solution is needed, which no file has.
+        """
+        has_axial = flavour == "up" and self._run.correlators.conserved_axial
+        expected = self._expected_of(solve.operator._record, source, [] if has_axial else None)
+        read, guess = self._stored(
+            flavour, index, source, expected, solve._require_own, takes_own=not keep_fields
+        )
+        if read is not None:
+            return read, True
+        before_solve()
+        S = solve.propagator(source, axial_current=has_axial, keep_fields=keep_fields, guess=guess)
+        assert S.report is not None
+        axial = None if S.axial_current is None else [float(x) for x in S.axial_current]
+        self._save(
+            S,
+            self._own_file(flavour, index),
+            dataclasses.replace(expected, report=S.report, axial_current=axial),
+        )
+        return S, False
+
+    def _read_numbers(self, path: Path, source: Source) -> Propagator:
+        lattice = self._U.geometry
+        if path.suffix == ".lime":
+            return read_scidac_propagator(path, lattice, source_at=source.at)
+        return read_propagator(path, grid=lattice.grid)
+
+    def _complete(
+        self, S: Propagator, path: Path, record: PropagatorRecord, source: Source, way: str
+    ) -> None:
+        """The midpoint of domain walls and the axial current."""
+        fermion = self._run.fermion
+        if isinstance(fermion, DomainWall) and fermion.Ls % 2 == 0:
+            S.midpoint = S.midpoint or self._midpoint(path, record, source, way)
+        if record.axial_current is not None:
+            S.axial_current = np.array(record.axial_current)
+
+    def _midpoint(self, path: Path, record: PropagatorRecord, source: Source, way: str) -> Propagator:
+        """Read the midpoint of a LIME file, which has a file of its own."""
+        own = _midpoint_file(path)
+        if path.suffix != ".lime" or not on_root(own.exists):
+            raise FileError(f"{path}: expected its midpoint too, for m_res, in {own}; found none; {way}")
+        of_midpoint = self._record(own)
+        same = dataclasses.replace(record, report=_NO_REPORT)
+        if of_midpoint is None or dataclasses.replace(of_midpoint, report=_NO_REPORT) != same:
+            raise BadArgument(f"{own}: expected the midpoint of {path}, found another propagator; {way}")
+        midpoint: Propagator = self._read(own, source, way)
+        return midpoint
 
 
 def _midpoint_file(path: Path) -> Path:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from .common import Table, at_key
+from .staggered_measurement import LocalMeson
 
 
 class MesonTable(Table):
@@ -85,6 +86,11 @@ class CorrelatorsTable(Table):
         "a strange quark lambda, sigma, xi, sigma_star, xi_star, omega. Form projected, mean over spins: "
         "nucleon_projected, delta (doc/conventions.md). With _negative behind the name (nucleon_negative, "
         "...) the parity partner, by the projector (1 - gamma_t)/2.",
+    )
+    local_mesons: list[LocalMeson] | None = Field(
+        default=None,
+        description="Staggered quarks: local mesons (doc/operators/staggered_mesons.md), in the place of "
+        "mesons and baryons; default: all eight.",
     )
     conserved_axial: bool = Field(
         default=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -25,11 +25,22 @@ from .contractions import (
     ThreePointTable,
     conserved,
 )
-from .measured_quarks import MeasuredDomainWall, MeasuredQuark, MeasuredQuarkTable
+from .measured_quarks import MeasuredDomainWall, MeasuredQuark
 from .quarks import DomainWall
 from .solvers import DeflationTable, SolverTable
+from .staggered_measurement import (
+    CondensateTable,
+    LocalMeson,
+    MeasuredHisq,
+    MeasuredStaggered,
+    MeasuredStaggeredKind,
+    require_no_staggered_keys,
+    require_staggered,
+)
 from .stored import MeasureOutputTable, StoredPropagatorsTable
 
+#: The table [fermion].
+FermionTable = Annotated[MeasuredQuark | MeasuredStaggered | MeasuredHisq, Field(discriminator="type")]
 #: Of smearing: more are a slip, and would take a day.
 MOST_STEPS = 10**5
 
@@ -108,6 +119,11 @@ class SourceTable(Table):
         description="wall: n of exp(i p.x), p = 2 pi n / L, on each quark's wall; default: 0. Mesons are at "
         "rest, baryons have the momentum 3 p.",
     )
+    sites: Literal["all", "corners"] | None = Field(
+        default=None,
+        description="wall, noise of staggered quarks: corners (x, y, z even), on which all local mesons have "
+        "the sign 1, or all sites, for pion_5 alone; default: corners.",
+    )
     noise: Literal["z2", "z4"] | None = Field(
         default=None, description="noise: components +-1, or +-1 and +-i; default: z4."
     )
@@ -153,6 +169,13 @@ class SourceTable(Table):
             )
         return self
 
+    @model_validator(mode="after")
+    def _slices_have_sites(self) -> Self:
+        if self.sites is not None and not self.is_slice:
+            wanted = 'expected source.type = "wall" or "noise" beside it'
+            raise at_key("sites", f'{wanted}, found "{self.type}"; leave it out')
+        return self
+
     @property
     def is_slice(self) -> bool:
         """True if the source covers a time slice; only t of its positions then counts."""
@@ -194,10 +217,10 @@ class SinkTable(Table):
 
 
 class MeasureRun(RunFile):
-    """Correlators of quarks of the Wilson kinds or domain walls, one file per configuration."""
+    """Correlators and condensates of quarks, one file per configuration."""
 
     configurations: ConfigurationsTable
-    fermion: MeasuredQuarkTable | None = Field(
+    fermion: FermionTable | None = Field(
         default=None, description="Without it no correlators are measured."
     )
     flow: FlowTable | None = Field(
@@ -214,6 +237,9 @@ class MeasureRun(RunFile):
     correlators: CorrelatorsTable = CorrelatorsTable()
     feynman_hellmann: FeynmanHellmannTable = FeynmanHellmannTable()
     three_point: ThreePointTable = ThreePointTable()
+    condensate: CondensateTable | None = Field(
+        default=None, description="Condensates of staggered quarks; default: none."
+    )
     stored_propagators: StoredPropagatorsTable | None = Field(
         default=None, description="Propagators that an earlier run saved, instead of solves."
     )
@@ -225,36 +251,59 @@ class MeasureRun(RunFile):
         if self.fermion is None and self.flow is None:
             raise ValueError("give [fermion] for correlators, or [flow], or both")
         self._require_smearing()
+        if self.staggered_quark is not None:
+            require_staggered(self, self.staggered_quark)
+        else:
+            require_no_staggered_keys(self)
+            self._require_spin(self.spin_quark)
+        self._require_stored()
+        return self
+
+    @property
+    def spin_quark(self) -> MeasuredQuark | None:
+        """[fermion], where it is a quark with spin."""
+        return None if isinstance(self.fermion, MeasuredStaggeredKind) else self.fermion
+
+    @property
+    def staggered_quark(self) -> MeasuredStaggered | MeasuredHisq | None:
+        """[fermion], where it is a staggered quark."""
+        return self.fermion if isinstance(self.fermion, MeasuredStaggeredKind) else None
+
+    @property
+    def local_mesons(self) -> list[LocalMeson]:
+        """The local mesons that a run with a staggered quark measures."""
+        chosen = self.correlators.local_mesons
+        return list(get_args(LocalMeson)) if chosen is None else chosen
+
+    def _require_spin(self, fermion: MeasuredQuark | None) -> None:
+        """Refuse what does not suit a quark with spin, or a run without quarks."""
         self._require_contractions_of_noise()
-        if self.fermion is not None:
-            self._require_quarks(self.fermion)
-            self._require_one_distance(self.fermion)
-            self._require_periodic(self.fermion)
+        if fermion is not None:
+            self._require_quarks(fermion)
+            self._require_one_distance(fermion)
+            self._require_periodic(fermion)
             self._require_sinks_of_walls()
-        if not isinstance(self.fermion, DomainWall):
+        if not isinstance(fermion, DomainWall):
             if self.solver.columns_per_solve is not None:
                 raise at_key("solver.columns_per_solve", "belongs to a fermion of type domain_wall")
             if self.correlators.conserved_axial:
                 raise at_key("correlators.conserved_axial", "belongs to a fermion of type domain_wall")
-        elif self.correlators.conserved_axial and (self.fermion.Ls % 2 or not self.fermion.is_uniform):
+        elif self.correlators.conserved_axial and (fermion.Ls % 2 or not fermion.is_uniform):
             raise at_key(
                 "correlators.conserved_axial",
                 "expected an even fermion.Ls and one real b5 and c5, found "
-                f"Ls = {self.fermion.Ls}, b5 = {self.fermion.b5}, c5 = {self.fermion.c5}",
+                f"Ls = {fermion.Ls}, b5 = {fermion.b5}, c5 = {fermion.c5}",
             )
-        fermion = self.fermion
         if fermion is not None:
             self._require_conserved(fermion)
         if self.three_point.currents and fermion is not None and not fermion.has_conjugate:
             raise at_key("three_point", f"{NEEDS_GAMMA5_HERMITICITY}; [feynman_hellmann] needs no such thing")
-        if self.fermion is not None and not self._has_results(self.fermion):
+        if fermion is not None and not self._has_results(fermion):
             raise ValueError(
                 "nothing is made of the solves: give correlators, currents or output.propagators = true"
             )
-        if self.deflation is not None and self.fermion is None:
+        if self.deflation is not None and fermion is None:
             raise at_key("deflation", "[deflation] belongs to solves: give [fermion]")
-        self._require_stored()
-        return self
 
     @property
     def has_solves(self) -> bool:
@@ -266,7 +315,7 @@ class MeasureRun(RunFile):
     @property
     def has_doublet(self) -> bool:
         """True if up (+mu) and down (-mu) are solved for apart, as a twisted mass with use of both needs."""
-        if self.fermion is None or self.fermion.twisted_mass == 0:
+        if self.spin_quark is None or self.spin_quark.twisted_mass == 0:
             return False
         currents = self.feynman_hellmann.currents or self.three_point.currents
         return bool(currents or UP_AND_DOWN & set(self.correlators.baryons))

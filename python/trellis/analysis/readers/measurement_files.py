@@ -215,11 +215,15 @@ def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: 
         raise MeasurementFileError(path, "/configurations", expected="int64[n], n at least 1", found=found)
     numbers = np.atleast_1d(whole_numbers(path, "/configurations", numbers_of(path, stored), "int64[n]"))
     group = file.get("correlators")
-    if not isinstance(group, h5py.Group) or len(group) == 0:
+    has_observables = isinstance(file.get("observables"), h5py.Group)
+    if "correlators" not in file and has_observables:
+        group = {}  # condensates alone
+    elif not isinstance(group, h5py.Group) or len(group) == 0:
         raise MeasurementFileError(path, "/correlators", expected="a group with datasets", found="nothing")
     data = {name: _read_correlator(path, group[name], numbers, lattice[3]) for name in group}
-    parts.append((path, numbers, data))
-    if isinstance(file.get("observables"), h5py.Group):
+    if data:
+        parts.append((path, numbers, data))
+    if has_observables:
         read_observables(path, file["observables"], numbers, result)
     if isinstance(file.get("solves"), h5py.Group):
         _read_solves(path, file["solves"], len(numbers), result)

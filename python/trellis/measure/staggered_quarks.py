@@ -1,0 +1,179 @@
+"""Staggered quarks of a measurement: propagators of all masses of a source, local mesons, condensates."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evolve.online_measurements import boundary_phases
+from ..gauge.fields import GaugeField
+from ..ground.solve_report import SolveReport
+from ..hadrons.staggered_mesons import LOCAL_CHANNELS, StaggeredChannel, staggered_mesons
+from ..quarks.sources import Source
+from ..quarks.staggered_propagators import StaggeredPropagator
+from ..run_files import MeasureRun
+from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
+from ..solve.staggered import HISQ, Staggered
+from ..solve.values import Solver
+from .stored_staggered_propagators import StoredStaggeredPropagators
+
+#: Names of condensates begin with it.
+CONDENSATE = "condensate"
+
+
+@dataclass(frozen=True)
+class StaggeredMeson:
+    """A dataset of local mesons: its name, the channel, and the masses of quark and antiquark."""
+
+    name: str
+    channel: StaggeredChannel
+    masses: tuple[float, float]
+
+
+def staggered_mesons_of(run: MeasureRun) -> list[StaggeredMeson]:
+    """Return the datasets of a run's local mesons: of one mass by the channels' names, else of all pairs."""
+    quark = run.staggered_quark
+    if quark is None:
+        return []
+    channels = [LOCAL_CHANNELS[name] for name in run.local_mesons]
+    if len(quark.masses) == 1:
+        return [StaggeredMeson(channel.name, channel, (quark.mass, quark.mass)) for channel in channels]
+    pairs = itertools.combinations_with_replacement(quark.masses, 2)
+    return [
+        StaggeredMeson(_name(channel.name, pair), channel, pair) for pair in pairs for channel in channels
+    ]
+
+
+def _name(channel: str, masses: tuple[float, float]) -> str:
+    """Return "rho_m0.1_m0.2_x" of "rho_x": analyses average over the axis at the end."""
+    pair = "_".join(f"m{mass!r}" for mass in masses)
+    stem, _, axis = channel.rpartition("_")
+    return f"{stem}_{pair}_{axis}" if axis in ("x", "y", "z") else f"{channel}_{pair}"
+
+
+def flavour_of(quark: MeasuredStaggeredKind, mass: float) -> str:
+    """Return the word for a mass in names of propagators' files; the first one is up, as of other quarks."""
+    return "up" if mass == quark.mass else f"m{mass!r}"
+
+
+def make_staggered_operator(quark: MeasuredStaggeredKind, U: GaugeField) -> Staggered | HISQ:
+    """Make the operator that a run file describes, with its first mass."""
+    keys: dict[str, Any] = {
+        "mass": quark.mass,
+        "boundary": boundary_phases(quark.boundary),
+        "mu_over_ipiT": quark.mu_over_ipiT,
+        "charge_thirds": quark.charge_thirds,
+        "b": quark.background.b,
+        "e": quark.background.e,
+    }
+    if isinstance(quark, MeasuredHisq):
+        return HISQ(U, epsilon=quark.epsilon, **keys)
+    return Staggered(U, **keys)
+
+
+class StaggeredQuarks:
+    """The staggered quarks of one configuration.
+
+    Parameters
+    ----------
+    links
+        The links that the quarks see.
+    check
+        Is called before each solve; it may raise where the run has to stop.
+    """
+
+    def __init__(self, run: MeasureRun, solver: Solver, links: GaugeField, check: Callable[[], None]) -> None:
+        assert run.staggered_quark is not None  # the caller asks for them
+        self._run, self._solver, self._check = run, solver, check
+        self._quark: MeasuredStaggeredKind = run.staggered_quark
+        self._operator = make_staggered_operator(self._quark, links)
+
+    def propagators(
+        self, source: Source, index: int, files: StoredStaggeredPropagators
+    ) -> tuple[dict[float, StaggeredPropagator], list[SolveReport], list[bool]]:
+        """Return the propagators by mass, and the reports of solves, with True for those that were read.
+
+        Where one mass is not stored, the solve is that of all masses, so that no bit depends on what is
+        stored. Collective.
+        """
+        found: dict[float, StaggeredPropagator] = {}
+        guesses: dict[float, StaggeredPropagator] = {}
+        for mass in self._quark.masses:
+            operator = self._operator._record_of_mass(mass)
+            S, guess = files.get(flavour_of(self._quark, mass), index, source, operator)
+            found |= {} if S is None else {mass: S}
+            guesses |= {} if guess is None else {mass: guess}
+        reports = [S.report for S in found.values() if S.report is not None]
+        are_read = [True] * len(reports)
+        if len(found) < len(self._quark.masses):
+            self._check()
+            solved = self.solve(source, guesses)
+            for mass, S in zip(self._quark.masses, solved, strict=True):
+                if mass not in found:
+                    files.keep(S, flavour_of(self._quark, mass), index, source)
+                    found[mass] = S
+            reports, are_read = [_shared_report(solved), *reports], [False, *are_read]
+        return found, reports, are_read
+
+    def solve(
+        self, source: Source, guesses: dict[float, StaggeredPropagator] | None = None
+    ) -> list[StaggeredPropagator]:
+        """Solve for all masses of one source; a run with one mass may have any solver, and a guess."""
+        masses = self._quark.masses
+        if len(masses) == 1:
+            guess = (guesses or {}).get(masses[0])
+            return [self._operator.propagator(source, solver=self._solver, guess=guess)]
+        return self._operator.propagators(source, masses=masses, solver=self._solver)
+
+    def contract(
+        self,
+        quarks: dict[float, StaggeredPropagator],
+        links: GaugeField,
+        mesons: list[StaggeredMeson],
+        momenta: list[tuple[int, int, int]],
+    ) -> dict[str, NDArray[np.complex128]]:
+        """Return the mesons of a source by the names of their datasets, [momentum, time]. Collective.
+
+        Parameters
+        ----------
+        links
+            The links with which gaussian sinks are smeared.
+        """
+        source = self._run.source
+        if self._run.sink.type == "gaussian":
+            smearing: dict[str, Any] = {"width": source.width, "steps": source.steps}
+            quarks = {mass: S.smear_sink(links, **smearing) for mass, S in quarks.items()}
+        table: dict[str, NDArray[np.complex128]] = {}
+        for pair in dict.fromkeys(meson.masses for meson in mesons):
+            chosen = {meson.channel.name: meson.name for meson in mesons if meson.masses == pair}
+            values = staggered_mesons(*(quarks[m] for m in pair), channels=list(chosen), momenta=momenta)
+            table |= {chosen[channel]: value for channel, value in values.items()}
+        return table
+
+    def condensates(self, number: int) -> tuple[dict[str, NDArray[np.float64]], list[SolveReport]]:
+        """Return the condensate of each mass, one number for each noise vector, and the report of the solve."""
+        table = self._run.condensate
+        if table is None:
+            return {}, []
+        self._check()
+        masses = self._quark.masses
+        key: dict[str, Any] = {"vectors": table.vectors, "seed": table.noise_seed, "configuration": number}
+        if len(masses) == 1:
+            one = self._operator.observables(n_f=1, noise=table.noise, solver=self._solver, **key)
+            return {CONDENSATE: one.condensate}, [one.report]
+        found = self._operator.condensates(masses=masses, noise=table.noise, solver=self._solver, **key)
+        values = zip(masses, found.condensate, strict=True)
+        return {f"{CONDENSATE}_m{mass!r}": value for mass, value in values}, [found.report]
+
+
+def _shared_report(solved: list[StaggeredPropagator]) -> SolveReport:
+    """Return the report of a solve that these propagators share, with the residuals of all."""
+    reports = [S.report for S in solved if S.report is not None]
+    residuals = tuple(r for report in reports for r in report.relative_residuals)
+    return dataclasses.replace(reports[0], relative_residuals=residuals)
