@@ -7,6 +7,7 @@ import itertools
 import re
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 

@@ -414,5 +414,5 @@ def make_source(
 
 
 def staggered_sites(table: SourceTable) -> SourceSites:
-    """Return the sites of walls and noise of staggered quarks; by default those that suit all local mesons."""
+    """Return the sites of walls and noise of staggered quarks; the default suits all local mesons."""
     return table.sites or "corners"

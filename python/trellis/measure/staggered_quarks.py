@@ -157,7 +157,7 @@ class StaggeredQuarks:
         return table
 
     def condensates(self, number: int) -> tuple[dict[str, NDArray[np.float64]], list[SolveReport]]:
-        """Return the condensate of each mass, one number for each noise vector, and the report of the solve."""
+        """Return the condensate of each mass, a number for each noise vector, and the solve's report."""
         table = self._run.condensate
         if table is None:
             return {}, []

@@ -220,9 +220,7 @@ class MeasureRun(RunFile):
     """Correlators and condensates of quarks, one file per configuration."""
 
     configurations: ConfigurationsTable
-    fermion: FermionTable | None = Field(
-        default=None, description="Without it no correlators are measured."
-    )
+    fermion: FermionTable | None = Field(default=None, description="Without it no correlators are measured.")
     flow: FlowTable | None = Field(
         default=None,
         description="Gradient flow of the links, for E(t), t0, w0 and the charge; default: none.",

@@ -198,5 +198,3 @@ class MeasuredDomainWall(_Measured, DomainWall):
 
 
 MeasuredQuark = MeasuredWilson | MeasuredClover | MeasuredTwistedMass | MeasuredDomainWall
-#: The table [fermion].
-MeasuredQuarkTable = Annotated[MeasuredQuark, Field(discriminator="type")]
