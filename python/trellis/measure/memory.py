@@ -36,7 +36,7 @@ _KEPT_SPIN_MATRICES = 16 * 12
 _LIBRARIES = 40 << 20
 #: Vectors that are read and written by an application of an operator, its links among them; rather too many.
 _APPLICATION, _WALL_APPLICATION = 5, 8
-#: Columns of a staggered propagator, and the vectors that an application of its operator reads and writes.
+#: Columns of a staggered propagator, and the links of an application of its operator in such propagators.
 _STAGGERED_COLUMNS, _STAGGERED_APPLICATION = 3, 14
 #: Of freed fields that are kept for the next of their size.
 _FREED_FIELDS = 128 << 20
@@ -110,19 +110,31 @@ def _staggered_bytes(
     needed = (11 if isinstance(quark, MeasuredHisq) else 5) * field
     copies = 2 if run.sink.type == "gaussian" else 1
     needed += vector * (1 + masses * copies)  # with the source
-    precision = "double" if run.solver.inner_precision == "double" else "float"
-    columns = max(_STAGGERED_COLUMNS, 0 if run.condensate is None else run.condensate.vectors)
-    if masses > 1:
-        solve = core.staggered_masses_bytes(lattice, masses, columns, precision)
-    else:
-        solve = vector / _STAGGERED_COLUMNS * columns * (4 + work_fields(run.solver, columns))
+    solve = _staggered_solve_bytes(run, masses, geometry, _STAGGERED_COLUMNS)
+    if run.condensate is not None:  # fields of other sizes than those that the solves before have freed
+        last = _staggered_solve_bytes(run, masses, geometry, run.condensate.vectors)
+        solve = max(solve, last + min(_FREED_FIELDS, solve))
     scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
-    roof = roof_buffer_bytes(scale * _STAGGERED_APPLICATION * vector)
+    columns = max(_STAGGERED_COLUMNS, 0 if run.condensate is None else run.condensate.vectors)
+    applied = (
+        _STAGGERED_APPLICATION + 2 * columns / _STAGGERED_COLUMNS
+    ) * vector  # links, and vectors in and out
+    roof = roof_buffer_bytes(scale * applied)
     contraction = core.local_staggered_meson_bytes(lattice, momenta)
     needed += max(solve, contraction, roof + min(_FREED_FIELDS, solve))
     if run.output.propagators or run.stored_propagators is not None:
         needed += _FILE_BUFFERS
     return needed + _LIBRARIES
+
+
+def _staggered_solve_bytes(run: MeasureRun, masses: int, geometry: Geometry, columns: int) -> float:
+    """Source, solutions and the solver's vectors for so many right-hand sides."""
+    core, lattice = load(), geometry._core
+    if masses == 1:
+        vector = core.staggered_propagator_bytes(lattice) / _STAGGERED_COLUMNS
+        return float(vector * columns * (4 + work_fields(run.solver, columns)))
+    precision = "double" if run.solver.inner_precision == "double" else "float"
+    return float(core.staggered_masses_bytes(lattice, masses, columns, precision))
 
 
 def _solve_bytes(run: MeasureRun, geometry: Geometry) -> float:

@@ -228,8 +228,14 @@ class BoundSolver(SharedByCopies, NoArray):
         spec = self.solver._spec()
         return spec.with_history() if instance("history", history, bool) else spec
 
-    def _report(self, found: _core.SolveReport) -> SolveReport:
-        """The report with the roof of this machine for the solve's working set."""
+    def _report(self, found: _core.SolveReport, columns: int | None = None) -> SolveReport:
+        """The report with the roof of this machine for the solve's working set.
+
+        Parameters
+        ----------
+        columns
+            Right-hand sides of an application, where they are not as many as the residuals.
+        """
         seconds = max(found.seconds, 1e-12)
         precision = self.solver._storage()
         on_gpu = self.operator.device == "cuda"
@@ -254,8 +260,8 @@ class BoundSolver(SharedByCopies, NoArray):
         if on_gpu:  # the peak and the bandwidth that are measured are the processor's
             return report
         scale = {"double": 1.0, "float": 0.5, "single": 0.5, "half": 0.25, "fp16": 0.25}[precision]
-        columns = self.operator._columns_at_once(len(report.relative_residuals))
-        working_set = scale * self.operator._core.cost(columns).bytes
+        at_once = self.operator._columns_at_once(columns or len(report.relative_residuals))
+        working_set = scale * self.operator._core.cost(at_once).bytes
         return report.with_roof(roof_gflops(found.cost.flops, found.cost.bytes, working_set, precision))
 
 

@@ -175,7 +175,8 @@ class MassSolves(StaggeredOperator):
         )
         listed = _masses(masses)
         traces, found = load().staggered_mass_traces(self._matrix, listed, *key, *multi_shift_limits(solver))
-        report = require_converged(BoundSolver(_multi_shift_cg(solver), self)._report(found))
+        report = BoundSolver(_multi_shift_cg(solver), self)._report(found, columns=vectors)
+        require_converged(report)
         volume = float(np.prod(self.geometry.extents))
         return StaggeredCondensates(tuple(listed), np.array(traces).real / (4 * volume), report)
 

@@ -154,6 +154,15 @@ def test_one_mass_may_start_from_a_stored_guess_and_have_any_solver(folder: Path
         assert "gcr" in file["solves"].attrs["solver"]
 
 
+def test_the_example_runs(folder: Path) -> None:
+    text = (Path(__file__).resolve().parents[3] / "examples/staggered_mesons.toml").read_text()
+    found = measure(text.replace("hisq/configuration.*.ildg", "field.1.ildg"))
+    assert found.solves == 3
+    with h5py.File(found.files[0]) as file:
+        assert len(file["correlators"]) == 6 * 5
+        assert len(file["observables"]) == 3
+
+
 def test_ranks_have_the_same_bits(folder: Path) -> None:
     (folder / "run.toml").write_text(HEAD + MASSES + SOURCES + CONDENSATE + OUT.format("alone"))
     run_command("measure", "run.toml", cwd=folder)

@@ -638,9 +638,11 @@ def test_run_files_of_the_manual() -> None:
     """The tables that doc/howto shows, the ones of on-line measurements inside a run of staggered quarks."""
     howto = EXAMPLES.parent / "doc" / "howto"
     shown = {name: re.findall(r"```toml\n(.*?)```", (howto / name).read_text(), re.S) for name in TOML_PAGES}
-    generate, measure, storing, stored, low_modes = shown["run_files.md"]
+    generate, measure, staggered, storing, stored, low_modes = shown["run_files.md"]
     parse_run_file(generate, GenerateRun)
     parse_run_file(measure, MeasureRun)
+    frame = measure[: measure.index("[fermion]")] + staggered + measure[measure.index("[output]") :]
+    assert parse_run_file(frame, MeasureRun).staggered_quark is not None
     assert parse_run_file(measure.replace("[output]\n", storing.replace("directory", "#")), MeasureRun).output
     later = parse_run_file(measure + stored, MeasureRun).stored_propagators
     assert later is not None

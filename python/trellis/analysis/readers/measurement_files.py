@@ -216,8 +216,8 @@ def _read_measurement(path: Path, file: h5py.File, result: Measurements, parts: 
     numbers = np.atleast_1d(whole_numbers(path, "/configurations", numbers_of(path, stored), "int64[n]"))
     group = file.get("correlators")
     has_observables = isinstance(file.get("observables"), h5py.Group)
-    if "correlators" not in file and has_observables:
-        group = {}  # condensates alone
+    if "correlators" not in file and "condensates" in file:
+        group = {}  # condensates alone, whose means are observables
     elif not isinstance(group, h5py.Group) or len(group) == 0:
         raise MeasurementFileError(path, "/correlators", expected="a group with datasets", found="nothing")
     data = {name: _read_correlator(path, group[name], numbers, lattice[3]) for name in group}
