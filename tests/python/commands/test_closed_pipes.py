@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 from campaign_tools import machine_text, wait_for, write
 from command_line import command, environment, run, write_run_file
+from run_file_texts import heat_bath
 
 import trellis as tr
 from trellis.runs.stopping import StopRequest
 
-GENERATE = (
-    "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 5\n[sweeps]\ntotal = {}\n"
-    'checkpoint_every = 1000000\nkeep_every = 1000000\nprint_every = 10\n[output]\ndirectory = "out"\n'
-)
+
+def generate(total: int) -> str:
+    rare = {"keep_every": 1000000, "checkpoint_every": 1000000}
+    return heat_bath(sweeps={"total": total, **rare, "print_every": 10})
+
+
 MEASURE = (
     '[configurations]\nfiles = "field.*"\n'
     '[fermion]\ntype = "wilson"\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
@@ -46,14 +49,14 @@ def left_alone(*words: object, cwd: Path, after: str) -> str:
 
 
 def test_generate_saves(tmp_path: Path) -> None:
-    folder = write_run_file(tmp_path, GENERATE.format(10**6))
+    folder = write_run_file(tmp_path, generate(10**6))
     said = left_alone("generate", "run.toml", cwd=folder, after="sweeps 1 to")
     number = int(next(folder.glob("out/checkpoint.*.json")).name.split(".")[1])
     assert said == (
         f"error: standard output: nobody reads it any more: stopped after sweep {number}; its state is "
         "saved, go on with --resume\n"
     )
-    (folder / "run.toml").write_text(GENERATE.format(number + 1))
+    (folder / "run.toml").write_text(generate(number + 1))
     assert f"resuming after sweep {number}" in run("generate", "run.toml", "--resume", cwd=folder).stdout
 
 
@@ -90,7 +93,7 @@ def test_a_campaign_ends_what_runs_and_starts_nothing_more(tmp_path: Path) -> No
 
 
 def test_a_reader_that_leaves_before_the_first_line(tmp_path: Path) -> None:
-    folder = write_run_file(tmp_path, GENERATE.format(10))
+    folder = write_run_file(tmp_path, generate(10))
     reader, writer = os.pipe()
     os.close(reader)
     found = subprocess.run(
@@ -138,7 +141,7 @@ def test_a_hang_up_that_is_ignored_stays_so(is_ignored: bool) -> None:
 
 def test_streams_that_were_closed_before_the_program_began(tmp_path: Path) -> None:
     """A daemon closes its streams; once, the first line of output ended the program with a traceback."""
-    folder = write_run_file(tmp_path, GENERATE.format(2))
+    folder = write_run_file(tmp_path, generate(2))
 
     def status(*words: object) -> int:
         closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command(*words)]

@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 from command_line import command, environment, run, write_run_file
+from run_file_texts import heat_bath
 
 import trellis as tr
 from trellis.errors import FileError
 from trellis.runs import folder_lock
 from trellis.runs.folder_lock import FolderLock
 
-GENERATE = (
-    "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 5\n[sweeps]\n"
-    'total = {}\ncheckpoint_every = 5\nkeep_every = 1000000\n[output]\ndirectory = "out"\n'
-)
+
+def generate(total: int) -> str:
+    return heat_bath(sweeps={"total": total, "keep_every": 1000000, "checkpoint_every": 5})
+
 
 HOLDER = """\
 import sys, time
@@ -137,7 +138,7 @@ def test_a_halted_run_that_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_generate_twice(tmp_path: Path, ranks: int) -> None:
     """The second is refused and changes nothing; a kill leaves nothing that refuses the next one."""
-    folder = write_run_file(tmp_path, GENERATE.format(1000000))
+    folder = write_run_file(tmp_path, generate(1000000))
     first = subprocess.Popen(
         command("generate", "run.toml"), cwd=folder, env=environment(), stdout=subprocess.DEVNULL
     )
@@ -151,7 +152,7 @@ def test_generate_twice(tmp_path: Path, ranks: int) -> None:
     first.send_signal(signal.SIGKILL)
     first.wait()
     state = max(int(path.name.split(".")[1]) for path in folder.glob("out/*.json"))
-    (folder / "run.toml").write_text(GENERATE.format(state + 5))
+    (folder / "run.toml").write_text(generate(state + 5))
     run("generate", "run.toml", "--resume", cwd=folder, ranks=ranks)
     assert not list(folder.glob("out/*.lock"))
 

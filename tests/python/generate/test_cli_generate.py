@@ -9,38 +9,28 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 from command_line import command, environment, flip_a_bit, run, sha256, stopped_by_signal, write_run_file
 from command_line import stream_content as content
+from run_file_texts import heat_bath
 
 import trellis as tr
 from trellis.analysis import MeasurementFileError, read_measurements
 from trellis.analysis.synthetic import write_synthetic_measurements
 
-RUN = """\
-[lattice]
-extents = [4, 4, 4, 8]
-[action]
-beta = 6.0
-[heatbath]
-seed = 7
-over_relaxation = 2
-[sweeps]
-total = {total}
-thermalisation = 4
-keep_every = 10
-checkpoint_every = 3
-print_every = 5
-[output]
-directory = "out"
-"""
+RUN = {
+    "lattice": {"extents": [4, 4, 4, 8]},
+    "heatbath": {"over_relaxation": 2},
+    "sweeps": {"total": 24, "thermalisation": 4, "keep_every": 10, "checkpoint_every": 3, "print_every": 5},
+}
 
 
-def write_run(folder: Path, text: str = RUN, **values: object) -> Path:
-    return write_run_file(folder, text.format(**{"total": 24, **values}))
+def write_run(folder: Path, *, total: int = 24, **tables: Any) -> Path:
+    return write_run_file(folder, heat_bath(RUN, {"sweeps": {"total": total}}, tables))
 
 
 @pytest.fixture(scope="module")
@@ -232,8 +222,14 @@ def test_a_stream_that_is_cut_off(plain: Path, tmp_path: Path, ranks: int) -> No
     assert 'start.file = "out/configuration.000014.ildg" and another heatbath.seed' in said
     assert {path.name: sha256(path) for path in (folder / "out").iterdir()} == before
     # a new run
-    new = RUN.replace("seed = 7", "seed = 8").replace('"out"', '"new"') + '[start]\ntype = "file"\n'
-    (folder / "new.toml").write_text(new.format(total=5) + 'file = "out/configuration.000014.ildg"\n')
+    new = heat_bath(
+        RUN,
+        heatbath={"seed": 8},
+        start={"type": "file", "file": "out/configuration.000014.ildg"},
+        sweeps={"total": 5},
+        output={"directory": "new"},
+    )
+    (folder / "new.toml").write_text(new)
     run("generate", "new.toml", cwd=folder)
     # a copy
     stream.write_bytes(copy)
@@ -288,7 +284,7 @@ def test_old_results_are_not_overwritten(plain: Path) -> None:
 def test_a_changed_run_is_refused(tmp_path: Path) -> None:
     folder = write_run(tmp_path)
     run("generate", "run.toml", cwd=folder)
-    write_run(tmp_path, RUN.replace("beta = 6.0", "beta = 6.1"), total=30)
+    write_run(tmp_path, action={"beta": 6.1}, total=30)
     found = run("generate", "run.toml", "--resume", cwd=folder, status=1)
     assert ".json: action.beta = 6.0 before and 6.1 now; a changed run needs another folder" in found.stderr
 
@@ -338,31 +334,33 @@ def test_an_output_folder_that_is_a_link_to_nowhere(tmp_path: Path, words: tuple
     ("action", "text"), [("symanzik", "plaquette action alone (wilson); other"), ("x", "'wilson'")]
 )
 def test_an_action_without_a_heat_bath_is_refused(tmp_path: Path, action: str, text: str) -> None:
-    folder = write_run(tmp_path, RUN.replace("beta = 6.0", f'type = "{action}"\nbeta = 6.0'), total=30)
+    folder = write_run(tmp_path, action={"type": action}, total=30)
     assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
 
 
 def test_too_much_memory_is_refused(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, RUN + "[machine]\nmemory_gib = 0.0001\n")
+    folder = write_run(tmp_path, machine={"memory_gib": 0.0001})
     found = run("generate", "run.toml", cwd=folder, status=1)
     assert "MiB per rank; machine.memory_gib allows 0.0001 GiB" in found.stderr
     assert not (folder / "out").exists()
-    huge = RUN.replace("[4, 4, 4, 8]", "[128, 128, 128, 512]")
-    found = run("generate", "run.toml", cwd=write_run(tmp_path, huge), status=1)
+    write_run(tmp_path, lattice={"extents": [128, 128, 128, 512]})
+    found = run("generate", "run.toml", cwd=folder, status=1)
     assert "are available" in found.stderr
 
 
-@pytest.mark.parametrize("grid, text", [("[1, 1, 1, 3]", "3"), ("[0, 1, 1, 1]", "at least one process")])
-def test_a_wrong_grid_is_refused(tmp_path: Path, grid: str, text: str) -> None:
-    folder = write_run(tmp_path, RUN + f"[machine]\ngrid = {grid}\n")
+@pytest.mark.parametrize("grid, text", [([1, 1, 1, 3], "3"), ([0, 1, 1, 1], "at least one process")])
+def test_a_wrong_grid_is_refused(tmp_path: Path, grid: list[int], text: str) -> None:
+    folder = write_run(tmp_path, machine={"grid": grid})
     assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
 
 
 @pytest.mark.parametrize(
-    "start", ['type = "cold"', 'type = "weak"\nspread = 0.1', 'type = "file"\nfile = "first.ildg"']
+    "start",
+    [{"type": "cold"}, {"type": "weak", "spread": 0.1}, {"type": "file", "file": "first.ildg"}],
+    ids=lambda start: start["type"],
 )
-def test_starts(plain: Path, tmp_path: Path, start: str) -> None:
-    folder = write_run(tmp_path, RUN + f"[start]\n{start}\n", total=5)
+def test_starts(plain: Path, tmp_path: Path, start: dict[str, Any]) -> None:
+    folder = write_run(tmp_path, start=start, total=5)
     (folder / "first.ildg").write_bytes((plain / "out" / "configuration.000014.ildg").read_bytes())
     found = json.loads(run("generate", "run.toml", "--json", cwd=folder).stdout)
     assert 0.4 < found["plaquette_last"] < 1.0
@@ -370,8 +368,8 @@ def test_starts(plain: Path, tmp_path: Path, start: str) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_start_of_another_lattice(plain: Path, tmp_path: Path, ranks: int) -> None:
-    text = RUN.replace("[4, 4, 4, 8]", "[4, 4, 4, 4]") + '[start]\ntype = "file"\nfile = "first.ildg"\n'
-    folder = write_run(tmp_path, text)
+    start = {"type": "file", "file": "first.ildg"}
+    folder = write_run(tmp_path, lattice={"extents": [4, 4, 4, 4]}, start=start)
     (folder / "first.ildg").write_bytes((plain / "out" / "configuration.000014.ildg").read_bytes())
     said = run("generate", "run.toml", cwd=folder, ranks=ranks, status=1).stderr
     expected = "start.file (lattice.extents = [4, 4, 4, 4]): first.ildg: expected the lattice 4x4x4x4"
@@ -415,17 +413,17 @@ def test_a_full_disk_loses_nothing(plain: Path, tmp_path: Path, ranks: int) -> N
 
 
 def test_sigterm_finishes_the_sweep(tmp_path: Path) -> None:
-    text = (
-        "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 5\n[sweeps]\n"
-        'total = {}\ncheckpoint_every = {}\nkeep_every = 1000000\n[output]\ndirectory = "{}"\n'
-    )
-    (tmp_path / "long.toml").write_text(text.format(1000000, 1000000, "long"))
+    def write(name: str, total: int) -> None:
+        sweeps = {"total": total, "keep_every": 1000000, "checkpoint_every": 1000000}
+        (tmp_path / f"{name}.toml").write_text(heat_bath(sweeps=sweeps, output={"directory": name}))
+
+    write("long", 1000000)
     found = stopped_by_signal(
         "generate", "long.toml", cwd=tmp_path, when=(tmp_path / "long").exists, after=0.3
     )
     last = found["sweeps"]
     assert 0 < last < 1000000
     assert (tmp_path / "long" / f"checkpoint.{last:06d}.json").exists()
-    (tmp_path / "plain.toml").write_text(text.format(last, 1000000, "plain"))
+    write("plain", last)
     plain = json.loads(run("generate", "plain.toml", "--json", cwd=tmp_path).stdout)
     assert plain["plaquette_last"] == found["plaquette_last"]

@@ -9,49 +9,40 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 from command_line import command, environment, run, stopped_by_signal, write_run_file
 from command_line import stream_content as content
+from run_file_texts import level, trajectories
 
 from trellis.analysis import analyze
 from trellis.errors import RunFileError
 from trellis.generate.trajectory_report import largest_change
 from trellis.run_files import HmcRun, parse_run_file
 
-RUN = """\
-[lattice]
-extents = [4, 4, 4, 8]
-[action]
-type = "{action}"
-beta = {beta}
-[[integrator]]
-scheme = "omelyan2"
-steps = 4
-monomials = ["gauge"]
-[molecular_dynamics]
-length = 0.5
-[trajectories]
-total = {total}
-thermalisation = 3
-keep_every = 4
-checkpoint_every = 2
-reversibility_every = 5
-[random]
-seed = 11
-[output]
-directory = "out"
-"""
+RUN = {
+    "lattice": {"extents": [4, 4, 4, 8]},
+    "action": {"type": "symanzik", "beta": 4.0},
+    "trajectories": {
+        "total": 12,
+        "thermalisation": 3,
+        "keep_every": 4,
+        "checkpoint_every": 2,
+        "reversibility_every": 5,
+    },
+    "random": {"seed": 11},
+}
 
 
-def run_text(text: str = RUN, **values: object) -> str:
-    return text.format(**{"total": 12, "action": "symanzik", "beta": 4.0, **values})
+def run_text(*, total: int = 12, **tables: Any) -> str:
+    return trajectories(RUN, {"trajectories": {"total": total}}, tables)
 
 
-def write_run(folder: Path, text: str = RUN, **values: object) -> Path:
-    return write_run_file(folder, run_text(text, **values))
+def write_run(folder: Path, *, total: int = 12, **tables: Any) -> Path:
+    return write_run_file(folder, run_text(total=total, **tables))
 
 
 @pytest.fixture(scope="module")
@@ -144,30 +135,28 @@ def test_links_without_a_record_are_kept(tmp_path: Path) -> None:
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     """The file was taken for one of a heat bath, and each of its tables refused."""
-    folder = write_run(tmp_path, RUN.replace("[molecular_dynamics]\nlength = 0.5\n", ""))
+    folder = write_run(tmp_path, molecular_dynamics=None)
     said = run("generate", "run.toml", cwd=folder, status=1).stderr
     assert said == "error: run.toml: molecular_dynamics: missing\n"
-    text = run_text()
-    text = text[: text.index("[[integrator]]")] + text[text.index("[trajectories]") :]
-    write_run_file(folder, text + '[[fermions]]\nname = "u"\ntype = "staggered"\nn_f = 4\nmass = 0.1\n')
+    quark = {"name": "u", "type": "staggered", "n_f": 4, "mass": 0.1}
+    write_run(folder, integrator=None, molecular_dynamics=None, fermions=[quark])
     said = run("generate", "run.toml", cwd=folder, status=1).stderr
     expected = "error: run.toml: integrator: missing\nrun.toml: molecular_dynamics: missing\n"
     assert said == expected
 
 
 @pytest.mark.parametrize(
-    "add, remove, expected",
+    "tables, expected",
     [
-        ("[heatbath]\nseed = 1\n", "", "[heatbath] beside [molecular_dynamics]: a run is one of the"),
+        ({"heatbath": {"seed": 1}}, "[heatbath] beside [molecular_dynamics]: a run is one of the"),
         (
-            "[heatbath]\nseed = 1\n[sweeps]\ntotal = 1\nkeep_every = 1\n",
-            "[molecular_dynamics]\nlength = 0.5\n",
+            {"heatbath": {"seed": 1}, "sweeps": {"total": 1, "keep_every": 1}, "molecular_dynamics": None},
             "[integrator] and [trajectories] beside [heatbath] or [sweeps]: the heat bath is quenched",
         ),
     ],
 )
-def test_two_algorithms_in_a_run_file(tmp_path: Path, add: str, remove: str, expected: str) -> None:
-    folder = write_run_file(tmp_path, run_text().replace(remove, "") + add)
+def test_two_algorithms_in_a_run_file(tmp_path: Path, tables: dict[str, Any], expected: str) -> None:
+    folder = write_run(tmp_path, **tables)
     assert expected in run("generate", "run.toml", cwd=folder, status=1).stderr
 
 
@@ -229,8 +218,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
 
 def test_killed_before_the_first_state(plain: Path, tmp_path: Path) -> None:
     """The stream is there after the first trajectory, and can be analysed; it is made again, bit for bit."""
-    late = write_run(tmp_path, RUN.replace("checkpoint_every = 2", "checkpoint_every = 10000"), total=10000)
-    late.joinpath("run.toml").write_text((late / "run.toml").read_text().replace("keep_every = 4\n", ""))
+    late = write_run(tmp_path, trajectories={"total": 10000, "checkpoint_every": 10000, "keep_every": None})
     stream = late / "out" / "stream.h5"
     process = subprocess.Popen(
         command("generate", "run.toml"), cwd=late, env=environment(), stdout=subprocess.DEVNULL
@@ -270,8 +258,7 @@ def test_a_stream_that_is_ahead_of_the_state(plain: Path, tmp_path: Path, ranks:
 
 def test_a_damaged_state_is_not_one_of_the_last_two(plain: Path, tmp_path: Path) -> None:
     """States 6 and then 5 are damaged: 4 is still there."""
-    text = RUN.replace("keep_every = 4\n", "")
-    folder = write_run(tmp_path, text, total=6)
+    folder = write_run(tmp_path, trajectories={"total": 6, "keep_every": None})
     run("generate", "run.toml", cwd=folder)
     (folder / "out" / "checkpoint.000006.ildg").write_text("of a bad disk")
     found = run("generate", "run.toml", "--tune", cwd=folder)
@@ -283,7 +270,7 @@ def test_a_damaged_state_is_not_one_of_the_last_two(plain: Path, tmp_path: Path)
         "checkpoint.000005.json",
     ]
     (folder / "out" / "checkpoint.000005.ildg").unlink()
-    write_run(tmp_path, text)
+    write_run(tmp_path, trajectories={"keep_every": None})
     assert "checkpoint.000005.json.before_1" in run("generate", "run.toml", cwd=folder).stderr
     expected = {name: bits for name, bits in content(plain).items() if "configuration" not in name}
     assert {name: content(folder)[name] for name in expected} == expected
@@ -296,8 +283,7 @@ def newest(folder: Path) -> str:
 def test_a_changed_run_is_refused(tmp_path: Path) -> None:
     folder = write_run(tmp_path, total=4)
     run("generate", "run.toml", cwd=folder)
-    changed = RUN.replace("seed = 11", "seed = 12").replace("steps = 4", "steps = 5")
-    write_run(tmp_path, changed, beta=4.1)
+    write_run(tmp_path, action={"beta": 4.1}, integrator=[level(5)], random={"seed": 12})
     said = run("generate", "run.toml", cwd=folder, status=1).stderr
     assert (
         ".json: action.beta = 4.0 before and 4.1 now, random.seed = 11 before and 12 now: what decides"
@@ -309,15 +295,15 @@ def test_a_changed_run_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_goes_on_with_other_steps(plain: Path, tmp_path: Path) -> None:
     """Keys that do not change the distribution may change and are recorded; the bits follow the new keys."""
-    text = RUN.replace("checkpoint_every = 2", "checkpoint_every = 3")
-    folder = write_run(tmp_path, text, total=5)
+    folder = write_run(tmp_path, trajectories={"total": 5, "checkpoint_every": 3})
     run("generate", "run.toml", cwd=folder)
-    inner = '[[integrator]]\nscheme = "leapfrog"\nsteps = 9\nmonomials = ["gauge"]\n[molecular_dynamics]\n'
-    outer = RUN.index("[[integrator]]"), RUN.index("[molecular_dynamics]")
-    changed = text[: outer[0]] + inner + text[outer[1] :].replace("[molecular_dynamics]\n", "")
-    changed = changed.replace("length = 0.5", "length = 0.7").replace("keep_every = 4", "keep_every = 2")
-    changed = changed.replace("thermalisation = 3", "thermalisation = 6")
-    write_run(tmp_path, changed + "[measure.loops]\nevery = 2\nspatial = 1\ntemporal = 1\n", total=8)
+    changed = {
+        "integrator": [level(9, scheme="leapfrog")],
+        "molecular_dynamics": {"length": 0.7},
+        "measure": {"loops": {"every": 2, "spatial": 1, "temporal": 1}},
+    }
+    course = {"total": 8, "thermalisation": 6, "keep_every": 2, "checkpoint_every": 3}
+    write_run(tmp_path, **changed, trajectories=course)
     tuned = run("generate", "run.toml", "--tune", cwd=folder)
     assert "notice" not in tuned.stderr
     said = run("generate", "run.toml", cwd=folder).stderr.splitlines()
@@ -348,7 +334,7 @@ def test_a_run_goes_on_with_other_steps(plain: Path, tmp_path: Path) -> None:
         assert "changes" not in other.attrs
     found = analyze(folder / "out" / "stream.h5")
     assert "stream.h5: integrator.0.steps: 4 -> 9 from trajectory 6 on" in found.notes
-    write_run(tmp_path, changed.replace("thermalisation = 6", "thermalisation = 4"), total=9)
+    write_run(tmp_path, **changed, trajectories={**course, "total": 9, "thermalisation": 4})
     assert "expected at least 6" in run("generate", "run.toml", cwd=folder, status=1).stderr
 
 
@@ -368,7 +354,7 @@ def test_the_limit_of_iterations_may_change(plain: Path, tmp_path: Path) -> None
     """A run that meets the limit is told to raise it; states of earlier versions have a limit, too."""
     folder = write_run(tmp_path, total=4)
     run("generate", "run.toml", cwd=folder)
-    write_run(tmp_path, RUN + "[metropolis]\nmax_iterations = 30000\n")
+    write_run(tmp_path, metropolis={"max_iterations": 30000})
     run("generate", "run.toml", cwd=folder)
     assert content(folder) == content(plain)
 
@@ -405,9 +391,10 @@ def test_bad_run_files(old: str, new: str, text: str) -> None:
 
 
 def test_a_bad_run_file_is_refused(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, RUN.replace("seed = 11", "seed = 11\nsed = 1"))
+    folder = write_run(tmp_path, random={"sed": 1})
+    line = (folder / "run.toml").read_text().splitlines().index("sed = 1") + 1
     found = run("generate", "run.toml", cwd=folder, status=1)
-    assert found.stderr.startswith("error: run.toml:20: random.sed: unknown key; did you mean 'seed'?")
+    assert found.stderr.startswith(f"error: run.toml:{line}: random.sed: unknown key; did you mean 'seed'?")
     assert not (folder / "out").exists()
 
 
@@ -432,8 +419,10 @@ def test_nothing_to_keep_is_said(tmp_path: Path) -> None:
 
 
 def test_a_step_that_is_too_large_is_named(tmp_path: Path) -> None:
-    text = RUN.replace("steps = 4", "steps = 1").replace("length = 0.5", "length = 2.0")
-    folder = write_run(tmp_path, text.replace("thermalisation = 3", "thermalisation = 0"), total=3)
+    course = {"total": 3, "thermalisation": 0}
+    folder = write_run(
+        tmp_path, integrator=[level(1)], molecular_dynamics={"length": 2.0}, trajectories=course
+    )
     found = run("generate", "run.toml", cwd=folder)
     assert "dH = " in found.stderr
     assert "raise the steps of [[integrator]]" in found.stderr
@@ -465,8 +454,10 @@ def test_trajectories_are_not_for_tuning(tmp_path: Path) -> None:
 
 def test_violations_at_the_begin_of_the_thermalisation(tmp_path: Path) -> None:
     """From the third in a row they are no matter of the start; all are counted at the end."""
-    text = RUN.replace("steps = 4", "steps = 1").replace("length = 0.5", "length = 2.0")
-    folder = write_run(tmp_path, text.replace("thermalisation = 3", "thermalisation = 12"), total=13)
+    course = {"total": 13, "thermalisation": 12}
+    folder = write_run(
+        tmp_path, integrator=[level(1)], molecular_dynamics={"length": 2.0}, trajectories=course
+    )
     said = run("generate", "run.toml", "--trajectories", 6, "--json", cwd=folder).stderr.splitlines()
     early, summary = [line for line in said if "dH" in line]
     assert early.startswith("warning: trajectory 3: dH = ")
@@ -497,8 +488,12 @@ def test_nothing_is_left_to_do(plain: Path) -> None:
 
 def test_tuning_does_not_extrapolate_from_a_large_dH(tmp_path: Path) -> None:
     """Two leapfrog steps of length 1.5 at beta 30: dH of 10^5, which doubled steps do not quarter."""
-    text = run_text(beta=30.0).replace("length = 0.5", "length = 3.0").replace('"omelyan2"', '"leapfrog"')
-    folder = write_run_file(tmp_path, text.replace("steps = 4", "steps = 2"))
+    folder = write_run(
+        tmp_path,
+        action={"beta": 30.0},
+        integrator=[level(2, scheme="leapfrog")],
+        molecular_dynamics={"length": 3.0},
+    )
     found = run("generate", "run.toml", "--tune", "--json", cwd=folder)
     assert json.loads(found.stdout)["levels"][0]["proposed"] == 4
     assert "tune again with them" in found.stderr

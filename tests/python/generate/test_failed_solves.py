@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import run, write_run_file
-from run_file_texts import ENDING_RUN as MORE
-from run_file_texts import FAILING_RUN as RUN
+from run_file_texts import ENDING, FAILING, trajectories
 
 import trellis as tr
 from trellis.evolve.hmc import HMC, Level, gauge_monomial
 from trellis.generate.failed_solve import keeping_failed_solves
+
+RUN = trajectories(FAILING)
 
 
 def failed_files(folder: Path) -> list[str]:
@@ -50,11 +51,12 @@ def test_a_solve_that_failed_can_be_repeated(failed: tuple[Path, str]) -> None:
 
 def test_a_chain_goes_on_beside_kept_solves(failed: tuple[Path, str], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(failed[0], tmp_path / "run"))
-    (folder / "run.toml").write_text(MORE)
+    (folder / "run.toml").write_text(trajectories(ENDING))
     run("generate", "run.toml", cwd=folder)
-    (folder / "run.toml").write_text(MORE.replace("total = 2", "total = 3"))
+    more = trajectories(ENDING, trajectories={"total": 3})
+    (folder / "run.toml").write_text(more)
     run("generate", "run.toml", "--resume", cwd=folder)
-    undisturbed = write_run_file(tmp_path / "other", MORE.replace("total = 2", "total = 3"))
+    undisturbed = write_run_file(tmp_path / "other", more)
     run("generate", "run.toml", cwd=undisturbed)
     for name in ("checkpoint.000002.ildg", "checkpoint.000003.ildg"):
         assert (folder / "out" / name).read_bytes() == (undisturbed / "out" / name).read_bytes()
@@ -90,8 +92,8 @@ def test_what_cannot_be_kept_hides_nothing(tmp_path: Path) -> None:
 def test_a_failed_trajectory_leaves_no_kicks_behind(tmp_path: Path) -> None:
     """The inner level's kicks that were due with the failed force do not enter the next trajectory."""
     path, cold = tmp_path / "run.toml", tr.cold((4, 4, 4, 4))
-    loose = RUN.replace("[metropolis]\nresidual = 1e-7", "[metropolis]\nresidual = 1e-2")
-    path.write_text(loose.replace("= 22", "= 16"))  # enough for the force on cold links
+    limits = {"residual": 1e-2, "max_iterations": 16}  # enough for the force on cold links
+    path.write_text(trajectories(FAILING, metropolis=limits))
     light, gauge = tr.hamiltonian(path, cold)["light"], gauge_monomial(beta=4.0)
 
     def chain() -> HMC:

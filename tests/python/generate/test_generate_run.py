@@ -12,49 +12,23 @@ from pathlib import Path
 import pytest
 from command_line import INTERRUPTS, run_program, stream_content
 from command_line import run as run_command
+from run_file_texts import heat_bath, level, trajectories
 
 import trellis as tr
 from trellis.generate import Step
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, parse_run_file
 
-SWEEPS = """\
-[lattice]
-extents = [2, 2, 2, 4]
-[action]
-beta = 6.0
-[heatbath]
-seed = 7
-[sweeps]
-total = 6
-thermalisation = 1
-keep_every = 2
-checkpoint_every = 2
-print_every = 3
-[output]
-directory = "out"
-"""
-TRAJECTORIES = """\
-[lattice]
-extents = [2, 2, 2, 4]
-[action]
-type = "symanzik"
-beta = 4.0
-[[integrator]]
-steps = 4
-lambda = 0.19
-monomials = ["gauge"]
-[molecular_dynamics]
-length = 0.5
-[trajectories]
-total = 6
-thermalisation = 2
-keep_every = 2
-checkpoint_every = 5
-[random]
-seed = 11
-[output]
-directory = "out"
-"""
+LATTICE = {"extents": [2, 2, 2, 4]}
+SWEEPS = heat_bath(
+    lattice=LATTICE,
+    sweeps={"total": 6, "thermalisation": 1, "keep_every": 2, "checkpoint_every": 2, "print_every": 3},
+)
+TRAJECTORIES = trajectories(
+    lattice=LATTICE,
+    action={"type": "symanzik", "beta": 4.0},
+    integrator=[level(4) | {"lambda": 0.19}],
+    trajectories={"total": 6, "thermalisation": 2, "keep_every": 2, "checkpoint_every": 5},
+)
 RUNS = {"sweep": (SWEEPS, GenerateRun), "trajectory": (TRAJECTORIES, HmcRun)}
 Make = Callable[..., tr.generate.HeatBathResult | tr.generate.TrajectoriesResult]
 
@@ -191,11 +165,8 @@ def test_an_error_of_on_progress_before_the_work_begins(kind: str, tmp_path: Pat
 
 def test_an_error_of_the_run_comes_before_one_of_on_progress(kind: str, tmp_path: Path) -> None:
     """The run's own error is raised, and the other one is a note of it."""
-    if kind == "sweep":
-        text = SWEEPS.replace("[sweeps]", "[machine]\nmemory_gib = 1e-6\n[sweeps]")
-    else:
-        text = TRAJECTORIES.replace("[random]", "[machine]\nmemory_gib = 1e-6\n[random]")
-    (tmp_path / "run.toml").write_text(text)
+    small = "\n[machine]\nmemory_gib = 1e-6\n"
+    (tmp_path / "run.toml").write_text(RUNS[kind][0] + small)
 
     def fail(step: Step) -> None:
         raise ZeroDivisionError("of a user")

@@ -12,6 +12,7 @@ from typing import Any
 import h5py
 import pytest
 from command_line import command, environment, run, stream_content, write_run_file
+from run_file_texts import level, trajectories
 
 import trellis as tr
 
@@ -115,27 +116,10 @@ def test_every_loop_ends_and_work_goes_on(tmp_path: Path, ranks: int, which: str
     assert 0 < found[0]["lines"][1]["steps"] < 900_000
 
 
-GENERATE = """\
-[lattice]
-extents = [4, 4, 4, 4]
-[action]
-type = "wilson"
-beta = 5.6
-[[integrator]]
-scheme = "leapfrog"
-steps = 4
-monomials = ["gauge"]
-[molecular_dynamics]
-length = 0.5
-[trajectories]
-total = 4
-keep_every = 4
-checkpoint_every = 1
-[random]
-seed = 11
-[output]
-directory = "out"
-"""
+GENERATE = trajectories(
+    integrator=[level(4, scheme="leapfrog")],
+    trajectories={"total": 4, "keep_every": 4},
+)
 MEASURE = """\
 [configurations]
 files = "field.*"

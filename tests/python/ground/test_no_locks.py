@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from campaign_tools import write
 from command_line import run, write_run_file
+from run_file_texts import heat_bath
 
 import trellis as tr
 
@@ -40,10 +41,12 @@ static int locks(int command) {
 PASS(fcntl)
 PASS(fcntl64)
 """
-GENERATE = (
-    "[lattice]\nextents = [4, 4, 4, 4]\n[action]\nbeta = 6.0\n[heatbath]\nseed = 5\n[sweeps]\n"
-    'total = {}\ncheckpoint_every = 1\nkeep_every = 1\n[output]\ndirectory = "out"\n'
-)
+
+
+def generate(total: int) -> str:
+    return heat_bath(sweeps={"total": total, "keep_every": 1, "checkpoint_every": 1})
+
+
 MEASURE = (
     '[configurations]\nfiles = "out/*.ildg"\n'
     '[fermion]\ntype = "wilson"\nkappa = 0.1\n[correlators]\nmesons = ["pion"]\n'
@@ -68,7 +71,7 @@ def no_locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_runs_go_on_with_a_warning(tmp_path: Path, no_locks: Path, number: int, ranks: int) -> None:
     """HDF5 takes no locks, even where the environment asks for them; nothing is called damaged."""
     where = {"LD_PRELOAD": str(no_locks), "NO_LOCKS_ERRNO": str(number), "HDF5_USE_FILE_LOCKING": "TRUE"}
-    folder = write_run_file(tmp_path, GENERATE.format(2))
+    folder = write_run_file(tmp_path, generate(2))
     (folder / "measure.toml").write_text(MEASURE)
 
     def said(*words: object) -> str:
@@ -78,7 +81,7 @@ def test_runs_go_on_with_a_warning(tmp_path: Path, no_locks: Path, number: int, 
         return text
 
     said("generate", "run.toml")
-    (folder / "run.toml").write_text(GENERATE.format(3))
+    (folder / "run.toml").write_text(generate(3))
     said("generate", "run.toml", "--resume")
     said("measure", "measure.toml", "--last", 2)
     assert "measure.lock" in said("measure", "measure.toml", "--resume")
@@ -90,7 +93,7 @@ def test_campaigns_and_analyses(tmp_path: Path, no_locks: Path) -> None:
     write(tmp_path, '[[task]]\nname = "a"\ncommand = "echo x > {output}"\noutputs = ["a"]\n')
     run("campaign", "run", "campaign.toml", cwd=tmp_path, **where)
     run("campaign", "report", "campaign.toml", cwd=tmp_path, **where)
-    write_run_file(tmp_path, GENERATE.format(8))
+    write_run_file(tmp_path, generate(8))
     run("generate", "run.toml", cwd=tmp_path, **where)
     run("analyze", "out/stream.h5", cwd=tmp_path, **where)
     code = (

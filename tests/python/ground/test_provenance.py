@@ -12,24 +12,15 @@ from types import SimpleNamespace
 import h5py
 import pytest
 from command_line import run, sha256
+from run_file_texts import heat_bath
 
 import trellis as tr
 from trellis.ground.provenance import revision
 
-GENERATE = """\
-# A comment that is kept: the text of the run file is stored, not what became of it.
-[lattice]
-extents = [4, 4, 4, 4]
-[action]
-beta = 5.7
-[heatbath]
-seed = 11
-[sweeps]
-total = 4
-keep_every = 2
-[output]
-directory = "ensemble"
-"""
+#: The text of the run file is stored, with its comment, and not what became of it.
+GENERATE = "# A comment that is kept.\n" + heat_bath(
+    action={"beta": 5.7}, heatbath={"seed": 11}, output={"directory": "ensemble"}
+)
 MEASURE = """\
 [configurations]
 files = "ensemble/*.ildg"

@@ -12,23 +12,16 @@ import h5py
 import numpy as np
 import pytest
 from command_line import command, environment, run, stopped_by_signal
+from run_file_texts import heat_bath
 
 import trellis as tr
 from trellis.measure.speed import Speed, speed_in_json
 
-GENERATE = """\
-[lattice]
-extents = [4, 4, 4, 8]
-[action]
-beta = 6.0
-[heatbath]
-seed = 3
-[sweeps]
-total = 12
-keep_every = 6
-[output]
-directory = "ensemble"
-"""
+GENERATE = heat_bath(
+    lattice={"extents": [4, 4, 4, 8]},
+    sweeps={"total": 12, "keep_every": 6},
+    output={"directory": "ensemble"},
+)
 MEASURE = """\
 [configurations]
 files = "ensemble/configuration.*.ildg"

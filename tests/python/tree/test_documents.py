@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from inputs_of_peers import MILC, OPENACC, OPENQCD
-from run_file_texts import ENDING_RUN
+from run_file_texts import ENDING, trajectories
 
 import trellis as tr
 from trellis.analysis.synthetic import write_synthetic_measurements
@@ -39,7 +39,7 @@ def inputs_of_others(folder: Path) -> None:
 def sea_quarks(folder: Path) -> None:
     """Beside inputs of other programs what a solve that failed leaves."""
     inputs_of_others(folder)
-    (folder / "run.toml").write_text(ENDING_RUN)
+    (folder / "run.toml").write_text(trajectories(ENDING))
     (folder / "out").mkdir()
     for name in ("start.ildg", "ildg"):
         tr.weak_field((4, 4, 4, 4), seed=1).write(folder / "out" / f"failed_solve.000012.{name}")
