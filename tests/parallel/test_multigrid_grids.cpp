@@ -1,0 +1,63 @@
+// ranks: 1 2 3 4 8
+/// Multigrid on every process grid has the bits of a single process, also where ranks have an odd number of coarse sites.
+#include <gtest/gtest.h>
+
+#include "tests/support/product_fields.hpp"
+#include "tests/support/random_fields.hpp"
+#include "trellis/comm/single/single_communicator.hpp"
+#include "trellis/multigrid/multigrid.hpp"
+#include "trellis/solver/solve.hpp"
+
+namespace trellis {
+namespace {
+
+struct Problem {
+  Coord extents, block;
+};
+
+struct Result {
+  std::vector<double> solution, residuals;
+  int iterations = 0;
+};
+
+Result solve_on(const LatticePtr& lattice, const Problem& problem, int lanes) {
+  WilsonParams params{.mass = 0.05, .csw_spatial = 1.0, .csw_temporal = 1.0};
+  const GaugeField U = test::to_product(lattice, test::random_gauge(problem.extents, 31, 0.3), lanes);
+  const WilsonOperator M(U, params, {.lanes = lanes});
+  MultigridParams p;
+  p.block = problem.block;
+  p.vectors = 6;
+  p.sweeps = 1;
+  const MultigridPtr multigrid = Multigrid::make(M, p);
+  SpinorField b = M.make_field(2), x = SpinorField::like(b);
+  for (int r = 0; r < 2; ++r) test::to_product(b, test::random_spinors(problem.extents, uint64_t(32 + r)), r);
+  const SolveReport report = solve(MultigridSpec{.multigrid = multigrid, .tolerance = 1e-8, .fallback = false}, M, x, b);
+  EXPECT_TRUE(report.converged) << report.summary();
+  return {test::canonical_part(x, 1), multigrid->report().residual, report.iterations};
+}
+
+std::vector<double> local_part(const Geometry& g, const std::vector<double>& whole) {
+  std::vector<double> part;
+  for (int64_t site = 0; site < g.local_volume(); ++site) {
+    const double* p = &whole[size_t(g.global_index(site_coord(site, g.local()))) * 24];
+    part.insert(part.end(), p, p + 24);
+  }
+  return part;
+}
+
+TEST(MultigridGrids, every_grid_gives_the_bits_of_one_process) {
+  for (const Problem& problem : {Problem{{8, 4, 4, 8}, {2, 2, 2, 2}}, Problem{{12, 4, 4, 4}, {2, 2, 2, 2}}}) {
+    const auto alone = make_lattice(problem.extents, {1, 1, 1, 1}, std::make_shared<SingleCommunicator>());
+    const Result expected = solve_on(alone, problem, 1);
+    for (const Coord& grid : legal_process_grids(problem.extents, world()->size())) {
+      const auto lattice = make_lattice(problem.extents, grid);
+      const Result found = solve_on(lattice, problem, 0);
+      EXPECT_EQ(found.iterations, expected.iterations) << to_string(grid);
+      EXPECT_EQ(found.residuals, expected.residuals) << to_string(grid);
+      EXPECT_TRUE(found.solution == local_part(lattice->geometry(), expected.solution)) << to_string(grid);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trellis
