@@ -1,5 +1,6 @@
 // ranks: 1 2 3 4 8
-/// Multigrid on every process grid has the bits of a single process, also where ranks have an odd number of coarse sites.
+/// Multigrid on every process grid has the bits of a single process, also where ranks have an odd number of
+/// coarse sites.
 #include <gtest/gtest.h>
 
 #include "tests/support/product_fields.hpp"
@@ -31,7 +32,8 @@ Result solve_on(const LatticePtr& lattice, const Problem& problem, int lanes) {
   const MultigridPtr multigrid = Multigrid::make(M, p);
   SpinorField b = M.make_field(2), x = SpinorField::like(b);
   for (int r = 0; r < 2; ++r) test::to_product(b, test::random_spinors(problem.extents, uint64_t(32 + r)), r);
-  const SolveReport report = solve(MultigridSpec{.multigrid = multigrid, .tolerance = 1e-8, .fallback = false}, M, x, b);
+  const SolveReport report =
+      solve(MultigridSpec{.multigrid = multigrid, .tolerance = 1e-8, .fallback = false}, M, x, b);
   EXPECT_TRUE(report.converged) << report.summary();
   return {test::canonical_part(x, 1), multigrid->report().residual, report.iterations};
 }

@@ -43,7 +43,11 @@ def test_solutions_are_those_of_other_solvers_in_few_iterations(M, mg):
 
 
 def test_another_mass_and_both_twisted_masses_take_it_as_it_is(links, mg):
-    for parameters in ({"kappa": 0.1330}, {"kappa": 0.1345, "twisted_mass": 0.03}, {"kappa": 0.1345, "twisted_mass": -0.03}):
+    for parameters in (
+        {"kappa": 0.1330},
+        {"kappa": 0.1345, "twisted_mass": 0.03},
+        {"kappa": 0.1345, "twisted_mass": -0.03},
+    ):
         M = tr.WilsonClover(links, **parameters, **CLOVER)
         _, report = tr.gcr(tolerance=1e-9, preconditioner=mg, fallback=False)(M).solve(column(M))
         assert report.iterations < 30, parameters
@@ -74,7 +78,9 @@ def test_moved_links_are_refused_and_an_update_serves_them(links, M, mg):
     solve = tr.gcr(tolerance=1e-8, preconditioner=mg)
     with pytest.raises(tr.BadArgument, match="links of plaquette"):
         solve(other)
-    _, report = tr.gcr(tolerance=1e-8, preconditioner=mg.update(other), fallback=False)(other).solve(column(other))
+    _, report = tr.gcr(tolerance=1e-8, preconditioner=mg.update(other), fallback=False)(other).solve(
+        column(other)
+    )
     assert report.iterations < 40
 
 
