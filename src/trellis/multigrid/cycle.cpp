@@ -1,7 +1,9 @@
 #include "trellis/multigrid/cycle.hpp"
 
+#include "trellis/base/clock.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/gcr.hpp"
+#include "trellis/solver/methods/mixed_precision.hpp"
 #include "trellis/solver/methods/mr.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
@@ -29,32 +31,48 @@ Cost transfer_cost(const Prolongator& P, int columns) {
 
 }  // namespace
 
-SolverSpec smoother(int steps) {
+SolverSpec smoother(int steps, Precision storage) {
   MrSpec mr;
   mr.iterations = steps;
+  if (is_16_bit(storage)) return EvenOddSpec{MixedPrecisionSpec{mr, storage}};
   return EvenOddSpec{mr};
 }
 
 TwoLevelCycle::TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse,
-                             const MultigridParams& params, double coarse_tolerance, int columns)
+                             const MultigridParams& params, CycleUse use, int columns, MultigridProfile* profile)
     : fine_{fine},
       P_{P},
-      coarse_solver_{coarse_solver(params, coarse_tolerance)->inside(coarse, columns)},
-      smoother_{smoother(params.smoothing)->inside(fine, columns)},
+      coarse_solver_{coarse_solver(params, use == CycleUse::setup ? params.setup_coarse_tolerance : params.coarse_tolerance)
+                         ->inside(coarse, columns)},
+      smoother_{smoother(params.smoothing, use == CycleUse::setup ? params.storage : params.smoother_storage)->inside(fine, columns)},
       coarse_residual_{P.make_coarse_field(columns)},
       coarse_solution_{SiteField::like(coarse_residual_)},
       residual_{fine->make_field(columns)},
-      step_{SpinorField::like(residual_)} {}
+      step_{SpinorField::like(residual_)},
+      profile_{profile} {}
 
 void TwoLevelCycle::apply(SpinorField& z, const SpinorField& r, SolveCost& cost) {
   const Coefficients one(size_t(r.rhs()), 1.0);
+  MultigridProfile nowhere, &profile = profile_ ? *profile_ : nowhere;
+  Stopwatch watch;
+  const auto book = [&](double& seconds) {
+    seconds += watch.seconds();
+    watch = Stopwatch();
+  };
   P_.restrict_to(coarse_residual_, r);
+  book(profile.transfer);
   coarse_solver_->apply(coarse_solution_, coarse_residual_, cost);
+  book(profile.coarse);
   P_.prolong_to(z, coarse_solution_);
+  book(profile.transfer);
   fine_->apply(residual_, z);
   combine(residual_, one, r, negative(one), residual_);
+  book(profile.residual);
   smoother_->apply(step_, residual_, cost);
   combine(z, one, z, one, step_);
+  book(profile.smoother);
+  ++profile.cycles;
+  profile.columns += r.rhs();
   cost += 2 * transfer_cost(P_, r.rhs());
   cost.add_applications(*fine_, r.rhs(), 1);
   cost.add_linear_algebra(r, 6, 4, 2, 0);

@@ -5,11 +5,14 @@
 
 namespace trellis {
 
+/// A set-up works in the storage of the test vectors, whose small parts it improves; solves may smooth in 16 bits.
+enum class CycleUse { setup, solve };
+
 class TwoLevelCycle final : public ApproximateInverse {
  public:
   /// For fields like those of `fine` with so many right-hand sides. Everything given outlives the cycle.
   TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse,
-                const MultigridParams& params, double coarse_tolerance, int columns);
+                const MultigridParams& params, CycleUse use, int columns, MultigridProfile* profile = nullptr);
   void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override;
 
  private:
@@ -18,9 +21,10 @@ class TwoLevelCycle final : public ApproximateInverse {
   std::unique_ptr<ApproximateInverse> coarse_solver_, smoother_;
   SiteField coarse_residual_, coarse_solution_;
   SpinorField residual_, step_;
+  MultigridProfile* profile_;  ///< may be null
 };
 
 /// z ~ M^-1 r by even-odd minimal residual from zero.
-SolverSpec smoother(int steps);
+SolverSpec smoother(int steps, Precision storage = Precision::single_precision);
 
 }  // namespace trellis

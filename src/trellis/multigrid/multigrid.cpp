@@ -13,23 +13,18 @@ namespace trellis {
 
 namespace {
 
-/// Everything of a cycle for one operator; fields are converted where its site order is not that of the
-/// prolongator.
+/// A cycle and the multigrid that it belongs to; fields are converted where the solver outside has another storage or
+/// site order.
 class BoundCycle final : public ApproximateInverse {
  public:
-  BoundCycle(MultigridPtr multigrid, LinearOperatorPtr own, const LinearOperator& A, int columns)
+  BoundCycle(MultigridPtr multigrid, MultigridProfile& profile, const LinearOperator& A, int columns)
       : multigrid_{std::move(multigrid)},
-        fine_{own ? OperatorCopies(std::move(own)) : OperatorCopies(A)},
-        coarse_{LinearOperatorPtr(std::make_shared<CoarseOperator>(multigrid_->coarse()))},
-        cycle_{fine_,
-               multigrid_->prolongator(),
-               coarse_,
-               multigrid_->params(),
-               multigrid_->params().coarse_tolerance,
-               columns} {
-    if (&*fine_ == &A) return;
-    residual_.emplace(fine_->make_field(columns));
-    step_.emplace(fine_->make_field(columns));
+        cycle_{multigrid_->fine(), multigrid_->prolongator(), multigrid_->coarse_operator(), multigrid_->params(), CycleUse::solve,
+               columns, &profile} {
+    const SpinorField probe = A.make_field(1), &own = multigrid_->prolongator().columns();
+    if (probe.layout_ptr() == own.layout_ptr() && probe.precision() == own.precision()) return;
+    residual_.emplace(multigrid_->fine()->make_field(columns));
+    step_.emplace(SpinorField::like(*residual_));
   }
 
   void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override {
@@ -42,7 +37,6 @@ class BoundCycle final : public ApproximateInverse {
 
  private:
   MultigridPtr multigrid_;
-  OperatorCopies fine_, coarse_;
   TwoLevelCycle cycle_;
   std::optional<SpinorField> residual_, step_;
 };
@@ -74,7 +68,9 @@ Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix,
       matrix_{std::move(matrix)},
       prolongator_{std::move(prolongator)},
       coarse_{std::move(coarse)},
-      report_{std::move(report)} {}
+      report_{std::move(report)},
+      fine_copies_{LinearOperatorPtr(std::make_shared<WilsonOperator>(matrix_))},
+      coarse_copies_{LinearOperatorPtr(std::make_shared<CoarseOperator>(coarse_))} {}
 
 MultigridPtr Multigrid::make(const WilsonOperator& M, const MultigridParams& params) {
   return MultigridSetup(*M.matrix(), params).from_noise();
@@ -103,7 +99,10 @@ MultigridPtr Multigrid::at(const WilsonOperator& M) const {
   const CoarseMatrixPtr coarse =
       coarse_->shifted(wanted.mass - own.mass, wanted.twisted_mass - own.twisted_mass);
   const auto matrix = std::make_shared<WilsonMatrix>(*matrix_->gauge_field(), wanted, matrix_->choice());
-  return MultigridPtr(new Multigrid(params_, matrix, prolongator_, coarse, report_));
+  const auto shifted = std::shared_ptr<Multigrid>(new Multigrid(params_, matrix, prolongator_, coarse, report_));
+  shifted->profile_ = profile_;
+  shifted_ = shifted;
+  return shifted_;
 }
 
 PreparedPtr Multigrid::updated(const LinearOperatorPtr& A) const {
@@ -111,13 +110,8 @@ PreparedPtr Multigrid::updated(const LinearOperatorPtr& A) const {
 }
 
 std::unique_ptr<ApproximateInverse> Multigrid::cycle(const LinearOperator& A, int columns) const {
-  MultigridPtr own = at(wilson_operator(A));
-  const SpinorField probe = A.make_field(1);
-  const SpinorField& columns_of_P = prolongator_->columns();
-  const bool is_alike =
-      probe.layout_ptr() == columns_of_P.layout_ptr() && probe.precision() == columns_of_P.precision();
-  LinearOperatorPtr converted = is_alike ? nullptr : std::make_shared<WilsonOperator>(own->matrix());
-  return std::make_unique<BoundCycle>(std::move(own), std::move(converted), A, columns);
+  const MultigridPtr own = at(wilson_operator(A));
+  return std::make_unique<BoundCycle>(own, *own->profile_, A, columns);
 }
 
 namespace {

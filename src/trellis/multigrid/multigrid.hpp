@@ -8,6 +8,7 @@
 #include "trellis/multigrid/coarse_operator.hpp"
 #include "trellis/multigrid/prolongator.hpp"
 #include "trellis/operator/wilson.hpp"
+#include "trellis/solver/operator_copies.hpp"
 #include "trellis/solver/preconditioner.hpp"
 #include "trellis/solver/prepared.hpp"
 
@@ -20,7 +21,8 @@ struct MultigridParams {
   int smoothing = 8;        ///< steps of even-odd minimal residual after the coarse correction
   double coarse_tolerance = 0.2, setup_coarse_tolerance = 0.2;
   int coarse_iterations = 60, coarse_restart = 16;
-  Precision storage = Precision::single_precision;  ///< of the test vectors and of all work inside
+  Precision storage = Precision::single_precision;  ///< of the test vectors and of the work inside
+  Precision smoother_storage = Precision::half_precision;  ///< of the smoother in solves; set-up smooths in `storage`
   uint64_t seed = 1;
 
   bool operator==(const MultigridParams&) const = default;
@@ -37,6 +39,13 @@ struct MultigridSetupReport {
   Cost cost;
 };
 
+/// What the cycles of solves took, on this rank.
+struct MultigridProfile {
+  int64_t cycles = 0;
+  int64_t columns = 0;  ///< summed over cycles
+  double transfer = 0, coarse = 0, residual = 0, smoother = 0;  ///< seconds: P and P^dagger, D_c^-1, r - M x, smoother
+};
+
 class Multigrid final : public Prepared, public std::enable_shared_from_this<Multigrid> {
  public:
   /// Set-up: from random vectors, the same on any ranks, threads and lanes. Collective.
@@ -48,16 +57,25 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   /// exactly.
   std::shared_ptr<const Multigrid> at(const WilsonOperator& M) const;
 
+  Multigrid(const Multigrid&) = delete;
+  Multigrid& operator=(const Multigrid&) = delete;
+
   std::string name() const override;
   void require_belong_to(const LinearOperator& A) const override;
   /// For links that have moved a little: one sweep from the present vectors. @pre A is a WilsonOperator
   PreparedPtr updated(const LinearOperatorPtr& A) const override;
   size_t memory() const override { return prolongator_->bytes() + coarse_->bytes(); }
 
+  /// The operator and its coarse operator with all that solvers make of them.
+  const OperatorCopies& fine() const { return fine_copies_; }
+  const OperatorCopies& coarse_operator() const { return coarse_copies_; }
+
   /// One cycle for A, in A's storage.
   std::unique_ptr<ApproximateInverse> cycle(const LinearOperator& A, int columns) const;
 
   const MultigridParams& params() const { return params_; }
+  /// Of all solves so far, with those of shifted operators.
+  const MultigridProfile& profile() const { return *profile_; }
   const MultigridSetupReport& report() const { return report_; }
   const Prolongator& prolongator() const { return *prolongator_; }
   const CoarseMatrixPtr& coarse() const { return coarse_; }
@@ -72,6 +90,9 @@ class Multigrid final : public Prepared, public std::enable_shared_from_this<Mul
   std::shared_ptr<const Prolongator> prolongator_;
   CoarseMatrixPtr coarse_;
   MultigridSetupReport report_;
+  OperatorCopies fine_copies_, coarse_copies_;  ///< made once for all cycles
+  std::shared_ptr<MultigridProfile> profile_ = std::make_shared<MultigridProfile>();
+  mutable std::shared_ptr<const Multigrid> shifted_;  ///< the last that at() made
 };
 using MultigridPtr = std::shared_ptr<const Multigrid>;
 
