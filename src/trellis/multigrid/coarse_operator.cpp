@@ -66,6 +66,18 @@ void for_each_position(const SiteLayout& layout, F&& f) {
     for (int site = 0; site < layout.blocks(parity); ++site) f(SitePosition{parity, site, 0});
 }
 
+FieldSpec spec_in(const SiteField& field, Precision storage) {
+  FieldSpec spec = field.spec();
+  spec.precision = storage;
+  return spec;
+}
+
+SiteField in_storage(const SiteField& field, Precision storage) {
+  SiteField out(field.lattice_ptr(), spec_in(field, storage));
+  convert(out, field);
+  return out;
+}
+
 /// Of each site, and the largest condition here.
 double invert(SiteField& inverse, const SiteField& diagonal, int n) {
   double worst = 0;
@@ -83,11 +95,14 @@ double invert(SiteField& inverse, const SiteField& diagonal, int n) {
 
 }  // namespace
 
-CoarseMatrix::CoarseMatrix(SiteField links, SiteField diagonal)
+CoarseMatrix::CoarseMatrix(const SiteField& links, SiteField diagonal, Precision storage)
     : vectors_{vectors_of(diagonal)},
-      links_{std::move(links)},
+      links_{in_storage(links, storage)},
       diagonal_{std::move(diagonal)},
-      inverse_{SiteField::like(diagonal_)} {
+      inverse_{diagonal_.lattice_ptr(), spec_in(diagonal_, storage)} {
+  TRELLIS_REQUIRE(storage == diagonal_.precision() ||
+                      (storage == Precision::half_precision && diagonal_.precision() == Precision::single_precision),
+                  "coarse matrices in ", name_of(storage), " do not multiply vectors in ", name_of(diagonal_.precision()));
   const Lattice& lattice = links_.lattice();
   condition_ = lattice.communicator().maximum(invert(inverse_, diagonal_, vectors_));
   if (!std::isfinite(condition_))
@@ -109,12 +124,11 @@ CoarseMatrix::CoarseMatrix(SiteField links, SiteField diagonal)
 }
 
 CoarseMatrixPtr CoarseMatrix::converted(Precision precision) const {
-  FieldSpec of_links = links_.spec(), of_diagonal = diagonal_.spec();
-  of_links.precision = of_diagonal.precision = precision;
-  SiteField links(lattice_ptr(), of_links), diagonal(lattice_ptr(), of_diagonal);
-  convert(links, links_);
-  convert(diagonal, diagonal_);
-  return std::make_shared<CoarseMatrix>(std::move(links), std::move(diagonal));
+  return std::make_shared<CoarseMatrix>(links_, in_storage(diagonal_, precision), precision);
+}
+
+CoarseMatrixPtr CoarseMatrix::stored_in(Precision storage) const {
+  return std::make_shared<CoarseMatrix>(links_, diagonal_, storage);
 }
 
 CoarseMatrixPtr CoarseMatrix::shifted(double mass, double twist) const {
@@ -127,7 +141,7 @@ CoarseMatrixPtr CoarseMatrix::shifted(double mass, double twist) const {
       set_matrix(field, at, A);
     });
   });
-  return std::make_shared<CoarseMatrix>(links_, std::move(diagonal));
+  return std::make_shared<CoarseMatrix>(links_, std::move(diagonal), links_.precision());
 }
 
 FieldSpec CoarseMatrix::field_spec(Subset subset, int rhs) const {
@@ -159,6 +173,7 @@ void CoarseMatrix::hop(SiteField& out, int parity, const SiteField& in, const Si
   if (add) call.add = add->raw(parity);
   call.out = out.raw(parity);
   call.hop = hop;
+  call.is_half = links_.precision() == Precision::half_precision;
   call.is_dagger = is_dagger;
   call.vectors = vectors_;
   call.rhs = in.rhs();
@@ -171,7 +186,9 @@ void CoarseMatrix::hop(SiteField& out, int parity, const SiteField& in, const Si
 void CoarseMatrix::multiply(SiteField& out, int parity, const SiteField& in, const SiteField* add,
                             bool is_inverse, bool is_dagger) const {
   CoarseMatrixCall call;
-  call.matrix = (is_inverse ? inverse_ : diagonal_).raw(parity);
+  const SiteField& matrix = is_inverse ? inverse_ : diagonal_;
+  call.matrix = matrix.raw(parity);
+  call.is_half = matrix.precision() == Precision::half_precision;
   call.in = in.raw(parity);
   if (add) call.add = add->raw(parity);
   call.out = out.raw(parity);

@@ -16,10 +16,13 @@ namespace trellis {
 /// Matrices of 2 n rows as fields of coarse sites, by columns, [column][row][re, im].
 class CoarseMatrix {
  public:
-  /// @param links F_mu as the right-hand sides of a full field; @param diagonal A. Collective.
+  /// @param links F_mu as the right-hand sides of a full field; @param diagonal A, in the storage of vectors
+  /// @param storage in which F and A^-1 are kept: that of `diagonal`, or half for vectors in single. Collective.
   /// @throws NumericError: some A cannot be inverted
-  CoarseMatrix(SiteField links, SiteField diagonal);
+  CoarseMatrix(const SiteField& links, SiteField diagonal, Precision storage);
   std::shared_ptr<const CoarseMatrix> converted(Precision precision) const;
+  /// With F and A^-1 in another storage, vectors being the same.
+  std::shared_ptr<const CoarseMatrix> stored_in(Precision storage) const;
   /// With A + mass + i twist g5.
   std::shared_ptr<const CoarseMatrix> shifted(double mass, double twist) const;
 

@@ -134,7 +134,7 @@ CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P) {
     }
   });
   on_host(diagonal, [&](SiteField& host) { fields.set_diagonal(host); });
-  return std::make_shared<CoarseMatrix>(std::move(links), std::move(diagonal));
+  return std::make_shared<CoarseMatrix>(links, std::move(diagonal), columns.precision());
 }
 
 }  // namespace trellis

@@ -22,6 +22,7 @@ struct CoarseHopCall {
   RawField links, links_there, link_ghosts;  ///< F of the parity of out, of the other one, and beyond
   RawField add, out;                         ///< out = add + hop H in; add may be null, or out
   double hop = 1;
+  bool is_half = false;  ///< links in 16-bit fixed point
   bool is_dagger = false;  ///< H^dagger = g5 H g5
   int vectors = 0, rhs = 1;
 };
@@ -29,6 +30,7 @@ struct CoarseHopCall {
 /// out = add + M in, or M^dagger in. @pre out is not in
 struct CoarseMatrixCall {
   RawField matrix, in, add, out;
+  bool is_half = false;  ///< the matrix in 16-bit fixed point
   bool is_dagger = false;
   int vectors = 0, rhs = 1;
 };
@@ -45,48 +47,56 @@ TRELLIS_SITE_FN Scalar sum_in_halves(Scalar (&part)[partial_sums]) {
 }
 
 /// Products of one row, for layouts with a thread a row.
-template <class Layout, class Storage>
+template <class Layout, class Storage, class MatrixStorage>
 struct CoarseRow {
   using Vectors = SiteElements<Layout, Storage>;
+  using Matrices = SiteElements<Layout, MatrixStorage>;
   int n;  ///< rows
 
-  TRELLIS_SITE_FN Complex<Storage> times(const Vectors& matrix, int m_site, int m_slot, const Vectors& x,
-                                         int site, int slot, int row, bool has_signs) const {
+  /// A matrix and a vector, each at a site and slot.
+  struct Factors {
+    const Matrices& matrices;
+    int m_site, m_slot;
+    const Vectors& vectors;
+    int site, slot;
+    bool has_signs;  ///< of the vector's lower chirality
+
+    TRELLIS_SITE_FN Storage m(int i) const { return Storage(*matrices.element(m_site, 0, m_slot, i)); }
+    TRELLIS_SITE_FN Storage x(int i) const { return *vectors.element(site, 0, slot, i); }
+    TRELLIS_SITE_FN Storage unit() const { return Storage(matrices.unit(m_site, m_slot)); }
+  };
+
+  TRELLIS_SITE_FN Complex<Storage> times(const Factors& f, int row) const {
     Storage a = 0, b = 0, c = 0, d = 0;
     for (int k = 0; k < n; ++k) {
-      const Storage re = *matrix.element(m_site, 0, m_slot, 2 * (k * n + row)),
-                    im = *matrix.element(m_site, 0, m_slot, 2 * (k * n + row) + 1);
-      Storage x_re = *x.element(site, 0, slot, 2 * k), x_im = *x.element(site, 0, slot, 2 * k + 1);
-      if (has_signs && k >= n / 2) {
-        x_re = -x_re;
-        x_im = -x_im;
-      }
+      const Storage re = f.m(2 * (k * n + row)), im = f.m(2 * (k * n + row) + 1);
+      const bool is_negative = f.has_signs && k >= n / 2;
+      const Storage x_re = is_negative ? -f.x(2 * k) : f.x(2 * k), x_im = is_negative ? -f.x(2 * k + 1) : f.x(2 * k + 1);
       a = fma(re, x_re, a);
       b = fma(im, x_re, b);
       c = fma(re, x_im, c);
       d = fma(im, x_im, d);
     }
-    return {a - d, b + c};
+    return {f.unit() * (a - d), f.unit() * (b + c)};
   }
-  TRELLIS_SITE_FN Complex<Storage> dagger_times(const Vectors& matrix, int m_site, int m_slot,
-                                                const Vectors& x, int site, int slot, int row,
-                                                bool has_signs) const {
+  TRELLIS_SITE_FN Complex<Storage> dagger_times(const Factors& f, int row) const {
     Storage re[partial_sums] = {}, im[partial_sums] = {};
     for (int k = 0; k < 2 * n; ++k) {
-      const Storage m = *matrix.element(m_site, 0, m_slot, 2 * row * n + k);
-      const bool is_negative = has_signs && k >= n;
-      const Storage same = *x.element(site, 0, slot, k), other = *x.element(site, 0, slot, k ^ 1);
+      const Storage m = f.m(2 * row * n + k), same = f.x(k), other = f.x(k ^ 1);
+      const bool is_negative = f.has_signs && k >= n;
       re[k % partial_sums] = fma(m, is_negative ? -same : same, re[k % partial_sums]);
       im[k % partial_sums] = fma(m, is_negative == (k % 2 == 0) ? -other : other, im[k % partial_sums]);
     }
-    return {sum_in_halves(re), sum_in_halves(im)};
+    return {f.unit() * sum_in_halves(re), f.unit() * sum_in_halves(im)};
   }
 };
 
-template <class Layout, class Storage>
+template <class Layout, class Storage, class MatrixStorage>
 class CoarseHopOfRows {
  public:
-  using Vectors = SiteElements<Layout, Storage>;
+  using Row = CoarseRow<Layout, Storage, MatrixStorage>;
+  using Vectors = typename Row::Vectors;
+  using Matrices = typename Row::Matrices;
   explicit CoarseHopOfRows(const CoarseHopCall& call)
       : neighbours_{call.neighbours},
         back_links_{call.back_links},
@@ -109,13 +119,12 @@ class CoarseHopOfRows {
     const bool is_lower = row >= row_.n / 2;
     Complex<Storage> sum{0, 0};
     for (int leg = 0; leg < 8; ++leg) {
-      const int32_t entry = neighbours_[size_t(site) * 8 + size_t(leg)];
+      const int32_t entry = neighbours_[size_t(site) * 8 + size_t(leg)], link = back_links_[size_t(site) * 4 + size_t(leg / 2)];
       const Vectors& x = entry & 1 ? ghosts_ : in_;
-      const int place = entry >> 1;
       const bool is_forward = leg % 2 == 0, has_signs = is_forward == is_dagger_;
-      const Complex<Storage> product = is_forward
-                                           ? row_.times(links_, site, leg / 2, x, place, r, row, has_signs)
-                                           : from_behind(site, leg / 2, x, place, r, row, has_signs);
+      const Matrices& links = is_forward ? links_ : link & 1 ? link_ghosts_ : links_there_;
+      const typename Row::Factors factors{links, is_forward ? site : link >> 1, leg / 2, x, entry >> 1, r, has_signs};
+      const Complex<Storage> product = is_forward ? row_.times(factors, row) : row_.dagger_times(factors, row);
       const bool is_negative = has_signs && is_lower;
       sum.re = is_negative ? sum.re - product.re : sum.re + product.re;
       sum.im = is_negative ? sum.im - product.im : sum.im + product.im;
@@ -128,24 +137,19 @@ class CoarseHopOfRows {
   }
 
  private:
-  TRELLIS_SITE_FN Complex<Storage> from_behind(int site, int mu, const Vectors& x, int place, int r, int row,
-                                               bool has_signs) const {
-    const int32_t link = back_links_[size_t(site) * 4 + size_t(mu)];
-    return row_.dagger_times(link & 1 ? link_ghosts_ : links_there_, link >> 1, mu, x, place, r, row,
-                             has_signs);
-  }
-
   const int32_t *neighbours_, *back_links_;
-  Vectors in_, ghosts_, add_, out_, links_, links_there_, link_ghosts_;
-  CoarseRow<Layout, Storage> row_;
+  Vectors in_, ghosts_, add_, out_;
+  Matrices links_, links_there_, link_ghosts_;
+  Row row_;
   Storage hop_;
   bool is_dagger_;
 };
 
-template <class Layout, class Storage>
+template <class Layout, class Storage, class MatrixStorage>
 class CoarseMatrixOfRows {
  public:
-  using Vectors = SiteElements<Layout, Storage>;
+  using Row = CoarseRow<Layout, Storage, MatrixStorage>;
+  using Vectors = typename Row::Vectors;
   explicit CoarseMatrixOfRows(const CoarseMatrixCall& call)
       : matrix_{call.matrix, 8 * call.vectors * call.vectors},
         in_{call.in, 4 * call.vectors},
@@ -156,9 +160,8 @@ class CoarseMatrixOfRows {
 
   TRELLIS_SITE_FN void operator()(int site, int slot) const {
     const int r = slot / row_.n, row = slot % row_.n;
-    const Complex<Storage> product = is_dagger_
-                                         ? row_.dagger_times(matrix_, site, 0, in_, site, r, row, false)
-                                         : row_.times(matrix_, site, 0, in_, site, r, row, false);
+    const typename Row::Factors factors{matrix_, site, 0, in_, site, r, false};
+    const Complex<Storage> product = is_dagger_ ? row_.dagger_times(factors, row) : row_.times(factors, row);
     Storage &re = *out_.element(site, 0, r, 2 * row), &im = *out_.element(site, 0, r, 2 * row + 1);
     const Storage add_re = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row),
                   add_im = add_.is_null() ? 0 : *add_.element(site, 0, r, 2 * row + 1);
@@ -167,8 +170,9 @@ class CoarseMatrixOfRows {
   }
 
  private:
-  Vectors matrix_, in_, add_, out_;
-  CoarseRow<Layout, Storage> row_;
+  typename Row::Matrices matrix_;
+  Vectors in_, add_, out_;
+  Row row_;
   bool is_dagger_;
 };
 

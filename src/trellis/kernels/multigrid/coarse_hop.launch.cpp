@@ -14,21 +14,36 @@ template <class Layout>
 inline constexpr bool has_thread_a_row = std::is_base_of_v<GpuLayout, Layout>;
 }  // namespace
 
+namespace {
+template <class Layout, class Storage, class MatrixStorage>
+void hop(const CoarseHopCall& call, const SiteRange& sites) {
+  if constexpr (has_thread_a_row<Layout>) {
+    using Kernel = CoarseHopOfRows<Layout, Storage, MatrixStorage>;
+    launch::for_each_site(sites, Kernel::slots(call.vectors, call.rhs), Kernel(call));
+  } else {
+    launch::for_each_site(sites, CoarseHopByColumns<Layout, Storage, MatrixStorage>(call));
+  }
+}
+template <class Layout, class Storage, class MatrixStorage>
+void multiply(const CoarseMatrixCall& call, const SiteRange& sites) {
+  if constexpr (has_thread_a_row<Layout>)
+    launch::for_each_site(sites, 2 * call.vectors * call.rhs, CoarseMatrixOfRows<Layout, Storage, MatrixStorage>(call));
+  else
+    launch::for_each_site(sites, CoarseMatrixByColumns<Layout, Storage, MatrixStorage>(call));
+}
+}  // namespace
+
 template <class Layout, class Storage>
 void launch_coarse_hop(const CoarseHopCall& call, const SiteRange& sites) {
-  if constexpr (has_thread_a_row<Layout>)
-    launch::for_each_site(sites, CoarseHopOfRows<Layout, Storage>::slots(call.vectors, call.rhs),
-                          CoarseHopOfRows<Layout, Storage>(call));
-  else
-    launch::for_each_site(sites, CoarseHopByColumns<Layout, Storage>(call));
+  if constexpr (std::is_same_v<Storage, float>)
+    if (call.is_half) return hop<Layout, Storage, Half>(call, sites);
+  hop<Layout, Storage, Storage>(call, sites);
 }
 template <class Layout, class Storage>
 void launch_coarse_matrix(const CoarseMatrixCall& call, const SiteRange& sites) {
-  if constexpr (has_thread_a_row<Layout>)
-    launch::for_each_site(sites, CoarseHopOfRows<Layout, Storage>::slots(call.vectors, call.rhs),
-                          CoarseMatrixOfRows<Layout, Storage>(call));
-  else
-    launch::for_each_site(sites, CoarseMatrixByColumns<Layout, Storage>(call));
+  if constexpr (std::is_same_v<Storage, float>)
+    if (call.is_half) return multiply<Layout, Storage, Half>(call, sites);
+  multiply<Layout, Storage, Storage>(call, sites);
 }
 
 template void launch_coarse_hop<InstantiatedLayout, InstantiatedStorage>(const CoarseHopCall&,
