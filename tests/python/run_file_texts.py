@@ -62,8 +62,8 @@ FAILING: Tables = {
     "start": {"type": "cold"},
     "fermions": [{"name": "light", "type": "wilson", "n_f": 2, "mass": 0.1}],
     "integrator": [level(8, "gauge", "light")],
-    "molecular_dynamics": {"length": 1.0, "residual": 1e-7},
-    "metropolis": {"residual": 1e-7, "max_iterations": 22},
+    "molecular_dynamics": {"length": 1.0, "tolerance": 1e-7},
+    "metropolis": {"tolerance": 1e-7, "max_iterations": 22},
     "trajectories": {"thermalisation": 2},
 }
 ENDING: Tables = changed(FAILING, {"metropolis": {"max_iterations": 60}})

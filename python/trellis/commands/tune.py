@@ -14,6 +14,7 @@ from typing import Any
 
 from ..evolve.heatbath import HeatBath
 from ..evolve.monomials import make_hmc, make_sea, naming_keys
+from ..evolve.smeared_links import smeared_links
 from ..gauge.fields import GaugeField, Geometry
 from ..gauge.start_fields import weak_field
 from ..ground.compiled_core import load
@@ -22,7 +23,7 @@ from ..ground.parallel import broadcast, on_root
 from ..ground.solve_report import NotConverged
 from ..ground.tuning import keep, prepare
 from ..measure.inputs import require_one_lattice
-from ..measure.setup import find_configurations, make_operator, make_solver, make_source, smeared_links
+from ..measure.setup import find_configurations, make_operator, make_solver, make_source
 from ..measure.staggered_quarks import StaggeredQuarks
 from ..run_files import GenerateRun, HmcRun, MeasureRun
 from ..run_files.common import MachineTable

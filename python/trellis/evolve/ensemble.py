@@ -26,7 +26,7 @@ from ..ground.crash_safe_files import behind_links, sync_folder, write_json
 from ..ground.errors import BadArgument, FileError
 from ..ground.parallel import broadcast, rank
 from ..ground.provenance import write_root_attributes
-from ..run_files.earlier import translate_state
+from ..run_files.earlier import TRANSLATED, translate_state
 
 STATE_VERSION = 1
 _STATE = re.compile(r"^(configuration|checkpoint)\.(\d{6,})\.json$")
@@ -109,11 +109,15 @@ def _remove_old_checkpoints(folder: Path) -> None:
 
 
 def load_last_state(
-    folder: Path, grid: tuple[int, ...] | None, warn: Callable[[str], None]
+    folder: Path,
+    grid: tuple[int, ...] | None,
+    warn: Callable[[str], None],
+    notice: Callable[[str], None] = lambda _: None,
 ) -> tuple[State, GaugeField, dict[str, Any]] | None:
     """The newest state that is sound, or None where there are no states at all. Collective.
 
-    Damaged ones are skipped with a warning.
+    Damaged ones are skipped with a warning. A notice says where the words of the record are of an earlier
+    language.
 
     Raises
     ------
@@ -138,7 +142,10 @@ def load_last_state(
         except FileError as error:
             warn(f"{state.record.name} is skipped: {error}")
             continue
-        return state, U, record
+        translated = translate_state(record)
+        if translated != record:
+            notice(f"{state.record}: {TRANSLATED}")
+        return state, U, translated
     if known:
         raise FileError(
             f"{folder}: expected a state to go on from, found {len(known)} that are all damaged; put one of "
@@ -155,7 +162,7 @@ def _read_record(state: State) -> dict[str, Any] | str:
         return f"{state.record}: {error}"
     if not isinstance(record, dict) or record.get("state_version") != STATE_VERSION:
         return f"{state.record}: expected state_version {STATE_VERSION}"
-    return translate_state(record)
+    return record
 
 
 class Stream:

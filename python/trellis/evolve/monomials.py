@@ -134,9 +134,9 @@ def make_sea(run: HmcRun, U: GaugeField, intervals: dict[str, dict[str, float]] 
     if not run.fermions:
         return sea
     core = load()
-    links = core.SmearedLinks(
-        stout_weights("smearing.rho", run.smearing.weights), run.smearing.levels, arithmetic
-    )
+    stout = run.smearing.stout
+    rho, steps = (0.0, 0) if stout is None else (stout.rho, stout.steps)
+    links = core.SmearedLinks(stout_weights("smearing.stout.rho", rho), steps, arithmetic)
     staggered, hisq = core.StaggeredSea(), core.HisqSmearing(run.hisq.force_cut)
     number = 0
     for fermion in run.fermions:
@@ -226,12 +226,12 @@ def naming_keys(run: HmcRun) -> Iterator[None]:
             raise
         table = run.metropolis
         of_heat_bath = ""
-        if table.heat_bath_residual is not None:
-            of_heat_bath = f"metropolis.heat_bath_residual = {table.heat_bath_residual:g}, "
+        if table.heat_bath_tolerance is not None:
+            of_heat_bath = f"metropolis.heat_bath_tolerance = {table.heat_bath_tolerance:g}, "
         raise NumericError(
             f"{error}; the run file has metropolis.max_iterations = {table.max_iterations}, "
-            f"metropolis.residual = {table.residual:g}, {of_heat_bath}molecular_dynamics.residual = "
-            f"{run.molecular_dynamics.residual:g}"
+            f"metropolis.tolerance = {table.tolerance:g}, {of_heat_bath}molecular_dynamics.tolerance = "
+            f"{run.molecular_dynamics.tolerance:g}"
         ) from error
 
 
@@ -319,13 +319,13 @@ def _add_rational(sea: Sea, fermion: SeaQuark, number: int) -> None:
         "metropolis": function(-power, table.order, table.tolerance, ""),
     }
     sea.functions[fermion.name] = functions
-    residuals = {
+    tolerances = {
         "heat_bath": run.metropolis.of_rational_heat_baths,
-        "dynamics": run.molecular_dynamics.residual,
-        "metropolis": run.metropolis.residual,
+        "dynamics": run.molecular_dynamics.tolerance,
+        "metropolis": run.metropolis.tolerance,
     }
     tuples = {
-        use: (r.constant, list(r.residues), list(r.shifts), residuals[use], run.metropolis.max_iterations)
+        use: (r.constant, list(r.residues), list(r.shifts), tolerances[use], run.metropolis.max_iterations)
         for use, r in functions.items()
     }
     monomials = [
@@ -360,8 +360,8 @@ def _add_two_flavours(sea: Sea, fermion: _SeaWilson, number: int) -> None:
                     sea._operators[fermion.name],
                     shifts[k],
                     numerator,
-                    run.molecular_dynamics.residual,
-                    run.metropolis.residual,
+                    run.molecular_dynamics.tolerance,
+                    run.metropolis.tolerance,
                     run.metropolis.max_iterations,
                     number + k,
                     run.molecular_dynamics.solves,

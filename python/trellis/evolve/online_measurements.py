@@ -19,12 +19,14 @@ from ..solve.cg import cg
 from ..solve.even_odd import even_odd
 from ..solve.mixed_precision import mixed_precision
 from ..solve.staggered import HISQ, Staggered, StaggeredObservables
+from .smeared_links import smeared_links
 
 if TYPE_CHECKING:
     from ..gauge.fields import GaugeField
     from ..run_files.online import LoopTable, MeasureTable, NoiseTable, OnlineFlowTable
     from ..run_files.quarks import BackgroundTable
-    from ..run_files.sea import SeaQuark, SmearingTable
+    from ..run_files.sea import SeaQuark
+    from ..run_files.smearing import SmearingTable
     from ..run_files.valence import ValenceClover, ValenceQuark, ValenceTwistedMass, ValenceWilson
     from ..solve.noise_traces import WilsonObservables
 
@@ -166,7 +168,7 @@ class OnlineMeasurements:
         return {f"flow_{name}": times for name in names}
 
     def _fermions(self, table: NoiseTable, U: GaugeField, number: int) -> Values:
-        solver = mixed_precision(cg(tolerance=table.residual, max_iterations=table.max_iterations))
+        solver = mixed_precision(cg(tolerance=table.tolerance, max_iterations=table.max_iterations))
         values: Values = {}
         iterations = 0
         key: dict[str, Any] = {
@@ -177,13 +179,12 @@ class OnlineMeasurements:
             "configuration": number,
             "susceptibility": table.susceptibility,
         }
-        smeared: dict[tuple[Any, int], GaugeField] = {}
+        smeared: dict[SmearingTable, GaugeField] = {}
         hisq: HISQ | None = None
         for flavour in self.flavours:
-            links_key = (flavour.weights, flavour.levels)
-            if links_key not in smeared:
-                smeared[links_key] = U._stout(flavour.weights, flavour.levels) if flavour.levels else U
-            links = smeared[links_key]
+            if flavour.smearing not in smeared:
+                smeared[flavour.smearing] = smeared_links(flavour.smearing, U)
+            links = smeared[flavour.smearing]
             found: StaggeredObservables | WilsonObservables
             M: Staggered | HISQ
             try:
@@ -201,7 +202,7 @@ class OnlineMeasurements:
             except NotConverged as error:
                 raise NotConverged(
                     f"{error}; the run file has measure.fermions.max_iterations = {table.max_iterations}, "
-                    f"measure.fermions.residual = {table.residual:g} (flavour {flavour.name!r}, after "
+                    f"measure.fermions.tolerance = {table.tolerance:g} (flavour {flavour.name!r}, after "
                     f"trajectory or sweep {number})",
                     error.report,
                 ) from error
@@ -237,13 +238,8 @@ class OnlineMeasurements:
 
     def _loops(self, table: LoopTable, U: GaugeField, number: int) -> Values:
         del number
-        links = U
-        if table.smearing == "ape":
-            links = U.ape(alpha=table.weight or 0.0, steps=table.levels, spatial=True)
-        elif table.smearing == "stout":
-            links = U._stout(table.weight or 0.0, table.levels, spatial=True)
         return {
-            "wilson_loops": links.wilson_loops(
+            "wilson_loops": smeared_links(table.smearing, U).wilson_loops(
                 spatial=table.spatial, temporal=table.temporal, planes=table.planes
             )
         }

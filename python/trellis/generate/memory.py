@@ -27,10 +27,10 @@ _HEATBATH = 4.2
 _QUENCHED = 15.0
 #: Likewise with the link derivative and the vectors of a solve.
 _WITH_QUARKS = 20.5
-#: Of stout smearing: the chain rule, and each level.
-_STOUT, _STOUT_LEVEL = 3.0, 3.0
-#: Copies in float of the gauge force, and of each stout level.
-_FLOAT, _FLOAT_LEVEL = 1.0, 2.0
+#: Of stout smearing: the chain rule, and each step.
+_STOUT, _STOUT_STEP = 3.0, 3.0
+#: Copies in float of the gauge force, and of each stout step.
+_FLOAT, _FLOAT_STEP = 1.0, 2.0
 #: Fat, reunitarised and long links with their derivatives, and more for each further Naik epsilon.
 _HISQ, _HISQ_EPSILON = 26.0, 9.0
 #: Links of the hops, and with a clover term that, its inverse and their derivative.
@@ -73,11 +73,12 @@ def hmc_bytes(run: HmcRun, geometry: Geometry) -> float:
 def _gauge_fields(run: HmcRun) -> float:
     """Return the size of links, momenta, forces and smearing, in gauge fields."""
     fields = _WITH_QUARKS
-    levels = run.smearing.levels if not all(isinstance(f, Hisq) for f in run.fermions) else 0
-    if levels:
-        fields += _STOUT + _STOUT_LEVEL * levels
+    stout = None if all(isinstance(f, Hisq) for f in run.fermions) else run.smearing.stout
+    steps = 0 if stout is None else stout.steps
+    if steps:
+        fields += _STOUT + _STOUT_STEP * steps
     if run.molecular_dynamics.arithmetic == "single":
-        fields += _FLOAT + _FLOAT_LEVEL * levels
+        fields += _FLOAT + _FLOAT_STEP * steps
     epsilons = {fermion.epsilon for fermion in run.fermions if isinstance(fermion, Hisq)}
     if epsilons:
         fields += _HISQ + _HISQ_EPSILON * (len(epsilons) - 1)

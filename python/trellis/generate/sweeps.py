@@ -117,7 +117,7 @@ class _Generation:
         """The links to go on with."""
         run, found = self.run, None
         if resume:
-            found = load_last_state(self.folder, run.machine.grid, self.output.warning)
+            found = load_last_state(self.folder, run.machine.grid, self.output.warning, self.output.notice)
         elif broadcast(bool(states(self.folder))):
             raise BadArgument(
                 f"{self.folder} has states of an earlier run; go on with --resume, or choose another folder"

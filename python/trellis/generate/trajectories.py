@@ -172,7 +172,7 @@ class _Chain:
             Nothing will be written: keys that leave the distribution alone may be any.
         """
         run = self.run
-        found = load_last_state(self.folder, run.machine.grid, self.output.warning)
+        found = load_last_state(self.folder, run.machine.grid, self.output.warning, self.output.notice)
         if found is None:
             if broadcast(bool(states(self.folder))):
                 raise BadArgument(f"{self.folder} has states, and none of them can be used")

@@ -19,12 +19,12 @@ _LARGE_RESIDUAL = 1e-6
 
 def warn_of_parameters(run: HmcRun, output: Reporter) -> None:
     """Warn of parameters that are legal and seldom meant."""
-    warn_of_large_rho("smearing", run.smearing.weights, run.smearing.levels, output)
+    warn_of_large_rho("smearing", run.smearing, output)
     warn_of_valence(run.measure, output)
-    dynamics = run.molecular_dynamics.residual
+    dynamics = run.molecular_dynamics.tolerance
     largest = min(_LARGE_RESIDUAL, dynamics)
-    named = "molecular_dynamics.residual = " if largest == dynamics else ""
-    for key in ("residual", "heat_bath_residual"):
+    named = "molecular_dynamics.tolerance = " if largest == dynamics else ""
+    for key in ("tolerance", "heat_bath_tolerance"):
         found = getattr(run.metropolis, key)
         if not run.fermions or found is None or found <= largest:
             continue

@@ -12,6 +12,7 @@ import dataclasses
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,13 @@ def save_sources(folder: Path, number: int, run: MeasureRun, U: GaugeField, meas
 
 
 def load_sources(
-    folder: Path, number: int, run: MeasureRun, U: GaugeField, measured: Measured, path: str
+    folder: Path,
+    number: int,
+    run: MeasureRun,
+    U: GaugeField,
+    measured: Measured,
+    path: str,
+    notice: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Put the sources of an earlier run into `measured`, which has the positions of all. Collective.
 
@@ -63,6 +70,8 @@ def load_sources(
     ----------
     path
         Of the configuration, for messages.
+    notice
+        Gets a line where the words of the file are of an earlier language.
 
     Returns
     -------
@@ -82,7 +91,7 @@ def load_sources(
     if found is None:
         return ""
     about, tables = found
-    require_same_physics(file, about["physics"], run)
+    require_same_physics(file, about["physics"], run, notice)
     difference = Content(**about["input"]).difference(U)
     if difference:
         raise BadArgument(

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evolve.smeared_links import smeared_links
 from ..gauge.fields import GaugeField, Geometry, read_with_report
 from ..gauge.flow import FlowHistory, flow_history
 from ..ground.action_parameters import kappa_to_mass
@@ -31,7 +32,7 @@ from ..run_files import MeasureRun
 from ..run_files.measured_quarks import MeasuredQuark, MeasuredTwistedMass
 from ..runs.folder_lock import FolderLock
 from ..runs.reporting import Step, StepReporter, counted
-from ..runs.setup import make_output_folder, require_memory, set_threads
+from ..runs.setup import make_output_folder, require_memory, set_threads, warn_of_large_rho
 from ..runs.stopping import Stopped, StopRequest
 from ..solve.bound import BoundSolver
 from ..solve.values import Solver
@@ -64,7 +65,6 @@ from .setup import (
     make_operator,
     make_solver,
     make_source,
-    smeared_links,
     source_positions,
 )
 from .speed import Speed, speed_in_json
@@ -112,7 +112,8 @@ def _measure_locked(
         )
     for number in done:
         measurement.require_lattice(
-            result_file(folder, number), require_same_run(result_file(folder, number), run)
+            result_file(folder, number),
+            require_same_run(result_file(folder, number), run, measurement.note_translation),
         )
         remove_sources(folder, number)  # of a run that was killed right behind the result
     now = dict(found)
@@ -221,7 +222,11 @@ class _Measurement:
         self.reports: list[SolveReport] = []
         self.total = self.total_configurations = 0  #: propagators and configurations of this call
         self.memory_is_checked = self.is_warned_of_momenta = self.is_warned_of_files = False
+        self.is_translation_noted = False
         self.extents: tuple[int, ...] | None = None  #: the lattice of all configurations
+        warn_of_large_rho("smearing", run.smearing, output)
+        if run.source.links is not None:
+            warn_of_large_rho("source.links", run.source.links, output)
         if has_mirrored_mesons(run):
             output.warning(MIRRORED)
         for key, kappa in kappas_of_doublers(run):
@@ -303,6 +308,12 @@ class _Measurement:
                 f"configurations, {list(self.extents)}"
             )
 
+    def note_translation(self, text: str) -> None:
+        """Say once that the words of what an earlier run left are translated."""
+        if not self.is_translation_noted:
+            self.output.notice(text)
+        self.is_translation_noted = True
+
     def _flow(self, U: GaugeField) -> FlowHistory | None:
         table = self.run.flow
         if table is None:
@@ -335,7 +346,7 @@ class _Measurement:
             if run.spin_quark is not None
             else self._source_of_staggered_quarks(U, number, links, smearing_links, folder)
         )
-        useless = load_sources(folder, number, run, U, measured, path)
+        useless = load_sources(folder, number, run, U, measured, path, self.note_translation)
         if useless:
             self.output.warning(useless)
         self.sources_done = len(measured.tables)

@@ -11,7 +11,7 @@ from ..ground.compiled_core import load
 from ..ground.machine import roof_buffer_bytes
 from ..run_files import MeasureRun
 from ..run_files.quarks import DomainWall
-from ..run_files.solvers import SolverTable
+from ..run_files.solvers import PreconditionerTable, SolverTable
 from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
 from ..runs.setup import gauge_field_bytes
 from .setup import lanczos_bytes
@@ -44,17 +44,24 @@ _FREED_FIELDS = 128 << 20
 _FILE_BUFFERS = 32 << 20
 
 
-def work_fields(solver: SolverTable, columns: int) -> int:
+def work_fields(solver: SolverTable | PreconditionerTable, columns: int) -> int:
     """Vectors in double that a solve of so many columns needs besides source and solution.
 
     A method has its own for one batch of columns (solver/batches.hpp).
     """
+    return math.ceil(_batch_fields(solver) * min(_COLUMNS_OF_A_BATCH, columns) / columns)
+
+
+def _batch_fields(solver: SolverTable | PreconditionerTable) -> float:
+    """Vectors in double of a solver and of those inside it, which take a source and a solution, too."""
     own: float = _WORK_FIELDS[solver.type]
     if solver.type == "gcr":
         own += 2 * min(solver.restart_length or _STEPS_OF_GCR, solver.max_iterations)
+    if solver.preconditioner is not None:
+        own += 2 + _batch_fields(solver.preconditioner)
     if solver.inner_precision != "double":
         own = _OUTER_FIELDS + own * _INNER_SIZE[solver.inner_precision]
-    return math.ceil(own * min(_COLUMNS_OF_A_BATCH, columns) / columns)
+    return own
 
 
 def measurement_bytes(run: MeasureRun, geometry: Geometry, *, mesons: int, momenta: int) -> float:

@@ -18,8 +18,10 @@ from ..gauge.fields import GaugeField
 from ..ground.errors import FileError
 from ..ground.operator_records import OperatorRecord
 from ..ground.solve_report import SolveReport
+from ..ground.version import run_file_language
 from ..run_files import MeasureRun
-from ..run_files.measure import SmearingTable
+from ..run_files.earlier import translate_record
+from ..run_files.smearing import SmearingTable
 from ..runs.changed_keys import differing_keys
 from .inputs import Content
 from .setup import staggered_sites
@@ -61,6 +63,7 @@ class PropagatorRecord:
     def to_text(self) -> str:
         """Return the text that stands in a file."""
         content = dataclasses.asdict(self) | {"operator": self.operator.to_text()}
+        content["run_file_language"] = run_file_language
         text = json.dumps(content, sort_keys=True).replace("<", "\\u003c").replace("&", "\\u0026")
         return f"{zlib.crc32(text.encode()):08x} {text}"
 
@@ -87,6 +90,7 @@ class PropagatorRecord:
             )
         try:
             content = json.loads(json_text)
+            content["tables"] = translate_record(content["tables"], content.pop("run_file_language", 1))
             report = content["report"]
             report["relative_residuals"] = tuple(report["relative_residuals"])
             return cls(
@@ -157,13 +161,8 @@ def expected_record(
 
 
 def _links(table: SmearingTable) -> dict[str, Any]:
-    """Return the keys that change links; a weight without steps does not."""
-    keys: list[str] = []
-    keys += ["ape_steps", "ape_alpha", "ape_spatial"] if table.ape_steps else []
-    keys += ["stout_steps", "stout_rho"] if table.stout_steps else []
-    keys += ["stout_spatial"] if table.stout_steps and table.stout_spatial else []
-    keys += ["flow_time"] if table.flow_time else []
-    return {key: getattr(table, key) for key in keys}
+    """Return the smearing of links as JSON values."""
+    return table.model_dump(mode="json", exclude_none=True)
 
 
 def _source(run: MeasureRun, number: int) -> dict[str, Any]:

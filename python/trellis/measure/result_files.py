@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from ..ground.version import run_file_language
 from ..hadrons.channels import NAMED_BARYONS, MesonChannel
 from ..run_files import MeasureRun
 from ..run_files.contractions import STRANGE
-from ..run_files.earlier import translate_record
+from ..run_files.earlier import TRANSLATED, translate_record
 from ..run_files.measure import SourceTable
 from ..run_files.measured_quarks import MeasuredQuark
 from ..run_files.quarks import PHASE_WORDS, Coefficients, DomainWall
@@ -93,8 +94,13 @@ def _without_none(value: Any) -> Any:
     return value
 
 
-def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
-    """Refuse to go on beside results of other parameters or with damage; the lattice. Collective."""
+def require_same_run(
+    path: Path, run: MeasureRun, notice: Callable[[str], None] = lambda _: None
+) -> tuple[int, ...]:
+    """Refuse to go on beside results of other parameters or with damage; the lattice. Collective.
+
+    `notice` gets a line about a result whose words are of an earlier language.
+    """
     on_root(lambda: _require_readable(path))
     try:
         root = load().Hdf5File.open(str(path)).root()
@@ -102,7 +108,7 @@ def require_same_run(path: Path, run: MeasureRun) -> tuple[int, ...]:
         _read_all(root, path)
     except FileError as error:
         raise FileError(f"{error}; {_DAMAGED}") from error
-    require_same_physics(path, text, run)
+    require_same_physics(path, text, run, notice)
     return lattice
 
 
@@ -122,7 +128,9 @@ def _read_all(root: Any, path: Path) -> None:
                 dataset_checksums.read(group, name, f"{path}: /{part}")
 
 
-def require_same_physics(path: Path, text: str, run: MeasureRun) -> None:
+def require_same_physics(
+    path: Path, text: str, run: MeasureRun, notice: Callable[[str], None] = lambda _: None
+) -> None:
     """Refuse to go on beside results of other tables; `text` is what a file has of :func:`physics`."""
     try:
         stored = json_text.loads(text)
@@ -132,7 +140,10 @@ def require_same_physics(path: Path, text: str, run: MeasureRun) -> None:
         raise FileError(
             f"{path}: expected the tables of a run file in the attribute physics, found {text!r}; {_DAMAGED}"
         )
-    stored = translate_record(stored, stored.get("run_file_language", 1))
+    language = stored.get("run_file_language", 1)
+    stored = translate_record(stored, language)
+    if language < run_file_language:
+        notice(f"{path}: {TRANSLATED}")
     expected = json_text.loads(physics(run))
     del expected["run_file_language"]
     changed = differing_keys(

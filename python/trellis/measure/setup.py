@@ -14,7 +14,6 @@ import numpy as np
 
 from ..evolve.online_measurements import boundary_phases
 from ..gauge.fields import GaugeField, Geometry
-from ..gauge.flow import GradientFlow
 from ..ground.errors import BadArgument
 from ..ground.operator_records import MIRRORED_MESONS
 from ..quarks.domain_wall import MoebiusDomainWall, spatial_doublers
@@ -28,10 +27,11 @@ from ..quarks.sources import (
     point_source,
     wall_source,
 )
-from ..run_files.measure import ConfigurationsTable, MeasureRun, SmearingTable, SourceTable
+from ..run_files.measure import ConfigurationsTable, MeasureRun, SourceTable
 from ..run_files.measured_quarks import MeasuredDomainWall, MeasuredQuark
 from ..run_files.quarks import Coefficients, DomainWall
-from ..run_files.solvers import DeflationTable, SolverTable
+from ..run_files.smearing import SmearingTable
+from ..run_files.solvers import DeflationTable, PreconditionerTable, SolverTable
 from ..solve.bicgstab import bicgstab
 from ..solve.cg import cg
 from ..solve.even_odd import even_odd
@@ -151,13 +151,19 @@ def between(table: ConfigurationsTable, first: int | None, last: int | None) -> 
     return table.model_copy(update={"first": max(lower, default=None), "last": min(upper, default=None)})
 
 
-def make_solver(table: SolverTable) -> Solver:
-    """Make the solver that a run file describes."""
+def make_solver(table: SolverTable | PreconditionerTable) -> Solver:
+    """Make the solver that a run file describes, with those inside it."""
     method: Any = {"cg": cg, "bicgstab": bicgstab, "gcr": gcr, "mr": mr}[table.type]
-    own = {"restart_length": table.restart_length, "relaxation": table.relaxation}
+    own = {
+        "tolerance": table.tolerance,
+        "iterations": table.iterations,
+        "restart_length": table.restart_length,
+        "relaxation": table.relaxation,
+    }
     given: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
-    given["fallback"] = table.fallback
-    solver = method(tolerance=table.tolerance, max_iterations=table.max_iterations, **given)
+    if table.preconditioner is not None:
+        given["preconditioner"] = make_solver(table.preconditioner)
+    solver = method(max_iterations=table.max_iterations, fallback=table.fallback, **given)
     if table.inner_precision != "double":
         solver = mixed_precision(
             solver, inner=table.inner_precision, update_threshold=table.update_threshold or 0.0
@@ -224,29 +230,18 @@ def lanczos_bytes(
 def describe_smearing(smearing: SmearingTable) -> str:
     """For the attributes of datasets: "ape 0.5x10 stout 0.1x3 flow 1"."""
     parts = []
-    if smearing.ape_steps > 0:
-        parts.append(
-            f"ape{'_spatial' if smearing.ape_spatial else ''} {smearing.ape_alpha:g}x{smearing.ape_steps}"
+    if (ape := smearing.ape) is not None:
+        parts.append(f"ape{'_spatial' if ape.spatial else ''} {ape.alpha:g}x{ape.steps}")
+    if (stout := smearing.stout) is not None:
+        rho = (
+            f"{stout.rho:g}"
+            if isinstance(stout.rho, float)
+            else "/".join(f"{w:g}" for r in stout.rho for w in r)
         )
-    if smearing.stout_steps > 0:
-        kind = "stout_spatial" if smearing.stout_spatial else "stout"
-        parts.append(f"{kind} {smearing.stout_rho:g}x{smearing.stout_steps}")
-    if smearing.flow_time > 0:
-        parts.append(f"flow {smearing.flow_time:g}")
+        parts.append(f"stout{'_spatial' if stout.spatial else ''} {rho}x{stout.steps}")
+    if smearing.flow is not None:
+        parts.append(f"flow {smearing.flow.time:g}")
     return " ".join(parts) or "thin"
-
-
-def smeared_links(table: SmearingTable, U: GaugeField) -> GaugeField:
-    """APE, then stout, then flow; U itself where none is asked for."""
-    if table.ape_steps > 0:
-        U = U.ape(alpha=table.ape_alpha, steps=table.ape_steps, spatial=table.ape_spatial)
-    if table.stout_steps > 0:
-        U = U._stout(table.stout_rho, table.stout_steps, spatial=bool(table.stout_spatial))
-    if table.flow_time > 0:
-        flow = GradientFlow(U)
-        flow.advance(table.flow_time)
-        U = flow.field
-    return U
 
 
 #: The warning if :func:`has_mirrored_mesons` is true.

@@ -15,8 +15,8 @@ _SOURCES = {
     "action.beta": ("beta",),
     "integrator": ("steps_per_trajectory",),
     "molecular_dynamics.length": ("steps_per_trajectory", "microcanonical_time_step"),
-    "molecular_dynamics.residual": ("cgresid_md_fa_gr",),
-    "metropolis.residual": ("cgresid_md_fa_gr",),
+    "molecular_dynamics.tolerance": ("cgresid_md_fa_gr",),
+    "metropolis.tolerance": ("cgresid_md_fa_gr",),
     "trajectories.total": ("warms", "trajecs"),
     "trajectories.thermalisation": ("warms",),
     "random.seed": ("iseed",),
@@ -155,7 +155,7 @@ def _milc_residuals(text: str) -> tuple[dict[str, float], dict[str, float]]:
             found.append([number_of(word, "the MILC input: cgresid_md_fa_gr") for word in words])
     if not found:
         return {}, {}
-    return {"residual": min(r[0] for r in found)}, {"residual": min(min(r[1:]) for r in found)}
+    return {"tolerance": min(r[0] for r in found)}, {"tolerance": min(min(r[1:]) for r in found)}
 
 
 def _milc_flavours(values: dict[str, list[str]]) -> list[float]:

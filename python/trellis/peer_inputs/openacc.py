@@ -6,7 +6,7 @@ import math
 from typing import Any, Literal, get_args
 
 from ..ground.errors import BadArgument
-from ..run_files.dynamics import SMALLEST_SINGLE_RESIDUAL
+from ..run_files.dynamics import SMALLEST_SINGLE_TOLERANCE
 from .common import Getter, left_out, legal_names, lines, run_file
 
 GaugeAction = Literal["wilson", "symanzik", "iwasaki", "dbw2"]
@@ -35,13 +35,13 @@ _TEMPERING = "ReplicasNumbers"
 _SOURCES = {
     "lattice.extents": ("Geometry", "nx", "ny", "nz", "nt"),
     "action.beta": ("ActionParameters", "Beta"),
-    "smearing.rho": ("ActionParameters", "StoutRho"),
-    "smearing.levels": ("ActionParameters", "StoutSteps"),
+    "smearing.stout.rho": ("ActionParameters", "StoutRho"),
+    "smearing.stout.steps": ("ActionParameters", "StoutSteps"),
     "background.b": ("BackgroundFieldParameters", "bx", "by", "bz"),
     "background.e": ("BackgroundFieldParameters", "ex", "ey", "ez"),
     "molecular_dynamics.length": ("MDParameters", "TrajLength"),
-    "molecular_dynamics.residual": ("MDParameters", "residue_md"),
-    "metropolis.residual": ("MDParameters", "residue_metro"),
+    "molecular_dynamics.tolerance": ("MDParameters", "residue_md"),
+    "metropolis.tolerance": ("MDParameters", "residue_metro"),
     "metropolis.max_iterations": ("MDParameters", "MaxCGIterations"),
     "trajectories.total": ("MontecarloParameters", "Ntraj"),
     "trajectories.thermalisation": ("MontecarloParameters", "ThermNtraj"),
@@ -100,16 +100,14 @@ def from_openacc(text: str, *, action: GaugeAction = "symanzik", one_replica: bo
         remarks.append(
             "the origin of the background field is the site 0 here, L/2 - 1 there: equal up to a shift"
         )
-    levels = get.integer("ActionParameters", "StoutSteps")
+    steps = get.integer("ActionParameters", "StoutSteps")
+    rho = get.number("ActionParameters", "StoutRho", 0.15)
     chain, more = _openacc_chain(get)
     remarks += more
     tables: list[tuple[str, Any]] = [
         ("lattice", {"extents": [get.integer("Geometry", k) for k in ("nx", "ny", "nz", "nt")]}),
         ("action", {"type": action, "beta": get.number("ActionParameters", "Beta")}),
-        (
-            "smearing",
-            {"rho": get.number("ActionParameters", "StoutRho", 0.15) if levels else 0.0, "levels": levels},
-        ),
+        *([("smearing", {"stout": {"rho": rho, "steps": steps}})] if steps else []),
         ("background", {"b": field[:3], "e": field[3:]}),
         ("fermions", fermions),
         ("integrator", _openacc_integrator(get, names)),
@@ -188,10 +186,10 @@ def _openacc_precision(get: Getter) -> tuple[str, list[str]]:
     residual = get.number(dynamics, "residue_md")
     if get.number(dynamics, "SinglePrecMD", 0) == 0:
         return "double", []
-    if residual >= SMALLEST_SINGLE_RESIDUAL:
+    if residual >= SMALLEST_SINGLE_TOLERANCE:
         return "single", []
     return "mixed", [
-        f"residue_md = {residual:g} is beyond single precision (at least {SMALLEST_SINGLE_RESIDUAL:g}): "
+        f"residue_md = {residual:g} is beyond single precision (at least {SMALLEST_SINGLE_TOLERANCE:g}): "
         "precision is mixed here, with the residuals of solves in double, where SinglePrecMD asks for single"
     ]
 
@@ -215,14 +213,14 @@ def _openacc_chain(get: Getter) -> tuple[list[tuple[str, dict[str, Any]]], list[
             {
                 # its momenta are sqrt(2) times ours, <|P_01|^2> = 1
                 "length": math.sqrt(2) * get.number(dynamics, "TrajLength", 1.0),
-                "residual": get.number(dynamics, "residue_md"),
+                "tolerance": get.number(dynamics, "residue_md"),
                 "precision": precision,
             },
         ),
         (
             "metropolis",
             {
-                "residual": get.number(dynamics, "residue_metro"),
+                "tolerance": get.number(dynamics, "residue_metro"),
                 "max_iterations": get.integer(dynamics, "MaxCGIterations", 10000),
             },
         ),

@@ -125,7 +125,7 @@ def _openqcd_said(
     texts = {key: get.said(group, *keys) for key, (group, *keys) in _SOURCES.items()}
     texts["lattice.extents"] = f"extents (--lattice) = {extents}"
     texts["integrator"] = said("Level ", "nstep")
-    texts["molecular_dynamics.residual"] = texts["metropolis.residual"] = said("Solver ", "res")
+    texts["molecular_dynamics.tolerance"] = texts["metropolis.tolerance"] = said("Solver ", "res")
     keys = {"kappa": "Lattice parameters", "csw": "Lattice parameters", "hasenbusch": "HMC parameters"}
     keys["boundary"] = "Boundary conditions"
     names = {"hasenbusch": "mu", "boundary": "theta"}
@@ -380,7 +380,7 @@ def _openqcd_residual(get: Getter, lists: dict[tuple[str, str], list[str]], kind
             get.take(section, key)
             solvers |= set(words)
     found = [get.number(f"Solver {n}", "res") for n in solvers if (f"Solver {n}", "res") in lists]
-    return {"residual": min(found)} if found else {}
+    return {"tolerance": min(found)} if found else {}
 
 
 def _openqcd_time_boundary(get: Getter, periodic: bool) -> list[str]:

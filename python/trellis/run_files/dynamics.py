@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from .common import Name, Table
+from .common import Name, Table, at_key
 
 #: Drifts of a step, by scheme.
 DRIFTS = {"leapfrog": 1, "omelyan2": 2, "omelyan4": 5, "force_gradient": 2}
@@ -15,9 +15,9 @@ DRIFTS = {"leapfrog": 1, "omelyan2": 2, "omelyan4": 5, "force_gradient": 2}
 MOST_STEPS = 10**6
 
 #: What true residuals in double can be asked for.
-SMALLEST_RESIDUAL = 1e-15
+SMALLEST_TOLERANCE = 1e-15
 #: What the recursion of a solve in float may be asked for.
-SMALLEST_SINGLE_RESIDUAL = 1e-8
+SMALLEST_SINGLE_TOLERANCE = 1e-8
 
 
 class IntegratorLevel(Table):
@@ -55,9 +55,9 @@ class MolecularDynamicsTable(Table):
     """[molecular_dynamics]"""
 
     length: float = Field(default=1.0, ge=1e-6, le=100, description="Of a trajectory.")
-    residual: float = Field(
+    tolerance: float = Field(
         default=1e-7,
-        ge=SMALLEST_RESIDUAL,
+        ge=SMALLEST_TOLERANCE,
         lt=0.1,
         description="|b - A x| / |b| of the solves in forces, for every shift.",
     )
@@ -65,7 +65,7 @@ class MolecularDynamicsTable(Table):
         default="double",
         description="Of forces. double: all in double, iterations of solves in float where they can. mixed: "
         "gauge force, stout smearing and its chain rule in single precision, solves as before. single: "
-        "solves in float alone, too, `residual` by the recursion. Links and momenta, heat bath and accept "
+        "solves in float alone, too, `tolerance` by the recursion. Links and momenta, heat bath and accept "
         "step, HISQ's smearing and the derivatives of quark actions are in double in any case.",
     )
 
@@ -81,10 +81,10 @@ class MolecularDynamicsTable(Table):
 
     @model_validator(mode="after")
     def _within_float(self) -> Self:
-        if self.precision == "single" and self.residual < SMALLEST_SINGLE_RESIDUAL:
+        if self.precision == "single" and self.tolerance < SMALLEST_SINGLE_TOLERANCE:
             raise ValueError(
-                f"residual = {self.residual:g} is beyond single precision: at least "
-                f'{SMALLEST_SINGLE_RESIDUAL:g}, or precision = "double" or "mixed"'
+                f"tolerance = {self.tolerance:g} is beyond single precision: at least "
+                f'{SMALLEST_SINGLE_TOLERANCE:g}, or precision = "double" or "mixed"'
             )
         return self
 
@@ -92,22 +92,22 @@ class MolecularDynamicsTable(Table):
 class MetropolisTable(Table):
     """[metropolis]: heat bath of the pseudofermions and accept step."""
 
-    residual: float = Field(
-        default=1e-10, ge=SMALLEST_RESIDUAL, lt=0.1, description="|b - A x| / |b| of their solves."
+    tolerance: float = Field(
+        default=1e-10, ge=SMALLEST_TOLERANCE, lt=0.1, description="|b - A x| / |b| of their solves."
     )
-    heat_bath_residual: float | None = Field(
+    heat_bath_tolerance: float | None = Field(
         default=None,
-        ge=SMALLEST_RESIDUAL,
+        ge=SMALLEST_TOLERANCE,
         lt=0.1,
-        description="Of the solves in heat baths by rational functions; default: residual. Two wilson "
-        "flavours take residual for both.",
+        description="Of the solves in heat baths by rational functions; default: tolerance. Two Wilson "
+        "flavours take tolerance for both.",
     )
     max_iterations: int = Field(default=20000, ge=1, description="Of any solve.")
 
     @property
     def of_rational_heat_baths(self) -> float:
-        """The residual of the solves in the heat baths of rational actions."""
-        return self.residual if self.heat_bath_residual is None else self.heat_bath_residual
+        """The tolerance of the solves in the heat baths of rational actions."""
+        return self.tolerance if self.heat_bath_tolerance is None else self.heat_bath_tolerance
 
 
 class TrajectoriesTable(Table):
@@ -166,16 +166,17 @@ def require_end(levels: Sequence[IntegratorLevel]) -> None:
 
     Raises
     ------
-    ValueError
+    ValidationError
         A level does more than MOST_STEPS steps in a trajectory.
     """
     steps = 1
     for number, level in enumerate(levels, start=1):
         steps *= level.steps
         if steps > MOST_STEPS:
-            raise ValueError(
-                f"integrator: expected at most {MOST_STEPS} steps of a level in a trajectory, found "
+            raise at_key(
+                "integrator",
+                f"expected at most {MOST_STEPS} steps of a level in a trajectory, found "
                 f"{steps} of [[integrator]] number {number} (steps count for each drift of the table "
-                "before, not for the trajectory)"
+                "before, not for the trajectory)",
             )
         steps *= DRIFTS[level.scheme]

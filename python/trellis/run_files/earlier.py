@@ -7,7 +7,7 @@ words, in states, results and propagators, are translated, so that runs which be
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,10 @@ from ..ground.version import run_file_language
 from .quarks import word_to_phase
 from .writing import toml_value
 
+#: What is said once where a record was translated.
+TRANSLATED = "its run file is in an earlier language, and is translated"
+
+_Path = tuple[str | int, ...]
 _WILSON_KINDS, _STAGGERED_KINDS = ("wilson", "clover", "twisted_mass"), ("staggered", "hisq")
 #: Keys of quarks that not all types have; the earlier language had one table with all of them.
 _TYPES_WITH = {
@@ -33,7 +37,22 @@ _TYPES_WITH = {
     "charge_thirds": _STAGGERED_KINDS,
     "b": _STAGGERED_KINDS,
     "e": _STAGGERED_KINDS,
+    "rho": (*_WILSON_KINDS, "staggered"),
+    "rho_mu_nu": (*_WILSON_KINDS, "staggered"),
+    "levels": (*_WILSON_KINDS, "staggered"),
 }
+#: Keys of tables that have another name now.
+_RENAMED = {
+    ("molecular_dynamics", "residual"): "tolerance",
+    ("metropolis", "residual"): "tolerance",
+    ("metropolis", "heat_bath_residual"): "heat_bath_tolerance",
+    ("measure", "fermions", "residual"): "tolerance",
+}
+#: Old keys of each kind of smearing: weight, steps, spatial; of stout smearing in both dialects.
+_STOUT_KEYS = ("stout_rho", "rho", "rho_mu_nu", "stout_steps", "levels", "stout_spatial")
+_APE_KEYS = ("ape_alpha", "ape_steps", "ape_spatial")
+#: Weights of the earlier language where it was given steps alone.
+_STOUT_RHO, _APE_ALPHA = 0.1, 0.5
 
 
 @dataclass(frozen=True)
@@ -48,7 +67,7 @@ class OldWord:
         What to write in its place.
     """
 
-    path: tuple[str | int, ...]
+    path: _Path
     advice: str
 
 
@@ -60,32 +79,20 @@ class Translation:
     old_words: list[OldWord] = field(default_factory=list)
 
 
-def translate(content: Mapping[str, Any], *, is_record: bool = False) -> Translation:
-    """Translate the tables of a run file; words of the present language stay as they are.
-
-    Parameters
-    ----------
-    is_record
-        True for the tables of a validated run, which have every key of the earlier language.
-    """
-    found = Translation(copy.deepcopy(dict(content)))
-    tables = found.content
-    if isinstance(tables.get("fermion"), dict):
-        _translate_quark(tables["fermion"], ("fermion",), found, "wilson", is_record)
-        _translate_boundary(tables["fermion"], found)
-    _translate_each(tables.get("fermions"), ("fermions",), found, None, is_record)
-    measure = tables.get("measure")
-    if isinstance(measure, dict):
-        _translate_each(measure.get("valence"), ("measure", "valence"), found, "staggered", is_record)
-    return found
+def translate(content: Mapping[str, Any]) -> Translation:
+    """Translate a run file; words of the present language stay as they are."""
+    return _Translator(content, is_record=False).translation
 
 
 def translate_record(content: Mapping[str, Any], language: int) -> dict[str, Any]:
     """Translate the tables of a record that was written in this language.
 
-    Records that name no language are of the first.
+    Records that name no language are of the first. They have every key of a table, also those that its
+    type does not take.
     """
-    return dict(content) if language >= run_file_language else translate(content, is_record=True).content
+    if language >= run_file_language:
+        return dict(content)
+    return _Translator(content, is_record=True).translation.content
 
 
 def translate_state(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,11 +100,19 @@ def translate_state(record: Mapping[str, Any]) -> dict[str, Any]:
     language = record.get("provenance", {}).get("run_file_language", 1)
     if language >= run_file_language:
         return dict(record)
-    measured: dict[str, Any] = {}
-    for name, table in record.get("measure", {}).items():
-        kept = translate({"measure": {"valence": [table]}}, is_record=True).content["measure"]["valence"][0]
-        measured[name] = kept if name.startswith("measure.valence ") else table
+    measured = {
+        name: _translate_measured(name, table, language) for name, table in record.get("measure", {}).items()
+    }
     return {**record, "physics": translate_record(record["physics"], language), "measure": measured}
+
+
+def _translate_measured(name: str, table: dict[str, Any], language: int) -> dict[str, Any]:
+    """Translate the parameters of "measure.loops", or of "measure.valence 'charm'"."""
+    if name == "measure.loops":
+        return translate_record({"measure": {"loops": table}}, language)["measure"]["loops"]
+    if name.startswith("measure.valence "):
+        return translate_record({"measure": {"valence": [table]}}, language)["measure"]["valence"][0]
+    return table
 
 
 def quark_type(attributes: Mapping[str, Any]) -> Any:
@@ -115,57 +130,154 @@ def _wilson_type(table: Mapping[str, Any]) -> str:
     return "clover" if table.get("csw") or table.get("csw_temporal") else "wilson"
 
 
-def _translate_each(
-    tables: Any, path: tuple[str, ...], found: Translation, default: str | None, is_record: bool
-) -> None:
-    for number, table in enumerate(tables if isinstance(tables, list) else []):
-        if isinstance(table, dict):
-            _translate_quark(table, (*path, number), found, default, is_record)
-
-
-def _translate_quark(
-    table: dict[str, Any],
-    path: tuple[str | int, ...],
-    found: Translation,
-    default: str | None,
-    is_record: bool,
-) -> None:
-    """Give a table of a quark its type, and leave out the keys of the other types that say nothing."""
-    if "type" not in table and any(key in table for key in ("b5", "c5", "M5", "Ls")):
-        return
-    old = table.get("type", default)
-    if old in ("wilson", "wilson_clover"):
-        new: Any = _wilson_type(table)
-    else:
-        new = "domain_wall" if old == "moebius" else old
-    if new is None:
-        return
-    if new != table.get("type"):
-        said = f"found {toml_value(table['type'])}" if "type" in table else "missing"
-        found.old_words.append(OldWord((*path, "type"), f"{said}; write type = {toml_value(new)}"))
-    table["type"] = new
-    for key in [key for key in table if new not in _TYPES_WITH.get(key, (new,))]:
-        if is_record or _says_nothing(table[key]):
-            del table[key]
-            found.old_words.append(OldWord((*path, key), f"leave it out of type = {toml_value(new)}"))
-    background = {key: table.pop(key) for key in ("b", "e") if key in table}
-    if background:
-        table["background"] = background
-        for key in background:
-            found.old_words.append(OldWord((*path, key), f"write background = {toml_value(background)}"))
-
-
 def _says_nothing(value: Any) -> bool:
     return not any(value) if isinstance(value, list) else not value
 
 
-def _translate_boundary(table: dict[str, Any], found: Translation) -> None:
-    """Put boundary_t and boundary_space of [fermion] together."""
-    keys = [key for key in ("boundary_t", "boundary_space") if key in table]
-    if not keys:
-        return
-    time, space = table.pop("boundary_t", "antiperiodic"), table.pop("boundary_space", None)
-    table["boundary"] = [*(space if isinstance(space, list) else [0.0, 0.0, 0.0]), word_to_phase(time)]
-    for key in keys:
-        advice = f"write boundary = {toml_value(table['boundary'])} (x, y, z, t)"
-        found.old_words.append(OldWord(("fermion", key), advice))
+class _Translator:
+    """The translation of one file or record, which is made table by table."""
+
+    def __init__(self, content: Mapping[str, Any], *, is_record: bool) -> None:
+        self.translation, self.is_record = Translation(copy.deepcopy(dict(content))), is_record
+        for path in (("fermion",), ("fermions",), ("measure", "valence")):
+            default = {"fermion": "wilson", "measure": "staggered"}.get(path[0])
+            for where, table in self._tables(path):
+                self._quark(where, table, default)
+        for where, table in self._tables(("fermion",)):
+            self._boundary(where, table)
+        for where, table in self._tables(("measure", "valence")):
+            self._background(where, table)
+            self._smearing_within(where, table)
+        for path in (("smearing",), ("source", "links")):
+            for where, table in self._tables(path):
+                self._smearing(where, table, table)
+        for where, table in self._tables(("measure", "loops")):
+            self._loops(where, table)
+        for (*parents, key), new in _RENAMED.items():
+            for where, table in self._tables(parents):
+                if key in table:
+                    table[new] = table.pop(key)
+                    self._found((*where, key), f"write {new}")
+
+    def _tables(self, path: Sequence[str]) -> list[tuple[_Path, dict[str, Any]]]:
+        """Return the tables at a path, each with its own path: one, or those of a list of tables."""
+        found: Any = self.translation.content
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        if isinstance(found, dict):
+            return [(tuple(path), found)]
+        listed = found if isinstance(found, list) else []
+        return [((*path, number), table) for number, table in enumerate(listed) if isinstance(table, dict)]
+
+    def _found(self, path: _Path, advice: str) -> None:
+        self.translation.old_words.append(OldWord(path, advice))
+
+    def _quark(self, path: _Path, table: dict[str, Any], default: str | None) -> None:
+        """Give a table of a quark its type, and leave out the keys of the other types that say nothing."""
+        if "type" not in table and any(key in table for key in ("b5", "c5", "M5", "Ls")):
+            return
+        old = table.get("type", default)
+        new = _wilson_type(table) if old in ("wilson", "wilson_clover") else old
+        new = "domain_wall" if old == "moebius" else new
+        if new is None:
+            return
+        if new != table.get("type"):
+            said = f"found {toml_value(table['type'])}" if "type" in table else "missing"
+            self._found((*path, "type"), f"{said}; write type = {toml_value(new)}")
+        table["type"] = new
+        for key in [key for key in table if new not in _TYPES_WITH.get(key, (new,))]:
+            if self.is_record or _says_nothing(table[key]):
+                del table[key]
+                self._found((*path, key), f"leave it out of type = {toml_value(new)}")
+
+    def _boundary(self, path: _Path, table: dict[str, Any]) -> None:
+        """Put boundary_t and boundary_space of [fermion] together."""
+        keys = [key for key in ("boundary_t", "boundary_space") if key in table]
+        if not keys:
+            return
+        time, space = table.pop("boundary_t", "antiperiodic"), table.pop("boundary_space", None)
+        table["boundary"] = [*(space if isinstance(space, list) else [0.0, 0.0, 0.0]), word_to_phase(time)]
+        for key in keys:
+            self._found((*path, key), f"write boundary = {toml_value(table['boundary'])} (x, y, z, t)")
+
+    def _background(self, path: _Path, table: dict[str, Any]) -> None:
+        """Put the quanta of a valence flavour into a table of their own."""
+        background = {key: table.pop(key) for key in ("b", "e") if key in table}
+        if background:
+            table["background"] = background
+        for key in background:
+            self._found((*path, key), f"write background = {toml_value(background)}")
+
+    def _smearing_within(self, path: _Path, table: dict[str, Any]) -> None:
+        """Put the stout smearing of a valence flavour into a table of its own."""
+        if any(key in table for key in ("rho", "rho_mu_nu", "levels")):
+            own: dict[str, Any] = {}
+            self._smearing(path, table, own, "smearing = {{ {} }}")
+            if own:
+                table["smearing"] = own
+
+    def _smearing(self, path: _Path, table: dict[str, Any], target: dict[str, Any], form: str = "{}") -> None:
+        """Move the old keys of smearing from a table to tables stout, ape and flow of a target.
+
+        Parameters
+        ----------
+        form
+            What advice shows a kind of smearing in.
+        """
+        if self.is_record:
+            target.update({kind: target.get(kind) for kind in ("ape", "stout", "flow")})
+        stout = {key: table.pop(key) for key in _STOUT_KEYS if key in table}
+        weights = [stout[key] for key in _STOUT_KEYS[:3] if stout.get(key) is not None]
+        steps = stout.get("stout_steps") or stout.get("levels")
+        rho = weights[-1] if weights else _STOUT_RHO
+        self._move(
+            path, target, "stout", stout, {"rho": rho, "steps": steps}, stout.get("stout_spatial"), form
+        )
+        ape = {key: table.pop(key) for key in _APE_KEYS if key in table}
+        own = {"alpha": ape.get("ape_alpha", _APE_ALPHA), "steps": ape.get("ape_steps")}
+        self._move(path, target, "ape", ape, own, ape.get("ape_spatial"), form)
+        if "flow_time" in table:
+            time = table.pop("flow_time")
+            if time:
+                target["flow"] = {"time": time}
+            advice = f"write flow = {toml_value({'time': time})}" if time else "leave it out"
+            self._found((*path, "flow_time"), advice)
+
+    def _move(
+        self,
+        path: _Path,
+        target: dict[str, Any],
+        kind: str,
+        old: dict[str, Any],
+        new: dict[str, Any],
+        spatial: Any,
+        form: str,
+    ) -> None:
+        """Add one kind of smearing to a target, unless it has no steps."""
+        if not old:
+            return
+        if self.is_record or spatial:
+            new["spatial"] = bool(spatial)
+        advice = "leave it out: links without steps stay as they are"
+        if new["steps"]:
+            target[kind] = new
+            advice = f"write {form.format(f'{kind} = {toml_value(new)}')}"
+        for key in old:
+            self._found((*path, key), advice)
+
+    def _loops(self, path: _Path, table: dict[str, Any]) -> None:
+        """Put the smearing of loops, which was a word with weight and levels beside it, into a table."""
+        old = {key: table[key] for key in ("smearing", "weight", "levels") if key in table}
+        if isinstance(old.get("smearing"), dict) or not old:
+            return
+        kind, weight, levels = (table.pop(key, None) for key in ("smearing", "weight", "levels"))
+        new: dict[str, Any] = {name: None for name in ("ape", "stout", "flow")} if self.is_record else {}
+        if kind in ("ape", "stout") and levels:
+            new[kind] = {"alpha" if kind == "ape" else "rho": weight, "steps": levels, "spatial": True}
+        advice = (
+            f"write smearing = {toml_value(new)}" if kind in new and not self.is_record else "leave it out"
+        )
+        if new:
+            table["smearing"] = new
+        for key in old:
+            self._found((*path, key), advice)

@@ -20,7 +20,11 @@ from .dynamics import (
 from .generate import OutputTable, StartTable
 from .online import MeasureTable
 from .quarks import BackgroundTable, StaggeredKind
-from .sea import HisqTable, SeaQuarkTable, SmearingTable
+from .sea import HisqTable, SeaQuarkTable
+from .smearing import SmearingTable
+
+#: Steps of stout smearing that a force goes through.
+MOST_STOUT_STEPS = 20
 
 
 class GaugeActionTable(Table):
@@ -52,7 +56,10 @@ class HmcRun(RunFile):
     integrator: list[IntegratorLevel] = Field(
         min_length=1, description="Nested time scales, outermost first."
     )
-    smearing: SmearingTable = SmearingTable(rho=0.0, levels=0)
+    smearing: SmearingTable = Field(
+        default=SmearingTable(),
+        description="Stout smearing of the links that the quarks see, but for HISQ's.",
+    )
     hisq: HisqTable = HisqTable()
     background: BackgroundTable = BackgroundTable()
     fermions: list[SeaQuarkTable] = Field(default=[], description="Sea quarks; none: quenched.")
@@ -106,7 +113,8 @@ class HmcRun(RunFile):
 
     @model_validator(mode="after")
     def _smearing_fits(self) -> Self:
-        if self.smearing.levels > 0 and self.fermions and all(f.type == "hisq" for f in self.fermions):
+        self.smearing.require_stout_alone("smearing", MOST_STOUT_STEPS)
+        if not self.smearing.is_thin and self.fermions and all(f.type == "hisq" for f in self.fermions):
             raise at_key(
                 "smearing",
                 "HISQ flavours have their own smearing, and [smearing] is for the others, of which there are "
@@ -134,9 +142,9 @@ class HmcRun(RunFile):
 
     @model_validator(mode="after")
     def _heat_bath_is_rational(self) -> Self:
-        found = self.metropolis.heat_bath_residual
+        found = self.metropolis.heat_bath_tolerance
         if found is not None and not any(fermion.is_rational for fermion in self.fermions):
-            key = "metropolis.heat_bath_residual"
+            key = "metropolis.heat_bath_tolerance"
             raise at_key(key, "no flavour has a heat bath by a rational function; leave it out", found)
         return self
 
@@ -176,5 +184,5 @@ class HmcRun(RunFile):
 
     def precision_of(self, part: str) -> Literal["double", "single"]:
         """Return the precision of the fields in a part of a trajectory ("gauge_force", "smearing", ...)."""
-        is_stout = part == "smearing" and self.smearing.levels > 0
+        is_stout = part == "smearing" and not self.smearing.is_thin
         return self.molecular_dynamics.arithmetic if part == "gauge_force" or is_stout else "double"

@@ -27,6 +27,7 @@ from .contractions import (
 )
 from .measured_quarks import MeasuredDomainWall, MeasuredQuark
 from .quarks import DomainWall
+from .smearing import MOST_STEPS, SmearingTable
 from .solvers import DeflationTable, SolverTable
 from .staggered_measurement import (
     CondensateTable,
@@ -41,8 +42,6 @@ from .stored import MeasureOutputTable, StoredPropagatorsTable
 
 #: The table [fermion].
 FermionTable = Annotated[MeasuredQuark | MeasuredStaggered | MeasuredHisq, Field(discriminator="type")]
-#: Of smearing: more are a slip, and would take a day.
-MOST_STEPS = 10**5
 
 
 class ConfigurationsTable(Table):
@@ -57,31 +56,6 @@ class ConfigurationsTable(Table):
     last: int | None = Field(default=None, description="Leave out numbers above this.")
     lattice: FourIntegers | None = Field(
         default=None, description="x, y, z, t; only for files that do not say it."
-    )
-
-
-class SmearingTable(Table):
-    """[smearing]: of the links that the fermions see; [source.links]: of those that gaussian sources and
-    sinks use. None by default. First APE, then stout, then flow."""
-
-    stout_steps: int = Field(
-        default=0, ge=0, le=MOST_STEPS, description="Number of stout steps; 0: no stout smearing."
-    )
-    stout_rho: float = Field(
-        default=0.1, gt=0, lt=0.25, description="Weight of every staple in the exponent of a stout step."
-    )
-    stout_spatial: bool | None = Field(
-        default=None, description="Only spatial links, by their spatial staples; default: false."
-    )
-    ape_steps: int = Field(
-        default=0, ge=0, le=MOST_STEPS, description="Number of APE steps; 0: no APE smearing."
-    )
-    ape_alpha: float = Field(default=0.5, gt=0, le=1, description="Weight of the staples' mean.")
-    ape_spatial: bool = Field(default=False, description="Only spatial links, by their spatial staples.")
-    flow_time: float = Field(
-        default=0.0,
-        ge=0,
-        description="Gradient flow (Wilson) up to this t / a^2, as flowed links.",
     )
 
 

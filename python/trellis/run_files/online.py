@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..ground.stout_limits import MOST_RHO
 from .common import Extents, Table, at_key, require_flow_times
+from .smearing import SmearingTable
 from .valence import ValenceQuarkTable
 
 
@@ -43,7 +43,7 @@ class NoiseTable(Periodic):
         strict=False,
         description="Planes of the magnetisation of staggered and HISQ flavours: xy, xz, xt, yz, yt, zt.",
     )
-    residual: float = Field(default=1e-10, gt=0, lt=0.1, description="|b - M x| / |b| of the solves.")
+    tolerance: float = Field(default=1e-10, gt=0, lt=0.1, description="|b - M x| / |b| of the solves.")
     max_iterations: int = Field(default=20000, ge=1, description="Of a solve.")
 
 
@@ -74,26 +74,17 @@ class LoopTable(Periodic):
     planes: Literal["temporal", "spatial", "all"] = Field(
         default="temporal", description="R along mu, T along nu: nu = t; both spatial; all twelve pairs."
     )
-    smearing: Literal["none", "ape", "stout"] = Field(
-        default="none", description="Of the spatial links, by their spatial staples."
+    smearing: SmearingTable = Field(
+        default=SmearingTable(), description="Smearing of the spatial links: spatial = true."
     )
-    weight: float | None = Field(
-        default=None, gt=0, lt=1, description="ape: alpha, of the mean staple; stout: rho, of every staple."
-    )
-    levels: int = Field(default=0, ge=0, le=200, description="How often they are smeared.")
 
     @model_validator(mode="after")
-    def _smearing_whole(self) -> Self:
-        is_smeared = self.smearing != "none"
-        if is_smeared != (self.levels > 0) or is_smeared != (self.weight is not None):
-            raise ValueError("loops: smearing, weight and levels are given together, or none of them")
-        if self.smearing == "stout" and (self.weight or 0.0) > MOST_RHO:
-            raise ValueError(
-                f"loops: weight is rho of stout smearing: expected at most {MOST_RHO:g}, found "
-                f"{self.weight:g}"
+    def _smearing_of_spatial_links(self) -> Self:
+        self.smearing.require_spatial("smearing")
+        if not self.smearing.is_thin and self.planes == "all":
+            raise at_key(
+                "smearing", 'planes = "all" takes temporal and spatial links alike: expected no smearing'
             )
-        if is_smeared and self.planes == "all":
-            raise ValueError('loops: planes = "all" takes temporal and spatial links alike: no smearing')
         return self
 
     def require_fit(self, extents: Extents) -> None:

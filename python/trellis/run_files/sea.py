@@ -1,4 +1,4 @@
-"""Sea quarks of a run file with [molecular_dynamics]: [[fermions]], their rational functions and links."""
+"""Sea quarks of a run file with [molecular_dynamics]: [[fermions]], and their rational functions."""
 
 from __future__ import annotations
 
@@ -7,42 +7,13 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ..ground.stout_limits import LARGE_RHO, MOST_RHO
-from .common import Coupling, Name, StoutMatrix, StoutWeight, Table, at_key
+from .common import Coupling, Name, Table, at_key
 from .quarks import Clover, Hisq, Quark, Staggered, StaggeredKind, TwistedMass, Wilson, WilsonKind
 
 #: Relative errors of rational functions that coefficients in double can reach.
 SMALLEST_TOLERANCE = 1e-15
 
 Tolerance = Annotated[float, Field(ge=SMALLEST_TOLERANCE, lt=0.1)]
-
-
-class SmearingTable(Table):
-    """[smearing]: of the links that the fermions see."""
-
-    rho: StoutWeight | None = Field(
-        default=None,
-        description=f"Stout weight of every staple (Morningstar and Peardon), at most {MOST_RHO:g} in size; "
-        f"above {LARGE_RHO:g} the shortest waves grow by more than half at every level, and with negative "
-        "weights all waves grow: both are warned about.",
-    )
-    rho_mu_nu: StoutMatrix | None = Field(
-        default=None,
-        description="In the place of rho: four rows of four weights, of the staples of U_mu in the plane "
-        "of mu and nu in row mu, column nu (x, y, z, t), with zeros on the diagonal.",
-    )
-    levels: int = Field(ge=0, le=20, description="How often.")
-
-    @model_validator(mode="after")
-    def _one_of(self) -> Self:
-        if (self.rho is None) == (self.rho_mu_nu is None):
-            raise ValueError("give rho or rho_mu_nu, and not both")
-        return self
-
-    @property
-    def weights(self) -> float | StoutMatrix:
-        """The weights of stout smearing, as :meth:`trellis.GaugeField.stout` takes them for rho."""
-        return self.rho_mu_nu if self.rho is None else self.rho  # type: ignore[return-value]
 
 
 class HisqTable(Table):

@@ -1,32 +1,36 @@
-"""The solver of `trellis measure` and its low modes: [solver], [deflation]."""
+"""The solver of `trellis measure`, with the solvers inside it, and its low modes: [solver], [deflation]."""
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from .common import Positive, Table, at_key
 
+_INSIDE = "bicgstab, gcr, mr: the solver that preconditions each step; it may have one inside it."
+_TOLERANCE = "Of |b - M x| / |b|."
 
-class SolverTable(Table):
-    """[solver]: how propagators are solved for."""
+
+class MethodTable(Table):
+    """The keys of every solver: its method, its precision and its even-odd form."""
 
     type: Literal["cg", "bicgstab", "gcr", "mr"] = Field(
         default="cg", description="cg works on the normal equations; mr converges for heavy quarks only."
     )
-    tolerance: float = Field(default=1e-10, gt=0, lt=1, description="Of |b - M x| / |b|.")
     max_iterations: int = Field(
         default=10000, ge=1, description="Of a solve; one that has not converged by then is an error."
     )
     inner_precision: Literal["double", "float", "half", "fp16"] = Field(
-        default="half",
+        default="double",
         description="Storage in the inner solver of the mixed-precision scheme; half is 16-bit fixed point, "
         "fp16 16-bit floating point (faster, less accurate: for heavy quarks); double switches the scheme "
-        "off.",
+        "off. Default: half in [solver], double in solvers inside it.",
     )
     even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
-        default="symmetric", description="Form of the even-odd Schur complement."
+        default="none",
+        description="Form of the even-odd Schur complement. Default: symmetric in [solver], none in solvers "
+        "inside it.",
     )
     restart_length: int | None = Field(
         default=None, ge=1, le=1000, description="gcr: steps between restarts; default: 16."
@@ -41,6 +45,70 @@ class SolverTable(Table):
         description="Mixed precision: the residual is recomputed in double when it has dropped by this "
         "factor; default: by type and inner_precision.",
     )
+
+    @model_validator(mode="after")
+    def _keys_of_the_method(self) -> Self:
+        for key, method in (("restart_length", "gcr"), ("relaxation", "mr")):
+            if getattr(self, key) is not None and self.type != method:
+                raise at_key(key, f'expected type = "{method}" beside it, found "{self.type}"; leave it out')
+        if self.update_threshold is not None and self.inner_precision == "double":
+            raise at_key(
+                "update_threshold",
+                'expected inner_precision = "float", "half" or "fp16" beside it, found "double"; '
+                "leave it out",
+            )
+        return self
+
+    def _require_inside(self, inside: PreconditionerTable | None) -> None:
+        """Refuse a preconditioner that the method, or its even-odd system, does not have."""
+        if inside is not None and self.type == "cg":
+            raise at_key(
+                "preconditioner",
+                "cg needs a hermitian preconditioner, which a solver is not: expected another type beside it",
+            )
+        if inside is not None and self.even_odd != "none" and inside.has_even_odd:
+            raise at_key(
+                "preconditioner",
+                'the system of an even-odd solver has no even-odd form: expected even_odd = "none"',
+            )
+
+
+class PreconditionerTable(MethodTable):
+    """[solver.preconditioner]: a solver inside another one, to a tolerance or of so many iterations."""
+
+    fallback: ClassVar[bool] = True
+
+    tolerance: float | None = Field(default=None, gt=0, lt=1, description=_TOLERANCE)
+    iterations: int | None = Field(default=None, ge=1, description="So many iterations, and no tolerance.")
+    preconditioner: PreconditionerTable | None = Field(default=None, description=_INSIDE)
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        if (self.iterations is None) == (self.tolerance is None):
+            raise ValueError("give iterations or tolerance, and not both")
+        self._require_inside(self.preconditioner)
+        return self
+
+    @property
+    def has_even_odd(self) -> bool:
+        """True if it, or a solver inside it, solves a Schur complement."""
+        inside = self.preconditioner
+        return self.even_odd != "none" or (inside is not None and inside.has_even_odd)
+
+
+class SolverTable(MethodTable):
+    """[solver]: how propagators are solved for."""
+
+    iterations: ClassVar[int | None] = None
+
+    tolerance: float = Field(default=1e-10, gt=0, lt=1, description=_TOLERANCE)
+    inner_precision: Literal["double", "float", "half", "fp16"] = Field(
+        default="half", description=MethodTable.model_fields["inner_precision"].description
+    )
+    even_odd: Literal["symmetric", "asymmetric", "none"] = Field(
+        default="symmetric", description=MethodTable.model_fields["even_odd"].description
+    )
+    preconditioner: PreconditionerTable | None = Field(default=None, description=_INSIDE)
     fallback: bool = Field(
         default=True,
         exclude=True,  # another way to the same residual
@@ -55,18 +123,8 @@ class SolverTable(Table):
     )
 
     @model_validator(mode="after")
-    def _keys_of_the_method(self) -> Self:
-        for key, method in (("restart_length", "gcr"), ("relaxation", "mr")):
-            if getattr(self, key) is not None and self.type != method:
-                raise at_key(
-                    key, f'expected solver.type = "{method}" beside it, found "{self.type}"; leave it out'
-                )
-        if self.update_threshold is not None and self.inner_precision == "double":
-            raise at_key(
-                "update_threshold",
-                'expected solver.inner_precision = "float", "half" or "fp16" beside it, found "double"; '
-                "leave it out",
-            )
+    def _fits_inside(self) -> Self:
+        self._require_inside(self.preconditioner)
         return self
 
     @property

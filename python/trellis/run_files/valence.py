@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from ..ground.stout_limits import LARGE_RHO, MOST_RHO
-from .common import Coupling, StoutMatrix, StoutWeight, at_key
+from .common import Coupling
 from .quarks import (
     BackgroundTable,
     Clover,
@@ -18,7 +17,8 @@ from .quarks import (
     TwistedMass,
     Wilson,
 )
-from .sea import SeaQuark, SmearingTable
+from .sea import SeaQuark
+from .smearing import SmearingTable
 
 
 class _Valence(Quark):
@@ -32,29 +32,12 @@ class _Valence(Quark):
     )
 
 
-class _OnStoutLinks(_Valence):
-    """The stout smearing of the links of a valence flavour."""
+class _OnSmearedLinks(_Valence):
+    """The smearing of the links of a valence flavour."""
 
-    rho: StoutWeight = Field(
-        default=0.0,
-        description=f"Stout weight of its links, at most {MOST_RHO:g} in size; warned about below 0 and "
-        f"above {LARGE_RHO:g}.",
+    smearing: SmearingTable = Field(
+        default=SmearingTable(), description="Smearing of its links; those of the sea are not inherited."
     )
-    rho_mu_nu: StoutMatrix | None = Field(
-        default=None, description="In the place of rho: a weight for each plane, as in [smearing]."
-    )
-    levels: int = Field(default=0, ge=0, le=20, description="Stout levels of its links.")
-
-    @model_validator(mode="after")
-    def _one_weight(self) -> Self:
-        if self.rho != 0 and self.rho_mu_nu is not None:
-            raise at_key("rho_mu_nu", "give rho or rho_mu_nu, and not both")
-        return self
-
-    @property
-    def weights(self) -> float | StoutMatrix:
-        """The weights of stout smearing, as :meth:`trellis.GaugeField.stout` takes them for rho."""
-        return self.rho if self.rho_mu_nu is None else self.rho_mu_nu
 
 
 class _InBackground(_Valence, StaggeredKind):
@@ -65,34 +48,26 @@ class _InBackground(_Valence, StaggeredKind):
     )
 
 
-class ValenceWilson(_OnStoutLinks, Wilson):
+class ValenceWilson(_OnSmearedLinks, Wilson):
     """[[measure.valence]] of type wilson."""
 
 
-class ValenceClover(_OnStoutLinks, Clover):
+class ValenceClover(_OnSmearedLinks, Clover):
     """[[measure.valence]] of type clover."""
 
 
-class ValenceTwistedMass(_OnStoutLinks, TwistedMass):
+class ValenceTwistedMass(_OnSmearedLinks, TwistedMass):
     """[[measure.valence]] of type twisted_mass."""
 
 
-class ValenceStaggered(_OnStoutLinks, _InBackground, Staggered):
+class ValenceStaggered(_OnSmearedLinks, _InBackground, Staggered):
     """[[measure.valence]] of type staggered: naive staggered quarks."""
 
 
 class ValenceHisq(_InBackground, Hisq):
     """[[measure.valence]] of type hisq, which has its own smearing."""
 
-    @property
-    def weights(self) -> float:
-        """No stout smearing."""
-        return 0.0
-
-    @property
-    def levels(self) -> int:
-        """No stout smearing."""
-        return 0
+    smearing: ClassVar[SmearingTable] = SmearingTable()
 
 
 ValenceQuark = ValenceWilson | ValenceClover | ValenceTwistedMass | ValenceStaggered | ValenceHisq
@@ -115,6 +90,6 @@ def as_valence(quark: SeaQuark, smearing: SmearingTable, background: BackgroundT
     given = {key: value for key, value in quark if key in kind.model_fields}
     if isinstance(quark, StaggeredKind):
         given["background"] = background
-    if issubclass(kind, _OnStoutLinks):
-        given |= {"rho": smearing.rho or 0.0, "rho_mu_nu": smearing.rho_mu_nu, "levels": smearing.levels}
+    if issubclass(kind, _OnSmearedLinks):
+        given["smearing"] = smearing
     return kind.model_validate(given)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +25,7 @@ from ..run_files import load_run_file
 from ..run_files.common import MachineTable
 from ..run_files.generate import StartTable
 from ..run_files.online import MeasureTable
+from ..run_files.smearing import SmearingTable
 from .reporting import Reporter
 
 Run = TypeVar("Run", bound=BaseModel)
@@ -70,27 +70,26 @@ def set_threads(machine: MachineTable, output: Reporter) -> None:
     prepare(machine.tune, output.warning)
 
 
-def warn_of_large_rho(
-    table: str, weights: float | Sequence[Sequence[float]], levels: int, output: Reporter
-) -> None:
-    """Stout weights with which smearing roughens the links.
+def warn_of_large_rho(key: str, smearing: SmearingTable, output: Reporter) -> None:
+    """Warn of stout weights with which smearing roughens the links.
+
+    Of a matrix, the smallest weight and the mean of a row count.
 
     Parameters
     ----------
-    table
-        Of the run file: "smearing".
-    weights
-        One, or rho[mu][nu], of which the smallest and the mean of a row count.
+    key
+        The table's name in the run file: "smearing".
     """
-    key = f"{table}.rho" if isinstance(weights, float | int) else f"{table}.rho_mu_nu"
-    if levels > 0 and (said := why_roughening(key, stout_weights(key, weights))):
-        output.warning(said)
+    if smearing.stout is not None:
+        name = f"{key}.stout.rho"
+        if said := why_roughening(name, stout_weights(name, smearing.stout.rho)):
+            output.warning(said)
 
 
 def warn_of_valence(measure: MeasureTable | None, output: Reporter) -> None:
     """Warn of legal and odd parameters in the flavours of [[measure.valence]]."""
     for number, flavour in enumerate(measure.valence if measure else []):
-        warn_of_large_rho(f"measure.valence.{number}", flavour.weights, flavour.levels, output)
+        warn_of_large_rho(f"measure.valence.{number}.smearing", flavour.smearing, output)
 
 
 def make_output_folder(folder: Path, key: str = "output.directory") -> None:

@@ -192,7 +192,7 @@ def test_unequal_numbers_of_sources(tmp_path: Path) -> None:
 PHYSICS = {
     "run_file_language": 2,
     "fermion": {"type": "twisted_mass", "kappa": 0.13, "csw": 1.0, "twisted_mass": 0.02},
-    "smearing": {"stout_steps": 0, "ape_steps": 0},
+    "smearing": {"stout": {"rho": 0.1, "steps": 1, "spatial": False}, "ape": None},
     "source": {"type": "gaussian", "width": 2.0, "positions": [[0, 0, 0, 0]], "shift_seed": 1},
     "sink": {"type": "point"},
     "solver": {"tolerance": 1e-9},
@@ -203,7 +203,7 @@ PHYSICS = {
     ("table", "key", "value", "is_refused"),
     [
         ("fermion", "twisted_mass", 0.01, True),
-        ("smearing", "stout_steps", 2, True),
+        ("smearing", "stout", {"rho": 0.1, "steps": 2, "spatial": False}, True),
         ("source", "width", 3.0, True),
         ("source", "positions", [[0, 0, 0, 4]], False),
         ("solver", "tolerance", 1e-12, False),

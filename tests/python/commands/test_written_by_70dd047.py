@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tomllib
 from pathlib import Path
 
 import h5py
@@ -17,6 +18,8 @@ from command_line import run, sha256
 
 import trellis as tr
 from trellis.analysis import read_measurements
+from trellis.run_files.earlier import TRANSLATED, translate
+from trellis.run_files.writing import to_toml
 
 WRITTEN = Path(__file__).resolve().parents[2] / "data" / "written_by_70dd047"
 EXPECTED: dict[str, dict[str, str]] = json.loads((WRITTEN / "expected.json").read_text())
@@ -51,7 +54,11 @@ def digests(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return shutil.copytree(WRITTEN, tmp_path_factory.mktemp("earlier") / "runs")
+    """A copy whose run files are in present words; the records in states and results are as they were."""
+    found = shutil.copytree(WRITTEN, tmp_path_factory.mktemp("earlier") / "runs")
+    for path in found.glob("*.toml"):
+        path.write_text(to_toml(translate(tomllib.loads(path.read_text())).content))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -70,7 +77,11 @@ def test_goes_on_with_the_same_bits(
 ) -> None:
     there = {path: sha256(path) for path in (folder / name).glob("c*.000003.*")}  # complete: it stays
     command, *options = words
-    found = json.loads(run(command, f"{name}.toml", *options, "--json", cwd=folder).stdout)
+    refused = run(command, str(WRITTEN / f"{name}.toml"), *options, cwd=folder, status=1).stderr
+    assert "words of an earlier language of run files:" in refused
+    done = run(command, f"{name}.toml", *options, "--json", cwd=folder)
+    assert done.stderr.count(TRANSLATED) == (name != "stored_propagators")
+    found = json.loads(done.stdout)
     assert {key: found[key] for key in said} == said
     bits = digests(folder / name)
     assert {key: bits.get(key) for key in EXPECTED[name]} == EXPECTED[name]

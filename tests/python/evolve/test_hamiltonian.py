@@ -17,8 +17,7 @@ extents = [4, 4, 2, 4]
 type = "symanzik"
 beta = 4.0
 [smearing]
-rho = 0.12
-levels = 2
+stout = { rho = 0.12, steps = 2 }
 [[fermions]]
 name = "strange"
 type = "staggered"
@@ -39,9 +38,9 @@ steps = 2
 monomials = ["strange", "light", "gauge"]
 [molecular_dynamics]
 length = 0.3
-residual = 1e-13
+tolerance = 1e-13
 [metropolis]
-residual = 1e-13
+tolerance = 1e-13
 [trajectories]
 total = 1
 [random]
@@ -80,7 +79,7 @@ def test_the_heat_bath_has_its_own_order_and_residual(tmp_path: Path) -> None:
     """Without keys of its own it is the accept step's, bit for bit."""
     U, V = (tr.weak_field((4, 4, 2, 4), seed=seed, spread=0.3) for seed in (3, 4))
 
-    def action(name: str, own: str = "", residuals: str = "residual = 1e-10") -> float:
+    def action(name: str, own: str = "", residuals: str = "tolerance = 1e-10") -> float:
         path = tmp_path / f"{name}.toml"
         path.write_text(HEAT_BATH.format(own=own, residuals=residuals))
         (monomial,) = tr.hamiltonian(path, U)["strange"]
@@ -88,17 +87,17 @@ def test_the_heat_bath_has_its_own_order_and_residual(tmp_path: Path) -> None:
         return monomial.action(V)  # at U it is the norm of the noise
 
     plain = action("plain")
-    assert action("same", "heat_bath_order = 8,", "heat_bath_residual = 1e-10") == plain
+    assert action("same", "heat_bath_order = 8,", "heat_bath_tolerance = 1e-10") == plain
     # the drawn field, and with it the action, is wrong by the error of the function
     differences = [abs(action(f"order_{n}", f"heat_bath_order = {n},") / plain - 1) for n in (1, 2, 10)]
     assert differences[0] > 10 * differences[1] > 100 * differences[2]
     assert 0 < differences[2]
     tolerance = action("tolerance", "heat_bath_tolerance = 1e-2,")
     assert 1e-5 < abs(tolerance / plain - 1) < 1e-2
-    loose = action("loose", residuals="residual = 1e-10\nheat_bath_residual = 1e-2")
+    loose = action("loose", residuals="tolerance = 1e-10\nheat_bath_tolerance = 1e-2")
     assert 1e-9 < abs(loose / plain - 1) < 1e-2
     # the accept step's residual alone
-    assert action("step", residuals="residual = 1e-2\nheat_bath_residual = 1e-10") not in (plain, loose)
+    assert action("step", residuals="tolerance = 1e-2\nheat_bath_tolerance = 1e-10") not in (plain, loose)
 
 
 GELL_MANN = np.zeros((8, 3, 3), complex)

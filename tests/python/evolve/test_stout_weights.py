@@ -77,7 +77,7 @@ def test_other_shapes_are_refused(U: tr.GaugeField) -> None:
 @pytest.mark.parametrize("name", ["strange", "light.0"])
 def test_forces_through_weighted_planes(name: str, U: tr.GaugeField, tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.replace("rho = 0.12", f"rho_mu_nu = {TOML}"))
+    path.write_text(RUN.replace("rho = 0.12", f"rho = {TOML}"))
     (monomial, *_) = tr.hamiltonian(path, U)[name]
     monomial.draw(U, seed=11, number=1)
     force, h = monomial.force(U), 0.02
@@ -94,10 +94,10 @@ def test_forces_through_weighted_planes(name: str, U: tr.GaugeField, tmp_path: P
 def test_bad_weights_in_run_files(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     for key, said in (
-        (f"rho = 0.1\nrho_mu_nu = {TOML}", "give rho or rho_mu_nu, and not both"),
-        ("", "give rho or rho_mu_nu, and not both"),
-        (f"rho_mu_nu = {TOML.replace('[0.0, 0.11', '[0.2, 0.11')}", "row 0 has 0.2 for its own direction"),
-        ("rho_mu_nu = [[0, 0, 0, 0]]", "smearing.rho_mu_nu"),
+        ("spatial = false", "smearing.stout.rho: missing"),
+        (f"rho = {TOML.replace('[0.0, 0.11', '[0.2, 0.11')}", "row 0 has 0.2 for its own direction"),
+        ("rho = [[0, 0, 0, 0]]", "smearing.stout.rho: expected exactly 4 values"),
+        ('rho = "0.1"', "smearing.stout.rho: Input should be a valid number"),
     ):
         path.write_text(RUN.replace("rho = 0.12", key))
         with pytest.raises(tr.BadArgument, match="smearing") as error:
@@ -117,13 +117,12 @@ name = "same"
 type = "staggered"
 mass = 0.3
 mu_over_ipiT = 0.1
-rho_mu_nu = {negative}
-levels = 2
+smearing.stout = {{ rho = {negative}, steps = 2 }}
 """
-    text = RUN.replace("rho = 0.12", f"rho_mu_nu = {negative}").replace("length = 0.3", "length = 0.1")
+    text = RUN.replace("rho = 0.12", f"rho = {negative}").replace("length = 0.3", "length = 0.1")
     (tmp_path / "run.toml").write_text(text + valence)
     said = run("generate", "run.toml", cwd=tmp_path).stderr
-    assert "smearing.rho_mu_nu = -0.02 is negative" in " ".join(said.split())
+    assert "smearing.stout.rho = -0.02 is negative" in " ".join(said.split())
     found = stream_content(tmp_path)
     sea = {n: v for n, v in found.items() if "strange" in n and "condensate" in n}
     assert sea
@@ -132,4 +131,4 @@ levels = 2
     run("generate", "run.toml", "--trajectories", "1", "--resume", cwd=tmp_path)
     (tmp_path / "run.toml").write_text(text.replace("-0.02", "-0.03") + valence)
     refused = run("generate", "run.toml", "--trajectories", "1", "--resume", cwd=tmp_path, status=None).stderr
-    assert "smearing.rho_mu_nu" in refused
+    assert "smearing.stout.rho" in refused

@@ -126,16 +126,20 @@ directory = "out"
 @pytest.mark.parametrize(
     ("tables", "key"),
     [
-        ("[smearing]\nrho = 50\nlevels = 1\n", "smearing.rho"),
-        ("[smearing]\nrho = -0.3\nlevels = 1\n", "smearing.rho"),
+        ("[smearing]\nstout = { rho = 50, steps = 1 }\n", "smearing.stout.rho"),
+        ("[smearing]\nstout = { rho = -0.3, steps = 1 }\n", "smearing.stout.rho"),
         (
-            "[smearing]\nrho_mu_nu = [[0, 0.3, 0, 0]" + ", [0, 0, 0, 0]" * 3 + "]\nlevels = 1\n",
-            "smearing.rho_mu_nu",
+            "[smearing.stout]\nrho = [[0, 0.3, 0, 0]" + ", [0, 0, 0, 0]" * 3 + "]\nsteps = 1\n",
+            "smearing.stout.rho",
         ),
-        ('[measure.loops]\nsmearing = "stout"\nweight = 0.3\nlevels = 1\n', "weight is rho of stout"),
         (
-            '[[measure.valence]]\nname = "v"\ntype = "staggered"\nmass = 0.5\nrho = 0.3\nlevels = 1\n',
-            "valence.0.rho",
+            "[measure.loops.smearing.stout]\nrho = 0.3\nsteps = 1\nspatial = true\n",
+            "loops.smearing.stout.rho",
+        ),
+        (
+            '[[measure.valence]]\nname = "v"\ntype = "staggered"\nmass = 0.5\n'
+            "smearing.stout = { rho = 0.3, steps = 1 }\n",
+            "valence.0.smearing.stout.rho",
         ),
     ],
 )

@@ -30,8 +30,7 @@ extents = [4, 4, 4, 8]
 type = "wilson"
 beta = 5.2
 [smearing]
-rho = 0.1
-levels = 1
+stout = { rho = 0.1, steps = 1 }
 [background]
 b = [0, 0, 1]
 [[fermions]]
@@ -76,8 +75,7 @@ n_f = 2
 kappa = 0.12
 csw = 1.2
 twisted_mass = 0.1
-rho = 0.1
-levels = 1
+smearing = { stout = { rho = 0.1, steps = 1 } }
 [measure.flow]
 every = 4
 time = 0.4
@@ -87,9 +85,7 @@ step = 0.05
 every = 2
 spatial = 2
 temporal = 3
-smearing = "ape"
-weight = 0.5
-levels = 2
+smearing = { ape = { alpha = 0.5, steps = 2, spatial = true } }
 """
 
 HEATBATH = """\
@@ -307,7 +303,7 @@ def test_a_table_that_means_something_else_is_refused(tmp_path: Path) -> None:
     assert "measure.flow was measured" in run("generate", "run.toml", "--resume", cwd=folder, status=1).stderr
     # another interval, accuracy, or a flavour more are no other meaning
     more = text.replace("total = 4", "total = 8").replace(
-        "vectors = 1", "vectors = 1\nresidual = 1e-8\nevery = 1"
+        "vectors = 1", "vectors = 1\ntolerance = 1e-8\nevery = 1"
     )
     write_run(tmp_path, more + '[[measure.valence]]\nname = "b"\ntype = "staggered"\nmass = 0.1\n')
     run("generate", "run.toml", "--resume", cwd=folder)
@@ -388,7 +384,9 @@ def test_solves_that_do_not_converge_name_their_keys(tmp_path: Path) -> None:
     folder = write_run(tmp_path, text + '[[measure.valence]]\nname = "a"\ntype = "staggered"\nmass = 0.5\n')
     said = run("generate", "run.toml", cwd=folder, status=1).stderr
     assert "iterations ran out after 2 iterations" in said
-    assert "; the run file has measure.fermions.max_iterations = 2, measure.fermions.residual = 1e-10" in said
+    assert (
+        "; the run file has measure.fermions.max_iterations = 2, measure.fermions.tolerance = 1e-10" in said
+    )
 
 
 def measurements_of(text: str) -> OnlineMeasurements:
@@ -405,8 +403,8 @@ def measurements_of(text: str) -> OnlineMeasurements:
         ("vectors = 3", "vectors = 0", "measure.fermions.vectors"),
         ('magnetisation = ["xy"]', 'magnetisation = ["yx"]', "magnetisation"),
         ('name = "charm"', 'name = "light"', "sea quark"),
-        ('smearing = "ape"\nweight = 0.5', 'smearing = "ape"', "given together"),
-        ("epsilon = -0.1", "levels = 2", "measure.valence.0.hisq.levels"),
+        (", spatial = true", "", "spatial links alone are smeared here: expected spatial = true"),
+        ("epsilon = -0.1", "smearing.stout = { rho = 0.1, steps = 2 }", "measure.valence.0.hisq.smearing"),
     ],
 )
 def test_bad_tables(old: str, new: str, text: str) -> None:

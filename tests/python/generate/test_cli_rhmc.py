@@ -23,8 +23,7 @@ extents = [4, 4, 4, 8]
 type = "symanzik"
 beta = 4.0
 [smearing]
-rho = 0.12
-levels = 1
+stout = { rho = 0.12, steps = 1 }
 [background]
 b = [0, 0, 1]
 [[fermions]]
@@ -58,9 +57,9 @@ steps = 2
 monomials = ["gauge"]
 [molecular_dynamics]
 length = 0.3
-residual = 1e-7
+tolerance = 1e-7
 [metropolis]
-residual = 1e-9
+tolerance = 1e-9
 [start]
 type = "weak"
 spread = 0.3
@@ -131,7 +130,7 @@ def test_the_same_bits_with_any_lanes(plain: Path, tmp_path: Path, lanes: int) -
 @pytest.mark.parametrize("precision", ["mixed", "single"])
 def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, precision: str) -> None:
     """Nearly the dH of double precision; the same bits after a stop, on other ranks and with other lanes."""
-    text = RUN.replace("residual = 1e-7", f'residual = 1e-7\nprecision = "{precision}"')
+    text = RUN.replace("tolerance = 1e-7", f'tolerance = 1e-7\nprecision = "{precision}"')
     whole, parts = write_run(tmp_path / "whole", text), write_run(tmp_path / "parts", text)
     run("generate", "run.toml", cwd=whole)
     run("generate", "run.toml", "--trajectories", 2, cwd=parts, TRELLIS_LANES="4")
@@ -149,7 +148,7 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
 @pytest.mark.parametrize(
     "old, new, text",
     [
-        ("rho = 0.12", "rho = -1e7", "smearing.rho"),
+        ("rho = 0.12", "rho = -1e7", "smearing.stout.rho"),
         ("b = [0, 0, 1]", "b = [0, 2.5, 1]", "background.b: b_y = 2.5: quanta of flux are integers, in the"),
         ("b = [0, 0, 1]", "e = [0, 0, 1.5]", "background.e: e_z = 1.5: quanta of flux are integers, in the"),
         ("mass = 0.2", "mass = 0.0", "fermions.0.mass: expected a mass above 0; found 0.0"),
@@ -172,7 +171,7 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
         ("charge_thirds = 2", "charge_thirds = 0", "no flavour of the sea has charge_thirds"),
         ("low = 0.01, high = 40.0", "low = 50.0, high = 40.0", "low = 50 is not below high = 40"),
         ("csw = 1.0\nhasen", "csw = 1.0\nrational = { order = 5 }\nhasen", "need no rational function"),
-        ("residual = 1e-9", "residual = 1e-18", "metropolis.residual"),
+        ("tolerance = 1e-9", "tolerance = 1e-18", "metropolis.tolerance"),
         ('directory = "out"', 'directory = ""', "output.directory"),
         ("hasenbusch = [0.5]", "hasenbusch = [0.2, 0.5]", "descend"),
         ("hasenbusch = [0.5]", "mu_over_ipiT = 0.5", "belongs to type staggered or hisq, not to type clover"),
@@ -185,9 +184,9 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
             "mass = 1e-12\ncharge_thirds = 2\nrational = { tolerance = 1e-14 }",
             "fermions 'up': no rational approximation of order 60 or below has an error of 1e-14 on [1e-24,",
         ),
-        ("residual = 1e-9", "max_iterations = 5", "the run file has metropolis.max_iterations = 5,"),
-        ("residual = 1e-7", 'residual = 1e-9\nprecision = "single"', "beyond single precision"),
-        ("residual = 1e-7", 'precision = "half"', "molecular_dynamics.precision"),
+        ("tolerance = 1e-9", "max_iterations = 5", "the run file has metropolis.max_iterations = 5,"),
+        ("tolerance = 1e-7", 'tolerance = 1e-9\nprecision = "single"', "beyond single precision"),
+        ("tolerance = 1e-7", 'precision = "half"', "molecular_dynamics.precision"),
         (
             'monomials = ["gauge"]',
             'monomials = ["gauge", "light.0"]',
@@ -196,7 +195,7 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
         (
             'monomials = ["gauge"]',
             'monomials = ["gage"]',
-            "run.toml:39: integrator.1.monomials: 'gage' is no",
+            "run.toml:38: integrator.1.monomials: 'gage' is no",
         ),
         ('"light", "strange"', '"light"', "no level has 'strange'"),
     ],
@@ -385,7 +384,7 @@ def test_hisq(tmp_path: Path) -> None:
     assert content(other) == content(folder)
     found = run("generate", "run.toml", cwd=write_run(tmp_path / "short", text), ranks=4, status=None)
     assert "no grid of 4 ranks does on this lattice; numbers of ranks that do: 1, 2" in found.stderr
-    refused = write_run(tmp_path / "refused", text + "[smearing]\nrho = 0.1\nlevels = 1\n")
+    refused = write_run(tmp_path / "refused", text + "[smearing]\nstout = { rho = 0.1, steps = 1 }\n")
     assert (
         "HISQ flavours have their own smearing" in run("generate", "run.toml", cwd=refused, status=1).stderr
     )
@@ -401,7 +400,10 @@ def test_stout_links_beside_hisq(tmp_path: Path) -> None:
     text = text.replace("total = 6\nthermalisation = 6", "total = 1")
     dH, forces = [], []
     for steps, rho in ((8, 0.1), (16, 0.1), (16, 0.0)):
-        smeared = text.replace("steps = 4", f"steps = {steps}") + f"[smearing]\nrho = {rho}\nlevels = 1\n"
+        smeared = (
+            text.replace("steps = 4", f"steps = {steps}")
+            + f"[smearing]\nstout = {{ rho = {rho}, steps = 1 }}\n"
+        )
         folder = write_run(tmp_path / f"{steps}_{rho}", smeared)
         run("generate", "run.toml", cwd=folder)
         with h5py.File(folder / "out" / "stream.h5") as file:
@@ -416,12 +418,12 @@ def test_negative_stout_weights(tmp_path: Path) -> None:
     """Warned about, and the force is the derivative: dH of a trajectory falls as the square of its steps."""
     text = STAGGERED.format(type="staggered", high=20).replace("total = 6\nthermalisation = 6", "total = 1")
     text = text.replace('type = "cold"', 'type = "weak"\nspread = 0.3')
-    text += "[smearing]\nrho = -0.05\nlevels = 2\n"
+    text += "[smearing]\nstout = { rho = -0.05, steps = 2 }\n"
     found = []
     for steps in (8, 16):
         folder = write_run(tmp_path / f"{steps}", text.replace("steps = 4", f"steps = {steps}"))
         said = run("generate", "run.toml", cwd=folder).stderr
-        assert "smearing.rho = -0.05 is negative: all waves of the links grow" in " ".join(said.split())
+        assert "smearing.stout.rho = -0.05 is negative: all waves of the links grow" in " ".join(said.split())
         with h5py.File(folder / "out" / "stream.h5") as file:
             found.append(abs(file["observables/dH"][0]))
     assert found[0] / found[1] == pytest.approx(4, rel=0.2)
@@ -429,13 +431,16 @@ def test_negative_stout_weights(tmp_path: Path) -> None:
 
 def test_odd_parameters_are_named(tmp_path: Path) -> None:
     text = STAGGERED.format(type="staggered", high=9.0).replace("total = 6\nthermalisation = 6", "total = 1")
-    text += "[smearing]\nrho = 0.24\nlevels = 1\n[metropolis]\nresidual = 1e-3\n[measure.fermions]\n"
-    text += '[[measure.valence]]\nname = "v"\ntype = "staggered"\nmass = 0.5\nrho = 0.2\nlevels = 1\n'
+    text += (
+        "[smearing]\nstout = { rho = 0.24, steps = 1 }\n[metropolis]\ntolerance = 1e-3\n[measure.fermions]\n"
+    )
+    text += '[[measure.valence]]\nname = "v"\ntype = "staggered"\nmass = 0.5\n'
+    text += "smearing.stout = { rho = 0.2, steps = 1 }\n"
     said = run("generate", "run.toml", cwd=write_run(tmp_path, text)).stderr
-    assert said.count("smearing.rho = 0.24 is above 0.16") == 1
-    assert "measure.valence.0.rho = 0.2 is above 0.16" in said
-    assert "metropolis.residual = 0.001 is looser than molecular_dynamics.residual = 1e-07: " in said
-    assert "set metropolis.residual to 1e-07 or less" in said
+    assert said.count("smearing.stout.rho = 0.24 is above 0.16") == 1
+    assert "measure.valence.0.smearing.stout.rho = 0.2 is above 0.16" in said
+    assert "metropolis.tolerance = 0.001 is looser than molecular_dynamics.tolerance = 1e-07: " in said
+    assert "set metropolis.tolerance to 1e-07 or less" in said
 
 
 def test_steps_that_are_rounded_once() -> None:

@@ -92,7 +92,7 @@ def test_what_cannot_be_kept_hides_nothing(tmp_path: Path) -> None:
 def test_a_failed_trajectory_leaves_no_kicks_behind(tmp_path: Path) -> None:
     """The inner level's kicks that were due with the failed force do not enter the next trajectory."""
     path, cold = tmp_path / "run.toml", tr.cold((4, 4, 4, 4))
-    limits = {"residual": 1e-2, "max_iterations": 16}  # enough for the force on cold links
+    limits = {"tolerance": 1e-2, "max_iterations": 16}  # enough for the force on cold links
     path.write_text(trajectories(FAILING, metropolis=limits))
     light, gauge = tr.hamiltonian(path, cold)["light"], gauge_monomial(beta=4.0)
 

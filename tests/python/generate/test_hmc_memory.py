@@ -5,8 +5,8 @@ Ratios of statement and peak, one process, for 8^4, 12^4 and 16^4 (no number: no
     quenched                                            1.14  1.08  1.19
     staggered, order 12                                 1.09  1.11
     staggered, four pseudofermions of order 20          1.10  1.14  1.24
-    two stout levels, 2 + 1 flavours                    1.08  1.20  1.21
-    six stout levels, four pseudofermions of order 20   1.06  1.26
+    two stout steps , 2 + 1 flavours                    1.08  1.20  1.21
+    six stout steps , four pseudofermions of order 20   1.06  1.26
     HISQ                                                1.04  1.35  1.28
     HISQ with two Naik epsilons                         1.03  1.34
     Wilson, two flavours                                1.07  1.18
@@ -49,7 +49,7 @@ seed = 1
 [output]
 directory = "out"
 """
-STOUT = "[smearing]\nrho = 0.1\nlevels = {levels}\n"
+STOUT = "[smearing]\nstout = {{ rho = 0.1, steps = {steps} }}\n"
 STAGGERED = """[[fermions]]
 name = "{name}"
 type = "{type}"
@@ -68,8 +68,8 @@ def staggered(name: str, type: str = "staggered", *, n_f: int = 1, fields: int =
 
 CASES = {
     "quenched": "",
-    "2 + 1 stout": STOUT.format(levels=2) + staggered("light", n_f=2) + staggered("strange"),
-    "pseudofermions": STOUT.format(levels=6) + staggered("light", fields=4, order=20),
+    "2 + 1 stout": STOUT.format(steps=2) + staggered("light", n_f=2) + staggered("strange"),
+    "pseudofermions": STOUT.format(steps=6) + staggered("light", fields=4, order=20),
     "HISQ": staggered("light", "hisq"),
     "clover": CLOVER,
     "measured": staggered("light") + MEASURE.format(vectors=8),

@@ -126,7 +126,7 @@ positions = [[1, 0, 1, 3]]
 [sink]
 type = "gaussian"
 [source.links]
-stout_steps = 1
+stout = { rho = 0.1, steps = 1 }
 [correlators]
 mesons = ["pion"]
 baryons = ["nucleon", "delta"]

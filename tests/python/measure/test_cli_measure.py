@@ -271,7 +271,10 @@ def test_smearing_and_shifted_sources(measured: Path) -> None:
         measured,
         ('"out"', '"out_smeared"'),
         ("[source]", '[source]\ntype = "gaussian"\nwidth = 1.0\nsteps = 4\nshift_seed = 5'),
-        ("[correlators]", '[sink]\ntype = "gaussian"\n[smearing]\nstout_steps = 2\n[correlators]'),
+        (
+            "[correlators]",
+            '[sink]\ntype = "gaussian"\n[smearing]\nstout = { rho = 0.1, steps = 2 }\n[correlators]',
+        ),
         ("max_momentum_squared = 1", ""),
     )
     run("measure", name, cwd=measured)
@@ -298,7 +301,8 @@ def test_strange_quarks_and_a_source_on_links_of_its_own(measured: Path) -> None
         (
             "positions = [[0, 0, 0, 0], [2, 1, 0, 5]]",
             'type = "gaussian"\nwidth = 1.5\nsteps = 4\npositions = [[2, 1, 0, 5]]\n'
-            "[source.links]\nape_steps = 3\nape_spatial = true\nstout_steps = 2",
+            "[source.links]\nape = { alpha = 0.5, steps = 3, spatial = true }\n"
+            "stout = { rho = 0.1, steps = 2 }",
         ),
         ('mesons = ["pion", "rho"]', 'mesons = ["pion", "kaon"]'),
         ('baryons = ["nucleon"]', 'baryons = ["delta_full", "lambda", "sigma_star", "xi_star", "omega"]'),
@@ -357,7 +361,10 @@ def test_propagators_and_wall_sources(measured: Path, bits: int, accuracy: float
 WRONG = [
     ([("ensemble/", "nowhere/")], "nothing matches 'nowhere/configuration.*.ildg'"),
     ([('"ensemble/configuration.*.ildg"', "[]")], "at least one file name or pattern, found []"),
-    ([("[correlators]", "[smearing]\nstout_steps = 1000000000\n[correlators]")], "smearing.stout_steps"),
+    (
+        [("[correlators]", "[smearing]\nstout = { rho = 0.1, steps = 1000000000 }\n[correlators]")],
+        "smearing.stout.steps",
+    ),
     ([("files =", "first = 100\nfiles =")], "none of 2 (6 to 12) is at least first = 100\n"),
     ([("files =", "first = 9\nlast = 0\nfiles =")], "is at least first = 9 and at most last = 0\n"),
     ([("[2, 1, 0, 5]", "[2, 1, 0, 8]")], ": source.positions: [2, 1, 0, 8] lies outside the lattice"),

@@ -75,8 +75,15 @@ def correlator(path: Path, name: str) -> np.ndarray:
             tr.mixed_precision(tr.cg(), inner="half", update_threshold=0.001),
             tr.mixed_precision(tr.cg(), inner="half"),
         ),
+        (
+            'type = "gcr"\npreconditioner.type = "mr"\npreconditioner.iterations = 3\n'
+            'preconditioner.preconditioner = { type = "gcr", iterations = 2 }\n'
+            'inner_precision = "double"',
+            tr.gcr(preconditioner=tr.mr(iterations=3, preconditioner=tr.gcr(iterations=2))),
+            tr.gcr(),
+        ),
     ],
-    ids=["restart_length", "relaxation", "update_threshold"],
+    ids=["restart_length", "relaxation", "update_threshold", "preconditioner"],
 )
 def test_keys_of_solvers(
     folder: Path, U: tr.GaugeField, lines: str, solver: tr.Solver, default: tr.Solver
@@ -455,8 +462,8 @@ def test_sources_on_links_that_are_smeared_in_space(folder: Path, U: tr.GaugeFie
     path = measure(
         folder,
         "spatial",
-        source='type = "gaussian"\nwidth = 1.5\nsteps = 5\n[source.links]\nstout_steps = 3\n'
-        "stout_spatial = true",
+        source='type = "gaussian"\nwidth = 1.5\nsteps = 5\n[source.links]\n'
+        "stout = { rho = 0.1, steps = 3, spatial = true }",
         correlators=PION,
     )
     solve = tr.even_odd(tr.cg(tolerance=1e-12))(tr.WilsonClover(U, kappa=0.125, csw=1.2))

@@ -24,7 +24,8 @@ kappa = 0.1
 csw = 1.0
 strange_kappa = 0.09
 [smearing]
-stout_steps = 1
+stout.rho = 0.1
+stout.steps = 1
 [source]
 type = "gaussian"
 width = 1.0
@@ -173,7 +174,10 @@ OTHERS = [
     (("csw = 1.0", "csw = 1.2"), ["found csw = 1.0, not 1.2"]),
     (("csw = 1.0", 'csw = 1.0\nboundary = [0, 0, 0, "periodic"]'), ["found boundary = "]),
     (("csw = 1.0", "csw = 1.0\nboundary = [0, 0, 0, 0.9]"), ["found boundary = "]),
-    (("stout_steps = 1", "stout_steps = 2"), ["smearing.stout_steps: expected 2, found 1", "source.links"]),
+    (
+        ("stout.steps = 1", "stout.steps = 2"),
+        ["smearing.stout.steps: expected 2, found 1", "source.links"],
+    ),
     (
         ('type = "gaussian"\nwidth = 1.0', 'type = "point"\nwidth = 1.0'),
         ["source.type: expected 'point', found"],

@@ -52,6 +52,11 @@ CASES = {
         'type = "gcr"\nrestart_length = 40\ninner_precision = "double"\neven_odd = "none"',
         PION,
     ),
+    "a solver inside another": (
+        "",
+        'type = "gcr"\neven_odd = "none"\npreconditioner = { type = "gcr", iterations = 4 }',
+        PION,
+    ),
     "mixed, even-odd": ("", 'type = "gcr"\ninner_precision = "half"', PION),
     "domain walls in double": (
         'type = "domain_wall"\nmass = 0.5\nLs = 8',

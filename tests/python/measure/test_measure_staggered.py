@@ -228,7 +228,7 @@ def test_other_refusals() -> None:
     head, out = '[configurations]\nfiles = "field.*"\n', OUT.format("out")
     for text, message in (
         (MASSES.replace("0.5, 0.1", "0.5, 0.2"), "further_masses: twice the same mass"),
-        (HISQ + "[smearing]\nstout_steps = 1\n", "smearing: hisq has its own two levels"),
+        (HISQ + "[smearing]\nstout = { rho = 0.1, steps = 1 }\n", "smearing: hisq has its own two levels"),
         (
             '[fermion]\ntype = "wilson"\nkappa = 0.1\n' + CONDENSATE,
             "condensate: belongs to a fermion of type",

@@ -33,7 +33,7 @@ def test_openacc() -> None:
     run = load(from_openacc(OPENACC))
     assert run.lattice.extents == (8, 8, 8, 8)
     assert (run.action.type, run.action.beta, run.action.weight) == ("symanzik", 3.75, -1 / 12)
-    assert (run.smearing.rho, run.smearing.levels) == (0.15, 2)
+    assert (run.smearing.stout.rho, run.smearing.stout.steps) == (0.15, 2)
     up, strange = run.fermions
     assert (up.name, up.mass, up.n_f, up.mu_over_ipiT, up.charge_thirds) == ("up", 0.02, 1.0, 0.25, 2)
     assert (strange.mass, strange.pseudofermions, strange.charge_thirds) == (0.1, 2, -1)
@@ -41,7 +41,7 @@ def test_openacc() -> None:
     assert [(level.scheme, level.steps) for level in run.integrator] == [("omelyan2", 8), ("omelyan2", 2)]
     assert run.molecular_dynamics.length == pytest.approx(2**0.5, rel=1e-15)  # TrajLength 1.0
     assert run.integrator[0].monomials == ["up", "strange"]
-    assert (run.molecular_dynamics.residual, run.metropolis.residual) == (1e-7, 1e-8)
+    assert (run.molecular_dynamics.tolerance, run.metropolis.tolerance) == (1e-7, 1e-8)
     assert (run.trajectories.total, run.trajectories.thermalisation) == (100, 5)  # Ntraj has the ThermNtraj
     assert run.random.seed == 42
 
@@ -146,7 +146,7 @@ def test_odd_inputs_are_refused(source: str, old: str, new: str, text: str) -> N
 
 def test_numbers_as_fortran_writes_them() -> None:
     run = load(from_openacc(OPENACC.replace("1e-8", "1.0d-8").replace("0.02", "2D-2")))
-    assert (run.metropolis.residual, run.fermions[0].mass) == (1e-8, 0.02)
+    assert (run.metropolis.tolerance, run.fermions[0].mass) == (1e-8, 0.02)
     run = load(from_milc(MILC.replace("0.01 0.05 0.6", "1d-2 5.d-2 6D-1"), flavours=(2, 1, 1)))
     assert [f.mass for f in run.fermions] == [0.01, 0.05, 0.6]
 
@@ -155,7 +155,7 @@ def test_what_is_not_used_is_named() -> None:
     """A misspelt key with a default would else be lost without a word."""
     text = from_openacc(OPENACC.replace("StoutRho", "StoutRo "))
     assert "# not taken over: StoutRo of ActionParameters, ExpMaxEigenvalue of MDParameters" in text
-    assert load(text).smearing.rho == 0.15
+    assert load(text).smearing.stout.rho == 0.15
     assert "naik_epsilons of input" in from_milc(
         MILC.replace("naik_term_epsilon", "naik_epsilons"), flavours=(2, 1, 1)
     )
@@ -276,7 +276,7 @@ def test_openqcd_with_hasenbusch_masses_and_residuals() -> None:
         ("omelyan2", 6, ["light.1"]),
         ("omelyan4", 1, ["gauge"]),
     ]
-    assert (run.metropolis.residual, run.molecular_dynamics.residual) == (1e-12, 1e-9)
+    assert (run.metropolis.tolerance, run.molecular_dynamics.tolerance) == (1e-12, 1e-9)
     assert "levels without forces" not in text
     assert "nmx of Solver 0" in text
     swapped = HASENBUSCH.replace("imu          0 1", "imu          1 0")
@@ -293,7 +293,7 @@ def test_openqcd_with_hasenbusch_masses_and_residuals() -> None:
 def test_milc_residuals_and_pseudofermions() -> None:
     text = from_milc(MILC + "cgresid_md_fa_gr 2e-5 2e-6 3e-6\ncgresid_md_fa_gr 1e-5 4e-6 1e-6\n")
     run = load(text)
-    assert (run.molecular_dynamics.residual, run.metropolis.residual) == (1e-5, 1e-6)
+    assert (run.molecular_dynamics.tolerance, run.metropolis.tolerance) == (1e-5, 1e-6)
     assert "# one pseudofermion for each flavour: which flavours MILC's n_pseudo = 5 share" in text
     with pytest.raises(BadArgument, match="cgresid_md_fa_gr: expected three numbers"):
         from_milc(MILC + "cgresid_md_fa_gr 2e-5\n")
@@ -593,7 +593,7 @@ def test_a_residual_beyond_single_precision() -> None:
     text = from_openacc(OPENACC.replace("residue_md      1e-7", "SinglePrecMD 1\nresidue_md 1e-9"))
     assert "# residue_md = 1e-09 is beyond single precision (at least 1e-08): precision is mixed here" in text
     dynamics = load(text).molecular_dynamics
-    assert (dynamics.precision, dynamics.residual) == ("mixed", 1e-9)
+    assert (dynamics.precision, dynamics.tolerance) == ("mixed", 1e-9)
 
 
 def test_odd_characters_in_names_of_files_and_in_remarks() -> None:
@@ -616,7 +616,7 @@ REFUSED = [
         "StoreConfInterval 0",
         "StoreConfInterval = 0 of MontecarloParameters: trajectories.keep_every: ",
     ),
-    (OPENACC, "1e-8", "1e-16", "residue_metro = 1e-16 of MDParameters: metropolis.residual: "),
+    (OPENACC, "1e-8", "1e-16", "residue_metro = 1e-16 of MDParameters: metropolis.tolerance: "),
     (
         OPENACC,
         "nx 8",

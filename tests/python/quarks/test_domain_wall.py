@@ -214,7 +214,7 @@ separations = [1, 2]
 [sink]
 type = "gaussian"
 [smearing]
-flow_time = 0.3
+flow = { time = 0.3 }
 [output]
 """
 

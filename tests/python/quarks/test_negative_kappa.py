@@ -71,9 +71,9 @@ kappa = {kappa}
 steps = 2
 monomials = ["light", "gauge"]
 [molecular_dynamics]
-residual = 1e-12
+tolerance = 1e-12
 [metropolis]
-residual = 1e-12
+tolerance = 1e-12
 [trajectories]
 total = 1
 [random]

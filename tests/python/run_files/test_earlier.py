@@ -80,6 +80,56 @@ OLD_WORDS = [
         'measure.valence.0.type: missing; write type = "staggered"',
     ),
     (
+        MeasureRun,
+        "[output]",
+        "[smearing]\nstout_steps = 2\n[output]",
+        "smearing.stout_steps: write stout = { rho = 0.1, steps = 2 }",
+    ),
+    (
+        MeasureRun,
+        "[output]",
+        "[smearing]\nape_steps = 0\n[output]",
+        "smearing.ape_steps: leave it out: links without steps stay as they are",
+    ),
+    (
+        MeasureRun,
+        "[output]",
+        '[sink]\ntype = "gaussian"\n[source.links]\nflow_time = 1.0\n[output]',
+        "source.links.flow_time: write flow = { time = 1.0 }",
+    ),
+    (
+        HmcRun,
+        "[molecular_dynamics]",
+        "[molecular_dynamics]\nresidual = 1e-7",
+        "molecular_dynamics.residual: write tolerance",
+    ),
+    (
+        HmcRun,
+        "[molecular_dynamics]",
+        "[metropolis]\nresidual = 1e-9\n[molecular_dynamics]",
+        "metropolis.residual: write tolerance",
+    ),
+    (
+        HmcRun,
+        "[molecular_dynamics]",
+        "[metropolis]\nheat_bath_residual = 1e-9\n[molecular_dynamics]",
+        "metropolis.heat_bath_residual: write heat_bath_tolerance",
+    ),
+    (
+        GenerateRun,
+        "[output]",
+        f'{VALENCE}type = "staggered"\nmass = 0.5\n[measure.fermions]\nresidual = 1e-8\n[output]'.replace(
+            "[measure.fermions]\n", "", 1
+        ),
+        "measure.fermions.residual: write tolerance",
+    ),
+    (
+        GenerateRun,
+        "[output]",
+        '[measure.loops]\nsmearing = "none"\n[output]',
+        "measure.loops.smearing: leave it out",
+    ),
+    (
         GenerateRun,
         "[output]",
         f'{VALENCE}type = "hisq"\nmass = 0.5\nb = [0, 0, 1]\n[output]',
@@ -110,6 +160,38 @@ def test_what_is_advised_is_accepted(model: type, present: str, old: str, said: 
     content = translate(tomllib.loads(text_of(model).replace(present, old))).content
     assert not translate(content).old_words
     validate_run(content, model, "translated")
+
+
+def test_words_that_belong_together_have_one_advice() -> None:
+    """Weight, steps and kind of a smearing stood in several keys."""
+    for text, model, advice in (
+        (
+            STAGGERED + "[smearing]\nrho = 0.12\nlevels = 2\n",
+            HmcRun,
+            "write stout = { rho = 0.12, steps = 2 }",
+        ),
+        (
+            MEASURE + "[smearing]\nape_steps = 3\nape_alpha = 0.6\nape_spatial = true\n",
+            MeasureRun,
+            "write ape = { alpha = 0.6, steps = 3, spatial = true }",
+        ),
+        (
+            GENERATE + '[measure.loops]\nsmearing = "stout"\nweight = 0.1\nlevels = 2\n',
+            GenerateRun,
+            "write smearing = { stout = { rho = 0.1, steps = 2, spatial = true } }",
+        ),
+        (
+            GENERATE + VALENCE + 'type = "wilson"\nmass = 0.1\nrho = 0.1\nlevels = 1\n',
+            GenerateRun,
+            "write smearing = { stout = { rho = 0.1, steps = 1 } }",
+        ),
+    ):
+        with pytest.raises(RunFileError) as refused:
+            parse_run_file(text, model, name="run.toml")
+        _, *lines = str(refused.value).splitlines()
+        assert len(lines) >= 2
+        assert all(line.endswith(f": {advice}") for line in lines), lines
+        validate_run(translate(tomllib.loads(text)).content, model, "translated")
 
 
 def test_all_old_words_are_named_at_once() -> None:
@@ -173,12 +255,23 @@ def test_the_record_of_a_state() -> None:
     """It has the sea, and the parameters of valence flavours by their names."""
     record = json.loads((BITS / "earlier" / "clover_run" / "checkpoint.000001.json").read_text())
     flavour = {"type": "wilson", "csw": 0.0, "kappa": 0.1, "epsilon": 0.0, "b": [0, 0, 0]}
-    record["measure"] = {"measure.fermions": {"vectors": 2}, "measure.valence 'v'": flavour}
+    flavour |= {"rho": 0.1, "rho_mu_nu": None, "levels": 2}
+    loops = {"spatial": 4, "smearing": "ape", "weight": 0.5, "levels": 2}
+    record["measure"] = {
+        "measure.fermions": {"vectors": 2},
+        "measure.valence 'v'": flavour,
+        "measure.loops": loops,
+    }
     state = translate_state(record)
     (light,) = state["physics"]["fermions"]
     assert (light["type"], light["csw"]) == ("clover", 1.0)
     assert "epsilon" not in light
-    assert state["measure"]["measure.valence 'v'"] == {"type": "wilson", "kappa": 0.1}
+    smearing = {"ape": None, "stout": {"rho": 0.1, "steps": 2, "spatial": False}, "flow": None}
+    assert state["measure"]["measure.valence 'v'"] == {"type": "wilson", "kappa": 0.1, "smearing": smearing}
+    smearing = {"ape": {"alpha": 0.5, "steps": 2, "spatial": True}, "stout": None, "flow": None}
+    assert state["measure"]["measure.loops"] == {"spatial": 4, "smearing": smearing}
+    assert state["physics"]["smearing"] == {"ape": None, "stout": None, "flow": None}
+    assert state["physics"]["metropolis"]["tolerance"] == 1e-10
     assert state["measure"]["measure.fermions"] == {"vectors": 2}
     state["provenance"]["run_file_language"] = 2
     assert translate_state(state) == state

@@ -471,7 +471,7 @@ def test_conserved_axial_current_of_the_sink(changes: str) -> None:
             '[correlators]\nmesons = ["kaon"]\nbaryons = ["omega"]',
             "kaon, omega need fermion.strange_kappa or fermion.strange_mass",
         ),
-        ("[source.links]\nape_steps = 2", "source.links is for gaussian sources or sinks"),
+        ("[source.links]\nape = { alpha = 0.5, steps = 2 }", "source.links is for gaussian sources or sinks"),
         ('[source]\ntype = "wall"\nwidth = 2.0', "source.width is for gaussian sources or sinks"),
         ("[source]\nsteps = 4", 'found "point" and "point"; leave it out'),
         (

@@ -52,18 +52,39 @@ directory = "out"
         (
             "[solver]\nrestart_length = 8",
             7,
-            'solver.restart_length: expected solver.type = "gcr" beside it, found "cg"; leave it out',
+            'solver.restart_length: expected type = "gcr" beside it, found "cg"; leave it out',
         ),
         (
             '[solver]\ntype = "gcr"\nrelaxation = 0.8',
             8,
-            'solver.relaxation: expected solver.type = "mr" beside it, found "gcr"; leave it out',
+            'solver.relaxation: expected type = "mr" beside it, found "gcr"; leave it out',
         ),
         (
             '[solver]\ninner_precision = "double"\nupdate_threshold = 0.1',
             8,
-            'solver.update_threshold: expected solver.inner_precision = "float", "half" or "fp16" beside it, '
+            'solver.update_threshold: expected inner_precision = "float", "half" or "fp16" beside it, '
             'found "double"',
+        ),
+        (
+            '[solver]\npreconditioner = { type = "mr", iterations = 3 }',
+            7,
+            "solver.preconditioner: cg needs a hermitian preconditioner, which a solver is not",
+        ),
+        (
+            '[solver]\ntype = "gcr"\npreconditioner = { type = "mr" }',
+            8,
+            "solver.preconditioner: give iterations or tolerance, and not both",
+        ),
+        (
+            '[solver]\ntype = "gcr"\n[solver.preconditioner]\ntype = "mr"\ntolerance = 0.1\n'
+            'even_odd = "symmetric"',
+            8,
+            "solver.preconditioner: the system of an even-odd solver has no even-odd form",
+        ),
+        (
+            '[solver]\ntype = "gcr"\n[solver.preconditioner]\ntype = "mr"\nrestart_length = 3',
+            10,
+            'solver.preconditioner.restart_length: expected type = "gcr" beside it, found "mr"',
         ),
         ("[solver]\nupdate_threshold = 0", 7, "solver.update_threshold: Input should be greater than 0"),
         ('[solver]\ntype = "mr"\nrelaxation = 2.0', 8, "solver.relaxation: Input should be less than 2"),

@@ -48,16 +48,16 @@ def test_keys_of_sea_quarks_have_their_lines(old: str, new: str, expected: str) 
 
 def test_smearing_beside_hisq_alone_has_its_line() -> None:
     text = STAGGERED.replace('type = "staggered"', 'type = "hisq"')
-    text = text.replace("[output]", "[smearing]\nrho = 0.1\nlevels = 1\n[output]")
+    text = text.replace("[output]", "[smearing]\nstout = { rho = 0.1, steps = 1 }\n[output]")
     with pytest.raises(RunFileError, match=r"^run file:18: smearing: HISQ flavours have their own smearing"):
         parse_run_file(text, HmcRun)
 
 
 def test_a_residual_of_heat_baths_that_are_not_rational() -> None:
-    text = STAGGERED.replace("[output]", "[metropolis]\nheat_bath_residual = 1e-9\n[output]")
+    text = STAGGERED.replace("[output]", "[metropolis]\nheat_bath_tolerance = 1e-9\n[output]")
     assert parse_run_file(text, HmcRun).metropolis.of_rational_heat_baths == 1e-9
     text = text.replace('type = "staggered"\nn_f = 2\nmass = 0.5', 'type = "wilson"\nn_f = 2\nmass = 0.5')
     with pytest.raises(
-        RunFileError, match=r"^run file:19: metropolis.heat_bath_residual: no flavour has a h"
+        RunFileError, match=r"^run file:19: metropolis.heat_bath_tolerance: no flavour has a h"
     ):
         parse_run_file(text, HmcRun)

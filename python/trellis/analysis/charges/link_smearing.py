@@ -2,7 +2,7 @@
 
 Smeared links depend on the links of the neighbouring time slices: the operator then couples more than two of
 them, and correlators are sums of decaying states only at distances beyond the smearing. Of links smeared on
-their own time slice (`ape_spatial`, `stout_spatial`) nothing of the kind is expected.
+their own time slice (`spatial = true`) nothing of the kind is expected.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import tomllib
 
+from ...run_files.earlier import translate
 from ..records.charge_results import ChargeOptions
 from ..records.measurements import Measurements
 
@@ -57,18 +58,21 @@ def _tables(text: str, parse) -> dict:
         tables = parse(text)
     except ValueError:  # of both parsers; files of others may have any text there
         return {}
-    found = tables.get("smearing") if isinstance(tables, dict) else None
+    if not isinstance(tables, dict):
+        return {}
+    found = translate(tables).content.get("smearing")  # words of the present language stay as they are
     return found if isinstance(found, dict) else {}
 
 
 def _described(table: dict) -> str | None:
     """Steps and times, APE first, then stout, then flow, as they are done."""
     parts = []
-    for kind, weight, default in (("ape", "alpha", 0.5), ("stout", "rho", 0.1)):
-        steps = _number(table.get(f"{kind}_steps"))
-        if steps > 0 and table.get(f"{kind}_spatial") is not True:
-            parts.append(f"{kind} {_number(table.get(f'{kind}_{weight}', default)):g}x{steps:g}")
-    flow_time = _number(table.get("flow_time"))
+    for kind, weight in (("ape", "alpha"), ("stout", "rho")):
+        found = table.get(kind)
+        if isinstance(found, dict) and found.get("spatial") is not True:
+            parts.append(f"{kind} {_number(found.get(weight)):g}x{_number(found.get('steps')):g}")
+    flow = table.get("flow")
+    flow_time = _number(flow.get("time")) if isinstance(flow, dict) else 0.0
     if flow_time > 0:
         parts.append(f"flow {flow_time:g}")
     return ", ".join(parts) or None
