@@ -38,7 +38,9 @@ Words = Annotated[
 class CampaignTable(Table):
     """[campaign]"""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Name of the campaign, and of its state folder."
+    )
     root: str = Field(default=".", description="Where tasks' relative paths start; relative to this file.")
     state: str | None = Field(
         default=None, description="Folder for claims, records and logs; default: <root>/<name>.state."
@@ -63,10 +65,12 @@ class CampaignTable(Table):
 class OutputTable(Table):
     """An entry of `outputs`; a string is a path with the defaults."""
 
-    path: str
-    min_bytes: int = Field(default=1, ge=0)
+    path: str = Field(description="The file, with {parameters}; relative to `root`.")
+    min_bytes: int = Field(default=1, ge=0, description="A smaller file does not count as written.")
     bytes: int | None = Field(default=None, ge=0, description="Exact size.")
-    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    sha256: str | None = Field(
+        default=None, pattern=r"^[0-9a-f]{64}$", description="The sha256 of its content."
+    )
     end_marker: str | None = Field(default=None, min_length=1, description="The last bytes of a whole file.")
     atomic: bool | None = Field(
         default=None,
@@ -77,12 +81,14 @@ class OutputTable(Table):
 class RetriesTable(Table):
     """`retries`: repetitions after a failure, by class."""
 
-    task: int = Field(default=1, ge=0)
-    node: int = Field(default=5, ge=0)
-    launcher: int = Field(default=3, ge=0)
-    input: int = Field(default=0, ge=0)
-    timeout: int = Field(default=0, ge=0)
-    out_of_memory: int = Field(default=0, ge=0)
+    task: int = Field(
+        default=1, ge=0, description="The program ended with another status than 0, or without its outputs."
+    )
+    node: int = Field(default=5, ge=0, description="A node failed.")
+    launcher: int = Field(default=3, ge=0, description="The program was not started.")
+    input: int = Field(default=0, ge=0, description="A file of `needs` is missing or damaged.")
+    timeout: int = Field(default=0, ge=0, description="The task took longer than its limits.")
+    out_of_memory: int = Field(default=0, ge=0, description="The task took more memory than there is.")
 
 
 class EstimateTable(Table):
@@ -90,7 +96,9 @@ class EstimateTable(Table):
 
     formula: str | None = Field(default=None, description='e.g. "3e-4 * volume / mass"')
     by: str | None = Field(default=None, description="Name of the parameter that `table` is keyed by.")
-    table: dict[str, Duration] | None = None
+    table: dict[str, Duration] | None = Field(
+        default=None, description="Value of the parameter -> duration: 90, '5min', '2h'."
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -116,21 +124,25 @@ class RequestTable(Table):
     """The resources that an attempt needs; a task and its alternatives have these keys."""
 
     nodes: int | None = Field(default=None, ge=1, description="Exactly so many; default: as few as hold it.")
-    ranks: int | None = Field(default=None, ge=1, le=10_000_000)
+    ranks: int | None = Field(default=None, ge=1, le=10_000_000, description="Processes; default: 1.")
     threads: int | None = Field(default=None, ge=1, description="Cores per rank.")
     gpus_per_rank: float | None = Field(default=None, ge=0, description="Whole, or a fraction below 1.")
-    gpu_kind: str | None = None
+    gpu_kind: str | None = Field(default=None, description="Kind of GPU; default: any.")
     memory_gib: float | None = Field(default=None, ge=0, description="Per rank.")
-    min_ranks_per_node: int | None = Field(default=None, ge=1)
-    whole_nodes: bool | None = None
+    min_ranks_per_node: int | None = Field(
+        default=None, ge=1, description="Without `nodes` ranks may be spread over more nodes, down to this."
+    )
+    whole_nodes: bool | None = Field(
+        default=None, description="Nothing else runs on its nodes meanwhile; default: false."
+    )
     estimate: Estimate | None = Field(default=None, description="Duration: 90, '5min', '2h', or a table.")
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = Field(default={}, description="Environment variables of the program.")
 
 
 class AlternativeTable(RequestTable):
     """[[task.alternatives]]: another way to run it; what is not given is the task's."""
 
-    command: Words | None = None
+    command: Words | None = Field(default=None, description="A list of words, or a line for sh.")
 
 
 class TaskTable(RequestTable):
@@ -142,12 +154,14 @@ class TaskTable(RequestTable):
         default={}, description="Parameter -> list, range '1..10' or name of a variable; all combinations."
     )
     rows: list[dict[str, Any]] = Field(default=[], description="Parameters that go together.")
-    kind: Literal["command", "generate", "measure", "analyze"] = "command"
+    kind: Literal["command", "generate", "measure", "analyze"] = Field(
+        default="command", description="command: any program; the others are stages, commands of trellis."
+    )
     command: Words | None = Field(default=None, description="A list of words, or a line for sh.")
     run_file: str | None = Field(default=None, description="Stages: the run file, relative to this file.")
     set: dict[str, Any] = Field(default={}, description='Stages: changes, e.g. {"sweeps.total" = "{n}"}.')
     arguments: list[str] = Field(default=[], description="Stages: further words of the command line.")
-    directory: str = "."
+    directory: str = Field(default=".", description="Where it runs, relative to `root`.")
     priority: int = Field(default=0, description="Higher first; then the longest chain of work behind it.")
     after: list[str] = Field(
         default=[], description="Tasks, groups or patterns with *; with '?' at the end it may match nothing."
@@ -156,19 +170,25 @@ class TaskTable(RequestTable):
     predicate: Words | None = Field(
         default=None, description="Asked before it runs: status 0 run, 1 skip, 75 ask again later."
     )
-    outputs: list[OutputEntry] = []
+    outputs: list[OutputEntry] = Field(
+        default=[], description="Files that it writes: paths, or tables with what they have to be."
+    )
     makes: str | None = Field(default=None, description="A TOML file of further tasks that this task writes.")
     retries: RetriesTable = RetriesTable()
-    timeout: LongDuration | None = None
+    timeout: LongDuration | None = Field(
+        default=None, description="It is ended after so long; default: hang_factor of [campaign]."
+    )
     silence: LongDuration | None = Field(
         default=None, description="No growth of log and outputs for so long: hangs."
     )
     spread: float = Field(
         default=0.0, ge=0, le=3, description="Scatter of log(duration) about the estimate: 0.3 is about 30 %."
     )
-    project: str = ""
-    tags: list[str] = []
-    alternatives: list[AlternativeTable] = []
+    project: str = Field(default="", description="Project that it is accounted to, for ledgers of METAQ.")
+    tags: list[str] = Field(default=[], description="Words of the user's, on which nothing depends.")
+    alternatives: list[AlternativeTable] = Field(
+        default=[], description="Other ways to run it, of which a planner takes the one that fits best."
+    )
 
     @model_validator(mode="after")
     def _one_command(self) -> Self:
@@ -189,7 +209,7 @@ class CampaignFile(Table):
 
     campaign: CampaignTable
     variables: dict[str, Any] = Field(default={}, description="Names for use in {braces} and in `over`.")
-    task: list[TaskTable] = Field(min_length=1)
+    task: list[TaskTable] = Field(min_length=1, description="The tasks.")
 
 
 class MadeTasksFile(Table):
@@ -202,21 +222,21 @@ class MadeTasksFile(Table):
 class NodesTable(Table):
     """[[nodes]]: alike nodes."""
 
-    count: int = Field(default=1, ge=1, le=1_000_000)
+    count: int = Field(default=1, ge=1, le=1_000_000, description="So many of these nodes.")
     names: list[str] = Field(default=[], description="Default: <prefix>1, <prefix>2, ...")
-    prefix: str = "n"
+    prefix: str = Field(default="n", description="Of names that are not given.")
     cpus: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         description='Cores of a node; "all": those of this machine.'
     )
-    gpus: int = Field(default=0, ge=0)
-    gpu_kind: str = "gpu"
+    gpus: int = Field(default=0, ge=0, description="GPUs of a node.")
+    gpu_kind: str = Field(default="gpu", description="Their kind, which tasks may ask for.")
     cpus_per_gpu: int = Field(default=1, ge=0, description="Cores next to each GPU, kept for tasks on it.")
     gpu_environment: list[dict[str, str]] = Field(
         default=[],
         description="One per GPU, e.g. its NIC; a task with several GPUs gets their values with commas.",
     )
     memory_gib: float = Field(default=0, ge=0, description="0: not counted.")
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = Field(default={}, description="Environment variables of tasks there.")
 
 
 class AllocationTable(Table):
@@ -228,26 +248,31 @@ class AllocationTable(Table):
     block: int | None = Field(
         default=None, ge=1, description="A task lives within one block; default: a lump."
     )
-    join_timeout: Duration = 30
-    bad_hosts: list[str] = []
+    join_timeout: Duration = Field(
+        default=30, description="A lump that has not reported by then is left out."
+    )
+    bad_hosts: list[str] = Field(default=[], description="Nodes on which nothing runs.")
 
 
 class StartUpTable(Table):
     """[start_up]: costs, for the simulator."""
 
-    lump_seconds: float = Field(default=0, ge=0)
-    lump_spread: float = Field(default=0, ge=0)
-    late_fraction: float = Field(default=0, ge=0, le=1)
-    late_seconds: float = Field(default=0, ge=0)
-    step_seconds: float = Field(default=0, ge=0)
-    bad_fraction: float = Field(default=0, ge=0, lt=1)
+    lump_seconds: float = Field(default=0, ge=0, description="Mean time in which a lump launches.")
+    lump_spread: float = Field(default=0, ge=0, description="Standard deviation of that.")
+    late_fraction: float = Field(default=0, ge=0, le=1, description="Fraction of lumps that come later.")
+    late_seconds: float = Field(default=0, ge=0, description="How much later they come.")
+    step_seconds: float = Field(default=0, ge=0, description="Time before the program of a task runs.")
+    bad_fraction: float = Field(default=0, ge=0, lt=1, description="Fraction of nodes that do not work.")
 
 
 class MachineTable(Table):
     """[machine]"""
 
-    name: str
-    launcher: str = "process"
+    name: str = Field(description="Name of the machine.")
+    launcher: str = Field(
+        default="process",
+        description="Starts programs: process, slurm, slurm_steps, slurm_agents, flux, hyperqueue, template.",
+    )
     health: list[str] = Field(default=[], description="Run on a node after a failure there; status 0: sound.")
     node_failures: int = Field(default=1, ge=1, description="So many quarantine a node.")
     settle: Duration | None = Field(
@@ -261,7 +286,7 @@ class MachineFile(Table):
     """A machine: nodes, GPUs, lumps, blocks, and how programs are started on it."""
 
     machine: MachineTable
-    nodes: list[NodesTable] = Field(min_length=1)
+    nodes: list[NodesTable] = Field(min_length=1, description="The nodes, by kinds.")
     allocation: AllocationTable = AllocationTable()
     start_up: StartUpTable = StartUpTable()
     launcher_options: dict[str, Any] = Field(default={}, description="The launcher's own words.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import json as json_module
 import time
 from collections import Counter
 from dataclasses import replace
@@ -18,19 +17,12 @@ from ..campaign.claims import Claims
 from ..campaign.files import load_campaign, load_machine
 from ..campaign.shapes import check_requests
 from ..campaign.status import read_status
-from ..campaign.tables import CampaignFile, MachineFile
 from ..campaign.times import show_seconds
 from ..campaign.utilisation import simulate as simulate_campaign
 from ..ground.errors import BadArgument
 from ..runs.reporting import counted
 from ..runs.streams import outliving_readers
 from .output import Output
-
-
-def print_schema(*, machine: bool) -> int:
-    """The JSON schema of campaign files or machine files."""
-    print(json_module.dumps((MachineFile if machine else CampaignFile).model_json_schema(), indent=2))
-    return 0
 
 
 def plan(file: Path, *, machine: str, json: bool) -> int:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import cli_campaign, console
+from .old_options import AnalyzeSchema, GenerateSchema, HmcSchema, MeasureSchema
 
 app = typer.Typer(
     name="trellis",
@@ -22,10 +23,7 @@ app.add_typer(cli_campaign.app)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")]
-Schema = Annotated[
-    bool, typer.Option("--schema", help="Print the JSON schema of the run file, with all descriptions.")
-]
-RunFile = Annotated[Path | None, typer.Argument(metavar="RUN.toml", help="The run file.", show_default=False)]
+RunFile = Annotated[Path, typer.Argument(metavar="RUN.toml", help="The run file.", show_default=False)]
 Lattice = Annotated[
     str | None,
     typer.Option(metavar="X.Y.Z.T", help="Extents, for files that do not say them."),
@@ -141,13 +139,11 @@ def convert_input(
 
 @app.command()
 def generate(
-    run_file: RunFile = None,
+    run_file: RunFile,
     resume: Resume = False,
     json: Json = False,
-    schema: Schema = False,
-    schema_hmc: Annotated[
-        bool, typer.Option("--schema-hmc", help=r"The schema of run files with \[molecular_dynamics].")
-    ] = False,
+    schema: GenerateSchema = False,
+    schema_hmc: HmcSchema = False,
     trajectories: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Make N more trajectories, whatever the run file's total is."),
@@ -161,25 +157,26 @@ def generate(
     ] = None,
 ) -> None:
     r"""Make gauge configurations: by heat bath, or with \[molecular_dynamics] by hybrid Monte Carlo."""
-    from ..run_files import GenerateRun, HmcRun
     from .generate import generate as command
 
-    if schema_hmc:
-        console.run(lambda: _print_schema(HmcRun), json)
     if acceptance is not None and not tune:
         raise typer.BadParameter("--acceptance belongs to --tune: a run has the acceptance of its integrator")
     if trajectories is not None and tune:
         raise typer.BadParameter("--trajectories belongs to a run: --tune makes a few of its own, always 6")
-    options = {"trajectories": trajectories, "tune": (acceptance or 0.85) if tune else None}
-    _with_run_file(command, GenerateRun, run_file, resume, json, schema, **options)
+    wished = (acceptance or 0.85) if tune else None
+    console.run(
+        lambda: command(run_file, resume=resume, json=json, trajectories=trajectories, tune=wished),
+        json,
+        is_run=True,
+    )
 
 
 @app.command()
 def measure(
-    run_file: RunFile = None,
+    run_file: RunFile,
     resume: Resume = False,
     json: Json = False,
-    schema: Schema = False,
+    schema: MeasureSchema = False,
     first: Annotated[
         int | None,
         typer.Option(metavar="N", help="Leave out configurations below this number: runs side by side."),
@@ -189,29 +186,32 @@ def measure(
     ] = None,
 ) -> None:
     """Propagators and correlators on a set of configurations."""
-    from ..run_files import MeasureRun
     from .measure import measure as command
 
-    _with_run_file(command, MeasureRun, run_file, resume, json, schema, first=first, last=last)
+    console.run(
+        lambda: command(run_file, resume=resume, json=json, first=first, last=last), json, is_run=True
+    )
 
 
-def _with_run_file(
-    command, model, run_file: Path | None, resume: bool, json: bool, schema: bool, **options: object
+@app.command()
+def schema(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KIND",
+            help="measure, generate, hmc, campaign, machine or analyze; without one the kinds are listed.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
 ) -> None:
-    if schema:
-        console.run(lambda: _print_schema(model), json)
-    if run_file is None:
-        raise typer.BadParameter("a run file is needed: RUN.toml")
-    console.run(lambda: command(run_file, resume=resume, json=json, **options), json, is_run=True)
+    """Print all keys of a kind of file, with their meaning and defaults, as JSON schema."""
+    from .schema import schema as command
+    from .schema import unknown_kind
 
-
-def _print_schema(model) -> None:
-    import json
-
-    from ..ground.launched_ranks import launched_rank
-
-    if launched_rank() == 0:
-        print(json.dumps(model.model_json_schema(), indent=2))
+    if kind is not None and (wrong := unknown_kind(kind)):
+        raise typer.BadParameter(wrong)
+    console.run(lambda: command(kind, json=json), json)
 
 
 @app.command()
@@ -233,18 +233,15 @@ def analyze(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     options: Annotated[
-        Path | None, typer.Option(help="TOML file with options of the analysis; --schema lists its keys.")
+        Path | None,
+        typer.Option(help="TOML file with options of the analysis; trellis schema analyze lists its keys."),
     ] = None,
     json: Json = False,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the options.")] = False,
+    schema: AnalyzeSchema = False,
 ) -> None:
     """Masses with errors, plots and report.html from measured correlators, or from a gauge stream."""
     from .analyze import analyze as command
 
-    if schema:
-        from ..analysis import AnalysisOptions
-
-        console.run(lambda: _print_schema(AnalysisOptions), json)
     if not paths:
         raise typer.BadParameter("files or folders with measurements, or a stream.h5, are needed: PATH...")
     console.run(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import console
+from .old_options import CampaignSchema, MachineSchema
 
 app = typer.Typer(
     name="campaign",
@@ -25,24 +26,15 @@ MachineName = Annotated[
 
 @app.command()
 def plan(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="CAMPAIGN.toml", help="The campaign file.", show_default=False)
-    ] = None,
+    file: File,
     machine: MachineName = "laptop",
     json: Json = False,
-    schema: Annotated[bool, typer.Option("--schema", help="The JSON schema of campaign files.")] = False,
-    schema_machine: Annotated[
-        bool, typer.Option("--schema-machine", help="The JSON schema of machine files.")
-    ] = False,
+    schema: CampaignSchema = False,
+    schema_machine: MachineSchema = False,
 ) -> None:
     """Check the file and the machine, and show which tasks would run when, without running them."""
     from .campaign import plan as command
-    from .campaign import print_schema
 
-    if schema or schema_machine:
-        console.run(lambda: print_schema(machine=schema_machine), json)
-    if file is None:
-        raise typer.BadParameter("a campaign file is needed: CAMPAIGN.toml")
     console.run(lambda: command(file, machine=machine, json=json), json)
 
 

@@ -139,7 +139,7 @@ What to do next
                                trellis measure {folder}/measure.toml
   make a larger lattice        {folder}/generate.toml, then
                                mpirun -n 2 trellis generate {folder}/generate.toml
-  see all keys of a run file   trellis generate --schema; trellis measure --schema
+  see all keys of a run file   trellis schema generate; trellis schema measure
   use your own configurations  trellis info FILE, then name them in [configurations] of measure.toml
   from Python                  import trellis as tr; help(tr)
   check this machine           trellis doctor"""

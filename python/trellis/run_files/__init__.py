@@ -3,7 +3,7 @@
 >>> from trellis.run_files import load_run_file, MeasureRun
 >>> run = load_run_file("measure.toml", MeasureRun)                             # doctest: +SKIP
 
-The models are the documentation: `trellis generate --schema` prints them with all descriptions. Unknown keys
+The models are the documentation: `trellis schema KIND` prints them with all descriptions. Unknown keys
 are refused.
 """
 

@@ -138,7 +138,7 @@ def test_examples_are_valid(path: Path) -> None:
 
 
 def test_schema_and_no_compiled_part() -> None:
-    found = CliRunner().invoke(app, ["campaign", "plan", "--schema"])
+    found = CliRunner().invoke(app, ["schema", "campaign"])
     assert "task" in json.loads(found.stdout)["properties"]
     code = (
         "import sys, trellis.campaign.manager, trellis.commands.cli; sys.exit('trellis._core' in sys.modules)"

@@ -14,8 +14,11 @@ import h5py
 import numpy as np
 import pytest
 from command_line import command, environment, run, sha256
+from typer.testing import CliRunner
 
 import trellis as tr
+from trellis.commands.cli import app
+from trellis.commands.schema import KINDS, schema_text
 
 KEYS = {
     "format",
@@ -251,26 +254,55 @@ def test_convert_refuses(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command, option, table",
+    "kind, table",
     [
-        ("generate", "--schema", "heatbath"),
-        ("generate", "--schema-hmc", "molecular_dynamics"),
-        ("measure", "--schema", "fermion"),
-        ("analyze", "--schema", "charges"),
+        ("measure", "fermion"),
+        ("generate", "heatbath"),
+        ("hmc", "molecular_dynamics"),
+        ("campaign", "task"),
+        ("machine", "nodes"),
+        ("analyze", "charges"),
     ],
 )
-def test_schema(tmp_path: Path, command: str, option: str, table: str) -> None:
+def test_schema(kind: str, table: str) -> None:
     """Every key has words of its own, or is a table that has."""
-    schema = json.loads(run(command, option, cwd=tmp_path).stdout)
+    schema = json.loads(schema_text(kind))
     assert table in schema["properties"]
     tables = schema["$defs"]
     silent = [
         f"{name}.{key}"
         for name, of in {"": schema, **tables}.items()
-        for key, entry in of["properties"].items()
+        for key, entry in of.get("properties", {}).items()
         if not (entry.get("description") or tables.get(entry.get("$ref", "")[8:], {}).get("description"))
     ]
     assert silent == []
+
+
+def test_schemata_are_listed_and_printed_once(tmp_path: Path) -> None:
+    listed = run("schema", cwd=tmp_path).stdout
+    assert [line.split()[2] for line in listed.splitlines()] == list(KINDS)
+    assert json.loads(run("schema", "--json", cwd=tmp_path).stdout)["kinds"].keys() == KINDS.keys()
+    assert json.loads(run("schema", "hmc", cwd=tmp_path, ranks=2).stdout) == json.loads(schema_text("hmc"))
+    said = run("schema", "mesure", cwd=tmp_path, status=2).stderr
+    assert "expected one of measure, generate," in " ".join(said.replace("│", " ").split())
+    assert "did you mean 'measure'?" in said
+
+
+@pytest.mark.parametrize(
+    "words, kind",
+    [
+        (("generate", "--schema"), "generate"),
+        (("generate", "--schema-hmc"), "hmc"),
+        (("measure", "--schema"), "measure"),
+        (("analyze", "--schema"), "analyze"),
+        (("campaign", "plan", "--schema"), "campaign"),
+        (("campaign", "plan", "--schema-machine"), "machine"),
+    ],
+)
+def test_options_that_printed_schemata_name_the_command(words: tuple[str, ...], kind: str) -> None:
+    found = CliRunner().invoke(app, [*words])
+    assert found.exit_code == 2
+    assert f"this is a command now: trellis schema {kind}" in " ".join(found.stderr.replace("│", " ").split())
 
 
 def test_acceptance_belongs_to_tune(tmp_path: Path) -> None:
@@ -301,9 +333,9 @@ def test_help_names_tables(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
-    """`trellis generate --schema | head -c 1`: more text than a pipe holds."""
+    """`trellis schema hmc | head -c 1`: more text than a pipe holds."""
     process = subprocess.Popen(
-        command("generate", "--schema"),
+        command("schema", "hmc"),
         cwd=tmp_path,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -436,7 +468,7 @@ def test_analyze(tmp_path: Path) -> None:
         assert "options.toml:1: particle: unknown key; did you mean 'particles'?" in text
         assert "options.toml:3: charges.t_max: Input should be a valid integer; found '7'" in text
         assert "pydantic" not in text
-    assert "max_states" in json.loads(run("analyze", "--schema", cwd=tmp_path).stdout)["properties"]
+    assert "max_states" in json.loads(schema_text("analyze"))["properties"]
     run("analyze", cwd=tmp_path, status=2)
 
 
