@@ -268,7 +268,7 @@ class _Translator:
     def _loops(self, path: _Path, table: dict[str, Any]) -> None:
         """Put the smearing of loops, which was a word with weight and levels beside it, into a table."""
         old = {key: table[key] for key in ("smearing", "weight", "levels") if key in table}
-        if isinstance(old.get("smearing"), dict) or not old:
+        if not old or not isinstance(old.get("smearing", ""), str):
             return
         kind, weight, levels = (table.pop(key, None) for key in ("smearing", "weight", "levels"))
         new: dict[str, Any] = {name: None for name in ("ape", "stout", "flow")} if self.is_record else {}

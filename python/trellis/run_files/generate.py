@@ -31,7 +31,7 @@ class ActionTable(Table):
     @field_validator("type", mode="before")
     @classmethod
     def _heat_bath_of_plaquettes(cls, value: Any) -> Any:
-        if value == "custom" or (value in GAUGE_ACTIONS and value != "wilson"):
+        if isinstance(value, str) and value in ("custom", *GAUGE_ACTIONS) and value != "wilson":
             raise ValueError(
                 "the heat bath has the plaquette action alone (wilson); other gauge actions run by "
                 "trajectories: [molecular_dynamics] and [[integrator]] in place of [heatbath] and [sweeps]"

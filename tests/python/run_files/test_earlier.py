@@ -208,6 +208,22 @@ def test_all_old_words_are_named_at_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "model, present, odd, key",
+    [
+        (GenerateRun, "[output]", "[measure.loops]\nsmearing = [1]\n[output]", "measure.loops.smearing"),
+        (GenerateRun, "beta = 6.0", "beta = 6.0\ntype = []", "action.type"),
+        (MeasureRun, QUARK, f"{QUARK}\nboundary_t = [0, 1]", "fermion.boundary_t"),
+        (MeasureRun, QUARK, "type = [1]\nmass = 0.1", "fermion.type"),
+        (HmcRun, "[output]", "smearing = 3\n[output]", "random.smearing"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_by_its_key(model: type, present: str, odd: str, key: str) -> None:
+    """A list in the place of a word ended in a TypeError."""
+    with pytest.raises(RunFileError, match=rf": (\[)?{key}"):
+        parse_run_file(text_of(model).replace(present, odd), model, name="run.toml")
+
+
 def run_of(name: str, folder: str = ".") -> tuple[type, dict]:
     content = tomllib.loads((BITS / folder / f"{name}.toml").read_text())
     model = MeasureRun if "configurations" in content else GenerateRun if "heatbath" in content else HmcRun
