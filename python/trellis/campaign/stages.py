@@ -6,11 +6,9 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from ..ground.errors import BadArgument
-from ..ground.nearest_word import did_you_mean
 from ..run_files import GenerateRun, HmcRun, MeasureRun
+from ..run_files.loading import validate_run
 from ..run_files.writing import to_toml
 
 
@@ -27,7 +25,9 @@ def run_file_text(kind: str, template: Mapping[str, Any], changes: Mapping[str, 
     Raises
     ------
     BadArgument
-        The changed file is not valid.
+        A change is for something that is not a table.
+    RunFileError
+        The changed file is not valid, or has words of an earlier language; the message has every problem.
     """
     content = copy.deepcopy(dict(template))
     for dotted, value in changes.items():
@@ -40,16 +40,5 @@ def run_file_text(kind: str, template: Mapping[str, Any], changes: Mapping[str, 
         table[key] = value
     model = run_file_model(kind, content)
     if model is not None:
-        try:
-            model.model_validate(content)
-        except ValidationError as error:
-            raise BadArgument(f"{where}: the run file with `set`: {_first(error, model)}") from None
+        validate_run(content, model, f"{where}: the run file with `set`")
     return to_toml(content)
-
-
-def _first(error: ValidationError, model: Any) -> str:
-    found = error.errors()[0]
-    shown = ".".join(map(str, found["loc"]))
-    if found["type"] == "extra_forbidden":
-        return f"{shown}: unknown key{did_you_mean(str(found['loc'][-1]), model.model_fields)}"
-    return f"{shown}: {found['msg'].removeprefix('Value error, ')}; found {found['input']!r}"

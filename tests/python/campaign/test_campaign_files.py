@@ -96,6 +96,27 @@ outputs = ["ensemble/configuration.{n:06d}.ildg"]
         parse_campaign(HEAD + text.replace("sweeps.total", "sweeps.totl"), tmp_path)
 
 
+def test_mistakes_of_changed_run_files_are_those_of_run_files() -> None:
+    """They had the name of the model in their keys, and the first one alone was said."""
+    stage = (
+        '[[task]]\nname = "m"\nkind = "measure"\nrun_file = "measure.toml"\noutputs = ["a"]\nset = {{ {} }}\n'
+    )
+    for changes, said in (
+        (
+            '"fermion.boundary_t" = "periodic", "smearing.stout_steps" = 2',
+            [
+                "fermion.boundary_t: write boundary = [0.0, 0.0, 0.0, 0.0] (x, y, z, t)",
+                "smearing.stout_steps: write stout = { rho = 0.1, steps = 2 }",
+            ],
+        ),
+        ('"fermion.kapa" = 0.1', ["fermion.kapa: unknown key; did you mean 'kappa'?"]),
+    ):
+        with pytest.raises(BadArgument) as refused:
+            parse_campaign(HEAD + stage.format(changes), EXAMPLES)
+        for text in said:
+            assert f"task 'm': the run file with `set`: {text}" in str(refused.value)
+
+
 def test_run_files_of_stages_from_other_editors(tmp_path: Path) -> None:
     """A byte order mark is passed over, as in all run files; what is no TOML is named."""
     text = (EXAMPLES / "quenched.toml").read_text()
