@@ -2,6 +2,7 @@
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "bindings.hpp"
@@ -142,8 +143,10 @@ SourceSites source_sites(const std::string& name) {
 Source noise(const std::shared_ptr<Lattice>& lattice, const std::string& kind, uint64_t seed,
              uint32_t configuration, uint32_t index, std::optional<int> time, bool has_spin,
              const std::string& sites) {
-  if (kind != "z2" && kind != "z4") throw BadArgument(message("unknown noise '", kind, "'; legal: z2, z4"));
-  const Noise noise{kind == "z2" ? NoiseKind::z2 : NoiseKind::z4, seed, 0, configuration, index};
+  const std::map<std::string, NoiseKind> kinds{
+      {"z2", NoiseKind::z2}, {"z4", NoiseKind::z4}, {"u1", NoiseKind::u1}};
+  if (!kinds.contains(kind)) throw BadArgument(message("unknown noise '", kind, "'; legal: z2, z4, u1"));
+  const Noise noise{kinds.at(kind), seed, 0, configuration, index};
   return noise_source(lattice, noise, time.value_or(all_times), source_kind(has_spin), source_sites(sites));
 }
 

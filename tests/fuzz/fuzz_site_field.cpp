@@ -20,5 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     read_site_field(*io::memory_input("fuzz", data, size), *lattice, field.data(), reals_per_site, options);
   } catch (const Error&) {}
+  try {
+    SiteFieldReport report;
+    (void)read_site_fields(*io::memory_input("fuzz", data, size), *lattice, reals_per_site, report);
+  } catch (const Error&) {}
   return 0;
 }

@@ -71,6 +71,7 @@ std::complex<double> expected_noise(NoiseKind kind, RandomPurpose purpose, const
                                     uint32_t draw) {
   const SiteRandom<double> random(random_key(n.seed, n.stream), purpose, n.configuration, uint64_t(site));
   if (kind == NoiseKind::z2) return random.z2(draw);
+  if (kind == NoiseKind::u1) return std::polar(1.0, 2 * M_PI * random.uniform_pair(draw)[0]);
   return reference::to_std(random.z4(draw));
 }
 
@@ -93,6 +94,22 @@ TEST(Sources, noise_source_has_one_number_a_site_for_all_columns) {
     }
   }
   EXPECT_THROW(noise_source(lattice, {}, 4), BadArgument);
+}
+
+TEST(Sources, u1_noise_has_uniform_phases) {
+  const auto lattice = make_lattice({4, 4, 4, 8});
+  const Noise noise{NoiseKind::u1, 17, 0, 5, 2};
+  const auto psi = column(noise_source(lattice, noise, all_times), 4);
+  std::complex<double> sum = 0, sum_of_squares = 0;
+  for (int64_t site = 0; site < lattice->volume(); ++site) {
+    const auto eta = reference::to_std(psi[size_t(site)].s[1].c[1]);
+    EXPECT_LT(std::abs(eta - expected_noise(NoiseKind::u1, RandomPurpose::source_noise, noise, site, 2)),
+              test::rounding(10));
+    sum += eta;
+    sum_of_squares += eta * eta;
+  }
+  EXPECT_LT(std::abs(sum), 3 * std::sqrt(512.0));  // beyond with a probability of exp(-9)
+  EXPECT_LT(std::abs(sum_of_squares), 3 * std::sqrt(512.0));
 }
 
 TEST(Sources, noise_vectors_are_independent) {

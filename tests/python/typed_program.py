@@ -52,6 +52,14 @@ def everything(path: str) -> tuple[Complex, Complex]:
     D = tr.MoebiusDomainWall(U, mass=0.1, Ls=8)
     mres = tr.residual_mass(tr.even_odd(tr.cg())(D).propagator(tr.point_source(U.geometry, (0, 0, 0, 0))))
     H = tr.HISQ(U, mass=0.02)
+    light, strange = H.propagators(
+        tr.point_source(U.geometry, (0, 0, 0, 0), has_spin=False), masses=[0.02, 0.1]
+    )
+    rho: Complex = tr.staggered_mesons(light, strange)["rho_x"]
+    light.write("light.lime")
+    read: tr.StaggeredPropagator = tr.read_scidac_staggered_propagator("light.lime", U.geometry)
+    sigma: NDArray[np.float64] = H.condensates(masses=[0.02], vectors=4, seed=1).condensate
+    print(rho.shape, read.source_at, sigma)
     phi = H(np.zeros((16, 8, 8, 8, 3), dtype=np.complex128))
     f = tr.flow_history(U, time=1.0)
     print(T, T2, mres, phi.shape, f.t0)

@@ -183,7 +183,7 @@ def warn_if_amplifying(width: float, steps: int, hop: int = 1) -> None:
 def noise_source(
     geometry: Geometry,
     *,
-    kind: Literal["z2", "z4"] = "z4",
+    kind: Literal["z2", "z4", "u1"] = "z4",
     seed: int,
     configuration: int,
     index: int = 0,
@@ -198,7 +198,7 @@ def noise_source(
     geometry
         The lattice.
     kind
-        "z2": 1, -1; "z4": 1, i, -1, -i.
+        "z2": 1, -1; "z4": 1, i, -1, -i; "u1": exp(2 pi i u), u uniform.
     seed, configuration, index
         Key of the numbers; they do not depend on the process grid.
     time
@@ -213,7 +213,7 @@ def noise_source(
     BadArgument
         Another kind or other sites, a key that is no unsigned integer, a slice outside the lattice.
     """
-    choice("kind", kind, "z2", "z4")
+    choice("kind", kind, "z2", "z4", "u1")
     choice("sites", sites, "all", "corners")
     slice_of = None if time is None else integer("time", time)
     keys = (

@@ -98,8 +98,8 @@ class SourceTable(Table):
         description="wall, noise of staggered quarks: corners (x, y, z even), on which all local mesons have "
         "the sign 1, or all sites, for pion_5 alone; default: corners.",
     )
-    noise: Literal["z2", "z4"] | None = Field(
-        default=None, description="noise: components +-1, or +-1 and +-i; default: z4."
+    noise: Literal["z2", "z4", "u1"] | None = Field(
+        default=None, description="noise: components +-1, +-1 and +-i, or of modulus 1; default: z4."
     )
     noise_seed: int | None = Field(
         default=None,

@@ -193,26 +193,30 @@ SiteFieldReport read_site_field(InputFile& file, const Lattice& lattice, double*
   return report;
 }
 
-std::vector<SiteFieldContent> read_site_fields(const std::string& path, const Lattice& lattice,
+std::vector<SiteFieldContent> read_site_fields(InputFile& file, const Lattice& lattice,
                                                int64_t reals_per_site, SiteFieldReport& report) {
-  const auto file = open_input(path, lattice.communicator());
-  const std::vector<LimeRecord> records = scan_lime(*file, report.warnings);
+  const std::vector<LimeRecord> records = scan_lime(file, report.warnings);
   report.lattice = lattice.geometry().lattice();
   report.reals_per_site = reals_per_site;
   const int64_t reals = lattice.geometry().volume() * reals_per_site;
   std::vector<SiteFieldContent> fields;
   std::string others;
-  for (int data = first_field(*file, records, reals, report); data >= 0;
-       data = find_field(*file, records, data + 1, reals, report, others)) {
+  for (int data = first_field(file, records, reals, report); data >= 0;
+       data = find_field(file, records, data + 1, reals, report, others)) {
     SiteFieldContent field;
     field.local.resize(size_t(lattice.geometry().local_volume() * reals_per_site));
-    read_field(*file, lattice, records, data, field.local.data(), report);
-    field.record_xml = text_of_field(*file, records, data);
+    read_field(file, lattice, records, data, field.local.data(), report);
+    field.record_xml = text_of_field(file, records, data);
     fields.push_back(std::move(field));
   }
-  report.metadata = text_records(*file, records);
-  throw_if_bad(path, report);
+  report.metadata = text_records(file, records);
+  throw_if_bad(file.path(), report);
   return fields;
+}
+
+std::vector<SiteFieldContent> read_site_fields(const std::string& path, const Lattice& lattice,
+                                               int64_t reals_per_site, SiteFieldReport& report) {
+  return read_site_fields(*open_input(path, lattice.communicator()), lattice, reals_per_site, report);
 }
 
 SiteFieldReport read_site_field(const std::string& path, const Lattice& lattice, double* local,

@@ -56,6 +56,9 @@ struct SiteFieldContent {
 /// over. In the report, checksums are those of all of them. Throws as read_site_field(). Collective.
 std::vector<SiteFieldContent> read_site_fields(const std::string& path, const Lattice& lattice,
                                                int64_t reals_per_site, SiteFieldReport& report);
+/// The same from an open file (memory, for example). @pre the lattice has the file's communicator.
+std::vector<SiteFieldContent> read_site_fields(io::InputFile& file, const Lattice& lattice,
+                                               int64_t reals_per_site, SiteFieldReport& report);
 
 /// Reads the first binary record of that size. Throws FileError where lattice or size differ from what is
 /// asked, ChecksumError (unless options.report_only) where the checksum is not the stored one. Collective.

@@ -1,5 +1,6 @@
 #include "trellis/measure/noise.hpp"
 
+#include "trellis/algebra/lane_math.hpp"
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
@@ -9,8 +10,16 @@ namespace trellis {
 namespace {
 std::complex<double> draw(const SiteRandom<double>& random, NoiseKind kind, uint32_t number) {
   if (kind == NoiseKind::z2) return random.z2(number);
+  if (kind == NoiseKind::u1) {
+    const SinCos<double> phase = sin_cos_2pi(random.uniform_pair(number)[0]);
+    return {phase.cos, phase.sin};
+  }
   const Complex<double> z = random.z4(number);
   return {z.re, z.im};
+}
+
+const char* name_of(NoiseKind kind) {
+  return kind == NoiseKind::z2 ? "Z2" : kind == NoiseKind::z4 ? "Z4" : "U(1)";
 }
 
 /// f(random numbers of the site, global coordinates, position) for all local sites.
@@ -32,8 +41,8 @@ Source noise_source(const LatticePtr& lattice, const Noise& noise, int time, Sou
                   " of a noise source is not in 0..", lattice->extents()[3] - 1);
   Source source{source_columns(lattice, kind),
                 {0, 0, 0, time == all_times ? 0 : time},
-                message(noise.kind == NoiseKind::z2 ? "Z2" : "Z4", " noise source ", noise.index, ", seed ",
-                        noise.seed, ", stream ", noise.stream, ", configuration ", noise.configuration,
+                message(name_of(noise.kind), " noise source ", noise.index, ", seed ", noise.seed,
+                        ", stream ", noise.stream, ", configuration ", noise.configuration,
                         time == all_times ? std::string(", all times") : message(", t = ", time),
                         sites == SourceSites::corners ? ", corners of cubes" : "")};
   for_each_site_random(source.columns, noise, RandomPurpose::source_noise,

@@ -9,7 +9,8 @@ namespace trellis {
 
 enum class NoiseKind {
   z2,  ///< +1, -1
-  z4   ///< 1, i, -1, -i
+  z4,  ///< 1, i, -1, -i
+  u1   ///< exp(2 pi i u), u uniform
 };
 
 struct Noise {

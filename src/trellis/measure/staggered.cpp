@@ -11,6 +11,7 @@ namespace trellis {
 
 SpinorField staggered_noise(const StaggeredMatrix& matrix, const Noise& noise, int count) {
   TRELLIS_REQUIRE(count >= 1, "the number of noise vectors is ", count);
+  TRELLIS_REQUIRE(noise.kind != NoiseKind::u1, "noise vectors of traces are those of Z2 or Z4");
   SpinorField field = matrix.hopping().make_field(Subset::full, count);
   const Geometry& g = field.geometry();
   const RandomKey key = random_key(noise.seed, noise.stream);

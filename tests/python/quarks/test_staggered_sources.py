@@ -63,6 +63,9 @@ def test_noise_has_one_number_a_site(U):
     assert np.array_equal(everywhere[1], noise[1])
     z2 = numbers(tr.noise_source(U.geometry, kind="z2", **key))[..., 0, 0]
     assert set(z2.ravel()) == {1, -1}
+    u1 = numbers(tr.noise_source(U.geometry, kind="u1", **key))[..., 0, 0]
+    np.testing.assert_allclose(np.abs(u1), 1, rtol=1e-14)
+    assert len(set(np.angle(u1).ravel().round(12))) == u1.size
     # the numbers of quarks with spin: a heavy quark's propagator is the source over 4 + m
     heavy = tr.cg()(tr.WilsonClover(U, mass=1e8))
     spin = heavy.propagator(tr.noise_source(U.geometry, time=1, seed=7, configuration=12)).to_numpy()
