@@ -19,7 +19,7 @@ from ..statistics.autocorrelation import (
 from ..statistics.weights import covariance_of_mean
 from .correlators import Correlator
 from .effective_mass import log_effective_mass, periodic_effective_mass
-from .models import GROUND_STATE_PRIOR_WIDTH
+from .models import ALTERNATING_PRIOR_WIDTHS, GROUND_STATE_PRIOR_WIDTH
 from .spectrum import ParticleFit, ScannedFit
 
 #: Longest time series that is kept in results.json; longer ones are thinned for the plot.
@@ -95,17 +95,27 @@ def particle_result(fit: ParticleFit, options: AnalysisOptions) -> ParticleResul
         tau_int_error=tau.tau_int_error if tau else None,
         jackknife_error=fit.jackknife_error,
         normalisation=fit.normalisation,
-        priors={
-            "log(gap)": (float(np.log(options.gap_prior[0])), options.gap_prior[1]),
-            "A_n/A_0": options.amplitude_ratio_prior,
-            "log(E_0), log(A_0): width, centred on the data": (0.0, GROUND_STATE_PRIOR_WIDTH),
-        },
+        priors=_priors(fit, options),
         fit=best,
         scan=scan,
         correlator=mean_series(first, fit.inflation),
         effective_mass=effective_mass_series(first, fit.inflation),
         notes=fit.notes,
     )
+
+
+def _priors(fit: ParticleFit, options: AnalysisOptions) -> dict[str, tuple[float, float]]:
+    """Centre and width of the priors, by the words for what they are priors of."""
+    priors = {
+        "log(gap)": (float(np.log(options.gap_prior[0])), options.gap_prior[1]),
+        "A_n/A_0": options.amplitude_ratio_prior,
+        "log(E_0), log(A_0): width, centred on the data": (0.0, GROUND_STATE_PRIOR_WIDTH),
+    }
+    if fit.correlators[0].alternates:
+        width, ratio_width = ALTERNATING_PRIOR_WIDTHS
+        priors["log(E_o): width, centred on E_0 + gap"] = (0.0, width)
+        priors["o"] = (0.0, ratio_width)
+    return priors
 
 
 def _fit_result(scanned: ScannedFit, weight: float) -> FitResult:
