@@ -27,7 +27,7 @@ from ..hadrons.correlators import contract_baryon, contract_mesons, momenta_up_t
 from ..hadrons.sequential_propagators import QuarkLine
 from ..quarks.domain_wall import SPATIAL_DOUBLERS, propagator_norm
 from ..quarks.propagators import Propagator
-from ..quarks.sources import AMPLIFYING, Source
+from ..quarks.sources import Source, amplifying
 from ..run_files import MeasureRun
 from ..run_files.measured_quarks import MeasuredQuark, MeasuredTwistedMass
 from ..runs.folder_lock import FolderLock
@@ -54,7 +54,7 @@ from .setup import (
     LARGEST_NUMBER,
     LARGEST_OF_NOISE,
     MIRRORED,
-    are_beyond_half,
+    are_beyond,
     doublers_on_walls,
     fewest_steps,
     find_configurations,
@@ -65,6 +65,7 @@ from .setup import (
     make_operator,
     make_solver,
     make_source,
+    sites_of_a_hop,
     source_positions,
 )
 from .speed import Speed, speed_in_json
@@ -129,7 +130,7 @@ def _measure_locked(
         contextlib.suppress(Stopped),
     ):
         # said once, with the keys
-        for said in (AMPLIFYING, SPATIAL_DOUBLERS):
+        for said in (amplifying(1), amplifying(2), SPATIAL_DOUBLERS):
             warnings.filterwarnings("ignore", message=f".*{re.escape(said)}")
         output.step(Step("propagators", completed=0, total=measurement.total))
         for number, path in todo:
@@ -238,8 +239,8 @@ class _Measurement:
             output.warning(f"fermion.M5: {said}")
         if is_amplifying(run):
             output.warning(
-                f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: {AMPLIFYING}, "
-                f"here at least {fewest_steps(run)}"
+                f"source.width = {run.source.width:g} in source.steps = {run.source.steps}: "
+                f"{amplifying(sites_of_a_hop(run))}, here at least {fewest_steps(run)}"
             )
 
     def measure_configuration(self, number: int, path: str, folder: Path, count: int) -> None:
@@ -507,13 +508,18 @@ class _Measurement:
         return table | inserted, reports + more
 
     def _warn_of_momenta(self, extents: tuple[int, ...]) -> None:
-        """Warn once of momenta beyond L/2: they are others modulo L, and analyses average by n^2."""
-        if self.is_warned_of_momenta or not are_beyond_half(self.momenta, extents):
+        """Warn once of momenta that are others modulo L, or L/2; analyses average by n^2."""
+        parts = 2 if self.run.staggered_quark is None else 4
+        if self.is_warned_of_momenta or not are_beyond(self.momenta, extents, parts):
             return
         self.is_warned_of_momenta = True
+        known = {
+            2: "are momenta of smaller n modulo L, under another n^2",
+            4: "are smaller momenta of another local meson, whose sign is the momentum L/2",
+        }
         self.output.warning(
             f"correlators.max_momentum_squared = {self.run.correlators.max_momentum_squared}: components "
-            f"beyond L/2 on {list(extents[:3])} are momenta of smaller n modulo L, under another n^2"
+            f"beyond L/{parts} on {list(extents[:3])} {known[parts]}"
         )
 
     def _deflated(self, M: Any, number: int, flavour: str) -> Solver:

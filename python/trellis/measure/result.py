@@ -25,7 +25,7 @@ class MeasureResult:
     seconds
         Wall time of the measurement, in s.
     solves
-        Number of propagators that were solved for.
+        Number of propagators that were solved for; of staggered quarks that of solves, each for all masses.
     stored_propagators
         Number of propagators that came from files.
     iterations_max

@@ -362,9 +362,13 @@ def has_fixed_time(table: MeasuredQuark) -> bool:
     return table.is_open
 
 
-def are_beyond_half(momenta: Sequence[Sequence[int]], extents: tuple[int, ...]) -> bool:
-    """Return True if a component of n is beyond L/2: then n is another momentum modulo L."""
-    return any(2 * abs(k) > extent for n in momenta for k, extent in zip(n, extents[:3], strict=True))
+def are_beyond(momenta: Sequence[Sequence[int]], extents: tuple[int, ...], parts: int) -> bool:
+    """Return True if a component of n is beyond L / parts.
+
+    Beyond L/2 n is another momentum modulo L. With staggered quarks n + L/2 is the momentum n of another
+    local meson, so that beyond L/4 the other one is smaller.
+    """
+    return any(parts * abs(k) > extent for n in momenta for k, extent in zip(n, extents[:3], strict=True))
 
 
 def _shift(seed: int | None, number: int, index: int, extents: tuple[int, ...]) -> tuple[int, ...]:

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 SourceSites = Literal["all", "corners"]
 #: Of a Gaussian, lattice units; squares of larger ones leave the range of numbers.
 MOST_WIDTH = 1e6
-#: Said of Gaussian smearing in too few steps.
-AMPLIFYING = (
-    "width^2 / (4 steps) is above 1/6, and each step makes rough modes larger instead of smoother; take more "
-    "steps"
-)
 
 
 class Source(SharedByCopies, NoArray):
@@ -160,6 +155,14 @@ def gaussian_source(
     return Source(load().smeared_source(centre._core, U._core, width, steps))
 
 
+def amplifying(hop: int = 1) -> str:
+    """Say what is wrong with Gaussian smearing in too few steps, by hops over so many sites."""
+    return (
+        f"width^2 / ({4 * hop**2} steps) is above 1/6, and each step makes rough modes larger instead of "
+        "smoother; take more steps"
+    )
+
+
 def least_steps(width: float, hop: int = 1) -> int:
     """Return the fewest steps of Gaussian smearing, by hops over so many sites, that make no mode larger.
 
@@ -172,12 +175,8 @@ def least_steps(width: float, hop: int = 1) -> int:
 def warn_if_amplifying(width: float, steps: int, hop: int = 1) -> None:
     """Warn of too few steps; see :func:`least_steps`."""
     if 0 < 2 * steps < 3 * (width / hop) ** 2:
-        amplifying = AMPLIFYING if hop == 1 else AMPLIFYING.replace("(4 steps)", "(16 steps)")
-        warnings.warn(
-            f"width = {width:g} in steps = {steps}: {amplifying}, here at least {least_steps(width, hop)}",
-            UserWarning,
-            stacklevel=3,
-        )
+        said = f"{amplifying(hop)}, here at least {least_steps(width, hop)}"
+        warnings.warn(f"width = {width:g} in steps = {steps}: {said}", UserWarning, stacklevel=3)
 
 
 def noise_source(

@@ -154,6 +154,16 @@ def test_one_mass_may_start_from_a_stored_guess_and_have_any_solver(folder: Path
         assert "gcr" in file["solves"].attrs["solver"]
 
 
+def test_doubtful_keys_are_warned_of(folder: Path) -> None:
+    text = HISQ + '[source]\ntype = "gaussian"\nwidth = 4.0\nsteps = 5\n'
+    text += "[correlators]\nmax_momentum_squared = 4\n" + OUT.format("out")
+    (folder / "run.toml").write_text(HEAD + text)
+    said = run_command("measure", "run.toml", cwd=folder).stderr
+    assert said.count("width^2 / (16 steps) is above 1/6") == 1
+    assert "here at least 6" in said
+    assert said.count("beyond L/4 on [4, 4, 4] are smaller momenta of another local meson") == 1
+
+
 def test_the_example_runs(folder: Path) -> None:
     text = (Path(__file__).resolve().parents[3] / "examples/staggered_mesons.toml").read_text()
     found = measure(text.replace("hisq/configuration.*.ildg", "field.1.ildg"))

@@ -22,7 +22,7 @@ from trellis.errors import BadArgument, RunFileError
 from trellis.hadrons.channels import gamma_product_name
 from trellis.measure.channels import meson_channels
 from trellis.measure.currents import require_momenta
-from trellis.measure.setup import are_beyond_half, find_configurations, has_mirrored_mesons, source_positions
+from trellis.measure.setup import are_beyond, find_configurations, has_mirrored_mesons, source_positions
 from trellis.run_files import GenerateRun, HmcRun, MeasureRun, load_run_file, parse_run_file
 from trellis.run_files.common import Table
 from trellis.run_files.contractions import CorrelatorsTable, FeynmanHellmannTable, ThreePointTable
@@ -433,8 +433,9 @@ def test_sources_and_sink_momenta_that_repeat() -> None:
     assert source_positions(few, 7, (4, 4, 4, 8))[:2] == source_positions(
         few.model_copy(update={"shifts": 2}), 7, (4, 4, 4, 8)
     )
-    assert are_beyond_half([(0, 0, 0), (0, -3, 0)], (4, 4, 4, 8))
-    assert not are_beyond_half([(2, -2, 3)], (4, 4, 6, 8))
+    assert are_beyond([(0, 0, 0), (0, -3, 0)], (4, 4, 4, 8), 2)
+    assert not are_beyond([(2, -2, 3)], (4, 4, 6, 8), 2)
+    assert are_beyond([(2, -2, 3)], (8, 8, 8, 8), 4)
 
 
 def test_sources_keep_their_distance_from_a_wall() -> None:
