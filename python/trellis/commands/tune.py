@@ -24,7 +24,7 @@ from ..ground.solve_report import NotConverged
 from ..ground.tuning import keep, prepare
 from ..measure.inputs import require_one_lattice
 from ..measure.setup import find_configurations, make_operator, make_solver, make_source
-from ..measure.staggered_quarks import StaggeredQuarks
+from ..measure.staggered_quarks import make_staggered_operator, solve_all_masses
 from ..run_files import GenerateRun, HmcRun, MeasureRun
 from ..run_files.common import MachineTable
 from ..run_files.loading import load_toml
@@ -128,4 +128,6 @@ def _solves(run: MeasureRun, output: Output) -> None:
             M = make_operator(run.spin_quark, links, run.solver.columns)
             make_solver(short)(M).propagator(source)
         elif run.staggered_quark is not None:
-            StaggeredQuarks(run, make_solver(short), links, lambda: None).solve(source)
+            quark = run.staggered_quark
+            of_all = make_staggered_operator(quark, links)
+            solve_all_masses(of_all, quark.masses, source, make_solver(short))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import re
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..evolve.smeared_links import smeared_links
 from ..gauge.fields import GaugeField, Geometry, read_with_report
@@ -22,31 +19,19 @@ from ..ground.compiled_core import load
 from ..ground.errors import BadArgument
 from ..ground.parallel import on_root
 from ..ground.solve_report import NotConverged, SolveReport
-from ..hadrons.channels import NAMED_BARYONS
-from ..hadrons.correlators import contract_baryon, contract_mesons, momenta_up_to
-from ..hadrons.sequential_propagators import QuarkLine
-from ..quarks.domain_wall import SPATIAL_DOUBLERS, propagator_norm
-from ..quarks.propagators import Propagator
-from ..quarks.sources import Source, amplifying
+from ..hadrons.correlators import momenta_up_to
+from ..quarks.domain_wall import SPATIAL_DOUBLERS
+from ..quarks.sources import amplifying
 from ..run_files import MeasureRun
-from ..run_files.measured_quarks import MeasuredQuark, MeasuredTwistedMass
 from ..runs.folder_lock import FolderLock
 from ..runs.reporting import Step, StepReporter, counted
 from ..runs.setup import make_output_folder, require_memory, set_threads, warn_of_large_rho
 from ..runs.stopping import Stopped, StopRequest
-from ..solve.bound import BoundSolver
-from ..solve.values import Solver
 from .channels import meson_channels
-from .currents import (
-    contract_feynman_hellmann,
-    feynman_hellmann_propagators,
-    require_momenta,
-    require_separations,
-    three_point_functions,
-)
+from .configuration import ConfigurationInHand
+from .currents import require_momenta, require_separations
 from .finished_sources import load_sources, remove_sources, save_sources, unfinished_file
 from .inputs import FileStamp, require_one_lattice, require_same_inputs
-from .low_modes import deflated_solver
 from .memory import measurement_bytes
 from .result import MeasureResult
 from .result_files import Measured, require_same_run, result_file, write_result
@@ -62,21 +47,16 @@ from .setup import (
     has_mirrored_mesons,
     is_amplifying,
     kappas_of_doublers,
-    make_operator,
     make_solver,
     make_source,
     sites_of_a_hop,
     source_positions,
 )
 from .speed import Speed, speed_in_json
+from .spin_quarks import SpinQuarks
 from .staggered_quarks import StaggeredQuarks, staggered_mesons_of
 from .stored_propagators import ConfigurationPropagators, has_propagators
 from .stored_staggered_propagators import StoredStaggeredPropagators
-
-#: The correlators of a source by name, the reports of solves, and for each report whether it was read.
-MeasuredSource: TypeAlias = tuple[dict[str, NDArray], list[SolveReport], list[bool]]
-#: A function of a source and its number.
-SourceMeasurement: TypeAlias = Callable[[Source, int], MeasuredSource]
 
 
 def measure_run(
@@ -208,7 +188,8 @@ class _Measurement:
     def __init__(self, run: MeasureRun, text: str, output: StepReporter, stop: StopRequest) -> None:
         self.run, self.text, self.output, self.stop = run, text, output, stop
         #: of the configuration that is measured
-        self.in_hand, self.sources_done, self.propagators_stored = False, 0, 0
+        self.in_hand, self.sources_done = False, 0
+        self.quarks: SpinQuarks | StaggeredQuarks | None = None
         self.resume, self.read = False, 0  #: propagators that came from files
         self.solver = make_solver(run.solver)
         self.staggered_mesons = staggered_mesons_of(run)
@@ -246,7 +227,7 @@ class _Measurement:
     def measure_configuration(self, number: int, path: str, folder: Path, count: int) -> None:
         run = self.run
         start = time.perf_counter()
-        self.in_hand, self.sources_done, self.propagators_stored = True, 0, 0
+        self.in_hand, self.sources_done, self.quarks = True, 0, None
         stamp = FileStamp.of(path)
         U = read_with_report(path, grid=run.machine.grid, lattice=run.configurations.lattice)
         self.require_lattice(path, U.geometry.extents)
@@ -342,10 +323,8 @@ class _Measurement:
         smearing_links = links if run.source.links is None else smeared_links(run.source.links, U)
         fixed_time = run.spin_quark is not None and has_fixed_time(run.spin_quark)
         measured.positions = source_positions(run.source, number, U.geometry.extents, fixed_time=fixed_time)
-        measure_source = (
-            self._source_of_spin_quarks(U, number, links, smearing_links, path, folder)
-            if run.spin_quark is not None
-            else self._source_of_staggered_quarks(U, number, links, smearing_links, folder)
+        self.quarks = quarks = self._quarks(
+            ConfigurationInHand(number, path, U, links, smearing_links), folder
         )
         useless = load_sources(folder, number, run, U, measured, path, self.note_translation)
         if useless:
@@ -358,7 +337,7 @@ class _Measurement:
             self.stop.check()
             source = make_source(run.source, smearing_links, at, number, has_spin=has_spin)
             try:
-                table, reports, are_read = measure_source(source, index)
+                table, reports, are_read = quarks.measure(source, index)
             except NotConverged as error:
                 raise NotConverged(f"{path}, source {at}: {error}", error.report) from error
             measured.tables.append(table)
@@ -379,133 +358,42 @@ class _Measurement:
             )
         return measured
 
-    def _source_of_spin_quarks(
-        self,
-        U: GaugeField,
-        number: int,
-        links: GaugeField,
-        smearing_links: GaugeField,
-        path: str,
-        folder: Path,
-    ) -> SourceMeasurement:
-        """Return the function that measures a source of quarks with spin on a configuration."""
-        run, fermion = self.run, self.run.spin_quark
-        assert fermion is not None
-        tables: dict[str, MeasuredQuark] = {"up": fermion}
-        if isinstance(fermion, MeasuredTwistedMass) and run.has_doublet:
-            tables["down"] = fermion.down
-        if fermion.has_strange:
-            tables["strange"] = fermion.strange
-        solves: dict[str, BoundSolver] = {}
-        for flavour, quark in tables.items():
-            M = make_operator(quark, links, run.solver.columns)
-            solves[flavour] = (self._deflated(M, number, flavour) if run.has_solves else self.solver)(M)
-        files = ConfigurationPropagators(
-            run, self.text, number, U, folder, resume=self.resume, warn=self._warn_once
+    def _quarks(self, configuration: ConfigurationInHand, folder: Path) -> SpinQuarks | StaggeredQuarks:
+        """Return the quarks of a configuration, which are measured source by source. Collective."""
+        of_files: Any = StoredStaggeredPropagators if self.run.staggered_quark else ConfigurationPropagators
+        files = of_files(
+            self.run,
+            self.text,
+            configuration.number,
+            configuration.U,
+            folder,
+            resume=self.resume,
+            warn=self._warn_once,
+        )
+        if self.run.staggered_quark is not None:
+            return StaggeredQuarks(self.run, self.solver, configuration, files, self.momenta, self.stop.check)
+        return SpinQuarks(
+            self.run,
+            self.text,
+            self.solver,
+            configuration,
+            files,
+            self.channels,
+            self.momenta,
+            check=self.stop.check,
+            say=self.output.line,
         )
 
-        def measure(source: Source, index: int) -> MeasuredSource:
-            quarks, are_read = self._quarks(solves, source, index, files)
-            reports = [quark.report for quark in quarks.values() if quark.report is not None]
-            table, more = self._one_source(solves, quarks, smearing_links, path)
-            return table, reports + more, are_read + [False] * len(more)
-
-        return measure
-
-    def _source_of_staggered_quarks(
-        self,
-        U: GaugeField,
-        number: int,
-        links: GaugeField,
-        smearing_links: GaugeField,
-        folder: Path,
-    ) -> SourceMeasurement:
-        """Return the function that measures a source of staggered quarks; condensates come with the first."""
-        quarks = StaggeredQuarks(self.run, self.solver, links, self.stop.check)
-        files = StoredStaggeredPropagators(
-            self.run, self.text, number, U, folder, resume=self.resume, warn=self._warn_once
-        )
-
-        def measure(source: Source, index: int) -> MeasuredSource:
-            table: dict[str, NDArray] = {}
-            reports: list[SolveReport] = []
-            are_read: list[bool] = []
-            if self.staggered_mesons or self.run.output.propagators:
-                found, reports, are_read = quarks.propagators(source, index, files)
-                self.propagators_stored = files.stored
-                table |= quarks.contract(found, smearing_links, self.staggered_mesons, self.momenta)
-            if index == 0:
-                condensates, more = quarks.condensates(number)
-                table |= condensates
-                reports, are_read = reports + more, are_read + [False] * len(more)
-            return table, reports, are_read
-
-        return measure
-
-    def _quarks(
-        self, solves: dict[str, BoundSolver], source: Source, index: int, files: ConfigurationPropagators
-    ) -> tuple[dict[str, Propagator], list[bool]]:
-        """Return the propagators of all flavours by name, and for each of them whether it was read.
-
-        The flavours are up, down if it is solved for apart, and strange if the run has one.
-        """
-        quarks, are_read = {}, []
-        for flavour, solve in solves.items():
-            self.stop.check()
-            needs_fields = flavour == "up" and self.run.needs_fields
-            quarks[flavour], is_read = files.get(
-                flavour, index, source, solve, keep_fields=needs_fields, before_solve=self.stop.check
-            )
-            self.propagators_stored = files.stored
-            are_read.append(is_read)
-        return quarks, are_read
+    @property
+    def propagators_stored(self) -> int:
+        """Files of propagators that were written of the configuration in hand."""
+        return 0 if self.quarks is None else self.quarks.files.stored
 
     def _warn_once(self, warning: str) -> None:
         """Print the first warning about stored propagators, and none of the later ones."""
         if not self.is_warned_of_files:
             self.output.warning(warning)
         self.is_warned_of_files = True
-
-    def _one_source(
-        self, solves: dict[str, BoundSolver], quarks: dict[str, Propagator], links: GaugeField, path: str
-    ) -> tuple[dict[str, NDArray], list[SolveReport]]:
-        """Return all correlators of a source, and the reports of the further solves.
-
-        Gaussian sinks are smeared with `links`.
-        """
-        run, S = self.run, quarks["up"]
-        light = [flavour for flavour in ("up", "down") if flavour in quarks]
-        currents = {
-            flavour: feynman_hellmann_propagators(
-                run.feynman_hellmann, solves[flavour], quarks[flavour], path, self.stop.check
-            )
-            for flavour in light
-        }
-        if not run.three_point.has_conserved:
-            S.fields = None  # Ls propagators, for the conserved currents alone
-        reports = [F.report for of in currents.values() for F in of.values() if F.report is not None]
-        table = self._midpoint(S)
-        sinks, smearing = quarks, None
-        if run.sink.type == "gaussian":
-            width, steps = run.source.width, run.source.steps
-            smearing = (links, width, steps)
-            sinks = {n: Q.smear_sink(links, width=width, steps=steps) for n, Q in quarks.items()}
-            currents = {
-                flavour: {n: F.smear_sink(links, width=width, steps=steps) for n, F in of.items()}
-                for flavour, of in currents.items()
-            }
-        table |= self._contract(sinks["up"], sinks.get("down"), sinks.get("strange"))
-        table |= contract_feynman_hellmann(
-            sinks["up"], sinks.get("down"), currents["up"], currents.get("down", {}), self.momenta
-        )
-        del currents
-        up, *down = (QuarkLine(solves[n], quarks[n], sinks[n]) for n in light)
-        transfers = run.three_point.momenta or self.momenta
-        inserted, more = three_point_functions(
-            run.three_point, up, down[0] if down else None, smearing, transfers, path, self.stop.check
-        )
-        S.fields = None
-        return table | inserted, reports + more
 
     def _warn_of_momenta(self, extents: tuple[int, ...]) -> None:
         """Warn once of momenta that are others modulo L, or L/2; analyses average by n^2."""
@@ -522,18 +410,6 @@ class _Measurement:
             f"beyond L/{parts} on {list(extents[:3])} {known[parts]}"
         )
 
-    def _deflated(self, M: Any, number: int, flavour: str) -> Solver:
-        self.stop.check()
-        return deflated_solver(
-            self.solver,
-            self.run.deflation,
-            self.run.solver.even_odd,
-            M,
-            self.output.line,
-            name=f"modes.{number:06d}{'' if flavour == 'up' else '_' + flavour}.h5",
-            run_file=self.text,
-        )
-
     def _check_memory(self, geometry: Geometry) -> None:
         if self.memory_is_checked:
             return
@@ -545,45 +421,3 @@ class _Measurement:
             momenta=len(self.momenta),
         )
         require_memory(needed, "this run", self.run.machine, self.output)
-
-    def _contract(
-        self, S: Propagator, down: Propagator | None, strange: Propagator | None
-    ) -> dict[str, NDArray[np.complex128]]:
-        """Name -> [momentum, time]; without a down quark of its own S is both."""
-        result: dict[str, NDArray[np.complex128]] = {}
-        flavours = {False: S, True: strange}
-        for of_quark, of_antiquark in itertools.product(flavours, repeat=2):
-            quark, antiquark = flavours[of_quark], flavours[of_antiquark]
-            chosen = [
-                c for c in self.channels if (c.has_strange_quark, c.has_strange) == (of_quark, of_antiquark)
-            ]
-            if chosen and quark is not None and antiquark is not None:
-                pairs = [(channel.sink, channel.source) for channel in chosen]
-                values = contract_mesons(quark, antiquark, pairs, self.momenta)
-                result |= {channel.name: values[i] for i, channel in enumerate(chosen)}
-        for name in self.run.correlators.baryons:
-            channel = NAMED_BARYONS[name]
-            result[name] = contract_baryon(
-                channel.operator,
-                up=S,
-                down=S if down is None else down,
-                strange=strange,
-                form=channel.form,
-                parity=channel.parity,
-                momenta=self.momenta,
-            )
-        return result
-
-    def _midpoint(self, S: Propagator) -> dict[str, NDArray[np.complex128]]:
-        """Domain wall: the numerator of m_res (its denominator is the pion of point sinks), zero momentum."""
-        if S.midpoint is None:
-            return {}
-        norms = {"midpoint": propagator_norm(S.midpoint), "midpoint_pion": propagator_norm(S)}
-        if S.axial_current is not None:
-            norms["conserved_axial"] = S.axial_current
-        zero = np.zeros((len(self.momenta), S.geometry.extents[3]), dtype=np.complex128)
-        result = {}
-        for name, values in norms.items():
-            result[name] = zero.copy()
-            result[name][0] = values
-        return result

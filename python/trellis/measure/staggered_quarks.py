@@ -21,6 +21,7 @@ from ..run_files import MeasureRun
 from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
 from ..solve.staggered import HISQ, Staggered
 from ..solve.values import Solver
+from .configuration import ConfigurationInHand, MeasuredSource
 from .stored_staggered_propagators import StoredStaggeredPropagators
 
 #: Names of condensates begin with it.
@@ -82,20 +83,49 @@ class StaggeredQuarks:
 
     Parameters
     ----------
-    links
-        The links that the quarks see.
+    momenta
+        The momenta of all correlators.
     check
         Is called before each solve; it may raise where the run has to stop.
+
+    Attributes
+    ----------
+    files
+        What stores the propagators, or takes them from files.
     """
 
-    def __init__(self, run: MeasureRun, solver: Solver, links: GaugeField, check: Callable[[], None]) -> None:
-        assert run.staggered_quark is not None  # the caller asks for them
-        self._run, self._solver, self._check = run, solver, check
+    def __init__(
+        self,
+        run: MeasureRun,
+        solver: Solver,
+        configuration: ConfigurationInHand,
+        files: StoredStaggeredPropagators,
+        momenta: list[tuple[int, int, int]],
+        check: Callable[[], None],
+    ) -> None:
+        assert run.staggered_quark is not None  # the caller has such a run
+        self._run, self._solver, self._configuration = run, solver, configuration
+        self.files, self._momenta, self._check = files, momenta, check
         self._quark: MeasuredStaggeredKind = run.staggered_quark
-        self._operator = make_staggered_operator(self._quark, links)
+        self._mesons = staggered_mesons_of(run)
+        self._operator = make_staggered_operator(self._quark, configuration.links)
 
-    def propagators(
-        self, source: Source, index: int, files: StoredStaggeredPropagators
+    def measure(self, source: Source, index: int) -> MeasuredSource:
+        """Measure the source of this number; condensates come with the first. Collective."""
+        table: dict[str, NDArray] = {}
+        reports: list[SolveReport] = []
+        are_read: list[bool] = []
+        if self._mesons or self._run.output.propagators:
+            quarks, reports, are_read = self._propagators(source, index)
+            table |= self._contract(quarks)
+        if index == 0:
+            condensates, more = self._condensates()
+            table |= condensates
+            reports, are_read = reports + more, are_read + [False] * len(more)
+        return table, reports, are_read
+
+    def _propagators(
+        self, source: Source, index: int
     ) -> tuple[dict[float, StaggeredPropagator], list[SolveReport], list[bool]]:
         """Return the propagators by mass, and the reports of solves, with True for those that were read.
 
@@ -106,45 +136,24 @@ class StaggeredQuarks:
         guesses: dict[float, StaggeredPropagator] = {}
         for mass in self._quark.masses:
             operator = self._operator._record_of_mass(mass)
-            S, guess = files.get(flavour_of(self._quark, mass), index, source, operator)
+            S, guess = self.files.get(flavour_of(self._quark, mass), index, source, operator)
             found |= {} if S is None else {mass: S}
             guesses |= {} if guess is None else {mass: guess}
         reports = [S.report for S in found.values() if S.report is not None]
         are_read = [True] * len(reports)
         if len(found) < len(self._quark.masses):
             self._check()
-            solved = self.solve(source, guesses)
+            solved = solve_all_masses(self._operator, self._quark.masses, source, self._solver, guesses)
             for mass, S in zip(self._quark.masses, solved, strict=True):
                 if mass not in found:
-                    files.keep(S, flavour_of(self._quark, mass), index, source)
+                    self.files.keep(S, flavour_of(self._quark, mass), index, source)
                     found[mass] = S
             reports, are_read = [_shared_report(solved), *reports], [False, *are_read]
         return found, reports, are_read
 
-    def solve(
-        self, source: Source, guesses: dict[float, StaggeredPropagator] | None = None
-    ) -> list[StaggeredPropagator]:
-        """Solve for all masses of one source; a run with one mass may have any solver, and a guess."""
-        masses = self._quark.masses
-        if len(masses) == 1:
-            guess = (guesses or {}).get(masses[0])
-            return [self._operator.propagator(source, solver=self._solver, guess=guess)]
-        return self._operator.propagators(source, masses=masses, solver=self._solver)
-
-    def contract(
-        self,
-        quarks: dict[float, StaggeredPropagator],
-        links: GaugeField,
-        mesons: list[StaggeredMeson],
-        momenta: list[tuple[int, int, int]],
-    ) -> dict[str, NDArray[np.complex128]]:
-        """Return the mesons of a source by the names of their datasets, [momentum, time]. Collective.
-
-        Parameters
-        ----------
-        links
-            The links with which gaussian sinks are smeared.
-        """
+    def _contract(self, quarks: dict[float, StaggeredPropagator]) -> dict[str, NDArray[np.complex128]]:
+        """Return the mesons of a source by the names of their datasets, [momentum, time]. Collective."""
+        mesons, links = self._mesons, self._configuration.smearing_links
         source = self._run.source
         if self._run.sink.type == "gaussian":
             smearing: dict[str, Any] = {"width": source.width, "steps": source.steps}
@@ -152,24 +161,43 @@ class StaggeredQuarks:
         table: dict[str, NDArray[np.complex128]] = {}
         for pair in dict.fromkeys(meson.masses for meson in mesons):
             chosen = {meson.channel.name: meson.name for meson in mesons if meson.masses == pair}
-            values = staggered_mesons(*(quarks[m] for m in pair), channels=list(chosen), momenta=momenta)
+            values = staggered_mesons(
+                *(quarks[m] for m in pair), channels=list(chosen), momenta=self._momenta
+            )
             table |= {chosen[channel]: value for channel, value in values.items()}
         return table
 
-    def condensates(self, number: int) -> tuple[dict[str, NDArray[np.float64]], list[SolveReport]]:
+    def _condensates(self) -> tuple[dict[str, NDArray[np.float64]], list[SolveReport]]:
         """Return the condensate of each mass, a number for each noise vector, and the solve's report."""
         table = self._run.condensate
         if table is None:
             return {}, []
         self._check()
         masses = self._quark.masses
-        key: dict[str, Any] = {"vectors": table.vectors, "seed": table.noise_seed, "configuration": number}
+        key: dict[str, Any] = {
+            "vectors": table.vectors,
+            "seed": table.noise_seed,
+            "configuration": self._configuration.number,
+        }
         if len(masses) == 1:
             one = self._operator.observables(n_f=1, noise=table.noise, solver=self._solver, **key)
             return {CONDENSATE: one.condensate}, [one.report]
         found = self._operator.condensates(masses=masses, noise=table.noise, solver=self._solver, **key)
         values = zip(masses, found.condensate, strict=True)
         return {f"{CONDENSATE}_m{mass!r}": value for mass, value in values}, [found.report]
+
+
+def solve_all_masses(
+    M: Staggered | HISQ,
+    masses: tuple[float, ...],
+    source: Source,
+    solver: Solver,
+    guesses: dict[float, StaggeredPropagator] | None = None,
+) -> list[StaggeredPropagator]:
+    """Solve for all masses of one source; one mass alone may have any solver, and a guess. Collective."""
+    if len(masses) == 1:
+        return [M.propagator(source, solver=solver, guess=(guesses or {}).get(masses[0]))]
+    return M.propagators(source, masses=masses, solver=solver)
 
 
 def _shared_report(solved: list[StaggeredPropagator]) -> SolveReport:

@@ -1,0 +1,192 @@
+"""Quarks with spin of a measurement: their propagators from a source, and all that is contracted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ground.solve_report import SolveReport
+from ..hadrons.channels import NAMED_BARYONS, MesonChannel
+from ..hadrons.correlators import contract_baryon, contract_mesons
+from ..hadrons.sequential_propagators import QuarkLine
+from ..quarks.domain_wall import MoebiusDomainWall, propagator_norm
+from ..quarks.operators import WilsonClover
+from ..quarks.propagators import Propagator
+from ..quarks.sources import Source
+from ..run_files import MeasureRun
+from ..run_files.measured_quarks import MeasuredQuark, MeasuredTwistedMass
+from ..solve.bound import BoundSolver
+from ..solve.values import Solver
+from .configuration import ConfigurationInHand, MeasuredSource
+from .currents import contract_feynman_hellmann, feynman_hellmann_propagators, three_point_functions
+from .low_modes import deflated_solver
+from .setup import make_operator
+from .stored_propagators import ConfigurationPropagators
+
+
+class SpinQuarks:
+    """The quarks with spin of one configuration: up, down where it is solved for apart, strange. Collective.
+
+    Parameters
+    ----------
+    text
+        The run file, for provenance.
+    solver
+        The run's solver, without low modes.
+    channels, momenta
+        The mesons, and the momenta of all correlators.
+    check
+        Is called between parts of the work; it may raise where the run has to stop.
+    say
+        Gets a line about low modes.
+
+    Attributes
+    ----------
+    files
+        What stores the propagators, or takes them from files.
+    """
+
+    def __init__(
+        self,
+        run: MeasureRun,
+        text: str,
+        solver: Solver,
+        configuration: ConfigurationInHand,
+        files: ConfigurationPropagators,
+        channels: list[MesonChannel],
+        momenta: list[tuple[int, int, int]],
+        *,
+        check: Callable[[], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self._run, self._text, self._solver, self._configuration = run, text, solver, configuration
+        self.files, self._channels, self._momenta = files, channels, momenta
+        self._check, self._say = check, say
+        self._solves: dict[str, BoundSolver] = {}
+        for flavour, quark in self._flavours().items():
+            M = make_operator(quark, configuration.links, run.solver.columns)
+            self._solves[flavour] = (self._deflated(M, flavour) if run.has_solves else solver)(M)
+
+    def _flavours(self) -> dict[str, MeasuredQuark]:
+        run, fermion = self._run, self._run.spin_quark
+        assert fermion is not None  # the caller has such a run
+        tables: dict[str, MeasuredQuark] = {"up": fermion}
+        if isinstance(fermion, MeasuredTwistedMass) and run.has_doublet:
+            tables["down"] = fermion.down
+        if fermion.has_strange:
+            tables["strange"] = fermion.strange
+        return tables
+
+    def measure(self, source: Source, index: int) -> MeasuredSource:
+        """Measure the source of this number among those of the configuration. Collective."""
+        quarks, are_read = self._propagators(source, index)
+        reports = [quark.report for quark in quarks.values() if quark.report is not None]
+        table, more = self._correlators(quarks)
+        return table, reports + more, are_read + [False] * len(more)
+
+    def _propagators(self, source: Source, index: int) -> tuple[dict[str, Propagator], list[bool]]:
+        """Return the propagators of all flavours by name, and for each of them whether it was read."""
+        quarks, are_read = {}, []
+        for flavour, solve in self._solves.items():
+            self._check()
+            needs_fields = flavour == "up" and self._run.needs_fields
+            quarks[flavour], is_read = self.files.get(
+                flavour, index, source, solve, keep_fields=needs_fields, before_solve=self._check
+            )
+            are_read.append(is_read)
+        return quarks, are_read
+
+    def _correlators(self, quarks: dict[str, Propagator]) -> tuple[dict[str, NDArray], list[SolveReport]]:
+        """Return all correlators of a source, and the reports of the further solves."""
+        run, S, solves = self._run, quarks["up"], self._solves
+        links, path = self._configuration.smearing_links, self._configuration.path
+        light = [flavour for flavour in ("up", "down") if flavour in quarks]
+        currents = {
+            flavour: feynman_hellmann_propagators(
+                run.feynman_hellmann, solves[flavour], quarks[flavour], path, self._check
+            )
+            for flavour in light
+        }
+        if not run.three_point.has_conserved:
+            S.fields = None  # Ls propagators, for the conserved currents alone
+        reports = [F.report for of in currents.values() for F in of.values() if F.report is not None]
+        table = self._midpoint(S)
+        sinks, smearing = quarks, None
+        if run.sink.type == "gaussian":
+            width, steps = run.source.width, run.source.steps
+            smearing = (links, width, steps)
+            sinks = {n: Q.smear_sink(links, width=width, steps=steps) for n, Q in quarks.items()}
+            currents = {
+                flavour: {n: F.smear_sink(links, width=width, steps=steps) for n, F in of.items()}
+                for flavour, of in currents.items()
+            }
+        table |= self._contract(sinks["up"], sinks.get("down"), sinks.get("strange"))
+        table |= contract_feynman_hellmann(
+            sinks["up"], sinks.get("down"), currents["up"], currents.get("down", {}), self._momenta
+        )
+        del currents
+        up, *down = (QuarkLine(solves[n], quarks[n], sinks[n]) for n in light)
+        transfers = run.three_point.momenta or self._momenta
+        inserted, more = three_point_functions(
+            run.three_point, up, down[0] if down else None, smearing, transfers, path, self._check
+        )
+        S.fields = None
+        return table | inserted, reports + more
+
+    def _deflated(self, M: WilsonClover | MoebiusDomainWall, flavour: str) -> Solver:
+        self._check()
+        number = self._configuration.number
+        return deflated_solver(
+            self._solver,
+            self._run.deflation,
+            self._run.solver.even_odd,
+            M,
+            self._say,
+            name=f"modes.{number:06d}{'' if flavour == 'up' else '_' + flavour}.h5",
+            run_file=self._text,
+        )
+
+    def _contract(
+        self, S: Propagator, down: Propagator | None, strange: Propagator | None
+    ) -> dict[str, NDArray[np.complex128]]:
+        """Name -> [momentum, time]; without a down quark of its own S is both."""
+        result: dict[str, NDArray[np.complex128]] = {}
+        flavours = {False: S, True: strange}
+        for of_quark, of_antiquark in itertools.product(flavours, repeat=2):
+            quark, antiquark = flavours[of_quark], flavours[of_antiquark]
+            chosen = [
+                c for c in self._channels if (c.has_strange_quark, c.has_strange) == (of_quark, of_antiquark)
+            ]
+            if chosen and quark is not None and antiquark is not None:
+                pairs = [(channel.sink, channel.source) for channel in chosen]
+                values = contract_mesons(quark, antiquark, pairs, self._momenta)
+                result |= {channel.name: values[i] for i, channel in enumerate(chosen)}
+        for name in self._run.correlators.baryons:
+            channel = NAMED_BARYONS[name]
+            result[name] = contract_baryon(
+                channel.operator,
+                up=S,
+                down=S if down is None else down,
+                strange=strange,
+                form=channel.form,
+                parity=channel.parity,
+                momenta=self._momenta,
+            )
+        return result
+
+    def _midpoint(self, S: Propagator) -> dict[str, NDArray[np.complex128]]:
+        """Domain wall: the numerator of m_res (its denominator is the pion of point sinks), zero momentum."""
+        if S.midpoint is None:
+            return {}
+        norms = {"midpoint": propagator_norm(S.midpoint), "midpoint_pion": propagator_norm(S)}
+        if S.axial_current is not None:
+            norms["conserved_axial"] = S.axial_current
+        zero = np.zeros((len(self._momenta), S.geometry.extents[3]), dtype=np.complex128)
+        result = {}
+        for name, values in norms.items():
+            result[name] = zero.copy()
+            result[name][0] = values
+        return result
