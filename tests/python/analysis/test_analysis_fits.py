@@ -306,3 +306,22 @@ def test_staggered_partners_are_fitted_with_their_sign():
             assert abs(energy - 0.8) < 4 * error < 0.4
     assert abs(np.mean(pulls)) < 1.0
     assert np.std(pulls) < 2.0
+
+
+def test_a_channel_without_a_partner_may_be_fitted_with_one_that_has_one():
+    extent, times = 24, np.arange(24)
+    wave = lambda energy: np.exp(-energy * times) + np.exp(-energy * (extent - times))  # noqa: E731
+    rng = np.random.default_rng(3)
+    data = []
+    for exact, partner in ((wave(0.6), ""), (0.5 * wave(0.6) - 0.6 * (-1.0) ** times * wave(0.9), "1")):
+        noise = 0.02 * rng.standard_normal((120, extent))
+        samples = exact + (noise + np.roll(noise[:, ::-1], 1, axis=1)) * wave(0.5)
+        attributes = {"partner": partner} if partner else {}
+        name = f"pion_{len(data)}"
+        data.append(
+            Correlator(name, "pion", "meson", samples, "antiperiodic", 1, [name], attributes=attributes)
+        )
+    fit = fit_particle(data, np.arange(120), AnalysisOptions(max_states=1))
+    assert abs(fit.average.mean - 0.6) < 4 * fit.average.error < 0.02
+    assert abs(fit.best.fit.parameters["o0"]) < 0.2
+    assert abs(fit.best.fit.parameters["o1"] + 1.2) < 0.3

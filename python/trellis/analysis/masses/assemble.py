@@ -20,7 +20,7 @@ from ..statistics.weights import covariance_of_mean
 from .correlators import Correlator
 from .effective_mass import log_effective_mass, periodic_effective_mass
 from .models import ALTERNATING_PRIOR_WIDTHS, GROUND_STATE_PRIOR_WIDTH
-from .spectrum import ParticleFit, ScannedFit
+from .spectrum import ParticleFit, ScannedFit, alternate
 
 #: Longest time series that is kept in results.json; longer ones are thinned for the plot.
 SERIES_LENGTH = 4000
@@ -111,7 +111,7 @@ def _priors(fit: ParticleFit, options: AnalysisOptions) -> dict[str, tuple[float
         "A_n/A_0": options.amplitude_ratio_prior,
         "log(E_0), log(A_0): width, centred on the data": (0.0, GROUND_STATE_PRIOR_WIDTH),
     }
-    if fit.correlators[0].alternates:
+    if alternate(fit.correlators):
         width, ratio_width = ALTERNATING_PRIOR_WIDTHS
         priors["log(E_o): width, centred on E_0 + gap"] = (0.0, width)
         priors["o"] = (0.0, ratio_width)

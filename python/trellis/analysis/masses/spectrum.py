@@ -139,11 +139,16 @@ def fit_particle(
             f"{name}: expected a mass with an error, found {mass:.6g} +- {error:.3g} from the fits"
         )
     result.normalisation = normalisation
-    if correlators[0].alternates:
+    if alternate(correlators):
         result.notes.append(f"{name}: {_partner_in_words(result.best.fit)}")
     if options.jackknife:
         result.jackknife_error = _jackknife(result, data, options, behind)
     return result
+
+
+def alternate(correlators: list[Correlator]) -> bool:
+    """Return True if one of the correlators has states of the opposite parity with the sign (-1)^t."""
+    return any(correlator.alternates for correlator in correlators)
 
 
 def _partner_in_words(fit: WindowFit) -> str:
@@ -299,7 +304,7 @@ def _scan_and_average(
 ) -> ParticleFit:
     """All fits of the scan with one kind of weights, and their average."""
     name = correlators[0].name
-    candidates = _candidates(t_last, len(data), correlators[0].alternates, options)
+    candidates = _candidates(t_last, len(data), alternate(correlators), options)
     if not candidates:
         end = min(t_last)
         limits = [_time_limit(c) for c in correlators]
@@ -315,7 +320,7 @@ def _scan_and_average(
         windows = [np.arange(t_min, last + 1) for last in t_last]
         window = np.concatenate([d[:, t] for d, t in zip(data, windows, strict=True)], axis=1)
         weights = make_weights(window, kind, inflation=inflation, seed=options.seed)
-        fit = _one_fit(states, windows, weights, correlators[0], options, behind)
+        fit = _one_fit(states, windows, weights, correlators, options, behind)
         if fit is None:
             failed.append(f"{states} states from t = {t_min}")
             continue
@@ -362,12 +367,13 @@ def _one_fit(
     states: int,
     windows: list[NDArray],
     weights: Weights,
-    first: Correlator,
+    correlators: list[Correlator],
     options: AnalysisOptions,
     behind: BackwardState | None,
 ) -> WindowFit | None:
+    first = correlators[0]
     model = SpectralModel(
-        states, len(windows), first.time_extent, first.image, behind is not None, first.alternates
+        states, len(windows), first.time_extent, first.image, behind is not None, alternate(correlators)
     )
     times = [t.astype(float) for t in windows]
     energy, amplitudes = starting_point(model, windows, weights.mean)
@@ -431,7 +437,7 @@ def _jackknife(
             weights.samples,
             weights.estimated_rank,
         )
-        fit = _one_fit(best.states, windows, moved, result.correlators[0], options, behind)
+        fit = _one_fit(best.states, windows, moved, result.correlators, options, behind)
         if fit is None:
             return None
         masses.append(fit.energies[0])
