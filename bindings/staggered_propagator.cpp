@@ -146,12 +146,13 @@ void bind_solves(nb::module_& m) {
          uint64_t stream, uint32_t configuration, uint32_t first, int count, double tolerance,
          int max_iterations, const std::string& precision) {
         const Noise noise{is_z2 ? NoiseKind::z2 : NoiseKind::z4, seed, stream, configuration, first};
-        MassTraces traces = staggered_mass_traces(matrix, masses, staggered_noise(matrix, noise, count),
+        MassTraces traces = staggered_mass_traces(matrix, masses, noise, count,
                                                   multi_shift_spec(tolerance, max_iterations, precision));
         return std::pair(std::move(traces.inverse), std::move(traces.report));
       },
       "matrix"_a, "masses"_a, "is_z2"_a, "seed"_a, "stream"_a, "configuration"_a, "first"_a, "count"_a,
       "tolerance"_a, "max_iterations"_a, "precision"_a, release_gil());
+  m.attr("noise_vectors_at_a_time") = noise_vectors_at_a_time;
   m.def(
       "staggered_masses_bytes",
       [](const Lattice& lattice, int masses, int columns, const std::string& precision) {

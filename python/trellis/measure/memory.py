@@ -15,6 +15,7 @@ from ..run_files.solvers import PreconditionerTable, SolverTable
 from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
 from ..runs.setup import gauge_field_bytes
 from .setup import lanczos_bytes
+from .staggered_quarks import VECTORS_AT_A_TIME
 
 #: Vectors of each method: of cg with the normal equations' own, of gcr two more for each step.
 _WORK_FIELDS = {"cg": 6, "bicgstab": 8, "gcr": 4, "mr": 6}
@@ -118,11 +119,12 @@ def _staggered_bytes(
     copies = 2 if run.sink.type == "gaussian" else 1
     needed += vector * (1 + masses * copies)  # with the source
     solve = _staggered_solve_bytes(run, masses, geometry, _STAGGERED_COLUMNS)
+    vectors = 0 if run.condensate is None else min(run.condensate.vectors, VECTORS_AT_A_TIME)
     if run.condensate is not None:  # fields of other sizes than those that the solves before have freed
-        last = _staggered_solve_bytes(run, masses, geometry, run.condensate.vectors)
+        last = _staggered_solve_bytes(run, masses, geometry, vectors)
         solve = max(solve, last + min(_FREED_FIELDS, solve))
     scale = {"double": 1.0, **_INNER_SIZE}[run.solver.inner_precision]
-    columns = max(_STAGGERED_COLUMNS, 0 if run.condensate is None else run.condensate.vectors)
+    columns = max(_STAGGERED_COLUMNS, vectors)
     applied = (
         _STAGGERED_APPLICATION + 2 * columns / _STAGGERED_COLUMNS
     ) * vector  # links, and vectors in and out

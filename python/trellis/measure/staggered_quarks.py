@@ -18,7 +18,7 @@ from ..hadrons.staggered_mesons import LOCAL_CHANNELS, StaggeredChannel, stagger
 from ..quarks.sources import Source
 from ..quarks.staggered_propagators import StaggeredPropagator
 from ..run_files import MeasureRun
-from ..run_files.staggered_measurement import MeasuredHisq, MeasuredStaggeredKind
+from ..run_files.staggered_measurement import CondensateTable, MeasuredHisq, MeasuredStaggeredKind
 from ..solve.staggered import HISQ, Staggered
 from ..solve.values import Solver
 from .configuration import ConfigurationInHand, MeasuredSource
@@ -26,6 +26,8 @@ from .stored_staggered_propagators import StoredStaggeredPropagators
 
 #: Names of condensates begin with it.
 CONDENSATE = "condensate"
+#: Noise vectors that are solved for together.
+VECTORS_AT_A_TIME = 12
 
 
 @dataclass(frozen=True)
@@ -168,23 +170,31 @@ class StaggeredQuarks:
         return table
 
     def _condensates(self) -> tuple[dict[str, NDArray[np.float64]], list[SolveReport]]:
-        """Return the condensate of each mass, a number for each noise vector, and the solve's report."""
-        table = self._run.condensate
+        """Return the condensate of each mass, a number for each noise vector, and the reports of solves."""
+        table, masses = self._run.condensate, self._quark.masses
         if table is None:
             return {}, []
-        self._check()
-        masses = self._quark.masses
-        key: dict[str, Any] = {
-            "vectors": table.vectors,
-            "seed": table.noise_seed,
-            "configuration": self._configuration.number,
-        }
-        if len(masses) == 1:
-            one = self._operator.observables(n_f=1, noise=table.noise, solver=self._solver, **key)
-            return {CONDENSATE: one.condensate}, [one.report]
-        found = self._operator.condensates(masses=masses, noise=table.noise, solver=self._solver, **key)
-        values = zip(masses, found.condensate, strict=True)
-        return {f"{CONDENSATE}_m{mass!r}": value for mass, value in values}, [found.report]
+        names = [CONDENSATE] if len(masses) == 1 else [f"{CONDENSATE}_m{mass!r}" for mass in masses]
+        batches, reports = [], []
+        for first in range(0, table.vectors, VECTORS_AT_A_TIME):
+            self._check()
+            vectors = min(VECTORS_AT_A_TIME, table.vectors - first)
+            values, report = self._condensates_of(table, first, vectors)
+            batches.append(values)
+            reports.append(report)
+        return dict(zip(names, np.concatenate(batches, axis=1), strict=True)), reports
+
+    def _condensates_of(
+        self, table: CondensateTable, first: int, vectors: int
+    ) -> tuple[NDArray[np.float64], SolveReport]:
+        """Return the condensates of some noise vectors, [mass, vector], and the report of their solve."""
+        key: dict[str, Any] = {"vectors": vectors, "seed": table.noise_seed, "first": first}
+        key |= {"configuration": self._configuration.number, "noise": table.noise}
+        if len(self._quark.masses) == 1:  # by any solver
+            one = self._operator.observables(n_f=1, solver=self._solver, **key)
+            return one.condensate[np.newaxis], one.report
+        found = self._operator.condensates(masses=self._quark.masses, solver=self._solver, **key)
+        return found.condensate, found.report
 
 
 def solve_all_masses(

@@ -49,7 +49,9 @@ class MeasuredHisq(MeasuredStaggeredKind, Hisq):
 class CondensateTable(Table):
     """[condensate]: (1/4) Tr M^-1 / V of each mass of staggered quarks, by noise; masses share a solve."""
 
-    vectors: int = Field(ge=1, le=4096, description="Noise vectors on a configuration.")
+    vectors: int = Field(
+        ge=1, le=4096, description="Noise vectors on a configuration; twelve at a time are solved for."
+    )
     noise: Literal["z2", "z4"] = Field(default="z4", description="Components +-1, or +-1 and +-i.")
     noise_seed: int = Field(
         ge=0, description="The key of the numbers, with the configuration's number and the vector's."

@@ -148,7 +148,7 @@ class MassSolves(StaggeredOperator):
         first: int = 0,
         solver: Solver | None = None,
     ) -> StaggeredCondensates:
-        """Condensates of several masses by the same noise vectors and one multi-shift solve. Collective.
+        """Condensates of several masses by the same noise vectors and multi-shift solves. Collective.
 
         The vectors are those of :meth:`observables` with the same key.
 
@@ -157,7 +157,7 @@ class MassSolves(StaggeredOperator):
         masses, solver
             As of :meth:`propagators`.
         vectors
-            Number of noise vectors; they are solved in one batch.
+            Number of noise vectors; twelve at a time are solved for, each time for all masses.
         noise
             Components of the vectors: "z2" (+-1) or "z4" (+-1 and +-i).
         seed, stream, configuration, first
@@ -175,7 +175,9 @@ class MassSolves(StaggeredOperator):
         )
         listed = _masses(masses)
         traces, found = load().staggered_mass_traces(self._matrix, listed, *key, *multi_shift_limits(solver))
-        report = BoundSolver(_multi_shift_cg(solver), self)._report(found, columns=vectors)
+        report = BoundSolver(_multi_shift_cg(solver), self)._report(
+            found, columns=min(vectors, load().noise_vectors_at_a_time)
+        )
         require_converged(report)
         volume = float(np.prod(self.geometry.extents))
         return StaggeredCondensates(tuple(listed), np.array(traces).real / (4 * volume), report)

@@ -1,5 +1,7 @@
 #include "trellis/measure/staggered.hpp"
 
+#include <algorithm>
+
 #include "trellis/algebra/random.hpp"
 #include "trellis/base/error.hpp"
 #include "trellis/device/threads.hpp"
@@ -109,11 +111,32 @@ StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorF
 }
 
 MassTraces staggered_mass_traces(const StaggeredMatrix& matrix, const std::vector<double>& masses,
-                                 const SpinorField& columns, const MultiShiftSpec& spec) {
+                                 const Noise& noise, int count, const MultiShiftSpec& spec) {
+  TRELLIS_REQUIRE(count >= 1, "the number of noise vectors is ", count);
   MassTraces traces;
-  std::vector<SpinorField> x;
-  traces.report = solve_masses(matrix, masses, x, columns, spec);
-  for (const SpinorField& solution : x) traces.inverse.push_back(dot_each(columns, solution));
+  traces.inverse.resize(masses.size());
+  std::vector<std::vector<double>> residuals(masses.size());
+  for (int first = 0; first < count; first += noise_vectors_at_a_time) {
+    const int batch = std::min(noise_vectors_at_a_time, count - first);
+    Noise own = noise;
+    own.index += uint32_t(first);
+    const SpinorField columns = staggered_noise(matrix, own, batch);
+    std::vector<SpinorField> x;
+    const SolveReport report = solve_masses(matrix, masses, x, columns, spec);
+    for (size_t k = 0; k < masses.size(); ++k) {
+      const auto values = dot_each(columns, x[k]);
+      traces.inverse[k].insert(traces.inverse[k].end(), values.begin(), values.end());
+      const auto begin = report.relative_residual.begin() + std::ptrdiff_t(k) * batch;
+      residuals[k].insert(residuals[k].end(), begin, begin + batch);
+    }
+    if (first == 0)
+      traces.report = report;
+    else
+      traces.report.add_columns(report);
+  }
+  traces.report.relative_residual.clear();
+  for (const auto& own : residuals)
+    traces.report.relative_residual.insert(traces.report.relative_residual.end(), own.begin(), own.end());
   return traces;
 }
 

@@ -31,14 +31,16 @@ struct TraceSpec {
 StaggeredTraces staggered_traces(const StaggeredMatrixPtr& matrix, const SpinorField& columns,
                                  const TraceSpec& spec, const SolverSpec& solver);
 
-/// Estimates v^dagger M_k^-1 v of Tr M_k^-1 for many masses and each column v, [mass][column], by one
-/// multi-shift solve; see solve_masses().
+/// Estimates v^dagger M_k^-1 v of Tr M_k^-1 for many masses and `count` noise vectors v, [mass][vector], by
+/// multi-shift solves for all masses of at most so many vectors at a time; see solve_masses(). In the report,
+/// relative_residual is [mass][vector].
+inline constexpr int noise_vectors_at_a_time = 12;
 struct MassTraces {
   std::vector<StaggeredTraces::Values> inverse;
   SolveReport report;
 };
 MassTraces staggered_mass_traces(const StaggeredMatrix& matrix, const std::vector<double>& masses,
-                                 const SpinorField& columns, const MultiShiftSpec& spec);
+                                 const Noise& noise, int count, const MultiShiftSpec& spec);
 
 /// The pion of the Goldstone channel from a point source: C(t) = sum_{x, c, c'} |M^-1(x, t + t0; x0)|^2.
 /// Collective.

@@ -197,11 +197,21 @@ def test_analyses_read_channels_and_condensates(tmp_path: Path, monkeypatch: pyt
     assert with_partner.members == ["rho_x", "rho_y", "rho_z"]
     assert "log(Eo)" in with_partner.fit.parameters
     assert "log(Eo)" not in results.particles["pion_5"].fit.parameters
-    # condensates alone
-    measure(HEAD + HISQ + CONDENSATE + "[correlators]\nlocal_mesons = []\n" + OUT.format("condensates"))
+    # condensates alone, of more vectors than one solve has
+    measure(
+        HEAD
+        + HISQ
+        + CONDENSATE.replace("3", "15")
+        + "[correlators]\nlocal_mesons = []\n"
+        + OUT.format("condensates")
+    )
     with h5py.File("condensates/correlators.000001.h5") as file:
         assert "correlators" not in file
-        assert file["solves/iterations"].shape == (1, 1)
+        assert file["solves/iterations"].shape == (1, 2)
+        assert file["condensates/condensate"].shape == (1, 15)
+        with h5py.File("all/correlators.000001.h5") as few:
+            first = few["condensates/condensate"][0]
+        np.testing.assert_allclose(file["condensates/condensate"][0, :3], first, rtol=1e-8)
     assert "condensate" in analyze("condensates", options=options).observables
 
 

@@ -106,6 +106,12 @@ def test_condensates_of_several_masses_are_those_of_each(U):
     for values, mass in zip(found.condensate, MASSES, strict=True):
         own = tr.Staggered(U, mass=mass).observables(n_f=1, **key)
         np.testing.assert_allclose(values, own.condensate, rtol=1e-8)
+    many = tr.Staggered(U, mass=9.0).condensates(masses=MASSES, **key | {"vectors": 14})
+    assert many.condensate.shape == (3, 14)
+    assert len(many.report.relative_residuals) == 3 * 14
+    np.testing.assert_allclose(many.condensate[:, :4], found.condensate, rtol=1e-8)
+    last = tr.Staggered(U, mass=9.0).condensates(masses=MASSES, **key | {"vectors": 1, "first": 2 + 13})
+    np.testing.assert_allclose(many.condensate[:, 13], last.condensate[:, 0], rtol=1e-8)
 
 
 @needs_data
