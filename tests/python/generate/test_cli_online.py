@@ -11,107 +11,80 @@ import subprocess
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 from command_line import command, environment, run
 from command_line import write_run_file as write_run
+from run_file_texts import Tables, heat_bath, level, trajectories
 
 import trellis
 from trellis.commands.analysis_summary import run as analyze
 from trellis.evolve.online_measurements import OnlineMeasurements, sea_flavours
 from trellis.run_files import HmcRun
 
-RUN = """\
-[lattice]
-extents = [4, 4, 4, 8]
-[action]
-type = "wilson"
-beta = 5.2
-[smearing]
-stout = { rho = 0.1, steps = 1 }
-[background]
-b = [0, 0, 1]
-[[fermions]]
-name = "light"
-type = "staggered"
-n_f = 2
-mass = 0.2
-charge_thirds = 1
-mu_over_ipiT = 0.1
-rational = { order = 7, dynamics_order = 5 }
-[[integrator]]
-scheme = "omelyan2"
-steps = 3
-monomials = ["light", "gauge"]
-[molecular_dynamics]
-length = 0.5
-[start]
-type = "weak"
-spread = 0.3
-[trajectories]
-total = 9
-thermalisation = 1
-checkpoint_every = 2
-[random]
-seed = 5
-[output]
-directory = "out"
-[measure.fermions]
-every = 2
-vectors = 3
-susceptibility = true
-magnetisation = ["xy"]
-[[measure.valence]]
-name = "charm"
-type = "hisq"
-mass = 0.5
-epsilon = -0.1
-[[measure.valence]]
-name = "twisted"
-type = "twisted_mass"
-n_f = 2
-kappa = 0.12
-csw = 1.2
-twisted_mass = 0.1
-smearing = { stout = { rho = 0.1, steps = 1 } }
-[measure.flow]
-every = 4
-time = 0.4
-spacing = 0.1
-step = 0.05
-[measure.loops]
-every = 2
-spatial = 2
-temporal = 3
-smearing = { ape = { alpha = 0.5, steps = 2, spatial = true } }
-"""
+RUN = {
+    "lattice": {"extents": [4, 4, 4, 8]},
+    "action": {"beta": 5.2},
+    "smearing": {"stout": {"rho": 0.1, "steps": 1}},
+    "background": {"b": [0, 0, 1]},
+    "fermions": [
+        {
+            "name": "light",
+            "type": "staggered",
+            "n_f": 2,
+            "mass": 0.2,
+            "charge_thirds": 1,
+            "mu_over_ipiT": 0.1,
+            "rational": {"order": 7, "dynamics_order": 5},
+        }
+    ],
+    "integrator": [level(3, "light", "gauge")],
+    "start": {"type": "weak", "spread": 0.3},
+    "trajectories": {"total": 9, "thermalisation": 1, "checkpoint_every": 2},
+    "measure": {
+        "fermions": {"every": 2, "vectors": 3, "susceptibility": True, "magnetisation": ["xy"]},
+        "flow": {"every": 4, "time": 0.4, "spacing": 0.1, "step": 0.05},
+        "loops": {
+            "every": 2,
+            "spatial": 2,
+            "temporal": 3,
+            "smearing": {"ape": {"alpha": 0.5, "steps": 2, "spatial": True}},
+        },
+    },
+}
+CHARM = {"name": "charm", "type": "hisq", "mass": 0.5, "epsilon": -0.1}
+TWISTED = {
+    "name": "twisted",
+    "type": "twisted_mass",
+    "n_f": 2,
+    "kappa": 0.12,
+    "csw": 1.2,
+    "twisted_mass": 0.1,
+    "smearing": {"stout": {"rho": 0.1, "steps": 1}},
+}
+HEAT_BATH = {
+    "action": {"beta": 5.7},
+    "heatbath": {"seed": 3, "over_relaxation": 1},
+    "sweeps": {"thermalisation": 2, "checkpoint_every": 2},
+    "measure": {
+        "flow": {"every": 2, "time": 0.5},
+        "loops": {"every": 1, "spatial": 2, "temporal": 2, "planes": "all"},
+    },
+}
+#: A flavour for [[measure.valence]].
+A = {"name": "a", "type": "staggered", "mass": 0.5}
 
-HEATBATH = """\
-[lattice]
-extents = [4, 4, 4, 4]
-[action]
-beta = 5.7
-[heatbath]
-seed = 3
-over_relaxation = 1
-[sweeps]
-total = {total}
-thermalisation = 2
-keep_every = 2
-checkpoint_every = 2
-[output]
-directory = "out"
-[measure.flow]
-every = 2
-time = 0.5
-[measure.loops]
-every = 1
-spatial = 2
-temporal = 2
-planes = "all"
-"""
+
+def run_text(charm: Tables = CHARM, **measure: Any) -> str:
+    """Trajectories with all measurements; `measure` changes the tables of [measure]."""
+    return trajectories(RUN, {"measure": {"valence": [charm, TWISTED], **measure}})
+
+
+def heat_bath_text(total: int, *, sweeps: Tables | None = None, **measure: Any) -> str:
+    return heat_bath(HEAT_BATH, {"sweeps": {"total": total, **(sweeps or {})}, "measure": measure})
 
 
 def occasional(folder: Path) -> dict[str, tuple[list[int], np.ndarray]]:
@@ -132,7 +105,7 @@ def bits(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory) -> Path:
-    folder = write_run(tmp_path_factory.mktemp("plain"), RUN)
+    folder = write_run(tmp_path_factory.mktemp("plain"), run_text())
     run("generate", "run.toml", cwd=folder)
     return folder
 
@@ -191,7 +164,7 @@ def test_the_values_are_those_of_the_configuration(plain: Path) -> None:
 
 
 def test_the_same_bits_after_a_stop_on_other_ranks(plain: Path, tmp_path: Path) -> None:
-    folder = write_run(tmp_path, RUN)
+    folder = write_run(tmp_path, run_text())
     run("generate", "run.toml", "--trajectories", 5, cwd=folder)
     run("generate", "run.toml", cwd=folder, ranks=2)
     assert bits(folder) == bits(plain)
@@ -199,9 +172,9 @@ def test_the_same_bits_after_a_stop_on_other_ranks(plain: Path, tmp_path: Path) 
 
 def test_killed_resumed_and_read_meanwhile(tmp_path: Path) -> None:
     """kill -9 at any moment; another process can open the stream whenever it is there."""
-    whole = write_run(tmp_path / "whole", HEATBATH.format(total=60))
+    whole = write_run(tmp_path / "whole", heat_bath_text(60))
     run("generate", "run.toml", cwd=whole)
-    folder = write_run(tmp_path / "killed", HEATBATH.format(total=60))
+    folder = write_run(tmp_path / "killed", heat_bath_text(60))
     reads = 0
     for kill in range(4):
         process = subprocess.Popen(
@@ -236,8 +209,8 @@ def test_killed_resumed_and_read_meanwhile(tmp_path: Path) -> None:
 
 def test_analysed_while_it_runs(tmp_path: Path) -> None:
     """Results or one sentence, of every state of the stream: none, too few trajectories, and more of them."""
-    text = HEATBATH.format(total=10**6).replace("checkpoint_every = 2", "checkpoint_every = 1")
-    folder = write_run(tmp_path, text.replace("thermalisation = 2", "thermalisation = 200"))
+    text = heat_bath_text(10**6, sweeps={"thermalisation": 200, "checkpoint_every": 1})
+    folder = write_run(tmp_path, text)
     process = subprocess.Popen(
         command("generate", "run.toml"), cwd=folder, env=environment(), stdout=subprocess.DEVNULL
     )
@@ -268,9 +241,9 @@ def test_analysed_while_it_runs(tmp_path: Path) -> None:
 
 
 def test_a_changed_table_is_refused(plain: Path, tmp_path: Path) -> None:
-    folder = write_run(tmp_path, HEATBATH.format(total=6))
+    folder = write_run(tmp_path, heat_bath_text(6))
     run("generate", "run.toml", cwd=folder)
-    write_run(tmp_path, HEATBATH.format(total=8).replace("spatial = 2", "spatial = 3"))
+    write_run(tmp_path, heat_bath_text(8, loops={"spatial": 3}))
     found = run("generate", "run.toml", "--resume", cwd=folder, status=1)
     assert "measure.loops was measured with spatial = 2 before, and 3 now" in found.stderr
     assert "a changed [measure] needs another folder" in found.stderr
@@ -278,71 +251,47 @@ def test_a_changed_table_is_refused(plain: Path, tmp_path: Path) -> None:
 
 def test_a_table_that_means_something_else_is_refused(tmp_path: Path) -> None:
     """The series kept their shape, and had values of two flow times, or of two masses, under one name."""
-    text = (
-        HEATBATH.format(total=4)
-        + '[measure.fermions]\nvectors = 1\n[[measure.valence]]\nname = "a"\ntype = "staggered"\nmass = 0.5\n'
-    )
-    folder = write_run(tmp_path, text)
+    valence: dict[str, Any] = {"fermions": {"vectors": 1}, "valence": [A]}
+    folder = write_run(tmp_path, heat_bath_text(4, **valence))
     run("generate", "run.toml", cwd=folder)
-    for old, new, said in (
+    for tables, said in (
         (
-            "time = 0.5",
-            "time = 1.0\nspacing = 0.2",
+            {"flow": {"time": 1.0, "spacing": 0.2}},
             "measure.flow was measured with time = 0.5 before, and 1.0 now",
         ),
-        ("mass = 0.5", "mass = 0.4", "measure.valence 'a' was measured with mass = 0.5 before, and 0.4 now"),
+        (
+            {"valence": [A | {"mass": 0.4}]},
+            "measure.valence 'a' was measured with mass = 0.5 before, and 0.4 now",
+        ),
     ):
-        changed = text.replace("total = 4", "total = 6").replace(old, new)
-        write_run(tmp_path, changed)
+        write_run(tmp_path, heat_bath_text(6, **valence | tables))
         assert said in run("generate", "run.toml", "--resume", cwd=folder, status=1).stderr
     # left out for a while, and taken up again with another meaning
-    begin, end = text.index("[measure.flow]"), text.index("[measure.loops]")
-    write_run(tmp_path, text.replace("total = 4", "total = 6").replace(text[begin:end], ""))
+    write_run(tmp_path, heat_bath_text(6, **valence, flow=None))
     run("generate", "run.toml", "--resume", cwd=folder)
-    write_run(tmp_path, text.replace("total = 4", "total = 8").replace("time = 0.5", "time = 0.6"))
+    write_run(tmp_path, heat_bath_text(8, **valence, flow={"time": 0.6}))
     assert "measure.flow was measured" in run("generate", "run.toml", "--resume", cwd=folder, status=1).stderr
     # another interval, accuracy, or a flavour more are no other meaning
-    more = text.replace("total = 4", "total = 8").replace(
-        "vectors = 1", "vectors = 1\ntolerance = 1e-8\nevery = 1"
-    )
-    write_run(tmp_path, more + '[[measure.valence]]\nname = "b"\ntype = "staggered"\nmass = 0.1\n')
+    more = {"vectors": 1, "tolerance": 1e-8, "every": 1}
+    write_run(tmp_path, heat_bath_text(8, fermions=more, valence=[A, A | {"name": "b", "mass": 0.1}]))
     run("generate", "run.toml", "--resume", cwd=folder)
     assert "condensate.b" in occasional(folder)
 
 
-WILSON_SEA = """\
-[lattice]
-extents = [4, 4, 4, 4]
-[action]
-beta = 5.5
-[[fermions]]
-name = "light"
-type = "clover"
-n_f = 2
-kappa = 0.12
-csw = 1.0
-[[integrator]]
-scheme = "omelyan2"
-steps = 4
-monomials = ["light", "gauge"]
-[molecular_dynamics]
-length = 0.5
-[start]
-type = "cold"
-[random]
-seed = 4
-[trajectories]
-total = 1
-[output]
-directory = "out"
-[measure.fermions]
-every = 1
-vectors = 2
-"""
+def clover_sea(**noise: Any) -> str:
+    light = {"name": "light", "type": "clover", "n_f": 2, "kappa": 0.12, "csw": 1.0}
+    return trajectories(
+        fermions=[light],
+        integrator=[level(4, "light", "gauge")],
+        start={"type": "cold"},
+        random={"seed": 4},
+        trajectories={"total": 1},
+        measure={"fermions": {"every": 1, "vectors": 2, **noise}},
+    )
 
 
 def test_condensate_of_a_wilson_sea(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, WILSON_SEA)
+    folder = write_run(tmp_path, clover_sea())
     run("generate", "run.toml", cwd=folder)
     U = trellis.read_gauge_field(max((folder / "out").glob("checkpoint.*.ildg")))
     solve = trellis.even_odd(trellis.cg(tolerance=1e-11))(trellis.WilsonClover(U, kappa=0.12, csw=1.0))
@@ -350,7 +299,7 @@ def test_condensate_of_a_wilson_sea(tmp_path: Path) -> None:
     found = occasional(folder)
     assert np.allclose(found["condensate.light"][1][0], again.condensate, rtol=1e-8)
     assert "susceptibility_connected.light" not in found
-    write_run(tmp_path, WILSON_SEA.replace("vectors = 2", 'vectors = 2\nmagnetisation = ["xy"]'))
+    write_run(tmp_path, clover_sea(magnetisation=["xy"]))
     said = run("generate", "run.toml", cwd=folder, status=1).stderr
     assert "magnetisation is that of staggered and HISQ flavours" in said
 
@@ -358,30 +307,30 @@ def test_condensate_of_a_wilson_sea(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ('type = "wilson"\nmass = 0.1\nkappa = 0.12', "give mass or kappa, and not both"),
+        ({"type": "wilson", "mass": 0.1, "kappa": 0.12}, "give mass or kappa, and not both"),
         (
-            'type = "wilson"\nmass = 0.1\ncharge_thirds = 1',
+            {"type": "wilson", "mass": 0.1, "charge_thirds": 1},
             "charge_thirds: belongs to type staggered or hisq, not to type wilson",
         ),
         (
-            'type = "wilson"\nmass = 0.1\nbackground = { b = [0, 0, 1] }',
+            {"type": "wilson", "mass": 0.1, "background": {"b": [0, 0, 1]}},
             "background: belongs to type staggered or hisq",
         ),
-        ('type = "wilson"\nmass = -4.0', "4 + mass"),
-        ('type = "staggered"\nmass = 0.1\ncsw = 1.0', "csw: belongs to type clover or twisted_mass"),
-        ('type = "staggered"\nmass = -0.1', "mass: expected a mass above 0; found -0.1"),
-        ('type = "hisq"', "measure.valence.0.mass: missing"),
+        ({"type": "wilson", "mass": -4.0}, "4 + mass"),
+        ({"type": "staggered", "mass": 0.1, "csw": 1.0}, "csw: belongs to type clover or twisted_mass"),
+        ({"type": "staggered", "mass": -0.1}, "mass: expected a mass above 0; found -0.1"),
+        ({"type": "hisq"}, "measure.valence.0.mass: missing"),
     ],
 )
-def test_valence_keys_that_do_not_fit(tmp_path: Path, keys: str, said: str) -> None:
-    text = HEATBATH.format(total=4) + f'[measure.fermions]\n[[measure.valence]]\nname = "a"\n{keys}\n'
+def test_valence_keys_that_do_not_fit(tmp_path: Path, keys: dict[str, Any], said: str) -> None:
+    text = heat_bath_text(4, fermions={}, valence=[{"name": "a", **keys}])
     found = run("generate", "run.toml", cwd=write_run(tmp_path, text), status=1)
     assert said in found.stderr
 
 
 def test_solves_that_do_not_converge_name_their_keys(tmp_path: Path) -> None:
-    text = HEATBATH.format(total=4) + "[measure.fermions]\nevery = 1\nmax_iterations = 2\n"
-    folder = write_run(tmp_path, text + '[[measure.valence]]\nname = "a"\ntype = "staggered"\nmass = 0.5\n')
+    text = heat_bath_text(4, fermions={"every": 1, "max_iterations": 2}, valence=[A])
+    folder = write_run(tmp_path, text)
     said = run("generate", "run.toml", cwd=folder, status=1).stderr
     assert "iterations ran out after 2 iterations" in said
     assert (
@@ -396,30 +345,35 @@ def measurements_of(text: str) -> OnlineMeasurements:
 
 
 @pytest.mark.parametrize(
-    "old, new, text",
+    "tables, text",
     [
-        ("spatial = 2", "spatial = 5", "longer than the lattice"),
-        ("time = 0.4", "time = 0.2", "five flow times"),
-        ("vectors = 3", "vectors = 0", "measure.fermions.vectors"),
-        ('magnetisation = ["xy"]', 'magnetisation = ["yx"]', "magnetisation"),
-        ('name = "charm"', 'name = "light"', "sea quark"),
-        (", spatial = true", "", "spatial links alone are smeared here: expected spatial = true"),
-        ("epsilon = -0.1", "smearing.stout = { rho = 0.1, steps = 2 }", "measure.valence.0.hisq.smearing"),
+        ({"loops": {"spatial": 5}}, "longer than the lattice"),
+        ({"flow": {"time": 0.2}}, "five flow times"),
+        ({"fermions": {"vectors": 0}}, "measure.fermions.vectors"),
+        ({"fermions": {"magnetisation": ["yx"]}}, "magnetisation"),
+        ({"charm": CHARM | {"name": "light"}}, "sea quark"),
+        (
+            {"loops": {"smearing": {"ape": {"spatial": None}}}},
+            "spatial links alone are smeared here: expected spatial = true",
+        ),
+        (
+            {"charm": CHARM | {"smearing": {"stout": {"rho": 0.1, "steps": 2}}}},
+            "measure.valence.0.hisq.smearing",
+        ),
     ],
 )
-def test_bad_tables(old: str, new: str, text: str) -> None:
-    assert old in RUN
+def test_bad_tables(tables: dict[str, Any], text: str) -> None:
     with pytest.raises((ValueError, trellis.BadArgument), match=re.escape(text)):
-        measurements_of(RUN.replace(old, new))
+        measurements_of(run_text(**tables))
 
 
 def test_noise_needs_a_flavour(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, HEATBATH.format(total=6) + "[measure.fermions]\n")
+    folder = write_run(tmp_path, heat_bath_text(6, fermions={}))
     assert "[[measure.valence]]" in run("generate", "run.toml", cwd=folder, status=1).stderr
 
 
 def test_analysis_of_a_heat_bath(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, HEATBATH.format(total=60).replace("time = 0.5", "time = 3.0"))
+    folder = write_run(tmp_path, heat_bath_text(60, flow={"time": 3.0}))
     run("generate", "run.toml", cwd=folder)
     found = json.loads(run("analyze", "out/stream.h5", "-o", "analysis", "--json", cwd=folder).stdout)
     stream = found["stream"]

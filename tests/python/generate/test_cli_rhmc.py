@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import h5py
 import pytest
 from command_line import run, sha256, write_run_file
+from run_file_texts import changed, level, trajectories
 
 import trellis
 import trellis as tr
@@ -16,66 +18,53 @@ from trellis.evolve.monomials import make_sea
 from trellis.generate.step_proposal import acceptance_of, deviation_for, whole_steps
 from trellis.run_files import HmcRun, load_run_file, parse_run_file
 
-RUN = """\
-[lattice]
-extents = [4, 4, 4, 8]
-[action]
-type = "symanzik"
-beta = 4.0
-[smearing]
-stout = { rho = 0.12, steps = 1 }
-[background]
-b = [0, 0, 1]
-[[fermions]]
-name = "up"
-type = "staggered"
-n_f = 2
-mass = 0.2
-charge_thirds = 2
-mu_over_ipiT = 0.1
-rational = { order = 7, dynamics_order = 5 }
-[[fermions]]
-name = "light"
-type = "clover"
-n_f = 2
-kappa = 0.12
-csw = 1.0
-hasenbusch = [0.5]
-[[fermions]]
-name = "strange"
-type = "wilson"
-n_f = 1
-kappa = 0.11
-rational = { order = 5, dynamics_order = 4, low = 0.01, high = 40.0 }
-[[integrator]]
-scheme = "omelyan2"
-steps = 2
-monomials = ["up", "light", "strange"]
-[[integrator]]
-scheme = "omelyan2"
-steps = 2
-monomials = ["gauge"]
-[molecular_dynamics]
-length = 0.3
-tolerance = 1e-7
-[metropolis]
-tolerance = 1e-9
-[start]
-type = "weak"
-spread = 0.3
-[trajectories]
-total = 3
-thermalisation = 1
-checkpoint_every = 1
-[random]
-seed = 5
-[output]
-directory = "out"
-"""
+RUN = {
+    "lattice": {"extents": [4, 4, 4, 8]},
+    "action": {"type": "symanzik", "beta": 4.0},
+    "smearing": {"stout": {"rho": 0.12, "steps": 1}},
+    "background": {"b": [0, 0, 1]},
+    "integrator": [level(2, "up", "light", "strange"), level(2)],
+    "molecular_dynamics": {"length": 0.3, "tolerance": 1e-7},
+    "metropolis": {"tolerance": 1e-9},
+    "start": {"type": "weak", "spread": 0.3},
+    "trajectories": {"total": 3, "thermalisation": 1},
+}
+QUARKS = {
+    "up": {
+        "name": "up",
+        "type": "staggered",
+        "n_f": 2,
+        "mass": 0.2,
+        "charge_thirds": 2,
+        "mu_over_ipiT": 0.1,
+        "rational": {"order": 7, "dynamics_order": 5},
+    },
+    "light": {
+        "name": "light",
+        "type": "clover",
+        "n_f": 2,
+        "kappa": 0.12,
+        "csw": 1.0,
+        "hasenbusch": [0.5],
+    },
+    "strange": {
+        "name": "strange",
+        "type": "wilson",
+        "n_f": 1,
+        "kappa": 0.11,
+        "rational": {"order": 5, "dynamics_order": 4, "low": 0.01, "high": 40.0},
+    },
+}
 
 
-def write_run(folder: Path, text: str = RUN) -> Path:
-    return write_run_file(folder, text)
+def run_text(**tables: Any) -> str:
+    """Three kinds of sea quarks; up, light and strange change one of them, other names a table."""
+    quarks = {name: tables.pop(name) for name in QUARKS if name in tables}
+    return trajectories(RUN, {"fermions": list(changed(QUARKS, quarks).values())}, tables)
+
+
+def write_run(folder: Path, **tables: Any) -> Path:
+    return write_run_file(folder, run_text(**tables))
 
 
 def content(folder: Path) -> dict[str, str | bytes]:
@@ -130,8 +119,8 @@ def test_the_same_bits_with_any_lanes(plain: Path, tmp_path: Path, lanes: int) -
 @pytest.mark.parametrize("precision", ["mixed", "single"])
 def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, precision: str) -> None:
     """Nearly the dH of double precision; the same bits after a stop, on other ranks and with other lanes."""
-    text = RUN.replace("tolerance = 1e-7", f'tolerance = 1e-7\nprecision = "{precision}"')
-    whole, parts = write_run(tmp_path / "whole", text), write_run(tmp_path / "parts", text)
+    tables = {"molecular_dynamics": {"precision": precision}}
+    whole, parts = write_run(tmp_path / "whole", **tables), write_run(tmp_path / "parts", **tables)
     run("generate", "run.toml", cwd=whole)
     run("generate", "run.toml", "--trajectories", 2, cwd=parts, TRELLIS_LANES="4")
     run("generate", "run.toml", cwd=parts, ranks=2)
@@ -145,81 +134,114 @@ def test_molecular_dynamics_in_single_precision(plain: Path, tmp_path: Path, pre
         assert 0 < difference < 1e-3
 
 
+def levels(**keys: Any) -> list[dict[str, Any]]:
+    """The levels of the run, with other keys in each."""
+    return [table | keys for table in RUN["integrator"]]
+
+
 @pytest.mark.parametrize(
-    "old, new, text",
+    "tables, text",
     [
-        ("rho = 0.12", "rho = -1e7", "smearing.stout.rho"),
-        ("b = [0, 0, 1]", "b = [0, 2.5, 1]", "background.b: b_y = 2.5: quanta of flux are integers, in the"),
-        ("b = [0, 0, 1]", "e = [0, 0, 1.5]", "background.e: e_z = 1.5: quanta of flux are integers, in the"),
-        ("mass = 0.2", "mass = 0.0", "fermions.0.mass: expected a mass above 0; found 0.0"),
-        ("mass = 0.2", "mass = -0.2", "expected a mass above 0; found -0.2"),
+        ({"smearing": {"stout": {"rho": -1e7}}}, "smearing.stout.rho"),
         (
-            "mass = 0.2",
-            "kappa = 0.12",
+            {"background": {"b": [0, 2.5, 1]}},
+            "background.b: b_y = 2.5: quanta of flux are integers, in the",
+        ),
+        (
+            {"background": {"b": None, "e": [0, 0, 1.5]}},
+            "background.e: e_z = 1.5: quanta of flux are integers, in the",
+        ),
+        ({"up": {"mass": 0.0}}, "fermions.0.mass: expected a mass above 0; found 0.0"),
+        ({"up": {"mass": -0.2}}, "expected a mass above 0; found -0.2"),
+        (
+            {"up": {"mass": None, "kappa": 0.12}},
             "kappa: belongs to type wilson or clover or twisted_mass, not to type st",
         ),
-        ("mass = 0.2\n", "", "fermions.0.mass: missing"),
-        ("kappa = 0.11", "mass = -4", "fermions.2.mass: expected another mass or kappa: 4 + mass, the"),
-        ("kappa = 0.12\n", "", "fermions.1: give mass or kappa, and not both"),
-        ("kappa = 0.12", "kappa = 0.12\nmass = 0.1", "give mass or kappa"),
-        ("n_f = 2\nmass", "n_f = 0\nmass", "n_f: Input should be greater than or equal to 0.001; found 0"),
-        ("extents = [4, 4, 4, 8]", "extents = [4, 4, 3, 8]", "the extent in z is 3"),
-        ('name = "strange"', 'name = "up"', "fermions.2.name: the name 'up' is taken by fermions 'up'"),
-        ('name = "strange"', 'name = "strange.1"', "fermions.2.name: has a dot"),
-        ('"omelyan2"', '"rk4"', "'leapfrog', 'omelyan2', 'omelyan4' or 'force_gradient'"),
-        ('"omelyan2"', '"leapfrog"\nlambda = 0.2', "lambda is a parameter of omelyan2"),
-        ("charge_thirds = 2", "charge_thirds = 0", "no flavour of the sea has charge_thirds"),
-        ("low = 0.01, high = 40.0", "low = 50.0, high = 40.0", "low = 50 is not below high = 40"),
-        ("csw = 1.0\nhasen", "csw = 1.0\nrational = { order = 5 }\nhasen", "need no rational function"),
-        ("tolerance = 1e-9", "tolerance = 1e-18", "metropolis.tolerance"),
-        ('directory = "out"', 'directory = ""', "output.directory"),
-        ("hasenbusch = [0.5]", "hasenbusch = [0.2, 0.5]", "descend"),
-        ("hasenbusch = [0.5]", "mu_over_ipiT = 0.5", "belongs to type staggered or hisq, not to type clover"),
-        ("n_f = 2\nmass", "n_f = 6\nmass", "pseudofermions of at least"),
-        ("high = 40.0", "high = 1.0", "is above rational.high = 1: raise that, or leave it out\n"),
-        ("low = 0.01, high = 40.0", "low = 20.0", "is below rational.low = 20: lower that, or leave"),
-        ("csw = 1.0", "csw = 1000.0", "fermions 'light' (csw = 1000, kappa = 0.12): clover term: pivot"),
+        ({"up": {"mass": None}}, "fermions.0.mass: missing"),
         (
-            "mass = 0.2\ncharge_thirds = 2\nmu_over_ipiT = 0.1\nrational = { order = 7, dynamics_order = 5 }",
-            "mass = 1e-12\ncharge_thirds = 2\nrational = { tolerance = 1e-14 }",
+            {"strange": {"kappa": None, "mass": -4}},
+            "fermions.2.mass: expected another mass or kappa: 4 + mass, the",
+        ),
+        ({"light": {"kappa": None}}, "fermions.1: give mass or kappa, and not both"),
+        ({"light": {"mass": 0.1}}, "give mass or kappa"),
+        ({"up": {"n_f": 0}}, "n_f: Input should be greater than or equal to 0.001; found 0"),
+        ({"lattice": {"extents": [4, 4, 3, 8]}}, "the extent in z is 3"),
+        ({"strange": {"name": "up"}}, "fermions.2.name: the name 'up' is taken by fermions 'up'"),
+        ({"strange": {"name": "strange.1"}}, "fermions.2.name: has a dot"),
+        ({"integrator": levels(scheme="rk4")}, "'leapfrog', 'omelyan2', 'omelyan4' or 'force_gradient'"),
+        (
+            {"integrator": levels(scheme="leapfrog", **{"lambda": 0.2})},
+            "lambda is a parameter of omelyan2",
+        ),
+        ({"up": {"charge_thirds": 0}}, "no flavour of the sea has charge_thirds"),
+        ({"strange": {"rational": {"low": 50.0}}}, "low = 50 is not below high = 40"),
+        ({"light": {"rational": {"order": 5}}}, "need no rational function"),
+        ({"metropolis": {"tolerance": 1e-18}}, "metropolis.tolerance"),
+        ({"output": {"directory": ""}}, "output.directory"),
+        ({"light": {"hasenbusch": [0.2, 0.5]}}, "descend"),
+        (
+            {"light": {"hasenbusch": None, "mu_over_ipiT": 0.5}},
+            "belongs to type staggered or hisq, not to type clover",
+        ),
+        ({"up": {"n_f": 6}}, "pseudofermions of at least"),
+        (
+            {"strange": {"rational": {"high": 1.0}}},
+            "is above rational.high = 1: raise that, or leave it out\n",
+        ),
+        (
+            {"strange": {"rational": {"low": 20.0, "high": None}}},
+            "is below rational.low = 20: lower that, or leave",
+        ),
+        ({"light": {"csw": 1000.0}}, "fermions 'light' (csw = 1000, kappa = 0.12): clover term: pivot"),
+        (
+            {
+                "up": {
+                    "mass": 1e-12,
+                    "mu_over_ipiT": None,
+                    "rational": {"order": None, "dynamics_order": None, "tolerance": 1e-14},
+                }
+            },
             "fermions 'up': no rational approximation of order 60 or below has an error of 1e-14 on [1e-24,",
         ),
-        ("tolerance = 1e-9", "max_iterations = 5", "the run file has metropolis.max_iterations = 5,"),
-        ("tolerance = 1e-7", 'tolerance = 1e-9\nprecision = "single"', "beyond single precision"),
-        ("tolerance = 1e-7", 'precision = "half"', "molecular_dynamics.precision"),
         (
-            'monomials = ["gauge"]',
-            'monomials = ["gauge", "light.0"]',
+            {"metropolis": {"tolerance": None, "max_iterations": 5}},
+            "the run file has metropolis.max_iterations = 5,",
+        ),
+        ({"molecular_dynamics": {"tolerance": 1e-9, "precision": "single"}}, "beyond single precision"),
+        ({"molecular_dynamics": {"precision": "half"}}, "molecular_dynamics.precision"),
+        (
+            {"integrator": [RUN["integrator"][0], level(2, "gauge", "light.0")]},
             "integrator.1.monomials: 'light.0' is in more than one place",
         ),
-        (
-            'monomials = ["gauge"]',
-            'monomials = ["gage"]',
-            "run.toml:38: integrator.1.monomials: 'gage' is no",
-        ),
-        ('"light", "strange"', '"light"', "no level has 'strange'"),
+        ({"integrator": [level(2, "up", "light"), level(2)]}, "no level has 'strange'"),
     ],
 )
-def test_bad_run_files(tmp_path: Path, old: str, new: str, text: str) -> None:
-    assert old in RUN
-    folder = write_run(tmp_path, RUN.replace(old, new))
+def test_bad_run_files(tmp_path: Path, tables: dict[str, Any], text: str) -> None:
+    folder = write_run(tmp_path, **tables)
     assert text in run("generate", "run.toml", cwd=folder, status=1).stderr
 
 
+def test_an_unknown_monomial_is_named_with_its_line(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, integrator=[RUN["integrator"][0], level(2, "gage")])
+    line = (folder / "run.toml").read_text().splitlines().index('monomials = ["gage"]') + 1
+    said = run("generate", "run.toml", cwd=folder, status=1).stderr
+    assert f"run.toml:{line}: integrator.1.monomials: 'gage' is no" in said
+
+
 def test_whole_quanta_may_have_a_point() -> None:
-    text = RUN.replace("b = [0, 0, 1]", "b = [0.0, 0, 1.0]")
-    assert parse_run_file(text, HmcRun) == parse_run_file(RUN, HmcRun)
+    text = run_text(background={"b": [0.0, 0, 1.0]})
+    assert parse_run_file(text, HmcRun) == parse_run_file(run_text(), HmcRun)
 
 
 def test_a_step_that_is_too_large_is_warned_about(tmp_path: Path) -> None:
-    text = RUN.replace("length = 0.3", "length = 3.0").replace("steps = 2", "steps = 1")
-    found = run("generate", "run.toml", cwd=write_run(tmp_path, text))
+    folder = write_run(tmp_path, molecular_dynamics={"length": 3.0}, integrator=levels(steps=1))
+    found = run("generate", "run.toml", cwd=folder)
     assert "is above 10: raise the steps of [[integrator]]" in found.stdout + found.stderr
 
 
 def test_a_rational_function_that_is_too_coarse_is_warned_about(tmp_path: Path) -> None:
-    text = RUN.replace("order = 7, dyn", "order = 2, dyn").replace("total = 3", "total = 2")
-    found = run("generate", "run.toml", cwd=write_run(tmp_path, text))
+    folder = write_run(tmp_path, up={"rational": {"order": 2}}, trajectories={"total": 2})
+    found = run("generate", "run.toml", cwd=folder)
     assert "fermions 'up': a rational function is wrong by" in found.stdout + found.stderr
 
 
@@ -266,43 +288,36 @@ def test_the_acceptance_formula() -> None:
     assert acceptance_of(s) == pytest.approx(total, rel=1e-6)
 
 
-STAGGERED = """\
-[lattice]
-extents = [4, 4, 4, 4]
-[action]
-type = "wilson"
-beta = 5.0
-[[fermions]]
-name = "light"
-type = "{type}"
-n_f = 2
-mass = 0.1
-rational = {{ order = 8, dynamics_order = 6, high = {high} }}
-[[integrator]]
-scheme = "omelyan2"
-steps = 4
-monomials = ["light", "gauge"]
-[molecular_dynamics]
-length = 1.0
-[start]
-type = "cold"
-[trajectories]
-total = 6
-thermalisation = 6
-checkpoint_every = 1
-[random]
-seed = 8
-[output]
-directory = "out"
-"""
+ONE_FLAVOUR = {
+    "action": {"beta": 5.0},
+    "molecular_dynamics": {"length": 1.0},
+    "start": {"type": "cold"},
+    "trajectories": {"total": 6, "thermalisation": 6},
+    "random": {"seed": 8},
+}
+LIGHT = {
+    "name": "light",
+    "type": "staggered",
+    "n_f": 2,
+    "mass": 0.1,
+    "rational": {"order": 8, "dynamics_order": 6},
+}
+WEAK = {"type": "weak", "spread": 0.3}
+ONE = {"total": 1, "thermalisation": None}
+
+
+def write_light(folder: Path, *, steps: int = 4, high: float | None = None, **tables: Any) -> Path:
+    """One staggered flavour whose interval ends at `high`; `light` changes it."""
+    light = changed(LIGHT, {"rational": {"high": high}}, tables.pop("light", {}))
+    levels = {"integrator": [level(steps, "light", "gauge")]}
+    return write_run_file(folder, trajectories(ONE_FLAVOUR, {"fermions": [light]}, levels, tables))
 
 
 def test_tune_tells_levels_apart_where_the_inner_has_one_step(tmp_path: Path) -> None:
     """Quarks of mass 5 hardly move links: dH is the gauge level's, whose single step cannot be halved."""
-    text = STAGGERED.format(type="staggered", high=100).replace("mass = 0.1", "mass = 5.0")
-    inner = '[[integrator]]\nscheme = "omelyan2"\nsteps = 1\nmonomials = ["gauge"]\n[molecular_dynamics]'
-    text = text.replace('["light", "gauge"]', '["light"]').replace("[molecular_dynamics]", inner)
-    found = json.loads(run("generate", "run.toml", "--tune", "--json", cwd=write_run(tmp_path, text)).stdout)
+    levels = [level(4, "light"), level(1)]
+    folder = write_light(tmp_path, high=100, light={"mass": 5.0}, integrator=levels)
+    found = json.loads(run("generate", "run.toml", "--tune", "--json", cwd=folder).stdout)
     quarks, gauge = (level["part"] for level in found["levels"])
     assert gauge == pytest.approx(found["deviation"], rel=0.5)
     assert quarks < 0.1 * gauge
@@ -310,7 +325,7 @@ def test_tune_tells_levels_apart_where_the_inner_has_one_step(tmp_path: Path) ->
 
 def test_an_interval_that_is_too_short_is_widened(tmp_path: Path) -> None:
     """Unit links have eigenvalues up to 4 + m^2, rough ones above: the start's interval does not last."""
-    folder = write_run(tmp_path, STAGGERED.format(type="staggered", high=4.05))
+    folder = write_light(tmp_path, high=4.05)
     found = run("generate", "run.toml", cwd=folder)
     assert "warning: fermions 'light': the spectrum leaves its interval (above 4.05), which" in found.stderr
     record = json.loads(max((folder / "out").glob("*.json")).read_text())
@@ -323,11 +338,10 @@ def test_an_interval_that_is_too_short_is_widened(tmp_path: Path) -> None:
 
 def test_a_trajectory_that_ends_outside_of_its_interval_is_repeated(tmp_path: Path) -> None:
     """The accept step counts where the rational functions hold at both ends; resumed runs repeat alike."""
-    text = STAGGERED.format(type="staggered", high=4.05).replace("thermalisation = 6", "thermalisation = 0")
     states = {}
     for name, parts in {"whole": [3], "parts": [1, 2]}.items():
         (tmp_path / name).mkdir()
-        folder = write_run(tmp_path / name, text)
+        folder = write_light(tmp_path / name, high=4.05, trajectories={"thermalisation": 0})
         found = [run("generate", "run.toml", "--trajectories", n, cwd=folder).stderr for n in parts]
         assert "(above 4.05), which for trajectory 1, which is repeated, and from there on is" in found[0]
         record = json.loads(max((folder / "out").glob("*.json")).read_text())
@@ -341,14 +355,9 @@ def test_a_trajectory_that_ends_outside_of_its_interval_is_repeated(tmp_path: Pa
 
 def test_the_lower_end_of_the_spectrum_is_found(tmp_path: Path) -> None:
     """Wilson quarks near their smallest mass: 40 Lanczos steps are 300 times above the lowest eigenvalue."""
-    text = (
-        STAGGERED.format(type="wilson", high=100)
-        .replace("n_f = 2", "n_f = 1")
-        .replace("mass = 0.1", "mass = -2.0")
-    )
-    text = text.replace('type = "cold"', 'type = "hot"').replace("length = 1.0", "length = 0.01")
-    text = text.replace("order = 8, dynamics_order = 6, high = 100", "")
-    run_file = write_run(tmp_path, text) / "run.toml"
+    light = {"type": "wilson", "n_f": 1, "mass": -2.0, "rational": None}
+    short = {"start": {"type": "hot"}, "molecular_dynamics": {"length": 0.01}}
+    run_file = write_light(tmp_path, light=light, **short) / "run.toml"
     sea = make_sea(load_run_file(run_file, HmcRun)[0], tr.hot((4, 4, 4, 4), seed=8))
     U = tr.hot((4, 4, 4, 4), seed=8)
     few, low = sea._spectrum("light", U, 40, 0.0)[0], sea.ends("light", U)[0]
@@ -357,34 +366,37 @@ def test_the_lower_end_of_the_spectrum_is_found(tmp_path: Path) -> None:
     assert low == pytest.approx(lowest, rel=0.02)
     interval = sea.intervals["light"]
     assert interval.low < lowest
-    high = text.replace("rational = {  }", f"rational = {{ low = {2 * lowest:.6g} }}")
-    assert high != text
+    write_light(tmp_path, light={**light, "rational": {"low": 2 * lowest}}, **short)
     with pytest.raises(tr.Error, match=r"is below rational\.low"):
-        make_sea(load_run_file(write_run(tmp_path, high) / "run.toml", HmcRun)[0], U)
+        make_sea(load_run_file(run_file, HmcRun)[0], U)
 
 
 def test_an_interval_that_is_too_short_at_the_start_is_an_error(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, STAGGERED.format(type="staggered", high=3.0))
+    folder = write_light(tmp_path, high=3.0)
     found = run("generate", "run.toml", cwd=folder, status=1)
     assert "is above rational.high = 3: raise that" in found.stderr
     assert "rational.low" not in found.stderr
 
 
 def test_hisq(tmp_path: Path) -> None:
-    text = STAGGERED.format(type="hisq", high=6.0).replace("4, 4, 4, 4", "4, 4, 4, 8")
-    text = text.replace("total = 6\nthermalisation = 6", "total = 2\nthermalisation = 2")
-    folder = write_run(tmp_path, text)
+    tables = {
+        "light": {"type": "hisq", "rational": {"high": 6.0}},
+        "lattice": {"extents": [4, 4, 4, 8]},
+        "trajectories": {"total": 2, "thermalisation": 2},
+    }
+    folder = write_light(tmp_path, **tables)
     found = json.loads(run("generate", "run.toml", "--json", cwd=folder).stdout)
     assert found["seconds_by_part"]["smearing"] > 0
     with h5py.File(folder / "out" / "stream.h5") as file:
         assert file["observables/force.light"][-1] > 0
         assert file["observables/iterations.light"][-1] > 0
-    other = write_run(tmp_path / "ranks", text)
+    other = write_light(tmp_path / "ranks", **tables)
     run("generate", "run.toml", cwd=other, ranks=2)
     assert content(other) == content(folder)
-    found = run("generate", "run.toml", cwd=write_run(tmp_path / "short", text), ranks=4, status=None)
+    found = run("generate", "run.toml", cwd=write_light(tmp_path / "short", **tables), ranks=4, status=None)
     assert "no grid of 4 ranks does on this lattice; numbers of ranks that do: 1, 2" in found.stderr
-    refused = write_run(tmp_path / "refused", text + "[smearing]\nstout = { rho = 0.1, steps = 1 }\n")
+    tables["smearing"] = {"stout": {"rho": 0.1, "steps": 1}}
+    refused = write_light(tmp_path / "refused", **tables)
     assert (
         "HISQ flavours have their own smearing" in run("generate", "run.toml", cwd=refused, status=1).stderr
     )
@@ -392,19 +404,18 @@ def test_hisq(tmp_path: Path) -> None:
 
 def test_stout_links_beside_hisq(tmp_path: Path) -> None:
     """[smearing] acts on the flavour that is not HISQ, and on its force: dH falls as the step squared."""
-    other = '[[fermions]]\nname = "stout"\ntype = "staggered"\nn_f = 1\nmass = 0.2\n[[integrator]]'
-    text = STAGGERED.format(type="hisq", high=20).replace("[[integrator]]", other)
-    text = text.replace('["light", ', '["light", "stout", ').replace(
-        'type = "cold"', 'type = "weak"\nspread = 0.3'
-    )
-    text = text.replace("total = 6\nthermalisation = 6", "total = 1")
+    light = changed(LIGHT, {"type": "hisq", "rational": {"high": 20}})
+    other = {"name": "stout", "type": "staggered", "n_f": 1, "mass": 0.2}
     dH, forces = [], []
     for steps, rho in ((8, 0.1), (16, 0.1), (16, 0.0)):
-        smeared = (
-            text.replace("steps = 4", f"steps = {steps}")
-            + f"[smearing]\nstout = {{ rho = {rho}, steps = 1 }}\n"
+        folder = write_light(
+            tmp_path / f"{steps}_{rho}",
+            fermions=[light, other],
+            integrator=[level(steps, "light", "stout", "gauge")],
+            smearing={"stout": {"rho": rho, "steps": 1}},
+            start=WEAK,
+            trajectories=ONE,
         )
-        folder = write_run(tmp_path / f"{steps}_{rho}", smeared)
         run("generate", "run.toml", cwd=folder)
         with h5py.File(folder / "out" / "stream.h5") as file:
             dH.append(abs(file["observables/dH"][0]))
@@ -416,12 +427,10 @@ def test_stout_links_beside_hisq(tmp_path: Path) -> None:
 
 def test_negative_stout_weights(tmp_path: Path) -> None:
     """Warned about, and the force is the derivative: dH of a trajectory falls as the square of its steps."""
-    text = STAGGERED.format(type="staggered", high=20).replace("total = 6\nthermalisation = 6", "total = 1")
-    text = text.replace('type = "cold"', 'type = "weak"\nspread = 0.3')
-    text += "[smearing]\nstout = { rho = -0.05, steps = 2 }\n"
+    tables = {"smearing": {"stout": {"rho": -0.05, "steps": 2}}, "start": WEAK, "trajectories": ONE}
     found = []
     for steps in (8, 16):
-        folder = write_run(tmp_path / f"{steps}", text.replace("steps = 4", f"steps = {steps}"))
+        folder = write_light(tmp_path / f"{steps}", steps=steps, high=20, **tables)
         said = run("generate", "run.toml", cwd=folder).stderr
         assert "smearing.stout.rho = -0.05 is negative: all waves of the links grow" in " ".join(said.split())
         with h5py.File(folder / "out" / "stream.h5") as file:
@@ -430,13 +439,16 @@ def test_negative_stout_weights(tmp_path: Path) -> None:
 
 
 def test_odd_parameters_are_named(tmp_path: Path) -> None:
-    text = STAGGERED.format(type="staggered", high=9.0).replace("total = 6\nthermalisation = 6", "total = 1")
-    text += (
-        "[smearing]\nstout = { rho = 0.24, steps = 1 }\n[metropolis]\ntolerance = 1e-3\n[measure.fermions]\n"
+    valence = {"name": "v", "type": "staggered", "mass": 0.5, "smearing": {"stout": {"rho": 0.2, "steps": 1}}}
+    folder = write_light(
+        tmp_path,
+        high=9.0,
+        smearing={"stout": {"rho": 0.24, "steps": 1}},
+        metropolis={"tolerance": 1e-3},
+        measure={"fermions": {}, "valence": [valence]},
+        trajectories=ONE,
     )
-    text += '[[measure.valence]]\nname = "v"\ntype = "staggered"\nmass = 0.5\n'
-    text += "smearing.stout = { rho = 0.2, steps = 1 }\n"
-    said = run("generate", "run.toml", cwd=write_run(tmp_path, text)).stderr
+    said = run("generate", "run.toml", cwd=folder).stderr
     assert said.count("smearing.stout.rho = 0.24 is above 0.16") == 1
     assert "measure.valence.0.smearing.stout.rho = 0.2 is above 0.16" in said
     assert "metropolis.tolerance = 0.001 is looser than molecular_dynamics.tolerance = 1e-07: " in said
@@ -452,9 +464,10 @@ def test_steps_that_are_rounded_once() -> None:
 
 
 def test_tune_with_far_too_many_steps(tmp_path: Path) -> None:
-    text = STAGGERED.format(type="staggered", high=100).replace("steps = 4", "steps = 40")
-    text = text.replace("mass = 0.1", "mass = 5.0").replace("thermalisation = 6", "thermalisation = 2")
-    found = run("generate", "run.toml", "--tune", "--json", cwd=write_run(tmp_path, text))
+    folder = write_light(
+        tmp_path, steps=40, high=100, light={"mass": 5.0}, trajectories={"thermalisation": 2}
+    )
+    found = run("generate", "run.toml", "--tune", "--json", cwd=folder)
     assert json.loads(found.stdout)["levels"][0]["proposed"] < 20
     assert "level 1: less than half of the steps of a trajectory are proposed" in found.stderr
     assert "tune again with these" in found.stderr
@@ -463,10 +476,7 @@ def test_tune_with_far_too_many_steps(tmp_path: Path) -> None:
 def test_a_start_from_links_of_32_bits(tmp_path: Path) -> None:
     """A chain lives in SU(3): they are brought back to it, and that is said."""
     trellis.quenched((4, 4, 4, 8), beta=6.0, seed=1, sweeps=2).write(tmp_path / "single.milc", "milc")
-    begin = RUN.index("[start]")
-    end = RUN.index("[", begin + 1)
-    text = RUN[:begin] + '[start]\ntype = "file"\nfile = "single.milc"\n' + RUN[end:]
-    folder = write_run_file(tmp_path, text)
+    folder = write_run(tmp_path, start={"type": "file", "spread": None, "file": "single.milc"})
     found = run("generate", "run.toml", "--trajectories", 1, cwd=folder)
     assert "single.milc: links are in SU(3) to " in found.stdout + found.stderr
     assert "; they are reunitarised" in found.stdout + found.stderr
