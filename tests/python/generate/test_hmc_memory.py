@@ -20,59 +20,45 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import environment, write_run_file
+from run_file_texts import heat_bath, level, trajectories
 
-RUN = """\
-[lattice]
-extents = [{L}, {L}, {L}, {L}]
-[action]
-type = "symanzik"
-beta = 6.0
-{quarks}
-[[integrator]]
-scheme = "leapfrog"
-steps = 1
-monomials = [{names}]
-[molecular_dynamics]
-length = 0.1
-[start]
-type = "weak"
-spread = 0.3
-[trajectories]
-total = 2
-thermalisation = 1
-checkpoint_every = 1
-[random]
-seed = 1
-[output]
-directory = "out"
-"""
-STOUT = "[smearing]\nstout = {{ rho = 0.1, steps = {steps} }}\n"
-STAGGERED = """[[fermions]]
-name = "{name}"
-type = "{type}"
-n_f = {n_f}
-mass = 0.5
-pseudofermions = {fields}
-rational = {{ order = {order}, dynamics_order = {order} }}
-"""
-CLOVER = '[[fermions]]\nname = "light"\ntype = "clover"\nn_f = 2\nkappa = 0.11\ncsw = 1.0\n'
-MEASURE = "[measure.fermions]\nevery = 1\nvectors = {vectors}\n[measure.flow]\nevery = 1\ntime = 0.4\n"
+RUN = {
+    "action": {"type": "symanzik", "beta": 6.0},
+    "molecular_dynamics": {"length": 0.1},
+    "start": {"type": "weak", "spread": 0.3},
+    "trajectories": {"thermalisation": 1},
+    "random": {"seed": 1},
+}
+CLOVER = {"name": "light", "type": "clover", "n_f": 2, "kappa": 0.11, "csw": 1.0}
+FLOW = {"every": 1, "time": 0.4}
 
 
-def staggered(name: str, type: str = "staggered", *, n_f: int = 1, fields: int = 1, order: int = 12) -> str:
-    return STAGGERED.format(name=name, type=type, n_f=n_f, fields=fields, order=order)
+def staggered(
+    name: str, type: str = "staggered", *, n_f: int = 1, fields: int = 1, order: int = 12
+) -> dict[str, Any]:
+    orders = {"order": order, "dynamics_order": order}
+    flavour = {"name": name, "type": type, "n_f": n_f, "mass": 0.5}
+    return {**flavour, "pseudofermions": fields, "rational": orders}
 
 
-CASES = {
-    "quenched": "",
-    "2 + 1 stout": STOUT.format(steps=2) + staggered("light", n_f=2) + staggered("strange"),
-    "pseudofermions": STOUT.format(steps=6) + staggered("light", fields=4, order=20),
-    "HISQ": staggered("light", "hisq"),
-    "clover": CLOVER,
-    "measured": staggered("light") + MEASURE.format(vectors=8),
+def stout(steps: int) -> dict[str, Any]:
+    return {"stout": {"rho": 0.1, "steps": steps}}
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "quenched": {},
+    "2 + 1 stout": {"smearing": stout(2), "fermions": [staggered("light", n_f=2), staggered("strange")]},
+    "pseudofermions": {"smearing": stout(6), "fermions": [staggered("light", fields=4, order=20)]},
+    "HISQ": {"fermions": [staggered("light", "hisq")]},
+    "clover": {"fermions": [CLOVER]},
+    "measured": {
+        "fermions": [staggered("light")],
+        "measure": {"fermions": {"every": 1, "vectors": 8}, "flow": FLOW},
+    },
 }
 
 
@@ -106,20 +92,20 @@ def peak_and_statement(folder: Path, text: str) -> tuple[float, float]:
     return peak, float(stated[1]) * (1 if stated[2] == "MiB" else 1024)
 
 
-@pytest.mark.parametrize("measure", ["", MEASURE[MEASURE.index("[measure.flow]") :]], ids=["", "measured"])
-def test_stated_memory_of_a_heat_bath(tmp_path: Path, measure: str) -> None:
-    begin, end = RUN.index("[[integrator]]"), RUN.index("[output]")
-    rest = "[heatbath]\nseed = 1\n[sweeps]\ntotal = 2\nkeep_every = 1\n"
-    text = (RUN[:begin] + rest + RUN[end:]).replace("symanzik", "wilson").format(L=12, quarks="")
-    peak, statement = peak_and_statement(tmp_path, text + measure)
+@pytest.mark.parametrize("measure", [None, {"flow": FLOW}], ids=["", "measured"])
+def test_stated_memory_of_a_heat_bath(tmp_path: Path, measure: dict[str, Any] | None) -> None:
+    text = heat_bath(
+        lattice={"extents": [12, 12, 12, 12]}, sweeps={"total": 2, "keep_every": 1}, measure=measure
+    )
+    peak, statement = peak_and_statement(tmp_path, text)
     assert peak <= statement <= 1.5 * peak
 
 
 @pytest.mark.parametrize("L", [8, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
 def test_stated_memory(tmp_path: Path, case: str, L: int) -> None:
-    quarks = CASES[case]
-    names = ", ".join(f'"{name}"' for name in ["gauge", *re.findall('name = "(.*)"', quarks)])
-    text = RUN.format(L=L, quarks=quarks, names=names)
+    names = [flavour["name"] for flavour in CASES[case].get("fermions", [])]
+    levels = {"integrator": [level(1, "gauge", *names, scheme="leapfrog")]}
+    text = trajectories(RUN, CASES[case], levels, lattice={"extents": [L, L, L, L]})
     peak, statement = peak_and_statement(tmp_path, text)
     assert peak <= statement <= 1.5 * peak
