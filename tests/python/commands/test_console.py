@@ -21,6 +21,15 @@ from trellis.errors import RunFileError
 from trellis.generate import trajectory_report as hmc_report
 from trellis.generate.trajectory_report import Part
 from trellis.ground.machine import show_bytes
+from trellis.runs.reporting import Step
+
+STEPS = (
+    Step("note", "12 sweeps"),
+    Step("sweep", completed=10, total=12),
+    Step("sweep", number=11, completed=11, total=12),
+    Step("sweep", "sweep 12", number=12, completed=12, total=12),
+    Step("configuration", "kept", number=12, completed=1, total=1),
+)
 
 
 class Clock:
@@ -36,6 +45,28 @@ def terminal(clock: Clock, width: int = 80) -> tuple[Output, io.StringIO]:
     output, screen = Output(), io.StringIO()
     output.console = Console(file=screen, force_terminal=True, width=width, get_time=clock)
     return output, screen
+
+
+def test_steps_are_lines_and_one_kind_moves_the_bar() -> None:
+    """The bar begins where the run goes on, and is gone in the end."""
+    output, screen = terminal(Clock())
+    with output.showing_steps({"sweep": "sweeps"}) as show:
+        for step in STEPS:
+            show(step)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
+    assert re.findall(r"sweeps +\S+ (\d+)/12", text)[0] == "10"
+    assert re.findall(r"sweeps +\S+ (\d+)/12", text)[-1] == "12"
+    assert "1/1" not in text
+    lines = [step.text for step in STEPS if step.text]
+    assert [line for line in re.split(r"[\r\n]+", text) if line in lines] == lines
+    assert screen.getvalue().endswith("\x1b[2K")  # the bar's line is cleared
+
+
+def test_steps_without_a_terminal_are_lines_alone(capsys: pytest.CaptureFixture) -> None:
+    with Output().showing_steps({"sweep": "sweeps"}) as show:
+        for step in STEPS:
+            show(step)
+    assert capsys.readouterr() == ("12 sweeps\nsweep 12\nkept\n", "")
 
 
 @pytest.mark.parametrize("seconds", [1.0, 100.0])
