@@ -41,7 +41,7 @@ LevelSchur::LevelSchur(LevelOperatorPtr D) : D_{std::move(D)} {
   for (const int extent : D_->extents())
     TRELLIS_REQUIRE(extent % 2 == 0, "the level ", to_string(D_->extents()),
                     " has an odd extent; its even-odd form needs even ones");
-  for (int64_t x = 0; x < D_->volume(); ++x) inverse_.push_back(LU(D_->self_matrix(x)).inverse());
+  for (int64_t x = 0; x < D_->volume(); ++x) inverse_.push_back(D_->self_inverse(x));
 }
 
 LevelVector LevelSchur::hop(const LevelVector& v) const {

@@ -94,6 +94,17 @@ Matrix LevelOperator::self_matrix(int64_t x) const {
                      [&](Complex<double>* out, const Complex<double>* in) { add_self(out, x, in); });
 }
 
+Matrix LevelOperator::self_inverse(int64_t x) const {
+  try {
+    return LU(self_matrix(x)).inverse();
+  } catch (const NumericError&) {
+    throw NumericError(message("the term of site ", to_string(site_coord(x, extents_)), " of the level ",
+                               to_string(extents_),
+                               " is singular, and its even-odd form needs the inverse: "
+                               "take another mass, or other test vectors on the level above"));
+  }
+}
+
 Matrix LevelOperator::leg_matrix(int64_t x, int step) const {
   return site_matrix(components_,
                      [&](Complex<double>* out, const Complex<double>* in) { add_leg(out, x, step, in); });

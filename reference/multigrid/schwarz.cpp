@@ -53,7 +53,7 @@ Schwarz::Schwarz(LevelOperatorPtr D, const Coord& block, BlockSolver solver, int
   if (solver != BlockSolver::mr_even_odd) return;
   self_inverse_.resize(size_t(D_->volume()));
   for (const auto& parities : by_parity_)
-    for (const int64_t x : parities[1]) self_inverse_[size_t(x)] = LU(D_->self_matrix(x)).inverse();
+    for (const int64_t x : parities[1]) self_inverse_[size_t(x)] = D_->self_inverse(x);
 }
 
 LevelVector Schwarz::correction(const LevelVector& r, std::optional<int> colour) const {

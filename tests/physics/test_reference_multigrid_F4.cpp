@@ -128,7 +128,7 @@ TEST(ReferenceMultigridF4, staggered_quarks_preconditioned_by_hypercubes) {
                .maxCoeff()),
        "norm2");
   const DenseVector outer = test::arnoldi_eigenvalues(
-      size, [&](const DenseVector& v) { return DenseVector(KD * v); }, 250);
+      size, [&](const DenseVector& v) { return DenseVector(KD * v); }, 320);
   near(outer.cwiseAbs().maxCoeff(), "largest_abs");
   near(outer.real().minCoeff(), "smallest_real");
   near(outer.imag().cwiseAbs().maxCoeff(), "largest_imag");

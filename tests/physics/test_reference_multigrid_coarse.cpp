@@ -52,6 +52,20 @@ TEST(ReferenceMultigridCoarse, prolongator_is_orthonormal_and_keeps_chirality) {
             rounding(100) * std::sqrt(norm2(v) * norm2(w)));
 }
 
+/// One pass of Gram-Schmidt would leave an overlap of 1e-16 / 1e-7 with the first vector.
+TEST(ReferenceMultigridCoarse, nearly_dependent_vectors_become_orthonormal) {
+  const Coord L{4, 2, 2, 2};
+  const size_t size = size_t(12 * product(L));
+  auto vectors = test::random_level_vectors(size, 2, 28);
+  vectors[1] = scaled(1e-7, vectors[1]);
+  add_scaled(vectors[1], 1, vectors[0]);
+  const Prolongator P(Blocks(L, {2, 2, 1, 1}), 12, vectors);
+  const size_t coarse_size = size_t(4 * P.aggregates().count());
+  const DenseMatrix one =
+      test::dense_matrix(coarse_size, [&](const LevelVector& v) { return P.restrict(P.prolong(v)); });
+  EXPECT_LT(largest(one - DenseMatrix::Identity(one.rows(), one.cols())), 1e-14);
+}
+
 /// The first column is the first test vector, and R of Gram-Schmidt has a positive diagonal.
 TEST(ReferenceMultigridCoarse, columns_keep_the_order_and_phase_of_the_vectors) {
   const Coarsened& s = coarsened();
