@@ -35,7 +35,8 @@ void bind_multigrid(nb::module_& m) {
       .def_rw("coarse_iterations", &MultigridParams::coarse_iterations)
       .def_rw("coarse_restart", &MultigridParams::coarse_restart)
       .def_prop_rw(
-          "smoother_storage", [](const MultigridParams& p) { return std::string(name_of(p.smoother_storage)); },
+          "smoother_storage",
+          [](const MultigridParams& p) { return std::string(name_of(p.smoother_storage)); },
           [](MultigridParams& p, const std::string& name) { p.smoother_storage = precision_by_name(name); })
       .def_rw("seed", &MultigridParams::seed);
   nb::class_<Multigrid, Prepared>(m, "Multigrid")
@@ -56,9 +57,10 @@ void bind_multigrid(nb::module_& m) {
       .def_prop_ro("profile",
                    [](const Multigrid& g) {
                      const MultigridProfile& p = g.profile();
-                     return std::map<std::string, double>{{"cycles", double(p.cycles)}, {"columns", double(p.columns)},
-                                                          {"transfer", p.transfer},     {"coarse", p.coarse},
-                                                          {"residual", p.residual},     {"smoother", p.smoother}};
+                     return std::map<std::string, double>{
+                         {"cycles", double(p.cycles)}, {"columns", double(p.columns)},
+                         {"transfer", p.transfer},     {"coarse", p.coarse},
+                         {"residual", p.residual},     {"smoother", p.smoother}};
                    })
       .def_prop_ro("cost", [](const Multigrid& g) { return g.report().cost; })
       .def_prop_ro("coarse_lattice",

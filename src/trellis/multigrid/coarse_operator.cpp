@@ -100,9 +100,10 @@ CoarseMatrix::CoarseMatrix(const SiteField& links, SiteField diagonal, Precision
       links_{in_storage(links, storage)},
       diagonal_{std::move(diagonal)},
       inverse_{diagonal_.lattice_ptr(), spec_in(diagonal_, storage)} {
-  TRELLIS_REQUIRE(storage == diagonal_.precision() ||
-                      (storage == Precision::half_precision && diagonal_.precision() == Precision::single_precision),
-                  "coarse matrices in ", name_of(storage), " do not multiply vectors in ", name_of(diagonal_.precision()));
+  TRELLIS_REQUIRE(storage == diagonal_.precision() || (storage == Precision::half_precision &&
+                                                       diagonal_.precision() == Precision::single_precision),
+                  "coarse matrices in ", name_of(storage), " do not multiply vectors in ",
+                  name_of(diagonal_.precision()));
   const Lattice& lattice = links_.lattice();
   condition_ = lattice.communicator().maximum(invert(inverse_, diagonal_, vectors_));
   if (!std::isfinite(condition_))

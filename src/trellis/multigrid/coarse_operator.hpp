@@ -17,7 +17,8 @@ namespace trellis {
 class CoarseMatrix {
  public:
   /// @param links F_mu as the right-hand sides of a full field; @param diagonal A, in the storage of vectors
-  /// @param storage in which F and A^-1 are kept: that of `diagonal`, or half for vectors in single. Collective.
+  /// @param storage in which F and A^-1 are kept: that of `diagonal`, or half for vectors in single.
+  /// Collective.
   /// @throws NumericError: some A cannot be inverted
   CoarseMatrix(const SiteField& links, SiteField diagonal, Precision storage);
   std::shared_ptr<const CoarseMatrix> converted(Precision precision) const;

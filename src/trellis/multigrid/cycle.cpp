@@ -39,12 +39,15 @@ SolverSpec smoother(int steps, Precision storage) {
 }
 
 TwoLevelCycle::TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse,
-                             const MultigridParams& params, CycleUse use, int columns, MultigridProfile* profile)
+                             const MultigridParams& params, CycleUse use, int columns,
+                             MultigridProfile* profile)
     : fine_{fine},
       P_{P},
-      coarse_solver_{coarse_solver(params, use == CycleUse::setup ? params.setup_coarse_tolerance : params.coarse_tolerance)
+      coarse_solver_{coarse_solver(params, use == CycleUse::setup ? params.setup_coarse_tolerance
+                                                                  : params.coarse_tolerance)
                          ->inside(coarse, columns)},
-      smoother_{smoother(params.smoothing, use == CycleUse::setup ? params.storage : params.smoother_storage)->inside(fine, columns)},
+      smoother_{smoother(params.smoothing, use == CycleUse::setup ? params.storage : params.smoother_storage)
+                    ->inside(fine, columns)},
       coarse_residual_{P.make_coarse_field(columns)},
       coarse_solution_{SiteField::like(coarse_residual_)},
       residual_{fine->make_field(columns)},

@@ -5,14 +5,16 @@
 
 namespace trellis {
 
-/// A set-up works in the storage of the test vectors, whose small parts it improves; solves may smooth in 16 bits.
+/// A set-up works in the storage of the test vectors, whose small parts it improves; solves may smooth in 16
+/// bits.
 enum class CycleUse { setup, solve };
 
 class TwoLevelCycle final : public ApproximateInverse {
  public:
   /// For fields like those of `fine` with so many right-hand sides. Everything given outlives the cycle.
   TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, const OperatorCopies& coarse,
-                const MultigridParams& params, CycleUse use, int columns, MultigridProfile* profile = nullptr);
+                const MultigridParams& params, CycleUse use, int columns,
+                MultigridProfile* profile = nullptr);
   void apply(SpinorField& z, const SpinorField& r, SolveCost& cost) override;
 
  private:

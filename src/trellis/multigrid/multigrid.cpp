@@ -13,14 +13,19 @@ namespace trellis {
 
 namespace {
 
-/// A cycle and the multigrid that it belongs to; fields are converted where the solver outside has another storage or
-/// site order.
+/// A cycle and the multigrid that it belongs to; fields are converted where the solver outside has another
+/// storage or site order.
 class BoundCycle final : public ApproximateInverse {
  public:
   BoundCycle(MultigridPtr multigrid, MultigridProfile& profile, const LinearOperator& A, int columns)
       : multigrid_{std::move(multigrid)},
-        cycle_{multigrid_->fine(), multigrid_->prolongator(), multigrid_->coarse_operator(), multigrid_->params(), CycleUse::solve,
-               columns, &profile} {
+        cycle_{multigrid_->fine(),
+               multigrid_->prolongator(),
+               multigrid_->coarse_operator(),
+               multigrid_->params(),
+               CycleUse::solve,
+               columns,
+               &profile} {
     const SpinorField probe = A.make_field(1), &own = multigrid_->prolongator().columns();
     if (probe.layout_ptr() == own.layout_ptr() && probe.precision() == own.precision()) return;
     residual_.emplace(multigrid_->fine()->make_field(columns));
@@ -99,7 +104,8 @@ MultigridPtr Multigrid::at(const WilsonOperator& M) const {
   const CoarseMatrixPtr coarse =
       coarse_->shifted(wanted.mass - own.mass, wanted.twisted_mass - own.twisted_mass);
   const auto matrix = std::make_shared<WilsonMatrix>(*matrix_->gauge_field(), wanted, matrix_->choice());
-  const auto shifted = std::shared_ptr<Multigrid>(new Multigrid(params_, matrix, prolongator_, coarse, report_));
+  const auto shifted =
+      std::shared_ptr<Multigrid>(new Multigrid(params_, matrix, prolongator_, coarse, report_));
   shifted->profile_ = profile_;
   shifted_ = shifted;
   return shifted_;

@@ -22,7 +22,8 @@ struct MultigridParams {
   double coarse_tolerance = 0.2, setup_coarse_tolerance = 0.2;
   int coarse_iterations = 60, coarse_restart = 16;
   Precision storage = Precision::single_precision;  ///< of the test vectors and of the work inside
-  Precision smoother_storage = Precision::half_precision;  ///< of the smoother in solves; set-up smooths in `storage`
+  Precision smoother_storage =
+      Precision::half_precision;  ///< of the smoother in solves; set-up smooths in `storage`
   uint64_t seed = 1;
 
   bool operator==(const MultigridParams&) const = default;
@@ -43,7 +44,8 @@ struct MultigridSetupReport {
 struct MultigridProfile {
   int64_t cycles = 0;
   int64_t columns = 0;  ///< summed over cycles
-  double transfer = 0, coarse = 0, residual = 0, smoother = 0;  ///< seconds: P and P^dagger, D_c^-1, r - M x, smoother
+  double transfer = 0, coarse = 0, residual = 0,
+         smoother = 0;  ///< seconds: P and P^dagger, D_c^-1, r - M x, smoother
 };
 
 class Multigrid final : public Prepared, public std::enable_shared_from_this<Multigrid> {

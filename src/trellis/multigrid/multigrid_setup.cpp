@@ -145,8 +145,7 @@ void MultigridSetup::improve(SpinorField& vectors) {
   const Stopwatch watch;
   const OperatorCopies coarse{LinearOperatorPtr(std::make_shared<CoarseOperator>(coarse_))};
   replace_in_parts(vectors, [&](int columns) {
-    return std::make_unique<TwoLevelCycle>(fine_, *prolongator_, coarse, params_,
-                                           CycleUse::setup, columns);
+    return std::make_unique<TwoLevelCycle>(fine_, *prolongator_, coarse, params_, CycleUse::setup, columns);
   });
   report_.seconds_of_sweeps += watch.seconds();
 }

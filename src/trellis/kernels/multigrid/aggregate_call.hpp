@@ -3,10 +3,11 @@
 /// of the fine fields beside each other, [group][..][lane], until they go to coarse fields, which have one
 /// lane (coarse_lanes.hpp).
 #include "trellis/algebra/complex.hpp"
-#include "trellis/device/site_range.hpp"
 #include "trellis/view/site_array.hpp"
 
 namespace trellis {
+
+struct SiteRange;
 
 /// Where the sites of aggregates lie (lattice/aggregates.hpp).
 struct AggregateTable {

@@ -22,7 +22,7 @@ struct CoarseHopCall {
   RawField links, links_there, link_ghosts;  ///< F of the parity of out, of the other one, and beyond
   RawField add, out;                         ///< out = add + hop H in; add may be null, or out
   double hop = 1;
-  bool is_half = false;  ///< links in 16-bit fixed point
+  bool is_half = false;    ///< links in 16-bit fixed point
   bool is_dagger = false;  ///< H^dagger = g5 H g5
   int vectors = 0, rhs = 1;
 };
@@ -71,7 +71,8 @@ struct CoarseRow {
     for (int k = 0; k < n; ++k) {
       const Storage re = f.m(2 * (k * n + row)), im = f.m(2 * (k * n + row) + 1);
       const bool is_negative = f.has_signs && k >= n / 2;
-      const Storage x_re = is_negative ? -f.x(2 * k) : f.x(2 * k), x_im = is_negative ? -f.x(2 * k + 1) : f.x(2 * k + 1);
+      const Storage x_re = is_negative ? -f.x(2 * k) : f.x(2 * k),
+                    x_im = is_negative ? -f.x(2 * k + 1) : f.x(2 * k + 1);
       a = fma(re, x_re, a);
       b = fma(im, x_re, b);
       c = fma(re, x_im, c);
@@ -119,12 +120,15 @@ class CoarseHopOfRows {
     const bool is_lower = row >= row_.n / 2;
     Complex<Storage> sum{0, 0};
     for (int leg = 0; leg < 8; ++leg) {
-      const int32_t entry = neighbours_[size_t(site) * 8 + size_t(leg)], link = back_links_[size_t(site) * 4 + size_t(leg / 2)];
+      const int32_t entry = neighbours_[size_t(site) * 8 + size_t(leg)],
+                    link = back_links_[size_t(site) * 4 + size_t(leg / 2)];
       const Vectors& x = entry & 1 ? ghosts_ : in_;
       const bool is_forward = leg % 2 == 0, has_signs = is_forward == is_dagger_;
       const Matrices& links = is_forward ? links_ : link & 1 ? link_ghosts_ : links_there_;
-      const typename Row::Factors factors{links, is_forward ? site : link >> 1, leg / 2, x, entry >> 1, r, has_signs};
-      const Complex<Storage> product = is_forward ? row_.times(factors, row) : row_.dagger_times(factors, row);
+      const typename Row::Factors factors{links,    is_forward ? site : link >> 1, leg / 2, x, entry >> 1, r,
+                                          has_signs};
+      const Complex<Storage> product =
+          is_forward ? row_.times(factors, row) : row_.dagger_times(factors, row);
       const bool is_negative = has_signs && is_lower;
       sum.re = is_negative ? sum.re - product.re : sum.re + product.re;
       sum.im = is_negative ? sum.im - product.im : sum.im + product.im;

@@ -27,7 +27,8 @@ void hop(const CoarseHopCall& call, const SiteRange& sites) {
 template <class Layout, class Storage, class MatrixStorage>
 void multiply(const CoarseMatrixCall& call, const SiteRange& sites) {
   if constexpr (has_thread_a_row<Layout>)
-    launch::for_each_site(sites, 2 * call.vectors * call.rhs, CoarseMatrixOfRows<Layout, Storage, MatrixStorage>(call));
+    launch::for_each_site(sites, 2 * call.vectors * call.rhs,
+                          CoarseMatrixOfRows<Layout, Storage, MatrixStorage>(call));
   else
     launch::for_each_site(sites, CoarseMatrixByColumns<Layout, Storage, MatrixStorage>(call));
 }

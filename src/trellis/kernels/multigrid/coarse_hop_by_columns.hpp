@@ -30,15 +30,15 @@ class CoarseColumns {
       add_rows<5>(y, matrix, unit, x, first, is_lower_negative);
     for (; first + 2 * width <= whole_; first += 2 * width)
       add_rows<2>(y, matrix, unit, x, first, is_lower_negative);
-    for (; first + width <= whole_; first += width)
-      add_rows<1>(y, matrix, unit, x, first, is_lower_negative);
+    for (; first + width <= whole_; first += width) add_rows<1>(y, matrix, unit, x, first, is_lower_negative);
     for (; first < reals_; first += 2) add_row(y, matrix, unit, x, first, is_lower_negative);
   }
 
-  /// y += M^dagger x; turned has (im, -re) for the (re, im) of x. Both end with zeros up to a multiple of `width`.
+  /// y += M^dagger x; turned has (im, -re) for the (re, im) of x. Both end with zeros up to a multiple of
+  /// `width`.
   template <class Element>
-  void add_dagger_product(Scalar* y, const Element* matrix, Scalar unit, const Scalar* x, const Scalar* turned,
-                          bool is_lower_negative) const {
+  void add_dagger_product(Scalar* y, const Element* matrix, Scalar unit, const Scalar* x,
+                          const Scalar* turned, bool is_lower_negative) const {
     int row = 0;
     for (; row + rows_at_once <= rows_; row += rows_at_once) {
       alignas(64) Scalar sums[2 * rows_at_once];
@@ -68,8 +68,8 @@ class CoarseColumns {
 
  private:
   template <int count, class Element>
-  [[gnu::always_inline]] void add_rows(Scalar* y, const Element* matrix, Scalar unit, const Scalar* x, int first,
-                                       bool is_lower_negative) const {
+  [[gnu::always_inline]] void add_rows(Scalar* y, const Element* matrix, Scalar unit, const Scalar* x,
+                                       int first, bool is_lower_negative) const {
     Vector a[count], b[count];
     for (int i = 0; i < count; ++i) a[i] = b[i] = Vector(Scalar(0));
     for (int k = 0; k < rows_; ++k) {
@@ -88,10 +88,12 @@ class CoarseColumns {
       b[i].store(with_im + i * width);
     }
     for (int i = 0; i < count * width; i += 2)
-      add_to(y, first + i, unit * (with_re[i] - with_im[i + 1]), unit * (with_re[i + 1] + with_im[i]), is_lower_negative);
+      add_to(y, first + i, unit * (with_re[i] - with_im[i + 1]), unit * (with_re[i + 1] + with_im[i]),
+             is_lower_negative);
   }
   template <class Element>
-  void add_row(Scalar* y, const Element* matrix, Scalar unit, const Scalar* x, int first, bool is_lower_negative) const {
+  void add_row(Scalar* y, const Element* matrix, Scalar unit, const Scalar* x, int first,
+               bool is_lower_negative) const {
     Scalar a = 0, b = 0, c = 0, d = 0;
     for (int k = 0; k < rows_; ++k) {
       const Element* m = matrix + size_t(k) * size_t(reals_) + first;
@@ -111,8 +113,8 @@ class CoarseColumns {
 
   /// sums = [column][re, im] of M^dagger x for some columns of M.
   template <int count, class Element>
-  [[gnu::always_inline]] void dagger_rows(Scalar* sums, const Element* matrix, const Scalar* x, const Scalar* turned,
-                                          int row) const {
+  [[gnu::always_inline]] void dagger_rows(Scalar* sums, const Element* matrix, const Scalar* x,
+                                          const Scalar* turned, int row) const {
     Vector part[2 * count];
     for (int i = 0; i < 2 * count; ++i) part[i] = Vector(Scalar(0));
     const Element* columns = matrix + size_t(row) * size_t(reals_);
@@ -129,7 +131,8 @@ class CoarseColumns {
       const Vector re = load(x + whole_), im = load(turned + whole_);
       for (int k = 0; k < count; ++k) {
         alignas(64) Element rest[width] = {};
-        for (int i = whole_; i < reals_; ++i) rest[i - whole_] = columns[size_t(k) * size_t(reals_) + size_t(i)];
+        for (int i = whole_; i < reals_; ++i)
+          rest[i - whole_] = columns[size_t(k) * size_t(reals_) + size_t(i)];
         const Vector m = load(rest);
         part[2 * k] = fma(m, re, part[2 * k]);
         part[2 * k + 1] = fma(m, im, part[2 * k + 1]);
@@ -164,8 +167,9 @@ class CoarseColumns {
     V eighths[8], fourths[4], halves[2];
     for (int i = 0; i < 8; ++i) {
       const V a = part[2 * i].v, b = part[2 * i + 1].v;
-      eighths[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
-                   __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+      eighths[i] =
+          __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+          __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
     }
     for (int i = 0; i < 4; ++i) {
       const V a = eighths[2 * i], b = eighths[2 * i + 1];
@@ -177,8 +181,10 @@ class CoarseColumns {
       halves[i] = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29) +
                   __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31);
     }
-    return Vector(__builtin_shufflevector(halves[0], halves[1], 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) +
-                  __builtin_shufflevector(halves[0], halves[1], 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31));
+    return Vector(__builtin_shufflevector(halves[0], halves[1], 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24,
+                                          26, 28, 30) +
+                  __builtin_shufflevector(halves[0], halves[1], 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25,
+                                          27, 29, 31));
   }
 
   int rows_, reals_, whole_;
