@@ -35,12 +35,16 @@ void bind_multigrid(nb::module_& m) {
       .def_rw("coarse_iterations", &MultigridParams::coarse_iterations)
       .def_rw("coarse_restart", &MultigridParams::coarse_restart)
       .def_prop_rw(
+          "coarse_storage", [](const MultigridParams& p) { return std::string(name_of(p.coarse_storage)); },
+          [](MultigridParams& p, const std::string& name) { p.coarse_storage = precision_by_name(name); })
+      .def_prop_rw(
           "smoother_storage",
           [](const MultigridParams& p) { return std::string(name_of(p.smoother_storage)); },
           [](MultigridParams& p, const std::string& name) { p.smoother_storage = precision_by_name(name); })
       .def_rw("seed", &MultigridParams::seed);
   nb::class_<Multigrid, Prepared>(m, "Multigrid")
-      .def_prop_ro("params", &Multigrid::params)
+      .def_prop_ro("block", [](const Multigrid& g) { return g.params().block; })
+      .def_prop_ro("vectors", [](const Multigrid& g) { return g.params().vectors; })
       .def_prop_ro("residuals", [](const Multigrid& g) { return g.report().residual; })
       .def_prop_ro("worst_residual", [](const Multigrid& g) { return g.report().worst_residual; })
       .def_prop_ro("condition", [](const Multigrid& g) { return g.report().condition; })

@@ -30,6 +30,7 @@ WORDS = {
     "operator": "Wilson to HISQ, even-odd",
     "solver": "solvers that compose",
     "gauge": "loops, smearing, forces, flow",
+    "multigrid": "levels, set-up, cycles",
     "io": "gauge files, HDF5",
     "update": "heat bath, HMC",
     "measure": "sources, correlators",

@@ -59,9 +59,9 @@ class Multigrid(SharedByCopies, NoArray):
     def __init__(self, core: _core.Multigrid, operator: OperatorRecord) -> None:
         self._core = core
         self.operator = operator
-        self.block = in_four_directions(core.params.block)
+        self.block = in_four_directions(core.block)
         self.coarse_lattice = in_four_directions(core.coarse_lattice)
-        self.vectors: int = core.params.vectors
+        self.vectors: int = core.vectors
         self.residuals: list[float] = list(core.residuals)
         self.seconds: float = core.seconds
         self.bytes: int = core.bytes

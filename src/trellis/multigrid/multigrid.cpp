@@ -53,6 +53,12 @@ const WilsonOperator& wilson_operator(const LinearOperator& A) {
   return *M;
 }
 
+/// The coarse matrices as solves multiply them.
+CoarseMatrixPtr in_solves(const CoarseMatrixPtr& coarse, const MultigridParams& params) {
+  const bool is_rounded = is_16_bit(params.coarse_storage) && params.storage == Precision::single_precision;
+  return is_rounded ? coarse->stored_in(params.coarse_storage) : coarse;
+}
+
 /// The parameters but for the mass and the twisted mass.
 WilsonParams without_masses(WilsonParams params) {
   params.mass = params.twisted_mass = 0;
@@ -75,7 +81,7 @@ Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix,
       coarse_{std::move(coarse)},
       report_{std::move(report)},
       fine_copies_{LinearOperatorPtr(std::make_shared<WilsonOperator>(matrix_))},
-      coarse_copies_{LinearOperatorPtr(std::make_shared<CoarseOperator>(coarse_))} {}
+      coarse_copies_{LinearOperatorPtr(std::make_shared<CoarseOperator>(in_solves(coarse_, params_)))} {}
 
 MultigridPtr Multigrid::make(const WilsonOperator& M, const MultigridParams& params) {
   return MultigridSetup(*M.matrix(), params).from_noise();

@@ -24,6 +24,7 @@ struct MultigridParams {
   Precision storage = Precision::single_precision;  ///< of the test vectors and of the work inside
   Precision smoother_storage =
       Precision::half_precision;  ///< of the smoother in solves; set-up smooths in `storage`
+  Precision coarse_storage = Precision::single_precision;  ///< of coarse matrices in solves: half is smaller
   uint64_t seed = 1;
 
   bool operator==(const MultigridParams&) const = default;

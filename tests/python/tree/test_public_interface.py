@@ -22,6 +22,7 @@ NOT_CALLED = {
     "DenseOperator",
     "Eigenvectors",
     "FlowHistory",
+    "Multigrid",
     "Propagator",
     "SolveReport",
     "StaggeredCondensates",

@@ -155,10 +155,17 @@ class CoarseColumns {
     std::memcpy(&v, p, sizeof v);
     return v;
   }
-  static Vector load(const int16_t* p) requires(!std::is_same_v<Scalar, int16_t>) {
-    alignas(64) Scalar wide[width];
-    for (int i = 0; i < width; ++i) wide[i] = Scalar(p[i]);
-    return Vector::load(wide);
+  static Vector load(const int16_t* p) {
+    if constexpr (sizeof(Vector) == 64) {
+      typedef int16_t Packed __attribute__((vector_size(width * sizeof(int16_t))));
+      Packed packed;
+      std::memcpy(&packed, p, sizeof packed);
+      return Vector(__builtin_convertvector(packed, decltype(Vector::v)));
+    } else {
+      alignas(64) Scalar wide[width];
+      for (int i = 0; i < width; ++i) wide[i] = Scalar(p[i]);
+      return Vector::load(wide);
+    }
   }
 
   /// The sums of sixteen vectors by sum_in_halves(), side by side. @pre a vector fits a register
