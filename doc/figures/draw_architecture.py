@@ -78,7 +78,7 @@ def draw_layers(path: Path) -> None:
         for level, names in rows.items()
         for index, name in enumerate(names)
     }
-    figure, axes = plt.subplots(figsize=(9.4, 10.4))
+    figure, axes = plt.subplots(figsize=(12.4, 10.4))
     top = max(floor.values())
     for level, (name, text) in enumerate(ABOVE, start=top + 1):
         places[name] = (0.0, 1.05 * level)
@@ -93,7 +93,7 @@ def draw_layers(path: Path) -> None:
         arrow(axes, places[ABOVE[0][0]], places[name])
     note = "reference/\nsees base, algebra\nand lattice only"
     axes.text(4.9, 1.05, note, ha="center", va="center", fontsize=8, color="#666666")
-    axes.set(xlim=(-7.3, 7.3), ylim=(-0.6, 1.05 * (top + 2) + 0.6))
+    axes.set(xlim=(-9.8, 9.8), ylim=(-0.6, 1.05 * (top + 2) + 0.6))
     axes.axis("off")
     figure.savefig(path, dpi=110, bbox_inches="tight")
     plt.close(figure)

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "reference/multigrid/coarse_operator.hpp"
 #include "tests/support/product_fields.hpp"
 #include "trellis/field/columns.hpp"
 #include "trellis/gauge/starts.hpp"
@@ -231,6 +232,57 @@ TEST_P(MultigridParts, bits_do_not_depend_on_lanes_or_layout) {
       for (const double v : numbers(*f)) all.push_back(v);
     if (expected.empty()) expected = all;
     EXPECT_TRUE(expected == all) << name_of(backend) << ", " << lanes << " lanes";
+  }
+}
+
+/// Numbers of a coarse matrix, [column][row][re, im], against one of the reference.
+double largest_difference(const std::vector<double>& reals, const reference::Matrix& expected) {
+  double worst = 0;
+  for (int column = 0; column < expected.columns; ++column)
+    for (int row = 0; row < expected.rows; ++row) {
+      const size_t i = 2 * (size_t(column) * size_t(expected.rows) + size_t(row));
+      worst = std::max({worst, std::abs(reals[i] - expected(row, column).re),
+                        std::abs(reals[i + 1] - expected(row, column).im)});
+    }
+  return worst;
+}
+
+TEST(Multigrid, every_coarse_matrix_is_that_of_the_reference) {
+  for (const Case& c : cases()) {
+    const int vectors = 4;
+    const reference::Gauge U = test::random_gauge(c.extents, 8, 0.5);
+    const WilsonOperator M(test::to_product(make_lattice(c.extents), U, 1), c.params, {.lanes = 1});
+    Prolongator P(M.make_field(vectors), c.block, vectors);
+    std::vector<reference::LevelVector> of_reference;
+    for (int j = 0; j < vectors; ++j) {
+      const reference::SpinorVector v = test::random_spinors(c.extents, uint64_t(40 + j));
+      test::to_product(P.columns(), v, j);
+      of_reference.push_back(reference::to_level(v));
+    }
+    EXPECT_GT(P.orthonormalise(1e-8), 1e-8);
+    const CoarseMatrixPtr coarse = galerkin_product(*M.matrix(), P);
+    reference::WilsonParameters params;
+    params.mass = c.params.mass;
+    params.boundary = c.params.boundary;
+    params.c_r = c.params.csw_spatial;
+    params.c_t = c.params.csw_temporal;
+    params.nu = c.params.nu;
+    params.xi0 = c.params.xi0;
+    params.twisted_mass = c.params.twisted_mass;
+    const reference::CoarseOperator expected(
+        reference::WilsonLevel(reference::WilsonOperator(U, params)),
+        reference::Prolongator(reference::Blocks(c.extents, c.block), 12, of_reference));
+    std::vector<double> reals(size_t(coarse->diagonal().reals()));
+    for (int64_t X = 0; X < expected.volume(); ++X) {
+      const SitePosition at = coarse->links().layout().position(site_coord(X, expected.extents()));
+      coarse->diagonal().get_site(at, 0, reals.data());
+      EXPECT_LT(largest_difference(reals, expected.self(X)), 1e-12) << c.name << ", site " << X;
+      for (int mu = 0; mu < Nd; ++mu) {
+        coarse->links().get_site(at, mu, reals.data());
+        EXPECT_LT(largest_difference(reals, expected.forward_leg(X, mu)), 1e-12)
+            << c.name << ", site " << X << ", mu " << mu;
+      }
+    }
   }
 }
 
