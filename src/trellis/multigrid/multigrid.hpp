@@ -16,9 +16,9 @@ namespace trellis {
 
 struct MultigridParams {
   Coord block{0, 0, 0, 0};  ///< extents of aggregates; 0: the legal ones that are nearest to 4
-  int vectors = 24;         ///< test vectors
+  int vectors = 20;         ///< test vectors
   int sweeps = 3;           ///< of the set-up with the present cycle
-  int smoothing = 8;        ///< steps of even-odd minimal residual after the coarse correction
+  int smoothing = 6;        ///< steps of even-odd minimal residual after the coarse correction
   double coarse_tolerance = 0.2, setup_coarse_tolerance = 0.2;
   int coarse_iterations = 60, coarse_restart = 16;
   Precision storage = Precision::single_precision;  ///< of the test vectors and of the work inside
