@@ -71,13 +71,7 @@ void bind_multigrid(nb::module_& m) {
                    [](const Multigrid& g) { return g.prolongator().coarse_lattice()->extents(); })
       .def(
           "at", [](const Multigrid& g, const WilsonOperator& M) { return shared(g.at(M)); }, "operator"_a,
-          release_gil())
-      .def(
-          "updated",
-          [](const Multigrid& g, std::shared_ptr<WilsonOperator> M) {
-            return shared(std::dynamic_pointer_cast<const Multigrid>(g.updated(M)));
-          },
-          "operator"_a, release_gil());
+          release_gil());
   m.def(
       "multigrid",
       [](const WilsonOperator& M, const MultigridParams& params) {

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..gauge.fields import in_four_directions
 from ..ground.arguments import instance, integer, real
@@ -82,7 +82,8 @@ class Multigrid(SharedByCopies, NoArray):
             The test vectors depend on each other in some block.
         """
         instance("M", M, WilsonClover)
-        return Multigrid(self._core.updated(M._core), M._record)
+        found = self._core.updated(M._core, "none")
+        return Multigrid(cast("_core.Multigrid", found), M._record)
 
     def _require_operator(self, M: object, form: str) -> None:
         """BadArgument unless M differs in its masses alone, and is solved on all sites."""
