@@ -110,6 +110,9 @@ class MultigridParts : public testing::TestWithParam<Precision> {
   }
 };
 
+/// Outermost solves are in double.
+class MultigridPartsInDouble : public MultigridParts {};
+
 TEST_P(MultigridParts, the_prolongator_is_an_isometry_that_commutes_with_gamma5) {
   for (const Case& c : cases()) {
     const Parts p = parts(c, 5);
@@ -167,8 +170,7 @@ TEST_P(MultigridParts, shifts_of_both_masses_are_exact) {
   }
 }
 
-TEST_P(MultigridParts, even_odd_solves_of_the_coarse_operator_solve_it) {
-  if (GetParam() != Precision::double_precision) GTEST_SKIP() << "the outermost solve is in double";
+TEST_P(MultigridPartsInDouble, even_odd_solves_of_the_coarse_operator_solve_it) {
   for (const Case& c : cases())
     for (const SchurForm form : {SchurForm::symmetric, SchurForm::asymmetric}) {
       const Parts p = parts(c, 4);
@@ -182,8 +184,8 @@ TEST_P(MultigridParts, even_odd_solves_of_the_coarse_operator_solve_it) {
     }
 }
 
-TEST_P(MultigridParts, with_as_many_vectors_as_a_block_has_numbers_the_coarse_solution_is_the_fine_one) {
-  if (GetParam() != Precision::double_precision) GTEST_SKIP() << "the outermost solve is in double";
+TEST_P(MultigridPartsInDouble,
+       with_as_many_vectors_as_a_block_has_numbers_the_coarse_solution_is_the_fine_one) {
   Case c = cases()[1];
   c.params.mass = 0.3;
   const Parts p = parts(c, 96);
@@ -286,6 +288,7 @@ TEST(Multigrid, every_coarse_matrix_is_that_of_the_reference) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(in_double, MultigridPartsInDouble, testing::Values(Precision::double_precision));
 INSTANTIATE_TEST_SUITE_P(in_both_precisions, MultigridParts,
                          testing::Values(Precision::double_precision, Precision::single_precision),
                          [](const auto& info) { return std::string(name_of(info.param)); });

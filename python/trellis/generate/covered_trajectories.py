@@ -14,7 +14,7 @@ from ..runs.reporting import Reporter
 
 #: Relative errors of heat bath or accept step above this are warned about.
 _LARGE_RATIONAL_ERROR = 1e-4
-#: Of a trajectory that ends where its rational functions do not hold.
+#: A trajectory that ends where its rational functions do not hold is repeated this often at most.
 _MOST_REPEATS = 5
 
 

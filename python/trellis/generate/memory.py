@@ -27,7 +27,7 @@ _HEATBATH = 4.2
 _QUENCHED = 15.0
 #: Likewise with the link derivative and the vectors of a solve.
 _WITH_QUARKS = 20.5
-#: Of stout smearing: the chain rule, and each step.
+#: Stout smearing needs this for the chain rule, and for each step.
 _STOUT, _STOUT_STEP = 3.0, 3.0
 #: Copies in float of the gauge force, and of each stout step.
 _FLOAT, _FLOAT_STEP = 1.0, 2.0

@@ -11,9 +11,9 @@ from .trajectory_report import largest_change
 
 #: Beyond this a trajectory is practically never accepted.
 _LARGE_VIOLATION = 10.0
-#: So many in a row are no first steps from a start far from equilibrium, of which each run has some.
+#: This many in a row are no first steps from a start far from equilibrium, of which each run has some.
 _MANY_VIOLATIONS = 3
-#: Of heat bath and accept step: above, the bias of averages can be seen, and acceptance does not show it.
+#: With larger residuals of heat bath and accept step averages have a visible bias, which acceptance hides.
 _LARGE_RESIDUAL = 1e-6
 
 

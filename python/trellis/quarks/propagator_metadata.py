@@ -15,7 +15,7 @@ from ..ground.version import conventions_version
 
 #: Spin basis of all arrays and files.
 GAMMA_BASIS = "DeGrand-Rossi"
-#: What the attribute `kind` of a file says of quarks with spin, and of staggered ones.
+#: The attribute `kind` of a file says this of quarks with spin, and of staggered ones.
 SPIN_KIND, STAGGERED_KIND = "propagator", "staggered_propagator"
 #: Numbers that a site has.
 _NUMBERS = {SPIN_KIND: 144, STAGGERED_KIND: 9}

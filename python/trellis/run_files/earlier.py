@@ -15,7 +15,7 @@ from ..ground.version import run_file_language
 from .quarks import word_to_phase
 from .writing import toml_value
 
-#: What is said once where a record was translated.
+#: The notice appears once where a record was translated.
 TRANSLATED = "its run file is in an earlier language, and is translated"
 
 _Path = tuple[str | int, ...]

@@ -25,7 +25,7 @@ from .common import (
 
 #: Of the coefficients of domain walls; 1.5 and 0.5 are usual, and far from them nothing converges.
 LARGEST_COEFFICIENT = 100.0
-#: Of staggered flavours: squares of smaller masses, and their ratios to the spectrum, leave double precision.
+#: Squares of smaller staggered masses, and their ratios to the spectrum, leave double precision.
 SMALLEST_MASS = 1e-150
 #: The diagonal of a Wilson operator is at least this in size: it is what rounding leaves of zero, and more.
 _LEAST_DIAGONAL = 1e-12

@@ -19,13 +19,13 @@ SolverSpec coarse_solver(const MultigridParams& params, double tolerance) {
   return EvenOddSpec{gcr};
 }
 
-/// Of P or P^dagger.
+/// One P^dagger and one P, each with both parities of the coarse field moved between lanes and sites.
 Cost transfer_cost(const Prolongator& P, int columns) {
   const Lattice& fine = *P.fine_lattice();
   const double real = double(element_bytes(P.columns().precision()));
-  Cost cost = cost_of(double(fine.volume()) * 96 * P.vectors() * columns,
-                      double(fine.volume()) * real * 24 * (P.vectors() + columns));
-  cost.launches = 4;
+  Cost cost = cost_of(double(fine.volume()) * 2 * 96 * P.vectors() * columns,
+                      double(fine.volume()) * real * 2 * 24 * (P.vectors() + columns));
+  cost.launches = 7;
   return cost;
 }
 
@@ -76,7 +76,7 @@ void TwoLevelCycle::apply(SpinorField& z, const SpinorField& r, SolveCost& cost)
   book(profile.smoother);
   ++profile.cycles;
   profile.columns += r.rhs();
-  cost += 2 * transfer_cost(P_, r.rhs());
+  cost += transfer_cost(P_, r.rhs());
   cost.add_applications(*fine_, r.rhs(), 1);
   cost.add_linear_algebra(r, 6, 4, 2, 0);
 }

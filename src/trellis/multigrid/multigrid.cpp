@@ -3,6 +3,7 @@
 #include "trellis/base/error.hpp"
 #include "trellis/field/storage/same_links.hpp"
 #include "trellis/multigrid/multigrid_setup.hpp"
+#include "trellis/solver/krylov_recipe.hpp"
 #include "trellis/solver/methods/cg.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/gcr.hpp"
@@ -146,9 +147,7 @@ class MultigridRecipe final : public SolverRecipe {
                          l.records_history, l.fallback,  l.iterations,     l.tightened};
   }
   std::optional<SolverSpec> surer() const override {
-    CgSpec cg;
-    cg.tolerance = spec_.tolerance;
-    return EvenOddSpec{MixedPrecisionSpec{cg, Precision::single_precision}};
+    return EvenOddSpec{MixedPrecisionSpec{with_limits(CgSpec{}, limits()), Precision::single_precision}};
   }
   std::optional<Precision> storage() const override { return spec_.multigrid->params().storage; }
   SolveReport solve(const OperatorCopies& A, SpinorField& x, const SpinorField& b) const override {
