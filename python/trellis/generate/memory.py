@@ -20,7 +20,7 @@ from ..run_files.valence import ValenceQuark
 from ..runs.setup import gauge_field_bytes
 
 #: Interpreter, libraries and tables, without and with quarks (mpmath).
-_PROCESS, _PROCESS_WITH_QUARKS = 76 << 20, 84 << 20
+_PROCESS, _PROCESS_WITH_QUARKS = 78 << 20, 88 << 20
 #: The numbers below count gauge fields. The heat bath keeps the links from before an update, too.
 _HEATBATH = 4.2
 #: Links, momenta, forces, staples, copies while files are written.

@@ -13,8 +13,8 @@ LARGEST_BUFFER = 256 << 20
 
 
 def show_bytes(count: float) -> str:
-    """ "1.50 GiB", or "1.5 MiB" below a tenth of a GiB."""
-    return f"{count / 2**30:.2f} GiB" if count >= 0.1 * 2**30 else f"{count / 2**20:.1f} MiB"
+    """Return "1.50 GiB", or "163.8 MiB" below one GiB: a statement is not rounded below what a run takes."""
+    return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"
 
 
 @lru_cache(maxsize=16)

@@ -193,7 +193,7 @@ def test_commands_speak_where_the_terminal_has_no_size(tmp_path: Path, size: str
 
 
 def test_bytes_are_shown_in_their_unit() -> None:
-    assert [show_bytes(n * 2**20) for n in (0.5, 100, 512)] == ["0.5 MiB", "100.0 MiB", "0.50 GiB"]
+    assert [show_bytes(n * 2**20) for n in (0.5, 163.84, 1536)] == ["0.5 MiB", "163.8 MiB", "1.50 GiB"]
 
 
 @pytest.mark.parametrize("flops, is_above", [(1.5e9, False), (3e9, True)])
