@@ -29,7 +29,11 @@ void bind_multigrid(nb::module_& m) {
           [](MultigridParams& p, const Coord& block) { p.block = block; })
       .def_rw("vectors", &MultigridParams::vectors)
       .def_rw("sweeps", &MultigridParams::sweeps)
+      .def_prop_rw(
+          "smoother", [](const MultigridParams& p) { return std::string(name_of(p.smoother)); },
+          [](MultigridParams& p, const std::string& name) { p.smoother = smoother_by_name(name); })
       .def_rw("smoothing", &MultigridParams::smoothing)
+      .def_rw("block_iterations", &MultigridParams::block_iterations)
       .def_rw("coarse_tolerance", &MultigridParams::coarse_tolerance)
       .def_rw("setup_coarse_tolerance", &MultigridParams::setup_coarse_tolerance)
       .def_rw("coarse_iterations", &MultigridParams::coarse_iterations)
@@ -45,6 +49,7 @@ void bind_multigrid(nb::module_& m) {
   nb::class_<Multigrid, Prepared>(m, "Multigrid")
       .def_prop_ro("block", [](const Multigrid& g) { return g.params().block; })
       .def_prop_ro("vectors", [](const Multigrid& g) { return g.params().vectors; })
+      .def_prop_ro("smoother", [](const Multigrid& g) { return std::string(name_of(g.params().smoother)); })
       .def_prop_ro("residuals", [](const Multigrid& g) { return g.report().residual; })
       .def_prop_ro("worst_residual", [](const Multigrid& g) { return g.report().worst_residual; })
       .def_prop_ro("condition", [](const Multigrid& g) { return g.report().condition; })

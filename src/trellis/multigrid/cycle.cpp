@@ -1,6 +1,7 @@
 #include "trellis/multigrid/cycle.hpp"
 
 #include "trellis/base/clock.hpp"
+#include "trellis/multigrid/schwarz.hpp"
 #include "trellis/solver/methods/even_odd.hpp"
 #include "trellis/solver/methods/gcr.hpp"
 #include "trellis/solver/methods/mixed_precision.hpp"
@@ -31,9 +32,14 @@ Cost transfer_cost(const Prolongator& P, int columns) {
 
 }  // namespace
 
-SolverSpec smoother(int steps, Precision storage) {
+SolverSpec smoother(const MultigridParams& params, int smoothing, Precision storage) {
+  if (params.smoother == MultigridSmoother::schwarz)
+    return SchwarzSpec{.block = params.schwarz_block,
+                       .cycles = smoothing,
+                       .iterations = params.block_iterations,
+                       .storage = storage};
   MrSpec mr;
-  mr.iterations = steps;
+  mr.iterations = smoothing;
   if (is_16_bit(storage)) return EvenOddSpec{MixedPrecisionSpec{mr, storage}};
   return EvenOddSpec{mr};
 }
@@ -46,7 +52,8 @@ TwoLevelCycle::TwoLevelCycle(const OperatorCopies& fine, const Prolongator& P, c
       coarse_solver_{coarse_solver(params, use == CycleUse::setup ? params.setup_coarse_tolerance
                                                                   : params.coarse_tolerance)
                          ->inside(coarse, columns)},
-      smoother_{smoother(params.smoothing, use == CycleUse::setup ? params.storage : params.smoother_storage)
+      smoother_{smoother(params, params.smoothing,
+                         use == CycleUse::setup ? params.storage : params.smoother_storage)
                     ->inside(fine, columns)},
       coarse_residual_{P.make_coarse_field(columns)},
       coarse_solution_{SiteField::like(coarse_residual_)},

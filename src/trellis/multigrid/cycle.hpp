@@ -26,7 +26,8 @@ class TwoLevelCycle final : public ApproximateInverse {
   MultigridProfile* profile_;  ///< may be null
 };
 
-/// z ~ M^-1 r by even-odd minimal residual from zero.
-SolverSpec smoother(int steps, Precision storage = Precision::single_precision);
+/// z ~ M^-1 r from zero by so many Schwarz cycles, or steps of even-odd minimal residual.
+/// @pre params is complete
+SolverSpec smoother(const MultigridParams& params, int smoothing, Precision storage);
 
 }  // namespace trellis

@@ -73,6 +73,24 @@ bool are_alike(const WilsonParams& a, const WilsonParams& b) {
 
 }  // namespace
 
+const char* name_of(MultigridSmoother smoother) {
+  switch (smoother) {
+    case MultigridSmoother::schwarz:
+      return "sap";
+    case MultigridSmoother::minimal_residual:
+      return "mr";
+    default:
+      return "auto";
+  }
+}
+
+MultigridSmoother smoother_by_name(const std::string& name) {
+  for (const auto smoother :
+       {MultigridSmoother::by_rule, MultigridSmoother::schwarz, MultigridSmoother::minimal_residual})
+    if (name == name_of(smoother)) return smoother;
+  throw BadArgument(message("multigrid has the smoothers auto, sap and mr, not ", name));
+}
+
 Multigrid::Multigrid(MultigridParams params, WilsonMatrixPtr matrix,
                      std::shared_ptr<const Prolongator> prolongator, CoarseMatrixPtr coarse,
                      MultigridSetupReport report)

@@ -14,11 +14,21 @@
 
 namespace trellis {
 
+/// What follows the coarse correction in a cycle: the Schwarz method, or even-odd minimal residual on the
+/// whole lattice. The rule takes the first on CPUs where the lattice has blocks for it, else the second.
+enum class MultigridSmoother { by_rule, schwarz, minimal_residual };
+/// "auto", "sap" and "mr". @throws BadArgument: another name
+const char* name_of(MultigridSmoother smoother);
+MultigridSmoother smoother_by_name(const std::string& name);
+
 struct MultigridParams {
   Coord block{0, 0, 0, 0};  ///< extents of aggregates; 0: the legal ones that are nearest to 4
   int vectors = 20;         ///< test vectors
   int sweeps = 3;           ///< of the set-up with the present cycle
-  int smoothing = 6;        ///< steps of even-odd minimal residual after the coarse correction
+  MultigridSmoother smoother = MultigridSmoother::by_rule;
+  int smoothing = 0;         ///< Schwarz cycles, or steps of minimal residual; 0: 3 of those, 6 of these
+  int block_iterations = 4;  ///< steps of minimal residual in a Schwarz block
+  Coord schwarz_block{0, 0, 0, 0};  ///< 0: that of the aggregates where it is even, else one near to 4
   double coarse_tolerance = 0.2, setup_coarse_tolerance = 0.2;
   int coarse_iterations = 60, coarse_restart = 16;
   Precision storage = Precision::single_precision;  ///< of the test vectors and of the work inside

@@ -11,14 +11,15 @@
 #include "trellis/field/many_fields.hpp"
 #include "trellis/field/storage/on_host.hpp"
 #include "trellis/multigrid/galerkin.hpp"
+#include "trellis/multigrid/schwarz.hpp"
 #include "trellis/solver/solver_recipe.hpp"
 
 namespace trellis {
 
 namespace {
 
-/// Passes over random vectors, with so many steps of minimal residual each.
-constexpr int first_smoothings[] = {4, 8, 12};
+/// Passes over random vectors, with so many steps of minimal residual each, or so many Schwarz cycles.
+constexpr int first_steps[] = {4, 8, 12}, first_cycles[] = {1, 2, 3};
 constexpr int vectors_at_a_time = 4;
 /// What a column keeps at least of its |v|^2 beside the columns before it, in each aggregate.
 constexpr double least_independent = 1e-9;
@@ -45,6 +46,22 @@ WilsonMatrixPtr in_fitting_lanes(const WilsonMatrix& M, const MultigridParams& p
   return std::make_shared<WilsonMatrix>(*M.gauge_field(), M.params(), choice);
 }
 
+/// Fills in what the parameters leave to the rules.
+void choose_smoother(MultigridParams& params, const WilsonMatrix& M) {
+  const Geometry& g = M.lattice().geometry();
+  Coord& block = params.schwarz_block;
+  const bool is_asked = params.smoother == MultigridSmoother::schwarz;
+  if (params.smoother != MultigridSmoother::minimal_residual) {
+    if (is_asked) require_host(M.choice().backend, no_schwarz_on_gpus);
+    const bool takes_schwarz = is_asked || (M.choice().backend == Backend::cpu && has_schwarz_blocks(g));
+    params.smoother = takes_schwarz ? MultigridSmoother::schwarz : MultigridSmoother::minimal_residual;
+    if (takes_schwarz && block == Coord{0, 0, 0, 0})
+      block = block_order_error(g, params.block).empty() ? params.block : choose_schwarz_block(g);
+  }
+  if (params.smoother == MultigridSmoother::minimal_residual) block = {0, 0, 0, 0};
+  if (params.smoothing == 0) params.smoothing = params.smoother == MultigridSmoother::schwarz ? 3 : 6;
+}
+
 MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
   if (!launches_can_be_cut(M.choice().backend))
     throw NotAvailable(message("multigrid is set up on CPUs so far, and this operator's fields lie on ",
@@ -52,9 +69,9 @@ MultigridParams checked(const WilsonMatrix& M, MultigridParams params) {
   TRELLIS_REQUIRE(!is_16_bit(params.storage), "multigrid keeps its vectors in double or single, not in ",
                   name_of(params.storage));
   TRELLIS_REQUIRE(params.sweeps >= 0, "multigrid needs 0 or more sweeps of its set-up, not ", params.sweeps);
-  TRELLIS_REQUIRE(params.smoothing >= 1, "multigrid needs at least one smoothing step, not ",
-                  params.smoothing);
+  TRELLIS_REQUIRE(params.smoothing >= 0, "multigrid needs smoothing, not ", params.smoothing, " steps of it");
   params.block = block_of(M, params);
+  choose_smoother(params, M);
   return params;
 }
 
@@ -139,8 +156,11 @@ void MultigridSetup::replace_in_parts(SpinorField& vectors, const Make& make) {
 
 void MultigridSetup::smooth(SpinorField& vectors) {
   const Stopwatch watch;
-  for (const int steps : first_smoothings)
-    replace_in_parts(vectors, [&](int columns) { return smoother(steps)->inside(fine_, columns); });
+  const bool is_schwarz = params_.smoother == MultigridSmoother::schwarz;
+  for (const int smoothing : is_schwarz ? first_cycles : first_steps)
+    replace_in_parts(vectors, [&](int columns) {
+      return smoother(params_, smoothing, params_.storage)->inside(fine_, columns);
+    });
   report_.seconds_of_smoothing += watch.seconds();
 }
 

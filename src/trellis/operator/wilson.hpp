@@ -49,6 +49,15 @@ class WilsonMatrix {
   /// A is a real number, which commutes with H.
   bool has_real_diagonal() const { return !clover_ && params_.twisted_mass == 0; }
 
+  /// The parts of A and A^-1, 72 reals a site in the storage of the hop, null where there are none. With a
+  /// twisted mass and a clover term A^-1 = C - i mu gamma5 B has two.
+  const SpinorField* clover() const { return clover_.get(); }
+  const SpinorField* clover_inverse() const { return clover_inverse_.get(); }
+  const SpinorField* twisted_inverse() const { return twisted_inverse_.get(); }
+  /// Without a clover term: a + i b stands for a + i b gamma5.
+  std::complex<double> diagonal(bool is_dagger) const;
+  std::complex<double> inverse_diagonal(bool is_dagger) const;
+
   /// Launches of A or A^-1 beside a hop.
   int diagonal_launches() const { return can_fuse_diagonal() ? 0 : 1; }
   /// Of one A or A^-1, per site, and the bytes of its reals.
@@ -65,8 +74,6 @@ class WilsonMatrix {
                  bool is_dagger) const;
   void run(SpinorField& out, int parity, const SpinorField& in, const HopTask& task,
            Coefficients* norm2) const;
-  std::complex<double> diagonal(bool is_dagger) const;
-  std::complex<double> inverse_diagonal(bool is_dagger) const;
   std::shared_ptr<const GaugeField> U_;  ///< kept to build the matrix in other storages
   WilsonParams params_;
   std::shared_ptr<const HoppingTerm> hop_;

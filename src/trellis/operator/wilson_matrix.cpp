@@ -50,7 +50,7 @@ WilsonMatrix::WilsonMatrix(const GaugeField& U, const WilsonParams& params, cons
   const SpinorField A = trellis::clover_term(*U_, params);
   clover_ = in_storage(A, *hop_);
   if (params.twisted_mass == 0) {
-    clover_inverse_ = in_storage(clover_inverse(A, params), *hop_);
+    clover_inverse_ = in_storage(trellis::clover_inverse(A, params), *hop_);
   } else {
     const TwistedInverse inverse = twisted_clover_inverse(A, params);
     clover_inverse_ = in_storage(inverse.C, *hop_);

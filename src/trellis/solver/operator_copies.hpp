@@ -3,6 +3,7 @@
 /// is first asked for and shared by all solves with the same OperatorCopies.
 #include <map>
 #include <memory>
+#include <string>
 
 #include "trellis/base/precision.hpp"
 #include "trellis/field/schur_operator.hpp"
@@ -29,6 +30,13 @@ class OperatorCopies {
   const SchurOperator& as_schur() const { return *schur_; }
   /// Takes a copy that the caller has already. @pre copy is A in another storage
   OperatorCopies& provide(LinearOperatorPtr copy);
+  /// What a solver makes of this operator beside copies of it; the key says what, and with which parameters.
+  template <class T, class Make>
+  std::shared_ptr<const T> made(const std::string& key, const Make& make) const {
+    std::shared_ptr<const void>& found = made_[key];
+    if (!found) found = std::shared_ptr<const T>(make());
+    return std::static_pointer_cast<const T>(found);
+  }
 
  private:
   LinearOperatorPtr A_;
@@ -36,6 +44,7 @@ class OperatorCopies {
   Precision precision_;
   mutable std::map<Precision, std::unique_ptr<OperatorCopies>> in_storage_;
   mutable std::map<SchurForm, std::unique_ptr<OperatorCopies>> systems_;
+  mutable std::map<std::string, std::shared_ptr<const void>> made_;
 };
 
 }  // namespace trellis

@@ -1,0 +1,60 @@
+#pragma once
+/// Sites block by block: each block is a lattice of its own, with its lanes inside. The Schwarz method goes
+/// from block to block, and a block fits a core's own cache. Pure integer code.
+///
+/// Blocks of one colour follow those of the other. A site of kernels is a vector of lanes, and those of a
+/// block lie together: number block * inner().blocks() + its number in the block, for each parity.
+#include "trellis/lattice/site_layout.hpp"
+
+namespace trellis {
+
+class BlockOrder {
+ public:
+  /// @param lanes at most; fewer where they do not divide a block
+  /// @throws BadArgument: block_order_error() is not empty
+  BlockOrder(const Geometry& geometry, const Coord& block, int lanes);
+
+  const Geometry& geometry() const { return geometry_; }
+  const Coord& block() const { return inner_.geometry().lattice(); }
+  /// The order of sites inside any block. Legs that leave it lead around it.
+  const SiteLayout& inner() const { return inner_; }
+  int lanes() const { return inner_.lanes(); }
+  int blocks() const { return int(origins_.size()); }
+  /// Vectors of a parity, in all blocks of this rank.
+  int vectors() const { return blocks() * inner_.blocks(); }
+
+  /// The blocks first(colour) .. first(colour + 1) - 1 have a colour: 0 or 1, the parity of the coordinates
+  /// of the block on the lattice.
+  int first(int colour) const { return first_[colour]; }
+  const Coord& origin(int block) const { return origins_[size_t(block)]; }  ///< local coordinates
+  /// Local coordinates of a site.
+  Coord coord(int parity, int vector, int lane) const;
+
+  /// [block][leg]: the block behind a leg, or ~n where another rank has it, as number n of the face.
+  const std::vector<int32_t>& neighbours() const { return neighbours_; }
+  /// True where a leg of a block leads around the lattice.
+  bool is_at_boundary(int block, int leg) const;
+  /// Blocks of a colour at the face of this rank behind which a leg leads to another rank, in the order of
+  /// their other coordinates. Block n there and the neighbour's block with the number n face each other.
+  const std::vector<int32_t>& face(int colour, int leg) const { return faces_[colour][leg]; }
+  /// Vectors of a block, of a parity, from which a leg leaves it, and the number of each vector among them.
+  const std::vector<int32_t>& edge(int parity, int leg) const { return inner_.face(parity, leg); }
+  std::vector<int32_t> number_in_edge(int parity, int leg) const;
+
+  /// The vectors of a parity and lanes of a block, [k] = vector * lanes() + lane, in the lexicographic order
+  /// of its sites: the order in which sums go, whatever the lanes are.
+  std::vector<int32_t> in_order_of_sites(int parity) const;
+
+ private:
+  Geometry geometry_;
+  SiteLayout inner_;
+  Coord grid_;  ///< blocks of this rank in each direction
+  int first_[3] = {0, 0, 0};
+  std::vector<Coord> origins_;
+  std::vector<int32_t> neighbours_, faces_[2][legs];
+};
+
+/// Why a lattice has no such blocks, with the legal ones; empty where it has.
+std::string block_order_error(const Geometry& geometry, const Coord& block);
+
+}  // namespace trellis

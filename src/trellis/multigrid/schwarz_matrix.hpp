@@ -1,0 +1,60 @@
+#pragma once
+/// A Wilson-type operator, block by block: what the Schwarz method works with.
+#include <complex>
+
+#include "trellis/device/kernel_table.hpp"
+#include "trellis/kernels/multigrid/block_call.hpp"
+#include "trellis/multigrid/block_field.hpp"
+#include "trellis/operator/wilson.hpp"
+
+namespace trellis {
+
+class SchwarzMatrix {
+ public:
+  /// A copy of M's links and clover term in another order, in a storage.
+  /// @param lanes at most; 0: the vector width of this build
+  /// @throws BadArgument: the lattice has no such blocks; NotAvailable: M lies on a GPU
+  SchwarzMatrix(const WilsonMatrix& M, const Coord& block, Precision storage, int lanes = 0);
+  SchwarzMatrix(const SchwarzMatrix&) = delete;
+  SchwarzMatrix& operator=(const SchwarzMatrix&) = delete;
+
+  const BlockOrder& order() const { return order_; }
+  const LatticePtr& lattice_ptr() const { return lattice_; }
+  Precision storage() const { return storage_; }
+  size_t bytes() const;
+  /// Of a site, a solve's one Schur complement.
+  double diagonal_flops() const { return diagonal_flops_; }
+
+  /// Everything in a call but the fields.
+  BlockSolveCall solve_call() const;
+  BlockFaceCall face_call(int parity) const;
+  /// [vector][lane] of a parity: where the sites lie in a layout of fields. @pre of the same lattice
+  std::vector<int32_t> origins(const SiteLayout& layout, int parity) const;
+
+ private:
+  struct LegPhases {
+    alignas(64) double inside[16] = {}, outside[16] = {};
+    double coefficient = 1;
+    std::complex<double> boundary = 1;
+  };
+  void copy_links(const HopLinks& links);
+  void copy_terms(const WilsonMatrix& M);
+  RawStencil stencil(int parity, bool is_inside) const;
+
+  LatticePtr lattice_;
+  Precision storage_;
+  BlockOrder order_;
+  int link_reals_;
+  bool has_clover_;
+  std::complex<double> diagonal_, inverse_diagonal_;
+  double twist_, diagonal_flops_;
+  BlockField links_, clover_, inverse_, twisted_inverse_;
+  bool has_link_scales_ = false;
+  LegPhases legs_[legs];
+  std::vector<uint8_t> at_boundary_;
+  std::vector<int32_t> sums_;                      ///< the order of sums
+  std::vector<int32_t> number_in_edge_[2][legs];
+};
+using SchwarzMatrixPtr = std::shared_ptr<const SchwarzMatrix>;
+
+}  // namespace trellis
