@@ -26,7 +26,8 @@ double error_against_reference(const GaugeField& U, const SpinorField& r, const 
   for (int rhs = 0; rhs < r.rhs(); ++rhs) {
     const auto expected =
         schwarz.from_zero(reference::to_level(to_reference<Spinor<double>>(r, rhs)), cycles);
-    error = larger(error, relative_error(to_reference<Spinor<double>>(z, rhs), reference::to_spinors(expected)));
+    error =
+        larger(error, relative_error(to_reference<Spinor<double>>(z, rhs), reference::to_spinors(expected)));
   }
   return error;
 }
@@ -50,7 +51,8 @@ Result run(const GaugeField& U, Precision precision, int rhs, const Options& opt
   const OperatorCopies M(LinearOperatorPtr(
       std::make_shared<WilsonOperator>(U, params, KernelChoice{.precision = outside, .link_reals = 12})));
   const auto schwarz =
-      SolverSpec(SchwarzSpec{.block = block, .cycles = cycles, .iterations = iterations, .storage = precision})
+      SolverSpec(
+          SchwarzSpec{.block = block, .cycles = cycles, .iterations = iterations, .storage = precision})
           ->inside(M, rhs);
   SpinorField r = M->make_field(rhs), z = SpinorField::like(r);
   fill(r);
@@ -94,8 +96,7 @@ int bench(const Options& options) {
     for (const Precision precision : options.precisions)
       for (const int rhs : options.rhs) results.push_back(run(U, precision, rhs, options));
   }
-  return report(results, options,
-                {.in_double = 1e-12, .in_float = 1e-4, .in_half = 1e-2, .in_fp16 = 3e-2});
+  return report(results, options, {.in_double = 1e-12, .in_float = 1e-4, .in_half = 1e-2, .in_fp16 = 3e-2});
 }
 
 }  // namespace
@@ -103,5 +104,6 @@ int bench(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace trellis::bench;
-  return run_benchmark({"The Schwarz method: three cycles over blocks of 4^4.", defaults(), bench}, argc, argv);
+  return run_benchmark({"The Schwarz method: three cycles over blocks of 4^4.", defaults(), bench}, argc,
+                       argv);
 }

@@ -1,4 +1,5 @@
-/// The Schwarz method: cycles against the slow reference, and the bits that lanes and batches must not change.
+/// The Schwarz method: cycles against the slow reference, and the bits that lanes and batches must not
+/// change.
 #include "trellis/multigrid/schwarz.hpp"
 
 #include <gtest/gtest.h>
@@ -84,16 +85,16 @@ TEST_P(Schwarz, cycles_are_those_of_the_reference) {
   for (const Case& c : cases()) {
     const reference::Gauge U = test::random_gauge(c.extents, 9, 0.5);
     const WilsonOperator M(test::to_product(make_lattice(c.extents), U), c.params, {.precision = outside});
-    const auto level = std::make_shared<reference::WilsonLevel>(
-        reference::WilsonOperator(U, in_reference(c.params)));
+    const auto level =
+        std::make_shared<reference::WilsonLevel>(reference::WilsonOperator(U, in_reference(c.params)));
     const int iterations = 3;
     const reference::Schwarz expected(level, c.block, reference::BlockSolver::mr_even_odd, iterations);
     const reference::SpinorVector b = test::random_spinors(c.extents, 3);
     SpinorField r = M.make_field(1);
     test::to_product(r, b);
     for (const int count : {1, 3}) {
-      const SpinorField z = cycles_of(
-          M, {.block = c.block, .cycles = count, .iterations = iterations, .storage = storage}, r);
+      const SpinorField z =
+          cycles_of(M, {.block = c.block, .cycles = count, .iterations = iterations, .storage = storage}, r);
       EXPECT_LT(relative_error(test::to_reference(z), expected.from_zero(reference::to_level(b), count)),
                 tolerance)
           << c.name << ", " << count << " cycles";
@@ -149,7 +150,8 @@ TEST(SchwarzSolver, preconditions_gcr) {
 }
 
 TEST(SchwarzSolver, refuses_what_it_does_not_serve) {
-  const GaugeField U = test::to_product(make_lattice({4, 4, 4, 12}), test::random_gauge({4, 4, 4, 12}, 9, 0.2));
+  const GaugeField U =
+      test::to_product(make_lattice({4, 4, 4, 12}), test::random_gauge({4, 4, 4, 12}, 9, 0.2));
   const WilsonOperator M(U, {});
   SpinorField b = M.make_field(1), x = SpinorField::like(b);
   const auto message_of = [&](const SchwarzSpec& spec, const WilsonOperator& A) -> std::string {
@@ -163,7 +165,8 @@ TEST(SchwarzSolver, refuses_what_it_does_not_serve) {
   };
   EXPECT_NE(message_of({.block = {2, 2, 2, 3}}, M).find("odd extent"), std::string::npos);
   EXPECT_NE(message_of({.block = {2, 2, 2, 4}}, M).find("legal extents there: 2, 3, 6"), std::string::npos);
-  EXPECT_NE(message_of({.block = {2, 2, 2, 2}, .cycles = 0}, M).find("one or more cycles"), std::string::npos);
+  EXPECT_NE(message_of({.block = {2, 2, 2, 2}, .cycles = 0}, M).find("one or more cycles"),
+            std::string::npos);
   const WilsonOperator on_gpu(U, {}, {.backend = Backend::gpu_emulated});
   EXPECT_NE(message_of({.block = {2, 2, 2, 2}}, on_gpu).find("smoother = mr"), std::string::npos);
   EXPECT_THROW(solve(SchwarzSpec{}, M, x, b), BadArgument);

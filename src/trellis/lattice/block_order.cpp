@@ -28,7 +28,9 @@ std::string block_order_error(const Geometry& geometry, const Coord& block) {
 }
 
 BlockOrder::BlockOrder(const Geometry& geometry, const Coord& block, int lanes)
-    : geometry_{geometry}, inner_{Geometry(checked(geometry, block)), lanes}, grid_{blocks_of_rank(geometry, block)} {
+    : geometry_{geometry},
+      inner_{Geometry(checked(geometry, block)), lanes},
+      grid_{blocks_of_rank(geometry, block)} {
   const auto origin_of = [&](const Coord& at) {
     Coord x = at;
     for (int mu = 0; mu < Nd; ++mu) x[mu] *= block[mu];

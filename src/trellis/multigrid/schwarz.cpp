@@ -24,9 +24,7 @@ void dispatch_on_cpu(Precision storage, int lanes, F&& f) {
 }
 
 /// In which the kernels compute.
-Precision arithmetic(Precision storage) {
-  return is_16_bit(storage) ? Precision::single_precision : storage;
-}
+Precision arithmetic(Precision storage) { return is_16_bit(storage) ? Precision::single_precision : storage; }
 
 /// Of half spinors between ranks, as WilsonGhosts has them.
 int ghost_reals(Precision storage, int leg) {
@@ -57,10 +55,10 @@ Coord choose_schwarz_block(const Geometry& geometry) {
   Coord block{};
   for (int mu = 0; mu < Nd; ++mu) {
     block[mu] = even_extent(geometry, mu);
-    TRELLIS_REQUIRE(block[mu] != 0, "the lattice ", to_string(geometry.lattice()), " over ranks ",
-                    to_string(geometry.grid().extents()), " has no Schwarz blocks: in the direction ",
-                    "xyzt"[mu],
-                    " a rank has whole blocks of even extents up to 8, and the lattice an even number of them");
+    TRELLIS_REQUIRE(
+        block[mu] != 0, "the lattice ", to_string(geometry.lattice()), " over ranks ",
+        to_string(geometry.grid().extents()), " has no Schwarz blocks: in the direction ", "xyzt"[mu],
+        " a rank has whole blocks of even extents up to 8, and the lattice an even number of them");
   }
   return block;
 }
@@ -109,8 +107,8 @@ class SchwarzCycles::Faces {
   }
   void add_cost(Cost& cost) const {
     for (const Leg& of_leg : legs_)
-      cost.add_message({of_leg.leg / 2, of_leg.leg % 2 == 0 ? -1 : 1,
-                        double(of_leg.bytes[0] + of_leg.bytes[1])});
+      cost.add_message(
+          {of_leg.leg / 2, of_leg.leg % 2 == 0 ? -1 : 1, double(of_leg.bytes[0] + of_leg.bytes[1])});
     cost.launches += 2 * int64_t(legs_.size());
   }
 
@@ -123,7 +121,7 @@ class SchwarzCycles::Faces {
   void pack(const BlockField& field, const Leg& of_leg, int parity, char* buffer) const {
     const BlockOrder& order = matrix_.order();
     const std::vector<int32_t>&blocks = order.face(colour_, of_leg.leg ^ 1),
-                      &edge = order.edge(parity, of_leg.leg ^ 1);
+          &edge = order.edge(parity, of_leg.leg ^ 1);
     BlockFaceCall call = matrix_.face_call(parity);
     call.in = field.raw(parity);
     call.out = {buffer + size_t(parity) * of_leg.bytes[0], nullptr, columns_};
@@ -149,7 +147,10 @@ SchwarzCycles::SchwarzCycles(SchwarzMatrixPtr matrix, const SchwarzSpec& spec, S
                   "the Schwarz method needs one or more cycles and iterations in a block, not ", spec.cycles,
                   " and ", spec.iterations);
   const BlockOrder& order = matrix_->order();
-  for (int parity = 0; parity < 2; ++parity) origins_[parity] = matrix_->origins(*layout_, parity);
+  for (int parity = 0; parity < 2; ++parity) {
+    origins_[parity] = matrix_->origins(*layout_, parity);
+    if (layout_->lanes() == order.lanes()) groups_[parity] = block_groups(origins_[parity], order.lanes());
+  }
   const Precision storage = matrix_->storage();
   residual_ = BlockField(order, storage, spinor_reals, columns);
   solution_ = BlockField(order, storage, spinor_reals, columns);
@@ -172,6 +173,10 @@ void SchwarzCycles::copy(SpinorField& outside, const BlockField& blocks, bool is
     call.outside = outside.raw(parity).data;
     call.outside_lanes = layout_->lanes();
     call.origin = origins_[parity].data();
+    if (!groups_[parity].vectors.empty()) {
+      call.group_vectors = groups_[parity].vectors.data();
+      call.group_places = groups_[parity].places.data();
+    }
     call.slots = columns_;
     const SiteRange all(matrix_->order().vectors());
     dispatch_on_cpu(matrix_->storage(), matrix_->order().lanes(), [&]<class Layout, class Storage>() {
@@ -188,7 +193,7 @@ void SchwarzCycles::run_cycles() {
   call.slots = columns_;
   call.scratch = scratch_.data();
   call.scratch_bytes = scratch_bytes_;
-  const auto field = [](RawField (&to)[2], const BlockField& from) {
+  const auto field = [](RawField(&to)[2], const BlockField& from) {
     for (int parity = 0; parity < 2; ++parity) to[parity] = from.raw(parity);
   };
   field(call.residual, residual_);
@@ -276,7 +281,8 @@ class SchwarzRecipe final : public SolverRecipe {
   }
   std::unique_ptr<ApproximateInverse> inside(const OperatorCopies& A, int columns) const override {
     const auto* M = dynamic_cast<const WilsonOperator*>(&*A);
-    TRELLIS_REQUIRE(M, "the Schwarz method serves Wilson, clover and twisted-mass operators on all sites, not ",
+    TRELLIS_REQUIRE(M,
+                    "the Schwarz method serves Wilson, clover and twisted-mass operators on all sites, not ",
                     A->name(), ": it stands outside of even-odd preconditioning, which it has inside");
     SchwarzSpec spec = spec_;
     if (spec.block == Coord{0, 0, 0, 0}) spec.block = choose_schwarz_block(M->matrix()->lattice().geometry());
@@ -286,10 +292,10 @@ class SchwarzRecipe final : public SolverRecipe {
     const FieldSpec own = A->domain(1);
     const LatticePtr& lattice = A->domain_lattice();
     const bool is_plain = own.precision == arithmetic(spec.storage);
-    return std::make_unique<SchwarzCycles>(
-        matrix, spec,
-        is_plain ? SpinorField(lattice, own).layout_ptr() : lattice->layout(native_lanes(arithmetic(spec.storage))),
-        columns);
+    return std::make_unique<SchwarzCycles>(matrix, spec,
+                                           is_plain ? SpinorField(lattice, own).layout_ptr()
+                                                    : lattice->layout(native_lanes(arithmetic(spec.storage))),
+                                           columns);
   }
 
  private:

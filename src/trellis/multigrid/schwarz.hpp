@@ -27,7 +27,8 @@ Coord choose_schwarz_block(const Geometry& geometry);
 bool has_schwarz_blocks(const Geometry& geometry);
 /// What GPUs say.
 inline constexpr char no_schwarz_on_gpus[] =
-    "the Schwarz method works on CPUs, and this operator's fields lie on a GPU: smoother = mr takes its place "
+    "the Schwarz method works on CPUs, and this operator's fields lie on a GPU: smoother = mr takes its "
+    "place "
     "there";
 
 class SchwarzCycles final : public ApproximateInverse {
@@ -50,9 +51,10 @@ class SchwarzCycles final : public ApproximateInverse {
   SiteLayoutPtr layout_;
   int columns_;
   std::vector<int32_t> origins_[2];
+  BlockGroups groups_[2];
   BlockField residual_, solution_, step_;
   Memory scratch_;
-  size_t scratch_bytes_ = 0;  ///< of a thread
+  size_t scratch_bytes_ = 0;         ///< of a thread
   std::unique_ptr<Faces> faces_[2];  ///< by the colour of the blocks that send; null on one rank
   std::optional<SpinorField> converted_;
 };

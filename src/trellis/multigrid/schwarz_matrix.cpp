@@ -1,5 +1,7 @@
 #include "trellis/multigrid/schwarz_matrix.hpp"
 
+#include <map>
+
 #include "trellis/base/error.hpp"
 #include "trellis/device/launches.hpp"
 #include "trellis/device/threads.hpp"
@@ -66,6 +68,25 @@ BlockOrder order_of(const WilsonMatrix& M, const Coord& block, Precision storage
 }
 
 }  // namespace
+
+BlockGroups block_groups(const std::vector<int32_t>& origins, int lanes) {
+  BlockGroups groups;
+  std::map<int32_t, size_t> group_of;  // by the place of lane 0
+  for (size_t vector = 0; vector < origins.size() / size_t(lanes); ++vector) {
+    const int32_t* const at = &origins[vector * size_t(lanes)];
+    const int32_t lane = at[0] % lanes;
+    const auto [found, is_new] = group_of.try_emplace(at[0] / lanes, group_of.size());
+    const size_t first = found->second * size_t(lanes);
+    if (is_new) {
+      groups.vectors.resize(first + size_t(lanes), -1);
+      for (int i = 0; i < lanes; ++i) groups.places.push_back(at[i] / lanes);
+    }
+    for (int i = 0; i < lanes; ++i)
+      if (at[i] % lanes != lane || at[i] / lanes != groups.places[first + size_t(i)]) return {};
+    groups.vectors[first + size_t(lane)] = int32_t(vector);
+  }
+  return groups;
+}
 
 SchwarzMatrix::SchwarzMatrix(const WilsonMatrix& given, const Coord& block, Precision storage, int lanes)
     : lattice_{given.hop().lattice_ptr()},

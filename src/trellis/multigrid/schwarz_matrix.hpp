@@ -9,6 +9,13 @@
 
 namespace trellis {
 
+/// Vectors of blocks and blocks of a layout that hold the same sites: as many of each as there are lanes.
+struct BlockGroups {
+  std::vector<int32_t> vectors, places;  ///< [group][lane]; empty where there are no such groups
+};
+/// @param origins [vector][lane]: block * lanes + lane of a layout with as many lanes
+BlockGroups block_groups(const std::vector<int32_t>& origins, int lanes);
+
 class SchwarzMatrix {
  public:
   /// A copy of M's links and clover term in another order, in a storage.
@@ -52,7 +59,7 @@ class SchwarzMatrix {
   bool has_link_scales_ = false;
   LegPhases legs_[legs];
   std::vector<uint8_t> at_boundary_;
-  std::vector<int32_t> sums_;                      ///< the order of sums
+  std::vector<int32_t> sums_;  ///< the order of sums
   std::vector<int32_t> number_in_edge_[2][legs];
 };
 using SchwarzMatrixPtr = std::shared_ptr<const SchwarzMatrix>;

@@ -24,16 +24,16 @@ struct BlockSolveCall {
   RawField links[2];
   int link_reals = 12;
   bool has_clover = false;
-  RawField clover;                                       ///< A of even sites
-  RawField inverse;                                      ///< A^-1 of odd sites
-  RawField twisted_inverse;                              ///< and with a twisted mass: A^-1 = C - i mu g5 B
+  RawField clover;           ///< A of even sites
+  RawField inverse;          ///< A^-1 of odd sites
+  RawField twisted_inverse;  ///< and with a twisted mass: A^-1 = C - i mu g5 B
   double diagonal[2] = {1, 0}, inverse_diagonal[2] = {1, 0};  ///< without a clover term
-  double twist = 0;                                      ///< with one
+  double twist = 0;                                           ///< with one
   RawField residual[2], step[2], solution[2];
-  RawField arriving[2];         ///< the last steps of other blocks
-  bool has_arriving = false;    ///< there are any
-  bool is_odd_solved = false;   ///< the residual on odd sites is zero, whatever memory says
-  bool is_first = false;        ///< the solution is this step
+  RawField arriving[2];            ///< the last steps of other blocks
+  bool has_arriving = false;       ///< there are any
+  bool is_odd_solved = false;      ///< the residual on odd sites is zero, whatever memory says
+  bool is_first = false;           ///< the solution is this step
   const int32_t* order = nullptr;  ///< of even sites in sums: vector * lanes + lane
   int vectors = 0;                 ///< of a block and parity
   int iterations = 4, slots = 1;
@@ -55,10 +55,12 @@ struct BlockFaceCall {
 
 /// Spinors between the order of fields and that of blocks.
 struct BlockCopyCall {
-  RawField blocks;   ///< of one parity
+  RawField blocks;          ///< of one parity
   void* outside = nullptr;  ///< reals of the arithmetic, [block][slot][real][lane]
   int outside_lanes = 1;
   const int32_t* origin = nullptr;  ///< [vector][lane]: block * outside_lanes + lane
+  /// Groups of as many vectors as outside blocks, [group][lane], where a block is a lane outside; else null.
+  const int32_t *group_vectors = nullptr, *group_places = nullptr;
   int slots = 1;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 /// Spinors between the order of fields, in the numbers of the arithmetic, and that of blocks, in any storage.
+#include "trellis/algebra/lane_transpose.hpp"
 #include "trellis/kernels/multigrid/block_call.hpp"
 #include "trellis/view/structured.hpp"
 
@@ -66,6 +67,56 @@ class CopyFromBlocks : BlockCopy<Layout, Storage> {
       for (int i = 0; i < Base::reals; ++i) to[size_t(i) * size_t(this->lanes_)] = numbers[i][lane];
     }
   }
+};
+
+/// As many vectors of blocks as there are lanes, whose sites lie in as many vectors outside: where a block is
+/// one lane outside, and its lanes are as many as those.
+template <class Layout, class Storage>
+class CopyGroups {
+ public:
+  static constexpr int W = Layout::lanes, reals = 24;
+  using Array = SiteArray<Layout, Storage, reals>;
+  using Scalar = typename Array::Scalar;
+  using Real = typename Array::Real;
+  static constexpr bool is_legal = requires { typename Real::Vector; };
+
+  explicit CopyGroups(const BlockCopyCall& call)
+      : blocks_{call.blocks},
+        outside_{static_cast<Scalar*>(call.outside)},
+        vectors_{call.group_vectors},
+        places_{call.group_places},
+        slots_{call.slots} {}
+
+  void to_blocks(int group, int slot) const requires is_legal {
+    Real all[W][reals];
+    for (int k = 0; k < reals; ++k) {
+      Real r[W];
+      unroll<W>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = load_real<Real>(address(group, i, slot, k)); });
+      transpose(r);
+      unroll<W>([&](auto i) TRELLIS_INLINE_LAMBDA { all[i][k] = r[i]; });
+    }
+    for (int i = 0; i < W; ++i) blocks_.store(vectors_[size_t(group) * W + size_t(i)], slot, all[i]);
+  }
+  void from_blocks(int group, int slot) const requires is_legal {
+    Real all[W][reals];
+    for (int i = 0; i < W; ++i) blocks_.load(vectors_[size_t(group) * W + size_t(i)], slot, all[i]);
+    for (int k = 0; k < reals; ++k) {
+      Real r[W];
+      unroll<W>([&](auto i) TRELLIS_INLINE_LAMBDA { r[i] = all[i][k]; });
+      transpose(r);
+      unroll<W>([&](auto i) TRELLIS_INLINE_LAMBDA { store_real(address(group, i, slot, k), r[i]); });
+    }
+  }
+
+ private:
+  Scalar* address(int group, int i, int slot, int k) const {
+    const size_t block = size_t(places_[size_t(group) * W + size_t(i)]);
+    return outside_ + ((block * size_t(slots_) + size_t(slot)) * reals + size_t(k)) * W;
+  }
+  Array blocks_;
+  Scalar* outside_;
+  const int32_t *vectors_, *places_;
+  int slots_;
 };
 
 }  // namespace trellis

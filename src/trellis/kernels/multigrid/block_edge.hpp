@@ -32,6 +32,17 @@ class BlockEdge {
       phase_[leg] = {Scalar(call.boundary[leg][0]), Scalar(call.boundary[leg][1])};
   }
 
+  /// f(vector, leg) for the vectors of a parity in neighbours on this rank from which legs arrive.
+  template <class F>
+  void for_each_neighbour(int block, int parity, const F& f) const {
+    for (int leg = 0; leg < 8; ++leg) {
+      const int there = neighbours_[8 * size_t(block) + size_t(leg)];
+      if (there < 0) continue;
+      for (int vector = 0; vector < vectors_; ++vector)
+        if (number_in_edge_[parity][leg ^ 1][vector] >= 0) f(there * vectors_ + vector, leg);
+    }
+  }
+
   /// The sum of the legs that arrive at one vector of a block from other blocks.
   TRELLIS_SITE_FN Spinor<Real> sum(int parity, int block, int vector, int slot) const {
     Spinor<Real> sum;
@@ -51,21 +62,23 @@ class BlockEdge {
   using Ghosts = WilsonGhosts<Layout, Storage>;
 
   template <int mu>
-  TRELLIS_EDGE_FN HalfSpinor<Real> forward(int parity, int block, int vector, int slot) const {
+  TRELLIS_SITE_FN HalfSpinor<Real> forward(int parity, int block, int vector, int slot) const {
     constexpr int leg = 2 * mu;
     const int there = neighbours_[8 * size_t(block) + leg], from = 1 - parity;
     decltype(projected_half<mu>(in_[0], 0, 0, Scalar(1))) half;
     if (there < 0)
-      from_ghost(half, ahead_[from][mu].load(ghost_index(there, from, leg, other_side(parity, vector, leg)), slot));
+      from_ghost(half,
+                 ahead_[from][mu].load(ghost_index(there, from, leg, other_side(parity, vector, leg)), slot));
     else
-      half = projected_half<mu>(in_[from], there * vectors_ + other_side(parity, vector, leg), slot, Scalar(-1));
+      half =
+          projected_half<mu>(in_[from], there * vectors_ + other_side(parity, vector, leg), slot, Scalar(-1));
     move_lanes(half, parity, leg);
     HalfSpinor<Real> h = multiply(links_[parity].rows(block * vectors_ + vector, mu), half);
     finish(h, parity, block, leg);
     return h;
   }
   template <int mu>
-  TRELLIS_EDGE_FN HalfSpinor<Real> backward(int parity, int block, int vector, int slot) const {
+  TRELLIS_SITE_FN HalfSpinor<Real> backward(int parity, int block, int vector, int slot) const {
     constexpr int leg = 2 * mu + 1;
     const int there = neighbours_[8 * size_t(block) + leg], from = 1 - parity;
     const int side = other_side(parity, vector, leg);
@@ -101,9 +114,8 @@ class BlockEdge {
     stencil_[parity].apply_real_phase(h, leg);
     if (at_boundary_[8 * size_t(block) + leg]) {
       const Complex<Real> z{Real(phase_[leg].re), Real(phase_[leg].im)};
-      unroll<2 * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
-        h.s[k / Nc].c[k % Nc] = z * h.s[k / Nc].c[k % Nc];
-      });
+      unroll<2 * Nc>([&](auto k)
+                         TRELLIS_INLINE_LAMBDA { h.s[k / Nc].c[k % Nc] = z * h.s[k / Nc].c[k % Nc]; });
     }
     stencil_[parity].apply_coefficient(h, leg);
   }
@@ -147,8 +159,8 @@ class BlockFace {
  private:
   template <int mu>
   TRELLIS_SITE_FN void send(int index, int slot) const {
-    const int vector = call_.blocks[index / call_.edge_vectors] * call_.vectors +
-                       call_.edge[index % call_.edge_vectors];
+    const int vector =
+        call_.blocks[index / call_.edge_vectors] * call_.vectors + call_.edge[index % call_.edge_vectors];
     if (call_.leg % 2 == 0)
       ahead_.store(index, slot, to_ghost(projected_half<mu>(in_, vector, slot, Scalar(-1))));
     else

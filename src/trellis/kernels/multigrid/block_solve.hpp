@@ -56,6 +56,37 @@ class BlockScratch {
   int vectors_;
 };
 
+/// Asks for what the next block needs, a few cache lines with every hop of this one: a block is in the cache
+/// when its turn comes, and memory has the time of a whole solve to bring it there.
+class BlockAhead {
+ public:
+  void add(const void* begin, size_t bytes) {
+    if (begin == nullptr || count_ == most) return;
+    ranges_[count_].begin = static_cast<const char*>(begin);
+    ranges_[count_++].lines = int((bytes + 63) / 64);
+    lines_ += int((bytes + 63) / 64);
+  }
+  /// Spreads the lines evenly over so many calls of ask().
+  void spread(int calls) { quota_ = (lines_ + calls - 1) / calls; }
+  void ask() {
+    for (int n = quota_; n > 0 && range_ < count_; --n) {
+      __builtin_prefetch(ranges_[range_].begin + size_t(line_) * 64, 0, 2);
+      if (++line_ == ranges_[range_].lines) {
+        line_ = 0;
+        ++range_;
+      }
+    }
+  }
+
+ private:
+  static constexpr int most = 160;
+  struct Range {
+    const char* begin;
+    int lines;
+  } ranges_[most];
+  int count_ = 0, lines_ = 0, quota_ = 0, range_ = 0, line_ = 0;
+};
+
 template <class Layout, class Storage, int LinkReals>
 class BlockSolve {
  public:
@@ -66,8 +97,16 @@ class BlockSolve {
   explicit BlockSolve(const BlockSolveCall& call)
       : call_{call}, edge_{call.edge, call.links, call.arriving, call.vectors} {}
 
-  void operator()(int block, int slot, void* scratch) const {
-    const Block b = part(block, slot, scratch);
+  /// All right-hand sides of a block; the next one is asked for, unless it is -1.
+  void operator()(int block, int next, void* scratch) const {
+    BlockAhead ahead;
+    if (next >= 0) ask_for_block(ahead, next);
+    for (int slot = 0; slot < call_.slots; ++slot) solve(block, slot, scratch, ahead);
+  }
+
+ private:
+  void solve(int block, int slot, void* scratch, BlockAhead& ahead) const {
+    const Block b = part(block, slot, scratch, ahead);
     if (call_.has_arriving) {
       arrive(block, slot, 0, b.residual[0]);
       arrive(block, slot, 1, b.residual[1]);
@@ -77,7 +116,6 @@ class BlockSolve {
     finish(b);
   }
 
- private:
   using Scratch = BlockScratch<Layout, Storage>;
   using Hop = WilsonHop<Layout, Storage, LinkReals>;
 
@@ -85,12 +123,46 @@ class BlockSolve {
   struct Block {
     RawField links[2], clover, inverse, twisted_inverse, residual[2], step[2], solution[2], q, t;
     Scalar *qp_re, *qp_im, *qq;
+    BlockAhead* ahead;
   };
 
-  Block part(int block, int slot, void* scratch) const {
+  template <int N>
+  void add_part(BlockAhead& ahead, const RawField& field, int first, int vectors) const {
+    const RawField part = field_from<Layout, Storage, N>(field, first);
+    const size_t numbers = size_t(vectors) * size_t(field.slots) * size_t(Layout::lanes);
+    ahead.add(part.data, numbers * N * sizeof(typename StorageTraits<Storage>::element));
+    if (part.scale != nullptr) ahead.add(part.scale, numbers * sizeof(float));
+  }
+  void ask_for_block(BlockAhead& ahead, int block) const {
+    const int first = block * call_.vectors;
+    for (int parity = 0; parity < 2; ++parity) {
+      add_part<24>(ahead, call_.residual[parity], first, call_.vectors);
+      if (call_.has_arriving)
+        edge_.for_each_neighbour(block, parity, [&](int vector, int leg) {
+          add_part<24>(ahead, call_.arriving[parity], vector, 1);
+          if (leg % 2 == 1)
+            ahead.add(field_from<Layout, Storage, LinkReals>(call_.links[parity], vector, leg / 2).data,
+                      sizeof(typename StorageTraits<Storage>::element) * LinkReals * size_t(Layout::lanes));
+        });
+      add_part<LinkReals>(ahead, call_.links[parity], first, call_.vectors);
+    }
+    if (call_.has_clover) {
+      add_part<72>(ahead, call_.inverse, first, call_.vectors);
+      add_part<72>(ahead, call_.clover, first, call_.vectors);
+      if (call_.twist != 0) add_part<72>(ahead, call_.twisted_inverse, first, call_.vectors);
+    }
+    for (int parity = 0; parity < 2; ++parity) {
+      add_part<24>(ahead, call_.solution[parity], first, call_.vectors);
+      if (!call_.is_first) add_part<24>(ahead, call_.step[parity], first, call_.vectors);
+    }
+    ahead.spread((2 * call_.iterations + 2) * call_.vectors * call_.slots);
+  }
+
+  Block part(int block, int slot, void* scratch, BlockAhead& ahead) const {
     const int first = block * call_.vectors;
     const Scratch own(scratch, call_.vectors);
     Block b;
+    b.ahead = &ahead;
     for (int parity = 0; parity < 2; ++parity) {
       b.links[parity] = field_from<Layout, Storage, LinkReals>(call_.links[parity], first);
       b.residual[parity] = field_from<Layout, Storage, 24>(call_.residual[parity], first, slot);
@@ -100,8 +172,7 @@ class BlockSolve {
     if (call_.has_clover) {
       b.clover = field_from<Layout, Storage, 72>(call_.clover, first);
       b.inverse = field_from<Layout, Storage, 72>(call_.inverse, first);
-      if (call_.twist != 0)
-        b.twisted_inverse = field_from<Layout, Storage, 72>(call_.twisted_inverse, first);
+      if (call_.twist != 0) b.twisted_inverse = field_from<Layout, Storage, 72>(call_.twisted_inverse, first);
     }
     b.q = own.field(0);
     b.t = own.field(1);
@@ -148,9 +219,12 @@ class BlockSolve {
     call.out = out;
     return call;
   }
-  void run(const WilsonHopCall& call) const {
+  void run(const Block& b, const WilsonHopCall& call) const {
     const Hop hop(call);
-    for_each_vector([&](int vector) { hop(vector, 0); });
+    for_each_vector([&](int vector) {
+      b.ahead->ask();
+      hop(vector, 0);
+    });
   }
   /// out = [sum +] A^-1 in on odd sites, or A in on even ones. @pre has_twisted_clover()
   void twisted_clover(const Block& b, const RawField& out, const RawField& in, const RawField& sum,
@@ -189,14 +263,14 @@ class BlockSolve {
     call.x_term = SiteTerm::chiral_scalar;
     call.x_scalar[0] = 1;
     call.hop_scalar[0] = 0.5;
-    run(call);
+    run(b, call);
   }
 
   /// t = A^-1 H p
   void hop_to_odd(const Block& b) const {
     WilsonHopCall call = hop_call(b, 1, b.t, b.residual[0]);
     if (has_twisted_clover()) {
-      run(call);
+      run(b, call);
       return twisted_clover(b, b.t, b.t, {}, true);
     }
     if (call_.has_clover) {
@@ -205,14 +279,14 @@ class BlockSolve {
     } else {
       set(call.hop_scalar, call_.inverse_diagonal);
     }
-    run(call);
+    run(b, call);
   }
   /// q = A p - H t / 4
   void hop_to_even(const Block& b) const {
     WilsonHopCall call = hop_call(b, 0, b.q, b.t);
     call.hop_scalar[0] = -0.25;
     if (has_twisted_clover()) {
-      run(call);
+      run(b, call);
       return twisted_clover(b, b.q, b.residual[0], b.q, false);
     }
     call.x = b.residual[0];
@@ -223,7 +297,7 @@ class BlockSolve {
       call.x_term = SiteTerm::chiral_scalar;
       set(call.x_scalar, call_.diagonal);
     }
-    run(call);
+    run(b, call);
   }
 
   /// <q, p> / <q, q>
@@ -266,9 +340,8 @@ class BlockSolve {
       Spinor<Real> a = p.load(vector, 0);
       Spinor<Real> y;
       if (is_first) {
-        unroll<Ns * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
-          y.s[k / Nc].c[k % Nc] = plus * a.s[k / Nc].c[k % Nc];
-        });
+        unroll<Ns * Nc>([&](auto k)
+                            TRELLIS_INLINE_LAMBDA { y.s[k / Nc].c[k % Nc] = plus * a.s[k / Nc].c[k % Nc]; });
       } else {
         y = x.load(vector, 0);
         unroll<Ns * Nc>([&](auto k) TRELLIS_INLINE_LAMBDA {
@@ -292,7 +365,7 @@ class BlockSolve {
       call.x_term = SiteTerm::chiral_scalar;
       call.x_scalar[0] = 1;
       call.hop_scalar[0] = 0.5;
-      run(call);
+      run(b, call);
       twisted_clover(b, b.step[1], b.step[1], {}, true);
     } else {
       if (call_.has_clover) {
@@ -304,7 +377,7 @@ class BlockSolve {
         set(call.x_scalar, call_.inverse_diagonal);
         set(call.hop_scalar, call_.inverse_diagonal, 0.5);
       }
-      run(call);
+      run(b, call);
     }
     if (call_.is_first) return;  // the step is the solution
     for (int parity = 0; parity < 2; ++parity) {

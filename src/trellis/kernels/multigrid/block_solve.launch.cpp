@@ -13,7 +13,8 @@ void solve(const BlockSolveCall& call, const SiteRange& blocks) {
   const BlockSolve<Layout, Storage, LinkReals> kernel(call);
   launch::for_each_in_scratch(blocks.size(), [&](int index, int thread) {
     void* const scratch = static_cast<char*>(call.scratch) + size_t(thread) * call.scratch_bytes;
-    for (int slot = 0; slot < call.slots; ++slot) kernel(blocks.begin + index, slot, scratch);
+    const int block = blocks.begin + index;
+    kernel(block, block + 1 < blocks.end ? block + 1 : -1, scratch);
   });
 }
 [[noreturn]] void refuse(int link_reals) {
@@ -41,10 +42,24 @@ void launch_block_face(const BlockFaceCall& call, const SiteRange& vectors) {
 }
 template <class Layout, class Storage>
 void launch_copy_to_blocks(const BlockCopyCall& call, const SiteRange& vectors) {
+  using Groups = CopyGroups<Layout, Storage>;
+  if constexpr (Groups::is_legal)
+    if (call.group_vectors != nullptr) {
+      const Groups groups(call);
+      return launch::for_each_site(SiteRange(vectors.size() / Layout::lanes), call.slots,
+                                   [&](int group, int slot) { groups.to_blocks(group, slot); });
+    }
   launch::for_each_site(vectors, call.slots, CopyToBlocks<Layout, Storage>(call));
 }
 template <class Layout, class Storage>
 void launch_copy_from_blocks(const BlockCopyCall& call, const SiteRange& vectors) {
+  using Groups = CopyGroups<Layout, Storage>;
+  if constexpr (Groups::is_legal)
+    if (call.group_vectors != nullptr) {
+      const Groups groups(call);
+      return launch::for_each_site(SiteRange(vectors.size() / Layout::lanes), call.slots,
+                                   [&](int group, int slot) { groups.from_blocks(group, slot); });
+    }
   launch::for_each_site(vectors, call.slots, CopyFromBlocks<Layout, Storage>(call));
 }
 
