@@ -116,11 +116,15 @@ class CoarseFields {
 }  // namespace
 
 CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P) {
+  SpinorField image = SpinorField::like(P.columns());
+  return galerkin_product(M, P, image);
+}
+
+CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P, SpinorField& image) {
   const SpinorField& columns = P.columns();
   const WilsonParams& params = M.params();
   CoarseFields fields(P);
   SiteField links(P.coarse_lattice(), fields.spec(Nd)), diagonal(P.coarse_lattice(), fields.spec(1));
-  SpinorField image = SpinorField::like(columns);
   for (int parity = 0; parity < 2; ++parity) M.apply_diagonal(image, columns, parity, false);
   fields.add_to_diagonal(P.products_with(image, P.aggregates().all(), -1, false), 1.0, false);
   const ForwardLegs legs(*M.gauge_field(), columns);

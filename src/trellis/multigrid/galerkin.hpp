@@ -10,5 +10,7 @@ namespace trellis {
 /// aggregate are a part of A(X), with their adjoints g5 .. g5, those that leave it are F_mu(X). Collective.
 /// @pre M has the storage and the site order of P's columns, and P^dagger P = 1
 CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P);
+/// The same with a field like P's columns to work in.
+CoarseMatrixPtr galerkin_product(const WilsonMatrix& M, const Prolongator& P, SpinorField& workspace);
 
 }  // namespace trellis

@@ -91,20 +91,6 @@ void normalise(SpinorField& vectors) {
   combine(vectors, inverse, vectors, Coefficients(inverse.size(), 0.0), vectors);
 }
 
-/// Gram-Schmidt over the whole lattice, in the order of the vectors: else all would turn to the lowest mode.
-void orthogonalise(SpinorField& vectors) {
-  std::vector<SpinorField> columns;
-  for (int j = 0; j < vectors.rhs(); ++j) {
-    columns.push_back(with_columns(vectors, 1));
-    copy_columns(columns.back(), 0, vectors, j, 1);
-    const FieldList before = first_of(columns, size_t(j));
-    for (int pass = 0; pass < 2 && j > 0; ++pass)
-      subtract_each(columns.back(), dots_each(before, columns.back()), before);
-    normalise(columns.back());
-    copy_columns(vectors, j, columns.back(), 0, 1);
-  }
-}
-
 }  // namespace
 
 MultigridSetup::MultigridSetup(const WilsonMatrix& M, const MultigridParams& params)
@@ -164,6 +150,13 @@ void MultigridSetup::smooth(SpinorField& vectors) {
   report_.seconds_of_smoothing += watch.seconds();
 }
 
+/// Gram-Schmidt over the whole lattice, in the order of the vectors: else all would turn to the lowest mode.
+void MultigridSetup::orthogonalise(SpinorField& vectors) {
+  const Stopwatch watch;
+  prolongator_->mix(vectors, inverse_of_cholesky_factor(gram_).inverse);
+  report_.seconds_of_orthonormalisation += watch.seconds();
+}
+
 void MultigridSetup::improve(SpinorField& vectors) {
   const Stopwatch watch;
   const OperatorCopies coarse{LinearOperatorPtr(std::make_shared<CoarseOperator>(coarse_))};
@@ -175,7 +168,8 @@ void MultigridSetup::improve(SpinorField& vectors) {
 
 void MultigridSetup::record_residuals(const SpinorField& vectors) {
   double sum = 0, worst = 0;
-  SpinorField image = SpinorField::like(vectors);
+  if (!image_) image_.emplace(SpinorField::like(vectors));
+  SpinorField& image = *image_;
   fine_->apply(image, vectors);
   cost_.add_applications(*fine_, vectors.rhs(), 1);
   const Coefficients image2 = norm2_each(image), norm2 = norm2_each(vectors);
@@ -191,16 +185,16 @@ void MultigridSetup::record_residuals(const SpinorField& vectors) {
 void MultigridSetup::build(const SpinorField& vectors) {
   record_residuals(vectors);
   Stopwatch watch;
-  prolongator_ = std::make_shared<Prolongator>(vectors, params_.block, vectors.rhs());
+  if (!prolongator_) prolongator_ = std::make_shared<Prolongator>(vectors, params_.block, vectors.rhs());
   copy(prolongator_->columns(), vectors);
-  const double pivot = prolongator_->orthonormalise(least_independent);
+  const double pivot = prolongator_->orthonormalise(least_independent, &gram_);
   if (!(pivot > least_independent))
     throw NumericError(
         message("the set-up of multigrid: in some block a test vector has only ", pivot,
                 " of its square beside the vectors before it; fewer vectors or larger blocks help"));
   report_.seconds_of_orthonormalisation += watch.seconds();
   watch = Stopwatch();
-  coarse_ = galerkin_product(*matrix_, *prolongator_);
+  coarse_ = galerkin_product(*matrix_, *prolongator_, *image_);
   report_.seconds_of_coarse_operator += watch.seconds();
   report_.condition = coarse_->condition();
 }

@@ -18,6 +18,7 @@ class MultigridSetup {
  private:
   void fill_with_noise(SpinorField& vectors) const;
   void smooth(SpinorField& vectors);
+  void orthogonalise(SpinorField& vectors);
   void improve(SpinorField& vectors);
   void build(const SpinorField& vectors);
   void sweep(SpinorField& vectors, int sweeps);
@@ -33,6 +34,8 @@ class MultigridSetup {
   OperatorCopies fine_;
   std::shared_ptr<Prolongator> prolongator_;
   CoarseMatrixPtr coarse_;
+  DenseMatrix gram_;                  ///< products of the test vectors of which P is made
+  std::optional<SpinorField> image_;  ///< for whoever needs a field like the test vectors
   MultigridSetupReport report_;
   SolveCost cost_;
 };

@@ -182,37 +182,13 @@ DenseMatrix Prolongator::Products::matrix(int group, int lane) const {
   return m;
 }
 
-/// One pass: V <- V R^-1 with V^dagger V = R^dagger R.
-double Prolongator::mix_by_products(double least) {
-  const int n = vectors(), W = aggregates_.lanes();
-  const Products products = products_with(columns_, aggregates_.all(), -1, true);
-  std::vector<double> mixing(size_t(2 * chiralities) * size_t(products.groups) * size_t(n) * size_t(n) *
-                             size_t(W));
-  double worst = 1;
-  for (int group = 0; group < products.groups; ++group)
-    for (int lane = 0; lane < W; ++lane) {
-      const DenseMatrix both = products.matrix(group, lane);
-      for (int chirality = 0; chirality < chiralities; ++chirality) {
-        DenseMatrix G(n);
-        for (int i = 0; i < n; ++i)
-          for (int j = 0; j < n; ++j) G.at(i, j) = both.at(chirality * n + i, chirality * n + j);
-        const TriangularFactor factor = inverse_of_cholesky_factor(G);
-        if (!(factor.least_pivot >= worst)) worst = factor.least_pivot;
-        for (int j = 0; j < n; ++j)
-          for (int i = 0; i <= j; ++i) {
-            const size_t at =
-                2 *
-                    (((size_t(group) * chiralities + size_t(chirality)) * size_t(n) + size_t(j)) * size_t(n) +
-                     size_t(i)) *
-                    size_t(W) +
-                size_t(lane);
-            mixing[at] = factor.inverse.at(i, j).real();
-            mixing[at + size_t(W)] = factor.inverse.at(i, j).imag();
-          }
-      }
-    }
-  worst = columns_.lattice().communicator().minimum(worst == worst ? worst : -1.0);
-  if (!(worst > least)) return worst;
+size_t Prolongator::mixing_place(int group, int lane, int chirality, int row, int column) const {
+  const size_t n = size_t(vectors()), W = size_t(aggregates_.lanes());
+  const size_t matrix = size_t(group) * chiralities + size_t(chirality);
+  return 2 * ((matrix * n + size_t(column)) * n + size_t(row)) * W + size_t(lane);
+}
+
+void Prolongator::mix_columns(SpinorField& V, const std::vector<double>& mixing) const {
   const Backend backend = columns_.spec().backend;
   const bool is_double = columns_.precision() == Precision::double_precision;
   const std::vector<float> in_float(mixing.begin(), mixing.end());
@@ -222,19 +198,76 @@ double Prolongator::mix_by_products(double least) {
   for (int parity = 0; parity < 2; ++parity) {
     MixColumnsCall call;
     call.group_of = group_of_[parity].data();
-    call.field = columns_.raw(parity);
-    call.vectors = n;
+    call.field = V.raw(parity);
+    call.vectors = vectors();
     call.matrix = matrix.data();
-    dispatch_unquantised(backend, columns_.precision(), W, [&]<class Layout, class Storage>() {
-      launch_mix_columns<Layout, Storage>(call, SiteRange(columns_.layout().blocks(parity)));
-    });
+    dispatch_unquantised(
+        backend, columns_.precision(), aggregates_.lanes(), [&]<class Layout, class Storage>() {
+          launch_mix_columns<Layout, Storage>(call, SiteRange(columns_.layout().blocks(parity)));
+        });
   }
+}
+
+void Prolongator::mix(SpinorField& V, const DenseMatrix& matrix) const {
+  TRELLIS_REQUIRE(V.layout_ptr() == columns_.layout_ptr() && V.spec() == columns_.spec() &&
+                      matrix.n == vectors(),
+                  "mixing columns: the field is not like the prolongator's columns");
+  std::vector<double> mixing(mixing_place(aggregates_.groups(), 0, 0, 0, 0));
+  for (int group = 0; group < aggregates_.groups(); ++group)
+    for (int lane = 0; lane < aggregates_.lanes(); ++lane)
+      for (int chirality = 0; chirality < chiralities; ++chirality)
+        for (int j = 0; j < matrix.n; ++j)
+          for (int i = 0; i <= j; ++i) {
+            const size_t at = mixing_place(group, lane, chirality, i, j);
+            mixing[at] = matrix.at(i, j).real();
+            mixing[at + size_t(aggregates_.lanes())] = matrix.at(i, j).imag();
+          }
+  mix_columns(V, mixing);
+}
+
+/// One pass: V <- V R^-1 with V^dagger V = R^dagger R.
+double Prolongator::mix_by_products(double least, DenseMatrix* gram) {
+  const int n = vectors(), W = aggregates_.lanes();
+  const Products products = products_with(columns_, aggregates_.all(), -1, true);
+  std::vector<double> mixing(mixing_place(products.groups, 0, 0, 0, 0));
+  std::vector<ExactSum> sums(gram ? size_t(2 * n * n) : 0);
+  double worst = 1;
+  for (int group = 0; group < products.groups; ++group)
+    for (int lane = 0; lane < W; ++lane) {
+      const DenseMatrix both = products.matrix(group, lane);
+      for (int chirality = 0; chirality < chiralities; ++chirality) {
+        DenseMatrix G(n);
+        for (int i = 0; i < n; ++i)
+          for (int j = 0; j < n; ++j) G.at(i, j) = both.at(chirality * n + i, chirality * n + j);
+        for (size_t k = 0; k < sums.size() / 2; ++k) {
+          sums[2 * k].add(G.values[k].real());
+          sums[2 * k + 1].add(G.values[k].imag());
+        }
+        const TriangularFactor factor = inverse_of_cholesky_factor(G);
+        if (!(factor.least_pivot >= worst)) worst = factor.least_pivot;
+        for (int j = 0; j < n; ++j)
+          for (int i = 0; i <= j; ++i) {
+            const size_t at = mixing_place(group, lane, chirality, i, j);
+            mixing[at] = factor.inverse.at(i, j).real();
+            mixing[at + size_t(W)] = factor.inverse.at(i, j).imag();
+          }
+      }
+    }
+  Communicator& communicator = columns_.lattice().communicator();
+  if (gram) {
+    communicator.sum(sums.data(), int(sums.size()));
+    *gram = DenseMatrix(n);
+    for (size_t k = 0; k < gram->values.size(); ++k)
+      gram->values[k] = {sums[2 * k].value(), sums[2 * k + 1].value()};
+  }
+  worst = communicator.minimum(worst == worst ? worst : -1.0);
+  if (worst > least) mix_columns(columns_, mixing);
   return worst;
 }
 
-double Prolongator::orthonormalise(double least) {
-  const double worst = mix_by_products(least);
-  if (worst > least) mix_by_products(0);
+double Prolongator::orthonormalise(double least, DenseMatrix* gram) {
+  const double worst = mix_by_products(least, gram);
+  if (worst > least) mix_by_products(0, nullptr);
   return worst;
 }
 

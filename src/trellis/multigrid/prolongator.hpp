@@ -38,7 +38,10 @@ class Prolongator {
   /// products, twice). Returns the least part of a column's |v|^2, in any aggregate and chirality, that the
   /// columns before it lacked; where that is not above `least`, some aggregate has columns that depend on
   /// each other, and the columns are left as they were. Collective.
-  double orthonormalise(double least);
+  /// @param gram gets the products of the columns as they were, over the whole lattice; may be null
+  double orthonormalise(double least, DenseMatrix* gram = nullptr);
+  /// V <- V matrix, for a field like columns(). @pre matrix is upper triangular
+  void mix(SpinorField& V, const DenseMatrix& matrix) const;
 
   /// coarse = P^dagger fine, and fine = P coarse.
   void restrict_to(SiteField& coarse, const SpinorField& fine) const;
@@ -64,7 +67,11 @@ class Prolongator {
   AggregateTable table() const { return {table_.data(), aggregates_.sites()}; }
   Memory& lanes_memory(int rhs) const;
   void move_lanes(const SiteField& coarse, Memory& lanes, bool is_gathering) const;
-  double mix_by_products(double least);
+  double mix_by_products(double least, DenseMatrix* gram);
+  /// V <- V times the matrices in `mixing`, [group][chirality][column][row][re, im][lane].
+  void mix_columns(SpinorField& V, const std::vector<double>& mixing) const;
+  /// Where a matrix of `mixing` has an element.
+  size_t mixing_place(int group, int lane, int chirality, int row, int column) const;
   SpinorField columns_;
   Aggregates aggregates_;
   LatticePtr coarse_lattice_;
